@@ -1,0 +1,253 @@
+"""The engine: one pass for all measures, the same bytes however it is computed, and clear refusals."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report.core.adapter import Match
+from uq_report.core.arrays import FloatArray, Table
+from uq_report.core.distributions import Categorical, Normal
+from uq_report.core.engine import Engine, Group, Progress
+from uq_report.core.errors import BudgetError, InputError, ModelError
+from uq_report.core.measures import ENTROPY, NLL, PREDICTION, SQUARED_ERROR
+from uq_report.core.predictive import Distribution
+from uq_report.core.subject import Subject, make_subject
+from uq_report.core.variants import Variant
+from uq_report.testing import linear_subject
+
+MEASURES = {m.name: m for m in (PREDICTION, SQUARED_ERROR, NLL, ENTROPY)}
+
+
+@dataclass(frozen=True)
+class Direct:
+    """An adapter for a function from rows to (mean, std); counts its calls."""
+
+    name: ClassVar[str] = "direct"
+    api_version: ClassVar[int] = 1
+    rows: int | None = None
+
+    def matches(self, model: Any) -> Match | None:
+        return Match(3, "a test model") if callable(model) else None
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        mean, std = model(np.asarray(X, dtype=float))
+        return Normal(mean, std)
+
+    def batch_rows(self, model: Any) -> int | None:
+        return self.rows
+
+
+def smooth(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return X[:, 0] + 2 * X[:, 1] * X[:, 2], np.exp(0.3 * X[:, 1])
+
+
+def subject(n: int = 40, rows: int | None = None, model: Callable[..., Any] = smooth, frame: bool = False) -> Subject:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    y = X[:, 0] + rng.normal(size=n)
+    return make_subject(model, Direct(rows), pd.DataFrame(X, columns=list("abc")) if frame else X, y)
+
+
+def collect(groups: Any) -> FloatArray:
+    return np.concatenate([g.values for g in groups], axis=1)
+
+
+def permutations(s: Subject, count: int = 7) -> list[Variant]:
+    rng = np.random.default_rng(1)
+    return [Variant((k % 3,), donors=rng.permutation(s.n)) for k in range(count)]
+
+
+@pytest.mark.parametrize("frame", [False, True])
+@pytest.mark.parametrize("rows", [None, 40, 100, 1000, 13])
+def test_each_variant_is_the_model_on_the_replaced_rows(frame: bool, rows: int | None) -> None:
+    s = subject(rows=rows, frame=frame)
+    engine = Engine(s, MEASURES)
+    measures, _ = engine.select(["prediction", "nll", "entropy"])
+    values = collect(engine.evaluate(permutations(s), measures))
+    X = np.asarray(s.X)
+    for v, variant in enumerate(permutations(s)):
+        changed = X.copy()
+        assert variant.donors is not None
+        changed[:, variant.columns[0]] = X[variant.donors, variant.columns[0]]
+        dist = Normal(*smooth(changed))
+        expected = np.stack([m.rows(dist, engine.y) for m in measures])
+        np.testing.assert_allclose(values[:, v], expected, rtol=0, atol=1e-12)
+
+
+def test_the_subject_is_never_changed() -> None:
+    for frame in (False, True):
+        s = subject(rows=100, frame=frame)
+        before = s.X.copy()
+        collect(Engine(s, MEASURES).evaluate(permutations(s), [ENTROPY]))
+        np.testing.assert_array_equal(np.asarray(s.X), np.asarray(before))
+
+
+@pytest.mark.parametrize("frame", [False, True])
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_any_number_of_threads_gives_the_same_bytes(frame: bool, n_jobs: int) -> None:
+    s = subject(rows=100, frame=frame)
+    one = collect(Engine(s, MEASURES).evaluate(permutations(s, 20), [NLL, ENTROPY]))
+    many = collect(Engine(s, MEASURES, n_jobs=n_jobs).evaluate(permutations(s, 20), [NLL, ENTROPY]))
+    assert one.tobytes() == many.tobytes()
+
+
+@pytest.mark.parametrize("backend", ["loky", "dask"])
+def test_other_processes_give_the_same_bytes(backend: str) -> None:
+    s = linear_subject()
+    one = collect(Engine(s, MEASURES).evaluate(permutations(s, 9), [NLL, ENTROPY]))
+    if backend == "dask":
+        distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
+        with distributed.Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None):
+            many = collect(Engine(s, MEASURES, n_jobs=2, backend=backend).evaluate(permutations(s, 9), [NLL, ENTROPY]))
+    else:
+        many = collect(Engine(s, MEASURES, n_jobs=2, backend=backend).evaluate(permutations(s, 9), [NLL, ENTROPY]))
+    assert one.tobytes() == many.tobytes()
+
+
+def test_a_grid_point_and_unchanged_rows() -> None:
+    s = subject()
+    engine = Engine(s, MEASURES)
+    values = collect(
+        engine.evaluate([Variant(), Variant((0,), (5.0,)), Variant((0, 1), (s.X[:, 1], 0.0))], [PREDICTION])
+    )
+    X = np.asarray(s.X)
+    np.testing.assert_array_equal(values[0, 0], smooth(X)[0])
+    np.testing.assert_allclose(values[0, 1], 5 + 2 * X[:, 1] * X[:, 2])
+    np.testing.assert_allclose(values[0, 2], X[:, 1])
+
+
+def test_chosen_rows_take_their_own_y_and_values() -> None:
+    s = subject(rows=1000)
+    engine = Engine(s, MEASURES)
+    chosen = np.array([3, 30, 7])
+    values = collect(engine.evaluate([Variant(), Variant((2,), (np.arange(3.0),))], [SQUARED_ERROR], rows=chosen))
+    X, y = np.asarray(s.X)[chosen], np.asarray(s.y)[chosen]
+    np.testing.assert_allclose(values[0, 0], (y - smooth(X)[0]) ** 2)
+    np.testing.assert_allclose(values[0, 1], (y - X[:, 0] - 2 * X[:, 1] * np.arange(3)) ** 2)
+
+
+def test_mixed_frames_keep_their_dtypes() -> None:
+    seen = []
+
+    def model(X: Any) -> Any:
+        return X
+
+    @dataclass(frozen=True)
+    class Typed(Direct):
+        def predict(self, model: Any, X: Table) -> Distribution:
+            assert isinstance(X, pd.DataFrame)
+            seen.append(tuple(map(str, X.dtypes)))
+            return Normal(X["count"].to_numpy(dtype=float), np.ones(len(X)))
+
+    X = pd.DataFrame(
+        {
+            "count": np.arange(6),
+            "cat": pd.Categorical(list("abcabc")),
+            "text": list("uvwxyz"),
+            "flag": [True, False] * 3,
+            "int": pd.array([1, None, 3, 4, 5, 6], dtype="Int64"),
+            "when": pd.date_range("2026-01-01", periods=6),
+        }
+    )
+    s = make_subject(model, Typed(rows=30), X)
+    donors = np.array([5, 4, 3, 2, 1, 0])
+    variants = [Variant((c,), donors=donors) for c in range(6)] + [Variant((1,), ("a",)), Variant((4,), (7,))]
+    values = collect(Engine(s, MEASURES).evaluate(variants, [PREDICTION]))
+    assert len(set(seen)) == 1
+    assert seen[0] == tuple(map(str, X.dtypes))
+    np.testing.assert_array_equal(values[0, 0], donors)
+
+
+def test_a_model_that_writes_to_its_input_gets_copies() -> None:
+    def vandal(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        result = smooth(X)
+        X[:] = 0
+        return result
+
+    clean, dirty = subject(rows=100), subject(rows=100, model=vandal)
+    variants = permutations(clean)
+    expected = collect(Engine(clean, MEASURES).evaluate(variants, [NLL]))
+    np.testing.assert_array_equal(collect(Engine(dirty, MEASURES).evaluate(variants, [NLL])), expected)
+    np.testing.assert_array_equal(dirty.X, clean.X)
+
+
+def test_streams_belong_to_names() -> None:
+    engine = Engine(subject(), MEASURES, seed=3)
+    a = engine.bound("pfi").rng("age", 0).random(4)
+    np.testing.assert_array_equal(a, Engine(subject(), MEASURES, seed=3).bound("pfi").rng("age", 0).random(4))
+    others = [("pfi", "age", 1), ("pfi", "sex", 0), ("pdp", "age", 0)]
+    assert all((engine.bound(e).rng(f, k).random(4) != a).all() for e, f, k in others)
+
+
+def test_budget_counts_and_refuses_before_predicting() -> None:
+    s = subject()
+    engine = Engine(s, MEASURES, row_budget=200)
+    bound = engine.bound("pfi")
+    with pytest.raises(BudgetError, match="row_budget must allow the next 40 rows; got 200 with 200 spent"):
+        collect(bound.evaluate(permutations(s), [ENTROPY]))
+    assert engine.rows_predicted == {"pfi": 200}
+
+
+def test_progress_is_told() -> None:
+    told: list[Progress] = []
+    s = subject()
+    engine = Engine(s, MEASURES, progress=told.append).bound("pfi")
+    collect(engine.evaluate(permutations(s), [ENTROPY], total=7))
+    assert told[-1] == Progress("pfi", 7, 7)
+
+
+def test_function_looks_y_up_by_the_row_index() -> None:
+    s = subject(frame=True)
+    engine = Engine(s, MEASURES)
+    assert isinstance(s.X, pd.DataFrame)
+    shuffled = s.X.sample(frac=1.0, random_state=0)
+    expected = NLL.rows(engine.baseline, engine.y)[shuffled.index]
+    np.testing.assert_allclose(engine.function(NLL)(shuffled), expected)
+    with pytest.raises(InputError, match="or a y"):
+        engine.function(NLL)(np.asarray(s.X))
+    fixed = engine.function(NLL, y=0.5)(np.asarray(s.X))
+    np.testing.assert_allclose(fixed, NLL.rows(engine.baseline, np.full(s.n, 0.5)))
+
+
+def test_select_says_why_not() -> None:
+    s = subject()
+    blind = make_subject(smooth, Direct(), s.X)
+    chosen, omitted = Engine(blind, MEASURES).select(["loss", "nll", "entropy"])
+    assert [m.name for m in chosen] == ["entropy"]
+    assert {o.measure: o.reason for o in omitted}["nll"] == "nll needs y, which was not given"
+    with pytest.raises(InputError, match="Did you mean 'entropy'"):
+        Engine(blind, MEASURES).select(["entrpy"])
+
+
+def test_a_failing_model_is_named_with_its_missing_columns() -> None:
+    def picky(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        raise ValueError("Input contains NaN")
+
+    X = pd.DataFrame({"a": [1.0, np.nan], "b": [1.0, 2.0]})
+    with pytest.raises(ModelError, match=r"failed to predict 2 rows: Input contains NaN \(missing values in a: impute"):
+        _ = Engine(make_subject(picky, Direct(), X), MEASURES).baseline
+
+
+def test_the_positive_class_is_the_most_frequent_of_many_and_carries_to_train_rows() -> None:
+    @dataclass(frozen=True)
+    class Three(Direct):
+        def predict(self, model: Any, X: Table) -> Distribution:
+            return Categorical(np.tile([0.2, 0.3, 0.5], (len(X), 1)), classes=["a", "b", "c"])
+
+    X = np.zeros((5, 1))
+    s = make_subject(smooth, Three(), X, ["b", "b", "a", "c", "b"], train=(X, ["c"] * 5))
+    engine = Engine(s, MEASURES)
+    assert engine.baseline.mean()[0] == pytest.approx(0.3)
+    training = s.training()
+    assert training is not None
+    assert engine.bound("pfi", training).baseline.mean()[0] == pytest.approx(0.3)
+
+
+def test_groups_number_their_variants() -> None:
+    s = subject(rows=80)
+    groups: list[Group] = list(Engine(s, MEASURES).evaluate(permutations(s, 5), [ENTROPY]))
+    assert [(g.first, g.values.shape) for g in groups] == [(0, (1, 2, 40)), (2, (1, 2, 40)), (4, (1, 1, 40))]

@@ -1,0 +1,1 @@
+"""What an audit is made of; no input or output, no plotting, no model library."""

@@ -1,0 +1,57 @@
+"""How a model becomes a predictive distribution: the contract of adapters."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+
+from .arrays import Table
+from .predictive import Distribution
+
+API_VERSION = 1
+
+
+class Match(NamedTuple):
+    """How close an adapter is to a model: the smallest distance wins, a tie is an error.
+
+    0 is the object's own class, 1 a named family, 2 a general interface, 3 a last resort.
+    """
+
+    distance: int
+    reason: str
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """Turns rows into predictive distributions of one family of models.
+
+    An adapter may also define ``unpack(model) -> dict`` when the object brings its own data:
+    the dictionary holds arguments of `uq_report.explain` (model, X, y, train, label ...).
+    """
+
+    name: ClassVar[str]
+    api_version: ClassVar[int]
+
+    def matches(self, model: Any) -> Match | None:
+        """Say how close this adapter is to `model`, without importing the model's library."""
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return one distribution per row of `X`. Must not keep or change `X`."""
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return how many rows a call should get, or None for the subject's own rows.
+
+        A number is for models whose rows do not depend on their neighbours to the last bit (trees);
+        models that multiply matrices (BLAS) change last bits with the rows of a call, so None.
+        """
+
+
+def class_names(model: Any) -> tuple[str, ...]:
+    """Return ``library.Class`` for every class the model inherits from, nearest first.
+
+    Examples
+    --------
+    >>> from collections import OrderedDict
+    >>> class_names(OrderedDict())
+    ('collections.OrderedDict', 'builtins.dict', 'builtins.object')
+    """
+    return tuple(f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in type(model).__mro__)

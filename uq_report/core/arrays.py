@@ -1,0 +1,31 @@
+"""The array types of the package, and how outside values become such arrays."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+AnyArray: TypeAlias = npt.NDArray[Any]
+Table: TypeAlias = pd.DataFrame | AnyArray
+
+
+def take_rows(X: Table, index: Any) -> Table:
+    """Return the rows of `X` at positions `index`, as the same kind of table with a fresh row index."""
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[index].reset_index(drop=True)
+    return X[index]
+
+
+def column(X: Table, position: int) -> Any:
+    """Return one column of `X` as an array of its own kind (numpy or pandas extension), not copied."""
+    if isinstance(X, pd.DataFrame):
+        values = X.iloc[:, position].array
+        # exactly this class: pandas' string arrays derive from it and must stay what they are
+        return values.to_numpy() if type(values) is pd.arrays.NumpyExtensionArray else values
+    return X[:, position]

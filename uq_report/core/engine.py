@@ -1,0 +1,368 @@
+"""The one place that calls the model.
+
+Explainers ask for variants: all measures of these rows with these columns replaced by those values.
+The engine fills one reusable buffer with the variants of a row side by side, predicts, evaluates every
+measure on that one prediction, and restores the columns it changed.
+
+Which variants share a call is decided by the adapter's `batch_rows` or the user's, never by workers,
+free memory or a stopwatch, so the bytes of a result do not depend on how it was computed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from .arrays import AnyArray, FloatArray, IntArray, Table, take_rows
+from .errors import BudgetError, InputError, ModelError, UQReportError, nearest
+from .measures import Measure
+from .predictive import Distribution
+from .results import Omission
+from .subject import Subject
+from .variants import Buffer, Variant, make_buffer
+
+
+class Group(NamedTuple):
+    """Results of consecutive variants from number `first` on; `values` is (measures, variants, rows)."""
+
+    first: int
+    values: FloatArray
+
+
+class Progress(NamedTuple):
+    """How far one explainer is with what it asked last: variants done, of `total` (0 if unknown)."""
+
+    explainer: str
+    done: int
+    total: int
+
+
+@dataclass
+class _Shared:
+    """What the engines of one run share."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    model_writes: bool | None = None
+
+
+class Engine:
+    """Evaluates measures of a subject's rows under replaced columns.
+
+    Parameters
+    ----------
+    subject : Subject
+    measures : mapping of str to Measure
+        Every measure that may be asked for by name.
+    seed : int
+    n_jobs : int
+        Workers; results are bitwise equal for any number.
+    backend : {"threading", "loky", "dask", "ray"}
+        joblib's backend for ``n_jobs`` other than 1.
+    batch_rows : int, optional
+        Rows per predict call, instead of the adapter's rule.
+    row_budget : int, optional
+        Rows that may be predicted in all; the next call beyond it raises `BudgetError`.
+    progress : callable, optional
+        Called with a `Progress` after each group.
+    """
+
+    def __init__(  # noqa: PLR0913 - all but two have defaults
+        self,
+        subject: Subject,
+        measures: Mapping[str, Measure],
+        *,
+        seed: int = 0,
+        n_jobs: int = 1,
+        backend: str = "threading",
+        batch_rows: int | None = None,
+        row_budget: int | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        for name, value in (("batch_rows", batch_rows), ("row_budget", row_budget)):
+            if value is not None and value < 1:
+                raise InputError(f"engine.{name} must be >= 1 or None; got {value}.")
+        self.subject = subject
+        self.measures = measures
+        self.seed = seed
+        self.n_jobs = n_jobs
+        self.backend = backend
+        self.row_budget = row_budget
+        self.explainer = "engine"
+        self._progress = progress
+        self._shared = _Shared()
+        self.batch_rows = batch_rows or subject.adapter.batch_rows(subject.model)
+        self._focus = subject.positive_class
+        self._baseline: Distribution | None = None
+        self._y: FloatArray | IntArray | None = None
+
+    def bound(self, explainer: str, subject: Subject | None = None) -> Engine:
+        """Return this engine for one explainer's random streams and row count, on other rows if `subject` is given."""
+        other = object.__new__(Engine)
+        other.__dict__.update(self.__dict__)
+        other.explainer = explainer
+        if subject is not None and subject is not self.subject:
+            _ = self.baseline  # the positive class is chosen on the audited rows
+            other._focus = self._focus
+            other.subject, other._baseline, other._y = subject, None, None
+        return other
+
+    @property
+    def rows_predicted(self) -> Mapping[str, int]:
+        """Rows predicted so far, per explainer."""
+        return dict(self._shared.rows)
+
+    @property
+    def baseline(self) -> Distribution:
+        """The predictive distribution of the subject's own rows, predicted once."""
+        if self._baseline is None:
+            dist = self.predict(self.subject.X)
+            if self._focus is None:
+                self._focus = dist.default_focus(self.subject.y)
+                dist = dist.focus(self._focus)
+            if self.subject.y is not None:
+                self._y = dist.encode(self.subject.y)
+            self._baseline = dist
+        return self._baseline
+
+    @property
+    def y(self) -> FloatArray | IntArray | None:
+        """The subject's y as the distribution's `log_prob` takes it, or None."""
+        _ = self.baseline
+        return self._y
+
+    def unchanged(self, measures: Sequence[Measure]) -> FloatArray:
+        """Return all measures of the subject's own rows, shape (measures, rows), without another prediction."""
+        return _rows_of(self.baseline, measures, self.y)
+
+    def select(self, names: Iterable[str]) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
+        """Return the measures that can be evaluated here, and why the others cannot.
+
+        ``"loss"`` stands for the target's usual loss: the Brier score or the squared error.
+        """
+        chosen: dict[str, Measure] = {}
+        omissions: list[Omission] = []
+        for asked in names:
+            name = self.baseline.usual_loss if asked == "loss" else asked
+            if name not in self.measures:
+                raise InputError(
+                    f"measures must be registered names; got {asked!r}. {nearest(asked, (*self.measures, 'loss'))}"
+                )
+            measure = self.measures[name]
+            reason = measure.why_not(self.baseline, self.subject.y is not None)
+            if reason:
+                omissions.append(Omission(name, "", reason))
+            else:
+                chosen[name] = measure
+        return tuple(chosen.values()), tuple(omissions)
+
+    def rng(self, *key: str | int) -> np.random.Generator:
+        """Return the random stream of (seed, explainer, *key), so that names decide and order does not."""
+        text = "\x1f".join((str(self.seed), self.explainer, *map(str, key)))
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        return np.random.default_rng(int.from_bytes(digest, "big"))
+
+    def evaluate(
+        self,
+        variants: Iterable[Variant],
+        measures: Sequence[Measure],
+        rows: IntArray | None = None,
+        total: int = 0,
+    ) -> Iterator[Group]:
+        """Yield all measures of all variants, group by group, from one prediction pass.
+
+        Parameters
+        ----------
+        variants : iterable of Variant
+            May be a generator; only the groups in work are held.
+        measures : sequence of Measure
+            As `select` returned them.
+        rows : ndarray of int, optional
+            Row positions to evaluate; all rows by default. Row-wise values and donors of a variant
+            have one entry per evaluated row.
+        total : int
+            Number of variants, for progress, where it is known.
+        """
+        _ = self.baseline
+        n = self.subject.n if rows is None else len(rows)
+        width = max(1, (self.batch_rows or n) // n)
+        done = 0
+        for group in self._mapped(_grouped(variants, width), _Task(self, tuple(measures), rows, width)):
+            done += group.values.shape[1]
+            if self._progress:
+                self._progress(Progress(self.explainer, done, total))
+            yield group
+
+    def predict(self, X: Table) -> Distribution:
+        """Return the predictive distribution of the rows of `X`, counted, checked, and with the positive class set."""
+        self._charge(len(X))
+        return self.call_model(X)
+
+    def measure_rows(self, X: Table, measures: Sequence[Measure], y: AnyArray | None = None) -> FloatArray:
+        """Return all measures of the rows of any table, shape (measures, rows), in calls of the batch size.
+
+        `y` is encoded, one value per row of `X`, and needed only if a measure needs it.
+        """
+        _ = self.baseline
+        step = self.batch_rows or len(X)
+        parts = []
+        for start in range(0, len(X), step):
+            part = X[start : start + step]
+            dist = self.predict(part)
+            parts.append(_rows_of(dist, measures, None if y is None else y[start : start + step]))
+        return np.concatenate(parts, axis=1)
+
+    def function(self, measure: Measure, y: Any = None) -> Callable[[Table], FloatArray]:
+        """Return ``f(X) -> (n,)``, one measure as a plain function of rows, for libraries that call the model.
+
+        A measure that needs y takes it from `y`, one encoded value for every row, else looks it up
+        by the row index of the frame, so the caller must keep the subject's index.
+        """
+
+        def evaluate(X: Table) -> FloatArray:
+            if not measure.needs_y:
+                return self.measure_rows(X, [measure])[0]
+            if y is not None:
+                return self.measure_rows(X, [measure], np.full(len(X), y))[0]
+            if self.y is None or not isinstance(X, pd.DataFrame):
+                raise InputError(
+                    f"engine.function({measure.name!r}) must get a DataFrame with the subject's row index, or a y; "
+                    f"got {type(X).__name__} and y=None."
+                )
+            return self.measure_rows(X, [measure], self.y[X.index.to_numpy()])[0]
+
+        return evaluate
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the progress callback behind: it belongs to the parent process."""
+        return {**self.__dict__, "_progress": None}
+
+    def _mapped(self, groups: Iterator[tuple[int, list[Variant]]], task: _Task) -> Iterator[Group]:
+        if self.n_jobs == 1:
+            for first, group in groups:
+                self._charge(task.n * len(group))
+                yield Group(first, task(group))
+            return
+        charged = (self._charged(first, group, task.n) for first, group in groups)
+        parallel = Parallel(n_jobs=self.n_jobs, backend=self.backend, return_as="generator")
+        for first, values in parallel(delayed(_run)(task, first, group) for first, group in charged):
+            yield Group(first, values)
+
+    def _charged(self, first: int, group: list[Variant], n: int) -> tuple[int, list[Variant]]:
+        self._charge(n * len(group))
+        return first, group
+
+    def _charge(self, rows: int) -> None:
+        """Count rows about to be predicted; refuse those beyond the budget."""
+        counts = self._shared.rows
+        spent = sum(counts.values())
+        if self.row_budget is not None and spent + rows > self.row_budget:
+            raise BudgetError(
+                f"engine.row_budget must allow the next {rows} rows; got {self.row_budget} with {spent} spent. "
+                "Raise the budget, or lower n_repeats, the grid or max_rows."
+            )
+        counts[self.explainer] = counts.get(self.explainer, 0) + rows
+
+    def call_model(self, X: Table) -> Distribution:
+        """Call the model on rows already counted, the only place that does; one that writes to them gets copies."""
+        given = X if self._shared.model_writes is False else X.copy()
+        adapter, model, label = self.subject.adapter, self.subject.model, self.subject.label
+        try:
+            dist = adapter.predict(model, given)
+        except UQReportError:
+            raise
+        except Exception as error:  # the model is foreign code; whatever it raises is told to the user
+            raise ModelError(f"{label} failed to predict {len(X)} rows: {error}{_missing_hint(X)}") from error
+        if self._shared.model_writes is None:
+            self._shared.model_writes = not _same(X, given)
+        if len(dist) != len(X):
+            raise ModelError(f"{label} must return one distribution per row, {len(X)}; got {len(dist)}.")
+        return dist if self._focus is None else dist.focus(self._focus)
+
+
+class _Task:
+    """Evaluates groups of variants; keeps its buffer between groups where it runs in one thread."""
+
+    def __init__(self, engine: Engine, measures: tuple[Measure, ...], rows: IntArray | None, width: int) -> None:
+        self.engine = engine
+        self.measures = measures
+        self.width = width
+        self.rows = engine.subject.X if rows is None else take_rows(engine.subject.X, rows)
+        self.y = engine.y if engine.y is None or rows is None else engine.y[rows]
+        self.n = len(self.rows)
+        self.step = self.n if engine.batch_rows is None else max(1, min(self.n, engine.batch_rows))
+        self._buffers: dict[tuple[int, int], Buffer] = {}
+
+    def __call__(self, group: Sequence[Variant]) -> FloatArray:
+        """Return (measures, variants, rows) of one group."""
+        parts = [self._part(group, start, min(start + self.step, self.n)) for start in range(0, self.n, self.step)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
+
+    def _part(self, group: Sequence[Variant], start: int, stop: int) -> FloatArray:
+        buffer = self._buffer(start, stop)
+        table = buffer.filled(self.engine.subject.X, start, stop, group)
+        dist = self.engine.call_model(table)
+        y = None if self.y is None else np.repeat(self.y[start:stop], len(group))
+        values = _rows_of(dist, self.measures, y)
+        buffer.restore()
+        return values.reshape(len(self.measures), stop - start, len(group)).swapaxes(1, 2)
+
+    def _buffer(self, start: int, stop: int) -> Buffer:
+        """Return the buffer of these rows; one is held at a time."""
+        if (start, stop) not in self._buffers:
+            self._buffers.clear()
+            self._buffers[start, stop] = make_buffer(self.rows[start:stop], self.width)
+        return self._buffers[start, stop]
+
+    def fresh(self) -> _Task:
+        """Return this task with no buffer, for a worker of its own."""
+        other = copy(self)
+        vars(other)["_buffers"] = {}
+        return other
+
+
+def _run(task: _Task, first: int, group: list[Variant]) -> tuple[int, FloatArray]:
+    """Evaluate one group in a worker, with a buffer of its own."""
+    return first, task.fresh()(group)
+
+
+def _grouped(variants: Iterable[Variant], width: int) -> Iterator[tuple[int, list[Variant]]]:
+    stream, first = iter(variants), 0
+    while group := list(islice(stream, width)):
+        yield first, group
+        first += len(group)
+
+
+def _rows_of(dist: Distribution, measures: Sequence[Measure], y: AnyArray | None) -> FloatArray:
+    """Evaluate every measure on one prediction; a NaN is an error of the model, told with the measure."""
+    values = np.empty((len(measures), len(dist)))
+    for m, measure in enumerate(measures):
+        values[m] = measure.rows(dist, y)
+        bad = int(np.isnan(values[m]).sum())
+        if bad:
+            raise ModelError(
+                f"measure {measure.name!r} must be a number on every row; got NaN on {bad} of {len(dist)} rows."
+            )
+    return values
+
+
+def _same(a: Table, b: Table) -> bool:
+    if isinstance(a, pd.DataFrame):
+        return isinstance(b, pd.DataFrame) and a.equals(b)
+    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+
+
+def _missing_hint(X: Table) -> str:
+    """Name the columns with missing values, the usual cause of a failed prediction."""
+    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
+    missing = [str(c) for c in frame.columns[frame.isna().any()]]
+    if not missing:
+        return ""
+    return f" (missing values in {', '.join(missing[:5])}: impute them in a pipeline, or use a model that accepts them)"

@@ -1,0 +1,61 @@
+"""Every error a user can meet, under one root.
+
+Messages follow one grammar: ``<who>.<what> must be <allowed>; got <value>. <what to do>.``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UQReportError(Exception):
+    """The root of all errors uq_report raises on purpose."""
+
+
+class InputError(UQReportError, ValueError):
+    """A model, data set, argument or option that cannot be used as given."""
+
+
+class UnsupportedError(UQReportError):
+    """A predictive distribution, measure or model cannot do what was asked."""
+
+
+class ModelError(UQReportError):
+    """The model failed, or returned something that is no predictive distribution."""
+
+
+class BudgetError(UQReportError):
+    """The row budget would be exceeded by the next prediction."""
+
+
+class PluginError(UQReportError):
+    """A plugin is missing, invalid, denied, or registered twice."""
+
+
+class MissingDependencyError(UQReportError, ImportError):
+    """An optional library is not installed; the message names the extra to install."""
+
+    def __init__(self, who: str, library: str, extra: str) -> None:
+        super().__init__(
+            f"{who} needs {library}, which is not installed. Install it with: pip install 'uq_report[{extra}]'."
+        )
+
+
+class RenderError(UQReportError):
+    """A report could not be rendered; the message names the template or output and the cause."""
+
+
+def nearest(name: str, allowed: Iterable[str]) -> str:
+    """Say which allowed name is meant, if one is close.
+
+    Examples
+    --------
+    >>> nearest("entrpy", ["entropy", "nll"])
+    "Did you mean 'entropy'?"
+    >>> nearest("zzz", ["entropy", "nll"])
+    'Allowed: entropy, nll.'
+    """
+    names = sorted(allowed)
+    close = get_close_matches(name, names, n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"Allowed: {', '.join(names)}."

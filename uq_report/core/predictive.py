@@ -1,0 +1,131 @@
+"""What a model predicts: n distributions, held as arrays.
+
+A distribution says in `supports` what it can do. Whatever it cannot do raises `UnsupportedError`
+with the reason, so that a measure that needs it is listed as not run rather than guessed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+
+from .arrays import AnyArray, FloatArray, IntArray
+from .errors import UnsupportedError
+
+
+class Distribution(ABC):
+    """n predictive distributions q(y | x_i), vectorised over i.
+
+    All entropies and log probabilities are in nats. `y` means values as `encode` returns them:
+    floats for a continuous or count target, class positions for a categorical one.
+    """
+
+    family: ClassVar[str]
+    discrete: ClassVar[bool] = False
+    parametrisation: tuple[str, ...] = ()
+
+    @property
+    @abstractmethod
+    def supports(self) -> frozenset[str]:
+        """Names of the methods that can answer, of those defined on this class."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return n, the number of distributions."""
+
+    @abstractmethod
+    def take(self, index: AnyArray) -> Self:
+        """Return the distributions at positions `index`."""
+
+    def encode(self, y: Any) -> FloatArray | IntArray:
+        """Return outside target values as the array `log_prob` takes; refuse values it cannot hold."""
+        return np.asarray(y, dtype=float)
+
+    def default_focus(self, y: AnyArray | None) -> Any:
+        """Return the class whose probability is "the prediction" unless the user names one, or None."""
+        return None
+
+    def focus(self, label: Any) -> Self:
+        """Return the same distributions with `label` as the positive class; itself if there are no classes."""
+        return self
+
+    @property
+    def usual_loss(self) -> str:
+        """Name of the measure that ``"loss"`` stands for."""
+        return "squared_error"
+
+    def mean(self) -> FloatArray:
+        """Return the mean, shape (n,); of a categorical, the probability of its positive class."""
+        self._cannot("mean")
+
+    def variance(self) -> FloatArray:
+        """Return the variance, shape (n,); of a categorical, that of its positive class's indicator."""
+        self._cannot("variance")
+
+    def entropy(self) -> FloatArray:
+        """Return the Shannon or differential entropy in nats, shape (n,)."""
+        self._cannot("entropy")
+
+    def log_prob(self, y: AnyArray) -> FloatArray:
+        """Return log q(y_i | x_i) in nats, shape (n,)."""
+        self._cannot("log_prob")
+
+    def cdf(self, y: AnyArray) -> FloatArray:
+        """Return P(Y_i <= y_i), shape (n,)."""
+        self._cannot("cdf")
+
+    def quantile(self, p: AnyArray) -> FloatArray:
+        """Return the quantiles at levels `p` of shape (L,), shape (n, L)."""
+        self._cannot("quantile")
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray | IntArray:
+        """Draw `size` values from each distribution, shape (size, n)."""
+        self._cannot("sample")
+
+    def crps(self, y: AnyArray) -> FloatArray:
+        """Return the continuous ranked probability score, in units of y, shape (n,)."""
+        self._cannot("crps")
+
+    @property
+    def parameters(self) -> FloatArray:
+        """The parameters, shape (n, M), in the order of `parametrisation`."""
+        self._cannot("parameters")
+
+    def fisher_information(self) -> FloatArray:
+        """Return the Fisher information in `parametrisation`, shape (n, M, M)."""
+        self._cannot("fisher_information")
+
+    def fisher_norm(self, derivatives: FloatArray) -> FloatArray:
+        """Return sqrt(v' I v) of derivatives v of the parameters, shape (n, M) to (n,): Paananen et al., eq. 4.
+
+        It may be infinite where a parameter leaves the edge of its range.
+        """
+        square = np.einsum("ni,nij,nj->n", derivatives, self.fisher_information(), derivatives)
+        return np.asarray(np.sqrt(np.maximum(square, 0.0)))
+
+    def aleatoric(self) -> FloatArray:
+        """Return the mean entropy of the members, in nats, shape (n,)."""
+        self._cannot("aleatoric")
+
+    def epistemic(self) -> FloatArray:
+        """Return the mutual information of outcome and member, in nats, shape (n,)."""
+        self._cannot("epistemic")
+
+    def aleatoric_variance(self) -> FloatArray:
+        """Return the mean variance of the members, shape (n,)."""
+        self._cannot("aleatoric_variance")
+
+    def epistemic_variance(self) -> FloatArray:
+        """Return the variance of the members' means, shape (n,)."""
+        self._cannot("epistemic_variance")
+
+    def why_not(self, method: str) -> str:
+        """Say in one sentence why `method` is not among `supports`."""
+        if method.startswith(("aleatoric", "epistemic")):
+            return f"{method} needs the members of an ensemble; a {self.family} predictive distribution has none"
+        return f"{method} is not defined for a {self.family} predictive distribution"
+
+    def _cannot(self, method: str) -> NoReturn:
+        raise UnsupportedError(f"{self.why_not(method)}. It supports: {', '.join(sorted(self.supports))}.")

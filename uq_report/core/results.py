@@ -1,0 +1,155 @@
+"""What explainers return: one tidy frame of fixed columns, and the estimates with their uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from .arrays import FloatArray
+from .errors import InputError
+
+ESTIMATE_COLUMNS = ("measure", "feature", "estimate", "std_error", "lower", "upper", "confidence", "covers")
+
+
+@dataclass(frozen=True)
+class Omission:
+    """Something that was asked for and not done, with its reason. Empty fields mean all of them."""
+
+    measure: str
+    feature: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class RowValues:
+    """Per-row values, shape (measures, features, rows), that carry the sampling error of an importance."""
+
+    measures: tuple[str, ...]
+    features: tuple[str, ...]
+    values: FloatArray
+
+    def of(self, measure: str, feature: str) -> FloatArray:
+        """Return the (n,) values of one measure and feature."""
+        return self.values[self.measures.index(measure), self.features.index(feature)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """One result of one explainer.
+
+    Parameters
+    ----------
+    id : str
+        ``explainer`` or ``explainer.part``; unique in a run, stable between runs: the evidence id.
+    explainer : str
+    title : str
+        What it is, in words, for headings.
+    frame : pandas.DataFrame
+        Raw values, with exactly the columns of its kind; repeats and signs kept.
+    estimates : pandas.DataFrame
+        At least `ESTIMATE_COLUMNS`. ``covers`` names which variance the interval is for
+        (``"new test rows"``, ``"shuffles"``, ``"Monte Carlo"``, ``"none"``); further columns belong
+        to the explainer. Cells that do not apply are NaN or the empty string.
+    rows : RowValues, optional
+    options : mapping
+        The explainer's fields as used.
+    notes : tuple of str
+        What a reader must know to read the numbers (a sample used, an exact path, a convention).
+    omissions : tuple of Omission
+    meta : mapping
+        Small JSON values that belong to no row.
+    """
+
+    id: str
+    explainer: str
+    title: str
+    frame: pd.DataFrame
+    estimates: pd.DataFrame
+    rows: RowValues | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    omissions: tuple[Omission, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    kind: ClassVar[str]
+    columns: ClassVar[tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        """Refuse a frame that breaks the contract, so that every reader can rely on it."""
+        if tuple(self.frame.columns) != self.columns:
+            raise InputError(f"{self.id}.frame must have the columns {self.columns}; got {tuple(self.frame.columns)}.")
+        missing = [name for name in ESTIMATE_COLUMNS if name not in self.estimates.columns]
+        if missing:
+            raise InputError(f"{self.id}.estimates must have the columns {ESTIMATE_COLUMNS}; missing {missing}.")
+        for part, table in (("frame", self.frame), ("estimates", self.estimates)):
+            infinite = [c for c in table.select_dtypes("number") if np.isinf(table[c].to_numpy(dtype=float)).any()]
+            if infinite:
+                raise InputError(
+                    f"{self.id}.{part} must hold finite numbers; got infinite values in {infinite}. "
+                    "List such cases as omissions with their reason."
+                )
+
+    def summary(self) -> pd.DataFrame:
+        """Return the estimates, largest first within each measure."""
+        order = {name: i for i, name in enumerate(dict.fromkeys(self.estimates["measure"]))}
+        return self.estimates.sort_values(
+            ["measure", "estimate"],
+            key=lambda s: s.map(order) if s.name == "measure" else -s,
+            kind="stable",
+            ignore_index=True,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Importance(Result):
+    """Importance of each feature for each measure; one row per measure, feature and repeat."""
+
+    kind = "importance"
+    columns = ("measure", "feature", "repeat", "value")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile(Result):
+    """A measure along one feature or two.
+
+    ``curve`` is -1 for the average (PDP, ALE) and the subject's row position for an ICE curve.
+    Numeric points stand in ``x`` with an empty ``level``; category levels have their text in
+    ``level`` and their order in ``x``. Surfaces fill ``feature_2``, ``x_2`` and ``level_2``.
+    """
+
+    kind = "profile"
+    columns = ("measure", "feature", "feature_2", "x", "level", "x_2", "level_2", "curve", "value")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interaction(Result):
+    """Interaction strength of a pair of features (or one with all others, ``feature_2`` empty)."""
+
+    kind = "interaction"
+    columns = ("measure", "feature", "feature_2", "repeat", "value")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribution(Result):
+    """Additive contributions to one row's measure; ``base`` + the row's values = its measure.
+
+    ``row`` is the subject's row position, ``position`` the order of a sequential method (0 if none).
+    """
+
+    kind = "attribution"
+    columns = ("measure", "feature", "row", "position", "base", "value")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnostic(Result):
+    """Anything else that is a labelled table: ``item`` at ``x`` has ``value``."""
+
+    kind = "diagnostic"
+    columns = ("measure", "feature", "item", "x", "value")
+
+
+KINDS: dict[str, type[Result]] = {cls.kind: cls for cls in (Importance, Profile, Interaction, Attribution, Diagnostic)}

@@ -1,0 +1,84 @@
+"""The saved audit: everything a report needs, and nothing that needs the model again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import InputError
+from .finding import Finding, Outcome
+from .results import Result
+
+# Format history. 1: first version.
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class NotRun:
+    """An explainer or check that did not run, or failed, and why."""
+
+    name: str
+    group: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class PluginRecord:
+    """One plugin as it was found, and what it did: rows predicted and outcome."""
+
+    group: str
+    name: str
+    distribution: str
+    version: str
+    api_version: int
+    rows_predicted: int = 0
+    outcome: str = "not used"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One audit.
+
+    Parameters
+    ----------
+    as_of : str
+        The logical date of the report, ``YYYY-MM-DD``.
+    subject : mapping
+        What was audited: label, model class and parameters, adapter, rows, features with kinds,
+        ranges and missing counts, classes, hashes. JSON values only. Filled by `Subject.describe`.
+    settings : mapping
+        All settings as used, JSON values only.
+    environment : mapping
+        Package name -> version, python, platform.
+    results : tuple of Result
+    outcomes : tuple of Outcome
+    not_run : tuple of NotRun
+    plugins : tuple of PluginRecord
+    """
+
+    as_of: str
+    subject: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    results: tuple[Result, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    not_run: tuple[NotRun, ...] = ()
+    plugins: tuple[PluginRecord, ...] = ()
+    format: int = field(default=FORMAT)
+
+    def result(self, id: str) -> Result:
+        """Return the result with this id; say which ids exist if there is none."""
+        for found in self.results:
+            if found.id == id:
+                return found
+        raise InputError(f"run.result must be one of {[r.id for r in self.results]}; got {id!r}.")
+
+    def find(self, id: str) -> Result | None:
+        """Return the result with this id, or None."""
+        return next((found for found in self.results if found.id == id), None)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, in the order of the checks."""
+        return tuple(finding for outcome in self.outcomes for finding in outcome.findings)

@@ -1,0 +1,110 @@
+"""Rows with some columns replaced, and the reusable buffers that hold many variants of a row side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from .arrays import AnyArray, IntArray, Table, column
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Rows with some columns replaced; `columns` are positions in the subject's table.
+
+    `values` holds, per column, one value per evaluated row or a scalar for all of them.
+    `donors` instead names, per evaluated row, the row of the subject that the columns are taken
+    from, together. With neither, the rows are unchanged.
+
+    Examples
+    --------
+    >>> Variant((0,), donors=np.array([2, 0, 1]))      # a permutation of column 0
+    Variant(columns=(0,), values=(), donors=array([2, 0, 1]))
+    >>> Variant((0,), (3.5,))                          # one grid point
+    Variant(columns=(0,), values=(3.5,), donors=None)
+    """
+
+    columns: tuple[int, ...] = ()
+    values: tuple[Any, ...] = ()
+    donors: IntArray | None = None
+
+    def filling(self, X: Table, start: int, stop: int) -> list[Any]:
+        """Return what goes into each column for evaluated rows `start` to `stop`."""
+        if self.donors is not None:
+            return [column(X, c)[self.donors[start:stop]] for c in self.columns]
+        return [v if np.ndim(v) == 0 else v[start:stop] for v in self.values]
+
+
+class Buffer(Protocol):
+    """A table of rows x variants: row r of variant v stands at position ``r * variants + v``."""
+
+    def filled(self, X: Table, start: int, stop: int, group: Sequence[Variant]) -> Table:
+        """Put the variants' columns in and return the table to predict."""
+
+    def restore(self) -> None:
+        """Put the changed columns back."""
+
+
+def make_buffer(rows: Table, variants: int) -> Buffer:
+    """Return a buffer holding each of `rows` `variants` times."""
+    if isinstance(rows, pd.DataFrame):
+        return _FrameBuffer(rows, variants)
+    return _ArrayBuffer(rows, variants)
+
+
+class _ArrayBuffer:
+    """Numpy rows: one (rows, variants, columns) block, filled and restored in place."""
+
+    def __init__(self, rows: AnyArray, variants: int) -> None:
+        self._rows = rows
+        self._block = np.repeat(rows[:, None, :], variants, axis=1)
+        self._changed: set[int] = set()
+
+    def filled(self, X: Table, start: int, stop: int, group: Sequence[Variant]) -> Table:
+        for v, variant in enumerate(group):
+            for c, values in zip(variant.columns, variant.filling(X, start, stop), strict=True):
+                self._block[:, v, c] = values
+                self._changed.add(c)
+        block = self._block[:, : len(group)]
+        return block.reshape(-1, block.shape[2])
+
+    def restore(self) -> None:
+        for c in self._changed:
+            self._block[:, :, c] = self._rows[:, c, None]
+        self._changed.clear()
+
+
+class _FrameBuffer:
+    """A frame: whole columns are replaced, so every column keeps its own dtype."""
+
+    def __init__(self, rows: pd.DataFrame, variants: int) -> None:
+        self._variants = variants
+        self._rows = rows
+        self._frame = rows if variants == 1 else rows.loc[rows.index.repeat(variants)]
+        self._frame = self._frame.copy()
+        self._changed: set[int] = set()
+
+    def filled(self, X: Table, start: int, stop: int, group: Sequence[Variant]) -> Table:
+        columns: dict[int, Any] = {}
+        for v, variant in enumerate(group):
+            for c, values in zip(variant.columns, variant.filling(X, start, stop), strict=True):
+                if c not in columns:
+                    columns[c] = column(self._frame, c).copy()
+                columns[c][v :: self._variants] = values
+        for c, values in columns.items():
+            self._frame.isetitem(c, values)
+        self._changed.update(columns)
+        if len(group) == self._variants:
+            return self._frame
+        keep = np.arange(len(self._frame)) % self._variants < len(group)
+        return self._frame[keep]
+
+    def restore(self) -> None:
+        for c in self._changed:
+            values = column(self._rows, c)
+            self._frame.isetitem(c, values.repeat(self._variants) if self._variants > 1 else values.copy())
+        self._changed.clear()
