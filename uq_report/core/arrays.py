@@ -29,3 +29,23 @@ def column(X: Table, position: int) -> Any:
         # exactly this class: pandas' string arrays derive from it and must stay what they are
         return values.to_numpy() if type(values) is pd.arrays.NumpyExtensionArray else values
     return X[:, position]
+
+
+class Columns:
+    """The columns of a table, each looked up once.
+
+    Examples
+    --------
+    >>> Columns(np.array([[1, 2], [3, 4]]))[1]
+    array([2, 4])
+    """
+
+    def __init__(self, X: Table) -> None:
+        self._X = X
+        self._held: dict[int, Any] = {}
+
+    def __getitem__(self, position: int) -> Any:
+        """Return the column at `position`, as `column` does."""
+        if position not in self._held:
+            self._held[position] = column(self._X, position)
+        return self._held[position]

@@ -2,7 +2,7 @@
 
 Explainers ask for variants: all measures of these rows with these columns replaced by those values.
 The engine fills one reusable buffer with the variants of a row side by side, predicts, evaluates every
-measure on that one prediction, and restores the columns it changed.
+measure on that one prediction, and puts the columns it changed back.
 
 Which variants share a call is decided by the adapter's `batch_rows` or the user's, never by workers,
 free memory or a stopwatch, so the bytes of a result do not depend on how it was computed.
@@ -14,20 +14,24 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from .arrays import AnyArray, FloatArray, IntArray, Table, take_rows
+from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
+from .derivatives import Derivatives, derivatives
 from .errors import BudgetError, InputError, ModelError, UQReportError, nearest
 from .measures import Measure
 from .predictive import Distribution
 from .results import Omission
 from .subject import Subject
 from .variants import Buffer, Variant, make_buffer
+
+# Calls of few rows are mostly overhead, so variants of the same columns share calls up to this size.
+SHORT_CALL = 1000
 
 
 class Group(NamedTuple):
@@ -192,9 +196,10 @@ class Engine:
         """
         _ = self.baseline
         n = self.subject.n if rows is None else len(rows)
-        width = max(1, (self.batch_rows or n) // n)
+        width = max(1, (self.batch_rows or max(self.subject.n, SHORT_CALL)) // n)
+        groups = _grouped(variants, width, mixed=self.batch_rows is not None)
         done = 0
-        for group in self._mapped(_grouped(variants, width), _Task(self, tuple(measures), rows, width)):
+        for group in self._mapped(groups, _Task(self, tuple(measures), rows, width)):
             done += group.values.shape[1]
             if self._progress:
                 self._progress(Progress(self.explainer, done, total))
@@ -239,6 +244,11 @@ class Engine:
             return self.measure_rows(X, [measure], self.y[X.index.to_numpy()])[0]
 
         return evaluate
+
+    def derivatives(self, columns: Sequence[int], order: int = 1, rows: IntArray | None = None) -> Derivatives:
+        """Return derivatives of the parameters by numeric `columns`: exact where the adapter has a rule that holds."""
+        self._charge(self.subject.n if rows is None else len(rows))
+        return derivatives(self, columns, order, rows)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the progress callback behind: it belongs to the parent process."""
@@ -294,6 +304,7 @@ class _Task:
         self.engine = engine
         self.measures = measures
         self.width = width
+        self.source = Columns(engine.subject.X)
         self.rows = engine.subject.X if rows is None else take_rows(engine.subject.X, rows)
         self.y = engine.y if engine.y is None or rows is None else engine.y[rows]
         self.n = len(self.rows)
@@ -307,11 +318,10 @@ class _Task:
 
     def _part(self, group: Sequence[Variant], start: int, stop: int) -> FloatArray:
         buffer = self._buffer(start, stop)
-        table = buffer.filled(self.engine.subject.X, start, stop, group)
+        table = buffer.filled(self.source, start, stop, group)
         dist = self.engine.call_model(table)
         y = None if self.y is None else np.repeat(self.y[start:stop], len(group))
         values = _rows_of(dist, self.measures, y)
-        buffer.restore()
         return values.reshape(len(self.measures), stop - start, len(group)).swapaxes(1, 2)
 
     def _buffer(self, start: int, stop: int) -> Buffer:
@@ -333,11 +343,17 @@ def _run(task: _Task, first: int, group: list[Variant]) -> tuple[int, FloatArray
     return first, task.fresh()(group)
 
 
-def _grouped(variants: Iterable[Variant], width: int) -> Iterator[tuple[int, list[Variant]]]:
-    stream, first = iter(variants), 0
-    while group := list(islice(stream, width)):
-        yield first, group
-        first += len(group)
+def _grouped(variants: Iterable[Variant], width: int, *, mixed: bool) -> Iterator[tuple[int, list[Variant]]]:
+    """Yield up to `width` consecutive variants and the number of the first.
+
+    Unless `mixed`, a group holds variants of the same columns only: models that multiply matrices
+    change last bits with the place of a row in a call, and no feature may move another's bits.
+    """
+    first = 0
+    for _, stream in groupby(variants, key=lambda variant: None if mixed else variant.columns):
+        while group := list(islice(stream, width)):
+            yield first, group
+            first += len(group)
 
 
 def _rows_of(dist: Distribution, measures: Sequence[Measure], y: AnyArray | None) -> FloatArray:

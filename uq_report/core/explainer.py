@@ -21,7 +21,8 @@ class Explainer(Protocol):
     name : the entry-point name and file name
     section : its slot in the report (``outcome``, ``drivers``, ``profiles``, ``dependence``,
         ``dalex``, ``shap``; any other name makes a section of its own)
-    needs : names of explainers whose results it reads from `prior`
+    needs : names of explainers whose results it reads from `prior`; it does not run without them
+    after : optional; names of explainers to run before it where they run at all, ``"*"`` for all others
     requires : methods the predictive distribution must support
     """
 
@@ -33,3 +34,9 @@ class Explainer(Protocol):
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Ask the engine, return tidy results."""
+
+
+def wishes(explainer: Explainer | type[Explainer]) -> tuple[str, ...]:
+    """Return the names in ``after``; explainers that wish for nothing need not have it."""
+    names: tuple[str, ...] = getattr(explainer, "after", ())
+    return names

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from .arrays import AnyArray, IntArray, Table, column
+from .arrays import AnyArray, Columns, IntArray, Table
 
 
 @dataclass(frozen=True)
@@ -32,21 +32,18 @@ class Variant:
     values: tuple[Any, ...] = ()
     donors: IntArray | None = None
 
-    def filling(self, X: Table, start: int, stop: int) -> list[Any]:
+    def filling(self, source: Columns, start: int, stop: int) -> list[Any]:
         """Return what goes into each column for evaluated rows `start` to `stop`."""
         if self.donors is not None:
-            return [column(X, c)[self.donors[start:stop]] for c in self.columns]
+            return [source[c][self.donors[start:stop]] for c in self.columns]
         return [v if np.ndim(v) == 0 else v[start:stop] for v in self.values]
 
 
 class Buffer(Protocol):
     """A table of rows x variants: row r of variant v stands at position ``r * variants + v``."""
 
-    def filled(self, X: Table, start: int, stop: int, group: Sequence[Variant]) -> Table:
-        """Put the variants' columns in and return the table to predict."""
-
-    def restore(self) -> None:
-        """Put the changed columns back."""
+    def filled(self, source: Columns, start: int, stop: int, group: Sequence[Variant]) -> Table:
+        """Put back what the last group changed, put this group's columns in, and return the table to predict."""
 
 
 def make_buffer(rows: Table, variants: int) -> Buffer:
@@ -64,47 +61,43 @@ class _ArrayBuffer:
         self._block = np.repeat(rows[:, None, :], variants, axis=1)
         self._changed: set[int] = set()
 
-    def filled(self, X: Table, start: int, stop: int, group: Sequence[Variant]) -> Table:
+    def filled(self, source: Columns, start: int, stop: int, group: Sequence[Variant]) -> Table:
+        for c in self._changed:
+            self._block[:, :, c] = self._rows[:, c, None]
+        self._changed.clear()
         for v, variant in enumerate(group):
-            for c, values in zip(variant.columns, variant.filling(X, start, stop), strict=True):
+            for c, values in zip(variant.columns, variant.filling(source, start, stop), strict=True):
                 self._block[:, v, c] = values
                 self._changed.add(c)
         block = self._block[:, : len(group)]
         return block.reshape(-1, block.shape[2])
 
-    def restore(self) -> None:
-        for c in self._changed:
-            self._block[:, :, c] = self._rows[:, c, None]
-        self._changed.clear()
-
 
 class _FrameBuffer:
-    """A frame: whole columns are replaced, so every column keeps its own dtype."""
+    """A frame: whole columns are overwritten in place, so every column keeps its own dtype and its block."""
 
     def __init__(self, rows: pd.DataFrame, variants: int) -> None:
         self._variants = variants
-        self._rows = rows
+        self._own = Columns(rows)
         self._frame = rows if variants == 1 else rows.loc[rows.index.repeat(variants)]
         self._frame = self._frame.copy()
         self._changed: set[int] = set()
 
-    def filled(self, X: Table, start: int, stop: int, group: Sequence[Variant]) -> Table:
+    def filled(self, source: Columns, start: int, stop: int, group: Sequence[Variant]) -> Table:
         columns: dict[int, Any] = {}
         for v, variant in enumerate(group):
-            for c, values in zip(variant.columns, variant.filling(X, start, stop), strict=True):
+            for c, values in zip(variant.columns, variant.filling(source, start, stop), strict=True):
+                if variant.donors is not None and self._variants == 1:
+                    columns[c] = values
+                    continue
                 if c not in columns:
-                    columns[c] = column(self._frame, c).copy()
+                    columns[c] = self._own[c].repeat(self._variants)
                 columns[c][v :: self._variants] = values
-        for c, values in columns.items():
-            self._frame.isetitem(c, values)
-        self._changed.update(columns)
+        back = {c: self._own[c].repeat(self._variants) for c in self._changed.difference(columns)}
+        for c, values in (columns | back).items():
+            self._frame.iloc[:, c] = values
+        self._changed = set(columns)
         if len(group) == self._variants:
             return self._frame
         keep = np.arange(len(self._frame)) % self._variants < len(group)
         return self._frame[keep]
-
-    def restore(self) -> None:
-        for c in self._changed:
-            values = column(self._rows, c)
-            self._frame.isetitem(c, values.repeat(self._variants) if self._variants > 1 else values.copy())
-        self._changed.clear()

@@ -1,0 +1,221 @@
+"""What every family of predictive distributions promises."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from uq_report.core.arrays import AnyArray, FloatArray
+from uq_report.core.distributions import Categorical, CategoricalMixture, Normal, NormalMixture, Poisson, StudentT
+from uq_report.core.errors import UnsupportedError
+from uq_report.core.predictive import Distribution
+
+N = 37
+RNG = np.random.default_rng(0)
+LOC, SCALE, DF = RNG.normal(size=N), np.exp(RNG.normal(size=N)), RNG.uniform(2.5, 300, N)
+MEMBERS = RNG.dirichlet([0.5, 1.0, 2.0], (N, 5))
+MEANS, STDS = RNG.normal(size=(N, 6)), np.exp(RNG.normal(size=(N, 6)))
+PAIRS = RNG.dirichlet([1.0, 1.0], N)
+MANY_CLASSES, MANY_MEANS = RNG.dirichlet(np.ones(45), N), RNG.normal(size=(N, 45))
+WEIGHTS = np.array([1.0, 2.0, 0.0, 1.0, 3.0, 1.0])
+
+FAMILIES: dict[str, Callable[[Any], Distribution]] = {
+    "categorical": lambda rows: Categorical(MEMBERS[rows, 0]),
+    "two classes": lambda rows: Categorical(PAIRS[rows], classes=["no", "yes"]),
+    "categorical mixture": lambda rows: CategoricalMixture(MEMBERS[rows]),
+    "lazy mixture": lambda rows: CategoricalMixture(lambda: MEMBERS[rows], probabilities=MEMBERS[rows].mean(axis=1)),
+    "normal": lambda rows: Normal(LOC[rows], SCALE[rows]),
+    "t": lambda rows: StudentT(5, LOC[rows], SCALE[rows]),
+    "cauchy": lambda rows: StudentT(1, LOC[rows], SCALE[rows]),
+    "t, df varies": lambda rows: StudentT(DF[rows], LOC[rows], SCALE[rows]),
+    "poisson": lambda rows: Poisson(np.exp(4 * LOC[rows])),
+    "normal mixture": lambda rows: NormalMixture(MEANS[rows], STDS[rows], WEIGHTS),
+    "many classes": lambda rows: Categorical(MANY_CLASSES[rows]),
+    "many members": lambda rows: NormalMixture(MANY_MEANS[rows], 1 + MANY_MEANS[rows] ** 2),
+    "points": lambda rows: NormalMixture(MEANS[rows], 0 * STDS[rows], points=True),
+}
+ALL = np.arange(N)
+MARKERS = {"proba"}
+LEVELS = np.array([0.05, 0.5, 0.975])
+
+families = pytest.mark.parametrize("make", FAMILIES.values(), ids=FAMILIES.keys())
+
+
+def outcomes(dist: Distribution) -> AnyArray:
+    y: AnyArray = np.arange(len(dist)) % 2 if "proba" in dist.supports else np.floor(np.linspace(0, 5, len(dist)))
+    return y
+
+
+def answers(dist: Distribution, y: AnyArray) -> Iterator[tuple[str, AnyArray]]:
+    """Yield everything a distribution supports, evaluated, rows first."""
+    for name in sorted(dist.supports - MARKERS):
+        yield name, ask(dist, name, y)
+
+
+def ask(dist: Distribution, name: str, y: AnyArray) -> AnyArray:
+    if name == "parameters":
+        return dist.parameters
+    if name == "sample":
+        return dist.sample(np.random.default_rng(1), 3).T
+    if name == "fisher_norm":
+        derivatives: FloatArray = np.repeat(np.linspace(-1, 1, len(dist.parametrisation))[None], len(dist), axis=0)
+        return dist.fisher_norm(derivatives)
+    arguments = {"log_prob": (y,), "cdf": (y,), "crps": (y,), "quantile": (LEVELS,)}.get(name, ())
+    answer: AnyArray = getattr(dist, name)(*arguments)
+    return answer
+
+
+METHODS = [name for name in vars(Distribution) if not name.startswith("_")]
+NOT_METHODS = {
+    "family",
+    "discrete",
+    "parametrisation",
+    "supports",
+    "take",
+    "encode",
+    "default_focus",
+    "focus",
+    "why_not",
+}
+ANSWERS = sorted(set(METHODS) - NOT_METHODS - {"usual_loss"})
+
+
+def test_the_methods_are_those_of_the_contract() -> None:
+    assert len(ANSWERS) == 15
+    known = set(ANSWERS) | {"log_odds"} | MARKERS
+    assert all(make(ALL).supports <= known for make in FAMILIES.values())
+
+
+@families
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_method_answers_exactly_if_it_is_supported(make: Callable[[Any], Distribution], name: str) -> None:
+    dist = make(ALL)
+    if name in dist.supports:
+        answer = ask(dist, name, outcomes(dist))
+        assert answer.shape[0] == N
+        assert not np.isnan(answer).any()
+    else:
+        with pytest.raises(UnsupportedError, match=name.replace("fisher_norm", "fisher_")):
+            ask(dist, name, outcomes(dist))
+        assert dist.why_not(name)
+
+
+class Bare(Distribution):
+    """A stranger's family that can do nothing yet."""
+
+    family = "bare"
+
+    @property
+    def supports(self) -> frozenset[str]:
+        return frozenset()
+
+    def __len__(self) -> int:
+        return 2
+
+    def take(self, index: AnyArray) -> "Bare":
+        return self
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_family_need_not_define_what_it_cannot_do(name: str) -> None:
+    with pytest.raises(UnsupportedError, match=r"bare predictive distribution"):
+        ask(Bare(), name, np.zeros(2))
+
+
+def test_the_defaults_of_a_family() -> None:
+    assert Bare().usual_loss == "squared_error"
+    assert Bare().default_focus(np.zeros(2)) is None
+    assert len(Bare().focus("a").take(np.arange(2))) == 2
+    np.testing.assert_array_equal(Bare().encode([1, 2]), [1.0, 2.0])
+
+
+@families
+def test_shapes(make: Callable[[Any], Distribution]) -> None:
+    dist, size = make(ALL), len(make(ALL).parametrisation)
+    extra = {
+        "quantile": (3,),
+        "sample": (3,),
+        "parameters": (size,),
+        "fisher_information": (size, size),
+    }
+    for name, answer in answers(dist, outcomes(dist)):
+        assert answer.shape == (N, *extra.get(name, ())), name
+
+
+@families
+def test_take_is_the_same_rows_bit_by_bit(make: Callable[[Any], Distribution]) -> None:
+    dist = make(ALL)
+    y = outcomes(dist)
+    for index in (RNG.permutation(N), np.arange(0, N, 5), np.array([3, 3, 3]), np.arange(N) == 7):
+        some = dist.take(index)
+        assert len(some) == len(ALL[index])
+        whole = dict(answers(dist, y))
+        for name, answer in answers(some, y[index]):
+            if name != "sample":
+                np.testing.assert_array_equal(answer, whole[name][index], err_msg=name)
+
+
+@families
+def test_a_row_does_not_depend_on_its_neighbours_in_any_bit(make: Callable[[Any], Distribution]) -> None:
+    whole_y = outcomes(make(ALL))
+    whole = dict(answers(make(ALL), whole_y))
+    for step in (1, 2, 3, 8):
+        parts = [np.arange(start, min(start + step, N)) for start in range(0, N, step)]
+        found = [dict(answers(make(rows), whole_y[rows])) for rows in parts]
+        for name, answer in whole.items():
+            if name != "sample":
+                joined = np.concatenate([part[name] for part in found])
+                np.testing.assert_array_equal(joined, answer, err_msg=name)
+
+
+@families
+def test_supports_and_parametrisation_do_not_depend_on_the_rows(make: Callable[[Any], Distribution]) -> None:
+    for rows in (np.arange(1), np.arange(0), ALL):
+        assert make(rows).supports == make(ALL).supports
+        assert make(rows).parametrisation == make(ALL).parametrisation
+        assert make(ALL).take(rows).supports == make(ALL).supports
+
+
+@families
+def test_no_rows_give_empty_answers(make: Callable[[Any], Distribution]) -> None:
+    dist = make(np.arange(0))
+    for name, answer in answers(dist, outcomes(dist)):
+        assert answer.shape[0] == 0, name
+
+
+@families
+def test_samples_repeat_by_seed_and_follow_the_mean_and_variance(make: Callable[[Any], Distribution]) -> None:
+    dist, size = make(ALL), 20_000
+    draws = dist.sample(np.random.default_rng(3), size)
+    assert draws.shape == (size, N)
+    np.testing.assert_array_equal(draws, dist.sample(np.random.default_rng(3), size))
+    if "mean" not in dist.supports:
+        return
+    numbers = (draws == dist.positive).astype(float) if isinstance(dist, Categorical) else draws
+    z = (numbers.mean(axis=0) - dist.mean()) / np.sqrt(dist.variance() / size)
+    assert np.abs(z).max() < 5  # 37 means within 5 standard errors
+
+
+@pytest.mark.parametrize("name", [name for name, make in FAMILIES.items() if "cdf" in make(ALL).supports])
+def test_quantile_is_the_inverse_of_cdf(name: str) -> None:
+    dist = FAMILIES[name](ALL)
+    for level, y in zip(LEVELS, dist.quantile(LEVELS).T, strict=True):
+        if dist.discrete or "log_prob" not in dist.supports:
+            assert (dist.cdf(y) >= level * (1 - 1e-12)).all()
+            assert (dist.cdf(np.nextafter(y, -np.inf)) < level).all()
+        else:
+            np.testing.assert_allclose(dist.cdf(y), level, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["normal", "t", "poisson", "normal mixture", "points"])
+def test_the_randomised_pit_is_uniform(name: str) -> None:
+    dist = FAMILIES[name](ALL).take(np.repeat(ALL, 200))
+    rng = np.random.default_rng(5)
+    y = dist.sample(rng, 1)[0].astype(float)
+    lower, upper = dist.cdf(np.nextafter(y, -np.inf)), dist.cdf(y)
+    u = np.sort(lower + rng.random(len(y)) * (upper - lower))
+    gap = np.abs(u - (np.arange(len(u)) + 0.5) / len(u)).max()
+    assert gap < 1.95 / np.sqrt(len(u))  # Kolmogorov-Smirnov at 0.1 %
+    if dist.discrete:
+        np.testing.assert_allclose(upper - lower, np.exp(dist.log_prob(y)), atol=1e-12)

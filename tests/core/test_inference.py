@@ -1,0 +1,179 @@
+"""Terms of pairs: against brute force, repeated rows and the formulas of the methods page."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from uq_report.core.arrays import FloatArray, IntArray
+from uq_report.core.inference import (
+    all_pairs,
+    by_donor,
+    cyclic_donors,
+    n_units,
+    shuffled_pairs,
+    standard_error,
+    two_way,
+)
+
+
+def pairs(n: int, seed: int = 0) -> FloatArray:
+    """Return two measures of all pairs, shape (2, n receivers, n donors), with row, donor and joint parts."""
+    rng = np.random.default_rng(seed)
+    a, f, joint = rng.normal(size=(2, n, 1)), rng.normal(size=(2, 1, n)), rng.normal(size=(2, n, n))
+    return np.asarray(a + 2 * f + 0.7 * joint)
+
+
+def at(full: FloatArray, donors: IntArray) -> FloatArray:
+    """Return T[:, r, i] for row i carrying the value of row donors[r, i]."""
+    return np.asarray(full[:, np.arange(full.shape[1]), donors])
+
+
+def unchanged(full: FloatArray) -> FloatArray:
+    return np.asarray(np.diagonal(full, axis1=1, axis2=2))
+
+
+def shuffles(m: int, n: int, seed: int = 1) -> IntArray:
+    rng = np.random.default_rng(seed)
+    return np.stack([rng.permutation(n) for _ in range(m)])
+
+
+def brute(full: FloatArray, weights: FloatArray) -> FloatArray:
+    omega = weights / weights.sum()
+    return np.asarray(np.einsum("mik,i,k->m", full, omega, omega) - unchanged(full) @ omega)
+
+
+@pytest.mark.parametrize(("m", "n"), [(3, 12), (4, 9), (30, 8)])
+def test_two_way_is_least_squares(m: int, n: int) -> None:
+    donors = shuffles(m, n)
+    T = at(pairs(n), donors)
+    design = np.zeros((m * n, 2 * n))
+    design[np.arange(m * n), np.tile(np.arange(n), m)] = 1
+    design[np.arange(m * n), n + donors.ravel()] = 1
+    v, u = two_way(T, donors)
+    for k in range(2):
+        solution = np.linalg.lstsq(design, T[k].ravel(), rcond=None)[0]
+        np.testing.assert_allclose(v[k] + u[k][donors], (design @ solution).reshape(m, n), atol=1e-11)
+        assert abs(u[k].sum()) < 1e-11
+
+
+def test_two_way_is_finite_where_rows_and_donors_are_not_connected() -> None:
+    donors = np.tile(np.arange(5), (3, 1))
+    v, u = two_way(at(pairs(5), donors), donors)
+    np.testing.assert_allclose(v + u, unchanged(pairs(5)), atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [np.ones(7), np.array([1.0, 3, 2, 1, 1, 5, 2])])
+def test_all_pairs_is_the_weighted_double_sum(weights: FloatArray) -> None:
+    full = pairs(7)
+    terms = all_pairs(at(full, cyclic_donors(7)), unchanged(full), weights)
+    np.testing.assert_allclose(terms.repeats.mean(axis=1), brute(full, weights), atol=1e-14)
+    np.testing.assert_allclose(terms.rows @ (weights / weights.sum()), brute(full, weights), atol=1e-14)
+
+
+def test_all_pairs_terms_are_those_of_the_methods_page_with_a_rows_own_pair_included() -> None:
+    """With h1, h2 over k != i as printed there, g = (n-1)/n (h1 + h2) + b/n up to a constant."""
+    n, full = 9, pairs(9)
+    b = unchanged(full)
+    others = full * (1 - np.eye(n))
+    h = others.sum(axis=2) / (n - 1) - b + others.sum(axis=1) / (n - 1)
+    expected = (n - 1) / n * h + b / n
+    rows = all_pairs(at(full, cyclic_donors(n)), b, np.ones(n)).rows
+    np.testing.assert_allclose(rows - rows.mean(axis=1, keepdims=True), expected - expected.mean(axis=1, keepdims=True))
+
+
+def test_integer_weights_equal_repeated_rows_known_to_be_copies() -> None:
+    full, counts = pairs(8), np.array([1, 2, 3, 1, 4, 1, 2, 1])
+    copies = np.repeat(np.arange(8), counts)
+    again = full[:, copies][:, :, copies]
+    few = all_pairs(at(full, cyclic_donors(8)), unchanged(full), counts.astype(float))
+    many = all_pairs(at(again, cyclic_donors(len(copies))), unchanged(again), np.ones(len(copies)))
+    np.testing.assert_allclose(few.repeats.mean(axis=1), many.repeats.mean(axis=1), atol=1e-12)
+    np.testing.assert_allclose(few.rows[:, copies], many.rows, atol=1e-12)
+    np.testing.assert_allclose(
+        standard_error(few, counts.astype(float)), standard_error(many, np.ones(len(copies)), copies), atol=1e-12
+    )
+
+
+def test_rows_of_weight_zero_do_not_count() -> None:
+    full, weights = pairs(8), np.array([1.0, 0, 2, 1, 0, 1, 2, 1])
+    kept = np.flatnonzero(weights)
+    part = full[:, kept][:, :, kept]
+    with_zeros = all_pairs(at(full, cyclic_donors(8)), unchanged(full), weights)
+    without = all_pairs(at(part, cyclic_donors(6)), unchanged(part), weights[kept])
+    np.testing.assert_allclose(standard_error(with_zeros, weights), standard_error(without, weights[kept]), atol=1e-12)
+    assert n_units(weights) == 6
+
+
+def test_unweighted_shuffles_give_their_own_means_and_the_printed_standard_error() -> None:
+    n, m = 40, 5
+    full, donors = pairs(n), shuffles(m, n)
+    T, b, ones = at(full, donors), unchanged(full), np.ones(n)
+    terms = shuffled_pairs(T, b, donors, ones)
+    np.testing.assert_allclose(terms.repeats, T.mean(axis=2) - b.mean(axis=1, keepdims=True), atol=1e-13)
+    v, u = two_way(T, donors)
+    sigma2 = ((T - v[:, None] - u[:, donors]) ** 2).sum(axis=(1, 2)) / (n * m - 2 * n + 1)
+    spread = np.var(v + u - b, axis=1, ddof=1) - 2 * sigma2 * (m - 1) / (m * (m - 2))
+    expected = np.sqrt(np.maximum(spread, 0) / n + sigma2 / (n * m))
+    np.testing.assert_allclose(standard_error(terms, ones), expected, rtol=1e-12)
+
+
+def test_all_shuffles_of_a_latin_square_agree_with_all_pairs() -> None:
+    """The n cyclic shifts hold every pair once, so the fit is the exact decomposition."""
+    full, weights = pairs(8), np.arange(1.0, 9)
+    donors = cyclic_donors(8)
+    fitted = two_way(at(full, donors), donors)
+    exact = full.mean(axis=2), full.mean(axis=1) - full.mean(axis=(1, 2))[:, None]
+    np.testing.assert_allclose(fitted, exact, atol=1e-12)
+    plain = shuffled_pairs(at(full, donors), unchanged(full), donors, np.ones(8))
+    np.testing.assert_allclose(plain.rows, all_pairs(at(full, donors), unchanged(full), np.ones(8)).rows, atol=1e-12)
+    assert not np.allclose(brute(full, weights), brute(full, np.ones(8)), atol=0.01)
+
+
+@pytest.mark.parametrize("m", [3, 6])
+def test_weighted_shuffles_are_right_on_average(m: int) -> None:
+    """Over 4000 designs the mean estimate is the weighted double sum, within four Monte-Carlo errors."""
+    n, rng = 20, np.random.default_rng(5)
+    full, weights = pairs(n), np.exp(0.6 * rng.normal(size=n))
+    full += 3 * np.outer(weights, weights) / weights.mean() ** 2  # a joint part that the weights bring out
+    estimates = []
+    for _ in range(4000):
+        donors = np.stack([rng.permutation(n) for _ in range(m)])
+        estimates.append(shuffled_pairs(at(full, donors), unchanged(full), donors, weights).repeats.mean(axis=1))
+    error = np.std(estimates, axis=0) / np.sqrt(len(estimates))
+    shift = np.mean(estimates, axis=0) - brute(full, weights)
+    assert (np.abs(shift) < 4 * error + 0.02 * np.std(estimates, axis=0)).all()
+
+
+@pytest.mark.parametrize("weights", [np.ones(30), np.linspace(0.2, 2, 30)])
+def test_an_additive_measure_has_no_importance_and_no_error(weights: FloatArray) -> None:
+    rng = np.random.default_rng(3)
+    a, f = rng.normal(size=(2, 30, 1)), rng.normal(size=(2, 1, 30))
+    donors = shuffles(4, 30)
+    terms = shuffled_pairs(at(a + f, donors), unchanged(a + f), donors, weights)
+    assert np.abs(terms.repeats).max() < 1e-12
+    assert standard_error(terms, weights).max() < 1e-12
+
+
+def test_clusters_of_copies_count_once() -> None:
+    full = pairs(25)
+    copies = np.tile(np.arange(25), 3)
+    again = full[:, copies][:, :, copies]
+    few = standard_error(all_pairs(at(full, cyclic_donors(25)), unchanged(full), np.ones(25)), np.ones(25))
+    terms = all_pairs(at(again, cyclic_donors(75)), unchanged(again), np.ones(75))
+    np.testing.assert_allclose(standard_error(terms, np.ones(75), copies), few, rtol=1e-12)
+    np.testing.assert_allclose(standard_error(terms, np.ones(75)), few * np.sqrt(24 / 74), rtol=1e-12)
+    assert n_units(np.ones(75), copies) == 25
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_one_or_two_shuffles_have_no_standard_error(m: int) -> None:
+    full, donors = pairs(10), shuffles(m, 10)
+    terms = shuffled_pairs(at(full, donors), unchanged(full), donors, np.ones(10))
+    assert np.isnan(standard_error(terms, np.ones(10))).all()
+    np.testing.assert_allclose(terms.repeats, (at(full, donors) - unchanged(full)[:, None]).mean(axis=2), atol=1e-13)
+
+
+def test_by_donor_averages_what_each_row_gave() -> None:
+    donors: Any = np.array([[1, 2, 0], [1, 0, 2]])
+    np.testing.assert_allclose(by_donor(np.array([[[1.0, 2, 3], [5, 6, 7]]]), donors), [[4.5, 3, 4.5]])

@@ -1,0 +1,200 @@
+"""Entropy, density, cdf, quantile, moments and CRPS against scipy.stats and numerical integration."""
+
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from uq_report.core.arrays import FloatArray
+from uq_report.core.distributions import Categorical, Normal, NormalMixture, Poisson, StudentT
+from uq_report.core.errors import UnsupportedError
+from uq_report.core.predictive import Distribution
+
+RNG = np.random.default_rng(1)
+N = 40
+LOC, SCALE = 3 * RNG.normal(size=N), np.exp(RNG.normal(size=N))
+DF = np.exp(RNG.uniform(np.log(1.05), np.log(400), N))
+RATE = np.exp(RNG.uniform(np.log(1e-3), np.log(3e3), N))  # scipy sums no entropy far above
+P = np.array([0.001, 0.05, 0.3, 0.5, 0.8, 0.975, 0.9999])
+Y = LOC + SCALE * RNG.standard_t(3, N)
+COUNTS = RNG.poisson(RATE * np.exp(0.3 * RNG.normal(size=N))).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("dist", "oracle", "y"),
+    [
+        (Normal(LOC, SCALE), stats.norm(LOC, SCALE), Y),
+        (StudentT(DF, LOC, SCALE), stats.t(DF, LOC, SCALE), Y),
+        (StudentT(3.5, LOC, SCALE), stats.t(3.5, LOC, SCALE), Y),
+        (Poisson(RATE), stats.poisson(RATE), COUNTS),
+    ],
+    ids=["normal", "t, df varies", "t", "poisson"],
+)
+class TestAgainstScipy:
+    def test_mean_and_variance(self, dist: Distribution, oracle: Any, y: FloatArray) -> None:
+        np.testing.assert_allclose(dist.mean(), oracle.mean(), rtol=1e-12)
+        np.testing.assert_allclose(dist.variance(), oracle.var(), rtol=1e-12)
+
+    def test_log_prob(self, dist: Distribution, oracle: Any, y: FloatArray) -> None:
+        expected = oracle.logpmf(y) if dist.discrete else oracle.logpdf(y)
+        np.testing.assert_allclose(dist.log_prob(y), expected, rtol=1e-11, atol=1e-11)
+
+    def test_cdf(self, dist: Distribution, oracle: Any, y: FloatArray) -> None:
+        for at in (y, y + 0.5, y - 1e4):
+            np.testing.assert_allclose(dist.cdf(at), oracle.cdf(at), rtol=1e-11, atol=1e-300)
+
+    def test_quantile(self, dist: Distribution, oracle: Any, y: FloatArray) -> None:
+        expected = np.stack([oracle.ppf(p) for p in P], axis=1)
+        np.testing.assert_allclose(dist.quantile(P), expected, rtol=1e-9, atol=1e-12)
+
+    def test_entropy(self, dist: Distribution, oracle: Any, y: FloatArray) -> None:
+        # scipy stops summing a Poisson entropy where 32 terms add 3e-9
+        np.testing.assert_allclose(dist.entropy(), oracle.entropy(), rtol=0, atol=1e-8 if dist.discrete else 1e-11)
+
+
+class TestPoissonEntropy:
+    """H = -sum p log p, summed term by term with scipy's pmf."""
+
+    def test_by_terms_on_both_sides_of_the_expansion(self) -> None:
+        rates = np.concatenate([[0.0, 1e-3], np.geomspace(1e-2, 1e4, 25), [99.999, 100.0, 100.001]])
+        for rate, found in zip(rates, Poisson(rates).entropy(), strict=True):
+            counts = np.arange(max(0, rate - 12 * np.sqrt(rate) - 5), rate + 12 * np.sqrt(rate) + 40).astype(int)
+            p = stats.poisson.pmf(np.unique(counts), rate)
+            assert found == pytest.approx(-np.sum(p[p > 0] * np.log(p[p > 0])), abs=2e-9)
+
+    def test_the_two_forms_meet(self) -> None:
+        below, above = Poisson([np.nextafter(100.0, 0), 100.0]).entropy()
+        assert below == pytest.approx(above, abs=2e-9)
+
+
+class TestPoissonQuantile:
+    def test_a_level_that_a_count_reaches_exactly_gives_that_count(self) -> None:
+        counts = np.arange(0.0, 40.0)
+        for rate in (0.3, 2.0, 7.7, 15.0):
+            p = stats.poisson.cdf(counts, rate)
+            reached = (p > 0) & (p < 1 - 1e-12)
+            np.testing.assert_array_equal(Poisson([rate]).quantile(p[reached])[0], counts[reached])
+
+
+class TestHeavyTails:
+    def test_the_mean_needs_more_than_1_and_the_variance_more_than_2_degrees(self) -> None:
+        varying = StudentT([0.5, 1.0, 1.5, 2.0, 4.0], np.zeros(5), 1.0)
+        np.testing.assert_array_equal(varying.mean(), [np.inf, np.inf, 0, 0, 0])
+        np.testing.assert_array_equal(varying.variance(), [np.inf, np.inf, np.inf, np.inf, 2])
+        assert "variance" in StudentT(1.5, [0.0], 1.0).supports
+        assert not {"mean", "variance", "crps"} & StudentT(1.0, [0.0], 1.0).supports
+
+    @pytest.mark.parametrize("df", [1e5, 1e8, 1e12])
+    def test_many_degrees_give_the_normal(self, df: float) -> None:
+        t, normal = StudentT(df, LOC, SCALE), Normal(LOC, SCALE)
+        y = LOC + SCALE
+        for found, expected in (
+            (t.entropy(), normal.entropy()),
+            (t.log_prob(y), normal.log_prob(y)),
+            (t.crps(y), normal.crps(y)),
+        ):
+            np.testing.assert_allclose(found, expected, rtol=3 / df, atol=3 / df + 1e-12)
+
+    def test_the_two_forms_of_the_entropy_meet(self) -> None:
+        below, above = StudentT([np.nextafter(100.0, 0), 100.0], np.zeros(2), 1.0).entropy()
+        assert below == pytest.approx(above, abs=1e-13)
+
+    def test_crps_of_a_varying_df_needs_more_than_1_on_every_row(self) -> None:
+        dist = StudentT([3.0, 0.8, 1.0], np.zeros(3), 1.0)
+        with pytest.raises(UnsupportedError, match="more than 1 degree of freedom; got fewer on 2 rows"):
+            dist.crps(np.zeros(3))
+
+    @pytest.mark.parametrize("df", [0.3, 1.0, 7.0, 99.0, 101.0, 300.0])
+    def test_entropy_by_quadrature(self, df: float) -> None:
+        def integrand(u: float) -> float:  # y = tan(u) brings the tails in
+            density = stats.t.pdf(np.tan(u), df)
+            return float(-density * np.log(density) / np.cos(u) ** 2) if density > 0 else 0.0
+
+        edges = np.pi / 2 * np.array([0, 0.2, 0.5, 0.9, 0.99, 1 - 1e-4, 1 - 1e-7, 1 - 1e-11])
+        total = 2 * sum(integrate.quad(integrand, a, b, epsabs=1e-12)[0] for a, b in pairwise(edges))
+        tail = 5e-2 if df < 1 else 1e-8  # what lies beyond tan of the last edge
+        assert StudentT(df, [0.0], 1.0).entropy()[0] == pytest.approx(total, abs=tail)
+
+
+class TestCRPS:
+    """CRPS = int (F(t) - 1[y <= t])^2 dt."""
+
+    @pytest.mark.parametrize(
+        "dist",
+        [
+            Normal([0.3], [2.0]),
+            StudentT(1.2, [0.3], [2.0]),
+            StudentT(5.0, [0.3], [0.5]),
+            NormalMixture([[0.0, 3.0, 3.1]], [[1.0, 0.2, 2.0]], [1, 2, 3]),
+            NormalMixture([[0.0, 3.0, -1.0]], [[1.0, 0.0, 0.0]]),
+            NormalMixture([[0.0, 3.0, -1.0, 3.0]], [[0.0, 0.0, 0.0, 0.0]]),
+        ],
+        ids=["normal", "t 1.2", "t 5", "mixture", "with points", "points"],
+    )
+    @pytest.mark.parametrize("y", [-4.0, 0.0, 0.31, 3.0, 10.0])
+    def test_by_quadrature(self, dist: Distribution, y: float) -> None:
+        def missed(t: float) -> float:
+            return float((dist.cdf(np.array([t]))[0] - (y <= t)) ** 2)
+
+        knots = np.unique(np.concatenate([[y, -1.0, 0.0, 3.0], np.linspace(-30, 30, 13), [-1e3, 1e3, -1e5, 1e5]]))
+        total = sum(integrate.quad(missed, a, b, epsabs=1e-11)[0] for a, b in pairwise(knots))
+        df = dist.df[0] if isinstance(dist, StudentT) else np.inf
+        tail = 1e-3 if df < 2 else 1e-7  # (2 df - 1) 1e5^(1 - 2 df)
+        assert dist.crps(np.array([y]))[0] == pytest.approx(total, abs=tail)
+
+    @pytest.mark.parametrize("rate", [0.0, 1e-3, 0.7, 12.0, 150.0, 9000.0])
+    def test_of_poisson_is_the_sum_over_counts(self, rate: float) -> None:
+        for y in np.unique(np.floor([0, rate, rate + 3, 1.3 * rate, 2 * rate + 5])):
+            counts = np.arange(max(2 * rate + 6, rate + 20 * np.sqrt(rate) + 60))
+            expected = np.sum((stats.poisson.cdf(counts, rate) - (y <= counts)) ** 2) if rate else y
+            assert Poisson([rate]).crps(np.array([y]))[0] == pytest.approx(expected, rel=1e-9)
+
+    def test_of_equal_members_is_the_normal_s(self) -> None:
+        mixture = NormalMixture(np.repeat(LOC[:, None], 7, axis=1), np.repeat(SCALE[:, None], 7, axis=1))
+        np.testing.assert_allclose(mixture.crps(Y), Normal(LOC, SCALE).crps(Y), rtol=1e-12)
+
+    def test_of_draws_is_their_fair_form_with_all_pairs(self) -> None:
+        draws, y = RNG.normal(size=(1, 9)), np.array([0.4])
+        pairs = np.abs(draws[0][:, None] - draws[0]).mean() / 2
+        expected = np.abs(draws - 0.4).mean() - pairs
+        np.testing.assert_allclose(NormalMixture(draws, np.zeros((1, 9))).crps(y), expected, rtol=1e-12)
+
+
+class TestCategorical:
+    def test_entropy_and_log_prob(self) -> None:
+        p = RNG.dirichlet([0.3, 1.0, 2.0, 0.01], 200)
+        dist, y = Categorical(p), RNG.integers(4, size=200)
+        np.testing.assert_allclose(dist.entropy(), stats.entropy(p, axis=1), rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(dist.log_prob(y), np.log(p[np.arange(200), y]), rtol=1e-14)
+
+    def test_zero_probability(self) -> None:
+        dist = Categorical([[1.0, 0.0], [0.0, 1.0]])
+        np.testing.assert_array_equal(dist.entropy(), [0, 0])
+        np.testing.assert_array_equal(dist.log_prob(np.array([1, 1])), [-np.inf, 0])
+        np.testing.assert_array_equal(dist.log_odds(), [-np.inf, np.inf])
+        assert (dist.sample(RNG, 100) == [0, 1]).all()
+
+    def test_a_class_of_probability_0_is_not_drawn_where_the_others_sum_to_less_than_1(self) -> None:
+        class Highest:
+            def random(self, shape: tuple[int, ...]) -> FloatArray:
+                return np.full(shape, np.nextafter(1.0, 0))
+
+        dist = Categorical([[0.5, 0.499995, 0.0]])
+        assert dist.sample(cast("np.random.Generator", Highest()), 1)[0, 0] == 1
+
+    def test_many_classes_as_few(self) -> None:
+        p = RNG.dirichlet(np.ones(80), 30)
+        np.testing.assert_allclose(Categorical(p).entropy(), stats.entropy(p, axis=1), rtol=1e-13)
+
+    def test_log_odds_change_sign_with_the_focus(self) -> None:
+        dist = Categorical(RNG.dirichlet([1, 1], 20), classes=["a", "b"])
+        np.testing.assert_allclose(dist.log_odds(), np.log(dist.mean() / (1 - dist.mean())), rtol=1e-9)
+        np.testing.assert_array_equal(dist.focus("a").log_odds(), -dist.log_odds())
+
+    def test_samples_have_the_probabilities(self) -> None:
+        p = np.array([[0.2, 0.0, 0.5, 0.3]])
+        counts = np.bincount(Categorical(p).sample(np.random.default_rng(0), 50_000)[:, 0], minlength=4)
+        assert counts[1] == 0
+        assert np.abs(counts / 50_000 - p[0]).max() < 5 * np.sqrt(0.25 / 50_000)

@@ -1,0 +1,221 @@
+"""Derivatives of a predictive distribution's parameters with respect to numeric features.
+
+Exact where the adapter knows a rule for its family (an optional method ``derivatives(model, X, order)``
+that returns `Derivatives` of all columns, or None), proven on a few rows against differences; else central
+differences at a step and its half, joined by Richardson's rule, with the step and the error estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from .arrays import Columns, FloatArray, IntArray, Table, take_rows
+from .errors import InputError
+from .predictive import Distribution
+from .variants import Variant, make_buffer
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+Predict = Callable[[Table], Distribution]
+
+EXACT, DIFFERENCES = "exact derivatives", "central differences"
+_EPS = float(np.finfo(float).eps)
+_SHARE = (_EPS**0.2, _EPS ** (1 / 6))  # step in units of the spread: rounding and truncation balance after Richardson
+_MOST = 50_000_000  # numbers in an exact second derivative
+_PROOF_ROWS, _PROOF_COLUMNS, _AGREE = 3, 16, 1e-4
+
+
+class Derivatives(NamedTuple):
+    """Parameters and their derivatives with respect to d columns; M parameters of n distributions.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, M)
+        The parameters.
+    first : ndarray of shape (n, d, M)
+        NaN in columns an exact rule does not cover.
+    second : ndarray of shape (n, d, d, M), optional
+    method : str
+        What they are, in words.
+    steps : ndarray of shape (d,), optional
+        The larger step of differences, in units of the column.
+    error, second_error : ndarray, optional
+        Estimated error of differences, of the shape of what they belong to.
+    """
+
+    values: FloatArray
+    first: FloatArray
+    second: FloatArray | None = None
+    method: str = EXACT
+    steps: FloatArray | None = None
+    error: FloatArray | None = None
+    second_error: FloatArray | None = None
+
+    def of(self, columns: Sequence[int]) -> Derivatives:
+        """Return the derivatives with respect to some of the columns."""
+        at = list(columns)
+        second = None if self.second is None else self.second[:, at][:, :, at]
+        return self._replace(first=self.first[:, at], second=second)
+
+
+def derivatives(engine: Engine, columns: Sequence[int], order: int = 1, rows: IntArray | None = None) -> Derivatives:
+    """Return the derivatives of the parameters of `rows` with respect to numeric `columns`, up to `order`."""
+    subject = engine.subject
+    if order not in (1, 2):
+        raise InputError(f"engine.derivatives.order must be 1 or 2; got {order}.")
+    X = floating(subject.X if rows is None else take_rows(subject.X, rows), columns)
+    spreads = np.array([spread(subject.values(subject.features[c])) for c in columns])
+    if not (spreads > 0).all():
+        names = [subject.features[c] for c, s in zip(columns, spreads, strict=True) if not s > 0]
+        raise InputError(f"engine.derivatives.columns must vary; got constant {names}. Leave them out.")
+    rule = getattr(subject.adapter, "derivatives", None)
+    size = len(X) * len(subject.features) ** 2
+    found = rule(subject.model, X, order) if rule and (order == 1 or size <= _MOST) else None
+    if found is not None:
+        exact: Derivatives = found.of(columns)
+        if np.isfinite(exact.first).all() and _proven(exact, X, columns, spreads, engine):
+            return exact
+    return finite_differences(X, columns, spreads, engine.predict, order, engine.batch_rows)
+
+
+def finite_differences(
+    X: Table, columns: Sequence[int], spreads: FloatArray, predict: Predict, order: int = 1, batch: int | None = None
+) -> Derivatives:
+    """Return derivatives of ``predict(X).parameters`` by central differences at a step and its half.
+
+    ``D = (4 D(h/2) - D(h)) / 3`` (Richardson), of error O(h⁴); the reported error is that of D(h/2),
+    ``|D(h/2) - D(h)| / 3``, which D undercuts where differences converge. The step is the spread times
+    eps^(1/5), or eps^(1/6) for second derivatives, as a power of two so that x + h is (nearly) exact.
+
+    Examples
+    --------
+    >>> from uq_report.core.distributions import Poisson
+    >>> found = finite_differences(np.array([[1.0], [2.0]]), [0], np.array([1.0]), lambda X: Poisson(X[:, 0] ** 3))
+    >>> found.first[:, 0, 0].round(9)
+    array([ 3., 12.])
+    """
+    h = _power_of_two(spreads * _SHARE[0])
+    d = len(columns)
+    moves = [s * f * h[j] * np.eye(d)[j] for j in range(d) for f in (1, 0.5) for s in (1, -1)]
+    found = moved_parameters(X, columns, [np.zeros(d), *moves], predict, batch)
+    values, at = found[0], found[1:].reshape(d, 2, 2, *found.shape[1:])
+    slopes = (at[:, :, 0] - at[:, :, 1]) / (2 * h[:, None] * np.array([1, 0.5]))[..., None, None]
+    first, error = (np.moveaxis(part, 0, 1) for part in _richardson(slopes[:, 0], slopes[:, 1]))
+    if order == 1:
+        return Derivatives(values, first, None, DIFFERENCES, h, error)
+    second, second_error = mixed_differences(X, columns, _power_of_two(spreads * _SHARE[1]), predict, batch)
+    return Derivatives(values, first, second, DIFFERENCES, h, error, second_error)
+
+
+def mixed_differences(
+    X: Table, columns: Sequence[int], steps: FloatArray, predict: Predict, batch: int | None = None, halve: bool = True
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return all second derivatives of the parameters, (n, d, d, M), and their error unless `halve` is False."""
+    d = len(columns)
+    pairs = [*((j, j) for j in range(d)), *combinations(range(d), 2)]
+    corners = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+    factors = (1.0, 0.5) if halve else (1.0,)
+    reach = np.diag(steps)
+    moves = []
+    for j, k in pairs:
+        for f in factors:
+            # on the diagonal half a step in each of both roles: f(x+h) - 2 f(x) + f(x-h)
+            part = f / 2 if j == k else f
+            moves += [part * (s * reach[j] + t * reach[k]) for s, t in corners]
+    found = moved_parameters(X, columns, moves, predict, batch)
+    at = found.reshape(len(pairs), len(factors), 4, *found.shape[1:])
+    total = at[:, :, 0] - at[:, :, 1] - at[:, :, 2] + at[:, :, 3]
+    areas = np.array([steps[j] ** 2 if j == k else 4 * steps[j] * steps[k] for j, k in pairs])
+    bent = total / (areas[:, None] * np.square(factors))[..., None, None]
+    second, error = _richardson(bent[:, 0], bent[:, 1]) if halve else (bent[:, 0], None)
+    return _matrix(second, pairs, d), None if error is None else _matrix(error, pairs, d)
+
+
+def moved_parameters(
+    X: Table, columns: Sequence[int], moves: Sequence[FloatArray], predict: Predict, batch: int | None
+) -> FloatArray:
+    """Return the parameters of all rows with `moves`, each of shape (d,), added to the columns: (moves, n, M)."""
+    values = [numbers(X, c) for c in columns]
+    variants = []
+    for move in moves:
+        changed = np.flatnonzero(move).tolist()
+        variants.append(Variant(tuple(columns[j] for j in changed), tuple(values[j] + move[j] for j in changed)))
+    parts = []
+    for dist in predicted(X, variants, predict, batch):
+        by_row = np.array(dist.parameters).reshape(len(X), -1, dist.parameters.shape[1])
+        parts.append(np.moveaxis(by_row, 1, 0))
+    return np.concatenate(parts)
+
+
+def predicted(X: Table, variants: Sequence[Variant], predict: Predict, batch: int | None) -> Iterator[Distribution]:
+    """Yield the distributions of groups of variants: row by row, the group's variants of a row side by side.
+
+    A group must be used before the next one is asked for: it may share its buffer.
+    """
+    n = len(X)
+    width = min(max(1, (batch or n) // n), max(1, len(variants)))
+    buffer, source = make_buffer(X, width), Columns(X)
+    for start in range(0, len(variants), width):
+        yield predict(buffer.filled(source, 0, n, variants[start : start + width]))
+
+
+def floating(X: Table, columns: Sequence[int]) -> Table:
+    """Return `X` with `columns` as floats, so that a small step is not cut off; missing values become NaN."""
+    if not isinstance(X, pd.DataFrame):
+        return X.astype(float)
+    made = X.copy()
+    for c in columns:
+        made.isetitem(c, numbers(X, c))
+    return made
+
+
+def numbers(X: Table, column: int) -> FloatArray:
+    """Return a numeric column as floats, shape (n,)."""
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[:, column].to_numpy(dtype=float, na_value=np.nan)
+    return np.asarray(X[:, column], dtype=float)
+
+
+def spread(values: object) -> float:
+    """Return the standard deviation of the finite values; 0 if there are none."""
+    found = pd.Series(values).to_numpy(dtype=float, na_value=np.nan)
+    found = found[np.isfinite(found)]
+    return float(found.std()) if len(found) and np.ptp(found) > 0 else 0.0
+
+
+def _proven(exact: Derivatives, X: Table, columns: Sequence[int], spreads: FloatArray, engine: Engine) -> bool:
+    """Say whether a rule agrees with the model's own predictions and their differences on a few rows and columns."""
+    rows = np.unique(np.linspace(0, len(X) - 1, _PROOF_ROWS).astype(int))
+    some = np.unique(np.linspace(0, len(columns) - 1, _PROOF_COLUMNS).astype(int))
+    at = [columns[j] for j in some]
+    plain = finite_differences(take_rows(X, rows), at, spreads[some], engine.predict, 1, engine.batch_rows)
+    if exact.values.shape[1:] != plain.values.shape[1:]:
+        return False
+    scale = spreads[some, None]
+    difference = np.abs(exact.first[rows][:, some] - plain.first) * scale
+    allowed = _AGREE * np.abs(plain.first * scale).max(axis=(0, 1)) + 1e-9 * np.abs(plain.values).max(axis=0)
+    error = 10 * np.asarray(plain.error) * scale
+    same = np.allclose(exact.values[rows], plain.values, rtol=1e-6)
+    return bool(same) and bool((difference <= allowed + error).all())
+
+
+def _richardson(whole: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return (4 * half - whole) / 3, np.abs(half - whole) / 3
+
+
+def _power_of_two(steps: FloatArray) -> FloatArray:
+    return np.asarray(np.exp2(np.round(np.log2(steps))))
+
+
+def _matrix(values: FloatArray, pairs: Sequence[tuple[int, int]], d: int) -> FloatArray:
+    """Put pair values, (pairs, n, M), into full symmetric matrices, (n, d, d, M)."""
+    found = np.empty((values.shape[1], d, d, values.shape[2]))
+    for (j, k), value in zip(pairs, values, strict=True):
+        found[:, j, k] = found[:, k, j] = value
+    return found

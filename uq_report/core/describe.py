@@ -1,0 +1,180 @@
+"""What was audited, as JSON values: the model, the rows and every feature."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .arrays import AnyArray
+from .digest import column_digest, table_sha256, vector_sha256
+from .predictive import Distribution
+from .subject import Subject
+
+TOP_LEVELS = 10
+_MAX_PARAMETER = 200
+_MAX_MODEL = 80
+_MAX_DEPTH = 6
+_IN_MEMORY = "not available: the model was passed in memory"
+
+
+def describe(subject: Subject, dist: Distribution) -> dict[str, Any]:
+    """Return the facts of a subject and of its predictive distribution, JSON values only.
+
+    Parameters
+    ----------
+    subject : Subject
+    dist : Distribution
+        Of the subject's rows, with the positive class set.
+    """
+    classes = _classes(dist)
+    train = subject.train
+    return {
+        "label": subject.label,
+        "task": task(dist),
+        "family": dist.family,
+        "model_class": _dotted(subject.model),
+        "model_parameters": _parameters(subject.model),
+        "adapter": subject.adapter.name,
+        "adapter_reason": subject.adapter_reason,
+        "n": subject.n,
+        "d": len(subject.features),
+        "sampled_from": subject.sampled_from,
+        "classes": classes,
+        "positive_class": None if classes is None else classes[getattr(dist, "positive", 0)],
+        "has_y": subject.y is not None,
+        "has_train": train is not None,
+        "n_train": None if train is None else len(train[0]),
+        "weights": subject.weights is not None,
+        "clusters": None if subject.clusters is None else len(np.unique(subject.clusters)),
+        "groups": {name: list(members) for name, members in subject.groups.items()},
+        "features": _features(subject),
+        "hashes": _hashes(subject),
+        "sources": dict(subject.sources),
+        "y_summary": None if subject.y is None else _target(subject.y, dist),
+    }
+
+
+def task(dist: Distribution) -> str:
+    """Return ``"classification"``, ``"count"`` or ``"regression"``."""
+    if "proba" in dist.supports:
+        return "classification"
+    return "count" if dist.discrete else "regression"
+
+
+def _classes(dist: Distribution) -> list[Any] | None:
+    if "proba" not in dist.supports:
+        return None
+    return [scalar(label) for label in np.asarray(getattr(dist, "classes", ())).tolist()]
+
+
+def _features(subject: Subject) -> list[dict[str, Any]]:
+    seen: dict[bytes, str] = {}
+    facts = []
+    for name in subject.features:
+        values = pd.Series(subject.values(name))
+        original = seen.setdefault(column_digest(values), name)
+        doubled = None if original == name else original
+        facts.append({**_feature(name, subject.kinds[name], values), "duplicate_of": doubled})
+    return facts
+
+
+def _feature(name: str, kind: str, values: pd.Series[Any]) -> dict[str, Any]:
+    known = values.dropna()
+    distinct = int(known.nunique())
+    ordered = kind != "categorical" and len(known) > 0
+    counts = known.value_counts().head(TOP_LEVELS) if kind == "categorical" else known.iloc[:0]
+    return {
+        "name": name,
+        "kind": kind,
+        "missing": int(values.isna().sum()),
+        "distinct": distinct,
+        "min": scalar(known.min()) if ordered else None,
+        "max": scalar(known.max()) if ordered else None,
+        "top_levels": [[str(level), int(count)] for level, count in counts.items()],
+        "constant": distinct + int(values.isna().any()) <= 1,
+    }
+
+
+def scalar(value: Any) -> Any:
+    """Return a cell as a JSON value: numbers, booleans and text stay, everything else (dates) becomes text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
+
+
+def _hashes(subject: Subject) -> dict[str, str]:
+    hashes = {"model": _IN_MEMORY, "X": table_sha256(subject.X)}
+    if subject.y is not None:
+        hashes["y"] = vector_sha256(subject.y)
+    if subject.train is not None:
+        X, y = subject.train
+        hashes["train_X"] = table_sha256(X)
+        if y is not None:
+            hashes["train_y"] = vector_sha256(y)
+    return hashes | dict(subject.hashes)
+
+
+def _target(y: AnyArray, dist: Distribution) -> dict[str, Any]:
+    if "proba" in dist.supports:
+        counts = np.bincount(dist.encode(y), minlength=len(_classes(dist) or ()))
+        return {"counts": [int(count) for count in counts]}
+    values = np.asarray(y, dtype=float)
+    quartiles = np.quantile(values, [0.25, 0.5, 0.75])
+    return {
+        "mean": float(values.mean()),
+        "std": float(values.std(ddof=1)) if len(values) > 1 else None,
+        "min": float(values.min()),
+        "quartiles": [float(q) for q in quartiles],
+        "max": float(values.max()),
+    }
+
+
+def _dotted(thing: Any) -> str:
+    """Return the dotted name of a model's class, or of a function."""
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _parameters(model: Any, prefix: str = "") -> dict[str, str]:
+    """Return what ``get_params`` says of a model and of the models in it, as text without memory addresses."""
+    if not _has_parameters(model) or prefix.count("__") > _MAX_DEPTH:
+        return {}
+    found = {}
+    for key, value in sorted(model.get_params(deep=False).items()):
+        found[f"{prefix}{key}"] = _text(value)
+        for name, part in _parts(key, value):
+            found |= _parameters(part, f"{prefix}{name}__")
+    return found
+
+
+def _parts(key: str, value: Any) -> list[tuple[str, Any]]:
+    """Return the models in a parameter: itself, or those of named steps."""
+    if isinstance(value, list | tuple):
+        return [(str(step[0]), step[1]) for step in value if isinstance(step, tuple) and len(step) >= 2]
+    return [(key, value)]
+
+
+def _has_parameters(thing: Any) -> bool:
+    return not isinstance(thing, type) and callable(getattr(thing, "get_params", None))
+
+
+def _text(value: Any) -> str:
+    """Return a parameter as text; a model or a list of steps by its class and names alone."""
+    if isinstance(value, list | tuple) and any(_has_parameters(part) for _, part in _parts("", value)):
+        return ", ".join(name for name, _ in _parts("", value))
+    if _has_parameters(value):
+        text = _one_line(repr(value))
+        return text if len(text) <= _MAX_MODEL else type(value).__name__
+    if callable(value) and hasattr(value, "__qualname__"):
+        return _dotted(value)
+    text = _one_line(repr(value))
+    return text if len(text) <= _MAX_PARAMETER else f"{text[: _MAX_PARAMETER - 1]}…"
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r" at 0x[0-9a-fA-F]+", "", text))

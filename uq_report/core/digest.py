@@ -1,0 +1,51 @@
+"""Fingerprints of data: the same content gives the same SHA-256, on every machine and in every session."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .arrays import AnyArray, Table
+
+
+def table_sha256(X: Table) -> str:
+    """Return the SHA-256 of a table: shape, column names, types and values; not of its index.
+
+    Examples
+    --------
+    >>> table_sha256(np.zeros((2, 1))) == table_sha256(np.zeros((2, 1)))
+    True
+    >>> table_sha256(np.zeros((2, 1))) == table_sha256(np.zeros((1, 2)))
+    False
+    """
+    if isinstance(X, pd.DataFrame):
+        columns = [(str(name), X.iloc[:, position]) for position, name in enumerate(X.columns)]
+    else:
+        columns = [("", pd.Series(X[:, position])) for position in range(X.shape[1])]
+    whole = hashlib.sha256(f"{X.shape}".encode())
+    for name, values in columns:
+        whole.update(name.encode("utf-8", "backslashreplace") + b"\x00" + column_digest(values))
+    return whole.hexdigest()
+
+
+def vector_sha256(y: AnyArray) -> str:
+    """Return the SHA-256 of a target: its type and values."""
+    return hashlib.sha256(column_digest(pd.Series(y))).hexdigest()
+
+
+def column_digest(values: pd.Series[Any]) -> bytes:
+    """Return the digest of one column: its type, and its values as bytes or, for objects, as text with their type."""
+    dtype = values.dtype
+    whole = hashlib.sha256(f"{dtype}\x00{len(values)}\x00".encode())
+    if isinstance(dtype, np.dtype) and dtype.kind in "fiubmM":
+        array = np.ascontiguousarray(values.to_numpy())
+        whole.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
+    else:
+        missing = values.isna().to_numpy()
+        for cell, gone in zip(values.astype(object).to_numpy(), missing, strict=True):
+            text = "" if gone else f"{type(cell).__name__}:{cell}"
+            whole.update(f"{len(text)}:{text}".encode("utf-8", "backslashreplace"))
+    return whole.digest()

@@ -1,0 +1,156 @@
+"""The class probabilities of an ensemble, with what its members disagree on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+
+from ..arrays import AnyArray, FloatArray
+from ..errors import InputError
+from .categorical import Categorical, checked_probabilities, entropy_of
+from .rowwise import row_sum
+from .validate import numbers, shares
+
+_WEIGHTS = "categorical_mixture.weights"
+_AGREE = 1e-6  # how far the mean of the members may lie from the probabilities: single precision
+_SPLIT = frozenset({"aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance"})
+
+
+class CategoricalMixture(Categorical):
+    """n mixtures of m categorical distributions.
+
+    Parameters
+    ----------
+    members : array of shape (n, m, k), or a callable
+        The members' probabilities. A callable returns that array, or an iterable of m arrays (n, k),
+        of which one is held at a time. It is called at most once, when the split is first asked for.
+    classes, positive
+        As for `Categorical`.
+    weights : array of shape (m,), optional
+        Relative weights of the members; equal by default.
+    probabilities : array of shape (n, k), optional
+        The weighted mean of the members; required with a callable, and checked against it.
+
+    Notes
+    -----
+    ``entropy`` of the mean = ``aleatoric``, the mean entropy of the members, + ``epistemic``, the mutual
+    information of class and member, which lies between 0 and the entropy of the weights.
+
+    Examples
+    --------
+    >>> q = CategoricalMixture([[[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [0.5, 0.5]]])
+    >>> q.aleatoric().round(4), q.epistemic().round(4)
+    (array([0.    , 0.6931]), array([0.6931, 0.    ]))
+    """
+
+    family = "categorical mixture"
+
+    def __init__(
+        self,
+        members: Any,
+        classes: Any = None,
+        positive: int | None = None,
+        *,
+        weights: Any = None,
+        probabilities: Any = None,
+    ) -> None:
+        if probabilities is None:
+            members, probabilities = _mean_of(members, weights)
+        super().__init__(probabilities, classes, positive)
+        given = None if weights is None else shares(_WEIGHTS, weights, np.size(weights))
+        self._split = _Split(members, given, self.probabilities)
+        self.rows = np.arange(len(self))
+
+    @property
+    def supports(self) -> frozenset[str]:
+        """What a categorical can do, and the split."""
+        return super().supports | _SPLIT
+
+    def take(self, index: AnyArray) -> Self:
+        """Return the distributions at positions `index`; the members stay shared."""
+        other = super().take(index)
+        other.rows = self.rows[index]
+        return other
+
+    def aleatoric(self) -> FloatArray:
+        """Return the weighted mean entropy of the members."""
+        return self._split.moments()[0][self.rows]
+
+    def epistemic(self) -> FloatArray:
+        """Return the entropy of the mean less the mean entropy; what rounding leaves below 0 is 0."""
+        return np.maximum(self.entropy() - self.aleatoric(), 0.0)
+
+    def aleatoric_variance(self) -> FloatArray:
+        """Return the weighted mean of the members' p (1 - p), positive class."""
+        return self.mean() - self._mean_square()
+
+    def epistemic_variance(self) -> FloatArray:
+        """Return the weighted variance of the members' p, positive class; rounding below 0 is 0."""
+        return np.maximum(self._mean_square() - np.square(self.mean()), 0.0)
+
+    def _mean_square(self) -> FloatArray:
+        return np.asarray(self._split.moments()[1][self.rows, self.positive])
+
+
+class _Split:
+    """The members, reduced on first use to their mean entropy (n,) and mean squared probabilities (n, k)."""
+
+    def __init__(self, source: Any, weights: FloatArray | None, mean: FloatArray) -> None:
+        self._source: Any = source
+        self._weights = weights
+        self._mean = mean
+        self._moments: tuple[FloatArray, FloatArray] | None = None
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Return the mean entropy and the mean square, evaluating the members the first time."""
+        if self._moments is None:
+            members = self._source() if callable(self._source) else self._source
+            self._moments = self._reduced(_each(members))
+            self._source = None
+        return self._moments
+
+    def _reduced(self, members: Iterable[AnyArray]) -> tuple[FloatArray, FloatArray]:
+        weights, shape = self._weights, self._mean.shape
+        entropy, mean, square = np.zeros(shape[0]), np.zeros(shape), np.zeros(shape)
+        count, total = 0, 0.0
+        for member in members:
+            p = checked_probabilities(f"categorical_mixture.members[{count}]", member)
+            if p.shape != shape:
+                raise InputError(f"categorical_mixture.members must each have the shape {shape}; got {p.shape}.")
+            weight = 1.0 if weights is None else weights[count] if count < len(weights) else 0.0
+            entropy += weight * entropy_of(p)
+            mean += weight * p
+            square += weight * np.square(p)
+            count, total = count + 1, total + weight
+        if count == 0 or (weights is not None and count != len(weights)):
+            needed = "at least 1" if weights is None else len(weights)
+            raise InputError(f"categorical_mixture.members must hold {needed} members; got {count}.")
+        self._compare(mean / total)
+        return entropy / total, square / total
+
+    def _compare(self, mean: FloatArray) -> None:
+        """Refuse members whose mean is not the given one: the split would not add up."""
+        off = np.abs(mean - self._mean).max(axis=1)
+        if (off > _AGREE).any():
+            row = int(np.argmax(off))
+            raise InputError(
+                f"categorical_mixture.probabilities must be the weighted mean of the members within {_AGREE:g}; "
+                f"got a difference of {off[row]:.3g} in row {row}. Check the weights and the order of the classes."
+            )
+
+
+def _each(members: Any) -> Iterable[AnyArray]:
+    """Return the members one by one, from an array (n, m, k) or any iterable of arrays (n, k)."""
+    return np.moveaxis(members, 1, 0) if isinstance(members, np.ndarray) and members.ndim == 3 else members
+
+
+def _mean_of(members: Any, weights: Any) -> tuple[FloatArray, FloatArray]:
+    """Return given members as an array, and their weighted mean."""
+    if callable(members):
+        raise InputError("categorical_mixture.probabilities must be given with a callable for the members; got None.")
+    found = numbers("categorical_mixture.members", members)
+    if found.ndim != 3 or found.shape[1] == 0:
+        raise InputError(f"categorical_mixture.members must be of shape (rows, members, classes); got {found.shape}.")
+    return found, row_sum(np.moveaxis(found, 1, 2), shares(_WEIGHTS, weights, found.shape[1]))

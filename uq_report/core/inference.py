@@ -1,0 +1,218 @@
+"""Sampling error of a mean over pairs of rows, where each row both receives and donates a value.
+
+With T_ik the measure of row i carrying row k's value, b_i the measure unchanged and ω the weights
+(summing to 1), the quantity is ``θ = Σ_ik ω_i ω_k (T_ik - b_i)``, a two-sample U-statistic in which
+every row plays both parts. To first order, new rows move θ by the weighted sum of their terms
+``g_i = Σ_k ω_k T_ik + Σ_k ω_k T_ki - b_i`` (receiver, donor, unchanged; up to a constant).
+Either all pairs are known, or m shuffles of the rows are, and row and donor effects are fitted.
+
+Nothing here knows models or features. Shapes: M measures, m shuffles, n rows; ``T[:, r, i]`` has row i
+carry the value of row ``donors[r, i]``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from .arrays import FloatArray, IntArray
+
+MIN_SHUFFLES = 3
+MIN_CLUSTERS = 20
+_CONVERGED = 1e-13
+_MAX_STEPS = 1000
+
+
+class PairTerms(NamedTuple):
+    """What the pairs say about θ.
+
+    Attributes
+    ----------
+    repeats : ndarray of shape (M, m)
+        θ as each shuffle gives it; their mean is the estimate. Without weights, the shuffle's own mean.
+    rows : ndarray of shape (M, n)
+        The terms g, shifted so that their weighted mean is the estimate.
+    row_noise, mean_noise : ndarray of shape (M,)
+        Variance that the choice of shuffles adds to one g_i and to the estimate; 0 where all pairs are known.
+    """
+
+    repeats: FloatArray
+    rows: FloatArray
+    row_noise: FloatArray
+    mean_noise: FloatArray
+
+
+def cyclic_donors(n: int) -> IntArray:
+    """Return the n cyclic shifts, shape (n, n): every pair of rows once, each row with itself first.
+
+    Examples
+    --------
+    >>> cyclic_donors(3)
+    array([[0, 1, 2],
+           [1, 2, 0],
+           [2, 0, 1]])
+    """
+    steps = np.arange(n)
+    return (steps + steps[:, None]) % n
+
+
+def all_pairs(T: FloatArray, b: FloatArray, weights: FloatArray) -> PairTerms:
+    """Return the terms where all n² pairs are known, as the shuffles of `cyclic_donors`.
+
+    A row with itself counts as a pair, as it does in the mean over all n! shuffles. The terms are exact;
+    for a measure that is additive in the shuffled value they are all equal, so θ and its error are 0.
+
+    Examples
+    --------
+    >>> a, f = np.array([1.0, 2.0, 4.0]), np.array([0.0, 3.0, 5.0])
+    >>> T = (a + f[cyclic_donors(3)])[None]
+    >>> all_pairs(T, (a + f)[None], np.ones(3)).rows
+    array([[0., 0., 0.]])
+    """
+    donors = cyclic_donors(T.shape[2])
+    v, u = T.mean(axis=1), by_donor(T, donors)
+    u -= u.mean(axis=1, keepdims=True)
+    repeats, rows, _ = _weighted(T, b, (v, u), donors, weights, 1.0)
+    return PairTerms(repeats, rows, np.zeros(len(T)), np.zeros(len(T)))
+
+
+def shuffled_pairs(T: FloatArray, b: FloatArray, donors: IntArray, weights: FloatArray) -> PairTerms:
+    """Return the terms from m shuffles, by the fit ``T = c + v_i + u_k + residual`` of `two_way`.
+
+    Weights act on the residuals: the fit knows neither which rows nor which donors weigh more, so the excess
+    of n²ω_i ω_k over 1 is put on each pair's residual as it would be had the pair not been fitted,
+    m/(m-2) times the fitted one. With fewer than three shuffles nothing can be fitted: infinite noise.
+    """
+    m, n = donors.shape
+    if m < MIN_SHUFFLES:
+        repeats, rows, _ = _weighted(T, b, (b, np.zeros_like(b)), donors, weights, 1.0)
+        return PairTerms(repeats, rows, np.full(len(T), np.inf), np.full(len(T), np.inf))
+    repeats, rows, squares = _weighted(T, b, two_way(T, donors), donors, weights, m / (m - 2))
+    return PairTerms(repeats, rows, *_noise(squares / (n * m - 2 * n + 1), m, weights))
+
+
+def standard_error(terms: PairTerms, weights: FloatArray, clusters: IntArray | None = None) -> FloatArray:
+    """Return the standard error of θ over new rows, shape (M,); NaN where it is not known.
+
+    ``se² = max(C/(C-1) Σ_c (Σ_{i in c} ω_i (g_i - θ))² - Σ ω_i² row_noise, 0) + mean_noise`` with C clusters;
+    without clusters each row is its own, and without weights the first part is var(g)/n. A weight is
+    taken as what a row stands for, not as independent copies of it.
+    """
+    omega = weights / weights.sum()
+    deviations = omega * (terms.rows - (terms.rows @ omega)[:, None])
+    codes = np.arange(len(omega)) if clusters is None else clusters
+    sums = np.stack([np.bincount(codes, deviation) for deviation in deviations])
+    count = n_units(weights, clusters)
+    known = np.isfinite(terms.mean_noise) & (count > 1)
+    row_noise, mean_noise = (np.where(known, noise, 0.0) for noise in (terms.row_noise, terms.mean_noise))
+    between = (sums**2).sum(axis=1) * count / max(count - 1, 1) - (omega**2).sum() * row_noise
+    return np.where(known, np.sqrt(np.maximum(between, 0) + mean_noise), np.nan)
+
+
+def n_units(weights: FloatArray, clusters: IntArray | None = None) -> int:
+    """Return how many independent units there are: clusters or rows, of positive weight."""
+    present = weights > 0
+    return int(present.sum()) if clusters is None else len(np.unique(clusters[present]))
+
+
+def by_donor(T: FloatArray, donors: IntArray) -> FloatArray:
+    """Return the mean over the m values that each row donated, shape (M, n)."""
+    m, n = donors.shape
+    flat = donors.ravel()
+    means: FloatArray = np.stack([np.bincount(flat, t.ravel(), n) for t in T]) / m
+    return means
+
+
+def two_way(T: FloatArray, donors: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Fit row effects (the constant included) and donor effects by least squares, each of shape (M, n).
+
+    Donor effects are eliminated; ``(I - A Aᵀ) v = r - A d`` remains, A the n x n share of shuffles that
+    pair row i with donor k, and is solved by conjugate gradients for all measures at once.
+
+    Examples
+    --------
+    >>> a, f, rng = np.arange(6.0), np.arange(6.0) ** 2, np.random.default_rng(0)
+    >>> donors = np.stack([rng.permutation(6) for _ in range(4)])
+    >>> v, u = two_way((a + f[donors])[None], donors)
+    >>> bool(np.allclose(v, a + f.mean()) and np.allclose(u, f - f.mean()))
+    True
+    """
+    m, n = donors.shape
+    A = csr_array((np.full(n * m, 1 / m), donors.T.ravel(), np.arange(0, n * m + 1, m)), shape=(n, n))
+    At = A.T.tocsr()
+    r, d = T.mean(axis=1), by_donor(T, donors)
+    c = r.mean(axis=1, keepdims=True)
+    r, d = r - c, d - c
+    v = _conjugate_gradients(A, At, r - _each(A, d), ((r * r) + (d * d)).sum(axis=1))
+    u = d - _each(At, v)
+    shift = u.mean(axis=1, keepdims=True)
+    return v + shift + c, u - shift
+
+
+def _each(A: csr_array, x: FloatArray) -> FloatArray:
+    """Return A x for each measure; one at a time keeps x in the cache."""
+    return np.stack([A @ one for one in x])
+
+
+def _conjugate_gradients(A: csr_array, At: csr_array, rhs: FloatArray, scale: FloatArray) -> FloatArray:
+    """Solve (I - A Aᵀ) v = rhs for each measure to `scale`; singular but consistent, hence the start at 0."""
+    v, residual, direction = np.zeros_like(rhs), rhs.copy(), rhs.copy()
+    size = (rhs * rhs).sum(axis=1)
+    goal = _CONVERGED**2 * scale
+    for _ in range(_MAX_STEPS):
+        image = direction - _each(A, _each(At, direction))
+        curvature = (direction * image).sum(axis=1)
+        active = (size > goal) & (curvature > 0)
+        if not active.any():
+            break
+        step = np.divide(size, curvature, out=np.zeros_like(size), where=active)[:, None]
+        v += step * direction
+        residual -= step * image
+        before, size = size, (residual * residual).sum(axis=1)
+        direction *= np.divide(size, before, out=np.zeros_like(size), where=active)[:, None]
+        direction += residual
+    return v
+
+
+def _weighted(
+    T: FloatArray,
+    b: FloatArray,
+    effects: tuple[FloatArray, FloatArray],
+    donors: IntArray,
+    weights: FloatArray,
+    unfitted: float,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return `repeats` and `rows` of `PairTerms`, and the (weighted) sum of squared residuals, by measure.
+
+    `unfitted` is the size of a residual had its pair not been fitted, over its fitted size.
+    """
+    n, omega = donors.shape[1], weights / weights.sum()
+    even, pairs, excess = _even(weights), n * n * omega * omega[donors], unfitted * (n * omega - 1)
+    repeats, rows, squares = np.empty(T.shape[:2]), effects[0] + effects[1] - b, np.empty(len(T))
+    for k, (v, u) in enumerate(zip(*effects, strict=True)):
+        residual = T[k] - v
+        residual -= u[donors]
+        repeats[k] = rows[k] @ omega + residual.mean(axis=1)
+        squares[k] = np.vdot(residual, residual if even else residual * pairs / pairs.mean())
+        if not even:
+            repeats[k] += unfitted * (residual * (pairs - 1)).mean(axis=1)
+            rows[k] += (residual * excess[donors]).mean(axis=0) + by_donor((residual * excess)[None], donors)[0]
+        rows[k] += repeats[k].mean() - rows[k] @ omega
+    return repeats, rows, squares
+
+
+def _noise(sigma2: FloatArray, m: int, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the noise variance of a row's term, 2σ²(m-1)/(m(m-2)), and of the estimate, σ²/(nm).
+
+    With weights, e = nΣω² - 1 adds 2σ²e/(m-2) to the first and, with k = (m-1)/(m-2), the factor
+    1 + 2ke + e²m/(m-2) to the second; e is 0 for equal weights.
+    """
+    n, omega = len(weights), weights / weights.sum()
+    e, k = n * (omega**2).sum() - 1, (m - 1) / (m - 2)
+    return 2 * sigma2 * (k / m + e / (m - 2)), sigma2 * (1 + 2 * k * e + e * e * m / (m - 2)) / (n * m)
+
+
+def _even(weights: FloatArray) -> bool:
+    return bool((weights == weights[0]).all())

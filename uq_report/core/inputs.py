@@ -1,0 +1,191 @@
+"""Outside data, validated once: every refusal names the argument or column, and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from .arrays import AnyArray, FloatArray, IntArray, Table
+from .errors import InputError, nearest
+
+Kind = Literal["numeric", "categorical", "datetime"]
+
+
+def table(X: Any, what: str, model: Any) -> tuple[Table, tuple[str, ...]]:
+    """Return a private copy of the rows with a fresh row index, and the feature names."""
+    if isinstance(X, pd.Series):
+        raise InputError(f"subject.{what} must be two-dimensional; got a Series. Pass {what}.to_frame().")
+    rows, names = _frame(X, what) if isinstance(X, pd.DataFrame) else _array(X, what, model)
+    if 0 in rows.shape:
+        raise InputError(f"subject.{what} must have at least one row and one column; got shape {rows.shape}.")
+    return rows, names
+
+
+def _frame(X: pd.DataFrame, what: str) -> tuple[Table, tuple[str, ...]]:
+    if isinstance(X.columns, pd.MultiIndex):
+        raise InputError(f"subject.{what} must have one level of column names; got {X.columns.nlevels}. Flatten them.")
+    names = [str(c) for c in X.columns]
+    doubled = sorted({c for c in names if names.count(c) > 1})
+    if doubled:
+        raise InputError(f"subject.{what} must have unique column names; got {doubled} more than once. Rename them.")
+    for position, name in enumerate(names):
+        _column(X.iloc[:, position], f"subject.{what}[{name!r}]")
+    return X.reset_index(drop=True).copy(), tuple(names)
+
+
+def _column(values: pd.Series[Any], who: str) -> None:
+    """Refuse a column no explainer could compare or permute as it stands."""
+    dtype = values.dtype
+    if pd.api.types.is_complex_dtype(dtype):
+        raise InputError(f"{who} must be real; got complex numbers. Split it in two columns.")
+    if pd.api.types.is_timedelta64_dtype(dtype):
+        raise InputError(f"{who} must be a number, text, boolean or date; got {dtype}. Use .dt.total_seconds().")
+    if pd.api.types.is_object_dtype(dtype):
+        try:
+            pd.unique(values)
+        except TypeError as error:
+            found = ", ".join(sorted({type(cell).__name__ for cell in values}))
+            raise InputError(f"{who} must hold single values; got {found}. Spread it over columns.") from error
+
+
+def _array(X: Any, what: str, model: Any) -> tuple[Table, tuple[str, ...]]:
+    if hasattr(X, "toarray"):
+        raise InputError(f"subject.{what} must be dense; got a sparse {type(X).__name__}. Pass X.toarray().")
+    try:
+        array = np.array(X)
+    except ValueError as error:
+        raise InputError(f"subject.{what} must be a table; got rows of different lengths. Pass a DataFrame.") from error
+    if array.ndim != 2:
+        raise InputError(f"subject.{what} must have shape (rows, features); got {array.shape}. Reshape it.")
+    if array.dtype.kind not in "fiub":
+        raise InputError(
+            f"subject.{what} must be numeric as an array; got dtype {array.dtype}. Pass a DataFrame for other columns."
+        )
+    fitted = getattr(model, "feature_names_in_", None)
+    if fitted is not None and len(fitted) == array.shape[1]:
+        return array, tuple(str(c) for c in fitted)
+    return array, tuple(f"x{j}" for j in range(array.shape[1]))
+
+
+def vector(y: Any, n: int, what: str) -> AnyArray | None:
+    """Return the target as a one-dimensional array of numbers or labels, or None."""
+    if y is None:
+        return None
+    values = np.array(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InputError(
+            f"subject.{what} must be one-dimensional; got shape {values.shape}. "
+            "Models with several outputs are audited one output at a time."
+        )
+    if len(values) != n:
+        raise InputError(f"subject.{what} must have one value per row, {n}; got {len(values)}. Match the rows.")
+    if values.dtype.kind not in "fiubOUS":
+        raise InputError(f"subject.{what} must hold numbers or labels; got dtype {values.dtype}. Convert it.")
+    missing = int(pd.isna(values).sum())
+    if missing:
+        raise InputError(
+            f"subject.{what} must have no missing values; got {missing} of {n}. "
+            "Drop those rows, or leave y out to explain the uncertainty alone."
+        )
+    if values.dtype == object:
+        values = pd.Series(values).infer_objects().to_numpy()
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise InputError(
+            f"subject.{what} must be finite; got {int((~np.isfinite(values)).sum())} infinite values. Drop those rows."
+        )
+    return values
+
+
+def training(
+    train: tuple[Any, Any] | None, X: Table, features: tuple[str, ...], model: Any
+) -> tuple[Table, AnyArray | None] | None:
+    """Return the training rows and target, of the same columns as X, or None."""
+    if train is None:
+        return None
+    if not isinstance(train, tuple | list) or len(train) != 2:
+        raise InputError(f"subject.train must be a pair (X_train, y_train); got {type(train).__name__}. Pass the pair.")
+    rows, names = table(train[0], "train", model)
+    if isinstance(rows, pd.DataFrame) != isinstance(X, pd.DataFrame):
+        raise InputError(f"subject.train must be a {type(X).__name__} as X is; got a {type(rows).__name__}.")
+    if names != features:
+        raise InputError(
+            f"subject.train must have the columns of X in the same order, {list(features)}; got {list(names)}."
+        )
+    return rows, vector(train[1], len(rows), "train y")
+
+
+def weights(sample_weight: Any, n: int) -> FloatArray | None:
+    """Return the weights as floats, or None."""
+    if sample_weight is None:
+        return None
+    try:
+        values = np.array(sample_weight, dtype=float)
+    except (TypeError, ValueError) as error:
+        got = type(sample_weight).__name__
+        raise InputError(f"subject.sample_weight must be numbers; got {got}: {error}. Convert them.") from error
+    if values.shape != (n,):
+        raise InputError(f"subject.sample_weight must have shape ({n},); got {values.shape}. Give one weight per row.")
+    if not (np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0):
+        raise InputError(
+            "subject.sample_weight must be finite, not negative and not all zero; "
+            f"got values from {values.min():g} to {values.max():g}. Drop or correct those rows."
+        )
+    return values
+
+
+def clusters(given: Any, n: int) -> IntArray | None:
+    """Return a code per row for cluster labels of any kind, or None."""
+    if given is None:
+        return None
+    labels = np.asarray(given)
+    if labels.shape != (n,):
+        raise InputError(f"subject.clusters must have shape ({n},); got {labels.shape}. Give one label per row.")
+    codes, _ = pd.factorize(labels)
+    if (codes < 0).any():
+        raise InputError(
+            f"subject.clusters must have no missing labels; got {int((codes < 0).sum())}. "
+            "Give each row of no cluster a label of its own."
+        )
+    return codes.astype(np.int64)
+
+
+def groups(given: Mapping[str, Iterable[str]] | None, features: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return group names with their features."""
+    checked: dict[str, tuple[str, ...]] = {}
+    for name, listed in (given or {}).items():
+        members = (listed,) if isinstance(listed, str) else tuple(listed)
+        if name in features:
+            raise InputError(f"subject.groups must not reuse feature names; got {name!r}. Rename the group.")
+        unknown = [m for m in members if m not in features]
+        if unknown or not members:
+            hint = nearest(str(unknown[0]), features) if unknown else "List at least one feature."
+            raise InputError(f"subject.groups[{name!r}] must list features of X; got {unknown or members}. {hint}")
+        if len(set(members)) < len(members):
+            raise InputError(f"subject.groups[{name!r}] must list each feature once; got {list(members)}.")
+        checked[str(name)] = members
+    return checked
+
+
+def kinds(rows: Table, features: tuple[str, ...], categorical: Iterable[str] | None) -> dict[str, Kind]:
+    """Return each feature's kind: stated by the user, else read from its dtype."""
+    named = (categorical,) if isinstance(categorical, str) else tuple(categorical or ())
+    unknown = [c for c in named if c not in features]
+    if unknown:
+        raise InputError(
+            f"subject.categorical must list features of X; got {unknown}. {nearest(str(unknown[0]), features)}"
+        )
+    found: dict[str, Kind] = {}
+    for j, name in enumerate(features):
+        dtype = rows.dtypes.iloc[j] if isinstance(rows, pd.DataFrame) else rows.dtype
+        if pd.api.types.is_datetime64_any_dtype(dtype):
+            found[name] = "datetime"
+        elif name in named or pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
+            found[name] = "categorical"
+        else:
+            found[name] = "numeric"
+    return found

@@ -1,0 +1,253 @@
+"""What is explained: a number per row, computed from the predictive distribution and, if needed, y.
+
+The constants below are the built-in measures; each is named like its constant in lower case. Larger
+losses are worse. Values may be infinite where the formula is: `LOG_ODDS` at a probability of 0 or 1,
+`NLL` where the outcome had probability 0. `NLL_CLIPPED` is the same with a bound, for who asks for it.
+
+Examples
+--------
+>>> from uq_report.core.distributions import Categorical, Normal
+>>> classes = Categorical([[0.75, 0.25], [0.0, 1.0]])
+>>> BRIER.rows(classes, np.array([0, 0]))
+array([0.125, 2.   ])
+>>> NLL.rows(classes, np.array([0, 0])).round(4)
+array([0.2877,    inf])
+>>> BRIER.why_not(Normal([0.0], 1.0), has_y=True)
+'brier needs class probabilities, which a normal predictive distribution has not; use squared_error or nll'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol, cast
+
+import numpy as np
+
+from .arrays import AnyArray, FloatArray
+from .auc import OneMinusAUC
+from .distributions import Categorical
+from .distributions.rowwise import row_sum
+from .predictive import Distribution
+
+Role = Literal["prediction", "loss", "uncertainty"]
+
+
+class Statistic(Protocol):
+    """A summary over rows that is no plain mean (1 - AUC): its value and each row's influence."""
+
+    def value(self, rows: FloatArray, y: AnyArray, weights: FloatArray) -> float:
+        """Return the statistic of row values `rows`, shape (n,)."""
+
+    def influence(self, rows: FloatArray, y: AnyArray, weights: FloatArray, pool: FloatArray) -> FloatArray:
+        """Return the influence value of each of `rows` among the reference scores `pool`, both (..., n).
+
+        `y` and `weights` belong to the last axis, or to each score of `pool`.
+        """
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number per row.
+
+    Parameters
+    ----------
+    name : str
+        The name users write, and the value of the column ``measure`` in every frame.
+    rows : callable
+        ``rows(distribution, y) -> (n,)``; `y` is encoded, and None unless `needs_y`.
+    unit : str
+        ``"nats"``, ``"units of y"``, ``"probability"`` ...; printed beside every number.
+    role : {"prediction", "loss", "uncertainty"}
+        Which question it answers; chooses the section of the report.
+    requires : frozenset of str
+        Methods the distribution must support.
+    needs_y : bool
+    statistic : Statistic, optional
+        Only where the summary over rows is not the mean.
+    title : str
+        How the report names it in running text.
+    unsuited : callable, optional
+        ``unsuited(distribution)`` returns why this family makes no sense here, or the empty string;
+        for what `requires` cannot say.
+    """
+
+    name: str
+    rows: Callable[[Distribution, AnyArray | None], FloatArray]
+    unit: str
+    role: Role
+    requires: frozenset[str]
+    needs_y: bool = False
+    statistic: Statistic | None = None
+    title: str = ""
+    unsuited: Callable[[Distribution], str] | None = None
+    api_version: ClassVar[int] = 1
+
+    def why_not(self, dist: Distribution, has_y: bool) -> str:
+        """Return the reason why this measure cannot be evaluated, or the empty string."""
+        reason = self.unsuited(dist) if self.unsuited else ""
+        if reason:
+            return f"{self.name} {reason}"
+        if self.needs_y and not has_y:
+            return f"{self.name} needs y, which was not given"
+        missing = sorted(self.requires - dist.supports)
+        reason = dist.why_not(missing[0]) if missing else ""
+        return reason if not reason or reason.startswith(self.name) else f"{self.name}: {reason}"
+
+
+def prediction(dist: Distribution, _: AnyArray | None) -> FloatArray:
+    """Return the mean, or the probability of the positive class."""
+    return dist.mean()
+
+
+def log_odds(dist: Distribution, _: AnyArray | None) -> FloatArray:
+    """Return log(p / (1 - p)) of the positive of two classes; infinite at p of 0 and 1."""
+    return _classes(dist).log_odds()
+
+
+def squared_error(dist: Distribution, y: AnyArray | None) -> FloatArray:
+    """Return (y - mean)^2."""
+    return np.asarray(np.square(_given(y) - dist.mean()))
+
+
+def absolute_error(dist: Distribution, y: AnyArray | None) -> FloatArray:
+    """Return the absolute value of y - mean."""
+    return np.abs(_given(y) - dist.mean())
+
+
+def brier(dist: Distribution, y: AnyArray | None) -> FloatArray:
+    """Return sum_c (p_c - 1[y = c])^2, in [0, 2]: for two classes twice the one-column form."""
+    error = _classes(dist).probabilities.copy()
+    error[np.arange(len(error)), _given(y)] -= 1
+    return row_sum(np.square(error))
+
+
+def zero_one(dist: Distribution, y: AnyArray | None) -> FloatArray:
+    """Return 1 where the most probable class (the first, of equals) is not y, else 0."""
+    return np.asarray(_classes(dist).probabilities.argmax(axis=1) != _given(y), dtype=float)
+
+
+def score_of_class_1(dist: Distribution, _: AnyArray | None) -> FloatArray:
+    """Return the probability of class position 1, the score that `OneMinusAUC` summarises."""
+    return _classes(dist).probabilities[:, 1]
+
+
+def nll(dist: Distribution, y: AnyArray | None) -> FloatArray:
+    """Return -log q(y | x); infinite where the outcome had probability 0."""
+    return -dist.log_prob(_given(y))
+
+
+def nll_clipped(dist: Distribution, y: AnyArray | None) -> FloatArray:
+    """Return -log max(q(y | x), smallest normal float): at most 708.4 nats."""
+    return np.minimum(nll(dist, y), -float(np.log(np.finfo(float).tiny)))
+
+
+def entropy(dist: Distribution, _: AnyArray | None) -> FloatArray:
+    """Return the entropy."""
+    return dist.entropy()
+
+
+def variance(dist: Distribution, _: AnyArray | None) -> FloatArray:
+    """Return the variance; of classes, that of the positive class's indicator."""
+    return dist.variance()
+
+
+def aleatoric(dist: Distribution, _: AnyArray | None) -> FloatArray:
+    """Return the members' mean entropy."""
+    return dist.aleatoric()
+
+
+def epistemic(dist: Distribution, _: AnyArray | None) -> FloatArray:
+    """Return the mutual information of outcome and member: entropy less `aleatoric`."""
+    return dist.epistemic()
+
+
+def aleatoric_variance(dist: Distribution, _: AnyArray | None) -> FloatArray:
+    """Return the members' mean variance."""
+    return dist.aleatoric_variance()
+
+
+def epistemic_variance(dist: Distribution, _: AnyArray | None) -> FloatArray:
+    """Return the variance of the members' means."""
+    return dist.epistemic_variance()
+
+
+def _given(y: AnyArray | None) -> AnyArray:
+    """Return y, which the engine passes to every measure that needs it."""
+    return cast("AnyArray", y)
+
+
+def _classes(dist: Distribution) -> Categorical:
+    """Return the distribution of a measure that requires ``proba``."""
+    return cast("Categorical", dist)
+
+
+def _no_classes(dist: Distribution) -> str:
+    if "proba" in dist.supports:
+        return ""
+    return f"needs class probabilities, which a {dist.family} predictive distribution has not; use squared_error or nll"
+
+
+def _not_two_classes(dist: Distribution) -> str:
+    reason = _no_classes(dist)
+    if reason or len(_classes(dist).classes) == 2:
+        return reason
+    return f"needs two classes; this model has {len(_classes(dist).classes)}; use prediction, brier or nll"
+
+
+def _no_number(dist: Distribution) -> str:
+    if "proba" in dist.supports:
+        return "needs a numeric target; this model predicts classes, which have no distance; use brier or nll"
+    return ""
+
+
+_MEAN, _PROBA = frozenset({"mean"}), frozenset({"proba"})
+
+PREDICTION = Measure("prediction", prediction, "units of y, or probability", "prediction", _MEAN, title="prediction")
+LOG_ODDS = Measure("log_odds", log_odds, "log-odds", "prediction", _PROBA, title="log-odds", unsuited=_not_two_classes)
+SQUARED_ERROR = Measure(
+    "squared_error",
+    squared_error,
+    "units of y, squared",
+    "loss",
+    _MEAN,
+    True,
+    title="squared error",
+    unsuited=_no_number,
+)
+ABSOLUTE_ERROR = Measure(
+    "absolute_error", absolute_error, "units of y", "loss", _MEAN, True, title="absolute error", unsuited=_no_number
+)
+BRIER = Measure(
+    "brier", brier, "0 to 2", "loss", _PROBA, True, title="Brier score (sum over classes)", unsuited=_no_classes
+)
+ZERO_ONE = Measure("zero_one", zero_one, "share of rows", "loss", _PROBA, True, title="0-1 loss", unsuited=_no_classes)
+ONE_MINUS_AUC = Measure(
+    "one_minus_auc", score_of_class_1, "probability", "loss", _PROBA, True, OneMinusAUC(), "1 − AUC", _not_two_classes
+)
+NLL = Measure("nll", nll, "nats", "loss", frozenset({"log_prob"}), True, title="negative log-likelihood")
+NLL_CLIPPED = Measure(
+    "nll_clipped", nll_clipped, "nats", "loss", NLL.requires, True, title="negative log-likelihood, at most 708.4"
+)
+ENTROPY = Measure("entropy", entropy, "nats", "uncertainty", frozenset({"entropy"}), title="entropy")
+VARIANCE = Measure(
+    "variance", variance, "units of y, squared", "uncertainty", frozenset({"variance"}), title="predictive variance"
+)
+ALEATORIC = Measure("aleatoric", aleatoric, "nats", "uncertainty", frozenset({"aleatoric"}), title="aleatoric entropy")
+EPISTEMIC = Measure("epistemic", epistemic, "nats", "uncertainty", frozenset({"epistemic"}), title="epistemic entropy")
+ALEATORIC_VARIANCE = Measure(
+    "aleatoric_variance",
+    aleatoric_variance,
+    "units of y, squared",
+    "uncertainty",
+    frozenset({"aleatoric_variance"}),
+    title="aleatoric variance",
+)
+EPISTEMIC_VARIANCE = Measure(
+    "epistemic_variance",
+    epistemic_variance,
+    "units of y, squared",
+    "uncertainty",
+    frozenset({"epistemic_variance"}),
+    title="epistemic variance",
+)

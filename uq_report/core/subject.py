@@ -1,0 +1,131 @@
+"""The model and the data under audit, validated once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from . import inputs
+from .adapter import Adapter
+from .arrays import AnyArray, FloatArray, IntArray, Table, column, take_rows
+from .errors import InputError, nearest
+from .inputs import Kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A model with the rows it is audited on. Build one with `uq_report.explain`.
+
+    Rows are held as a copy with a fresh row index 0 .. n-1, which is the row number in every result.
+    `groups` maps a name to feature names; `clusters` holds a code per row (rows of one cluster are
+    dependent); `sampled_from` is the number of rows before a row limit drew from them. `sources` and
+    `hashes` say where the model and the data were read from, where that is known.
+    """
+
+    model: Any
+    adapter: Adapter
+    X: Table
+    y: AnyArray | None
+    features: tuple[str, ...]
+    kinds: Mapping[str, Kind]
+    train: tuple[Table, AnyArray | None] | None = None
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    weights: FloatArray | None = None
+    clusters: IntArray | None = None
+    label: str = "model"
+    positive_class: Any = None
+    sampled_from: int | None = None
+    adapter_reason: str = ""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    hashes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.X)
+
+    @cached_property
+    def targets(self) -> tuple[str, ...]:
+        """Features and then groups: everything that has an importance."""
+        return (*self.features, *self.groups)
+
+    def members(self, name: str) -> tuple[str, ...]:
+        """Return the features of a group, or the feature itself; refuse an unknown name."""
+        if name in self.groups:
+            return self.groups[name]
+        if name in self.features:
+            return (name,)
+        raise InputError(f"subject.features must include {name!r}; it does not. {nearest(name, self.targets)}")
+
+    def positions(self, name: str) -> tuple[int, ...]:
+        """Return the column positions of a feature or group."""
+        return tuple(self.features.index(member) for member in self.members(name))
+
+    def values(self, feature: str) -> Any:
+        """Return one feature's column as an array of its own kind."""
+        return column(self.X, self.positions(feature)[0])
+
+    def training(self) -> Subject | None:
+        """Return the same model with its training rows as the rows, if they were given."""
+        if self.train is None:
+            return None
+        X, y = self.train
+        return replace(
+            self, X=X, y=y, train=None, weights=None, clusters=None, sampled_from=None, label=f"{self.label} (train)"
+        )
+
+
+def make_subject(  # noqa: PLR0913 - the arguments of the public `explain`
+    model: Any,
+    adapter: Adapter,
+    X: Any,
+    y: Any = None,
+    *,
+    train: tuple[Any, Any] | None = None,
+    groups: Mapping[str, Iterable[str]] | None = None,
+    categorical: Iterable[str] | None = None,
+    sample_weight: Any = None,
+    clusters: Any = None,
+    label: str | None = None,
+    positive_class: Any = None,
+    max_rows: int | None = None,
+    seed: int = 0,
+) -> Subject:
+    """Validate everything once and return the `Subject`; see `uq_report.explain` for the arguments."""
+    table, features = inputs.table(X, "X", model)
+    subject = Subject(
+        model=model,
+        adapter=adapter,
+        X=table,
+        y=inputs.vector(y, len(table), "y"),
+        features=features,
+        kinds=inputs.kinds(table, features, categorical),
+        train=inputs.training(train, table, features, model),
+        groups=inputs.groups(groups, features),
+        weights=inputs.weights(sample_weight, len(table)),
+        clusters=inputs.clusters(clusters, len(table)),
+        label=label or type(model).__name__,
+        positive_class=positive_class,
+    )
+    return subject if max_rows is None else _drawn(subject, max_rows, seed)
+
+
+def _drawn(subject: Subject, max_rows: int, seed: int) -> Subject:
+    """Return the subject with at most `max_rows` rows, drawn without replacement, in their order."""
+    if max_rows < 1:
+        raise InputError(f"subject.max_rows must be >= 1; got {max_rows}.")
+    if max_rows >= subject.n:
+        return subject
+    keep = np.sort(np.random.default_rng([seed, 0x5A]).choice(subject.n, max_rows, replace=False))
+    return replace(
+        subject,
+        X=take_rows(subject.X, keep),
+        y=None if subject.y is None else subject.y[keep],
+        weights=None if subject.weights is None else subject.weights[keep],
+        clusters=None if subject.clusters is None else subject.clusters[keep],
+        sampled_from=subject.n,
+    )

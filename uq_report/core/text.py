@@ -1,0 +1,57 @@
+"""Text from outside (feature names, labels, categories) made fit for pages, figures and logs.
+
+Every such string passes `clean` once, at the door of a report or figure. Nothing is dropped in
+silence that a reader could mistake for something else: direction controls and characters that the
+report's font lacks are shown as their code point.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+MAX_TEXT = 2000
+MAX_NAME = 40
+
+_DROPPED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff\ufeff]")
+_INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufff0-\ufffb]")
+_SPACES = re.compile(r"\s+")
+
+
+def clean(value: object, limit: int = MAX_TEXT) -> str:
+    r"""Return outside text as one safe line of at most `limit` characters.
+
+    Control characters go, white space becomes single blanks, direction and other invisible controls
+    and lone surrogates are shown as ``[U+202E]``, the text is composed (NFC), and a cut is marked.
+
+    Examples
+    --------
+    >>> clean("age\x1b[31m\n(years)")
+    'age[31m (years)'
+    >>> clean("a\u202eb")
+    'a[U+202E]b'
+    """
+    text = unicodedata.normalize("NFC", str(value)[: 4 * limit])
+    text = _SPACES.sub(" ", _DROPPED.sub("", text.replace("\u2028", "\n").replace("\u2029", "\n"))).strip()
+    text = _INVISIBLE.sub(lambda found: code_point(found[0]), text)
+    return text if len(text) <= limit else text[: limit - 1] + "\u2026"
+
+
+def short(value: object, limit: int = MAX_NAME) -> str:
+    """Return a name cleaned and shortened in its middle, where long names differ least.
+
+    Examples
+    --------
+    >>> short("average_balance_of_the_last_twelve_months_eur", 20)
+    'average_ba\u2026onths_eur'
+    """
+    text = clean(value)
+    if len(text) <= limit:
+        return text
+    head = limit // 2
+    return f"{text[:head]}\u2026{text[len(text) - (limit - head - 1) :]}"
+
+
+def code_point(character: str) -> str:
+    """Return a character as its code point, ``[U+202E]``."""
+    return f"[U+{ord(character):04X}]"

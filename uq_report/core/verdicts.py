@@ -1,0 +1,65 @@
+"""From an estimate and its standard error to an interval and one of four words."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+from scipy.special import ndtri, stdtrit
+
+from .arrays import FloatArray
+
+Verdict = Literal["positive", "negative", "about 0", "undetermined"]
+
+
+class Judgement(NamedTuple):
+    """An estimate judged: its interval, the verdict, and the sample size that would decide (NaN if it is decided)."""
+
+    lower: float
+    upper: float
+    verdict: Verdict
+    n_needed: float
+
+
+def judge(estimate: float, se: float, df: int, margin: float, *, n: int, confidence: float = 0.95) -> Judgement:
+    """Judge whether an estimate is positive, negative, about 0 or undetermined.
+
+    With α = 1 - `confidence`: *about 0* if the t interval of level 1 - 2α lies inside (-margin, margin), that
+    is, if two one-sided tests at level α say so (Schuirmann 1987, doi:10.1007/BF01068419); else
+    *positive* or *negative* if the interval of level 1 - α excludes 0; else *undetermined*, with the n
+    at which a true 0 is called so in 80 % of samples, ``n (z_{1-α} + z_{0.9})² se² / margin²``.
+    An unknown `se` (NaN) leaves everything undetermined.
+
+    Examples
+    --------
+    >>> judge(0.002, 0.003, 999, 0.01, n=1000).verdict
+    'about 0'
+    >>> judge(0.002, 0.008, 199, 0.01, n=200)
+    Judgement(lower=-0.013..., upper=0.017..., verdict='undetermined', n_needed=1097.0)
+    """
+    if math.isnan(se):
+        return Judgement(math.nan, math.nan, "undetermined", math.nan)
+    alpha = 1 - confidence
+    outer, inner = (float(stdtrit(df, 1 - level)) * se for level in (alpha / 2, alpha))
+    lower, upper = estimate - outer, estimate + outer
+    if abs(estimate) + inner < margin:
+        return Judgement(lower, upper, "about 0", math.nan)
+    if lower > 0 or upper < 0:
+        return Judgement(lower, upper, "positive" if lower > 0 else "negative", math.nan)
+    per_row = float(ndtri(1 - alpha) + ndtri(0.9)) * se
+    return Judgement(lower, upper, "undetermined", math.ceil(n * (per_row / margin) ** 2) if margin > 0 else math.nan)
+
+
+def permutation_p_value(values: FloatArray) -> float:
+    """Return the one-sided p-value ``(1 + #{values <= 0}) / (m + 1)`` of m shuffles against a positive importance.
+
+    Exact where the unshuffled mean is exchangeable with the shuffled ones, that is, where the feature is
+    independent of everything the measure looks at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> permutation_p_value(np.array([0.2, 0.1, 0.3]))
+    0.25
+    """
+    return float((1 + (values <= 0).sum()) / (len(values) + 1))
