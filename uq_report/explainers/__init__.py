@@ -1,0 +1,1 @@
+"""Methods of explanation: one file a method, each registered as an entry point."""
