@@ -1,0 +1,1 @@
+"""Results become other libraries' own objects, so that their plots draw them."""

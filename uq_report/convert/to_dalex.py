@@ -1,0 +1,208 @@
+"""Importance and Profile results as dalex's own objects, and measures as dalex's explainers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..core.arrays import AnyArray, FloatArray
+from ..core.engine import Engine
+from ..core.errors import InputError, MissingDependencyError, UnsupportedError
+from ..core.foreign import from_frame, numeric_target, to_frame
+from ..core.measures import Measure
+from ..core.results import Importance, Profile, Result
+from ..core.subject import Subject
+
+FULL, BASELINE = "_full_model_", "_baseline_"
+VARIABLE_TYPES = ("numerical", "categorical")
+
+
+def to_dalex(result: Result, label: str = "", variable_type: str = "numerical") -> dict[str, Any]:
+    """Return one dalex object per measure, to plot alone or beside dalex's own.
+
+    Parameters
+    ----------
+    result : Importance or Profile
+        They become `dalex.model_explanations.VariableImportance` and `AggregatedProfiles`.
+    label : str
+        What stands before the measure's name in dalex's labels; the result's id by default. Labels
+        must differ between objects of one plot.
+    variable_type : {"numerical", "categorical"}
+        Which features of a Profile: dalex draws one kind at a time.
+
+    Returns
+    -------
+    dict of str to object
+        Keyed by measure.
+
+    Notes
+    -----
+    dalex draws an importance from the full model's value: where the result does not record it, that
+    is 0. Its ``_baseline_`` is the loss with y shuffled; where a measure's mean does not read y it
+    equals the full model's value, as in dalex itself.
+    """
+    dalex = _dalex("to_dalex")
+    prefix = label or result.id
+    if isinstance(result, Importance):
+        kind = dalex.model_explanations.VariableImportance
+        return {name: _importance(kind, result, name, f"{prefix} {name}") for name in _measures(result)}
+    if isinstance(result, Profile):
+        if variable_type not in VARIABLE_TYPES:
+            raise InputError(f"to_dalex.variable_type must be one of {VARIABLE_TYPES}; got {variable_type!r}.")
+        made = dalex.model_explanations.AggregatedProfiles
+        return {name: _profile(made, result, name, f"{prefix} {name}", variable_type) for name in _measures(result)}
+    raise InputError(f"to_dalex.result must be an Importance or a Profile; got {result.id!r}, a {result.kind}.")
+
+
+def dalex_explainer(subject: Subject, engine: Engine, measure: str, y: Any = None, label: str = "") -> Any:
+    """Return a `dalex.Explainer` whose prediction is a measure, so that all of dalex works on entropy too.
+
+    Parameters
+    ----------
+    subject : Subject
+    engine : Engine
+        Calls the model and counts its rows.
+    measure : str
+    y : label or number, optional
+        For a measure of y, one value for every row: that of the row explained by ``predict_parts`` or
+        ``predict_profile``, since background rows would bring their own. Without it each row's own y
+        is found by the frame's row index, as ``model_parts`` and ``model_profile`` need.
+    label : str
+        Shown in dalex's plots; the subject's label and the measure by default.
+
+    Notes
+    -----
+    Pass ``loss_function=mean_measure`` of `uq_report.core.foreign` to ``model_parts``, and ``N=None``:
+    dalex's own losses compare with y, which only the prediction stands for.
+    """
+    dalex = _dalex("dalex_explainer")
+    found, omitted = engine.select([measure])
+    if not found:
+        raise UnsupportedError(
+            f"dalex_explainer.measure must be one that applies here; got {omitted[0].measure!r}: {omitted[0].reason}."
+        )
+    target = numeric_target(engine)
+    classes = found[0].name == "prediction" and "proba" in engine.baseline.supports
+    model = MeasureModel(subject, engine, found[0], None if y is None else engine.baseline.encode([y])[0])
+    return dalex.Explainer(
+        model,
+        to_frame(subject),
+        np.zeros(subject.n) if target is None else target,
+        lambda chosen, X: chosen.predict(X),
+        label=label or f"{subject.label} {found[0].name}",
+        verbose=False,
+        precalculate=False,
+        model_type="classification" if classes else "regression",
+    )
+
+
+class MeasureModel:
+    """A measure as if it were a prediction: what `dalex_explainer` gives dalex as the model.
+
+    `y` is one encoded value for every row, or None to find each row's own by the row index.
+    """
+
+    def __init__(self, subject: Subject, engine: Engine, measure: Measure, y: Any = None) -> None:
+        self.subject = subject
+        self.engine = engine
+        self.measure = measure
+        self.y = y
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the measure of each row, shape (n,); of an array only where the model was audited on arrays."""
+        if isinstance(X, pd.DataFrame):
+            table, index = from_frame(self.subject, X), X.index
+        elif isinstance(self.subject.X, pd.DataFrame):
+            raise InputError(f"dalex_explainer.predict must get a DataFrame; got {type(X).__name__}. Pass a frame.")
+        else:
+            table, index = X, None
+        target = self._target(len(X), index) if self.measure.needs_y else None
+        rows: FloatArray = self.engine.measure_rows(table, [self.measure], target)[0]
+        return rows
+
+    def _target(self, size: int, index: pd.Index[Any] | None) -> AnyArray:
+        """Return the fixed y, or each row's own."""
+        if self.y is not None:
+            return np.full(size, self.y)
+        n = self.subject.n
+        if self.engine.y is None or index is None or not index.isin(range(n)).all():
+            raise InputError(
+                f"dalex_explainer.predict must know y for {self.measure.name}; got rows whose index is not among "
+                f"0 to {n - 1}. Keep the index of explainer.data, or fix y: dalex_explainer(..., y=...)."
+            )
+        own: AnyArray = self.engine.y[index.to_numpy(dtype=int)]
+        return own
+
+
+def _dalex(who: str) -> Any:
+    """Import dalex."""
+    try:
+        import dalex
+    except ImportError as error:
+        raise MissingDependencyError(who, "dalex", "dalex") from error
+    return dalex
+
+
+def _measures(result: Result) -> list[str]:
+    """Return the measures that have values, in the result's order."""
+    found = [str(name) for name in dict.fromkeys(result.frame["measure"])]
+    if not found:
+        raise InputError(f"to_dalex.result must have values; got an empty {result.id!r}.")
+    return found
+
+
+def _importance(kind: Any, result: Importance, measure: str, label: str) -> Any:
+    """Return a VariableImportance whose drop-out losses are the full model's value plus the importance."""
+    full = _full_model(result, measure)
+    baseline = float(result.meta.get("baseline", {}).get(measure, full))
+    own = result.frame[result.frame["measure"] == measure]
+    table = result.estimates[result.estimates["measure"] == measure].sort_values("estimate", kind="stable")
+    made = kind(N=None, B=max(1, own["repeat"].nunique()))
+    made.result = pd.DataFrame(
+        {
+            "variable": [FULL, *table["feature"], BASELINE],
+            "dropout_loss": [full, *(table["estimate"] + full), baseline],
+            "label": label,
+        }
+    )
+    rounds = own.pivot_table(index="repeat", columns="feature", values="value", sort=False) + full
+    made.permutation = (
+        rounds.assign(**{FULL: full, BASELINE: baseline}).reset_index(drop=True).rename_axis(None, axis=1)
+    )
+    made.variables = {name: name for name in table["feature"]}
+    return made
+
+
+def _full_model(result: Importance, measure: str) -> float:
+    """Return the measure's mean before any shuffle, where the result records it, else 0."""
+    recorded = result.meta.get("full_model", {}).get(measure)
+    if recorded is None and "unpermuted" in result.estimates.columns:
+        recorded = result.estimates.loc[result.estimates["measure"] == measure, "unpermuted"].iloc[0]
+    return 0.0 if recorded is None or not np.isfinite(recorded) else float(recorded)
+
+
+def _profile(kind: Any, result: Profile, measure: str, label: str, variable_type: str) -> Any:
+    """Return an AggregatedProfiles of the average curves of single features of one kind."""
+    frame = result.frame
+    single = (frame["measure"] == measure) & (frame["curve"] == -1) & (frame["feature_2"] == "")
+    numeric = frame["level"] == ""
+    own = frame[single & (numeric if variable_type == "numerical" else ~numeric)]
+    if own.empty:
+        raise InputError(
+            f"to_dalex.variable_type must be a kind of feature that {result.id!r} has average curves of for {measure}; "
+            f"got {variable_type!r}."
+        )
+    made = kind(variable_type=variable_type, variables=list(dict.fromkeys(own["feature"])))
+    made.result = pd.DataFrame(
+        {
+            "_vname_": own["feature"].to_numpy(),
+            "_label_": label,
+            "_x_": own["x" if variable_type == "numerical" else "level"].to_numpy(),
+            "_yhat_": own["value"].to_numpy(),
+            "_ids_": 0,
+        }
+    )
+    made.mean_prediction = float(result.meta.get("mean", {}).get(measure, own["value"].mean()))
+    return made
