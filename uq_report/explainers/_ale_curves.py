@@ -1,0 +1,147 @@
+"""Local effects accumulated into curves and surfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from ..core.arrays import FloatArray, IntArray
+from ..core.variants import Variant
+from ._ale_axes import Axis, Side
+from ._sampling import Sampling
+
+
+class Curve(NamedTuple):
+    """A centred curve at the points of an axis, its standard error, and that of the change from the first point."""
+
+    value: FloatArray
+    std_error: FloatArray
+    std_error_change: FloatArray
+
+
+class Surface(NamedTuple):
+    """The pure interaction at the points of two axes, and how many empty cells took their nearest one's effect."""
+
+    value: FloatArray
+    filled: int
+
+
+@dataclass
+class Effects:
+    """The measures at the ends of every row's moves along one axis, or at the corners of its cells along two."""
+
+    axes: tuple[Axis, ...]
+    ends: list[FloatArray] = field(default_factory=list)
+
+    @property
+    def moves(self) -> list[tuple[Side, ...]]:
+        """One side per axis: two or more for levels, where a row moves both ways."""
+        return list(product(*(axis.sides for axis in self.axes)))
+
+    @property
+    def count(self) -> int:
+        """Number of variants."""
+        return len(self.moves) * 2 ** len(self.axes)
+
+    def variants(self) -> Iterator[Variant]:
+        """Yield, per move, the rows at every combination of lower (first) and upper ends."""
+        columns = tuple(axis.column for axis in self.axes)
+        for sides in self.moves:
+            for ends in product(*((side.lower, side.upper) for side in sides)):
+                yield Variant(columns, ends)
+
+    def add(self, values: FloatArray) -> None:
+        """Take the measures (M, n) of the next variant."""
+        self.ends.append(values)
+
+    def infinite(self, m: int) -> int:
+        """Return how many rows are infinite at an end."""
+        return int(np.any([np.isinf(values[m]) for values in self.ends], axis=0).sum())
+
+    def differences(self, m: int) -> Iterator[tuple[list[IntArray], FloatArray]]:
+        """Yield, per move, the steps along each axis and the local effect of every row (its mixed difference)."""
+        corners = 2 ** len(self.axes)
+        signs = np.array([(-1) ** (len(self.axes) - sum(c)) for c in product((0, 1), repeat=len(self.axes))])
+        for number, sides in enumerate(self.moves):
+            values = np.stack([v[m] for v in self.ends[number * corners : (number + 1) * corners]])
+            yield [side.step for side in sides], signs @ values
+
+
+def curve(effect: Effects, m: int, sampling: Sampling) -> Curve:
+    """Return one measure's first-order curve, centred by its mean over the data."""
+    (axis,) = effect.axes
+    steps, rows, local = _long(effect, m)
+    weights = sampling.weights[rows]
+    total = np.bincount(steps, weights, axis.steps)
+    means = np.bincount(steps, weights * local, axis.steps) / total
+    change = np.append(0, np.cumsum(means))
+    # A row's part in a step's mean, scaled so that equal weights give s²/n with the unbiased s².
+    counts = np.bincount(steps, minlength=axis.steps)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unbiased = np.sqrt(counts / (counts - 1))
+        parts = weights * (local - means[steps]) / total[steps] * unbiased[steps]
+    units = rows if sampling.codes is None else sampling.codes[rows]
+    table = np.zeros((int(units.max()) + 1, axis.steps))
+    np.add.at(table, (units, steps), parts)
+    accumulate = np.triu(np.ones((axis.steps, axis.steps + 1)), 1)
+    centred = accumulate - accumulate @ axis.mass[:, None]
+    return Curve(change - axis.mass @ change, _norms(table, centred), _norms(table, accumulate))
+
+
+def _long(effect: Effects, m: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return step, row and local effect of every move that crosses a step."""
+    parts = []
+    for (step,), local in effect.differences(m):
+        rows = np.flatnonzero(step >= 0)
+        parts.append((step[rows], rows, local[rows]))
+    steps, rows, local = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return steps, rows, local
+
+
+def _norms(table: FloatArray, combination: FloatArray) -> FloatArray:
+    """Return the standard errors of combinations of step means; NaN where a step with one row takes part."""
+    unknown = np.isnan(table).any(axis=0)
+    errors = np.sqrt(np.square(np.nan_to_num(table) @ combination).sum(axis=0))
+    errors[(np.abs(combination[unknown]) > 0).any(axis=0)] = np.nan
+    return errors
+
+
+def surface(effect: Effects, m: int, sampling: Sampling) -> Surface:
+    """Return one measure's second-order effect: the accumulated mixed differences less both main effects."""
+    a, b = effect.axes
+    total, mass = np.zeros((a.steps, b.steps)), np.zeros((a.steps, b.steps))
+    for (step_a, step_b), local in effect.differences(m):
+        rows = np.flatnonzero((step_a >= 0) & (step_b >= 0))
+        np.add.at(total, (step_a[rows], step_b[rows]), sampling.weights[rows] * local[rows])
+        np.add.at(mass, (step_a[rows], step_b[rows]), sampling.weights[rows])
+    means, empty = _nearest_filled(total, mass)
+    h = np.zeros((a.steps + 1, b.steps + 1))
+    h[1:, 1:] = means.cumsum(axis=0).cumsum(axis=1)
+    h = h - _main(h, mass)[:, None] - _main(h.T, mass.T)[None]
+    corners = (h[1:, 1:] + h[1:, :-1] + h[:-1, 1:] + h[:-1, :-1]) / 4
+    return Surface(h - (corners * mass).sum() / mass.sum(), empty)
+
+
+def _nearest_filled(total: FloatArray, mass: FloatArray) -> tuple[FloatArray, int]:
+    """Return the cell means; an empty cell takes that of the nearest filled one, in steps."""
+    filled, empty = np.argwhere(mass > 0), np.argwhere(mass == 0)
+    means = np.divide(total, mass, out=np.zeros_like(total), where=mass > 0)
+    if len(empty):
+        near = filled[cKDTree(filled).query(empty)[1]]
+        means[tuple(empty.T)] = means[tuple(near.T)]
+    return means, len(empty)
+
+
+def _main(h: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return the first-order effect of the first axis within a surface, accumulated over its steps."""
+    rise = h[1:] - h[:-1]
+    middle = (rise[:, 1:] + rise[:, :-1]) / 2
+    weight = mass.sum(axis=1)
+    return np.append(
+        0, np.cumsum(np.divide((middle * mass).sum(axis=1), weight, out=np.zeros_like(weight), where=weight > 0))
+    )
