@@ -1,0 +1,201 @@
+"""The command line: exit codes, one clear message, files where they belong."""
+
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+import uq_report as uq
+from uq_report import cli, doctor, plugins, views
+from uq_report.core.errors import RenderError
+from uq_report.loaders.factory import FactoryLoader
+
+FACTORY = """
+from sklearn.linear_model import LogisticRegression
+import pandas as pd
+def model():
+    table = pd.read_csv("train.csv")
+    return LogisticRegression().fit(table[["a", "b"]], table["y"])
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a working folder with data, a factory, and sys.path as found afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "made_for_cli", raising=False)
+    rng = np.random.default_rng(0)
+    for name in ("train.csv", "test.csv"):
+        table = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
+        table.assign(y=(table["a"] > 0).astype(int), w=1.0, household=np.arange(40) // 2).to_csv(name, index=False)
+    Path("made_for_cli.py").write_text(FACTORY)
+    return tmp_path
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.app, list(arguments))
+
+
+def run(*more: str) -> Result:
+    base = ["run", "--model", "made_for_cli:model", "--data", "test.csv", "--target", "y"]
+    return call(*base, "--weights", "w", "--clusters", "household", "--explainers", "pdp", "--format", "html", *more)
+
+
+def test_run_writes_the_report_and_says_where(folder: Path) -> None:
+    result = run(
+        "--train", "train.csv", "--as-of", "2026-01-31", "--positive-class", "0", "--max-rows", "30", "--seed", "3"
+    )
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("Report in uq-report: report.html (")
+    assert len(result.stdout.splitlines()) == 1
+    saved = uq.load(folder / "uq-report").run
+    assert saved.subject["sources"] == {
+        "model": "made_for_cli:model", "data": "test.csv", "train": "train.csv", "target": "y",
+    }  # fmt: skip
+    assert len(saved.subject["hashes"]["data_file"]) == 64
+    assert "not available" in saved.subject["hashes"]["model"]
+    assert [f["name"] for f in saved.subject["features"]] == ["a", "b"]
+    assert (saved.subject["n"], saved.subject["sampled_from"], saved.subject["positive_class"]) == (30, 40, 0)
+    assert (saved.subject["weights"], saved.subject["n_train"], saved.settings["seed"]) == (True, 40, 3)
+    assert saved.as_of == "2026-01-31"
+
+
+def test_run_reads_skops_and_hashes_the_file(folder: Path) -> None:
+    sio = pytest.importorskip("skops.io", reason="this test writes a skops file")
+    sio.dump(FactoryLoader().load("made_for_cli:model"), "model.skops")
+    result = call(
+        "run", "--model", "model.skops", "--data", "test.csv", "--explainers", "pdp", "--format", "html", "-q"
+    )
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "feature names" in result.stderr
+    pd.read_csv("test.csv")[["a", "b"]].to_csv("rows.csv", index=False)
+    result = call(
+        "run", "--model", "model.skops", "--data", "rows.csv", "--explainers", "pdp", "--format", "html", "-q"
+    )
+    assert (result.exit_code, result.output) == (0, "")
+    saved = uq.load(folder / "uq-report").run
+    assert len(saved.subject["hashes"]["model"]) == 64
+    assert saved.subject["has_y"] is False
+
+
+def test_render_needs_no_model_and_gives_the_same_bytes(folder: Path) -> None:
+    run("--output", "out", "--as-of", "2026-01-31")
+    before = Path("out/report.html").read_bytes()
+    Path("out/report.html").unlink()
+    result = call("render", "out/run.json", "--format", "html")
+    assert (result.exit_code, result.stdout) == (0, "Report rendered in out\n")
+    assert Path("out/report.html").read_bytes() == before
+    assert call("render", "out", "--format", "html", "--output", str(folder / "else"), "--quiet").output == ""
+    assert (folder / "else" / "report.html").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--target", "z"], "target must be a column of test.csv; got 'z'"),
+        (["--data", "none.csv"], "data must be a readable CSV file; got 'none.csv'"),
+        (["--data", "rows.xlsx"], "no loader reads it. Loaders of the data: csv, parquet."),
+        (["--model", "m.joblib"], "A pickle runs code when it is loaded"),
+        (["--model", "made_for_cli:other"], "made_for_cli has no function 'other'"),
+        (["--as-of", "tomorrow"], "audit.as_of must be a date written YYYY-MM-DD; got 'tomorrow'."),
+        (["--explainers", "pfy"], "settings.explainers must list registered names; got 'pfy'. Did you mean 'pfi'?"),
+        (["--adapter", "ensembel"], "Did you mean 'ensemble'?"),
+        (["--require", "lime"], "plugins.require must name found plugins; got 'lime'"),
+        (["--positive-class", "7"], "got '7'"),
+    ],
+)
+def test_wrong_input_is_one_message_and_exit_code_3(folder: Path, arguments: list[str], message: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 3
+    assert result.stdout == ""
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+    assert not (folder / "uq-report").exists()
+
+
+def test_wrong_usage_is_exit_code_2() -> None:
+    assert call("run", "--no-such-flag").exit_code == 2
+    assert call("run").exit_code == 2
+    assert call("demo", "--which", "moon").exit_code == 2
+
+
+def test_failed_rendering_is_exit_code_4_and_the_old_report_stays(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("--output", "out")
+    before = {p.name: p.read_bytes() for p in Path("out").iterdir() if p.is_file()}
+
+    def fails(*_: Any) -> Any:
+        raise RenderError("html must find its template; got none.")
+
+    monkeypatch.setattr(views.AuditRun, "_rendered", fails)
+    result = run("--output", "out", "--seed", "9")
+    assert result.exit_code == 4
+    assert "Error: html must find its template; got none." in result.stderr
+    assert {p.name: p.read_bytes() for p in Path("out").iterdir() if p.is_file()} == before
+
+
+def test_an_interrupt_is_exit_code_130(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("uq_report.api.audit", interrupted)
+    result = run()
+    assert result.exit_code == 130
+    assert not (folder / "uq-report").exists()
+
+
+def test_plugins_lists_every_plugin() -> None:
+    result = call("plugins")
+    assert result.exit_code == 0
+    lines = [re.split(r"\s{2,}", line) for line in result.stdout.splitlines()]
+    assert lines[0] == ["GROUP", "NAME", "DISTRIBUTION", "VERSION", "API", "STATE"]
+    assert ["explainers", "pfi", "uq_report", uq.__version__, "1", "ready"] in lines
+    assert len(lines) == 1 + sum(len(plugins.find(group)) for group in plugins.GROUPS)
+
+
+def test_doctor_names_what_is_there_and_fails_for_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = call("doctor")
+    assert result.exit_code == 0
+    assert "WeasyPrint" in result.stdout
+
+    def no_pango(name: str) -> Any:
+        if name == "weasyprint":
+            raise OSError("cannot load library 'libpangoft2-1.0-0'")
+        return __import__(name, fromlist=["_"])
+
+    monkeypatch.setattr(doctor, "import_module", no_pango)
+    result = call("doctor")
+    assert result.exit_code == 4
+    assert "apt-get install libpango-1.0-0 libpangoft2-1.0-0" in result.stdout
+
+
+def test_help_is_cheap_and_complete() -> None:
+    result = call("--help")
+    for command in ("demo", "run", "render", "plugins", "doctor"):
+        assert command in result.stdout
+    heavy = "numpy pandas sklearn matplotlib weasyprint pydantic"
+    code = f"import sys, uq_report.cli; print([m for m in '{heavy}'.split() if m in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_version() -> None:
+    assert call("--version").stdout == f"uq-report {uq.__version__}\n"
+
+
+def test_help_costs_no_more_than_three_times_typer() -> None:
+    def seconds(*arguments: str) -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+        return time.perf_counter() - start
+
+    typer = min(seconds("-c", "import typer") for _ in range(3))
+    assert min(seconds("-m", "uq_report.cli", "--help") for _ in range(3)) <= 3 * typer

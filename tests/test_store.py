@@ -1,0 +1,169 @@
+"""run.json: canonical, complete, refused where it is not ours; folders: all or nothing, guarded for spreadsheets."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report import store
+from uq_report.core.errors import InputError
+from uq_report.core.results import KINDS
+from uq_report.store import folder
+from uq_report.store.codec import encode
+from uq_report.store.folder import guarded_csv
+
+from . import store_runs
+
+REPORTS = {"report.html": b"<html>"}
+
+
+def test_a_run_comes_back_equal_and_its_bytes_are_stable() -> None:
+    run = store_runs.run()
+    data = store.dumps(run)
+    again = store.loads(data)
+    assert store.dumps(again) == data
+    assert store.sha256(run) == store.sha256(again)
+    assert [r.kind for r in again.results] == ["importance", *KINDS]
+    for before, after in zip(run.results, again.results, strict=True):
+        pd.testing.assert_frame_equal(before.frame, after.frame)
+        pd.testing.assert_frame_equal(before.estimates, after.estimates)
+    rows, saved = run.results[0].rows, again.results[0].rows
+    assert rows is not None
+    assert saved is not None
+    np.testing.assert_array_equal(rows.values, saved.values)
+    assert (again.outcomes, again.not_run, again.plugins) == (run.outcomes, run.not_run, run.plugins)
+
+
+def test_it_is_canonical_json() -> None:
+    data = store.dumps(store_runs.run())
+    content = json.loads(data, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    assert data == json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    signed = content["results"][0]["estimates"]["columns"][4]
+    assert str(signed["values"][0]) == "-0.0"
+
+
+def test_it_follows_the_published_schema() -> None:
+    jsonschema = pytest.importorskip("jsonschema", reason="validating needs jsonschema")
+    schema = json.loads(Path(store.__file__).with_name("run.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(encode(store_runs.run()), schema)
+    broken = encode(store_runs.run())
+    broken["results"][0]["kind"] = "guess"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(broken, schema)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\x80\x04 a pickle", "must be JSON"),
+        (b"[1]", "it has no format number"),
+        (b'{"format": 99}', r"must have format 1; got format 99\. Upgrade uq_report"),
+        (b'{"format": 0}', r"got format 0\. Run the audit again"),
+        (b'{"format": 1}', "must follow the schema of format 1"),
+    ],
+)
+def test_what_is_no_run_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        store.loads(data)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"meta": {"grid": {"a": [1.0, float("inf")]}}}, r"pfi\.meta\.grid\.a\[1\] must be finite"),
+        ({"options": {"model": object()}}, r"pfi\.options\.model must be a JSON value to be saved; got a object"),
+        (
+            {"estimates": store_runs.estimates().assign(when=pd.Timestamp(0))},
+            r"\['when'\] must hold numbers, booleans or",
+        ),
+    ],
+)
+def test_what_cannot_be_saved_is_told_with_its_place(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        store.as_saved(replace(store_runs.importance(), **change))
+
+
+def test_saved_results_equal_loaded_ones() -> None:
+    result = replace(store_runs.importance(), options={"grid": (1, np.float64(2))}, meta={"x": {3: frozenset("ba")}})
+    saved = store.as_saved(result)
+    assert saved.options == {"grid": [1, 2.0]}
+    assert saved.meta == {"x": {"3": ["a", "b"]}}
+
+
+def test_a_folder_holds_everything_and_is_read_back(tmp_path: Path) -> None:
+    run = store_runs.run()
+    place = store.write(run, tmp_path / "new" / "out", reports=REPORTS, clock={"host": "h"})
+    assert sorted(p.name for p in place.iterdir()) == ["clock.json", "evidence", "report.html", "run.json"]
+    assert (place / "evidence" / "pfi.csv").is_file()
+    for path in (place, str(place / "run.json")):
+        again, clock = store.read(path)
+        assert store.dumps(again) == store.dumps(run)
+        assert clock == {"host": "h"}
+
+
+def test_csv_cells_and_headers_are_guarded_and_numbers_are_not() -> None:
+    frame = pd.DataFrame({"=x": ["=1+1", " =1", "@a", "\tb", "-c", "+d", "e"], "n": [-1.5, 2, 3, 4, 5, 6, np.nan]})
+    lines = guarded_csv(frame).decode().splitlines()
+    assert lines[0] == "'=x,n"
+    assert lines[1:4] == ["'=1+1,-1.5", "' =1,2.0", "'@a,3.0"]
+    assert [line[:2] for line in lines[4:7]] == ["'\t", "'-", "'+"]
+    assert lines[7] == "e,"
+
+
+@pytest.mark.parametrize("broken", ["report.pdf", "run.json"])
+def test_an_old_report_stays_whole_if_writing_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    old = replace(store_runs.run(), as_of="2020-01-01")
+    store.write(old, tmp_path, reports={"report.html": b"old", "report.pdf": b"old"}, clock={})
+    before = _content(tmp_path)
+    real = folder._write_through
+
+    def full(file: Path, content: bytes) -> None:
+        if file.name == broken:
+            raise OSError(28, "No space left on device")
+        real(file, content)
+
+    monkeypatch.setattr(folder, "_write_through", full)
+    with pytest.raises(InputError, match=r"must be writable.*No space left"):
+        store.write(store_runs.run(), tmp_path, reports={"report.html": b"new", "report.pdf": b"new"}, clock={})
+    assert _content(tmp_path) == before
+
+
+def test_an_old_report_is_put_back_if_moving_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.write(replace(store_runs.run(), as_of="2020-01-01"), tmp_path, reports={"report.html": b"old"}, clock={})
+    before = _content(tmp_path)
+    real = Path.replace
+
+    def torn(self: Path, target: Path) -> Path:
+        if self.name == "run.json" and self.parent.name == "new":
+            raise OSError(5, "Input/output error")
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", torn)
+    with pytest.raises(InputError, match="Input/output error"):
+        store.write(store_runs.run(), tmp_path, reports={"report.html": b"new"}, clock={})
+    assert _content(tmp_path) == before
+
+
+def test_evidence_of_an_earlier_run_goes(tmp_path: Path) -> None:
+    store.write(store_runs.run(), tmp_path, reports=REPORTS, clock={})
+    store.write(replace(store_runs.run(), results=()), tmp_path, reports=REPORTS, clock={})
+    assert [p.name for p in (tmp_path / "evidence").iterdir()] == ["README.txt"]
+
+
+def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"run\.write\.folder must be writable; got '.*file'"):
+        store.write(store_runs.run(), tmp_path / "file", reports={}, clock={})
+    with pytest.raises(InputError, match=r"load\.path must be a run\.json, or a folder with one"):
+        store.read(tmp_path / "nothing")
+
+
+def _content(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}

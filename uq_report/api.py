@@ -1,0 +1,246 @@
+"""The story in order: explain a model, ask for what drives it, audit it, load the audit again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from . import runner, store
+from .config import Settings, make_settings
+from .convert import to_dalex
+from .core.adapter import Adapter
+from .core.arrays import take_rows
+from .core.engine import Engine, Progress
+from .core.errors import InputError
+from .core.subject import Subject, make_subject
+from .progress import shown
+from .views import AuditRun, ResultView
+
+_TRIED_ROWS = 200
+_ENGINE = ("seed", "n_jobs", "backend", "batch_rows", "row_budget")
+
+
+def explain(  # noqa: PLR0913 - one call describes the whole subject; all but the model have defaults
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    train: tuple[Any, Any] | None = None,
+    groups: Mapping[str, Iterable[str]] | None = None,
+    categorical: Iterable[str] | None = None,
+    sample_weight: Any = None,
+    clusters: Any = None,
+    label: str | None = None,
+    adapter: str | Adapter | None = None,
+    positive_class: Any = None,
+    max_rows: int | None = None,
+    seed: int = 0,
+) -> Subject:
+    """Bring a fitted model and its rows together, validated once.
+
+    Parameters
+    ----------
+    model : object
+        A fitted classifier with ``predict_proba``, a regressor with ``return_std``, a forest or
+        bagging ensemble, a function from rows to a distribution, or a `dalex.Explainer`, which
+        brings its own rows (arguments given here win over its own).
+    X : DataFrame or array of shape (n, d)
+        The rows to audit, best ones the model was not fitted on.
+    y : array of shape (n,), optional
+        Without it entropy and variance are explained; losses and nll are listed as not run.
+    train : pair (X_train, y_train), optional
+        For train against test, and for reference rows.
+    groups : mapping of str to feature names, optional
+        Features that are explained together as well.
+    categorical : names, optional
+        Numeric columns that are codes.
+    sample_weight : array of shape (n,), optional
+    clusters : array of shape (n,), optional
+        Rows of one cluster are dependent (the same customer, a block of time).
+    label : str, optional
+        The model's name in the report.
+    adapter : str or Adapter, optional
+        Decides how predictions are read, where the closest match should not.
+    positive_class : label, optional
+        The class whose probability is "the prediction".
+    max_rows : int, optional
+        At most so many rows, drawn with `seed`.
+
+    Returns
+    -------
+    Subject
+
+    Raises
+    ------
+    UQReportError
+        With the argument or column, what is allowed, and the remedy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uq_report.core.distributions import Normal
+    >>> subject = explain(lambda X: Normal(X[:, 0], 1.0 + X[:, 1] ** 2), np.eye(4)[:, :2])
+    >>> subject.features
+    ('x0', 'x1')
+    """
+    given = {
+        "X": X, "y": y, "train": train, "groups": groups, "categorical": categorical, "sample_weight": sample_weight,
+        "clusters": clusters, "label": label, "adapter": adapter, "positive_class": positive_class,
+    }  # fmt: skip
+    unpacked = dict(runner.unpack(model) or {"model": model})
+    inner = unpacked.pop("model")
+    arguments = unpacked | {key: value for key, value in given.items() if value is not None}
+    if arguments.get("X") is None:
+        raise InputError("explain.X must be the rows to audit; got None. Pass a DataFrame or an array.")
+    chosen, reason = runner.choose_adapter(inner, arguments.pop("adapter", None))
+    subject = make_subject(inner, chosen, **arguments, max_rows=max_rows, seed=seed)
+    subject = replace(subject, adapter_reason=reason)
+    _try(subject)
+    return subject
+
+
+def importance(
+    subject: Subject, measures: Sequence[str] | None = None, *, n_repeats: int = 30, **options: Any
+) -> ResultView:
+    """Return the permutation importance of every feature and group, for all measures from one pass.
+
+    Parameters
+    ----------
+    subject : Subject
+    measures : sequence of str, optional
+        ``"nll"``, ``"entropy"``, ``"loss"``, ``"variance"`` ...; the explainer's own by default.
+    n_repeats : int
+        Shuffles of each feature.
+    **options
+        Further options of the explainer ``pfi``, and of the engine: ``seed``, ``n_jobs``, ``backend``,
+        ``batch_rows``, ``row_budget``, ``progress``.
+    """
+    return _ask("pfi", subject, {"measures": measures, "n_repeats": n_repeats, **options})
+
+
+def profile(
+    subject: Subject,
+    features: str | tuple[str, str] | Sequence[str | tuple[str, str]] | None = None,
+    measures: Sequence[str] | None = None,
+    **options: Any,
+) -> ResultView:
+    """Return partial dependence and ICE curves of all measures, or a surface for a pair.
+
+    Parameters
+    ----------
+    subject : Subject
+    features : str, pair, or list of these, optional
+        As in scikit-learn: ``"age"``, ``("age", "income")`` for a surface, or a list of both. All features by default.
+    measures : sequence of str, optional
+    **options
+        Further options of the explainer ``pdp``, and those of the engine as in `importance`.
+    """
+    if features is not None:
+        asked = [features] if isinstance(features, str | tuple) else list(features)
+        options["features"] = tuple(one for one in asked if isinstance(one, str))
+        options["pairs"] = tuple(one for one in asked if not isinstance(one, str))
+    return _ask("pdp", subject, {"measures": measures, **options})
+
+
+def attributions(
+    subject: Subject, rows: Sequence[int] | None = None, measures: Sequence[str] | None = None, **options: Any
+) -> ResultView:
+    """Return Shapley values of the prediction, entropy and nll for single rows; ``.to_shap()`` converts them.
+
+    Parameters
+    ----------
+    subject : Subject
+    rows : sequence of int, optional
+        Row numbers, and then those alone; by default the most uncertain, the most wrong and the
+        typical ones, and a sample for the global importance.
+    measures : sequence of str, optional
+    **options
+        Further options of the explainer ``shap``, and those of the engine as in `importance`.
+    """
+    chosen = {} if rows is None else {"rows": rows, "n_rows": 0}
+    return _ask("shap", subject, {"measures": measures, **chosen, **options})
+
+
+def calibration(subject: Subject, **options: Any) -> ResultView:
+    """Return how far the predictive distribution can be trusted: scores, reliability, coverage, exact tests."""
+    return _ask("calibration", subject, options)
+
+
+def dalex_explainer(subject: Subject, measure: str = "prediction", *, y: Any = None, label: str = "") -> Any:
+    """Return a `dalex.Explainer` whose prediction is a measure, so that all of dalex works on it; needs dalex.
+
+    Parameters
+    ----------
+    subject : Subject
+    measure : str
+    y : label or number, optional
+        For a measure of y, that of the row to explain by ``predict_parts``; see `convert.to_dalex`.
+    label : str
+        Shown in dalex's plots.
+    """
+    engine = runner.make_engine(subject, runner.load_measures(), make_settings({}), None)
+    return to_dalex.dalex_explainer(subject, engine, measure, y, label)
+
+
+def audit(
+    subject: Subject,
+    settings: Settings | None = None,
+    *,
+    progress: bool | Callable[[Progress], None] | None = None,
+    **given: Any,
+) -> AuditRun:
+    """Run every explainer and check that applies, and return the audit.
+
+    Parameters
+    ----------
+    subject : Subject
+    settings : Settings, optional
+    progress : bool or callable, optional
+        Bars on a terminal by default; False for none; a callable gets every `Progress`.
+    **given
+        Fields of `Settings`: ``explainers=["pfi"]``, ``options={"pfi": {"n_repeats": 10}}``, ``seed``,
+        ``n_jobs``, ``as_of``, ``deny``, ``title`` ...; they win over `settings`.
+    """
+    base = {} if settings is None else settings.model_dump(exclude_unset=True) | {"as_of": settings.as_of}
+    merged = make_settings(base | given, "audit")
+    with shown(progress) as callback:
+        audited = runner.run(subject, merged, callback)
+    return AuditRun(audited.run, audited.clock)
+
+
+def load(path: str | Path) -> AuditRun:
+    """Return a saved audit, from its run.json or its folder; the model is not needed."""
+    return AuditRun(*store.read(path))
+
+
+def _ask(name: str, subject: Subject, options: Mapping[str, Any]) -> ResultView:
+    settings, rest, progress = _split(options)
+    with shown(progress) as callback:
+        return ResultView(runner.single(subject, name, rest, settings, callback))
+
+
+def _split(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any], Any]:
+    """Return the engine's settings, the explainer's options, and how to show progress; None means the default."""
+    present = {key: value for key, value in options.items() if value is not None}
+    settings = make_settings({key: present.pop(key) for key in _ENGINE if key in present}, "options")
+    progress = present.pop("progress", None)
+    return settings, present, progress
+
+
+def _try(subject: Subject) -> None:
+    """Predict the first rows and encode all of y, so that a model or target of another kind is told at once."""
+    head = replace(subject, X=take_rows(subject.X, slice(_TRIED_ROWS)), y=None, train=None, weights=None, clusters=None)
+    dist = Engine(head, {}).baseline
+    targets = {"y": subject.y, "train y": None if subject.train is None else subject.train[1]}
+    for name, values in targets.items():
+        if values is not None:
+            try:
+                dist.encode(values)
+            except InputError as error:
+                raise InputError(f"explain.{name}: {error}") from error
+            except (TypeError, ValueError) as error:
+                raise InputError(
+                    f"explain.{name} must hold values of a {dist.family} distribution; got {values.dtype}: {error}."
+                ) from error

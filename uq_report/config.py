@@ -1,0 +1,136 @@
+"""Arguments, flags and files become one `Settings`, typed and frozen; every mistake is reported together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from .core.errors import InputError, nearest
+
+# Facts of the machine, not of the audit: they change no number, so they are kept out of run.json.
+MACHINE = frozenset({"n_jobs", "backend"})
+
+
+def logical_date(environ: Mapping[str, str] = os.environ) -> str:
+    """Return the report's date: SOURCE_DATE_EPOCH if set, else today.
+
+    Examples
+    --------
+    >>> logical_date({"SOURCE_DATE_EPOCH": "0"})
+    '1970-01-01'
+    """
+    epoch = environ.get("SOURCE_DATE_EPOCH", "")
+    if not epoch:
+        return datetime.now().astimezone().date().isoformat()
+    try:
+        return datetime.fromtimestamp(int(epoch), tz=UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError) as error:
+        raise InputError(
+            f"SOURCE_DATE_EPOCH must be seconds since 1970 as an integer; got {epoch!r}. Correct or unset it."
+        ) from error
+
+
+def _is_date(text: str) -> str:
+    try:
+        date.fromisoformat(text if len(text) == len("2000-01-01") else "")
+    except ValueError as error:
+        raise ValueError("a date written YYYY-MM-DD") from error
+    return text
+
+
+def _is_workers(number: int) -> int:
+    if number == 0:
+        raise ValueError("a number of workers, or -1 for all processors")
+    return number
+
+
+def _is_list(value: Any) -> Any:
+    if isinstance(value, str):
+        raise ValueError("a list of names")  # noqa: TRY004 - pydantic collects ValueErrors
+    return value
+
+
+Positive = Annotated[int, Field(ge=1)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_is_list)]
+
+
+class Settings(BaseModel):
+    """Everything that decides an audit, beside the subject.
+
+    Parameters
+    ----------
+    explainers : tuple of str, optional
+        Names of the explainers to run; all that are registered by default.
+    checks : tuple of str, optional
+        Names of the checks to run; all by default.
+    options : mapping of str to mapping
+        Options of explainers by name, ``{"pfi": {"n_repeats": 10}}``.
+    seed : int
+        All random streams derive from it.
+    n_jobs : int
+        Workers; they change no number.
+    backend : {"threading", "loky", "dask", "ray"}
+    batch_rows, row_budget : int, optional
+        Rows per predict call, and in all; see `core.engine.Engine`.
+    as_of : str
+        The report's date, ``YYYY-MM-DD``; else SOURCE_DATE_EPOCH, else today.
+    deny, require : tuple of str
+        Plugins that must not be imported, and that must be there: a name, ``group.name``, or a distribution.
+    title, author, purpose : str
+        Texts of the report; empty ones are shown as open.
+
+    Examples
+    --------
+    >>> Settings(seed=1, as_of="2026-01-31").seed
+    1
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    explainers: Names | None = None
+    checks: Names | None = None
+    options: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
+    seed: Annotated[int, Field(ge=0)] = 0
+    n_jobs: Annotated[int, AfterValidator(_is_workers)] = 1
+    backend: Literal["threading", "loky", "dask", "ray"] = "threading"
+    batch_rows: Positive | None = None
+    row_budget: Positive | None = None
+    as_of: Annotated[str, AfterValidator(_is_date)] = Field(default_factory=logical_date)
+    deny: Names = ()
+    require: Names = ()
+    title: str = ""
+    author: str = ""
+    purpose: str = ""
+
+    def recorded(self) -> dict[str, Any]:
+        """Return the settings that enter run.json, as JSON values."""
+        return {key: value for key, value in self.model_dump(mode="json").items() if key not in MACHINE}
+
+
+def make_settings(given: Mapping[str, Any], who: str = "settings") -> Settings:
+    """Return validated settings; list every mistake at once, by key.
+
+    Raises
+    ------
+    InputError
+        One line per mistake, with the nearest valid name for an unknown key.
+    """
+    present = {key: value for key, value in given.items() if value is not None}
+    try:
+        return Settings(**present)
+    except ValidationError as error:
+        raise InputError("\n".join(_mistake(who, detail) for detail in error.errors())) from error
+
+
+def _mistake(who: str, detail: ErrorDetails) -> str:
+    """Return one mistake in the grammar of errors."""
+    key = ".".join(map(str, detail["loc"]))
+    if detail["type"] == "extra_forbidden":
+        return f"{who}.{key} must be a known setting; got {key!r}. {nearest(key, Settings.model_fields)}"
+    needed = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    return f"{who}.{key} must be {needed}; got {detail['input']!r}."

@@ -1,0 +1,215 @@
+"""One audit from a subject to a Run, and one explainer alone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any
+
+from .. import plugins, store
+from ..config import Settings
+from ..core.describe import describe
+from ..core.engine import Engine, Progress
+from ..core.errors import InputError, PluginError, UnsupportedError, UQReportError
+from ..core.explainer import Explainer, wishes
+from ..core.finding import Check, Outcome
+from ..core.measures import Measure
+from ..core.results import Result
+from ..core.run import NotRun, Run
+from ..core.subject import Subject
+from ..plugins import Catalog
+from . import records
+from .prepare import Prepared, load_measures, make_explainer, prepare
+
+_log = logging.getLogger(__name__)
+Callback = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A run, and what a stopwatch and the machine say about it (clock.json; never part of the run)."""
+
+    run: Run
+    clock: Mapping[str, Any]
+
+
+def run(subject: Subject, settings: Settings, progress: Callback | None = None) -> Audited:
+    """Run every explainer and check that applies.
+
+    Anything an explainer or check raises becomes a `NotRun` with its reason; everything else is
+    delivered. Only what makes every result impossible is raised: wrong settings, or a model that
+    cannot predict the subject's rows.
+    """
+    catalog = plugins.catalog(settings.deny, settings.require)
+    prepared = prepare(catalog, settings)
+    engine = make_engine(subject, prepared.measures, settings, progress)
+    audit = _Audit(subject, settings, engine, catalog, prepared, progress)
+    audit.explain()
+    return audit.finish()
+
+
+def single(
+    subject: Subject, name: str, options: Mapping[str, Any], settings: Settings, progress: Callback | None = None
+) -> tuple[Result, ...]:
+    """Run one explainer, after those it needs or names in ``after``; raise what it raises.
+
+    Raises
+    ------
+    UQReportError
+        If it cannot run, or left out everything that was asked for; the message says why.
+    """
+    engine = make_engine(subject, load_measures(), settings, progress)
+    prior: dict[str, tuple[Result, ...]] = {}
+
+    def ask(one: Explainer) -> tuple[Result, ...]:
+        for need in one.needs:
+            if need not in prior:
+                prior[need] = ask(make_explainer(need, {}))
+        for wish in wishes(one):
+            if wish != "*" and wish not in prior:
+                with suppress(UQReportError):  # what is wished for may be missing, and `one` says so
+                    prior[wish] = ask(make_explainer(wish, {}))
+        reason = _unsupported(one, engine)
+        if reason:
+            raise UnsupportedError(f"{one.name} must have what it requires of the model; {reason}.")
+        return tuple(one.explain(subject, engine.bound(one.name), prior))
+
+    results = ask(make_explainer(name, options))
+    if all(result.frame.empty for result in results):
+        reasons = {f"{o.measure} {o.feature}".strip() + f": {o.reason}" for r in results for o in r.omissions}
+        raise InputError(f"{name} must have something to explain; nothing is left. {'; '.join(sorted(reasons))}.")
+    return results
+
+
+@dataclass
+class _Audit:
+    """The state of a run in work."""
+
+    subject: Subject
+    settings: Settings
+    engine: Engine
+    catalog: Catalog
+    prepared: Prepared
+    progress: Callback | None
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    results: dict[str, tuple[Result, ...]] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def explain(self) -> None:
+        """Run the explainers in their order."""
+        _ = self.engine.baseline  # a model that cannot predict its rows stops the audit here, with one error
+        for name, explainer in self.prepared.explainers.items():
+            if self.progress:
+                self.progress(Progress(name, 0, 0))
+            start = perf_counter()
+            reason = self._blocked(explainer)
+            if not reason:
+                reason = self._attempt(name, explainer)
+            if reason:
+                self.reasons[name] = reason
+            self.seconds[f"explainers.{name}"] = perf_counter() - start
+
+    def _blocked(self, explainer: Explainer) -> str:
+        """Say what keeps an explainer from running, or nothing."""
+        for need in explainer.needs:
+            if need not in self.results:
+                return f"it needs {need}, which did not run: {self.reasons.get(need, 'not chosen, or not installed')}"
+        return _unsupported(explainer, self.engine)
+
+    def _attempt(self, name: str, explainer: Explainer) -> str:
+        """Run one explainer and keep its results, or return the reason why there are none."""
+        try:
+            prior = MappingProxyType(self.results)
+            made = explainer.explain(self.subject, self.engine.bound(name), prior)
+            self.results[name] = self._saved(name, made)
+        except UQReportError as error:
+            return str(error)
+        except Exception as error:  # noqa: BLE001 - foreign code: whatever it raises becomes the reason in the report
+            _log.warning("explainer %s failed", name, exc_info=True)
+            return f"{type(error).__name__}: {error}"
+        return ""
+
+    def _saved(self, name: str, made: Sequence[Result]) -> tuple[Result, ...]:
+        """Return results exactly as run.json will give them back; refuse what breaks the contract."""
+        ids = [result.id for results in self.results.values() for result in results]
+        for result in made:
+            if not isinstance(result, Result):
+                raise PluginError(f"{name}: explain must return Results; got a {type(result).__name__}.")
+            if result.explainer != name or not (result.id == name or result.id.startswith(f"{name}.")):
+                raise PluginError(f"{name}: a result must be named after its explainer; got {result.id!r}.")
+            if result.id in ids:
+                raise PluginError(f"{name}: result ids must be unique in a run; got {result.id!r} twice.")
+            ids.append(result.id)
+        return tuple(map(store.as_saved, made))
+
+    def finish(self) -> Audited:
+        """Judge the results and gather everything in the run."""
+        not_run = [*self.prepared.not_run, *records.denied(self.settings)]
+        not_run += [NotRun(name, "explainers", reason) for name, reason in self.reasons.items()]
+        run = Run(
+            as_of=self.settings.as_of,
+            subject=store.plain(describe(self.subject, self.engine.baseline), "run.subject"),
+            settings=store.plain(self.settings.recorded(), "run.settings"),
+            environment=store.plain(records.environment(self.catalog, self.subject), "run.environment"),
+            results=tuple(result for results in self.results.values() for result in results),
+            not_run=tuple(not_run),
+        )
+        outcomes, failed = self._judge(run)
+        run = replace(run, outcomes=outcomes, not_run=(*run.not_run, *failed))
+        found = records.plugin_records(self.catalog, run, self.subject, self.engine.rows_predicted)
+        return Audited(replace(run, plugins=found), records.clock(self.settings, self.started, self.seconds))
+
+    def _judge(self, run: Run) -> tuple[tuple[Outcome, ...], list[NotRun]]:
+        """Let every check end in one state; one that fails is skipped, with its reason."""
+        outcomes, failed = [], []
+        for plugin in self.catalog[plugins.CHECKS]:
+            check = self.prepared.checks.get(plugin.name)
+            start = perf_counter()
+            try:
+                outcome = self._left_out(plugin.name, run) if check is None else _asked(check, run)
+            except Exception as error:  # noqa: BLE001 - foreign code: a failing check is told, and the others go on
+                _log.warning("check %s failed", plugin.name, exc_info=True)
+                reason = f"it failed with {type(error).__name__}: {error}"
+                failed.append(NotRun(plugin.name, "checks", reason))
+                outcome = Outcome(check=plugin.name, state="skipped", reason=reason)
+            outcomes.append(outcome)
+            self.seconds[f"checks.{plugin.name}"] = perf_counter() - start
+        return tuple(outcomes), failed
+
+    def _left_out(self, name: str, run: Run) -> Outcome:
+        reason = next((entry.reason for entry in run.not_run if (entry.group, entry.name) == ("checks", name)), "")
+        return Outcome(check=name, state="skipped", reason=reason)
+
+
+def make_engine(
+    subject: Subject, measures: Mapping[str, Measure], settings: Settings, progress: Callback | None
+) -> Engine:
+    """Return the engine that settings ask for."""
+    return Engine(
+        subject,
+        measures,
+        seed=settings.seed,
+        n_jobs=settings.n_jobs,
+        backend=settings.backend,
+        batch_rows=settings.batch_rows,
+        row_budget=settings.row_budget,
+        progress=progress,
+    )
+
+
+def _unsupported(explainer: Explainer, engine: Engine) -> str:
+    lacking = sorted(explainer.requires - engine.baseline.supports)
+    return engine.baseline.why_not(lacking[0]) if lacking else ""
+
+
+def _asked(check: Check, run: Run) -> Outcome:
+    outcome = check.check(run)
+    if not isinstance(outcome, Outcome) or outcome.check != check.name:
+        raise PluginError(f"check {check.name!r} must return its own Outcome; got {outcome!r}.")
+    return outcome

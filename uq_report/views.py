@@ -1,0 +1,177 @@
+"""Thin views on results: they add drawing, conversion and the notebook display, and hold no number of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from . import plots, plugins, store
+from .convert.to_dalex import to_dalex
+from .convert.to_shap import to_shap
+from .core.errors import InputError, UnsupportedError
+from .core.finding import Finding
+from .core.results import Attribution, Result
+from .core.run import Run
+from .core.text import clean
+from .report.assemble import document
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_SHOWN_ROWS = 60
+
+
+class ResultView:
+    """One result, and the other results its explainer gave with it.
+
+    Attributes
+    ----------
+    result : Result
+    frame : pandas.DataFrame
+        Raw values with their repeats and signs.
+    estimates : pandas.DataFrame
+        Estimates with standard errors, intervals, and what these cover.
+
+    Examples
+    --------
+    ``view["pfi.train"]`` is the view of another result of the same call; ``view.ids`` lists them.
+    """
+
+    def __init__(self, results: Sequence[Result], id: str = "") -> None:
+        self._results = tuple(results)
+        self.result = next((r for r in self._results if r.id == id), self._results[0])
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The raw values."""
+        return self.result.frame
+
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """The estimates, in the explainer's order."""
+        return self.result.estimates
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know to read the numbers, and what was left out and why."""
+        left_out = (f"{o.measure} {o.feature}".strip() + f" left out: {o.reason}" for o in self.result.omissions)
+        return (*self.result.notes, *left_out)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of all results of the call."""
+        return tuple(result.id for result in self._results)
+
+    def __getitem__(self, id: str) -> ResultView:
+        """Return the view of another result of the same call."""
+        if id not in self.ids:
+            raise InputError(f"view id must be one of {list(self.ids)}; got {id!r}.")
+        return ResultView(self._results, id)
+
+    def summary(self) -> pd.DataFrame:
+        """Return the estimates, largest first within each measure."""
+        return self.result.summary()
+
+    def plot(self, **choice: Any) -> Figure:
+        """Return a matplotlib figure; `choice` picks what is drawn (``measure=``, ``feature=``, ``row=`` ...)."""
+        return plots.draw(self.result, **choice)
+
+    def to_dalex(self, label: str = "", variable_type: str = "numerical") -> dict[str, Any]:
+        """Return dalex's own object for each measure, which plots beside dalex's results; needs dalex."""
+        return to_dalex(self.result, label, variable_type)
+
+    def to_shap(self, measure: str) -> Any:
+        """Return one measure as a `shap.Explanation`, which every shap plot takes; needs shap."""
+        if not isinstance(self.result, Attribution):
+            raise UnsupportedError(
+                f"to_shap.result must be an attribution; got {self.result.id!r}. Use uq.attributions."
+            )
+        return to_shap(self.result, measure)
+
+    def __repr__(self) -> str:
+        """Return the title and the head of the summary."""
+        return f"{self.result.title} ({', '.join(self.ids)})\n{self.summary().head(12).to_string(index=False)}"
+
+    def _repr_html_(self) -> str:
+        return _table(self.result.title, self.summary(), self.notes)
+
+
+class AuditRun:
+    """A whole audit: its results, findings and what did not run; writes and renders the report."""
+
+    def __init__(self, run: Run, clock: Mapping[str, Any] | None = None) -> None:
+        self.run = run
+        self.clock = dict(clock or {})
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """Every result, in the order of the run."""
+        return self.run.results
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, in the order of the checks."""
+        return self.run.findings
+
+    def result(self, id: str) -> ResultView:
+        """Return the view of one result, with those of the same explainer."""
+        found = self.run.result(id)
+        return ResultView([r for r in self.results if r.explainer == found.explainer], id)
+
+    def summary(self) -> pd.DataFrame:
+        """Return one row per explainer and check: what it gave, or why it did not run."""
+        rows = [("explainers", r.explainer, f"result {r.id}", clean(r.title)) for r in self.results]
+        rows += [("checks", o.check, o.state.replace("_", " "), clean(o.reason)) for o in self.run.outcomes]
+        rows += [(n.group, n.name, "not run", clean(n.reason)) for n in self.run.not_run if n.group != "checks"]
+        return pd.DataFrame(rows, columns=["group", "name", "outcome", "detail"])
+
+    def render(self, format: str = "html") -> bytes:
+        """Return the report in one format, from the saved numbers alone.
+
+        Raises
+        ------
+        RenderError
+            If the document cannot be rendered; the message names the cause.
+        PluginError
+            If no renderer of that name is registered.
+        """
+        return self._rendered([format])[f"report{self._renderer(format).extension}"]
+
+    def write(self, folder: str | Path, formats: Iterable[str] = ("html", "pdf")) -> Path:
+        """Write the report, run.json, evidence/*.csv and clock.json into `folder`; return the folder.
+
+        Everything is rendered first and put in place last: if anything fails, an old report there stays whole.
+        """
+        return store.write(self.run, folder, reports=self._rendered(formats), clock=self.clock)
+
+    def write_reports(self, folder: str | Path, formats: Iterable[str] = ("html", "pdf")) -> Path:
+        """Write the report files alone into `folder`; return the folder."""
+        return store.write_files(folder, self._rendered(formats))
+
+    def _rendered(self, formats: Iterable[str]) -> dict[str, bytes]:
+        renderers = [self._renderer(name) for name in formats]
+        made = document(self.run)
+        return {f"report{renderer.extension}": renderer.render(made) for renderer in renderers}
+
+    @staticmethod
+    def _renderer(name: str) -> Any:
+        return plugins.load(plugins.named(plugins.find(plugins.RENDERERS), name, "format"))()
+
+    def __repr__(self) -> str:
+        """Return the label and the summary."""
+        return f"Audit of {clean(self.run.subject['label'])}, {self.run.as_of}\n{self.summary().to_string(index=False)}"
+
+    def _repr_html_(self) -> str:
+        statements = [f"{f.code} ({f.severity}): {f.statement}" for f in self.findings]
+        return _table(f"Audit of {self.run.subject['label']}, {self.run.as_of}", self.summary(), statements)
+
+
+def _table(title: str, frame: pd.DataFrame, notes: Iterable[str]) -> str:
+    """Return a table for a notebook; every outside text is cleaned and escaped."""
+    body = frame.to_html(index=False, escape=True, max_rows=_SHOWN_ROWS, float_format=lambda x: f"{x:.4g}", na_rep="")
+    below = "".join(f"<li>{escape(clean(note))}</li>" for note in notes)
+    return f"<p><strong>{escape(clean(title))}</strong></p>{body}<ul>{below}</ul>"
