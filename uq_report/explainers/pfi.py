@@ -1,0 +1,236 @@
+"""Permutation importance of any measure: loss, likelihood and entropy of the same shuffles in one pass."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from ..core.arrays import FloatArray, IntArray, take_rows
+from ..core.engine import Engine
+from ..core.errors import InputError, UnsupportedError, nearest
+from ..core.explainer import Prior
+from ..core.inference import cyclic_donors
+from ..core.measures import Measure
+from ..core.results import Importance, Omission, Result
+from ..core.subject import Subject
+from ..core.variants import Variant
+from ._pfi_reading import read_pair, trained_only
+from ._pfi_tables import Tables, delta_result, importance_result, training_result
+from ._pfi_terms import Rows, feature_terms
+
+MIN_ROWS = 3
+NATS_MARGIN = 0.01
+SHARE_MARGIN = 0.01
+TRAIN_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class PermutationImportance:
+    """How much a measure rises when one feature, or a group of them, is shuffled among the rows.
+
+    ``PFI_k = mean_i [measure(q(. | x̃_S, x_-S), y) - measure(q(. | x), y)]`` for shuffle k, and their mean.
+    The measure ``nll`` gives Likelihood-PFI, ``entropy`` Entropy-PFI, a loss the classical PFI; all come
+    from the same predictions. Signs are kept. The interval is over new test rows for the fixed model:
+    every row counts as receiver and as donor of values (`uq_report.core.inference`).
+
+    Parameters
+    ----------
+    measures : tuple of str, default=("loss", "nll", "entropy")
+        ``"loss"`` is the Brier score or the squared error.
+    n_repeats : int, default=30
+        Shuffles of each feature; at least 3 for an interval.
+    features : tuple of str, optional
+        Features and groups to shuffle; all by default. A group's values move together.
+    exact : bool, default=False
+        Use all n² pairs of rows, n - 1 cyclic shifts, instead of `n_repeats` shuffles.
+    confidence : float, default=0.95
+    margin : float or mapping of measure to float, optional
+        How large an importance must be to matter; by default 0.01 nats, and 1 % of the unpermuted mean of
+        measures in other units. Between -margin and margin is "about 0".
+    train : bool, default=True
+        Also compute the importance on training rows, where the subject has them, to show over-fitting.
+
+    Notes
+    -----
+    The mean over all n! shuffles is the mean over all n² pairs, a row with itself included.
+    No conditional Entropy-PFI is offered: it is 0 by construction (Wood et al., proposition 3).
+
+    Results: ``pfi`` (rows: the terms g that carry the sampling error), ``pfi.delta`` (rows: each row's own
+    mean change ΔL), ``pfi.reading`` where nll and entropy are both there, ``pfi.train``.
+
+    References
+    ----------
+    Wood et al., Model-agnostic variable importance for predictive uncertainty, sections 3.1 to 3.5.
+    Breiman (2001), doi:10.1023/A:1010933404324.
+
+    Examples
+    --------
+    >>> PermutationImportance(n_repeats=0)
+    Traceback (most recent call last):
+    uq_report.core.errors.InputError: pfi.n_repeats must be an integer >= 1; got 0.
+    """
+
+    measures: tuple[str, ...] = ("loss", "nll", "entropy")
+    n_repeats: int = 30
+    features: tuple[str, ...] | None = None
+    exact: bool = False
+    confidence: float = 0.95
+    margin: Mapping[str, float] | float | None = None
+    train: bool = True
+
+    name: ClassVar[str] = "pfi"
+    section: ClassVar[str] = "drivers"
+    needs: ClassVar[tuple[str, ...]] = ()
+    requires: ClassVar[frozenset[str]] = frozenset()
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse options that cannot be used."""
+        for field in ("measures", "features"):
+            value = getattr(self, field)
+            if isinstance(value, str) or (value is not None and not value):
+                raise InputError(f"pfi.{field} must be a sequence of names; got {value!r}.")
+            if value is not None:
+                object.__setattr__(self, field, tuple(value))
+        if isinstance(self.n_repeats, bool) or not isinstance(self.n_repeats, int) or self.n_repeats < 1:
+            raise InputError(f"pfi.n_repeats must be an integer >= 1; got {self.n_repeats!r}.")
+        if not 0.5 < self.confidence < 1:
+            raise InputError(f"pfi.confidence must be between 0.5 and 1; got {self.confidence!r}.")
+        self._check_margin()
+
+    def _check_margin(self) -> None:
+        if isinstance(self.margin, Mapping):
+            unknown = [key for key in self.margin if key not in self.measures]
+            if unknown:
+                hint = nearest(str(unknown[0]), self.measures)
+                raise InputError(f"pfi.margin must name measures of this explainer; got {unknown[0]!r}. {hint}")
+        for value in self.margin.values() if isinstance(self.margin, Mapping) else [self.margin]:
+            if value is not None and not 0 < value < np.inf:
+                raise InputError(f"pfi.margin must be a number > 0 in the measure's unit; got {value!r}.")
+
+    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:  # noqa: ARG002 - contract
+        """Shuffle every feature and return importance, row changes, reading and training importance."""
+        if subject.n < MIN_ROWS:
+            raise InputError(f"subject.X must have at least {MIN_ROWS} rows for pfi; got {subject.n}. Give more rows.")
+        measures, omitted = engine.select(self.measures)
+        tables = self._tables(subject, engine, measures, omitted, None)
+        main = importance_result(tables)
+        results: list[Result] = [main, delta_result(tables)]
+        reading = read_pair(tables, main.estimates)
+        if reading is not None:
+            results.append(reading)
+        training = subject.training() if self.train else None
+        if training is not None:
+            results.append(self._training(training, engine, tables, main))
+        return results
+
+    def _training(self, training: Subject, engine: Engine, tables: Tables, main: Importance) -> Importance:
+        sampled = _at_most(training, max(TRAIN_ROWS, tables.rows.n), engine)
+        own = engine.bound(self.name, sampled)
+        measures, omitted = own.select(tables.names)
+        trained = self._tables(sampled, own, measures, omitted, dict(zip(tables.names, tables.margins, strict=True)))
+        result = training_result(trained, sampled.sampled_from)
+        return replace(result, meta={**result.meta, "overfit": trained_only(main, result, tables.rows.measures)})
+
+    def _tables(
+        self,
+        subject: Subject,
+        engine: Engine,
+        measures: tuple[Measure, ...],
+        omitted: tuple[Omission, ...],
+        margins: Mapping[str, float] | None,
+    ) -> Tables:
+        measures, refused = _summable(measures, subject, engine)
+        if not measures:
+            reasons = "; ".join(dict.fromkeys(gap.reason for gap in (*omitted, *refused)))
+            raise UnsupportedError(f"pfi: no measure can be evaluated: {reasons}.")
+        rows = Rows(
+            measures=measures,
+            b=engine.unchanged(measures),
+            y=np.zeros(subject.n) if engine.y is None else engine.y,
+            weights=np.ones(subject.n) if subject.weights is None else subject.weights,
+            clusters=subject.clusters,
+            exact=self.exact,
+        )
+        features = tuple(dict.fromkeys(subject.targets if self.features is None else self.features))
+        known = self._margins(rows) if margins is None else margins
+        return Tables(
+            rows=rows,
+            features=features,
+            terms=[feature_terms(T, donors, rows) for donors, T in self._shuffled(subject, engine, rows, features)],
+            margins=[known[m.name] for m in measures],
+            confidence=self.confidence,
+            options=asdict(self),
+            omitted=(*omitted, *refused),
+        )
+
+    def _margins(self, rows: Rows) -> dict[str, float]:
+        """Return each measure's margin: given, or 0.01 nats, or 1 % of the unpermuted mean."""
+        margins: dict[str, float] = {}
+        for measure, mean in zip(rows.measures, rows.unpermuted, strict=True):
+            asked = measure.name if measure.name in self.measures else "loss"
+            given = self.margin.get(asked) if isinstance(self.margin, Mapping) else self.margin
+            usual = NATS_MARGIN if measure.unit == "nats" else SHARE_MARGIN * abs(float(mean))
+            margins[measure.name] = usual if given is None else float(given)
+        return margins
+
+    def _shuffled(
+        self, subject: Subject, engine: Engine, rows: Rows, features: tuple[str, ...]
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield donors (m, n) and values (M, m, n) of one feature after the other; the arrays are used again.
+
+        All features and repeats are one stream of variants, so that the engine can fill its calls.
+        """
+        n = subject.n
+        per = n - 1 if self.exact else self.n_repeats
+        drawn: deque[IntArray] = deque()
+
+        def variants() -> Iterator[Variant]:
+            for feature in features:
+                drawn.append(self._donors(engine, feature, n))
+                positions = subject.positions(feature)
+                yield from (Variant(positions, donors=donors) for donors in drawn[-1][self.exact :])
+
+        held = np.empty((len(rows.measures), per + self.exact, n))
+        held[:, : self.exact] = rows.b[:, None]
+        for group in engine.evaluate(variants(), rows.measures, total=per * len(features)):
+            for v in range(group.values.shape[1]):
+                repeat = (group.first + v) % per
+                held[:, repeat + self.exact] = group.values[:, v]
+                if repeat == per - 1:
+                    yield drawn.popleft(), held
+
+    def _donors(self, engine: Engine, feature: str, n: int) -> IntArray:
+        """Return the shuffles of a feature, shape (m, n): a stream for each repeat, or all cyclic shifts."""
+        if self.exact:
+            return cyclic_donors(n)
+        return np.stack([engine.rng(feature, repeat).permutation(n) for repeat in range(self.n_repeats)])
+
+
+def _summable(
+    measures: tuple[Measure, ...], subject: Subject, engine: Engine
+) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
+    """Return the measures whose summary exists for these rows (1 - AUC needs both classes), and why others do not."""
+    kept, refused = [], []
+    for measure in measures:
+        try:
+            if measure.statistic is not None and engine.y is not None:
+                weights = np.ones(subject.n) if subject.weights is None else subject.weights
+                measure.statistic.value(np.zeros(subject.n), engine.y, weights)
+            kept.append(measure)
+        except InputError as error:
+            refused.append(Omission(measure.name, "", str(error)))
+    return tuple(kept), tuple(refused)
+
+
+def _at_most(training: Subject, limit: int, engine: Engine) -> Subject:
+    """Return the training subject with at most `limit` rows, drawn by a stream of their own."""
+    if training.n <= limit:
+        return training
+    keep = np.sort(engine.rng("train rows").choice(training.n, limit, replace=False))
+    y = None if training.y is None else training.y[keep]
+    return replace(training, X=take_rows(training.X, keep), y=y, sampled_from=training.n)
