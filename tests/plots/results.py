@@ -1,0 +1,108 @@
+"""Small results with numbers that can be checked by eye."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from uq_report.core.results import ESTIMATE_COLUMNS, Attribution, Diagnostic, Importance, Interaction, Profile, Result
+
+BLANK: dict[str, Any] = {"std_error": np.nan, "lower": np.nan, "upper": np.nan, "confidence": 0.95, "covers": "new test rows"}
+
+
+def table(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return an estimates table of these rows."""
+    made = pd.DataFrame([{**BLANK, **row} for row in rows])
+    return made[[*ESTIMATE_COLUMNS, *(c for c in made.columns if c not in ESTIMATE_COLUMNS)]]
+
+
+def importance() -> Importance:
+    """Three features, two measures; b is negative for nll, c undetermined."""
+    numbers = {"nll": (0.3, -0.2, 0.01), "entropy": (0.001, 0.2, 0.1)}
+    verdicts = {"nll": ("positive", "negative", "undetermined"), "entropy": ("about 0", "positive", "positive")}
+    rows = [
+        {"measure": m, "feature": f, "estimate": value, "lower": value - 0.05, "upper": value + 0.05, "verdict": verdict,
+         "margin": 0.01, "spread_low": value - 0.02, "spread_high": value + 0.02}
+        for m in numbers
+        for f, value, verdict in zip("abc", numbers[m], verdicts[m], strict=True)
+    ]  # fmt: skip
+    estimates = table(rows)
+    frame = estimates.assign(repeat=0, value=estimates["estimate"])[list(Importance.columns)]
+    return Importance(id="pfi", explainer="pfi", title="PFI", frame=frame, estimates=estimates)
+
+
+def profile(levels: tuple[str, ...] = ()) -> Profile:
+    """Two measures of one feature ``x``: an average with its band and four rows, numeric or by level."""
+    at = np.arange(len(levels), dtype=float) if levels else np.array([0.0, 1.0, 4.0])
+    texts = levels or ("",) * len(at)
+    raw, rows = [], []
+    for measure, slope in (("prediction", 1.0), ("entropy", -1.0)):
+        for curve in (-1, 0, 1, 2, 3):
+            raw += [(measure, "x", "", x, t, np.nan, "", curve, slope * x + max(curve, 0)) for x, t in zip(at, texts, strict=True)]
+        rows += [{"measure": measure, "feature": "x", "estimate": slope * x, "lower": slope * x - 1, "upper": slope * x + 1,
+                  "x": x, "level": t} for x, t in zip(at, texts, strict=True)]  # fmt: skip
+    frame = pd.DataFrame(raw, columns=list(Profile.columns))
+    return Profile(id="pdp", explainer="pdp", title="PDP", frame=frame, estimates=table(rows))
+
+
+def own() -> Diagnostic:
+    """Own values of the four rows, two classes."""
+    rows = [("prediction", "x", str(k), float(k), 10.0 + k) for k in range(4)]
+    frame = pd.DataFrame(rows, columns=list(Diagnostic.columns))
+    meta = {"row_class": {"0": "no", "1": "no", "2": "yes", "3": "yes"}}
+    return Diagnostic(id="pdp.own", explainer="pdp", title="Own", frame=frame, estimates=empty(), meta=meta)
+
+
+def distribution() -> Diagnostic:
+    """Counts of ``x`` in two bins by class."""
+    rows = [("", "x", c, x, n) for c, x, n in (("no", 1.0, 5.0), ("no", 3.0, 1.0), ("yes", 1.0, 2.0), ("yes", 3.0, 8.0))]
+    frame = pd.DataFrame(rows, columns=list(Diagnostic.columns))
+    meta = {"edges": {"x": [0.0, 2.0, 4.0]}}
+    return Diagnostic(id="pdp.distribution", explainer="pdp", title="Counts", frame=frame, estimates=empty(), meta=meta)
+
+
+def surface() -> Profile:
+    """A plane over two features."""
+    raw = [("entropy", "x", "z", x, "", z, "", -1, x + 10 * z) for x in (0.0, 1.0, 3.0) for z in (0.0, 2.0)]
+    frame = pd.DataFrame(raw, columns=list(Profile.columns))
+    return Profile(id="pdp.surface", explainer="pdp", title="Surface", frame=frame, estimates=empty())
+
+
+def attribution() -> Attribution:
+    """Two rows, two measures, four features."""
+    raw = [
+        (m, f, row, 0, 1.0, value * sign)
+        for m, sign in (("prediction", 1.0), ("entropy", -1.0))
+        for row in (2, 5)
+        for f, value in zip("abcd", (0.5, -0.25, 0.1, 0.001), strict=True)
+    ]
+    frame = pd.DataFrame(raw, columns=list(Attribution.columns))
+    meta = {"explained": [2, 5], "data": {"a": [1.5, 7.25], "b": [None, "red"], "c": [3, 4]}}
+    return Attribution(id="shap", explainer="shap", title="SHAP", frame=frame, estimates=empty(), meta=meta)
+
+
+def interaction() -> Interaction:
+    """One pair, and one feature with all others."""
+    estimates = table([{"measure": "entropy", "feature": "a", "feature_2": "b", "estimate": 0.2},
+                       {"measure": "entropy", "feature": "c", "feature_2": "", "estimate": 0.1}])  # fmt: skip
+    frame = estimates.assign(repeat=0, value=estimates["estimate"])[list(Interaction.columns)]
+    return Interaction(id="h", explainer="h", title="H", frame=frame, estimates=estimates)
+
+
+def diagnostic(id: str, rows: list[dict[str, Any]], **meta: Any) -> Diagnostic:  # noqa: A002 - what results call it
+    """A diagnostic whose frame repeats its estimates."""
+    estimates = table([{"measure": "", "feature": "", **row} for row in rows])
+    frame = estimates.assign(x=estimates.get("x", 0.0), value=estimates["estimate"])[list(Diagnostic.columns)]
+    return Diagnostic(id=id, explainer=id.partition(".")[0], title=id, frame=frame, estimates=estimates, meta=meta)
+
+
+def empty() -> pd.DataFrame:
+    """Return estimates of no rows."""
+    return pd.DataFrame({c: pd.Series(dtype=object) for c in ESTIMATE_COLUMNS})
+
+
+def every_kind() -> list[Result]:
+    """Return one result of each kind."""
+    return [importance(), profile(), interaction(), attribution(), distribution()]

@@ -1,0 +1,83 @@
+"""One look: readable for colour-blind readers and in greyscale, safe for outside names."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+from uq_report.plots import style
+from uq_report.plots.words import axis_label, number, words
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of WCAG 2."""
+    c = np.array(to_rgb(color))
+    linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(a: str, b: str) -> float:
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("color", [style.INK, style.MUTED, *style.ROLE.values()])
+def test_colours_that_text_is_written_in_have_enough_contrast(color: str) -> None:
+    assert contrast(color, "white") >= 4.5
+
+
+def test_the_first_two_classes_differ_in_greyscale_and_in_every_other_sign() -> None:
+    assert contrast(style.CLASSES[0], style.CLASSES[1]) >= 2.5
+    assert style.class_style(0)["linestyle"] != style.class_style(1)["linestyle"]
+    assert len(set(style.MARKERS)) == len(style.MARKERS) == len(style.CLASSES)
+
+
+def test_levels_of_a_surface_grow_darker_evenly() -> None:
+    steps = [luminance(a) ** 0.5 - luminance(b) ** 0.5 for a, b in pairwise(style.LEVELS)]
+    assert min(steps) > 0.02
+
+
+def test_names_are_never_read_as_mathematics_and_hold_only_drawable_characters() -> None:
+    with style.context():
+        figure = style.new_figure(1.0)
+        text = figure.text(0, 0, style.name("$\\frac{1}{0}$ 中\u202e\x1b[31m" + "a" * 10_000))
+        figure.canvas.draw()
+    shown = text.get_text()
+    assert "\\$" in shown
+    assert "\u202e" not in shown
+    assert len(shown) < 80
+
+
+def test_settings_hold_inside_the_context_only() -> None:
+    before = dict(mpl.rcParams)
+    with style.context():
+        assert mpl.rcParams["svg.fonttype"] == "none"
+    assert dict(mpl.rcParams) == before
+
+
+def test_bundle_and_segments_leave_gaps() -> None:
+    x, y = style.bundle([[0, 1], [0, 1]], [[5, 6], [7, 8]])
+    assert np.array_equal(x, [0, 1, np.nan, 0, 1, np.nan], equal_nan=True)
+    assert np.array_equal(y, [5, 6, np.nan, 7, 8, np.nan], equal_nan=True)
+    x, y = style.segments([1, 2], [3, 4], [0, 9])
+    assert np.array_equal(x, [1, 3, np.nan, 2, 4, np.nan], equal_nan=True)
+    assert np.array_equal(y, [0, 0, np.nan, 9, 9, np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (0.0999999, "0.100"), (999.9, "1000"), (-12.345, "−12.3"), (1e6, "1.00×10⁶"), (-2.5e-9, "−2.50×10⁻⁹")],
+)
+def test_numbers_have_three_digits_and_real_minus_signs(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_a_result_may_bring_the_words_of_its_measures() -> None:
+    meta = {"measures": {"nll": {"unit": "bits"}, "gini": {"title": "Gini index", "role": "uncertainty"}}}
+    assert axis_label("nll", meta) == "negative log-likelihood (bits)"
+    assert words("gini", meta).role == "uncertainty"
+    assert axis_label("unknown_measure") == "unknown measure"

@@ -1,0 +1,162 @@
+"""The page: self-contained, valid, navigable, and deaf to hostile text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import html5lib
+import pytest
+
+from uq_report.render.contract import Renderer
+from uq_report.render.environment import templates_dir
+from uq_report.render.html import HtmlRenderer, page
+from uq_report.report.document import Bullets, Column, Document, Section, Table
+
+
+def parse(html: str) -> Any:
+    """Parse as browsers do, but refuse what they would mend."""
+    return html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(html)
+
+
+def texts(root: Any, tag: str) -> list[str]:
+    return [" ".join("".join(element.itertext()).split()) for element in root.iter(tag)]
+
+
+def attributes(root: Any) -> list[tuple[str, str, str]]:
+    return [(element.tag, name, value) for element in root.iter() for name, value in element.attrib.items()]
+
+
+@pytest.fixture(params=["document", "hostile"])
+def root(request: pytest.FixtureRequest) -> Any:
+    return parse(page(request.getfixturevalue(request.param)))
+
+
+def test_the_renderer_fulfils_the_contract(document: Document) -> None:
+    renderer = HtmlRenderer()
+    assert isinstance(renderer, Renderer)
+    assert (renderer.name, renderer.extension, renderer.api_version) == ("html", ".html", 1)
+    assert renderer.render(document) == renderer.render(document) == page(document).encode()
+
+
+def test_nothing_is_active_and_nothing_is_fetched(root: Any) -> None:
+    tags = {element.tag for element in root.iter() if isinstance(element.tag, str)}
+    assert not tags & {"script", "iframe", "object", "embed", "form", "base", "link", "svg"}
+    for tag, name, value in attributes(root):
+        assert name != "style", tag
+        assert not name.startswith("on"), tag
+        if name == "href":
+            assert re.fullmatch(r"#[A-Za-z][A-Za-z0-9._-]*", value)
+        if name == "src":
+            assert re.fullmatch(r"data:image/svg\+xml;base64,[A-Za-z0-9+/=]+", value)
+    (style,) = texts(root, "style")
+    assert "url(" not in style
+    assert "http" not in style
+
+
+def test_the_policy_lets_exactly_our_style_through(root: Any) -> None:
+    (style,) = root.iter("style")
+    (policy,) = [m.get("content") for m in root.iter("meta") if m.get("http-equiv") == "Content-Security-Policy"]
+    digest = base64.b64encode(hashlib.sha256(style.text.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in policy
+    for rule in ("default-src 'none'", "script-src 'none'", "img-src data:", "base-uri 'none'", "form-action 'none'"):
+        assert rule in policy
+
+
+def test_ids_are_unique_and_every_link_resolves(root: Any) -> None:
+    found = attributes(root)
+    ids = [value for _, name, value in found if name == "id"]
+    assert len(ids) == len(set(ids))
+    targets = {value[1:] for _, name, value in found if name == "href"}
+    labels = {value for _, name, value in found if name == "aria-labelledby"}
+    assert targets | labels <= set(ids)
+    assert {"main", "contents"} <= targets
+
+
+def test_headings_skip_no_level(root: Any) -> None:
+    levels = [int(e.tag[1]) for e in root.iter() if isinstance(e.tag, str) and re.fullmatch("h[1-6]", e.tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_tables_images_and_lists_can_be_heard(root: Any) -> None:
+    assert root.get("lang") == "en"
+    for table in root.iter("table"):
+        assert table.find("caption") is not None
+        assert all(head.get("scope") in {"col", "row"} for head in table.iter("th"))
+        assert len({len(row) for row in table.iter("tr")}) == 1
+    assert all(image.get("alt").strip() for image in root.iter("img"))
+    assert all(child.tag in {"a", "ol", "code"} for item in root.iter("li") for child in item)
+    regions = [e for e in root.iter("div") if "scroll" in (e.get("class") or "").split()]
+    assert regions
+    assert all(r.get("tabindex") == "0" and r.get("role") == "region" and r.get("aria-labelledby") for r in regions)
+    assert [e.tag for e in root.find("body")][:3] == ["a", "header", "div"]
+    assert [len(list(root.iter(tag))) for tag in ("header", "nav", "main", "footer")] == [1, 1, 1, 1]
+
+
+def test_hostile_text_is_printed_as_it_is(hostile: Document) -> None:
+    root = parse(page(hostile))
+    for section in hostile.sections:
+        title = section.title
+        shown = [" ".join(title.split())]
+        for tag in ("p", "li", "td", "dd"):
+            assert any(shown[0] in text for text in texts(root, tag)), (tag, title)
+        assert any(title == image.get("alt") for image in root.iter("img"))
+
+
+def test_the_contents_list_two_levels_in_order(document: Document) -> None:
+    (contents,) = parse(page(document)).iter("nav")
+    assert texts(contents, "a") == ["1 Summary", "2 Points", "2.1 Inner"]
+
+
+def test_every_block_is_shown(document: Document) -> None:
+    html = page(document)
+    root = parse(html)
+    assert "Text." in texts(root, "p")
+    assert "One." in texts(root, "li")
+    assert "■ Problem Fails" in texts(root, "p")
+    assert "Evidence pfi.test calibration" in texts(root, "p")
+    assert texts(root, "caption") == ["Table 1 Importance Evidence pfi.test"]
+    assert texts(root, "figcaption") == ["Figure 1 A map. Evidence pfi.test"]
+    assert texts(root, "th") == ["Feature", "Importance nats", "p", "Verdict", "x_0", "x_1", "x_2"]
+    assert texts(root, "td")[:3] == ["0.1000", "–", "○ about 0"]
+    assert {"–", "0.25", "■ failed", "1200", "● passes", "ab" * 32} <= set(texts(root, "dd"))
+    assert "A note." in texts(root, "p")
+
+
+def test_a_capped_table_says_where_the_rest_is(document: Document) -> None:
+    table = Table(id="t", caption="c", columns=(Column("a"),), rows=(("x",),), evidence="pfi.test", total_rows=12345)
+    html = page(replace(document, sections=(Section(id="s", title="s", blocks=(table,)),)))
+    assert "The first 1 of 12 345 rows; all of them are in the evidence pfi.test." in texts(parse(html), "p")
+
+
+def test_what_cannot_be_encoded_is_shown(document: Document) -> None:
+    odd = Section(id="s", title="\ud800 \x1b[31m \u202e", blocks=(Bullets(items=("\x00", "x" * 10_000)),))
+    html = HtmlRenderer().render(replace(document, sections=(odd,))).decode()
+    assert "[U+D800] [U+001B][31m [U+202E]" in html
+    assert "[U+0000]" in html
+
+
+def luminance(colour: str) -> float:
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_text_stands_out_from_its_panel(theme: int) -> None:
+    """Contrast by WCAG 2.2, (L1 + 0.05) / (L2 + 0.05), at least 4.5."""
+    css = (templates_dir() / "css" / "colours.css").read_text().split("@media")[theme]
+    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", css))
+    tones = ("good", "warning", "bad", "unknown", "neutral")
+    panels = [f"{tone}-panel" for tone in tones]
+    pairs = [(text, panel) for text in ("ink", "soft", "accent") for panel in ("page", "panel", *panels)]
+    pairs += [(tone, f"{tone}-panel") for tone in tones]
+    for text, panel in pairs:
+        low, high = sorted((luminance(colours[text]), luminance(colours[panel])))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (text, panel)

@@ -1,0 +1,129 @@
+"""Numbers, link targets, and what a document must not be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from uq_report.core.errors import RenderError
+from uq_report.render.filters import breakable, capped, csp_hash, density, rows
+from uq_report.render.outline import RESERVED, outline
+from uq_report.render.text import anchor, clean
+from uq_report.report.document import Badge, Column, Document, Figure, Section, Table
+
+
+def with_sections(document: Document, *sections: Section) -> Document:
+    return replace(document, sections=sections)
+
+
+def test_sections_are_numbered_by_place_and_headed_by_depth(document: Document) -> None:
+    plan = outline(document)
+    points = plan.parts[1]
+    inner = points.parts[0]
+    assert [(p.number, p.level) for p in (points, inner, *inner.parts)] == [("2", 2), ("2.1", 3), ("2.1.1", 4)]
+
+
+def test_tables_and_figures_are_counted_apart(document: Document) -> None:
+    assert outline(document).labels == {"map": "Figure 1", "pfi": "Table 1"}
+
+
+def test_evidence_points_at_the_first_block_made_from_it(document: Document) -> None:
+    assert outline(document).evidence["pfi.test"] == "map"
+    assert "calibration" not in outline(document).evidence
+
+
+def test_headings_below_level_six_stay_there(document: Document) -> None:
+    section = Section(id="s9", title="9")
+    for depth in range(8, 0, -1):
+        section = Section(id=f"s{depth}", title=str(depth), sections=(section,))
+    part = outline(with_sections(document, section)).parts[0]
+    levels = [part.level]
+    while part.parts:
+        part = part.parts[0]
+        levels.append(part.level)
+    assert levels == [2, 3, 4, 5, 6, 6, 6, 6, 6]
+
+
+@pytest.mark.parametrize("id_", ["summary", *RESERVED])
+def test_an_id_used_twice_is_refused(document: Document, id_: str) -> None:
+    twice = with_sections(document, Section(id="summary", title="a"), Section(id=id_, title="b"))
+    with pytest.raises(RenderError, match=f"document.id must be unique; got '{id_}' 2 times"):
+        outline(twice)
+
+
+def test_a_figure_without_alternative_text_is_refused(document: Document) -> None:
+    silent = Figure(id="f", caption="c", alt=" ", svg=b"<svg/>")
+    with pytest.raises(RenderError, match=r"figure 'f'\.alt must say"):
+        outline(with_sections(document, Section(id="s", title="t", blocks=(silent,))))
+
+
+def test_a_ragged_table_is_refused(document: Document) -> None:
+    ragged = Table(id="t", caption="c", columns=(Column("a"), Column("b")), rows=(("x", 1), ("y",)))
+    with pytest.raises(RenderError, match=r"table 't'\.rows must have 2 cells each; got \[1, 2\]"):
+        outline(with_sections(document, Section(id="s", title="t", blocks=(ragged,))))
+
+
+def test_anchors_of_different_ids_differ() -> None:
+    ids = ["a b", "a_b", "a-b", "a.b", "ab", "A b", "ä", "a", "", "1", "id-1x", "a\u202eb"]
+    assert len({anchor(name) for name in ids}) == len(ids)
+    assert all(anchor(name).isascii() and " " not in anchor(name) for name in ids)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\x00b\x1b[0m", "a[U+0000]b[U+001B][0m"),
+        ("\u202eevil\u2066", "[U+202E]evil[U+2066]"),
+        ("\ud800", "[U+D800]"),
+        ("\ufffe\ufeff", "[U+FFFE][U+FEFF]"),
+        ("e\u0301", "é"),
+        (" tab\tand\nline ", "tab\tand\nline"),
+        ("Größe ≤ 5 µm", "Größe ≤ 5 µm"),
+    ],
+)
+def test_what_cannot_be_printed_is_shown_by_its_code_point(text: str, shown: str) -> None:
+    assert clean(text) == shown
+    clean(text).encode()
+
+
+def test_rows_are_text_with_heads_and_tones() -> None:
+    table = Table(
+        id="t",
+        caption="c",
+        columns=(Column("name"), Column("n", "integer"), Column("v")),
+        rows=(("a", 10000, Badge("fails", "bad")), ("b", None, "text")),
+    )
+    first, second = rows(table)
+    assert [tuple(cell) for cell in first] == [
+        ("a", "text", "", True),
+        ("10\u202f000", "integer", "", False),
+        ("fails", "text", "bad", False),
+    ]
+    assert [cell.text for cell in second] == ["b", "–", "text"]
+    assert rows(replace(table, rows=())) == []
+
+
+def test_a_first_column_of_numbers_names_no_row() -> None:
+    table = Table(id="t", caption="c", columns=(Column("n", "integer"),), rows=((1,),))
+    assert not rows(table)[0][0].head
+
+
+@pytest.mark.parametrize(("columns", "how"), [(1, "normal"), (7, "normal"), (8, "dense"), (10, "dense"), (11, "wide")])
+def test_density_follows_from_the_number_of_columns(columns: int, how: str) -> None:
+    assert density(Table(id="t", caption="c", columns=(Column("a"),) * columns, rows=())) == how
+
+
+def test_only_a_table_with_more_rows_than_shown_is_capped() -> None:
+    table = Table(id="t", caption="c", columns=(Column("a"),), rows=(("x",),))
+    assert [capped(replace(table, total_rows=n)) for n in (0, 1, 2)] == [False, False, True]
+
+
+def test_names_break_at_their_joints_and_stay_escaped() -> None:
+    assert breakable("a_b/c.d 0.5 <x>") == "a_<wbr>b/<wbr>c.<wbr>d 0.5 &lt;x&gt;"
+    assert breakable("m" * 60).split("<wbr>") == ["m" * 24, "m" * 24, "m" * 12]
+
+
+def test_a_style_sheet_cannot_end_its_element() -> None:
+    with pytest.raises(RenderError, match="css must hold no '</'"):
+        csp_hash("a { } </style><script>")

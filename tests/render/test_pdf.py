@@ -1,0 +1,226 @@
+"""The PDF: structure, metadata, equal bytes, and no way out."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pikepdf
+import pytest
+from weasyprint.urls import FatalURLFetchingError
+
+from uq_report.core.errors import RenderError
+from uq_report.render.contract import Renderer
+from uq_report.render.pdf import DataOnly, PdfRenderer, print_page
+from uq_report.report.document import Column, Document, Facts, Figure, Paragraph, Section, Table
+
+
+def read(document: Document) -> pikepdf.Pdf:
+    return pikepdf.open(io.BytesIO(PdfRenderer(strict=True).render(document)))
+
+
+@pytest.fixture(scope="module")
+def pdf(document: Document) -> Iterator[pikepdf.Pdf]:
+    with read(document) as opened:
+        yield opened
+
+
+def children(element: Any) -> list[Any]:
+    """Return the structure elements right below one."""
+    kids = element.get("/K", [])
+    kids = list(kids) if isinstance(kids, pikepdf.Array) else [kids]
+    return [kid for kid in kids if isinstance(kid, pikepdf.Dictionary) and "/S" in kid]
+
+
+def tags(element: Any) -> Iterator[Any]:
+    """Yield all structure elements in reading order."""
+    for kid in children(element):
+        yield kid
+        yield from tags(kid)
+
+
+def test_the_renderer_fulfils_the_contract() -> None:
+    renderer = PdfRenderer()
+    assert isinstance(renderer, Renderer)
+    assert (renderer.name, renderer.extension, renderer.api_version) == ("pdf", ".pdf", 1)
+
+
+def test_metadata_and_both_standards(pdf: pikepdf.Pdf, document: Document) -> None:
+    assert str(pdf.docinfo["/Title"]) == document.title
+    assert str(pdf.docinfo["/CreationDate"]).startswith("D:20261121")
+    assert pdf.Root.Lang == "en"
+    assert pdf.Root.MarkInfo.Marked
+    assert pdf.Root.ViewerPreferences.DisplayDocTitle
+    assert len(pdf.Root.OutputIntents) == 1
+    assert "/ID" in pdf.trailer
+    assert not {"/OpenAction", "/AA", "/AcroForm", "/AF"} & set(pdf.Root.keys())
+    with pdf.open_metadata() as xmp:
+        assert (xmp["pdfaid:part"], xmp["pdfaid:conformance"]) == ("3", "A")
+        assert xmp["{http://www.aiim.org/pdfua/ns/id/}part"] == "1"
+        assert xmp["dc:title"] == document.title
+
+
+def test_bookmarks_follow_the_headings(pdf: pikepdf.Pdf, document: Document) -> None:
+    with pdf.open_outline() as bookmarks:
+        (top,) = bookmarks.root
+        assert top.title == document.title
+        assert [item.title for item in top.children] == ["1 Summary", "2 Points"]
+        assert [item.title for item in top.children[1].children] == ["2.1 Inner"]
+
+
+def test_every_link_of_the_contents_leads_to_a_page(pdf: pikepdf.Pdf) -> None:
+    names = {str(name) for name in list(pdf.Root.Names.Dests.Names)[::2]}
+    links = [str(note.Dest) for page in pdf.pages for note in page.get("/Annots", []) if "/Dest" in note]
+    assert {"summary", "points", "inner", "map"} <= set(links) <= names
+
+
+def test_the_structure_can_be_heard(pdf: pikepdf.Pdf) -> None:
+    elements = list(tags(pdf.Root.StructTreeRoot))
+    figures = [e for e in elements if e.S == "/Figure"]
+    assert [str(f.Alt) for f in figures] == ["The line rises from 0 to 1."]
+    headings = [str(e.S) for e in elements if str(e.S) in {"/H1", "/H2", "/H3", "/H4"}]
+    assert headings == ["/H1", "/H2", "/H2", "/H3", "/H4"]
+    for e in elements:
+        kids = {str(kid.S) for kid in children(e)}
+        if e.S == "/LI":
+            assert kids <= {"/Lbl", "/LBody"}
+        if e.S == "/L":
+            assert kids <= {"/LI", "/Caption"}
+        if e.S == "/TR":
+            assert kids <= {"/TH", "/TD"}
+
+
+def test_a_long_table_repeats_its_head_and_the_pages_are_counted(document: Document) -> None:
+    rows = tuple((f"feature {i}", i / 7) for i in range(120))
+    table = Table(id="t", caption="Long", columns=(Column("Feature"), Column("Importance", "number")), rows=rows)
+    pdf = PdfRenderer(strict=True).render(replace(document, sections=(Section(id="s", title="S", blocks=(table,)),)))
+    with pikepdf.open(io.BytesIO(pdf)) as opened:
+        assert len(opened.pages) >= 4
+        heads = [e for e in tags(opened.Root.StructTreeRoot) if e.S == "/THead"]
+        assert len(heads) == len(opened.pages) - 1
+
+
+def test_hostile_text_gives_a_sound_file(hostile: Document) -> None:
+    with read(hostile) as pdf:
+        assert str(pdf.docinfo["/Title"]) == hostile.title
+        assert "/JavaScript" not in str(pdf.Root.get("/Names", ""))
+        assert not pdf.attachments
+        links = [a for p in pdf.pages for a in p.get("/Annots", []) if "/A" in a]
+        assert not links
+
+
+SCRIPT = """
+import sys, hashlib
+sys.path.insert(0, sys.argv[1])
+from conftest import figure, make, table
+from uq_report.render.html import HtmlRenderer
+from uq_report.render.pdf import PdfRenderer
+from uq_report.report.document import Section
+document = make(Section(id="s", title="S", blocks=(table(), figure())))
+for renderer in (HtmlRenderer(), PdfRenderer(strict=True)):
+    print(hashlib.sha256(renderer.render(document)).hexdigest())
+"""
+
+
+def test_bytes_do_not_depend_on_process_time_zone_or_hash_seed(tmp_path: Path) -> None:
+    here = Path(__file__).parent
+    root = here.parents[1]
+    processes = []
+    for zone, seed, directory in (("UTC", "1", root), ("Pacific/Auckland", "2", tmp_path)):
+        env = os.environ | {"TZ": zone, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)}
+        command = [sys.executable, "-c", SCRIPT, str(here)]
+        processes.append(subprocess.Popen(command, env=env, cwd=directory, stdout=subprocess.PIPE, text=True))
+    first, second = (process.communicate(timeout=120)[0] for process in processes)
+    assert first == second
+    assert len(first.split()) == 2
+
+
+@pytest.mark.parametrize(
+    "address", ["file:///etc/hostname", "http://127.0.0.1:9/x.png", "ftp://127.0.0.1/x", "//127.0.0.1/x.png", "x.png"]
+)
+def test_the_fetcher_opens_data_only(address: str) -> None:
+    with pytest.raises(ValueError, match=r"disallowed protocol|Not an absolute URI"):
+        DataOnly().fetch(address)
+    assert DataOnly().fetch("data:text/plain,hello").read() == b"hello"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "body { background: url(file:///etc/hostname) }",
+        "@import 'http://127.0.0.1:9/x.css';",
+        "h1::before { content: url(http://127.0.0.1:9/x.svg) }",
+        "li { list-style-image: url(file:///etc/hostname) }",
+    ],
+)
+def test_a_style_that_fetches_stops_the_render(tmp_path: Path, document: Document, rule: str) -> None:
+    (tmp_path / "house.css").write_text(rule)
+    (tmp_path / "report.html").write_text(
+        '{% extends "uq_report/report.html" %}{% block css %}{% include "house.css" %}{% endblock %}'
+    )
+    with pytest.raises(RenderError, match=r"pdf\.images must be data: addresses") as caught:
+        PdfRenderer(templates=tmp_path).render(document)
+    assert isinstance(caught.value.__cause__, FatalURLFetchingError)
+
+
+def test_a_figure_cannot_reach_out(document: Document) -> None:
+    svg = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><image href="file:///etc/hostname"/></svg>'
+    figure = Figure(id="f", caption="c", alt="a", svg=svg)
+    with pytest.raises(RenderError, match="Failed to render SVG image"):
+        read(replace(document, sections=(Section(id="s", title="S", blocks=(figure,)),)))
+
+
+def text(document: Document, words: str) -> Document:
+    return replace(document, sections=(Section(id="s", title="S", blocks=(Paragraph(text=words),)),))
+
+
+def test_a_character_without_glyph_warns_or_fails(document: Document) -> None:
+    odd = text(document, "rare \U00012345 sign")
+    with pytest.raises(RenderError, match=r"pdf\.page must be free of faults; got .*notdef"):
+        PdfRenderer(strict=True).render(odd)
+    with pytest.warns(UserWarning, match=r"pdf: \.notdef glyph"):
+        PdfRenderer().render(odd)
+
+
+def test_a_figure_that_cannot_be_drawn_fails_in_strict_mode(document: Document) -> None:
+    broken = Figure(id="f", caption="c", alt="a", svg=b"no picture")
+    with pytest.raises(RenderError, match="Failed to load image"):
+        PdfRenderer(strict=True).render(replace(document, sections=(Section(id="s", title="S", blocks=(broken,)),)))
+
+
+def test_a_page_nested_too_deeply_is_refused() -> None:
+    with pytest.raises(RenderError, match="must not be nested this deeply"):
+        print_page("<html lang=en><title>t</title>" + "<div>" * 1500)
+
+
+def test_a_failure_of_the_layout_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("page_is_empty")
+
+    monkeypatch.setattr("uq_report.render.pdf.HTML.render", fail)
+    with pytest.raises(RenderError, match=r"pdf\.page must be printable; got AssertionError page_is_empty"):
+        print_page("<p>x</p>")
+
+
+def test_words_longer_than_a_page_are_printed(document: Document) -> None:
+    endless = "averylongname" * 800
+    facts = Facts(rows=((endless, endless), ("a", endless)))
+    table = Table(id="t", caption="c", columns=(Column(endless), Column("v")), rows=((endless, endless), ("b", "c")))
+    section = Section(id="s", title=endless, blocks=(Paragraph(text=endless), table, facts))
+    with read(replace(document, sections=(section,))) as opened:
+        assert 5 < len(opened.pages) < 40
+
+
+def test_the_log_is_left_as_it_was(document: Document, caplog: pytest.LogCaptureFixture) -> None:
+    loggers = [logging.getLogger(name) for name in ("weasyprint", "fontTools")]
+    before = [(list(logger.handlers), logger.propagate) for logger in loggers]
+    PdfRenderer().render(document)
+    assert [(list(logger.handlers), logger.propagate) for logger in loggers] == before
+    assert not caplog.records

@@ -1,0 +1,60 @@
+"""What tests read in a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from uq_report.report.document import Block, Bullets, Callout, Document, Facts, Figure, Paragraph, Section, Table
+
+
+def sections(document: Document) -> Iterator[Section]:
+    """Yield every section in reading order."""
+    todo = list(document.sections)
+    while todo:
+        section = todo.pop(0)
+        yield section
+        todo = [*section.sections, *todo]
+
+
+def blocks(document: Document) -> Iterator[Block]:
+    """Yield every block in reading order."""
+    for section in sections(document):
+        yield from section.blocks
+
+
+def section(document: Document, key: str) -> Section:
+    """Return the section with this id."""
+    return next(found for found in sections(document) if found.id == key)
+
+
+def table(document: Document, key: str) -> Table:
+    """Return the table with this id."""
+    return next(b for b in blocks(document) if isinstance(b, Table) and b.id == key)
+
+
+def words(document: Document) -> list[str]:
+    """Return every text a reader sees, alternative texts included."""
+    found = [document.title, document.subtitle, document.generator, document.as_of]
+    found += [str(cell) for row in document.facts for cell in row]
+    for part in sections(document):
+        found.append(part.title)
+        for block in part.blocks:
+            found += _words(block)
+    return found
+
+
+def _words(block: Block) -> list[str]:
+    match block:
+        case Paragraph():
+            return [block.text]
+        case Bullets():
+            return list(block.items)
+        case Callout():
+            return [block.title, block.text]
+        case Facts():
+            return [str(cell) for row in block.rows for cell in row]
+        case Table():
+            heads = [f"{column.label} {column.unit}" for column in block.columns]
+            return [block.caption, block.note, *heads, *(str(cell) for row in block.rows for cell in row)]
+        case Figure():
+            return [block.caption, block.alt]

@@ -1,0 +1,233 @@
+"""A run of any shape becomes a complete document: every number from its evidence, every gap with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from uq_report.core.results import Importance
+from uq_report.core.run import Run
+from uq_report.render.html import HtmlRenderer
+from uq_report.report.assemble import document
+from uq_report.report.document import Badge, Callout, Document, Figure, Table
+from uq_report.store.codec import dumps, loads, sha256
+
+from . import reading, synthetic
+from .synthetic import Case, make_run
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+HOSTILE = ("<script>alert(1)</script>", "{{7*7}}", "=HYPERLINK()", "a\x0b\x1b[31mb\u202ec", "中文😀", "x" * 10_000, "$x^2$ & \\frac", '"onerror=')
+SHAPES = {
+    "classification": Case(),
+    "regression": Case(task="regression"),
+    "one feature": Case(names=("only",)),
+    "sixty features": Case(names=tuple(f"feature {k}" for k in range(70))),
+    "without y": Case(has_y=False, gate="not assessed"),
+    "hostile names": Case(names=HOSTILE),
+}
+
+
+@pytest.fixture(params=SHAPES, ids=str)
+def shape(request: pytest.FixtureRequest) -> Case:
+    return SHAPES[str(request.param)]
+
+
+def test_every_shape_makes_a_complete_document(shape: Case) -> None:
+    made = document(make_run(shape))
+    ids = [s.id for s in reading.sections(made)] + [b.id for b in reading.blocks(made) if isinstance(b, Table | Figure)]
+    assert max(Counter(ids).values()) == 1
+    top = [part.id for part in made.sections]
+    assert top[:5] == ["summary", "findings", "model-and-data", "outcome", "drivers"]
+    assert top[-4:] == ["not-run", "methods", "plugins", "reproducibility"]
+    assert not [b.text for b in reading.blocks(made) if isinstance(b, Callout) and b.title == "A figure is missing"]
+
+
+def test_every_figure_has_words_and_every_table_fits(shape: Case) -> None:
+    made = document(make_run(shape))
+    for block in reading.blocks(made):
+        if isinstance(block, Figure):
+            assert len(block.alt) > 30
+            assert block.evidence
+        if isinstance(block, Table):
+            assert {len(row) for row in block.rows} <= {len(block.columns)}
+            assert len(block.rows) <= 60 <= max(block.total_rows, 60)
+            assert block.total_rows >= len(block.rows)
+
+
+def test_the_renderer_takes_every_shape(shape: Case) -> None:
+    page = HtmlRenderer().render(document(make_run(shape))).decode()
+    assert "<script" not in page
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+
+
+def test_nothing_is_called_compliant_and_no_number_is_nan(shape: Case) -> None:
+    told = " ".join(reading.words(document(make_run(shape))))
+    assert "complian" not in told.lower()
+    assert not re.search(r"\bnan\b|\binf\b|None\b", told)
+
+
+def test_a_saved_run_gives_the_same_document() -> None:
+    run = make_run()
+    assert document(loads(dumps(run))) == document(run)
+
+
+def test_the_report_names_its_run() -> None:
+    run = make_run()
+    made = document(run)
+    assert made.evidence_sha256 == sha256(run)
+    assert made.as_of == "2026-11-21"
+    assert made.generator == "uq_report 0.1"
+    assert document(run, title="Mine", subtitle="Ours").title == "Mine"
+
+
+@pytest.mark.parametrize("absent", ["pfi", "pdp", "redundancy", "calibration", "dalex", "shap"])
+def test_a_missing_explainer_is_told_with_its_reason_and_the_rest_stands(absent: str) -> None:
+    made = document(make_run(leave_out=(absent,)))
+    assert absent in [row[1] for row in reading.table(made, "not-run-table").rows]
+    assert " ".join(reading.words(made)).count("It was denied.") >= 2
+
+
+def test_a_run_of_nothing_is_a_report_of_gaps() -> None:
+    empty = Run(as_of="2026-11-21", subject={}, settings={}, environment={})
+    made = document(empty)
+    told = reading.words(made)
+    assert "not recorded" in told
+    assert any("not part of this run" in text for text in told)
+    assert made.facts[3] == ("Calibration gate", Badge("not assessed", "unknown"))
+    assert made.facts[4] == ("Worst finding", Badge("none", "unknown"))
+
+
+def uncertain_sections(made: Document) -> list[str]:
+    """Return the sections that carry the gate's warning."""
+    return [
+        part.id
+        for part in reading.sections(made)
+        if any(isinstance(b, Callout) and b.title.startswith("Calibration gate") for b in part.blocks)
+    ]
+
+
+@pytest.mark.parametrize(("gate", "tone"), [("fails", "bad"), ("cannot be judged", "warning"), ("not assessed", "unknown")])
+def test_a_gate_that_does_not_pass_warns_wherever_uncertainty_is_explained(gate: str, tone: str) -> None:
+    made = document(make_run(Case(gate=gate)))
+    marked = uncertain_sections(made)
+    for key in ("summary", "outcome", "drivers", "drivers-nll", "drivers-entropy", "map", "profiles", "explainer-shap"):
+        assert key in marked
+    assert "drivers-brier" not in marked
+    callout = next(b for b in reading.section(made, "map").blocks if isinstance(b, Callout))
+    assert (callout.tone, callout.title) == (tone, f"Calibration gate: {gate}")
+
+
+def test_a_gate_that_passes_is_told_once_and_warns_nowhere() -> None:
+    made = document(make_run())
+    assert uncertain_sections(made) == ["summary", "outcome"]
+    assert made.facts[3] == ("Calibration gate", Badge("passes", "good"))
+
+
+def test_tables_hold_the_estimates_of_the_evidence() -> None:
+    run = make_run()
+    result = run.result("pfi")
+    assert isinstance(result, Importance)
+    made = reading.table(document(run), "drivers-nll-table")
+    part = result.estimates[result.estimates["measure"] == "nll"].sort_values("estimate", ascending=False)
+    heads = [column.label for column in made.columns]
+    for head, column in (("importance", "estimate"), ("std. error", "std_error"), ("95 % from", "lower")):
+        shown = [row[heads.index(head)] for row in made.rows]
+        assert np.array_equal(shown, part[column].to_numpy())
+    assert [row[heads.index("verdict")] for row in made.rows] == part["verdict"].tolist()
+
+
+def test_the_summary_answers_the_three_questions_side_by_side() -> None:
+    run = make_run()
+    made = reading.table(document(run), "summary-drivers")
+    assert [column.label for column in made.columns] == ["feature", "rank", "prediction", "rank", "loss", "rank", "uncertainty"]
+    nll = run.result("pfi").estimates.query("measure == 'nll'").set_index("feature")["estimate"].rank(ascending=False)
+    assert {row[0]: row[3] for row in made.rows} == {f: int(nll[str(f)]) for f in [row[0] for row in made.rows]}
+    assert "95 % interval over new test rows" in made.note
+
+
+def test_every_result_of_a_stranger_is_shown_by_its_kind() -> None:
+    made = document(make_run())
+    stranger = reading.section(made, "explainer-stranger")
+    assert stranger.blocks[0].text == "From the plugin package uq-stranger 2.0."  # type: ignore[union-attr]
+    assert [part.id for part in stranger.sections] == ["result-stranger", "result-stranger.surface", "result-stranger.table"]
+    assert all(any(isinstance(b, Figure | Table) for b in part.blocks) for part in stranger.sections)
+
+
+def test_no_result_is_lost() -> None:
+    run = make_run()
+    made = document(run)
+    cited = {b.evidence for b in reading.blocks(made) if isinstance(b, Table | Figure)}
+    beside = {"pdp.own", "pdp.distribution", "redundancy.partner"}
+    assert {result.id for result in run.results} - cited == beside
+
+
+def test_an_extra_result_of_a_known_explainer_gets_a_part_of_its_own() -> None:
+    run = make_run()
+    extra = replace(run.result("shap.importance"), id="pfi.conditional", explainer="pfi")
+    made = document(replace(run, results=(*run.results, extra)))
+    assert reading.section(made, "result-pfi.conditional") in reading.section(made, "drivers").sections
+
+
+def test_a_figure_that_cannot_be_drawn_costs_no_report() -> None:
+    run = make_run()
+    broken = replace(run.result("stranger"), estimates=run.result("stranger").estimates.assign(lower="no number"))
+    results = tuple(broken if r.id == "stranger" else r for r in run.results)
+    made = document(replace(run, results=results))
+    callouts = [b for b in reading.blocks(made) if isinstance(b, Callout) and b.title == "A figure is missing"]
+    assert len(callouts) <= 1
+
+
+def test_capped_figures_and_tables_say_so() -> None:
+    made = document(make_run(SHAPES["sixty features"]))
+    capped = reading.table(made, "drivers-nll-table")
+    assert (len(capped.rows), capped.total_rows) == (60, 70)
+    figure = next(b for b in reading.section(made, "drivers-nll").blocks if isinstance(b, Figure))
+    assert "the 20 largest of 70" in figure.caption
+
+
+def test_what_people_must_judge_stays_open() -> None:
+    made = document(make_run())
+    assert Badge("open, to be completed", "unknown") in [row[1] for row in reading.section(made, "model").blocks[0].rows]  # type: ignore[union-attr]
+    assert reading.section(made, "people").blocks
+
+
+def test_omissions_stand_once_with_all_results_that_share_them() -> None:
+    made = document(make_run(SHAPES["without y"]))
+    rows = reading.table(made, "not-run-omissions").rows
+    assert rows == (("pfi", "nll", "all", "Nll needs y, which was not given."),)
+
+
+def test_checks_without_a_verdict_are_listed_with_their_reason() -> None:
+    made = document(make_run())
+    assert reading.table(made, "not-run-checks").rows == (("fairness", "skipped", "No group was named."),)
+
+
+def test_leading_profiles_follow_likelihood_and_entropy_in_turn() -> None:
+    run = make_run()
+    made = document(run)
+    tops = []
+    for measure in ("nll", "entropy"):
+        part = run.result("pfi").estimates.query("measure == @measure").sort_values("estimate", ascending=False)
+        tops.append(part["feature"].tolist())
+    assert [part.title for part in reading.section(made, "profiles").sections][:2] == [tops[0][0], tops[1][0]]
+    assert len(reading.section(made, "profiles").sections) == 6
+
+
+def test_training_rows_stand_beside_test_rows_and_flags_are_told() -> None:
+    made = document(make_run())
+    part = reading.section(made, "drivers-train")
+    assert any("Important on the training rows only" in getattr(b, "text", "") for b in part.blocks)
+    shown = reading.table(made, "drivers-train-nll")
+    difference = [row[4] - row[1] for row in shown.rows]  # type: ignore[operator]
+    assert np.allclose(difference, [row[5] for row in shown.rows])  # type: ignore[misc]
+
+
+def test_synthetic_runs_hold_every_kind() -> None:
+    assert {result.kind for result in make_run().results} == {"importance", "profile", "interaction", "attribution", "diagnostic"}
+    assert synthetic.NAMES

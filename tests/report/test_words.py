@@ -1,0 +1,122 @@
+"""Words: safe, and never stronger than the interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from uq_report.core.results import Omission
+from uq_report.core.text import MAX_TEXT, short
+from uq_report.plots.words import MeasureWords
+from uq_report.report import blocks, telling
+from uq_report.report.evidence import Evidence
+from uq_report.report.text import clean, interval, joined, name, sentence, value_words
+
+from . import synthetic
+from .synthetic import Case, estimates, make_run
+
+NATS = MeasureWords("entropy", "nats", "uncertainty")
+
+
+@pytest.mark.parametrize(
+    ("outside", "shown"),
+    [
+        ("a\x00b\x1f\x7f\x9fc", "abc"),
+        ("two\r\n lines\t here ", "two lines here"),
+        ("safe\u202eevil\u2066x", "safe[U+202E]evil[U+2066]x"),
+        ("e\u0301", "é"),
+        ("\ud800x\ufffe", "[U+D800]x"),
+        ("中 😀 ✔", "[U+4E2D] [U+1F600] ✔"),
+        (3.5, "3.5"),
+    ],
+)
+def test_outside_text_becomes_one_safe_line(outside: object, shown: str) -> None:
+    assert clean(outside) == shown
+
+
+def test_long_text_is_cut_visibly() -> None:
+    assert len(clean("x" * 10**6)) == MAX_TEXT
+    assert clean("x" * 10**6).endswith("…")
+    assert short("a" * 30 + "z" * 30, 11) == "aaaaa…zzzzz"
+    assert len(name("y" * 10_000)) == 60
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((0.1234, 0.1, 0.15), "0.123 nats (0.100 to 0.150)"),
+        ((0.02, 0.0004, 0.06), "0.0200 nats (0.0004 to 0.0600)"),
+        ((1234.0, 1100.0, 1400.0), "1234 nats (1100 to 1400)"),
+        ((0.5, np.nan, np.nan), "0.500 nats"),
+        ((0.0, 0.0, 0.0), "0 nats (0 to 0)"),
+        ((np.nan, np.nan, np.nan), "no number"),
+    ],
+)
+def test_estimates_carry_the_digits_their_interval_allows(numbers: tuple[float, float, float], text: str) -> None:
+    assert value_words(*numbers, "nats") == text
+
+
+def test_an_interval_off_zero_never_reads_as_touching_it() -> None:
+    assert interval(0.0004, 0.06) == "0.0004 to 0.0600"
+    assert interval(-0.06, -0.0004) == "−0.0600 to −0.0004"
+
+
+def test_sentences_and_lists() -> None:
+    assert sentence("it failed") == "It failed."
+    assert sentence("") == ""
+    assert sentence("Really?") == "Really?"
+    assert joined([]) == ""
+    assert joined(["a"]) == "a"
+
+
+def profile_ends(low: tuple[float, float], high: tuple[float, float]) -> str:
+    rows = [
+        {"measure": "entropy", "feature": "a", "estimate": sum(ends) / 2, "lower": ends[0], "upper": ends[1], "x": x, "level": ""}
+        for x, ends in ((1.0, low), (2.0, high))
+    ]
+    return telling.range_words(estimates(rows, confidence=0.95, covers="new test rows"), NATS)
+
+
+def test_ends_of_a_profile_are_only_called_apart_if_their_intervals_are() -> None:
+    assert profile_ends((0.1, 0.2), (0.3, 0.4)).endswith("at 2.")
+    assert profile_ends((0.1, 0.3), (0.2, 0.4)).endswith("the two intervals overlap.")
+
+
+def test_verdicts_are_counted_and_without_them_the_intervals() -> None:
+    table = synthetic.importance(Case()).estimates.query("measure == 'nll'")
+    counts = table["verdict"].value_counts()
+    told = telling.verdict_words(table)
+    assert told.startswith(f"Of {len(table)} features: {counts['positive']} positive")
+    bare = table.drop(columns="verdict").assign(lower=[-1.0, *[0.1] * (len(table) - 1)], upper=1.0)
+    assert telling.verdict_words(bare) == "Of 9 features: 8 with an interval above 0 and 1 with an interval that holds 0."
+
+
+def test_rankings_share_only_what_all_of_them_lead_with() -> None:
+    assert telling.agreement_words([("p", ["a", "b"]), ("l", ["b", "c"])]) == "b is among the first 2 of all 2 rankings."
+    assert telling.agreement_words([("p", ["a"]), ("l", ["b"])]).startswith("No feature")
+    assert telling.agreement_words([("p", ["a"])]) == ""
+
+
+def test_captions_say_which_interval_or_that_there_is_none() -> None:
+    table = estimates([{"measure": "m", "feature": "a", "estimate": 1.0, "lower": 0.5, "upper": 1.5}], confidence=0.9, covers="new test rows")
+    assert blocks.intervals_caption(table) == "Intervals: 90 % interval over new test rows."
+    assert "the method gives none" in blocks.intervals_caption(table.assign(lower=np.nan, upper=np.nan))
+
+
+def test_omissions_say_what_is_missing() -> None:
+    assert blocks.omission_words(Omission("nll", "age", "it is infinite")) == "nll of age: it is infinite."
+    assert blocks.omission_words(Omission("", "", "no rows")) == "everything: no rows."
+
+
+def test_a_prediction_is_told_in_the_words_of_its_model() -> None:
+    def unit(case: Case) -> str:
+        e = Evidence(make_run(case))
+        return e.words("prediction").unit
+
+    assert unit(Case()) == "probability of bad"
+    assert unit(Case(task="regression")) == "units of y"
+
+
+def test_absent_evidence_is_never_a_pass() -> None:
+    gate = Evidence(make_run(Case(gate="not assessed"))).gate
+    assert (gate.word, gate.tone, gate.passed) == ("not assessed", "unknown", False)

@@ -1,0 +1,104 @@
+"""Likelihood- against Entropy-PFI: what a feature does to the loss, and how much of it the model notices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from ..core.results import Result
+from . import style
+from .frames import choose, has_interval, interval_words, optional
+from .labels import place
+from .words import words
+
+
+def draw(result: Result, top: int = 40, x: str = "entropy", y: str = "nll") -> Figure:
+    """Draw each feature at (Entropy-PFI, Likelihood-PFI) with both intervals and both margins of "about 0".
+
+    Features inside both margins are not labelled: the grey square says all that is known of them.
+    `top` limits the features drawn, by the larger of the two importances.
+
+    Parameters
+    ----------
+    result : Importance
+        With the measures `x` and `y`.
+    """
+    across, up = (_measure(result, measure) for measure in (x, y))
+    both = across.index.intersection(up.index, sort=False)
+    reach = np.maximum(across.loc[both, "estimate"].abs(), up.loc[both, "estimate"].abs())
+    shown = list(reach.sort_values(ascending=False, kind="stable").index[:top])
+    across, up = across.loc[shown], up.loc[shown]
+    with style.context():
+        figure = style.new_figure(4.6)
+        axes = style.plain(figure.subplots())
+        _margins(axes, across, up)
+        color = style.ROLE["uncertainty"]
+        axes.plot(*style.segments(across["lower"], across["upper"], up["estimate"]), color=color, linewidth=1.1)
+        starts, at = style.segments(up["lower"], up["upper"], across["estimate"])
+        axes.plot(at, starts, color=style.ROLE["loss"], linewidth=1.1)
+        axes.plot(across["estimate"], up["estimate"], "o", color=style.INK, markersize=4.5)
+        axes.set_xlabel(f"Entropy-PFI ({words(x, result.meta).unit}): how much less sure the model becomes")
+        axes.set_ylabel(f"Likelihood-PFI ({words(y, result.meta).unit}): how much worse it predicts")
+        axes.margins(0.08)
+        axes.set_title(" ", fontsize=style.SMALL, loc="right")
+        style.key(figure, _legend(across, up))
+        _labels(figure, axes, across, up)
+    return figure
+
+
+def inside_margins(across: pd.DataFrame, up: pd.DataFrame) -> Any:
+    """Say which features have both estimates within their margins."""
+    small = [part["estimate"].abs() < pd.to_numeric(optional(part, "margin")) for part in (across, up)]
+    return (small[0] & small[1]).to_numpy()
+
+
+def _measure(result: Result, measure: str) -> pd.DataFrame:
+    choose(result, "measure", measure, result.estimates["measure"])
+    return result.estimates[result.estimates["measure"] == measure].set_index("feature")
+
+
+def _margins(axes: Axes, across: pd.DataFrame, up: pd.DataFrame) -> None:
+    wide, high = (pd.to_numeric(optional(part, "margin")).max() for part in (across, up))
+    if np.isfinite(wide):
+        axes.axvspan(-wide, wide, color=style.BAND, linewidth=0, zorder=0)
+    if np.isfinite(high):
+        axes.axhspan(-high, high, color=style.BAND, linewidth=0, zorder=0)
+    axes.axvline(0, color=style.MUTED, linewidth=0.6)
+    axes.axhline(0, color=style.MUTED, linewidth=0.6)
+
+
+def _labels(figure: Figure, axes: Axes, across: pd.DataFrame, up: pd.DataFrame) -> None:
+    points = list(zip(across["estimate"], up["estimate"], strict=True))
+    hidden = inside_margins(across, up)
+    named = [k for k in range(len(points)) if not hidden[k]]
+    bars = [((low, y), (high, y)) for low, high, (_, y) in zip(across["lower"], across["upper"], points, strict=True)]
+    bars += [((x, low), (x, high)) for low, high, (x, _) in zip(up["lower"], up["upper"], points, strict=True)]
+    left_out = place(
+        figure,
+        axes,
+        [points[k] for k in named],
+        [style.name(across.index[k], 22) for k in named],
+        busy=[bar for bar in bars if np.isfinite(bar).all()],
+    )
+    counts = ((int(hidden.sum()), "inside both margins"), (len(left_out), "for lack of room"))
+    said = ", ".join(f"{count} {why}" for count, why in counts if count)
+    if said:
+        look: dict[str, Any] = {"fontsize": style.SMALL, "fontweight": "normal", "color": style.MUTED, "loc": "right"}
+        axes.set_title(f"not labelled: {said}", **look)
+
+
+def _legend(across: pd.DataFrame, up: pd.DataFrame) -> list[Any]:
+    handles: list[Any] = []
+    for part, role, word in ((across, "uncertainty", "Entropy-PFI"), (up, "loss", "Likelihood-PFI")):
+        if has_interval(part).any():
+            label = f"{word}: {interval_words(part)}"
+            handles.append(Line2D([], [], color=style.ROLE[role], linewidth=1.1, label=label))
+    if pd.to_numeric(optional(across, "margin")).notna().any():
+        handles.append(Patch(color=style.BAND, linewidth=0, label="margins of “about 0”"))
+    return handles

@@ -1,0 +1,31 @@
+"""Interaction strength of pairs: drawn as importances of pairs."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ..core.results import Importance, Interaction
+from .importance import draw as draw_importance
+
+
+def draw(result: Interaction, measure: str | None = None, top: int = 20) -> Figure:
+    """Draw the strongest pairs with their intervals; a feature without a partner stands for all its pairs.
+
+    Parameters
+    ----------
+    result : Interaction
+        Its estimates have a column ``feature_2``.
+    """
+    estimates = result.estimates.assign(feature=paired(result.estimates))
+    frame = result.frame.assign(feature=paired(result.frame))[list(Importance.columns)]
+    pairs = Importance(
+        id=result.id, explainer=result.explainer, title=result.title, frame=frame, estimates=estimates, meta=result.meta
+    )
+    return draw_importance(pairs, measure, top=top)
+
+
+def paired(table: pd.DataFrame) -> list[str]:
+    """Return ``"a × b"`` for every row, ``"a"`` where there is no partner."""
+    partners = table["feature_2"] if "feature_2" in table.columns else [""] * len(table)
+    return [f"{a} × {b}" if b and not pd.isna(b) else str(a) for a, b in zip(table["feature"], partners, strict=True)]

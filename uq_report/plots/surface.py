@@ -1,0 +1,99 @@
+"""A measure along two features: few levels of one hue scale, each one path, and the scale beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..core.results import Result
+from . import style
+from .frames import choose
+from .shapes import rectangles
+from .words import axis_label, number
+
+
+def draw(result: Result, measure: str | None = None, pair: tuple[str, str] | None = None) -> Figure:
+    """Draw the average of one measure over the grid of two features, in ten levels.
+
+    Parameters
+    ----------
+    result : Profile
+        With ``feature_2``, ``x_2`` and ``level_2`` filled.
+    pair : (str, str), optional
+        The first one by default.
+    """
+    chosen = choose(result, "measure", measure, result.frame["measure"])
+    frame = result.frame[(result.frame["measure"] == chosen) & (result.frame["curve"] < 0)]
+    first, second = choose(result, "pair", pair, zip(frame["feature"], frame["feature_2"], strict=True))
+    frame = frame[(frame["feature"] == first) & (frame["feature_2"] == second)]
+    table = frame.set_index(["x_2", "x"])["value"].unstack()  # noqa: PD010 - one value per cell, nothing to aggregate
+    with style.context():
+        figure = style.new_figure(3.9)
+        axes, scale = figure.subplots(1, 2, width_ratios=(14, 1))
+        bounds = _bounds(table)
+        _cells(axes, table, bounds)
+        _ticks(axes, frame, ("x", "level"))
+        _ticks(axes, frame, ("x_2", "level_2"))
+        axes.set_xlabel(style.name(first, 40))
+        axes.set_ylabel(style.name(second, 40))
+        _scale(scale, bounds, axis_label(chosen, result.meta))
+    return figure
+
+
+def edges(centres: Any) -> Any:
+    """Return cell edges half-way between sorted centres.
+
+    Examples
+    --------
+    >>> edges([0.0, 1.0, 3.0])
+    array([-0.5,  0.5,  2. ,  4. ])
+    """
+    at = np.asarray(centres, dtype=float)
+    if len(at) == 1:
+        return np.array([at[0] - 0.5, at[0] + 0.5])
+    middle = (at[1:] + at[:-1]) / 2
+    return np.concatenate([[2 * at[0] - middle[0]], middle, [2 * at[-1] - middle[-1]]])
+
+
+def _bounds(table: pd.DataFrame) -> Any:
+    """Return the limits of the levels; a constant surface is one level."""
+    values = table.to_numpy(dtype=float)
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    return np.linspace(low, high, len(style.LEVELS) + 1) if high > low else np.array([low, low])
+
+
+def _cells(axes: Axes, table: pd.DataFrame, bounds: Any) -> None:
+    across, up = edges(table.columns), edges(table.index)
+    values = table.to_numpy(dtype=float)
+    level = np.clip(np.searchsorted(bounds, values, side="right") - 1, 0, max(len(bounds) - 2, 0))
+    for k, color in enumerate(style.LEVELS):
+        cells = np.argwhere((level == k) & np.isfinite(values))
+        rectangles(axes, ((across[c], across[c + 1], up[r], up[r + 1]) for r, c in cells), color, color, 0.3)
+    axes.set_xlim(across[0], across[-1])
+    axes.set_ylim(up[0], up[-1])
+
+
+def _ticks(axes: Axes, frame: pd.DataFrame, columns: tuple[str, str]) -> None:
+    points = frame[list(columns)].drop_duplicates().sort_values(columns[0], kind="stable")
+    texts = [str(text) for text in points[columns[1]]]
+    if any(texts):
+        axis = axes.xaxis if columns[0] == "x" else axes.yaxis
+        axis.set_ticks(list(points[columns[0]]), [style.name(text, 12) for text in texts])
+
+
+def _scale(axes: Axes, bounds: Any, label: str) -> None:
+    """Draw the scale by hand: a matplotlib colour bar would put a raster image into the SVG."""
+    steps = max(len(bounds) - 1, 1)
+    for k in range(steps):
+        rectangles(axes, [(0.0, 1.0, float(k), float(k + 1))], style.LEVELS[k], style.LEVELS[k], 0.3)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, steps)
+    axes.set_xticks([])
+    axes.yaxis.tick_right()
+    axes.yaxis.set_label_position("right")
+    axes.set_yticks(range(0, len(bounds), 2), [number(bound) for bound in bounds[::2]])
+    axes.set_ylabel(label)

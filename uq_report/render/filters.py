@@ -1,0 +1,139 @@
+"""The filters and tests templates may use, beside Jinja's own."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from ..core.errors import RenderError
+from ..report.document import Badge, Block, Cell, Table
+from .formats import integer, number, percent, pvalue, show, show_column
+from .text import anchor, clean
+
+# After an underscore or a slash, before a letter that follows a dot or a colon, and within very long words.
+_JOINT = re.compile(r"[_/|\\](?=\w)|[.:](?=[^\W\d])|[^\W_]{24}(?=\w)")
+
+
+class Sign(NamedTuple):
+    """What stands beside a colour, so that colour is never the only sign of a tone."""
+
+    shape: str
+    word: str
+
+
+SIGNS = {
+    "good": Sign("●", "Good"),
+    "warning": Sign("▲", "Warning"),
+    "bad": Sign("■", "Problem"),
+    "unknown": Sign("◆", "Not assessed"),
+    "neutral": Sign("○", "Note"),
+}
+
+
+class Shown(NamedTuple):
+    """One table cell, ready to print: `tone` is empty but for badges, `head` marks the name of the row."""
+
+    text: str
+    kind: str
+    tone: str
+    head: bool
+
+
+def rows(table: Table) -> list[tuple[Shown, ...]]:
+    """Return the cells of a table as text; the first column names the row if it holds text."""
+    columns = []
+    for position, column in enumerate(table.columns):
+        cells = [row[position] for row in table.rows]
+        head = position == 0 and column.kind == "text"
+        texts = show_column(column, cells)
+        columns.append([Shown(text, column.kind, tone(cell), head) for text, cell in zip(texts, cells, strict=True)])
+    return list(zip(*columns, strict=True))
+
+
+def tone(cell: Cell) -> str:
+    """Return the tone of a badge, and nothing for other cells."""
+    return cell.tone if isinstance(cell, Badge) else ""
+
+
+def density(table: Table) -> str:
+    """Return how tight a table must be set: ``wide`` tables get smaller type and, on paper, a page across."""
+    count = len(table.columns)
+    return "normal" if count <= 7 else "dense" if count <= 10 else "wide"
+
+
+def short(text: str, limit: int = 200) -> str:
+    """Cut a text that is no heading or cell any more, and say so.
+
+    Examples
+    --------
+    >>> short("a" * 5000, 4)
+    'aaaa… (5000 characters)'
+    """
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+
+
+def breakable(text: str) -> Markup:
+    """Let a name break where its parts join, and anywhere once a part is longer than a column can be.
+
+    Examples
+    --------
+    >>> breakable("credit_amount <EUR>")
+    Markup('credit_<wbr>amount &lt;EUR&gt;')
+    """
+    parts = _JOINT.sub("\\g<0>\0", clean(short(text, 1000))).split("\0")
+    return Markup("<wbr>").join(parts)
+
+
+def capped(table: Table) -> bool:
+    """Return whether the table shows only the first of its rows."""
+    return table.total_rows > len(table.rows)
+
+
+def partial(block: Block) -> tuple[str, str]:
+    """Return the templates that may draw a block: the house style's, else ours."""
+    return f"blocks/{block.type}.html", f"uq_report/blocks/{block.type}.html"
+
+
+def data_uri(svg: bytes) -> str:
+    """Return an SVG as the address of an image that needs no file."""
+    return f"data:image/svg+xml;base64,{b64encode(svg).decode()}"
+
+
+def csp_hash(style: str) -> str:
+    """Return the hash that lets exactly this style sheet through the content security policy."""
+    if "</" in style:
+        raise RenderError("css must hold no '</'; it would end the style element. Remove it from the style sheet.")
+    return f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}"
+
+
+def printable(value: object) -> object:
+    """Prepare what ``{{ }}`` prints: text is cleaned, a bare number formatted, a missing value shown as a dash."""
+    if type(value) is str:
+        return clean(value)
+    if value is None or isinstance(value, float):
+        return number(value)
+    return value
+
+
+FILTERS = {
+    "anchor": anchor,
+    "breakable": breakable,
+    "csp_hash": csp_hash,
+    "data_uri": data_uri,
+    "density": density,
+    "integer": integer,
+    "number": number,
+    "partial": partial,
+    "percent": percent,
+    "pvalue": pvalue,
+    "rows": rows,
+    "short": short,
+    "show": show,
+    "tone": tone,
+}
+GLOBALS = {"signs": SIGNS}
+TESTS = {"capped": capped}

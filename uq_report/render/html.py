@@ -1,0 +1,42 @@
+"""The report as one HTML file: offline, without scripts, light and dark, on phone, desk and paper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from ..report.document import Document
+from .environment import render
+from .outline import outline
+
+
+def page(document: Document, templates: Path | None = None) -> str:
+    """Return the report as HTML text; the PDF is the print of the same text."""
+    return render(templates, document=document, outline=outline(document))
+
+
+@dataclass(frozen=True)
+class HtmlRenderer:
+    """Write a document as one self-contained HTML file.
+
+    Parameters
+    ----------
+    templates : Path, optional
+        A house style: a directory whose ``report.html`` extends ``uq_report/report.html``.
+
+    Examples
+    --------
+    >>> empty = Document(title="Audit", subtitle="", as_of="2026-11-21", generator="uq", evidence_sha256="0")
+    >>> HtmlRenderer().render(empty)[:15]
+    b'<!DOCTYPE html>'
+    """
+
+    name: ClassVar[str] = "html"
+    extension: ClassVar[str] = ".html"
+    api_version: ClassVar[int] = 1
+    templates: Path | None = None
+
+    def render(self, document: Document) -> bytes:
+        """Return the page in UTF-8."""
+        return page(document, self.templates).encode()

@@ -1,0 +1,108 @@
+"""The document as it stands on paper: numbered sections, tables and figures, and the targets of links."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ..core.errors import RenderError
+from ..report.document import Block, Document, Figure, Section, Table
+from .text import anchor
+
+# Targets that base.html and report.html use themselves.
+RESERVED = ("contents", "main", "title")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section with its number, such as 3.2, its heading level and its link target."""
+
+    section: Section
+    number: str
+    level: int
+    anchor: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What templates need beside the document.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+        The numbered sections.
+    labels : mapping
+        Block id to the words it is cited by, such as ``Table 3``.
+    evidence : mapping
+        Result id to the link target of the first table or figure made from it.
+    """
+
+    parts: tuple[Part, ...]
+    labels: Mapping[str, str]
+    evidence: Mapping[str, str]
+
+
+def outline(document: Document) -> Outline:
+    """Return the document numbered; refuse ids used twice and figures without alternative text.
+
+    Examples
+    --------
+    >>> inner = Section(id="age", title="Age")
+    >>> plan = outline(Document(title="t", subtitle="s", as_of="2026-11-21", generator="g", evidence_sha256="0",
+    ...                         sections=(Section(id="profiles", title="Profiles", sections=(inner,)),)))
+    >>> [(part.number, part.level, part.anchor) for part in plan.parts[0].parts]
+    [('1.1', 3, 'age')]
+    """
+    parts = _parts(document.sections, "", 2)
+    placed = [block for block in _blocks(document.sections) if isinstance(block, Table | Figure)]
+    _check(parts, placed)
+    labels: dict[str, str] = {}
+    evidence: dict[str, str] = {}
+    count: Counter[str] = Counter()
+    for block in placed:
+        count[block.type] += 1
+        labels[block.id] = f"{block.type.capitalize()} {count[block.type]}"
+        evidence.setdefault(block.evidence, anchor(block.id))
+    return Outline(parts, labels, evidence)
+
+
+def _parts(sections: tuple[Section, ...], prefix: str, level: int) -> tuple[Part, ...]:
+    """Return numbered sections; headings below level 6 stay at 6."""
+    numbered = ((f"{prefix}{position}", section) for position, section in enumerate(sections, 1))
+    return tuple(
+        Part(section, number, min(level, 6), anchor(section.id), _parts(section.sections, f"{number}.", level + 1))
+        for number, section in numbered
+    )
+
+
+def _blocks(sections: tuple[Section, ...]) -> Iterator[Block]:
+    """Yield all blocks in reading order."""
+    for section in sections:
+        yield from section.blocks
+        yield from _blocks(section.sections)
+
+
+def _walk(parts: tuple[Part, ...]) -> Iterator[Part]:
+    """Yield all parts in reading order."""
+    for part in parts:
+        yield part
+        yield from _walk(part.parts)
+
+
+def _check(parts: tuple[Part, ...], placed: list[Table | Figure]) -> None:
+    """Refuse what would give broken links, a figure that cannot be heard, or a table that does not close."""
+    ids = [*RESERVED, *(part.section.id for part in _walk(parts)), *(block.id for block in placed)]
+    for target, times in Counter(map(anchor, ids)).items():
+        if times > 1:
+            raise RenderError(f"document.id must be unique; got {target!r} {times} times. Rename a section or block.")
+    for block in placed:
+        if isinstance(block, Figure) and not block.alt.strip():
+            raise RenderError(f"figure {block.id!r}.alt must say what the figure shows; got no text. Write it.")
+        if isinstance(block, Table) and {len(row) for row in block.rows} - {len(block.columns)}:
+            widths = sorted({len(row) for row in block.rows})
+            raise RenderError(
+                f"table {block.id!r}.rows must have {len(block.columns)} cells each; got {widths}. "
+                "Give every row a cell for every column."
+            )

@@ -1,0 +1,123 @@
+"""The report as data: sections of typed blocks that hold text, numbers and image bytes only.
+
+Renderers see nothing else, and block fields are public API for templates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, TypeAlias
+
+Tone = Literal["good", "warning", "bad", "neutral", "unknown"]
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A word with a tone; renderers add a shape, so that colour is never the only sign."""
+
+    text: str
+    tone: Tone = "neutral"
+
+
+Cell: TypeAlias = str | int | float | None | Badge
+
+
+@dataclass(frozen=True)
+class Column:
+    """A table column; `kind` chooses the number format and the alignment."""
+
+    label: str
+    kind: Literal["text", "number", "integer", "percent", "pvalue"] = "text"
+    unit: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paragraph:
+    """Running text, no markup."""
+
+    type: ClassVar = "paragraph"
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bullets:
+    """A list of sentences."""
+
+    type: ClassVar = "bullets"
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Callout:
+    """A finding or warning the reader must not miss."""
+
+    type: ClassVar = "callout"
+    tone: Tone
+    title: str
+    text: str
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """Label and value pairs."""
+
+    type: ClassVar = "facts"
+    rows: tuple[tuple[str, Cell], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table; `evidence` is the id of the result its numbers come from.
+
+    `total_rows` is larger than ``len(rows)`` where the printed table is capped; the full one is
+    the evidence CSV.
+    """
+
+    type: ClassVar = "table"
+    id: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    evidence: str = ""
+    note: str = ""
+    total_rows: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure as SVG bytes; `alt` states what it shows, findings included."""
+
+    type: ClassVar = "figure"
+    id: str
+    caption: str
+    alt: str
+    svg: bytes
+    evidence: str = ""
+
+
+Block: TypeAlias = Paragraph | Bullets | Callout | Facts | Table | Figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A heading with blocks, then sub-sections; `id` is unique in the document and the anchor of links."""
+
+    id: str
+    title: str
+    blocks: tuple[Block, ...] = ()
+    sections: tuple[Section, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """A whole report."""
+
+    title: str
+    subtitle: str
+    as_of: str
+    generator: str
+    evidence_sha256: str
+    facts: tuple[tuple[str, Cell], ...] = ()
+    sections: tuple[Section, ...] = field(default=())
+    language: str = "en"

@@ -1,0 +1,58 @@
+"""DALEX and SHAP, and every explainer this package does not know: their results by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..document import Block, Paragraph, Section
+from ..evidence import Evidence
+from ..text import clean, name
+from .by_kind import part
+
+DALEX = (
+    "dalex's own methods on the prediction, and on entropy and nll as if they were predictions. dalex reports no "
+    "sampling intervals: compare its ranks with permutation importance above, whose intervals cover new rows."
+)
+SHAP = (
+    "Shapley values split one row's prediction, entropy or nll among its features, fairly in the sense of Shapley's "
+    "axioms, against background rows. They describe the model, not the world, and composite rows may lie outside the "
+    "data."
+)
+# explainers whose results stand in a section of their own
+PLACED = frozenset({"pfi", "pdp", "redundancy", "calibration", "dalex", "shap"})
+
+
+def dalex(e: Evidence) -> Section:
+    """Return DALEX's results."""
+    order = ("dalex.model_performance", "dalex.model_parts", "dalex.model_profile", "dalex.predict_parts")
+    return _section(e, "dalex", "DALEX", DALEX, order)
+
+
+def shap(e: Evidence) -> Section:
+    """Return Shapley values, global and local."""
+    return _section(e, "shap", "SHAP", SHAP, ("shap.importance", "shap"))
+
+
+def others(e: Evidence) -> tuple[Section, ...]:
+    """Return a section for every other explainer with results, third-party ones included."""
+    names = dict.fromkeys(result.explainer for result in e.results if result.explainer not in PLACED)
+    return tuple(_section(e, explainer, f"Explainer {name(explainer)}", _origin(e, explainer)) for explainer in names)
+
+
+def _section(e: Evidence, explainer: str, title: str, lead: str, order: Sequence[str] = ()) -> Section:
+    """Return a part per result, in the given order of ids and then their own, or the reason why there is none."""
+    results = sorted(e.of(explainer), key=lambda r: order.index(r.id) if r.id in order else len(order))
+    text = [lead] if lead else []
+    if not results:
+        text.append(e.why_missing(explainer))
+    measures = list(dict.fromkeys(str(m) for result in results for m in result.frame["measure"]))
+    blocks: tuple[Block, ...] = (*(Paragraph(text=t) for t in text), *e.warning(measures))
+    return Section(
+        id=f"explainer-{explainer}", title=title, blocks=blocks, sections=tuple(part(e, result) for result in results)
+    )
+
+
+def _origin(e: Evidence, explainer: str) -> str:
+    """Say which distribution an explainer comes from."""
+    found = [p for p in e.run.plugins if p.name == explainer and p.group.endswith("explainers")]
+    return f"From the plugin package {clean(found[0].distribution)} {clean(found[0].version)}." if found else ""
