@@ -16,6 +16,10 @@ from uq_report.explainers._cid_mixed import mixed_terms
 from uq_report.explainers._cid_terms import covered_share, regressors
 
 
+def inverse(matrix: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.inv(matrix), dtype=float)
+
+
 def random_field(sizes: list[int], seed: int) -> tuple[Field, IntArray, FloatArray]:
     """A field with random potentials, all its states, and their exact probabilities as a table."""
     rng = np.random.default_rng(seed)
@@ -92,7 +96,7 @@ def test_gaussian_terms_equal_the_densities_row_by_row() -> None:
     A = rng.normal(size=(5, 5))
     S = A @ A.T + np.eye(5)
     Z = rng.multivariate_normal(np.zeros(5), S, size=6)
-    terms = gaussian_terms(Z, np.linalg.inv(S))
+    terms = gaussian_terms(Z, inverse(S))
     expected = np.array([[conditional_information(S, z, i) for i in range(4)] for z in Z])
     np.testing.assert_allclose(terms.mutual, expected[..., 0], atol=1e-10)
     np.testing.assert_allclose(terms.conditional, expected[..., 1], atol=1e-10)
@@ -102,7 +106,7 @@ def test_gaussian_averages_have_the_closed_form() -> None:
     """Y = X1 + X2 + e: MI = log(3/2)/2, conditional MI = log(2)/2, so CI = -0.144 although X1, X2 are independent."""
     S = np.array([[1.0, 0, 1], [0, 1, 1], [1, 1, 3]])
     Z = np.random.default_rng(0).multivariate_normal(np.zeros(3), S, size=200_000)
-    terms = gaussian_terms(Z, np.linalg.inv(S))
+    terms = gaussian_terms(Z, inverse(S))
     error = terms.covered.std() / np.sqrt(len(Z))
     np.testing.assert_allclose(terms.covered.mean(axis=0), 0.5 * np.log(1.5) - 0.5 * np.log(2), atol=4 * error)
     redundant = regressors(terms)[:, 0]
@@ -114,7 +118,7 @@ def test_a_copy_with_little_noise_is_nearly_all_covered() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=4000)
     Z = normal_scores(np.column_stack([x, x + 0.1 * rng.normal(size=4000), x + rng.normal(size=4000)]))
-    terms = gaussian_terms(Z, np.linalg.inv(np.cov(Z.T)))
+    terms = gaussian_terms(Z, inverse(np.cov(Z.T)))
     share = covered_share(terms.covered.mean(axis=0), terms.mutual.mean(axis=0))
     assert (share > 0.9).all()
 
@@ -122,7 +126,7 @@ def test_a_copy_with_little_noise_is_nearly_all_covered() -> None:
 def test_half_potentials_differ_and_keep_the_mutual_information() -> None:
     S = np.array([[1.0, 0.5, 0.5], [0.5, 1, 0.5], [0.5, 0.5, 1]])
     Z = np.random.default_rng(0).multivariate_normal(np.zeros(3), S, size=10)
-    T = np.linalg.inv(S)
+    T = inverse(S)
     whole, half = gaussian_terms(Z, T), half_potential_terms(Z, T)
     np.testing.assert_array_equal(whole.mutual, half.mutual)
     assert np.abs(whole.conditional - half.conditional).max() > 0.01
@@ -152,7 +156,7 @@ def test_mixed_terms_equal_bayes_rule() -> None:
     S = roots @ roots.transpose(0, 2, 1) + np.eye(d)
     prior = np.array([0.2, 0.3, 0.5])
     X, y = rng.normal(size=(6, d)), np.array([0, 1, 2, 2, 1, 0])
-    terms = mixed_terms(X, y, np.log(prior), means, np.linalg.inv(S))
+    terms = mixed_terms(X, y, np.log(prior), means, inverse(S))
 
     def posterior(row: FloatArray, columns: list[int]) -> FloatArray:
         parts = [

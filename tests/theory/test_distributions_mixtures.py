@@ -82,7 +82,13 @@ class TestEntropyOfNormals:
     def test_members_narrower_than_floats_resolve_are_told_apart(self, means: list[float], stds: list[float]) -> None:
         mixture = NormalMixture([means], [stds], [1, 3])
         assert mixture.epistemic()[0] == pytest.approx(stats.entropy([1, 3]), abs=1e-6)
-        np.testing.assert_allclose(mixture.cdf(mixture.quantile(np.array([0.9]))[:, 0]), 0.9, rtol=1e-9)
+
+    def test_narrow_members_close_together_far_from_another(self) -> None:
+        """Two members a standard deviation apart share what they share, wherever the third lies."""
+        for far in (1e3, 1e9, 1e15, 1e30):
+            near = NormalMixture([[0.0, 1.0]], [[1.0, 1.0]]).epistemic()[0]
+            mixture = NormalMixture([[far, 0.0, 1.0]], [[1.0, 1.0, 1.0]], [2, 1, 1])
+            assert mixture.epistemic()[0] == pytest.approx(np.log(2) + near / 2, abs=1e-6)
 
     def test_shift_and_scale(self) -> None:
         means, stds = RNG.normal(size=(8, 5)), np.exp(RNG.normal(size=(8, 5)))

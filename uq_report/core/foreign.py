@@ -1,7 +1,9 @@
-"""What other libraries of explanation want: frames with text column names, numbers for y, a loss."""
+"""What other libraries want and do: frames with text column names, numbers for y, a loss, the global random state."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -54,3 +56,13 @@ def mean_measure(observed: AnyArray, predicted: AnyArray) -> float:  # noqa: ARG
     1.5
     """
     return float(predicted.mean())
+
+
+@contextmanager
+def global_random_state_kept() -> Iterator[None]:
+    """Put numpy's global random state back at the end, whatever a library drew from it."""
+    state = np.random.get_state()  # noqa: NPY002 - the global stream is what is guarded
+    try:
+        yield
+    finally:
+        np.random.set_state(state)  # noqa: NPY002 - as above

@@ -101,9 +101,8 @@ def standard_error(terms: PairTerms, weights: FloatArray, clusters: IntArray | N
     taken as what a row stands for, not as independent copies of it.
     """
     omega = weights / weights.sum()
-    deviations = omega * (terms.rows - (terms.rows @ omega)[:, None])
     codes = np.arange(len(omega)) if clusters is None else clusters
-    sums = np.stack([np.bincount(codes, deviation) for deviation in deviations])
+    sums = np.stack([np.bincount(codes, omega * (g - g @ omega)) for g in terms.rows])
     count = n_units(weights, clusters)
     known = np.isfinite(terms.mean_noise) & (count > 1)
     row_noise, mean_noise = (np.where(known, noise, 0.0) for noise in (terms.row_noise, terms.mean_noise))
@@ -194,10 +193,10 @@ def _weighted(
     for k, (v, u) in enumerate(zip(*effects, strict=True)):
         residual = T[k] - v
         residual -= u[donors]
-        repeats[k] = rows[k] @ omega + residual.mean(axis=1)
+        repeats[k] = T[k].mean(axis=1) - b[k].mean()
         squares[k] = np.vdot(residual, residual if even else residual * pairs / pairs.mean())
         if not even:
-            repeats[k] += unfitted * (residual * (pairs - 1)).mean(axis=1)
+            repeats[k] = rows[k] @ omega + (residual * (1 + unfitted * (pairs - 1))).mean(axis=1)
             rows[k] += (residual * excess[donors]).mean(axis=0) + by_donor((residual * excess)[None], donors)[0]
         rows[k] += repeats[k].mean() - rows[k] @ omega
     return repeats, rows, squares

@@ -171,9 +171,8 @@ def _pair_sd(covariance: FloatArray, variance: FloatArray, sign: int) -> FloatAr
 
 def _statistics(estimate: FloatArray, sd: FloatArray, sign: int) -> FloatArray:
     """Return (θ_j + sign θ_l) / sd; 0 where the numerator is rounding, ±inf where it is known without error."""
-    size = np.abs(estimate)
     sums = np.add.outer(estimate, sign * estimate)
-    sums[np.abs(sums) <= ROUNDING * np.maximum.outer(size, size)] = 0.0
+    sums[np.abs(sums) <= ROUNDING * np.abs(estimate).max()] = 0.0
     known = np.where(sums == 0, 0.0, np.copysign(np.inf, sums))
     return np.divide(sums, sd, out=known, where=sd > 0)
 

@@ -55,6 +55,8 @@ class Run:
     outcomes : tuple of Outcome
     not_run : tuple of NotRun
     plugins : tuple of PluginRecord
+    challenger : Run, optional
+        The audit of a second model on the same rows; the differences are results ``compare.*`` of this run.
     """
 
     as_of: str
@@ -65,6 +67,7 @@ class Run:
     outcomes: tuple[Outcome, ...] = ()
     not_run: tuple[NotRun, ...] = ()
     plugins: tuple[PluginRecord, ...] = ()
+    challenger: Run | None = None
     format: int = field(default=FORMAT)
 
     def result(self, id: str) -> Result:

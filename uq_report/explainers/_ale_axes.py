@@ -10,8 +10,8 @@ import pandas as pd
 
 from ..core.arrays import BoolArray, FloatArray, IntArray
 from ..core.errors import InputError
+from ..core.sampling import Sampling
 from ..core.subject import Subject
-from ._sampling import Sampling
 
 
 class Side(NamedTuple):
@@ -125,7 +125,8 @@ def _levels(subject: Subject, feature: str, values: Any, known: BoolArray) -> Ax
         Side(np.where(up, position, -1), values, values[following]),
         Side(np.where(down, position - 1, -1), values[previous], values),
     )
-    mass = np.bincount(position[known], Sampling.of(subject, np.flatnonzero(known)).weights, len(names))
+    weights = Sampling.of(subject, np.flatnonzero(known)).weights
+    mass: FloatArray = np.bincount(position[known], weights, len(names)).astype(float)
     notes = [f"{feature}: levels are ordered by how alike the other features are distributed in them."]
     if not known.all():
         notes.append(f"{feature}: {int((~known).sum())} rows without a value take no part.")

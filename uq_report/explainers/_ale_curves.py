@@ -11,9 +11,9 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from ..core.arrays import FloatArray, IntArray
+from ..core.sampling import Sampling
 from ..core.variants import Variant
 from ._ale_axes import Axis, Side
-from ._sampling import Sampling
 
 
 class Curve(NamedTuple):

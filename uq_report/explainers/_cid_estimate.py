@@ -16,6 +16,7 @@ from sklearn.model_selection import KFold
 from ..core.arrays import BoolArray, FloatArray, IntArray
 from ..core.engine import Engine
 from ..core.errors import InputError
+from ..core.foreign import global_random_state_kept
 from ..core.results import Omission
 from ..core.subject import Subject
 from ._cid_discrete import discrete_terms, fit_field
@@ -167,7 +168,7 @@ class Lasso:
         return found, {**facts, "condition": condition}
 
     def _lasso(self, Z: FloatArray, covariance: FloatArray) -> tuple[FloatArray, dict[str, Any]]:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), global_random_state_kept():
             warnings.simplefilter("error", ConvergenceWarning)
             warnings.filterwarnings("ignore", category=RuntimeWarning)  # seen on the way, judged by the result
             try:

@@ -13,9 +13,9 @@ import pandas as pd
 from ..core.arrays import BoolArray, FloatArray, IntArray
 from ..core.measures import Measure
 from ..core.results import Omission
+from ..core.sampling import Sampling
 from ..core.variants import Variant
 from ._grids import Grid
-from ._sampling import Sampling
 
 MODES = ("plain", "centred", "derivative")
 

@@ -12,10 +12,10 @@ from ..core.arrays import AnyArray, FloatArray, IntArray
 from ..core.distributions import Categorical
 from ..core.predictive import Distribution
 from ..core.results import Diagnostic, Omission
+from ..core.sampling import Sampling
 from ._nulls import LEVELS, MonteCarlo, class_tests, crps_test, event_of, pit_tests
 from ._recalibration import class_gain, folds, number_gain
 from ._reliability import bins_of, coverage, pit_histogram, reliability
-from ._sampling import Sampling
 from ._scores import Score, class_baseline, class_scores, crps_baseline, number_scores
 
 

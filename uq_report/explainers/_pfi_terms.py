@@ -54,9 +54,8 @@ class Rows:
     @cached_property
     def unpermuted(self) -> FloatArray:
         """Each measure's summary of the unchanged rows, shape (M,); NaN where a row is infinite."""
-        finite = np.asarray(np.isfinite(self.b).all(axis=1))
-        means: FloatArray = np.where(finite[:, None], self.b, 0.0) @ (self.weights / self.weights.sum())
-        means[~finite] = np.nan
+        omega = self.weights / self.weights.sum()
+        means = np.array([b @ omega if np.isfinite(b).all() else np.nan for b in self.b])
         for m, statistic in self.statistics():
             means[m] = statistic.value(self.b[m], self.y, self.weights)
         return means

@@ -12,8 +12,8 @@ from ..core.arrays import FloatArray, IntArray
 from ..core.distributions import Categorical
 from ..core.predictive import Distribution
 from ..core.results import Diagnostic
+from ..core.sampling import Sampling, share_interval
 from ._nulls import LEVELS, event_of
-from ._sampling import Sampling, share_interval
 
 PIT_BINS = 10
 

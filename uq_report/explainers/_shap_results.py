@@ -12,9 +12,9 @@ import pandas as pd
 from ..core.arrays import AnyArray, FloatArray, IntArray, Table
 from ..core.measures import Measure
 from ..core.results import ESTIMATE_COLUMNS, Attribution, Importance, Omission, RowValues
+from ..core.sampling import Sampling, t_quantile
 from ..core.subject import Subject
 from ._choice import INFINITE_REMEDY, Roles, measure_words, plain_values
-from ._sampling import Sampling, t_quantile
 from ._shapley import Shares
 
 

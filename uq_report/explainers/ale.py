@@ -15,13 +15,13 @@ from ..core.errors import InputError, nearest
 from ..core.explainer import Prior
 from ..core.measures import Measure
 from ..core.results import ESTIMATE_COLUMNS, Omission, Profile, Result
+from ..core.sampling import Sampling
 from ..core.subject import Subject
 from ..core.variants import Variant
 from ._ale_axes import Axis, make_axis
 from ._ale_curves import Effects, Surface, curve, surface
 from ._choice import INFINITE_REMEDY, row_measures
 from ._curves import stacked
-from ._sampling import Sampling
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from ..core.errors import InputError
 from ..core.explainer import Prior
 from ..core.predictive import Distribution
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
+from ..core.sampling import Sampling
 from ..core.subject import Subject
 from ._nulls import MonteCarlo, holm
 from ._outcome import Setting, class_parts, number_parts
 from ._reliability import estimate
-from ._sampling import Sampling
 from ._scores import Score, confidence_gap
 
 COLUMNS = (*ESTIMATE_COLUMNS, "item", "unit", "p_value", "p_adjusted", "null_mean", "lower_90", "upper_90")

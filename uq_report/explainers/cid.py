@@ -14,12 +14,12 @@ from ..core.engine import Engine
 from ..core.errors import InputError
 from ..core.explainer import Prior
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, Result, RowValues
+from ..core.sampling import Sampling
 from ..core.subject import Subject
 from ._cid_estimate import Choice, Estimate, estimate
 from ._cid_map import ImportanceMap, importance_map
 from ._cid_refit import refitted_sets
 from ._cid_terms import covered_share, regressors
-from ._sampling import Sampling
 
 ESTIMATORS = ("auto", "copula", "discrete", "mixed")
 PART_COLUMNS = [*ESTIMATE_COLUMNS, "item"]

@@ -16,11 +16,10 @@ from ..core.errors import InputError, nearest
 from ..core.explainer import Prior
 from ..core.measures import Measure
 from ..core.results import ESTIMATE_COLUMNS, Interaction, Omission, Result
+from ..core.sampling import Sampling
 from ..core.subject import Subject
 from ..core.variants import Variant
 from ._choice import INFINITE_REMEDY, draw, row_measures
-from ._sampling import Sampling
-
 
 ROUNDING = 1e-12
 
@@ -94,7 +93,10 @@ class HStatistic:
         base = np.stack([m.rows(engine.baseline, engine.y)[rows] for m in measures])
         pairs = _Tables(subject, engine, measures, rows, base)
         single = pairs.of([(f,) for f in features])
-        totals = {f: [total(base[m], *single[f,][:, m], weights) for m in range(len(measures))] for f in features}
+        totals = {
+            f: [total(base[m], single[f,][0, m], single[f,][1, m], weights) for m in range(len(measures))]
+            for f in features
+        }
         kept = self._kept(features, totals)
         joint = pairs.of(list(combinations(kept, 2)))
         found = {(f, ""): strengths for f, strengths in totals.items()}
@@ -211,8 +213,8 @@ def pairwise(one: FloatArray, other: FloatArray, both: FloatArray, weights: Floa
     """
     rounding = ROUNDING * max(float(np.abs(part).max()) for part in (one, other, both))
     one, other, both = (part - weights @ part for part in (one, other, both))
-    interaction = both - one - other
-    return _ratio(*(np.where(np.abs(part) < rounding, 0.0, part) for part in (interaction, both)), weights)
+    interaction, joint = (np.where(np.abs(part) < rounding, 0.0, part) for part in (both - one - other, both))
+    return _ratio(interaction, joint, weights)
 
 
 def total(f: FloatArray, own: FloatArray, rest: FloatArray, weights: FloatArray) -> Strength:

@@ -14,12 +14,12 @@ from ..core.errors import InputError, nearest
 from ..core.explainer import Prior
 from ..core.measures import Measure
 from ..core.results import ESTIMATE_COLUMNS, Omission, Profile, Result
+from ..core.sampling import Sampling
 from ..core.subject import Subject
 from ._choice import row_measures
 from ._curves import MODES, Curves, Rows, stacked
 from ._grids import Grid, make_grid
 from ._own import distributions, own_values
-from ._sampling import Sampling
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from ..core.engine import Engine
 from ..core.errors import InputError
 from ..core.explainer import Prior
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
+from ..core.sampling import Sampling
 from ..core.subject import Subject
 from ._association import Coded, coded
 from ._forest import forecasts, row_groups
 from ._partners import joint, partners
-from ._sampling import Sampling
 
 ITEMS = ("without target", "with target")
 MAX_LEVELS = 20

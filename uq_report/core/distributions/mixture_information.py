@@ -21,7 +21,8 @@ from .normal import LOG_2PI
 from .rowwise import row_sum
 
 _REACH = 7.0  # standard deviations; 2.6e-12 of a member lies beyond
-_FINEST = 1e-12  # of a row's span: members narrower than floats resolve there are taken to be so wide
+_FINEST = 1e-100  # of a row's extent: narrower members are taken to be so wide, lest squares overflow
+_RESOLVED = 1e6  # standard deviations of the narrowest member that one anchor may serve
 _WIDTH = 8.0  # of a panel, in standard deviations
 _TOLERANCE = 1e-6  # nats per row
 _HALVINGS = 6  # at most, after the panels fit the members
@@ -53,22 +54,27 @@ class _Mixtures(NamedTuple):
 
 
 class _Panels(NamedTuple):
-    """Intervals [lower, upper] of the rows they belong to."""
+    """Intervals of the rows they belong to, as distances from the mean of one member, the anchor.
+
+    Distances keep their digits where narrow members lie far from 0 and from each other.
+    """
 
     row: IntArray
+    anchor: IntArray
     lower: FloatArray
     upper: FloatArray
 
-    def where(self, mask: BoolArray) -> _Panels:
-        return _Panels(self.row[mask], self.lower[mask], self.upper[mask])
+    def at(self, index: BoolArray | slice) -> _Panels:
+        return _Panels(self.row[index], self.anchor[index], self.lower[index], self.upper[index])
 
     def halved(self) -> _Panels:
         middle = 0.5 * (self.lower + self.upper)
-        return _Panels(
-            np.concatenate([self.row, self.row]),
-            np.concatenate([self.lower, middle]),
-            np.concatenate([middle, self.upper]),
-        )
+        return _joined([self._replace(upper=middle), self._replace(lower=middle)])
+
+
+def _joined(panels: list[_Panels]) -> _Panels:
+    row, anchor, lower, upper = (np.concatenate(parts) for parts in zip(*panels, strict=True))
+    return _Panels(row, anchor, lower, upper)
 
 
 def mutual_information(means: FloatArray, stds: FloatArray, weights: FloatArray) -> FloatArray:
@@ -93,12 +99,10 @@ def mutual_information(means: FloatArray, stds: FloatArray, weights: FloatArray)
 
 
 def _scaled(means: FloatArray, stds: FloatArray, weights: FloatArray) -> _Mixtures:
-    """Return the mixtures around 0 in units of each row's narrowest member, which changes no information."""
-    reach = _REACH * stds
-    span = (means + reach).max(axis=1, keepdims=True) - (means - reach).min(axis=1, keepdims=True)
-    stds = np.maximum(stds, _FINEST * span)
-    unit = stds.min(axis=1, keepdims=True)
-    return _Mixtures((means - means.mean(axis=1, keepdims=True)) / unit, stds / unit, weights)
+    """Return the mixtures in units of each row's narrowest member, to a power of 2: that changes no digit."""
+    stds = np.maximum(stds, _FINEST * (np.ptp(means, axis=1, keepdims=True) + stds.max(axis=1, keepdims=True)))
+    unit = np.exp2(np.floor(np.log2(stds.min(axis=1, keepdims=True))))
+    return _Mixtures(means / unit, stds / unit, weights)
 
 
 def _integrated(q: _Mixtures) -> FloatArray:
@@ -110,23 +114,52 @@ def _integrated(q: _Mixtures) -> FloatArray:
         share = _TOLERANCE / np.maximum(np.bincount(panels.row, minlength=n), 1)
         good = (error <= share[panels.row]) | (halvings == _HALVINGS)
         total += np.bincount(panels.row[good], value[good], n)
-        panels, halvings = panels.where(~good).halved(), halvings + 1
+        panels, halvings = panels.at(~good).halved(), halvings + 1
     return total
 
 
 def _fitted(q: _Mixtures) -> _Panels:
     """Return panels that cover the members' reach, none wide against the narrowest member in reach of it."""
-    reach = _REACH * q.stds
-    panels = _Panels(np.arange(len(reach)), (q.means - reach).min(axis=1), (q.means + reach).max(axis=1))
-    done = []
+    panels, done = _joined([_around_one(q), _around_all(q)]), []
     while len(panels.row):
         middle, half = 0.5 * (panels.lower + panels.upper), 0.5 * (panels.upper - panels.lower)
-        near = np.abs(middle[:, None] - q.means[panels.row]) <= half[:, None] + reach[panels.row]
-        narrowest = np.where(near, q.stds[panels.row], np.inf).min(axis=1)
+        stds = q.stds[panels.row]
+        near = np.abs(middle[:, None] + _from_anchor(q, panels)) <= half[:, None] + _REACH * stds
+        narrowest = np.where(near, stds, np.inf).min(axis=1)
         wide = 2 * half > _WIDTH * narrowest
-        done.append(panels.where(~wide & np.isfinite(narrowest)))
-        panels = panels.where(wide).halved()
-    return _Panels(*(np.concatenate(parts) for parts in zip(*done, strict=True)))
+        done.append(panels.at(~wide & np.isfinite(narrowest)))
+        panels = panels.at(wide).halved()
+    return _joined(done)
+
+
+def _from_anchor(q: _Mixtures, panels: _Panels) -> FloatArray:
+    """Return the anchor's mean less each member's, shape (panels, m)."""
+    return q.means[panels.row, panels.anchor][:, None] - q.means[panels.row]
+
+
+def _around_one(q: _Mixtures) -> _Panels:
+    """Return one panel for each row whose members one anchor resolves."""
+    row = np.flatnonzero(_resolved(q))
+    reach, means = _REACH * q.stds[row], q.means[row] - q.means[row, :1]
+    return _Panels(row, np.zeros_like(row), (means - reach).min(axis=1), (means + reach).max(axis=1))
+
+
+def _around_all(q: _Mixtures) -> _Panels:
+    """Return two panels for each member of the other rows, left and right of its mean, half way to the next."""
+    rows = np.flatnonzero(~_resolved(q))
+    reach, anchor = _REACH * q.stds[rows], np.argsort(q.means[rows], axis=1)
+    means = np.take_along_axis(q.means[rows], anchor, axis=1)
+    half_way = 0.5 * np.diff(means, axis=1)
+    left = (reach + (means[:, :1] - q.means[rows])).max(axis=1, keepdims=True)
+    right = (reach + (q.means[rows] - means[:, -1:])).max(axis=1, keepdims=True)
+    row = np.repeat(rows, means.shape[1])
+    lower, upper = np.hstack([-left, -half_way]).ravel(), np.hstack([half_way, right]).ravel()
+    zero, anchor = np.zeros(len(row)), anchor.ravel()
+    return _joined([_Panels(row, anchor, lower, zero), _Panels(row, anchor, zero, upper)])
+
+
+def _resolved(q: _Mixtures) -> BoolArray:
+    return np.asarray(np.ptp(q.means, axis=1) + q.stds.max(axis=1) <= _RESOLVED)
 
 
 def _rules(q: _Mixtures, panels: _Panels) -> tuple[FloatArray, FloatArray]:
@@ -135,7 +168,7 @@ def _rules(q: _Mixtures, panels: _Panels) -> tuple[FloatArray, FloatArray]:
     step = max(1, _CELLS // (15 * q.means.shape[1]))
     for start in range(0, len(value), step):
         block = slice(start, start + step)
-        part = _Panels(panels.row[block], panels.lower[block], panels.upper[block])
+        part = panels.at(block)
         half, density = 0.5 * (part.upper - part.lower), _divergence(q, part)
         value[block] = half * row_sum(density, KRONROD)
         error[block] = half * np.abs(row_sum(density, KRONROD - GAUSS))
@@ -148,7 +181,7 @@ def _divergence(q: _Mixtures, panels: _Panels) -> FloatArray:
     `log_member` and `density` have the shape (panels, members, 15).
     """
     stds = q.stds[panels.row]
-    middle = (0.5 * (panels.upper + panels.lower)[:, None] - q.means[panels.row]) / stds
+    middle = (0.5 * (panels.upper + panels.lower)[:, None] + _from_anchor(q, panels)) / stds
     half = 0.5 * (panels.upper - panels.lower)[:, None] / stds
     log_member = np.square(middle[:, :, None] + half[:, :, None] * NODES)
     log_member *= -0.5

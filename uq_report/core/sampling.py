@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse, special
 
-from ..core.arrays import AnyArray, FloatArray, IntArray
-from ..core.subject import Subject
+from .arrays import AnyArray, FloatArray, IntArray
+from .subject import Subject
 
 FEW_CLUSTERS = 20
 

@@ -5,7 +5,7 @@ import pytest
 
 from uq_report.core.inference import MIN_CLUSTERS
 from uq_report.core.ranking import term_covariance
-from uq_report.explainers._sampling import Sampling
+from uq_report.core.sampling import Sampling
 
 
 @pytest.mark.parametrize("clustered", [False, True])

@@ -1,0 +1,209 @@
+"""Exact derivatives of fitted models, against eighth-order differences of their own predictions."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectKBest, f_regression
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    DotProduct,
+    ExpSineSquared,
+    Matern,
+    PairwiseKernel,
+    RationalQuadratic,
+    WhiteKernel,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import ARDRegression, BayesianRidge, LogisticRegression, PoissonRegressor
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, PolynomialFeatures, RobustScaler
+from sklearn.preprocessing import StandardScaler as Standard
+
+from uq_report.adapters.classifier import ClassifierAdapter
+from uq_report.adapters.poisson import PoissonAdapter
+from uq_report.adapters.regressor_std import RegressorStdAdapter
+from uq_report.core.arrays import FloatArray
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * RNG.normal(size=60)
+Q = RNG.normal(size=(7, 3))
+ARD = RBF([1.0, 2.0, 0.7])
+STENCIL = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
+
+
+def differences(f: Callable[[FloatArray], FloatArray], rows: FloatArray, step: float) -> FloatArray:
+    """Return ∂f/∂x_d by the eighth-order central stencil, stacked on axis 1."""
+    found = []
+    for d in range(rows.shape[1]):
+        e = np.eye(rows.shape[1])[d] * step
+        found.append(sum(c * (f(rows + k * e) - f(rows - k * e)) for k, c in STENCIL.items()) / step)
+    return np.stack(found, axis=1)
+
+
+def relative(found: FloatArray, expected: FloatArray) -> float:
+    """Return the largest error of each parameter, in units of its largest derivative."""
+    axes = tuple(range(found.ndim - 1))
+    return float((np.abs(found - expected).max(axis=axes) / (np.abs(expected).max(axis=axes) + 1e-300)).max())
+
+
+def check(adapter: Any, model: Any, rows: FloatArray, first: float, second: float, step: float = 2e-3) -> None:
+    found = adapter.derivatives(model, rows, 2)
+    dist = adapter.predict(model, rows)
+    assert np.allclose(found.values, dist.parameters, rtol=1e-9)
+    assert np.isfinite(found.first).all()
+    assert relative(found.first, differences(lambda T: adapter.predict(model, T).parameters, rows, step)) < first
+    by_first = differences(lambda T: adapter.derivatives(model, T, 1).first, rows, step)
+    scale = np.abs(found.second).max() + np.abs(found.first).max()
+    assert np.abs(found.second - by_first).max() < second * scale
+    assert np.allclose(found.second, found.second.swapaxes(1, 2), atol=1e-12 * scale)
+    assert np.array_equal(adapter.derivatives(model, rows, 1).first, found.first)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        ARD,
+        RBF(1.3),
+        Matern([1.0, 2.0, 0.7], nu=1.5),
+        Matern(1.3, nu=2.5),
+        Matern(1.1, nu=np.inf),
+        RationalQuadratic(1.2, 0.6),
+        DotProduct(0.7),
+        ExpSineSquared(3.0, 9.0),
+        ConstantKernel(2.0) * ARD,
+        ARD * Matern(1.0, nu=1.5) + DotProduct(),
+        ARD * DotProduct() * RationalQuadratic(),
+        DotProduct() ** 2 + RBF(),
+        ARD**2 * ExpSineSquared(4.0, 9.0) + ConstantKernel(0.5),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("normalize", [False, True])
+def test_gaussian_process(kernel: Any, normalize: bool) -> None:
+    model = GaussianProcessRegressor(kernel + WhiteKernel(0.5), alpha=0.5, normalize_y=normalize, optimizer=None)
+    check(RegressorStdAdapter(noise_variance=0.25), model.fit(X, 3 + 2 * Y), Q, first=1e-8, second=1e-8)
+
+
+def test_gaussian_process_at_its_training_points_and_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = GaussianProcessRegressor(Matern(1.2, nu=2.5) + WhiteKernel(0.1), optimizer=None).fit(X, Y)
+    adapter = RegressorStdAdapter()
+    whole = adapter.derivatives(model, X, 2)
+    assert whole is not None
+    assert relative(whole.first, differences(lambda T: adapter.predict(model, T).parameters, X, 2e-3)) < 1e-6
+    monkeypatch.setattr("uq_report.adapters._gp_derivatives._BLOCK", 60 * 3 * 7)
+    parts = adapter.derivatives(model, X, 2)
+    assert parts is not None
+    assert np.allclose(parts.first, whole.first, rtol=1e-10, atol=1e-12)
+    assert np.allclose(np.asarray(parts.second), np.asarray(whole.second), rtol=1e-10, atol=1e-10)
+
+
+class Mine(RBF):  # type: ignore[misc]
+    """A subclass may compute anything."""
+
+
+@pytest.mark.parametrize("kernel", [Matern(nu=0.5), Matern(nu=0.9), PairwiseKernel(), Mine(), Mine() + RBF()], ids=str)
+def test_a_kernel_without_a_rule_has_none(kernel: Any) -> None:
+    model = GaussianProcessRegressor(kernel + WhiteKernel(0.1), optimizer=None).fit(X, Y)
+    assert RegressorStdAdapter().derivatives(model, Q, 1) is None
+
+
+def test_several_outputs_and_unfitted_processes_have_none() -> None:
+    adapter = RegressorStdAdapter()
+    two = GaussianProcessRegressor(RBF(), optimizer=None, alpha=0.1).fit(X, np.column_stack([Y, Y]))
+    assert adapter.derivatives(two, Q, 1) is None
+    assert adapter.derivatives(GaussianProcessRegressor(RBF()), Q, 1) is None
+
+
+@pytest.mark.parametrize("model", [BayesianRidge(), ARDRegression(), make_pipeline(RobustScaler(), ARDRegression())])
+def test_bayesian_linear_models(model: Any) -> None:
+    check(RegressorStdAdapter(), model.fit(X, X[:, 0] - X[:, 2] + 0.2 * Y), Q, first=1e-9, second=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("model", [LogisticRegression(), LinearDiscriminantAnalysis()])
+def test_linear_classifiers(model: Any, classes: int) -> None:
+    check(ClassifierAdapter(), model.fit(X, labels(classes)), Q, first=1e-9, second=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("activation", ["relu", "tanh", "logistic", "identity"])
+def test_perceptrons(activation: str, classes: int) -> None:
+    model = MLPClassifier((8, 6), activation=activation, max_iter=60, random_state=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, labels(classes))
+    check(ClassifierAdapter(), model, Q, first=1e-8, second=1e-8, step=1e-3)
+
+
+def test_poisson_regression_behind_scalers() -> None:
+    model = make_pipeline(MaxAbsScaler(), Standard(), PoissonRegressor()).fit(X, np.round(np.abs(Y)))
+    check(PoissonAdapter(), model, Q, first=1e-9, second=1e-9)
+
+
+def labels(classes: int) -> Any:
+    return np.digitize(Y, [0.0] if classes == 2 else [-0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (Standard(),),
+        (Standard(with_std=False), MinMaxScaler()),
+        (RobustScaler(with_scaling=False), MaxAbsScaler()),
+        (PCA(2, whiten=True), Standard()),
+        (SimpleImputer(), SelectKBest(f_regression, k=2)),
+        (make_column_transformer((Standard(), [2, 0]), ("passthrough", [1])),),
+        (make_column_transformer((make_pipeline(Standard(), PCA()), [2, 0]), ("drop", [1])),),
+        (make_column_transformer((MinMaxScaler(), slice(0, 2)), remainder=Standard()),),
+    ],
+    ids=str,
+)
+def test_the_chain_rule_through_preprocessing(steps: tuple[Any, ...]) -> None:
+    model = make_pipeline(*steps, GaussianProcessRegressor(RBF() + WhiteKernel(0.3), optimizer=None)).fit(X, Y)
+    check(RegressorStdAdapter(), model, Q, first=1e-8, second=1e-8)
+
+
+@pytest.mark.parametrize("step", [PolynomialFeatures(2), MinMaxScaler(clip=True), SimpleImputer(add_indicator=True)])
+def test_a_step_that_is_not_affine_has_no_rule(step: Any) -> None:
+    model = make_pipeline(step, LogisticRegression()).fit(X, labels(2))
+    assert ClassifierAdapter().derivatives(model, Q, 1) is None
+
+
+def test_columns_that_an_encoder_takes_have_no_derivative() -> None:
+    frame = pd.DataFrame(X, columns=list("abc")).assign(k=np.where(X[:, 0] > 0, "u", "v"))
+    encoder = make_column_transformer((OneHotEncoder(), ["k"]), (Standard(), ["b", "a"]), remainder="passthrough")
+    model = make_pipeline(encoder, LogisticRegression()).fit(frame, labels(2))
+    adapter = ClassifierAdapter()
+    found = adapter.derivatives(model, frame, 2)
+    assert found is not None
+    assert found.second is not None
+    assert np.isnan(found.first[:, 3]).all()
+    assert np.isnan(found.second[:, 3]).all()
+
+    def by_numbers(T: FloatArray) -> FloatArray:
+        return adapter.predict(model, frame.assign(a=T[:, 0], b=T[:, 1], c=T[:, 2])).parameters
+
+    assert relative(found.first[:, :3], differences(by_numbers, X, 2e-3)) < 1e-9
+
+
+def test_models_without_a_rule() -> None:
+    class Own(LogisticRegression):  # type: ignore[misc]
+        pass
+
+    assert ClassifierAdapter().derivatives(Own().fit(X, labels(2)), Q, 1) is None
+    several = MLPClassifier((4,), max_iter=2000, random_state=0, tol=1e-2).fit(
+        X, np.column_stack([labels(2), labels(2)])
+    )
+    assert ClassifierAdapter().derivatives(several, Q, 1) is None

@@ -1,0 +1,130 @@
+"""Derivatives of parameters: differences against calculus, and exact rules that must prove themselves."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report.adapters.function import FunctionAdapter
+from uq_report.core.arrays import FloatArray, Table
+from uq_report.core.derivatives import DIFFERENCES, EXACT, Derivatives, finite_differences
+from uq_report.core.distributions import Normal
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.core.predictive import Distribution
+from uq_report.core.subject import make_subject
+
+
+def model(X: Table) -> Distribution:
+    a, b, c = np.asarray(X, dtype=float).T
+    return Normal(np.sin(a) * b + 2 * c, np.exp(0.2 * a * c))
+
+
+def true_first(X: FloatArray) -> FloatArray:
+    a, b, c = X.T
+    v = np.exp(0.4 * a * c)
+    mean = np.stack([np.cos(a) * b, np.sin(a), np.full(len(a), 2.0)], axis=1)
+    return np.stack([mean, np.stack([0.4 * c * v, 0 * a, 0.4 * a * v], axis=1)], axis=2)
+
+
+def true_mean_second(X: FloatArray) -> FloatArray:
+    a, b, _ = X.T
+    found = np.zeros((len(a), 3, 3))
+    found[:, 0, 0] = -np.sin(a) * b
+    found[:, 0, 1] = found[:, 1, 0] = np.cos(a)
+    return found
+
+
+class Ruled(FunctionAdapter):
+    """Knows the derivative, times a factor that should be 1."""
+
+    factor = 1.0
+
+    def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
+        rows = np.asarray(X, dtype=float)
+        first = true_first(rows) * self.factor
+        second = np.zeros((len(rows), 3, 3, 2)) if order == 2 else None
+        if second is not None:
+            second[..., 0] = true_mean_second(rows)
+        return Derivatives(model(rows).parameters, first, second)
+
+
+class Wrong(Ruled):
+    factor = 1.01
+
+
+class Elsewhere(Ruled):
+    def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
+        found = super().derivatives(model, X, order)
+        return None if found is None else found._replace(values=found.values + 1.0)
+
+
+ROWS = np.random.default_rng(0).normal(size=(12, 3))
+
+
+def engine(adapter: Any, X: Any = ROWS, **options: Any) -> Engine:
+    return Engine(make_subject(model, adapter, X), {}, **options)
+
+
+def test_differences_agree_with_calculus_within_their_own_error() -> None:
+    found = finite_differences(ROWS, [0, 1, 2], np.ones(3), model, order=2)
+    assert found.method == DIFFERENCES
+    assert found.error is not None
+    assert found.second is not None
+    assert found.second_error is not None
+    assert np.allclose(found.first, true_first(ROWS), rtol=1e-9, atol=1e-10)
+    assert (np.abs(found.first - true_first(ROWS)) <= 10 * found.error + 1e-9).all()
+    assert np.allclose(found.second[..., 0], true_mean_second(ROWS), atol=1e-7)
+    assert np.array_equal(found.second, found.second.swapaxes(1, 2))
+
+
+@pytest.mark.parametrize("batch", [None, 12, 30, 5000])
+def test_rows_per_call_change_nothing(batch: int | None) -> None:
+    whole = finite_differences(ROWS, [0, 2], np.ones(2), model, 2, None)
+    other = finite_differences(ROWS, [0, 2], np.ones(2), model, 2, batch)
+    assert np.array_equal(whole.first, other.first)
+    assert np.array_equal(np.asarray(whole.second), np.asarray(other.second))
+
+
+def test_a_rule_that_holds_is_used_for_the_columns_asked() -> None:
+    found = engine(Ruled()).derivatives([2, 0], order=2, rows=np.array([3, 1, 7, 5]))
+    assert found.method == EXACT
+    assert found.steps is None
+    assert found.second is not None
+    assert np.allclose(found.first, true_first(ROWS)[[3, 1, 7, 5]][:, [2, 0]], rtol=1e-14)
+    assert found.second.shape == (4, 2, 2, 2)
+
+
+@pytest.mark.parametrize("adapter", [Wrong(), Elsewhere()])
+def test_a_rule_that_does_not_hold_is_replaced_by_differences(adapter: Any) -> None:
+    found = engine(adapter).derivatives([0, 1, 2])
+    assert found.method == DIFFERENCES
+    assert np.allclose(found.first, true_first(ROWS), rtol=1e-8, atol=1e-9)
+
+
+def test_whole_numbers_are_moved_by_fractions() -> None:
+    X = pd.DataFrame(
+        {"a": [0, 1, 2, 3], "b": pd.array([1, 2, 1, 2], dtype="Int64"), "c": np.array([0, 1, 1, 2], dtype="int8")}
+    )
+    before = X.copy()
+    found = engine(FunctionAdapter(), X).derivatives([0, 1, 2])
+    assert np.allclose(found.first, true_first(X.to_numpy(dtype=float)), rtol=1e-8, atol=1e-9)
+    pd.testing.assert_frame_equal(X, before)
+
+
+def test_rows_are_counted_and_the_budget_holds() -> None:
+    used = engine(FunctionAdapter())
+    used.derivatives([0])
+    assert sum(used.rows_predicted.values()) == 12 + 5 * 12
+    exact = engine(Ruled())
+    exact.derivatives([0])
+    assert sum(exact.rows_predicted.values()) == 12 + 5 * 3
+
+
+def test_bad_questions_are_refused() -> None:
+    with pytest.raises(InputError, match="order must be 1 or 2"):
+        engine(FunctionAdapter()).derivatives([0], order=3)
+    constant = np.column_stack([ROWS[:, :2], np.ones(12)])
+    with pytest.raises(InputError, match=r"must vary; got constant \['x2'\]"):
+        engine(FunctionAdapter(), constant).derivatives([0, 2])

@@ -1,0 +1,88 @@
+"""How often the interval of permutation importance holds the truth over new rows (in full: a benchmark)."""
+
+import os
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.special import entr, expit, log_expit
+from scipy.stats import t as student
+
+from uq_report.core.arrays import FloatArray
+from uq_report.core.inference import n_units, shuffled_pairs, standard_error
+
+FEATURES = {"dependent": 0, "independent": 2, "irrelevant": 3}
+
+
+def draw(n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Draw rows and outcomes of a logistic truth; features 0 and 1 have correlation 0.8."""
+    X = rng.normal(size=(n, 4))
+    X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
+    return X, (rng.random(n) < expit(X[:, 0] + 0.5 * X[:, 1] + X[:, 2])).astype(float)
+
+
+def evaluate(X: FloatArray, y: FloatArray) -> FloatArray:
+    """Return nll and entropy of a slightly wrong model, and a nearly additive measure."""
+    z = 1.2 * X[..., 0] + 0.4 * X[..., 1] + 0.9 * X[..., 2] + 0.3 * X[..., 0] * X[..., 2] + 0.05 * X[..., 3]
+    near = X.sum(axis=-1) + 0.02 * (X[..., 2] + X[..., 0]) * X[..., 1] + 0.02 * X[..., 3] * X[..., 0]
+    return np.stack([-log_expit(np.where(y == 1, z, -z)), entr(expit(z)) + entr(expit(-z)), near])
+
+
+@cache
+def truth(j: int) -> FloatArray:
+    """Return the importance in the population, from two million pairs."""
+    rng = np.random.default_rng(99)
+    changes = []
+    for _ in range(4):
+        X, y = draw(500_000, rng)
+        shuffled = X.copy()
+        shuffled[:, j] = rng.permutation(X[:, j])
+        changes.append((evaluate(shuffled, y) - evaluate(X, y)).mean(axis=1))
+    return np.asarray(np.mean(changes, axis=0))
+
+
+def covered(n: int, m: int, j: int, reps: int, *, copies: int = 1) -> tuple[FloatArray, FloatArray]:
+    """Return the shares of samples whose interval, and whose mean ± t sd/√m over shuffles, hold the truth."""
+    rng, ours, naive = np.random.default_rng([n, m, j, copies]), np.zeros(3), np.zeros(3)
+    clusters = np.tile(np.arange(n), copies) if copies > 1 else None
+    for _ in range(reps):
+        X, y = (np.tile(part.T, copies).T for part in draw(n, rng))
+        donors = np.stack([rng.permutation(n * copies) for _ in range(m)])
+        shuffled = np.broadcast_to(X, (m, *X.shape)).copy()
+        shuffled[..., j] = X[donors, j]
+        ones = np.ones(n * copies)
+        terms = shuffled_pairs(evaluate(shuffled, np.broadcast_to(y, (m, len(y)))), evaluate(X, y), donors, ones)
+        error = np.abs(terms.repeats.mean(axis=1) - truth(j))
+        df = n_units(ones, clusters) - 1
+        ours += error <= student.ppf(0.975, df) * standard_error(terms, ones, clusters)
+        naive += error <= student.ppf(0.975, m - 1) * terms.repeats.std(axis=1, ddof=1) / np.sqrt(m)
+    return ours / reps, naive / reps
+
+
+def within(share: FloatArray, reps: int, level: float = 0.95) -> bool:
+    """Say whether shares agree with the level within four binomial errors and the 2.5 points simulated for small m."""
+    tolerance = 4 * np.sqrt(level * (1 - level) / reps) + 0.025
+    return bool((np.abs(share - level) <= tolerance).all())
+
+
+@pytest.mark.parametrize("m", [3, 10])
+@pytest.mark.parametrize("feature", FEATURES)
+def test_the_interval_covers_new_rows_and_the_spread_of_shuffles_does_not(feature: str, m: int) -> None:
+    ours, naive = covered(60, m, FEATURES[feature], 200)
+    assert within(ours, 200), ours
+    if m == 10:
+        assert naive[0] < 0.8
+
+
+def test_copies_of_rows_are_covered_when_they_are_clusters() -> None:
+    ours, _ = covered(40, 5, FEATURES["dependent"], 200, copies=3)
+    assert within(ours, 200), ours
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("m", [5, 10, 30])
+@pytest.mark.parametrize("feature", FEATURES)
+def test_coverage_of_500_samples(feature: str, m: int) -> None:
+    reps = int(os.environ.get("UQ_STUDY_REPS", "500"))
+    ours, _ = covered(200, m, FEATURES[feature], reps)
+    assert within(ours, reps), ours
