@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..core.errors import RenderError
-from ..report.document import Block, Document, Figure, Section, Table
+from ..report.document import Block, Columns, Document, Figure, Section, Table
 from .text import anchor
 
 # Targets that base.html and report.html use themselves.
@@ -80,7 +80,11 @@ def _parts(sections: tuple[Section, ...], prefix: str, level: int) -> tuple[Part
 def _blocks(sections: tuple[Section, ...]) -> Iterator[Block]:
     """Yield all blocks in reading order."""
     for section in sections:
-        yield from section.blocks
+        for block in section.blocks:
+            if isinstance(block, Columns):
+                yield from (side for side in (block.left, block.right) if side is not None)
+            else:
+                yield block
         yield from _blocks(section.sections)
 
 

@@ -19,7 +19,7 @@ class Badge:
     tone: Tone = "neutral"
 
 
-Cell: TypeAlias = str | int | float | None | Badge
+Cell: TypeAlias = str | int | float | Badge | None
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,17 @@ class Figure:
     evidence: str = ""
 
 
-Block: TypeAlias = Paragraph | Bullets | Callout | Facts | Table | Figure
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """A block of each of two models, side by side under their names; None where one has no such block."""
+
+    type: ClassVar = "columns"
+    names: tuple[str, str]
+    left: Block | None
+    right: Block | None
+
+
+Block: TypeAlias = Paragraph | Bullets | Callout | Facts | Table | Figure | Columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +121,7 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """A whole report."""
+    """A whole report; `layout` is that of its printed pages."""
 
     title: str
     subtitle: str
@@ -121,3 +131,4 @@ class Document:
     facts: tuple[tuple[str, Cell], ...] = ()
     sections: tuple[Section, ...] = field(default=())
     language: str = "en"
+    layout: Literal["portrait", "landscape"] = "portrait"

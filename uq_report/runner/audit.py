@@ -24,6 +24,7 @@ from ..core.run import NotRun, Run
 from ..core.subject import Subject
 from ..plugins import Catalog
 from . import records
+from .compare import check_pair, compare
 from .prepare import Prepared, load_measures, make_explainer, prepare
 
 _log = logging.getLogger(__name__)
@@ -48,9 +49,30 @@ def run(subject: Subject, settings: Settings, progress: Callback | None = None) 
     catalog = plugins.catalog(settings.deny, settings.require)
     prepared = prepare(catalog, settings)
     engine = make_engine(subject, prepared.measures, settings, progress)
-    audit = _Audit(subject, settings, engine, catalog, prepared, progress)
+    facts = Run(  # before the long work: a model that cannot predict its rows stops the audit here, with one error
+        as_of=settings.as_of,
+        subject=store.plain(describe(subject, engine.baseline), "run.subject"),
+        settings=store.plain(settings.recorded(), "run.settings"),
+        environment=store.plain(records.environment(catalog, subject), "run.environment"),
+        not_run=(*prepared.not_run, *records.denied(settings)),
+    )
+    audit = _Audit(subject, settings, engine, catalog, prepared, facts, progress)
     audit.explain()
     return audit.finish()
+
+
+def side_by_side(
+    champion: Subject, challenger: Subject, settings: Settings, progress: Callback | None = None
+) -> Audited:
+    """Audit two models on the same rows: the champion's run, holding the challenger's and the differences."""
+    check_pair(champion, challenger)
+    first, second = (run(subject, settings, progress) for subject in (champion, challenger))
+    measures = load_measures(settings.deny)
+    engines = tuple(make_engine(subject, measures, settings, None) for subject in (champion, challenger))
+    differences = compare(first.run, second.run, (engines[0], engines[1]))
+    results = (*first.run.results, *map(store.as_saved, differences))
+    both = {label: audited.clock for label, audited in ((champion.label, first), (challenger.label, second))}
+    return Audited(replace(first.run, results=results, challenger=second.run), both)
 
 
 def single(
@@ -63,23 +85,23 @@ def single(
     UQReportError
         If it cannot run, or left out everything that was asked for; the message says why.
     """
-    engine = make_engine(subject, load_measures(), settings, progress)
+    engine = make_engine(subject, load_measures(settings.deny), settings, progress)
     prior: dict[str, tuple[Result, ...]] = {}
 
     def ask(one: Explainer) -> tuple[Result, ...]:
         for need in one.needs:
             if need not in prior:
-                prior[need] = ask(make_explainer(need, {}))
+                prior[need] = ask(make_explainer(need, {}, settings.deny))
         for wish in wishes(one):
             if wish != "*" and wish not in prior:
                 with suppress(UQReportError):  # what is wished for may be missing, and `one` says so
-                    prior[wish] = ask(make_explainer(wish, {}))
+                    prior[wish] = ask(make_explainer(wish, {}, settings.deny))
         reason = _unsupported(one, engine)
         if reason:
             raise UnsupportedError(f"{one.name} must have what it requires of the model; {reason}.")
         return tuple(one.explain(subject, engine.bound(one.name), prior))
 
-    results = ask(make_explainer(name, options))
+    results = ask(make_explainer(name, options, settings.deny))
     if all(result.frame.empty for result in results):
         reasons = {f"{o.measure} {o.feature}".strip() + f": {o.reason}" for r in results for o in r.omissions}
         raise InputError(f"{name} must have something to explain; nothing is left. {'; '.join(sorted(reasons))}.")
@@ -95,6 +117,7 @@ class _Audit:
     engine: Engine
     catalog: Catalog
     prepared: Prepared
+    facts: Run
     progress: Callback | None
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     results: dict[str, tuple[Result, ...]] = field(default_factory=dict)
@@ -103,7 +126,6 @@ class _Audit:
 
     def explain(self) -> None:
         """Run the explainers in their order."""
-        _ = self.engine.baseline  # a model that cannot predict its rows stops the audit here, with one error
         for name, explainer in self.prepared.explainers.items():
             if self.progress:
                 self.progress(Progress(name, 0, 0))
@@ -117,9 +139,10 @@ class _Audit:
 
     def _blocked(self, explainer: Explainer) -> str:
         """Say what keeps an explainer from running, or nothing."""
+        known = {entry.name: entry.reason for entry in self.facts.not_run if entry.group == "explainers"} | self.reasons
         for need in explainer.needs:
             if need not in self.results:
-                return f"it needs {need}, which did not run: {self.reasons.get(need, 'not chosen, or not installed')}"
+                return f"it needs {need}, which did not run: {known.get(need, 'it is not installed')}"
         return _unsupported(explainer, self.engine)
 
     def _attempt(self, name: str, explainer: Explainer) -> str:
@@ -150,15 +173,11 @@ class _Audit:
 
     def finish(self) -> Audited:
         """Judge the results and gather everything in the run."""
-        not_run = [*self.prepared.not_run, *records.denied(self.settings)]
-        not_run += [NotRun(name, "explainers", reason) for name, reason in self.reasons.items()]
-        run = Run(
-            as_of=self.settings.as_of,
-            subject=store.plain(describe(self.subject, self.engine.baseline), "run.subject"),
-            settings=store.plain(self.settings.recorded(), "run.settings"),
-            environment=store.plain(records.environment(self.catalog, self.subject), "run.environment"),
+        failed_ones = [NotRun(name, "explainers", reason) for name, reason in self.reasons.items()]
+        run = replace(
+            self.facts,
             results=tuple(result for results in self.results.values() for result in results),
-            not_run=tuple(not_run),
+            not_run=(*self.facts.not_run, *failed_ones),
         )
         outcomes, failed = self._judge(run)
         run = replace(run, outcomes=outcomes, not_run=(*run.not_run, *failed))
@@ -212,4 +231,4 @@ def _asked(check: Check, run: Run) -> Outcome:
     outcome = check.check(run)
     if not isinstance(outcome, Outcome) or outcome.check != check.name:
         raise PluginError(f"check {check.name!r} must return its own Outcome; got {outcome!r}.")
-    return outcome
+    return store.outcome_as_saved(outcome)

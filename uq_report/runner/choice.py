@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import plugins
@@ -14,7 +14,7 @@ from ..core.errors import InputError, PluginError
 _log = logging.getLogger(__name__)
 
 
-def choose_adapter(model: Any, wanted: str | Adapter | None = None) -> tuple[Adapter, str]:
+def choose_adapter(model: Any, wanted: str | Adapter | None = None, deny: Sequence[str] = ()) -> tuple[Adapter, str]:
     """Return the adapter for a model, and why it was chosen.
 
     Parameters
@@ -22,6 +22,8 @@ def choose_adapter(model: Any, wanted: str | Adapter | None = None) -> tuple[Ada
     model : object
     wanted : str or Adapter, optional
         A registered name or an adapter, which then decides. By default the closest match does.
+    deny : sequence of str
+        Plugins or distributions not to import.
 
     Raises
     ------
@@ -29,7 +31,7 @@ def choose_adapter(model: Any, wanted: str | Adapter | None = None) -> tuple[Ada
         If no adapter matches, or two match equally well; the message lists them.
     """
     if isinstance(wanted, str):
-        found = plugins.find(plugins.ADAPTERS)
+        found = plugins.find(plugins.ADAPTERS, deny)
         adapter: Adapter = plugins.load(plugins.named(found, wanted, "adapter"))()
         return adapter, "named by the user"
     if wanted is not None:
@@ -39,16 +41,16 @@ def choose_adapter(model: Any, wanted: str | Adapter | None = None) -> tuple[Ada
                 "It needs name, api_version, matches, predict and batch_rows."
             )
         return wanted, "given by the user"
-    adapters = _all_adapters()
+    adapters = _all_adapters(deny)
     matches = [(match, one) for one in adapters if (match := one.matches(model)) is not None]
     if not matches:
         raise InputError(_none_matches(model, adapters))
     return _closest(model, matches)
 
 
-def unpack(model: Any) -> Mapping[str, Any] | None:
+def unpack(model: Any, deny: Sequence[str] = ()) -> Mapping[str, Any] | None:
     """Return the arguments of `uq_report.explain` that an object such as a `dalex.Explainer` brings, or None."""
-    openers = [one for one in _all_adapters() if callable(getattr(one, "unpack", None))]
+    openers = [one for one in _all_adapters(deny) if callable(getattr(one, "unpack", None))]
     matches = [(match, one) for one in openers if (match := one.matches(model)) is not None]
     if not matches:
         return None
@@ -70,10 +72,10 @@ def _closest(model: Any, matches: list[tuple[Match, Adapter]]) -> tuple[Adapter,
     return adapter, match.reason
 
 
-def _all_adapters() -> list[Adapter]:
+def _all_adapters(deny: Sequence[str]) -> list[Adapter]:
     """Return every adapter that can be imported; a broken one is logged, and named by `plugins` in the report."""
     adapters = []
-    for plugin in plugins.find(plugins.ADAPTERS):
+    for plugin in plugins.find(plugins.ADAPTERS, deny):
         try:
             adapters.append(plugins.load(plugin)())
         except PluginError as error:

@@ -55,14 +55,14 @@ def prepare(catalog: Catalog, settings: Settings) -> Prepared:
     return Prepared(measures, {name: explainers[name] for name in ordered(explainers)}, checks, tuple(broken))
 
 
-def load_measures() -> dict[str, Measure]:
+def load_measures(deny: Iterable[str] = ()) -> dict[str, Measure]:
     """Return every registered measure by name."""
-    return {plugin.name: plugins.load(plugin) for plugin in plugins.find(plugins.MEASURES)}
+    return {plugin.name: plugins.load(plugin) for plugin in plugins.find(plugins.MEASURES, deny)}
 
 
-def make_explainer(name: str, options: Mapping[str, Any]) -> Explainer:
+def make_explainer(name: str, options: Mapping[str, Any], deny: Iterable[str] = ()) -> Explainer:
     """Return one explainer with its options; report every mistake in them."""
-    cls = plugins.load(plugins.named(plugins.find(plugins.EXPLAINERS), name, "explainer"))
+    cls = plugins.load(plugins.named(plugins.find(plugins.EXPLAINERS, deny), name, "explainer"))
     mistakes: list[str] = []
     explainer: Explainer = _made(cls, name, {name: dict(options)}, mistakes)
     if mistakes:
@@ -75,10 +75,10 @@ def ordered(explainers: Mapping[str, Explainer]) -> list[str]:
     graph = {name: {need for need in explainers[name].needs if need in explainers} for name in sorted(explainers)}
     last = {name for name in graph if "*" in wishes(explainers[name])}
     early = set(graph) - _dependents(graph, last)
-    for name, needs in graph.items():
-        needs |= (early if name in last else set()) | (set(wishes(explainers[name])) & set(graph))
+    for name in graph:
+        graph[name] |= (early if name in last else set()) | (set(wishes(explainers[name])) & set(graph))
     try:
-        return list(TopologicalSorter({name: sorted(needs) for name, needs in graph.items()}).static_order())
+        return list(TopologicalSorter({name: sorted(before) for name, before in graph.items()}).static_order())
     except CycleError as error:
         circle = " -> ".join(error.args[1])
         raise PluginError(f"explainers.needs must not form a circle; got {circle}. Deny one of them.") from error

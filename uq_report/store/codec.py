@@ -67,6 +67,11 @@ def as_saved(result: Result) -> Result:
     return _decode_result(_encode_result(result))
 
 
+def outcome_as_saved(outcome: Outcome) -> Outcome:
+    """Return an outcome exactly as `loads` will give it back; refuse one that cannot be saved."""
+    return _decode_outcome(_encode_outcome(outcome))
+
+
 def encode(run: Run) -> dict[str, Any]:
     """Return a run as JSON values."""
     return {
@@ -76,9 +81,10 @@ def encode(run: Run) -> dict[str, Any]:
         "settings": plain(run.settings, "run.settings"),
         "environment": plain(run.environment, "run.environment"),
         "results": [_encode_result(result) for result in run.results],
-        "outcomes": [plain(asdict(outcome), f"outcome {outcome.check}") for outcome in run.outcomes],
+        "outcomes": [_encode_outcome(outcome) for outcome in run.outcomes],
         "not_run": [asdict(entry) for entry in run.not_run],
         "plugins": [asdict(record) for record in run.plugins],
+        "challenger": None if run.challenger is None else encode(run.challenger),
     }
 
 
@@ -94,6 +100,7 @@ def decode(content: Mapping[str, Any]) -> Run:
         outcomes=tuple(map(_decode_outcome, content["outcomes"])),
         not_run=tuple(NotRun(**entry) for entry in content["not_run"]),
         plugins=tuple(PluginRecord(**record) for record in content["plugins"]),
+        challenger=None if content["challenger"] is None else decode(content["challenger"]),
     )
 
 
@@ -177,6 +184,11 @@ def _decode_rows(content: Mapping[str, Any] | None) -> RowValues | None:
         return None
     array = np.array(content["values"], dtype=float).reshape(content["shape"])
     return RowValues(tuple(content["measures"]), tuple(content["features"]), array)
+
+
+def _encode_outcome(outcome: Outcome) -> dict[str, Any]:
+    encoded: dict[str, Any] = plain(asdict(outcome), f"outcome of {outcome.check}")
+    return encoded
 
 
 def _decode_outcome(content: Mapping[str, Any]) -> Outcome:

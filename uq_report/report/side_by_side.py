@@ -1,0 +1,66 @@
+"""Two audits of the same rows in one document: the same sections, block beside block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from itertools import zip_longest
+
+from .document import Block, Columns, Figure, Section, Table
+
+PREFIX = "challenger-"
+
+
+def merged(
+    left: Sequence[Section | None], right: Sequence[Section | None], names: tuple[str, str]
+) -> tuple[Section, ...]:
+    """Return the sections of both audits, those of one id as one section with two columns.
+
+    What both say alike stands once, over the whole width; what only one says stands in its column.
+    """
+    known = {section.id: section for section in right if section is not None}
+    here = [section for section in left if section is not None]
+    both = [_section(section, known.pop(section.id, None), names) for section in here]
+    return (*both, *(_section(None, section, names) for section in known.values()))
+
+
+def _section(left: Section | None, right: Section | None, names: tuple[str, str]) -> Section:
+    either = left or right
+    if either is None:
+        raise ValueError("a merged section comes from one side at least")
+    return Section(
+        id=either.id,
+        title=either.title,
+        blocks=tuple(_rows(left.blocks if left else (), right.blocks if right else (), names)),
+        sections=merged(left.sections if left else (), right.sections if right else (), names),
+    )
+
+
+def _rows(left: Sequence[Block], right: Sequence[Block], names: tuple[str, str]) -> Iterator[Block]:
+    """Yield what both say once, and everything else side by side."""
+    for a, b in _paired(left, right):
+        if a is not None and a == b:
+            yield a
+        else:
+            yield Columns(names=names, left=a, right=_renamed(b))
+
+
+def _paired(left: Sequence[Block], right: Sequence[Block]) -> Iterator[tuple[Block | None, Block | None]]:
+    """Yield blocks of the same type and id together, in reading order, and others beside what replaces them."""
+    matcher = SequenceMatcher(None, [*map(_key, left)], [*map(_key, right)], autojunk=False)
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag in ("equal", "replace"):
+            yield from zip_longest(left[a:b], right[c:d])
+        else:
+            yield from ((block, None) for block in left[a:b])
+            yield from ((None, block) for block in right[c:d])
+
+
+def _key(block: Block) -> tuple[str, str]:
+    return (block.type, block.id if isinstance(block, Table | Figure) else "")
+
+
+def _renamed(block: Block | None) -> Block | None:
+    """Return a block under an id of its own."""
+    return replace(block, id=PREFIX + block.id) if isinstance(block, Table | Figure) else block
