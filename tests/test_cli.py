@@ -46,7 +46,9 @@ def call(*arguments: str) -> Result:
 
 def run(*more: str) -> Result:
     base = ["run", "--model", "made_for_cli:model", "--data", "test.csv", "--target", "y"]
-    return call(*base, "--weights", "w", "--clusters", "household", "--explainers", "pdp", "--format", "html", *more)
+    return call(
+        *base, "--weights", "w", "--clusters", "household", "--explainers", "calibration", "--format", "html", *more
+    )
 
 
 def test_run_writes_the_report_and_says_where(folder: Path) -> None:
@@ -72,13 +74,13 @@ def test_run_reads_skops_and_hashes_the_file(folder: Path) -> None:
     sio = pytest.importorskip("skops.io", reason="this test writes a skops file")
     sio.dump(FactoryLoader().load("made_for_cli:model"), "model.skops")
     result = call(
-        "run", "--model", "model.skops", "--data", "test.csv", "--explainers", "pdp", "--format", "html", "-q"
+        "run", "--model", "model.skops", "--data", "test.csv", "--explainers", "calibration", "--format", "html", "-q"
     )
     assert (result.exit_code, result.stdout) == (3, "")
     assert "feature names" in result.stderr
     pd.read_csv("test.csv")[["a", "b"]].to_csv("rows.csv", index=False)
     result = call(
-        "run", "--model", "model.skops", "--data", "rows.csv", "--explainers", "pdp", "--format", "html", "-q"
+        "run", "--model", "model.skops", "--data", "rows.csv", "--explainers", "calibration", "--format", "html", "-q"
     )
     assert (result.exit_code, result.output) == (0, "")
     saved = uq.load(folder / "uq-report").run
@@ -176,6 +178,29 @@ def test_doctor_names_what_is_there_and_fails_for_what_is_missing(monkeypatch: p
     result = call("doctor")
     assert result.exit_code == 4
     assert "apt-get install libpango-1.0-0 libpangoft2-1.0-0" in result.stdout
+
+
+def test_doctor_says_how_to_get_what_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "find_library", lambda name: None)
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    states = {f.what: f for f in doctor.examine()}
+    assert states["HarfBuzz subsetter"].state == states["dalex"].state == "optional"
+    assert "pip install 'uq_report[dalex]'" in states["dalex"].detail
+    assert "pip install 'uq_report[parquet]'" in states["pyarrow"].detail
+
+
+def test_demo_audits_the_sample_with_its_texts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from uq_report import demo
+    from uq_report.testing import linear_subject
+
+    monkeypatch.setattr(demo, "build", lambda which: (linear_subject(20), {"title": f"T {which}", "explainers": []}))
+    monkeypatch.setattr(views.AuditRun, "_rendered", lambda *_: {"report.html": b""})
+    result = call("demo", "--which", "diabetes", "--as-of", "2026-01-31", "--output", "d")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Report in d: report.html (results: 0, ")
+    saved = uq.load(folder / "d").run
+    assert (saved.settings["title"], saved.as_of) == ("T diabetes", "2026-01-31")
+    assert call("demo", "--quiet").output == ""
 
 
 def test_help_is_cheap_and_complete() -> None:

@@ -60,7 +60,7 @@ def test_what_is_needed_comes_first_and_what_is_missing_is_named(packages: Packa
     packages.explainer("afirst", explainer("afirst", body, needs=("zlast",)))
     packages.explainer("zlast", explainer("zlast"))
     assert [r.id for r in audit("afirst", "zlast").results] == ["zlast", "afirst"]
-    assert reason(audit("afirst"), "afirst") == "it needs zlast, which did not run: not chosen, or not installed"
+    assert reason(audit("afirst"), "afirst") == "it needs zlast, which did not run: not chosen in the settings"
 
 
 def test_a_circle_of_needs_stops(packages: Packages) -> None:
@@ -118,6 +118,17 @@ def test_a_required_plugin_that_cannot_be_used_stops(packages: Packages) -> None
         audit("extra", require=("extra",))
 
 
+INFINITE = """
+from uq_report.core.finding import Finding, Outcome
+class C:
+    name = "inf"; codes = ("X2",); api_version = 1
+    def check(self, run):
+        finding = Finding(code="X2", title="t", severity="low", statement="s", evidence=("pfi",), rests_on="r",
+                          observed=float("inf"))
+        return Outcome(check="inf", state="found", findings=(finding,))
+"""
+
+
 def test_every_check_ends_in_one_state(packages: Packages) -> None:
     check = "class C:\n    name = 'odd'; codes = ('X1',); api_version = 1\n    def check(self, run):\n        1 / 0\n"
     packages.install("odd_pkg", {"checks:odd": "odd_pkg:C"}, check)
@@ -126,6 +137,8 @@ def test_every_check_ends_in_one_state(packages: Packages) -> None:
     assert states["odd"].state == "skipped"
     assert reason(run, "odd", "checks") == states["odd"].reason == "it failed with ZeroDivisionError: division by zero"
     assert len(run.outcomes) == len([r for r in run.plugins if r.group == "checks"])
+    packages.install("inf_pkg", {"checks:inf": "inf_pkg:C"}, INFINITE)
+    assert "must be finite to be saved; got inf" in reason(audit(), "inf", "checks")
     left_out = {o.check: o for o in audit(checks=("odd",)).outcomes}
     assert left_out["calibration"].reason == "not chosen in the settings"
 

@@ -19,7 +19,7 @@ from .progress import shown
 from .views import AuditRun, ResultView
 
 _TRIED_ROWS = 200
-_ENGINE = ("seed", "n_jobs", "backend", "batch_rows", "row_budget")
+_ENGINE = ("seed", "n_jobs", "backend", "batch_rows", "row_budget", "deny")
 
 
 def explain(  # noqa: PLR0913 - one call describes the whole subject; all but the model have defaults
@@ -37,6 +37,7 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     positive_class: Any = None,
     max_rows: int | None = None,
     seed: int = 0,
+    deny: Iterable[str] = (),
 ) -> Subject:
     """Bring a fitted model and its rows together, validated once.
 
@@ -67,6 +68,8 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
         The class whose probability is "the prediction".
     max_rows : int, optional
         At most so many rows, drawn with `seed`.
+    deny : names, optional
+        Plugins or distributions that must not be imported; see `Settings`.
 
     Returns
     -------
@@ -89,12 +92,13 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
         "X": X, "y": y, "train": train, "groups": groups, "categorical": categorical, "sample_weight": sample_weight,
         "clusters": clusters, "label": label, "adapter": adapter, "positive_class": positive_class,
     }  # fmt: skip
-    unpacked = dict(runner.unpack(model) or {"model": model})
+    denied = tuple(deny)
+    unpacked = dict(runner.unpack(model, denied) or {"model": model})
     inner = unpacked.pop("model")
     arguments = unpacked | {key: value for key, value in given.items() if value is not None}
     if arguments.get("X") is None:
         raise InputError("explain.X must be the rows to audit; got None. Pass a DataFrame or an array.")
-    chosen, reason = runner.choose_adapter(inner, arguments.pop("adapter", None))
+    chosen, reason = runner.choose_adapter(inner, arguments.pop("adapter", None), denied)
     subject = make_subject(inner, chosen, **arguments, max_rows=max_rows, seed=seed)
     subject = replace(subject, adapter_reason=reason)
     _try(subject)
@@ -185,7 +189,7 @@ def dalex_explainer(subject: Subject, measure: str = "prediction", *, y: Any = N
 
 
 def audit(
-    subject: Subject,
+    subject: Subject | Sequence[Subject],
     settings: Settings | None = None,
     *,
     progress: bool | Callable[[Progress], None] | None = None,
@@ -195,7 +199,9 @@ def audit(
 
     Parameters
     ----------
-    subject : Subject
+    subject : Subject, or two of them
+        Two subjects, champion and challenger on the same rows, are audited side by side: the run holds
+        both audits and the differences, with paired intervals.
     settings : Settings, optional
     progress : bool or callable, optional
         Bars on a terminal by default; False for none; a callable gets every `Progress`.
@@ -206,8 +212,19 @@ def audit(
     base = {} if settings is None else settings.model_dump(exclude_unset=True) | {"as_of": settings.as_of}
     merged = make_settings(base | given, "audit")
     with shown(progress) as callback:
-        audited = runner.run(subject, merged, callback)
+        if isinstance(subject, Subject):
+            audited = runner.run(subject, merged, callback)
+        else:
+            audited = runner.side_by_side(*_two(subject), merged, callback)
     return AuditRun(audited.run, audited.clock)
+
+
+def _two(subjects: Sequence[Subject]) -> tuple[Subject, Subject]:
+    if len(subjects) != 2:
+        raise InputError(
+            f"audit.subject must be one subject, or champion and challenger; got {len(subjects)} subjects."
+        )
+    return subjects[0], subjects[1]
 
 
 def load(path: str | Path) -> AuditRun:

@@ -101,6 +101,8 @@ def run(  # noqa: PLR0913, PLR0917 - the flags of the main command
     jobs: Annotated[int, typer.Option(help="Workers; they change no number.")] = 1,
     as_of: Annotated[str | None, typer.Option(help="The report's date, YYYY-MM-DD.")] = None,
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
+    author: Annotated[str, typer.Option(help="Who made the audit; shown as open if not given.")] = "",
+    purpose: Annotated[str, typer.Option(help="What the model is for; shown as open if not given.")] = "",
     label: Annotated[str | None, typer.Option(help="Name of the model in the report.")] = None,
     adapter: Annotated[str | None, typer.Option(help="How predictions are read, if not by the closest match.")] = None,
     positive_class: Annotated[str | None, typer.Option(help="Class whose probability is the prediction.")] = None,
@@ -126,6 +128,7 @@ def run(  # noqa: PLR0913, PLR0917 - the flags of the main command
             categorical=categorical,
             max_rows=max_rows,
             seed=seed,
+            deny=tuple(deny or ()),
         )
         settings = {
             "explainers": explainers,
@@ -133,6 +136,8 @@ def run(  # noqa: PLR0913, PLR0917 - the flags of the main command
             "n_jobs": jobs,
             "as_of": as_of,
             "title": title,
+            "author": author,
+            "purpose": purpose,
             "deny": deny,
             "require": require,
         }
@@ -198,7 +203,7 @@ def _audit(subject: Any, output: Path, formats: list[str] | None, quiet: bool, s
         left_out = [entry for entry in done.run.not_run if entry.group == "explainers"]
         for entry in left_out:
             typer.echo(f"Not run: {entry.name}: {entry.reason}", err=True)
-        counts = f"{len(done.results)} results, {len(done.findings)} findings, {len(left_out)} explainers not run"
+        counts = f"results: {len(done.results)}, findings: {len(done.findings)}, explainers not run: {len(left_out)}"
         typer.echo(f"Report in {folder}: {', '.join(sorted(p.name for p in folder.glob('report.*')))} ({counts})")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,9 @@ class Sources:
 
 def explain_files(sources: Sources, **given: Any) -> Subject:
     """Return the subject of `sources`; `given` are further arguments of `uq_report.explain`."""
-    model, model_hash = read_model(sources.model, sources.trusted)
-    data, data_hash = read_table(sources.data)
+    deny = tuple(given.get("deny", ()))
+    model, model_hash = read_model(sources.model, sources.trusted, deny)
+    data, data_hash = read_table(sources.data, deny)
     roles = {"target": sources.target, "weights": sources.weights, "clusters": sources.clusters}
     for role, name in roles.items():
         if name is not None and name not in data.columns:
@@ -58,7 +59,7 @@ def explain_files(sources: Sources, **given: Any) -> Subject:
     y = None if sources.target is None else data[sources.target]
     train, hashes = None, {"model": model_hash, "data_file": data_hash}
     if sources.train is not None:
-        table, hashes["train_file"] = read_table(sources.train)
+        table, hashes["train_file"] = read_table(sources.train, deny)
         if sources.target is not None and sources.target not in table.columns:
             raise InputError(f"train must have the target column {sources.target!r}; {sources.train} has none.")
         train = (table.drop(columns=used, errors="ignore"), None if sources.target is None else table[sources.target])
@@ -80,23 +81,23 @@ def explain_files(sources: Sources, **given: Any) -> Subject:
     return replace(subject, sources=shown, hashes=hashes)
 
 
-def read_model(source: str, trusted: Iterable[str] = ()) -> tuple[Any, str]:
+def read_model(source: str, trusted: Sequence[str] = (), deny: Sequence[str] = ()) -> tuple[Any, str]:
     """Return a model and the SHA-256 of its file, or why there is none."""
-    loader = _loader("model", source)
+    loader = _loader("model", source, deny)
     options = {"trusted": tuple(trusted)} if trusted else {}
     model = loader.load(source, **options)
     return model, _file_sha256(source) or f"not available: the model was made by {source}"
 
 
-def read_table(source: str) -> tuple[pd.DataFrame, str]:
+def read_table(source: str, deny: Sequence[str] = ()) -> tuple[pd.DataFrame, str]:
     """Return a table and the SHA-256 of its file."""
-    table: pd.DataFrame = _loader("data", source).load(source)
+    table: pd.DataFrame = _loader("data", source, deny).load(source)
     return table, _file_sha256(source)
 
 
-def _loader(kind: str, source: str) -> Any:
+def _loader(kind: str, source: str, deny: Sequence[str]) -> Any:
     """Return the loader that reads a source; more than one is an error."""
-    loaders = [plugins.load(plugin)() for plugin in plugins.find(plugins.LOADERS)]
+    loaders = [plugins.load(plugin)() for plugin in plugins.find(plugins.LOADERS, deny)]
     fitting = [one for one in loaders if one.kind == kind and one.matches(source)]
     if len(fitting) != 1:
         names = ", ".join(one.name for one in (fitting or loaders) if one.kind == kind)

@@ -209,7 +209,11 @@ def check_explainer_leaves_the_subject_alone(cls: type[Explainer]) -> None:
     explain(cls, subject)
     after = np.random.get_state()  # noqa: NPY002 - as above
     _require(np.array_equal(before, subject.X), cls, "must not change the subject's rows")
-    _require(all(map(np.array_equal, tuple(state)[1:2], tuple(after)[1:2])), cls, "must not touch numpy's global random state")
+    _require(
+        all(map(np.array_equal, tuple(state)[1:2], tuple(after)[1:2])),
+        cls,
+        "must not touch numpy's global random state",
+    )
 
 
 # ---------------------------------------------------------------------- measures, adapters, checks, renderers

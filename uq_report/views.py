@@ -78,7 +78,7 @@ class ResultView:
 
     def plot(self, **choice: Any) -> Figure:
         """Return a matplotlib figure; `choice` picks what is drawn (``measure=``, ``feature=``, ``row=`` ...)."""
-        return plots.draw(self.result, **choice)
+        return plots.draw(self.result, beside=self._results, **choice)
 
     def to_dalex(self, label: str = "", variable_type: str = "numerical") -> dict[str, Any]:
         """Return dalex's own object for each measure, which plots beside dalex's results; needs dalex."""
@@ -157,9 +157,9 @@ class AuditRun:
         made = document(self.run)
         return {f"report{renderer.extension}": renderer.render(made) for renderer in renderers}
 
-    @staticmethod
-    def _renderer(name: str) -> Any:
-        return plugins.load(plugins.named(plugins.find(plugins.RENDERERS), name, "format"))()
+    def _renderer(self, name: str) -> Any:
+        found = plugins.find(plugins.RENDERERS, self.run.settings.get("deny", ()))
+        return plugins.load(plugins.named(found, name, "format"))()
 
     def __repr__(self) -> str:
         """Return the label and the summary."""

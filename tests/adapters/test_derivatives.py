@@ -168,7 +168,7 @@ def labels(classes: int) -> Any:
         (make_column_transformer((make_pipeline(Standard(), PCA()), [2, 0]), ("drop", [1])),),
         (make_column_transformer((MinMaxScaler(), slice(0, 2)), remainder=Standard()),),
     ],
-    ids=str,
+    ids=["one", "two", "robust", "pca", "select", "columns", "nested columns", "remainder"],
 )
 def test_the_chain_rule_through_preprocessing(steps: tuple[Any, ...]) -> None:
     model = make_pipeline(*steps, GaussianProcessRegressor(RBF() + WhiteKernel(0.3), optimizer=None)).fit(X, Y)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.patches import Patch
 
 from uq_report.core.results import ESTIMATE_COLUMNS, Attribution, Diagnostic, Importance, Interaction, Profile, Result
 
-BLANK: dict[str, Any] = {"std_error": np.nan, "lower": np.nan, "upper": np.nan, "confidence": 0.95, "covers": "new test rows"}
+BLANK: dict[str, Any] = {
+    "std_error": np.nan,
+    "lower": np.nan,
+    "upper": np.nan,
+    "confidence": 0.95,
+    "covers": "new test rows",
+}
 
 
-def table(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def table(rows: Iterable[Mapping[Any, Any]]) -> pd.DataFrame:
     """Return an estimates table of these rows."""
     made = pd.DataFrame([{**BLANK, **row} for row in rows])
     return made[[*ESTIMATE_COLUMNS, *(c for c in made.columns if c not in ESTIMATE_COLUMNS)]]
@@ -23,11 +31,20 @@ def importance() -> Importance:
     numbers = {"nll": (0.3, -0.2, 0.01), "entropy": (0.001, 0.2, 0.1)}
     verdicts = {"nll": ("positive", "negative", "undetermined"), "entropy": ("about 0", "positive", "positive")}
     rows = [
-        {"measure": m, "feature": f, "estimate": value, "lower": value - 0.05, "upper": value + 0.05, "verdict": verdict,
-         "margin": 0.01, "spread_low": value - 0.02, "spread_high": value + 0.02}
+        {
+            "measure": m,
+            "feature": f,
+            "estimate": value,
+            "lower": value - 0.05,
+            "upper": value + 0.05,
+            "verdict": verdict,
+            "margin": 0.01,
+            "spread_low": value - 0.02,
+            "spread_high": value + 0.02,
+        }
         for m in numbers
         for f, value, verdict in zip("abc", numbers[m], verdicts[m], strict=True)
-    ]  # fmt: skip
+    ]
     estimates = table(rows)
     frame = estimates.assign(repeat=0, value=estimates["estimate"])[list(Importance.columns)]
     return Importance(id="pfi", explainer="pfi", title="PFI", frame=frame, estimates=estimates)
@@ -40,9 +57,22 @@ def profile(levels: tuple[str, ...] = ()) -> Profile:
     raw, rows = [], []
     for measure, slope in (("prediction", 1.0), ("entropy", -1.0)):
         for curve in (-1, 0, 1, 2, 3):
-            raw += [(measure, "x", "", x, t, np.nan, "", curve, slope * x + max(curve, 0)) for x, t in zip(at, texts, strict=True)]
-        rows += [{"measure": measure, "feature": "x", "estimate": slope * x, "lower": slope * x - 1, "upper": slope * x + 1,
-                  "x": x, "level": t} for x, t in zip(at, texts, strict=True)]  # fmt: skip
+            raw += [
+                (measure, "x", "", x, t, np.nan, "", curve, slope * x + max(curve, 0))
+                for x, t in zip(at, texts, strict=True)
+            ]
+        rows += [
+            {
+                "measure": measure,
+                "feature": "x",
+                "estimate": slope * x,
+                "lower": slope * x - 1,
+                "upper": slope * x + 1,
+                "x": x,
+                "level": t,
+            }
+            for x, t in zip(at, texts, strict=True)
+        ]
     frame = pd.DataFrame(raw, columns=list(Profile.columns))
     return Profile(id="pdp", explainer="pdp", title="PDP", frame=frame, estimates=table(rows))
 
@@ -57,7 +87,9 @@ def own() -> Diagnostic:
 
 def distribution() -> Diagnostic:
     """Counts of ``x`` in two bins by class."""
-    rows = [("", "x", c, x, n) for c, x, n in (("no", 1.0, 5.0), ("no", 3.0, 1.0), ("yes", 1.0, 2.0), ("yes", 3.0, 8.0))]
+    rows = [
+        ("", "x", c, x, n) for c, x, n in (("no", 1.0, 5.0), ("no", 3.0, 1.0), ("yes", 1.0, 2.0), ("yes", 3.0, 8.0))
+    ]
     frame = pd.DataFrame(rows, columns=list(Diagnostic.columns))
     meta = {"edges": {"x": [0.0, 2.0, 4.0]}}
     return Diagnostic(id="pdp.distribution", explainer="pdp", title="Counts", frame=frame, estimates=empty(), meta=meta)
@@ -85,13 +117,17 @@ def attribution() -> Attribution:
 
 def interaction() -> Interaction:
     """One pair, and one feature with all others."""
-    estimates = table([{"measure": "entropy", "feature": "a", "feature_2": "b", "estimate": 0.2},
-                       {"measure": "entropy", "feature": "c", "feature_2": "", "estimate": 0.1}])  # fmt: skip
+    estimates = table(
+        [
+            {"measure": "entropy", "feature": "a", "feature_2": "b", "estimate": 0.2},
+            {"measure": "entropy", "feature": "c", "feature_2": "", "estimate": 0.1},
+        ]
+    )
     frame = estimates.assign(repeat=0, value=estimates["estimate"])[list(Interaction.columns)]
     return Interaction(id="h", explainer="h", title="H", frame=frame, estimates=estimates)
 
 
-def diagnostic(id: str, rows: list[dict[str, Any]], **meta: Any) -> Diagnostic:  # noqa: A002 - what results call it
+def diagnostic(id: str, rows: list[dict[str, Any]], **meta: Any) -> Diagnostic:
     """A diagnostic whose frame repeats its estimates."""
     estimates = table([{"measure": "", "feature": "", **row} for row in rows])
     frame = estimates.assign(x=estimates.get("x", 0.0), value=estimates["estimate"])[list(Diagnostic.columns)]
@@ -106,3 +142,8 @@ def empty() -> pd.DataFrame:
 def every_kind() -> list[Result]:
     """Return one result of each kind."""
     return [importance(), profile(), interaction(), attribution(), distribution()]
+
+
+def corners(patches: Iterable[Patch]) -> Any:
+    """Return the vertices of patches, shape (n, 2)."""
+    return np.concatenate([np.asarray(patch.get_path().vertices, dtype=float) for patch in patches])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
@@ -34,8 +35,13 @@ def test_a_strangers_result_is_drawn_by_its_kind() -> None:
 
 def test_a_profile_of_two_features_is_drawn_as_a_surface() -> None:
     figure = plots.draw(replace(results.surface(), id="stranger"))
-    assert [axes.get_xlabel() for axes in figure.axes][0] == "x"
-    assert [axes.get_ylabel() for axes in figure.axes][0] == "z"
+    assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("x", "z")
+
+
+def test_a_profile_finds_own_values_and_distribution_beside_it() -> None:
+    beside = [results.profile(), results.own(), results.distribution()]
+    assert len(plots.draw(beside[0], beside=beside, measure="prediction").axes) == 2
+    assert len(plots.draw(beside[0], measure="prediction").axes) == 1
 
 
 def test_an_unknown_kind_is_refused_by_name() -> None:
@@ -44,7 +50,7 @@ def test_an_unknown_kind_is_refused_by_name() -> None:
 
     found = results.importance()
     odd = Odd(id="odd", explainer="odd", title="odd", frame=found.frame, estimates=found.estimates)
-    with pytest.raises(UnsupportedError, match="must get one of the kinds .* got 'odd'"):
+    with pytest.raises(UnsupportedError, match=r"must get one of the kinds .* got 'odd'"):
         plots.draw(odd)
 
 
@@ -58,7 +64,7 @@ def test_an_unknown_kind_is_refused_by_name() -> None:
     ],
     ids=["measure", "feature", "row", "pair"],
 )
-def test_a_choice_the_result_does_not_hold_is_refused(result: Result, choice: dict[str, object], held: str) -> None:
+def test_a_choice_the_result_does_not_hold_is_refused(result: Result, choice: dict[str, Any], held: str) -> None:
     with pytest.raises(InputError, match=r"must be one of .*; got") as error:
         plots.draw(result, **choice)
     assert held in str(error.value)

@@ -76,7 +76,9 @@ def test_only_the_largest_features_are_drawn() -> None:
 
 def test_estimates_without_interval_or_verdict_are_plain_dots() -> None:
     found = results.importance()
-    bare = found.estimates[["measure", "feature", "estimate", "std_error", "lower", "upper", "confidence", "covers"]].copy()
+    bare = found.estimates[
+        ["measure", "feature", "estimate", "std_error", "lower", "upper", "confidence", "covers"]
+    ].copy()
     bare[["lower", "upper"]] = np.nan
     figure = importance.draw(type(found)(id="i", explainer="i", title="i", frame=found.frame, estimates=bare), "nll")
     assert len(dots(figure.axes[0], "o")) == 3
@@ -117,6 +119,7 @@ def test_features_inside_both_margins_are_counted_not_labelled() -> None:
 def test_interactions_are_drawn_as_importances_of_pairs() -> None:
     (axes,) = interaction.draw(results.interaction()).axes
     assert [text.get_text() for text in axes.get_yticklabels()] == ["a × b", "c"]
+    assert axes.get_xlabel() == "entropy"
 
 
 def test_ranks_share_the_better_place_and_leave_unknown_features_empty() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import StepPatch
 
 from uq_report.plots import profile, surface
 
@@ -23,14 +24,15 @@ def test_rows_of_a_class_are_one_path_with_a_gap_after_each_row() -> None:
     assert len(curves(left)) == 2
     y = np.asarray(curves(left)[0].get_ydata())
     assert np.array_equal(y, [0, 1, 4, np.nan, 1, 2, 5, np.nan], equal_nan=True)
-    assert [line.get_linestyle() for line in curves(left)][0] != [line.get_linestyle() for line in curves(left)][1]
+    first, second = (line.get_linestyle() for line in curves(left))
+    assert first != second
 
 
 def test_the_average_and_its_band_are_the_estimates() -> None:
     left = profile.draw(results.profile()).axes[0]
     average = left.lines[-1]
     assert np.array_equal(average.get_xydata(), [[0, 0], [1, 1], [4, 4]])
-    band = left.collections[0].get_paths()[0].vertices
+    band = np.asarray(left.collections[0].get_paths()[0].vertices)
     assert (band[:, 1].min(), band[:, 1].max()) == (-1.0, 5.0)
 
 
@@ -46,9 +48,9 @@ def test_the_distribution_stands_beside_by_class_with_its_bins() -> None:
     figure = profile.draw(results.profile(), own=results.own(), distribution=results.distribution())
     last = figure.axes[2]
     assert last.get_title(loc="left") == "rows"
-    outlines = [patch.get_data() for patch in last.patches if not patch.get_fill()]
-    assert [list(outline.values) for outline in outlines] == [[5, 1], [2, 8]]
-    assert list(outlines[0].edges) == [0, 2, 4]
+    outlines = [p.get_data() for p in last.patches if isinstance(p, StepPatch) and not p.get_fill()]
+    assert [list(outline[0]) for outline in outlines] == [[5, 1], [2, 8]]
+    assert list(outlines[0][1]) == [0, 2, 4]
 
 
 def test_levels_are_dashes_and_never_joined() -> None:
@@ -84,11 +86,10 @@ def test_a_profile_without_rows_or_intervals_is_a_line() -> None:
 def test_surface_cells_tile_the_plane_and_levels_follow_the_values() -> None:
     figure = surface.draw(results.surface())
     axes, scale = figure.axes
-    corners = np.concatenate([patch.get_path().vertices for patch in axes.patches])
+    corners = results.corners(axes.patches)
     assert (corners[:, 0].min(), corners[:, 0].max()) == (-0.5, 4.0)
     assert (corners[:, 1].min(), corners[:, 1].max()) == (-1.0, 3.0)
-    cells = sum(len(patch.get_path().vertices) // 5 for patch in axes.patches)
-    assert cells == 6
+    assert len(corners) == 6 * 5
     assert scale.get_ylabel() == "entropy (nats)"
 
 

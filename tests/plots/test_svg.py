@@ -85,7 +85,11 @@ def test_every_reference_has_its_target() -> None:
     root = ET.fromstring(to_svg(curves()))
     ids = {element.get("id") for element in root.iter()} - {None}
     used = {element.get("href", "#")[1:] for element in root.iter(f"{SVG}use")}
-    used |= {re.sub(r"url\(#(.*)\)", r"\1", element.attrib["clip-path"]) for element in root.iter() if "clip-path" in element.attrib}
+    used |= {
+        re.sub(r"url\(#(.*)\)", r"\1", element.attrib["clip-path"])
+        for element in root.iter()
+        if "clip-path" in element.attrib
+    }
     assert used == ids
     assert used
 

@@ -40,13 +40,13 @@ def make(*sections: Section, title: str = "Audit of a model") -> Document:
     )
 
 
-def table(id: str = "pfi", *, rows: int = 3, evidence: str = "pfi.test") -> Table:  # noqa: A002 - the field's name
+def table(id: str = "pfi", *, rows: int = 3, evidence: str = "pfi.test") -> Table:
     columns = (Column("Feature"), Column("Importance", "number", "nats"), Column("p", "pvalue"), Column("Verdict"))
     cells = tuple((f"x_{i}", 0.1 / (i + 1), None, Badge("about 0", "neutral")) for i in range(rows))
     return Table(id=id, caption="Importance", columns=columns, rows=cells, evidence=evidence, note="A note.")
 
 
-def figure(id: str = "map") -> Figure:  # noqa: A002 - the field's name
+def figure(id: str = "map") -> Figure:
     return Figure(id=id, caption="A map.", alt="The line rises from 0 to 1.", svg=SVG, evidence="pfi.test")
 
 

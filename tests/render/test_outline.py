@@ -10,7 +10,7 @@ from uq_report.core.errors import RenderError
 from uq_report.render.filters import breakable, capped, csp_hash, density, rows
 from uq_report.render.outline import RESERVED, outline
 from uq_report.render.text import anchor, clean
-from uq_report.report.document import Badge, Column, Document, Figure, Section, Table
+from uq_report.report.document import Badge, Cell, Column, Document, Figure, Section, Table
 
 
 def with_sections(document: Document, *sections: Section) -> Document:
@@ -65,9 +65,9 @@ def test_a_ragged_table_is_refused(document: Document) -> None:
 
 
 def test_anchors_of_different_ids_differ() -> None:
-    ids = ["a b", "a_b", "a-b", "a.b", "ab", "A b", "ä", "a", "", "1", "id-1x", "a\u202eb"]
+    ids = ["a b", "a_b", "a-b", "a.b", "ab", "A b", "ä", "a", "", "1", "id-1x", "a\u202eb", "n" * 400, "n" * 401]
     assert len({anchor(name) for name in ids}) == len(ids)
-    assert all(anchor(name).isascii() and " " not in anchor(name) for name in ids)
+    assert all(anchor(name).isascii() and " " not in anchor(name) and len(anchor(name)) < 160 for name in ids)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,7 @@ def test_anchors_of_different_ids_differ() -> None:
         ("e\u0301", "é"),
         (" tab\tand\nline ", "tab\tand\nline"),
         ("Größe ≤ 5 µm", "Größe ≤ 5 µm"),
+        (f"a {'b' * 199} {'c' * 200}", f"a {'b' * 199} {'c' * 100}… (200 characters)"),
     ],
 )
 def test_what_cannot_be_printed_is_shown_by_its_code_point(text: str, shown: str) -> None:
@@ -104,8 +105,9 @@ def test_rows_are_text_with_heads_and_tones() -> None:
     assert rows(replace(table, rows=())) == []
 
 
-def test_a_first_column_of_numbers_names_no_row() -> None:
-    table = Table(id="t", caption="c", columns=(Column("n", "integer"),), rows=((1,),))
+@pytest.mark.parametrize(("column", "cell"), [(Column("n", "integer"), 1), (Column("name"), "")])
+def test_a_number_or_nothing_names_no_row(column: Column, cell: Cell) -> None:
+    table = Table(id="t", caption="c", columns=(column,), rows=((cell,),))
     assert not rows(table)[0][0].head
 
 

@@ -209,13 +209,13 @@ def test_a_failure_of_the_layout_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         print_page("<p>x</p>")
 
 
-def test_words_longer_than_a_page_are_printed(document: Document) -> None:
+def test_words_longer_than_a_page_take_little_time_and_room(document: Document) -> None:
     endless = "averylongname" * 800
     facts = Facts(rows=((endless, endless), ("a", endless)))
     table = Table(id="t", caption="c", columns=(Column(endless), Column("v")), rows=((endless, endless), ("b", "c")))
     section = Section(id="s", title=endless, blocks=(Paragraph(text=endless), table, facts))
     with read(replace(document, sections=(section,))) as opened:
-        assert 5 < len(opened.pages) < 40
+        assert len(opened.pages) == 2
 
 
 def test_the_log_is_left_as_it_was(document: Document, caplog: pytest.LogCaptureFixture) -> None:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from uq_report.report.document import Block, Bullets, Callout, Document, Facts, Figure, Paragraph, Section, Table
+from uq_report.report.document import (
+    Block,
+    Bullets,
+    Columns,
+    Document,
+    Facts,
+    Section,
+    Table,
+)
 
 
 def sections(document: Document) -> Iterator[Section]:
@@ -44,17 +52,16 @@ def words(document: Document) -> list[str]:
 
 
 def _words(block: Block) -> list[str]:
-    match block:
-        case Paragraph():
-            return [block.text]
-        case Bullets():
-            return list(block.items)
-        case Callout():
-            return [block.title, block.text]
-        case Facts():
-            return [str(cell) for row in block.rows for cell in row]
-        case Table():
-            heads = [f"{column.label} {column.unit}" for column in block.columns]
-            return [block.caption, block.note, *heads, *(str(cell) for row in block.rows for cell in row)]
-        case Figure():
-            return [block.caption, block.alt]
+    if isinstance(block, Table):
+        heads = [f"{column.label} {column.unit}" for column in block.columns]
+        cells = [str(cell) for row in block.rows for cell in row if cell is not None]
+        return [block.caption, block.note, *heads, *cells]
+    if isinstance(block, Facts):
+        return [str(cell) for row in block.rows for cell in row]
+    if isinstance(block, Columns):
+        inside = [inner for inner in (block.left, block.right) if inner is not None]
+        return [*block.names, *(text for inner in inside for text in _words(inner))]
+    if isinstance(block, Bullets):
+        return list(block.items)
+    texts = (getattr(block, part, "") for part in ("title", "text", "caption", "alt"))
+    return [str(text) for text in texts if text]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,8 +14,9 @@ from uq_report.report import blocks, telling
 from uq_report.report.evidence import Evidence
 from uq_report.report.text import clean, interval, joined, name, sentence, value_words
 
-from . import synthetic
-from .synthetic import Case, estimates, make_run
+from . import made
+from .cases import Case, estimates
+from .synthetic import make_run
 
 NATS = MeasureWords("entropy", "nats", "uncertainty")
 
@@ -26,7 +29,7 @@ NATS = MeasureWords("entropy", "nats", "uncertainty")
         ("safe\u202eevil\u2066x", "safe[U+202E]evil[U+2066]x"),
         ("e\u0301", "é"),
         ("\ud800x\ufffe", "[U+D800]x"),
-        ("中 😀 ✔", "[U+4E2D] [U+1F600] ✔"),
+        ("中 \U0001f680 ✔", "[U+4E2D] [U+1F680] ✔"),
         (3.5, "3.5"),
     ],
 )
@@ -71,7 +74,15 @@ def test_sentences_and_lists() -> None:
 
 def profile_ends(low: tuple[float, float], high: tuple[float, float]) -> str:
     rows = [
-        {"measure": "entropy", "feature": "a", "estimate": sum(ends) / 2, "lower": ends[0], "upper": ends[1], "x": x, "level": ""}
+        {
+            "measure": "entropy",
+            "feature": "a",
+            "estimate": sum(ends) / 2,
+            "lower": ends[0],
+            "upper": ends[1],
+            "x": x,
+            "level": "",
+        }
         for x, ends in ((1.0, low), (2.0, high))
     ]
     return telling.range_words(estimates(rows, confidence=0.95, covers="new test rows"), NATS)
@@ -83,29 +94,46 @@ def test_ends_of_a_profile_are_only_called_apart_if_their_intervals_are() -> Non
 
 
 def test_verdicts_are_counted_and_without_them_the_intervals() -> None:
-    table = synthetic.importance(Case()).estimates.query("measure == 'nll'")
+    table = made.importance(Case()).estimates.query("measure == 'nll'")
     counts = table["verdict"].value_counts()
     told = telling.verdict_words(table)
     assert told.startswith(f"Of {len(table)} features: {counts['positive']} positive")
     bare = table.drop(columns="verdict").assign(lower=[-1.0, *[0.1] * (len(table) - 1)], upper=1.0)
-    assert telling.verdict_words(bare) == "Of 9 features: 8 with an interval above 0 and 1 with an interval that holds 0."
+    assert (
+        telling.verdict_words(bare) == "Of 9 features: 8 with an interval above 0 and 1 with an interval that holds 0."
+    )
 
 
 def test_rankings_share_only_what_all_of_them_lead_with() -> None:
-    assert telling.agreement_words([("p", ["a", "b"]), ("l", ["b", "c"])]) == "b is among the first 2 of all 2 rankings."
+    assert (
+        telling.agreement_words([("p", ["a", "b"]), ("l", ["b", "c"])]) == "b is among the first 2 of all 2 rankings."
+    )
     assert telling.agreement_words([("p", ["a"]), ("l", ["b"])]).startswith("No feature")
     assert telling.agreement_words([("p", ["a"])]) == ""
 
 
 def test_captions_say_which_interval_or_that_there_is_none() -> None:
-    table = estimates([{"measure": "m", "feature": "a", "estimate": 1.0, "lower": 0.5, "upper": 1.5}], confidence=0.9, covers="new test rows")
+    table = estimates(
+        [{"measure": "m", "feature": "a", "estimate": 1.0, "lower": 0.5, "upper": 1.5}],
+        confidence=0.9,
+        covers="new test rows",
+    )
     assert blocks.intervals_caption(table) == "Intervals: 90 % interval over new test rows."
     assert "the method gives none" in blocks.intervals_caption(table.assign(lower=np.nan, upper=np.nan))
 
 
 def test_omissions_say_what_is_missing() -> None:
-    assert blocks.omission_words(Omission("nll", "age", "it is infinite")) == "nll of age: it is infinite."
-    assert blocks.omission_words(Omission("", "", "no rows")) == "everything: no rows."
+    assert blocks.omission_words("nll", "it is infinite", ["age"]) == "nll of age: it is infinite."
+    assert blocks.omission_words("", "no rows", [""]) == "everything: no rows."
+
+
+def test_omissions_of_one_reason_are_one_line_and_many_are_cut() -> None:
+    gaps = tuple(Omission("nll", feature, "it is infinite") for feature in "abc")
+    gaps += tuple(Omission(f"m{k}", "", "why not") for k in range(7))
+    (told,) = blocks.left_out(replace(made.importance(Case()), omissions=gaps))
+    assert told.items[0] == "Left out: nll of a, b and c: it is infinite."
+    assert told.items[-1] == "3 further omissions: see “What was not run”."
+    assert blocks.left_out(made.importance(Case()), None) == ()
 
 
 def test_a_prediction_is_told_in_the_words_of_its_model() -> None:

@@ -12,20 +12,26 @@ from sklearn.linear_model import BayesianRidge
 
 import uq_report as uq
 
-package = Path(uq.__file__).resolve()
-if "site-packages" not in package.parts:
-    sys.exit(f"the wheel must be what is imported; got {package}")
-rng = np.random.default_rng(0)
-X = rng.normal(size=(120, 3))
-y = X @ [1.0, 2.0, 0.0] + rng.normal(size=120)
-subject = uq.explain(BayesianRidge().fit(X[:60], y[:60]), X[60:], y[60:], train=(X[:60], y[:60]))
-run = uq.audit(subject, as_of="2026-01-01")
-run.write("out")
-written = sorted(p.name for p in Path("out").iterdir())
-print("wrote", written)
-missing = {"report.html", "report.pdf", "run.json", "clock.json", "evidence"} - set(written)
-if missing:
-    sys.exit(f"the run must write every output; missing {sorted(missing)}")
-not_run = {entry.name: entry.reason for entry in run.not_run}
-if "dalex" not in not_run or "pip install 'uq_report[dalex]'" not in not_run["dalex"]:
-    sys.exit(f"dalex is not installed, so the run must say how to install it; got {not_run}")
+
+def main() -> None:
+    package = Path(uq.__file__).resolve()
+    if "site-packages" not in package.parts:
+        sys.exit(f"the wheel must be what is imported; got {package}")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = X @ [1.0, 2.0, 0.0] + rng.normal(size=120)
+    subject = uq.explain(BayesianRidge().fit(X[:60], y[:60]), X[60:], y[60:], train=(X[:60], y[:60]))
+    run = uq.audit(subject, as_of="2026-01-01")
+    run.write("out")
+    written = sorted(p.name for p in Path("out").iterdir())
+    print("wrote", written)
+    missing = {"report.html", "report.pdf", "run.json", "clock.json", "evidence"} - set(written)
+    if missing:
+        sys.exit(f"the run must write every output; missing {sorted(missing)}")
+    not_run = {entry.name: entry.reason for entry in run.run.not_run}
+    if "pip install 'uq_report[dalex]'" not in not_run.get("dalex", ""):
+        sys.exit(f"dalex is not installed, so the run must say how to install it; got {not_run}")
+
+
+if __name__ == "__main__":
+    main()

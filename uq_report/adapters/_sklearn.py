@@ -83,6 +83,18 @@ def batch_rows(model: Any) -> int | None:
     return ROWWISE_BATCH if _rowwise(model) else None
 
 
+def rows_together(model: Any) -> int | None:
+    """Return the rows that variants of the same columns may share a call up to, for the engine.
+
+    A pipeline pays for every call more than for thousands of rows. Not for Gaussian processes, whose
+    memory grows with rows x training rows, nor for estimators of other libraries, which are not known.
+    """
+    steps, final = unwrap(model)
+    names = [class_names(part)[0] for part in (*steps, final)]
+    known = all(name.startswith("sklearn.") for name in names) and not names[-1].startswith("sklearn.GaussianProcess")
+    return ROWWISE_BATCH if known else None
+
+
 def _rowwise(model: Any) -> bool:
     steps, final = unwrap(model)
     if not all(map(_elementwise, steps)):

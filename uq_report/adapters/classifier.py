@@ -14,7 +14,7 @@ from ..core.predictive import Distribution
 from ._affine import Rule, through
 from ._outputs import class_labels, probabilities
 from ._score_derivatives import linear_classes, perceptron
-from ._sklearn import batch_rows, is_a
+from ._sklearn import batch_rows, is_a, rows_together
 
 _DERIVATIVES: dict[str, Rule] = {
     "sklearn.LogisticRegression": linear_classes,
@@ -76,6 +76,10 @@ class ClassifierAdapter:
     def batch_rows(self, model: Any) -> int | None:
         """Return 25 000 for trees and what is built of them, else None."""
         return batch_rows(model)
+
+    def rows_together(self, model: Any) -> int | None:
+        """Return 25 000 for scikit-learn's own estimators but Gaussian processes, else None."""
+        return rows_together(model)
 
 
 def _not_refitted(model: Any) -> bool:

@@ -13,7 +13,7 @@ from ..core.predictive import Distribution
 from ._affine import Rule, through
 from ._outputs import point_prediction
 from ._score_derivatives import log_linear
-from ._sklearn import batch_rows, is_a, transform, unwrap
+from ._sklearn import batch_rows, is_a, rows_together, transform, unwrap
 
 _LINEAR = ("PoissonRegressor",)
 _DERIVATIVES: dict[str, Rule] = {"sklearn.PoissonRegressor": log_linear}
@@ -52,3 +52,7 @@ class PoissonAdapter:
     def batch_rows(self, model: Any) -> int | None:
         """Return 25 000 for boosted trees, None for the linear model."""
         return batch_rows(model)
+
+    def rows_together(self, model: Any) -> int | None:
+        """Return 25 000 behind scikit-learn's own transformers, else None."""
+        return rows_together(model)

@@ -26,6 +26,8 @@ class Adapter(Protocol):
 
     An adapter may also define ``unpack(model) -> dict`` when the object brings its own data:
     the dictionary holds arguments of `uq_report.explain` (model, X, y, train, label ...).
+    It may define ``rows_together(model) -> int | None``: where `batch_rows` is None, how many rows a call may
+    hold when they are variants of the same columns, since a call has a cost of its own (pipelines).
     """
 
     name: ClassVar[str]

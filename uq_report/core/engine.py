@@ -30,7 +30,8 @@ from .results import Omission
 from .subject import Subject
 from .variants import Buffer, Variant, make_buffer
 
-# Calls of few rows are mostly overhead, so variants of the same columns share calls up to this size.
+# Calls of few rows are mostly overhead, so variants of the same columns share calls up to this size,
+# or the size that the adapter names.
 SHORT_CALL = 1000
 
 
@@ -196,7 +197,7 @@ class Engine:
         """
         _ = self.baseline
         n = self.subject.n if rows is None else len(rows)
-        width = max(1, (self.batch_rows or max(self.subject.n, SHORT_CALL)) // n)
+        width = max(1, (self.batch_rows or max(self.subject.n, self._together())) // n)
         groups = _grouped(variants, width, mixed=self.batch_rows is not None)
         done = 0
         for group in self._mapped(groups, _Task(self, tuple(measures), rows, width)):
@@ -253,6 +254,11 @@ class Engine:
     def __getstate__(self) -> dict[str, Any]:
         """Leave the progress callback behind: it belongs to the parent process."""
         return {**self.__dict__, "_progress": None}
+
+    def _together(self) -> int:
+        """Return the rows that variants of the same columns may share a call up to."""
+        ask = getattr(self.subject.adapter, "rows_together", None)
+        return (ask(self.subject.model) if ask else None) or SHORT_CALL
 
     def _mapped(self, groups: Iterator[tuple[int, list[Variant]]], task: _Task) -> Iterator[Group]:
         if self.n_jobs == 1:

@@ -47,7 +47,8 @@ def judge(estimate: float, se: float, df: int, margin: float, *, n: int, confide
     if lower > 0 or upper < 0:
         return Judgement(lower, upper, "positive" if lower > 0 else "negative", math.nan)
     per_row = float(ndtri(1 - alpha) + ndtri(0.9)) * se
-    return Judgement(lower, upper, "undetermined", math.ceil(n * (per_row / margin) ** 2) if margin > 0 else math.nan)
+    needed = float(math.ceil(n * (per_row / margin) ** 2)) if margin > 0 else math.nan
+    return Judgement(lower, upper, "undetermined", needed)
 
 
 def permutation_p_value(values: FloatArray) -> float:

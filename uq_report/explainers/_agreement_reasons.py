@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
-from ..core.arrays import FloatArray
 from ..core.explainer import Prior
+from ..core.parting import parting
 from ..core.results import Result
 from ._agreement_methods import Method
 
@@ -21,7 +19,6 @@ DERIVATIVES = ("rsens", "ead", "aed")
 AVERAGES = ("aed", "apc", "pd")
 INTERACTS_FROM = 0.05
 BENDS_FROM = 0.2
-PROFILES_APART = 0.1
 UNEXPLAINED = "Not explained by any result here."
 OTHER_QUESTION = "The two measures ask different questions; no other result here says more."
 MOST = 60
@@ -123,10 +120,10 @@ def _covered(case: Case, known: Known) -> Reason | None:
     rows = cid.estimates[cid.estimates["feature"] == case.feature].set_index("item")
     if "covered information" not in rows.index:
         return None
-    line = {name: float(rows["covered information" == rows.index][name].iloc[0]) for name in ("lower", "upper")}
+    line = {name: float(rows[rows.index == "covered information"][name].iloc[0]) for name in ("lower", "upper")}
     if not line["lower"] > 0:
         return None
-    net = rows["estimate"]["covered share" == rows.index]
+    net = rows["estimate"][rows.index == "covered share"]
     share = f", a share of {float(net.iloc[0]):.2f}" if len(net) else ""
     return Reason(
         f"Other features cover information of {case.feature} about y ({line['lower']:.3g} to {line['upper']:.3g} "
@@ -154,13 +151,14 @@ def _interacts(case: Case, known: Known) -> Reason | None:
     if found is None or not difference:
         return None
     rows = found.estimates[(found.estimates["feature"] == case.feature) & (found.estimates["feature_2"] == "")]
-    rows = rows[rows["ranked"].astype(bool)].set_index("measure")["estimate"]
-    measure = next((name for name in (case.low.measure, "prediction") if name in rows.index), None)
-    if measure is None or rows[measure] < INTERACTS_FROM:
+    rows = rows[rows["ranked"].astype(bool)]
+    by_measure = dict(zip(rows["measure"], rows["estimate"], strict=True))
+    measure = next((name for name in (case.low.measure, "prediction") if name in by_measure), None)
+    if measure is None or by_measure[measure] < INTERACTS_FROM:
         return None
     return Reason(
-        f"{case.feature} interacts: its H² with all other features is {rows[measure]:.2f} for {measure} on the rows "
-        f"used (an additive model has 0; it has no interval). {difference}",
+        f"{case.feature} interacts: its H² with all other features is {by_measure[measure]:.2f} for {measure} on the "
+        f"rows used (an additive model has 0; it has no interval). {difference}",
         ("h_statistic",),
     )
 
@@ -189,7 +187,7 @@ def _bends(case: Case, known: Known) -> Reason | None:
     size = main.estimates.loc[main.estimates["feature"] == case.feature, "estimate"]
     if not len(rows) or not len(size) or not rows["lower"].max() >= BENDS_FROM * size.iloc[0] > 0:
         return None
-    top = rows.loc[rows["lower"].idxmax()]
+    top = rows.sort_values("lower").iloc[-1]
     other = top["feature_2"] if top["feature"] == case.feature else top["feature"]
     return Reason(
         f"{case.feature} interacts with {other}: their R-sens₂ is at least {top['lower'] / size.iloc[0]:.0%} of the "
@@ -260,25 +258,9 @@ RULES: tuple[Callable[[Case, Known], Reason | None], ...] = (
 
 
 def profiles_part(results: Mapping[str, Result], measure: str, feature: str, confidence: float) -> bool:
-    """Say whether ALE and PDP change by amounts that differ by more than their errors allow, at any point.
-
-    The change from the first point, the PDP between its points interpolated. Its error is at most the sum of the
-    three standard errors involved, whatever their dependence; points are Bonferroni-corrected. The difference must
-    also exceed 10 % of the larger range, more than interpolation makes up.
-    """
+    """Say whether ALE and PDP change by amounts that differ by more than their errors allow, at any point."""
     ale, pdp = (_curve(results.get(name), measure, feature) for name in ("ale", "pdp"))
-    if ale is None or pdp is None:
-        return False
-    x = ale["x"].to_numpy(dtype=float)
-    inside = (x >= pdp["x"].min()) & (x <= pdp["x"].max())
-    if inside.sum() < 2:
-        return False
-    level, error = (np.interp(x, pdp["x"], pdp[name])[inside] for name in ("estimate", "std_error"))
-    accumulated, moved = (ale[name].to_numpy(dtype=float)[inside] for name in ("estimate", "std_error_change"))
-    apart: FloatArray = np.abs((accumulated - accumulated[0]) - (level - level[0]))[1:]
-    reach = -ndtri((1 - confidence) / 2 / len(apart)) * (moved + moved[0] + error + error[0])[1:]
-    least = PROFILES_APART * max(float(np.ptp(accumulated)), float(np.ptp(level)))
-    return bool((apart > np.maximum(reach, least)).any())
+    return ale is not None and pdp is not None and parting(ale, pdp, confidence) is not None
 
 
 def _curve(result: Result | None, measure: str, feature: str) -> pd.DataFrame | None:

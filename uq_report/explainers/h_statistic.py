@@ -156,10 +156,9 @@ class HStatistic:
             estimates=estimates,
             options=asdict(self),
             notes=(
-                f"PDs are evaluated at and averaged over {sample}.{screened} H² of a small sample is biased upwards; "
-                "it has no interval.",
-                f"Pairs whose joint PD has a standard deviation below {self.unstable_below:.0%} of the measure's are "
-                "not ranked: their ratio is unstable.",
+                f"PDs are evaluated at and averaged over {sample}.{screened}",
+                "H² of a small sample is biased upwards; it has no interval.",
+                f"Joint PDs with a standard deviation below {self.unstable_below:.0%} of the measure's are not ranked.",
             ),
             omissions=tuple(gaps),
         )

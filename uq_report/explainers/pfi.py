@@ -112,7 +112,7 @@ class PermutationImportance:
             if value is not None and not 0 < value < np.inf:
                 raise InputError(f"pfi.margin must be a number > 0 in the measure's unit; got {value!r}.")
 
-    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:  # noqa: ARG002 - contract
+    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Shuffle every feature and return importance, row changes, reading and training importance."""
         if subject.n < MIN_ROWS:
             raise InputError(f"subject.X must have at least {MIN_ROWS} rows for pfi; got {subject.n}. Give more rows.")

@@ -6,6 +6,7 @@ are drawn too. matplotlib is imported with the first figure.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,14 @@ BY_ID = {
     "calibration.reliability": ("calibration", "draw_reliability"),
     "calibration.coverage": ("calibration", "draw_coverage"),
     "calibration.pit": ("calibration", "draw_pit"),
+    "cid": ("covered", "draw"),
+    "cid.graph": ("graph", "draw"),
     "redundancy": ("redundancy", "draw"),
     "redundancy.joint": ("joint", "draw"),
 }
 SURFACE = ("surface", "draw")
+# what a draw function takes from results beside the drawn one: its argument, and the end of their id
+COMPANIONS = {("profile", "draw"): {"own": "own", "distribution": "distribution"}}
 BY_KIND = {
     "importance": ("importance", "draw"),
     "profile": ("profile", "draw"),
@@ -33,8 +38,10 @@ BY_KIND = {
 }
 
 
-def draw(result: Result, **choice: Any) -> Figure:
+def draw(result: Result, *, beside: Sequence[Result] = (), **choice: Any) -> Figure:
     """Draw one result; `choice` is what its draw function takes (``measure=``, ``feature=``, ``row=`` ...).
+
+    `beside` holds other results of the same explainer; a profile takes own values and distributions from it.
 
     Raises
     ------
@@ -49,5 +56,9 @@ def draw(result: Result, **choice: Any) -> Figure:
     if where is None:
         raise UnsupportedError(f"plots.draw must get one of the kinds {sorted(BY_KIND)}; got {result.kind!r}.")
     module, function = where
+    for name, part in COMPANIONS.get(where, {}).items():
+        found = next((other for other in beside if other.id == f"{result.explainer}.{part}"), None)
+        if found is not None:
+            choice.setdefault(name, found)
     figure: Figure = getattr(import_module(f".{module}", __name__), function)(result, **choice)
     return figure

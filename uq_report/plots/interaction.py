@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -12,15 +14,25 @@ from .importance import draw as draw_importance
 def draw(result: Interaction, measure: str | None = None, top: int = 20) -> Figure:
     """Draw the strongest pairs with their intervals; a feature without a partner stands for all its pairs.
 
+    A strength need not have the unit of its measure: axes name only a unit the result itself records.
+
     Parameters
     ----------
     result : Interaction
         Its estimates have a column ``feature_2``.
     """
+    recorded = result.meta.get("measures")
+    said = recorded if isinstance(recorded, Mapping) else {}
+    bare = {str(m): {"unit": ""} | dict(said.get(m, {})) for m in dict.fromkeys(result.estimates["measure"])}
     estimates = result.estimates.assign(feature=paired(result.estimates))
     frame = result.frame.assign(feature=paired(result.frame))[list(Importance.columns)]
     pairs = Importance(
-        id=result.id, explainer=result.explainer, title=result.title, frame=frame, estimates=estimates, meta=result.meta
+        id=result.id,
+        explainer=result.explainer,
+        title=result.title,
+        frame=frame,
+        estimates=estimates,
+        meta={"measures": bare},
     )
     return draw_importance(pairs, measure, top=top)
 

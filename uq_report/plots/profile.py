@@ -79,15 +79,11 @@ def draw(
     counted = not counts.empty
     cells = len(names) + counted
     with style.context():
-        across = 3 if cells == 3 else min(cells, 2)
-        rows = -(-cells // across)
-        figure = style.new_figure(0.6 + 1.45 * rows + 0.4 * axis.crowded + 0.15 * (across > 2))
-        panels = figure.subplots(rows, across, squeeze=False, sharex=True).ravel()
+        figure, panels, across = _panels(cells, axis)
         for axes, one in zip(panels, names, strict=False):
             part = frame[frame["measure"] == one]
-            estimates = _estimates(result, str(chosen), one)
             _curves(axes, part[part["curve"] >= 0], axis, classes)
-            _average(axes, part[part["curve"] < 0], estimates, axis)
+            _average(axes, part[part["curve"] < 0], _estimates(result, str(chosen), one), axis)
             _own(axes, own, str(chosen), one, classes)
             label = axis_label(one, result.meta)
             axes.set_title(wrapped(label) if across > 2 else label, fontsize=style.SMALL + 0.5)
@@ -99,6 +95,14 @@ def draw(
             axes.set_visible(k < cells)
         style.key(figure, _legend(result, frame, own, _order(classes)), columns=3)
     return figure
+
+
+def _panels(cells: int, axis: Axis) -> tuple[Figure, Sequence[Axes], int]:
+    """Return a figure, at least `cells` panels on a common axis, and how many stand side by side."""
+    across = 3 if cells == 3 else min(cells, 2)
+    rows = -(-cells // across)
+    figure = style.new_figure(0.6 + 1.45 * rows + 0.4 * axis.crowded + 0.15 * (across > 2))
+    return figure, figure.subplots(rows, across, squeeze=False, sharex=True).ravel().tolist(), across
 
 
 def _axis(frame: pd.DataFrame, feature: str) -> Axis:

@@ -5,7 +5,7 @@ Colour is never the only sign: verdicts have marker shapes, classes have line st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -118,7 +118,7 @@ def class_style(position: int) -> dict[str, Any]:
     return {"color": CLASSES[position % len(CLASSES)], "linestyle": LINES[position % len(LINES)]}
 
 
-def bundle(xs: Sequence[Any], ys: Sequence[Any]) -> tuple[Any, Any]:
+def bundle(xs: Iterable[Any], ys: Iterable[Any]) -> tuple[Any, Any]:
     """Return many curves as one line with gaps, so that a figure holds one path for all of them."""
     gap = [np.nan]
     x = np.concatenate([part for curve in xs for part in (np.asarray(curve, dtype=float), gap)])

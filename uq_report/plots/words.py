@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -50,7 +49,8 @@ def words(measure: str, meta: Mapping[str, Any] | None = None) -> MeasureWords:
     said = recorded.get(measure, {}) if isinstance(recorded, Mapping) else {}
     if not isinstance(said, Mapping):
         return known
-    return MeasureWords(*(str(said.get(part) or default) for part, default in zip(known._fields, known, strict=True)))
+    title = str(said.get("title") or known.title)
+    return MeasureWords(title, str(said.get("unit", known.unit)), str(said.get("role", known.role)))
 
 
 def axis_label(measure: str, meta: Mapping[str, Any] | None = None) -> str:

@@ -44,13 +44,15 @@ class Shown(NamedTuple):
 
 
 def rows(table: Table) -> list[tuple[Shown, ...]]:
-    """Return the cells of a table as text; the first column names the row if it holds text."""
+    """Return the cells of a table as text; the first column names the row where it holds text."""
     columns = []
     for position, column in enumerate(table.columns):
         cells = [row[position] for row in table.rows]
         head = position == 0 and column.kind == "text"
         texts = show_column(column, cells)
-        columns.append([Shown(text, column.kind, tone(cell), head) for text, cell in zip(texts, cells, strict=True)])
+        columns.append(
+            [Shown(text, column.kind, tone(cell), head and text != "") for text, cell in zip(texts, cells, strict=True)]
+        )
     return list(zip(*columns, strict=True))
 
 

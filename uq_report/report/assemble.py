@@ -6,19 +6,26 @@ from ..core.run import Run
 from ..store.codec import sha256
 from .document import Badge, Cell, Document, Section
 from .evidence import Evidence, as_cell, severity_badge, version
+from .sections.agreement import agreement
+from .sections.comparison import comparison
+from .sections.covered import covered
 from .sections.dependence import dependence
 from .sections.drivers import drivers
 from .sections.findings import findings
+from .sections.interactions import interactions
 from .sections.inventory import inventory
 from .sections.libraries import dalex, others, shap
 from .sections.likelihood_map import likelihood_map
+from .sections.local_effects import local_effects
 from .sections.methods import methods
 from .sections.missing import not_run
 from .sections.model import model_and_data
 from .sections.outcome import outcome
 from .sections.profiles import profiles
 from .sections.reproducibility import reproducibility
+from .sections.sensitivity import sensitivity
 from .sections.summary import summary
+from .side_by_side import merged
 from .text import clean
 
 
@@ -33,23 +40,13 @@ def document(run: Run, *, title: str | None = None, subtitle: str | None = None)
     """
     e = Evidence(run)
     digest = sha256(run)
-    sections: tuple[Section | None, ...] = (
-        summary(e),
-        findings(e),
-        model_and_data(e),
-        outcome(e),
-        drivers(e),
-        likelihood_map(e),
-        profiles(e),
-        dependence(e),
-        dalex(e),
-        shap(e),
-        *others(e),
-        not_run(e),
-        methods(e),
-        inventory(e),
-        reproducibility(e, digest),
-    )
+    sections: tuple[Section | None, ...]
+    if run.challenger is None:
+        sections = (*_sections(e), *_appendix(e, digest))
+    else:
+        names = ("Champion: " + clean(e.fact("label"), 60), "Challenger: " + clean(run.challenger.subject["label"], 60))
+        both = merged(_sections(e), _sections(Evidence(run.challenger)), names)
+        sections = (comparison(e), *both, *_appendix(e, digest))
     label = str(e.fact("label"))
     return Document(
         title=clean(title or run.settings.get("title") or f"Uncertainty audit of {label}", 200),
@@ -59,7 +56,36 @@ def document(run: Run, *, title: str | None = None, subtitle: str | None = None)
         evidence_sha256=digest,
         facts=_cover(e),
         sections=tuple(section for section in sections if section is not None),
+        layout="portrait" if run.challenger is None else "landscape",
     )
+
+
+def _sections(e: Evidence) -> tuple[Section | None, ...]:
+    """Return what is told of one model."""
+    return (
+        summary(e),
+        findings(e),
+        model_and_data(e),
+        outcome(e),
+        drivers(e),
+        likelihood_map(e),
+        agreement(e),
+        profiles(e),
+        local_effects(e),
+        dependence(e),
+        covered(e),
+        interactions(e),
+        sensitivity(e),
+        dalex(e),
+        shap(e),
+        *others(e),
+        not_run(e),
+    )
+
+
+def _appendix(e: Evidence, digest: str) -> tuple[Section | None, ...]:
+    """Return what is told of the run as a whole."""
+    return (methods(e), inventory(e), reproducibility(e, digest))
 
 
 def _cover(e: Evidence) -> tuple[tuple[str, Cell], ...]:

@@ -9,7 +9,7 @@ import matplotlib.figure
 import numpy as np
 import pandas as pd
 
-from ..core.results import Omission, Result
+from ..core.results import Result
 from ..plots.frames import has_interval, interval_words
 from ..plots.svg import to_svg
 from .document import Badge, Bullets, Callout, Cell, Column, Figure, Table
@@ -55,12 +55,17 @@ def cell(value: Any) -> Cell:
     return value if isinstance(value, int | float) else clean(value)
 
 
+def drawn(figure: Callable[[], matplotlib.figure.Figure]) -> bytes:
+    """Draw a figure and return its SVG."""
+    return to_svg(figure())
+
+
 def make_figure(
     key: str, caption: str, alt: str, figure: Callable[[], matplotlib.figure.Figure], evidence: str
 ) -> Figure | Callout:
     """Return a figure, or a callout with the reason if it cannot be drawn: the rest of the report still holds."""
     try:
-        svg = to_svg(figure())
+        svg = drawn(figure)
     except Exception as error:  # noqa: BLE001 - third-party results may hold anything; one figure must not cost a report
         text = f"The figure “{caption}” could not be drawn: {clean(error, 300)} Its numbers are in the evidence."
         return Callout(tone="warning", title="A figure is missing", text=text, evidence=(evidence,))
@@ -92,17 +97,24 @@ def notes_of(*results: Result | None) -> str:
 
 def left_out(*results: Result | None, most: int = 5) -> tuple[Bullets, ...]:
     """List what these results leave out and why; the full list stands in the section on what was not run."""
-    told = [omission_words(gap) for result in results if result is not None for gap in result.omissions]
-    if not told:
+    shared: dict[tuple[str, str], list[str]] = {}
+    for gap in (gap for result in results if result is not None for gap in result.omissions):
+        shared.setdefault((gap.measure, gap.reason), []).append(gap.feature)
+    unique = [omission_words(measure, reason, features) for (measure, reason), features in shared.items()]
+    if not unique:
         return ()
-    unique = list(dict.fromkeys(told))
     more = [f"{count(len(unique) - most, 'further omission')}: see “What was not run”."] if len(unique) > most else []
     return (Bullets(items=tuple(f"Left out: {text}" for text in unique[:most]) + tuple(more)),)
 
 
-def omission_words(gap: Omission) -> str:
-    """Return an omission in words."""
-    what = " of ".join(
-        filter(None, (name(gap.measure) if gap.measure else "", name(gap.feature) if gap.feature else ""))
-    )
-    return f"{what or 'everything'}: {clean(gap.reason)}."
+def omission_words(measure: str, reason: str, features: Iterable[str] = ()) -> str:
+    """Return what is missing, for one reason, in words.
+
+    Examples
+    --------
+    >>> omission_words("nll", "it is infinite", ["age", "income"])
+    'nll of age and income: it is infinite.'
+    """
+    told = joined([name(feature) for feature in dict.fromkeys(features) if feature])
+    what = " of ".join(filter(None, (name(measure) if measure else "", told)))
+    return f"{what or 'everything'}: {clean(reason)}."

@@ -12,7 +12,7 @@ from ..core.results import Result
 from ..core.run import Run
 from ..plots.words import MeasureWords, words
 from .document import Badge, Callout, Cell, Tone
-from .text import ABSENT, clean, name, sentence
+from .text import ABSENT, clean, items, joined, name, sentence
 
 GATE = "calibration"
 FAILED = "UQ101"
@@ -58,7 +58,9 @@ class Evidence:
     def results(self) -> tuple[Result, ...]:
         """The run's results; a prediction's unit is told in this model's own words."""
         unit = self._prediction_unit()
-        return tuple(_with_unit(result, "prediction", unit) if unit else result for result in self.run.results)
+        told = ("importance", "profile", "attribution")
+        results = self.run.results
+        return tuple(_with_unit(r, "prediction", unit) if unit and r.kind in told else r for r in results)
 
     def _prediction_unit(self) -> str:
         """Say what a prediction of this model is."""
@@ -85,8 +87,18 @@ class Evidence:
     @property
     def groups(self) -> Mapping[str, Any]:
         """The named groups of features, with their members."""
-        recorded = self.run.subject.get("groups")
-        return recorded if isinstance(recorded, Mapping) else {}
+        return self.mapping("groups")
+
+    @property
+    def group_words(self) -> str:
+        """Name the groups of features, which are changed together; empty if there are none."""
+        told = [f"{name(group)} stands for {joined(items(members))}" for group, members in self.groups.items()]
+        return f"Groups, changed together: {joined(told)}." if told else ""
+
+    def mapping(self, key: str) -> Mapping[str, Any]:
+        """Return a recorded mapping in the order of its keys, which is that of a saved run; empty if there is none."""
+        recorded = self.run.subject.get(key)
+        return dict(sorted(recorded.items())) if isinstance(recorded, Mapping) else {}
 
     def words(self, measure: str) -> MeasureWords:
         """Return how a measure is called, its unit and its role, as recorded by any result."""
@@ -161,7 +173,7 @@ def as_cell(value: Any) -> Cell:
     if isinstance(value, int | float):
         return value
     if isinstance(value, Mapping):
-        return clean("; ".join(f"{key}: {as_cell(item)}" for key, item in value.items()) or "none")
+        return clean("; ".join(f"{key}: {as_cell(item)}" for key, item in sorted(value.items())) or "none")
     if isinstance(value, list | tuple):
         return clean(", ".join(str(as_cell(item)) for item in value) or "none")
     return clean(value)

@@ -55,7 +55,7 @@ class RankScreen:
         if not 0 < self.confidence < 1:
             raise InputError(f"screen.confidence must be in (0, 1); got {self.confidence}.")
 
-    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Importance]:  # noqa: ARG002 - needs no earlier result
+    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Importance]:
         """Correlate, with Fisher's z interval (Fieller et al. 1957: variance 1.06 / (n - 3))."""
         if subject.n < 5:
             raise InputError(f"screen.X must have at least 5 rows; got {subject.n}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...core.results import Result
-from ...plots import diagnostic, draw
+from ...plots import diagnostic, draw, interaction
 from ...plots.words import number
 from ..blocks import TOP, intervals_caption, left_out, make_figure, notes_of
 from ..document import Block, Paragraph, Section
@@ -64,7 +64,8 @@ def _interaction(e: Evidence, result: Result) -> list[Block]:
     if not len(result.estimates):
         return table_only(e, result)
     title = clean(result.title)
-    alt = f"{title}: {largest_words(result.estimates, e.words(measures_of(result)[0]))}"
+    pairs = result.estimates.assign(feature=interaction.paired(result.estimates))
+    alt = f"{title}, a dot per pair of features. {largest_words(pairs, e.words(measures_of(result)[0]))}"
     caption = f"{title}. {intervals_caption(result.estimates)}"
     return [make_figure(f"{result.id}-figure", caption, alt, lambda: draw(result), result.id), *table_only(e, result)]
 

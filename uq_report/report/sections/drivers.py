@@ -10,7 +10,6 @@ from ..evidence import Evidence
 from ..questions import answers
 from ..tables import importance_table
 from ..telling import importance_alt, largest_words, margin_words, verdict_words
-from ..text import items, joined, name
 from .extras import extras
 from .ranking import rank_matrix, side_by_side
 from .training import training
@@ -28,7 +27,10 @@ KNOWN = ("pfi", "pfi.train", "pfi.reading", "pfi.delta")
 def drivers(e: Evidence) -> Section:
     """Return the rankings of all questions and methods, and permutation importance by measure."""
     told = answers(e)
-    blocks: list[Block] = [Paragraph(text=LEAD), *_groups(e), *e.warning([answer.measure for answer in told])]
+    blocks: list[Block] = [
+        Paragraph(text=f"{LEAD} {e.group_words}".strip()),
+        *e.warning([answer.measure for answer in told]),
+    ]
     blocks += [*side_by_side(told), *rank_matrix(e)]
     result = e.find("pfi")
     if result is None:
@@ -37,15 +39,6 @@ def drivers(e: Evidence) -> Section:
     measures = [str(m) for m in dict.fromkeys(result.estimates["measure"])]
     sections = (*(_measure(e, result, m) for m in measures), *training(e, result), *extras(e, "pfi", KNOWN))
     return Section(id="drivers", title=TITLE, blocks=(*blocks, *left_out(result)), sections=sections)
-
-
-def _groups(e: Evidence) -> list[Block]:
-    """Name the groups of features that are shuffled together."""
-    groups = e.groups
-    told = [
-        f"{name(group)} stands for {joined(items(members))}, shuffled together" for group, members in groups.items()
-    ]
-    return [Paragraph(text=f"{joined(told)}.")] if told else []
 
 
 def _measure(e: Evidence, result: Result, measure: str) -> Section:

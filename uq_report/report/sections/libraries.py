@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..document import Block, Paragraph, Section
+from ...core.results import Result
+from ..document import Block, Callout, Paragraph, Section
 from ..evidence import Evidence
 from ..text import clean, name
 from .by_kind import part
@@ -19,7 +20,9 @@ SHAP = (
     "data."
 )
 # explainers whose results stand in a section of their own
-PLACED = frozenset({"pfi", "pdp", "redundancy", "calibration", "dalex", "shap"})
+PLACED = frozenset(
+    {"pfi", "pdp", "redundancy", "calibration", "dalex", "shap", "agreement", "ale", "cid", "h_statistic", "rsens"}
+)
 
 
 def dalex(e: Evidence) -> Section:
@@ -47,9 +50,18 @@ def _section(e: Evidence, explainer: str, title: str, lead: str, order: Sequence
         text.append(e.why_missing(explainer))
     measures = list(dict.fromkeys(str(m) for result in results for m in result.frame["measure"]))
     blocks: tuple[Block, ...] = (*(Paragraph(text=t) for t in text), *e.warning(measures))
-    return Section(
-        id=f"explainer-{explainer}", title=title, blocks=blocks, sections=tuple(part(e, result) for result in results)
-    )
+    sections = tuple(_part(e, result) for result in results)
+    return Section(id=f"explainer-{explainer}", title=title, blocks=blocks, sections=sections)
+
+
+def _part(e: Evidence, result: Result) -> Section:
+    """Return a result's part, or the reason why a stranger's numbers could not be told."""
+    try:
+        return part(e, result)
+    except Exception as error:  # noqa: BLE001 - strangers' frames may hold anything; one must not cost the report
+        text = f"The result {clean(result.id, 100)} could not be shown: {clean(error, 300)} It is in the evidence."
+        blocks = (Callout(tone="warning", title="A result is missing", text=text, evidence=(result.id,)),)
+        return Section(id=f"result-{result.id}", title=clean(result.title, 120), blocks=blocks)
 
 
 def _origin(e: Evidence, explainer: str) -> str:

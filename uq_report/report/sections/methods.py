@@ -64,6 +64,65 @@ CARDS = (
         "Wood et al., figure 9; Breiman 2001.",
     ),
     Card(
+        "cid",
+        "Covered information (CID)",
+        "CI = I(X; Y) − I(X; Y | all other features), from one Markov random field fitted to features and target; the "
+        "covered share is max(CI, 0) / I(X; Y). Corrected importance is what a regression of importance on these terms "
+        "predicts for no redundant cover.",
+        "The field (Gaussian copula, conditional Gaussian or discrete pairwise) describes the joint distribution.",
+        "A wrong field or too large a penalty hides or makes up cover. Corrected values are extrapolations: they are "
+        "shown only for eight features or more, if the map predicts features it was not fitted to, and if cover "
+        "lowers importance in every fit.",
+        "Of information: over new test rows, given the fitted field. Of corrected values: over sets of rows, given "
+        "the map. The share and the graph have none.",
+        "Pereira et al., Covered information disentanglement, definitions 2.1 to 2.3 and theorem 2.1.",
+    ),
+    Card(
+        "rsens",
+        "R-sens and its comparators",
+        "R-sens = √(∂λ/∂x' I(λ) ∂λ/∂x), with λ the parameters of the predictive distribution and I their Fisher "
+        "information; R-sens₂ has the second derivatives of a pair. Comparators describe the prediction alone.",
+        "The model is smooth at the scale of the step; features can be changed one at a time by a little. Per-spread "
+        "values take a standard deviation as the common unit.",
+        "Piecewise-constant models have no derivatives: there it is a change over a stated step, and depends on it. "
+        "A derivative says nothing about large changes. R-sens₂ depends on the parametrisation.",
+        "Of the mean over rows: over new test rows. The error of differences is listed apart.",
+        "Paananen, Andersen & Vehtari 2021; Gelman & Pardoe 2007; Greenwell et al. 2018; Cui et al. 2020.",
+    ),
+    Card(
+        "ale",
+        "Accumulated local effects (ALE)",
+        "Mean change of a measure between the edges of each bin, over the rows in the bin, added up from the left and "
+        "centred by its mean over the data.",
+        "Inside a bin a feature can be moved without leaving the data; the edges are given.",
+        "Few rows in a bin make a rough curve, and an error in one bin is carried to all after it. The order of levels "
+        "is a choice. Interactions vanish in the mean.",
+        "Pointwise, over new test rows, given the edges. A band does not hold for the whole curve at once.",
+        "Apley & Zhu 2020.",
+    ),
+    Card(
+        "h_statistic",
+        "H-statistic",
+        "H² of a pair: variance of the joint partial dependence that is no sum of the single ones, as a share of the "
+        "joint one's variance; H² of one feature: the same with all others together.",
+        "Partial dependence is a fair summary: features can be changed apart from each other.",
+        "Dependent features lead into empty regions, which can pass for interaction. Small samples bias H² upwards, "
+        "and the ratio is unstable where the joint effect is small: such pairs are not ranked.",
+        "There are none.",
+        "Friedman & Popescu 2008.",
+    ),
+    Card(
+        "agreement",
+        "Agreement between methods",
+        "Ranks of the features by every importance; intervals from all pairwise differences of a method's row terms, "
+        "tested at once by a bootstrap max-t. Two rankings are compared by Kendall's τ-b and by their leaders.",
+        "The row terms of an importance average to it, and rows (or clusters) are independent.",
+        "Methods answer different questions, so agreement is no proof of either. τ-b and overlap compare estimated "
+        "ranks and take ties and noise as they come. A stated reason is what another result shows, not a cause.",
+        "Of ranks: simultaneous for all features of one method, over new test rows. None between methods.",
+        "Klein, Wright & Wieczorek 2020; Mogstad et al. 2024; Kendall 1945.",
+    ),
+    Card(
         "shap",
         "Shapley values (SHAP)",
         "A row's measure less its mean over background rows, split among the features by Shapley's formula; absent "
@@ -81,7 +140,7 @@ CARDS = (
         "function.",
         "As for the methods above.",
         "As for the methods above; a break-down depends on the order of the features.",
-        "None: dalex gives no sampling intervals.",
+        "There are none: dalex gives no sampling intervals.",
         "Baniecki et al. 2021; Biecek & Burzykowski 2021.",
     ),
 )

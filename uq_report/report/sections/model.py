@@ -20,7 +20,7 @@ def model_and_data(e: Evidence) -> Section:
         id="model-and-data",
         title="Model and data",
         sections=(
-            Section(id="model", title="Model", blocks=(Facts(rows=_model(e)), *_parameters(e))),
+            Section(id="model", title="Model", blocks=(Facts(rows=_model(e)),)),
             Section(id="data", title="Data", blocks=_data(e)),
             Section(id="hashes", title="Hashes", blocks=_hashes(e)),
         ),
@@ -44,14 +44,6 @@ def _model(e: Evidence) -> tuple[tuple[str, Any], ...]:
     )
 
 
-def _parameters(e: Evidence) -> tuple[Block, ...]:
-    given = e.run.subject.get("model_parameters")
-    if not isinstance(given, Mapping) or not given:
-        return ()
-    rows = [(clean(key, 200), clean(value, 300)) for key, value in given.items()]
-    return (make_table("model-parameters", "Parameters of the model.", [Column("parameter"), Column("value")], rows),)
-
-
 def _data(e: Evidence) -> tuple[Block, ...]:
     subject = e.run.subject
     named = [f"{name(group)}: {joined(items(members))}" for group, members in e.groups.items()]
@@ -66,13 +58,9 @@ def _data(e: Evidence) -> tuple[Block, ...]:
         ("Clusters of rows", e.fact("clusters") if subject.get("clusters") else "none"),
         ("Feature groups", "; ".join(named) or "none"),
     ]
-    outcome = subject.get("y_summary")
-    if isinstance(outcome, Mapping):
-        facts += [
-            (f"Outcome, {name(key).replace('_', ' ')}", _summary(e, key, value)) for key, value in outcome.items()
-        ]
-    sources = subject.get("sources")
-    facts += [(f"Source of {name(k)}", as_cell(v)) for k, v in sources.items()] if isinstance(sources, Mapping) else []
+    for key, value in e.mapping("y_summary").items():
+        facts.append((f"Outcome, {name(key).replace('_', ' ')}", _summary(e, key, value)))
+    facts += [(f"Source of {name(key)}", as_cell(value)) for key, value in e.mapping("sources").items()]
     return (Facts(rows=tuple(facts)), *_warnings(e), *_features(e))
 
 
@@ -139,8 +127,7 @@ def _bound(value: Any) -> str:
 
 
 def _hashes(e: Evidence) -> tuple[Block, ...]:
-    hashes = e.run.subject.get("hashes")
-    known = hashes if isinstance(hashes, Mapping) else {}
+    known = e.mapping("hashes")
     rows = tuple((f"SHA-256 of {_HASHED.get(key, name(key))}", as_cell(value)) for key, value in known.items())
     text = "A report belongs to the model and data with these hashes, and to no others."
     return (Paragraph(text=text), Facts(rows=rows or (("Hashes", as_cell(None)),)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..blocks import make_table
-from ..document import Column, Facts, Paragraph, Section, Table
+from ..document import Block, Column, Facts, Paragraph, Section, Table
 from ..evidence import Evidence, as_cell
 from ..text import ABSENT, clean, name
 
@@ -29,8 +29,22 @@ def reproducibility(e: Evidence, sha256: str) -> Section:
             *((key.capitalize(), as_cell(e.run.environment.get(key))) for key in RUNTIME),
         )
     )
-    blocks = (Paragraph(text=text), facts, _settings(e), _versions(e), _options(e), _results(e))
+    blocks: tuple[Block, ...] = (
+        Paragraph(text=text),
+        facts,
+        *_parameters(e),
+        _settings(e),
+        _versions(e),
+        _options(e),
+        _results(e),
+    )
     return Section(id="reproducibility", title="Reproducibility", blocks=blocks)
+
+
+def _parameters(e: Evidence) -> tuple[Table, ...]:
+    rows = [(clean(key, 200), clean(value, 300)) for key, value in e.mapping("model_parameters").items()]
+    columns = [Column("parameter"), Column("value")]
+    return (make_table("model-parameters", "Parameters of the model.", columns, rows),) if rows else ()
 
 
 def _settings(e: Evidence) -> Table:
@@ -40,14 +54,14 @@ def _settings(e: Evidence) -> Table:
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield nested settings with dotted keys.
+    """Yield nested settings with dotted keys, in the order of the keys.
 
     Examples
     --------
     >>> list(flat({"seed": 1, "options": {"pfi": {"n_repeats": 5}}}))
-    [('seed', 1), ('options.pfi.n_repeats', 5)]
+    [('options.pfi.n_repeats', 5), ('seed', 1)]
     """
-    for key, value in settings.items():
+    for key, value in sorted(settings.items()):
         if isinstance(value, Mapping) and value:
             yield from flat(value, f"{prefix}{key}.")
         else:
@@ -72,7 +86,7 @@ def _options(e: Evidence) -> Table:
     for result in e.run.results:
         used[result.explainer] = used.get(result.explainer) or result.options
     rows = [
-        (name(explainer), "; ".join(f"{name(k)} = {_setting(v)}" for k, v in options.items()) or "none")
+        (name(explainer), "; ".join(f"{name(k)} = {_setting(v)}" for k, v in sorted(options.items())) or "none")
         for explainer, options in used.items()
     ]
     columns = [Column("explainer"), Column("options as used")]

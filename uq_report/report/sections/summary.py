@@ -21,7 +21,7 @@ def summary(e: Evidence) -> Section:
     told = answers(e)
     blocks: list[Block] = [Paragraph(text=scope(e)), _gate(e), Facts(rows=_counts(e))]
     if told:
-        blocks += [Paragraph(text=_agreement(told)), drivers_table(told, "summary-drivers")]
+        blocks += [Paragraph(text=_agreement(told)), drivers_table(e, told, "summary-drivers")]
     blocks += [_findings(e)]
     return Section(id="summary", title="Summary", blocks=tuple(blocks))
 
@@ -69,7 +69,7 @@ def _agreement(told: list[Answer]) -> str:
     return f"{lead} {agreement_words(tops)}".strip()
 
 
-def drivers_table(told: list[Answer], key: str, top: int = TOP) -> Table:
+def drivers_table(e: Evidence, told: list[Answer], key: str, top: int = TOP) -> Table:
     """Return ranks and importances side by side, one pair of columns per question."""
     places = [ranks(answer.table) for answer in told]
     features = list(dict.fromkeys(f for place in places for f in place))
@@ -91,7 +91,7 @@ def drivers_table(told: list[Answer], key: str, top: int = TOP) -> Table:
         columns,
         rows,
         evidence=told[-1].result.id,
-        note=_sources(told),
+        note=f"{_sources(told)} {e.group_words}".strip(),
     )
 
 

@@ -1,0 +1,226 @@
+"""Cost of permutation importance, as ratios to the bare predict calls on the same permuted rows.
+
+    python benchmarks/pfi.py [--quick] [--no-dalex]
+
+The limit is the fastest of a few ways to hand exactly the permuted rows to the model's own predict
+function: as they come (1n), or several shuffles of a row side by side in one call. Every block of the
+limit has a column permuted, since equal rows flatter a forest by a factor of two. Everything is timed in
+turn in the same rounds (cpu time of all threads, BLAS on one thread); the table shows medians over rounds.
+The peers shuffle fewer times and are scaled to the same number of shuffles.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
+
+from uq_report.adapters.classifier import ClassifierAdapter
+from uq_report.adapters.ensemble import EnsembleAdapter
+from uq_report.adapters.regressor_std import RegressorStdAdapter
+from uq_report.core import measures
+from uq_report.core.engine import Engine
+from uq_report.core.subject import make_subject
+from uq_report.explainers.pfi import PermutationImportance
+
+MEASURES = {m.name: m for m in (measures.BRIER, measures.SQUARED_ERROR, measures.NLL, measures.ENTROPY)}
+GOAL = 1.1
+
+
+@dataclass(frozen=True)
+class Case:
+    """A fitted model, its test rows, its adapter and the number of shuffles."""
+
+    name: str
+    model: Any
+    adapter: Any
+    X: Any
+    y: Any
+    repeats: int
+    blocks: tuple[int, ...]  # rows per call to try for the limit, in units of the rows
+    peer_repeats: int = 2
+
+    def predict(self, X: Any) -> Any:
+        """Call the model as bare as it can be called."""
+        if hasattr(self.model, "predict_proba"):
+            return self.model.predict_proba(X)
+        return self.model.predict(X, return_std=True)
+
+
+def binary(n: int, d: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    X = rng.normal(size=(n, d))
+    return X, (X[:, 0] + X[:, 1] * X[:, 2] + rng.logistic(size=n) > 0).astype(int)
+
+
+def mixed(n: int, d: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    X, y = binary(n, d, rng)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(d)])
+    for j in range(3, d, 3):
+        frame[f"x{j}"] = np.array(["red", "green", "blue", "grey"], dtype=object)[rng.integers(0, 4, n)]
+    return frame, y
+
+
+def cases(*, quick: bool) -> list[Case]:
+    """Fit the four models."""
+    rng, k = np.random.default_rng(0), 2 if quick else 1
+    X, y = binary(3000, 10, rng)
+    forest = RandomForestClassifier(200 // k, max_depth=8, random_state=0).fit(X[1250:], y[1250:])
+    boosted_X, boosted_y = binary(6000, 10, rng)
+    boosted = HistGradientBoostingClassifier(max_iter=100, random_state=0).fit(boosted_X[4000:], boosted_y[4000:])
+    frame, frame_y = mixed(12_000, 24 // k, rng)
+    text = [c for c in frame if frame[c].dtype == object]
+    numbers = [c for c in frame if c not in text]
+    encode = make_column_transformer((StandardScaler(), numbers), (OneHotEncoder(), text))
+    linear = make_pipeline(encode, LogisticRegression()).fit(frame[8000:], frame_y[8000:])
+    gp_X = rng.normal(size=(1000, 5))
+    gp_y = gp_X[:, 0] + np.sin(gp_X[:, 1]) + 0.3 * rng.normal(size=1000)
+    kernel = ConstantKernel(1.0) * RBF(2.0) + WhiteKernel(0.1)
+    process = GaussianProcessRegressor(kernel, optimizer=None).fit(gp_X[500:], gp_y[500:])
+    return [
+        Case("forest", forest, EnsembleAdapter(), X[:1250], y[:1250], 30 // k, (1, 5, 20)),
+        Case("boosted trees", boosted, ClassifierAdapter(), boosted_X[:4000], boosted_y[:4000], 20 // k, (1, 5)),
+        Case("logistic, mixed frame", linear, ClassifierAdapter(), frame[:8000], frame_y[:8000], 6 // k, (1, 4), 1),
+        Case("Gaussian process", process, RegressorStdAdapter(), gp_X[:500], gp_y[:500], 30 // k, (1, 4)),
+    ]
+
+
+def ours(case: Case) -> Callable[[], Any]:
+    """Three measures at once, with intervals."""
+
+    def run() -> Any:
+        subject = make_subject(case.model, case.adapter, case.X, case.y)
+        engine = Engine(subject, MEASURES).bound("pfi")
+        return PermutationImportance(n_repeats=case.repeats).explain(subject, engine, {})
+
+    return run
+
+
+def limit(case: Case, variants: int) -> Callable[[], Any]:
+    """Bare predict calls, `variants` shuffles of a row side by side; tables made beforehand."""
+    rng, n, d = np.random.default_rng(1), *case.X.shape
+    jobs = np.resize(np.arange(d), variants * -(-d // variants))
+    tables = [block(case, jobs[start : start + variants], rng) for start in range(0, len(jobs), variants)]
+    calls = d * case.repeats / variants
+
+    def run() -> None:
+        for call in range(int(calls)):
+            case.predict(tables[call % len(tables)])
+        left = round((calls - int(calls)) * n * variants)
+        if left:
+            case.predict(tables[0][:left])
+
+    return run
+
+
+def block(case: Case, features: Any, rng: np.random.Generator) -> Any:
+    """Return the rows once for every entry of `features`, each with that column permuted, row by row."""
+    n, v = len(case.X), len(features)
+    if frame_like(case.X):
+        table = case.X.iloc[np.repeat(np.arange(n), v)].reset_index(drop=True)
+        for k, j in enumerate(features):
+            table.iloc[k::v, j] = case.X.iloc[rng.permutation(n), j].to_numpy()
+        return table
+    rows = np.repeat(case.X[:, None], v, axis=1)
+    for k, j in enumerate(features):
+        rows[:, k, j] = case.X[rng.permutation(n), j]
+    return rows.reshape(n * v, -1)
+
+
+def frame_like(X: Any) -> bool:
+    return isinstance(X, pd.DataFrame)
+
+
+def peer(case: Case, scorers: int) -> Callable[[], Any]:
+    """scikit-learn's permutation_importance with one or three scorers."""
+
+    def score(name: str) -> Callable[..., float]:
+        adapter, measure = case.adapter, MEASURES[name]
+
+        def scorer(model: Any, X: Any, y: Any) -> float:
+            dist = adapter.predict(model, X)
+            return -float(measure.rows(dist, dist.encode(y)).mean())
+
+        return scorer
+
+    loss = "brier" if hasattr(case.model, "predict_proba") else "squared_error"
+    scoring = {name: score(name) for name in (loss, "nll", "entropy")[:scorers]}
+    return lambda: permutation_importance(
+        case.model, case.X, case.y, scoring=scoring, n_repeats=case.peer_repeats, random_state=0
+    )
+
+
+def dalex_parts(case: Case) -> Callable[[], Any]:
+    """Permutation importance of one loss by dalex."""
+    import dalex
+
+    frame = case.X if frame_like(case.X) else pd.DataFrame(case.X, columns=[f"x{j}" for j in range(case.X.shape[1])])
+    one = (lambda m, X: m.predict_proba(plain(case, X))[:, 1]) if hasattr(case.model, "predict_proba") else None
+    explainer = dalex.Explainer(
+        case.model, frame, case.y, predict_function=one or (lambda m, X: m.predict(plain(case, X))), verbose=False
+    )
+    return lambda: explainer.model_parts(B=case.peer_repeats, N=None, loss_function="rmse")
+
+
+def plain(case: Case, X: Any) -> Any:
+    return X if frame_like(case.X) else X.to_numpy()
+
+
+def timed(run: Callable[[], Any]) -> float:
+    start = time.process_time()
+    run()
+    return time.process_time() - start
+
+
+def measure(case: Case, rounds: int, *, with_dalex: bool) -> dict[str, float]:
+    """Return each job's median over interleaved rounds, in units of the best limit."""
+    jobs: dict[str, Callable[[], Any]] = {f"limit, {v}n a call": limit(case, v) for v in case.blocks}
+    jobs["uq_report, 3 measures"] = ours(case)
+    jobs["scikit-learn, 1 scorer"] = peer(case, 1)
+    jobs["scikit-learn, 3 scorers"] = peer(case, 3)
+    if with_dalex:
+        jobs["dalex, 1 loss"] = dalex_parts(case)
+    times: dict[str, list[float]] = {name: [] for name in jobs}
+    for _ in range(rounds):
+        for name, run in jobs.items():
+            scale = case.repeats / case.peer_repeats if name.startswith(("scikit", "dalex")) else 1.0
+            times[name].append(timed(run) * scale)
+    medians = {name: float(np.median(values)) for name, values in times.items()}
+    best = min(medians[name] for name in medians if name.startswith("limit"))
+    return {"best limit, s": best, **{name: value / best for name, value in medians.items()}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="smaller models, two rounds")
+    parser.add_argument("--no-dalex", action="store_true")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    columns = {}
+    with threadpool_limits(1):
+        for case in cases(quick=options.quick):
+            columns[case.name] = measure(case, 2 if options.quick else 3, with_dalex=not options.no_dalex)
+            print(f"{case.name}: {columns[case.name]['uq_report, 3 measures']:.3f}", flush=True)
+    table = pd.DataFrame(columns)
+    table = table.reindex(sorted(table.index, key=lambda name: (not name.startswith(("best", "limit")), name)))
+    print(table.round(2).to_string(na_rep="-"))
+    worst = table.loc["uq_report, 3 measures"].max()
+    print(f"worst ratio {worst:.2f}; goal {GOAL}: {'met' if worst <= GOAL else 'missed'}")
+
+
+if __name__ == "__main__":
+    main()

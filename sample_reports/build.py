@@ -1,0 +1,144 @@
+"""Rebuild the committed sample reports, or check that a rebuild would say the same.
+
+    python sample_reports/build.py            rewrite every sample
+    python sample_reports/build.py --check    rebuild beside them and compare; exits with 1 if they differ
+
+The check compares every number of run.json to 1e-6 and the structure of the pages: headings, ids,
+tables, figures, and the number of PDF pages. Versions may differ; bytes are compared only between two
+builds of one environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from html.parser import HTMLParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import uq_report as uq
+from uq_report.demo import TITLES, build
+
+HERE = Path(__file__).parent
+AS_OF, SEED, TOLERANCE = "2026-11-20", 0, 1e-6
+KEPT = ("report.html", "report.pdf", "run.json")
+# Facts of an environment, not of the audit.
+VARYING = frozenset({"environment", "version", "plugins"})
+STRUCTURE = frozenset({"h1", "h2", "h3", "h4", "table", "figure", "section", "nav"})
+
+
+def make(name: str, folder: Path) -> None:
+    """Build one sample into a folder."""
+    subject, texts = build(name)
+    run = uq.audit(subject, seed=SEED, as_of=AS_OF, progress=False, **texts)
+    with TemporaryDirectory(dir=folder.parent) as place:
+        made = run.write(Path(place))
+        folder.mkdir(exist_ok=True)
+        for file in KEPT:
+            (made / file).replace(folder / file)
+
+
+def differences(old: Path, new: Path) -> Iterator[str]:
+    """Yield what differs between two builds of one sample."""
+    yield from _values(*(json.loads((place / "run.json").read_bytes()) for place in (old, new)), "run.json")
+    pages = [outline((place / "report.html").read_text(encoding="utf-8")) for place in (old, new)]
+    if pages[0] != pages[1]:
+        yield f"report.html: {_first(*pages)}"
+    counts = [_pdf_pages(place / "report.pdf") for place in (old, new)]
+    if counts[0] != counts[1]:
+        yield f"report.pdf: {counts[0]} pages, now {counts[1]}"
+
+
+def _values(old: Any, new: Any, where: str) -> Iterator[str]:
+    """Yield the places where two JSON values differ by more than the tolerance."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in sorted({*old, *new} - VARYING):
+            if key in old and key in new:
+                yield from _values(old[key], new[key], f"{where}.{key}")
+            else:
+                yield f"{where}.{key}: {'gone' if key in old else 'new'}"
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for i, (a, b) in enumerate(zip(old, new, strict=True)):
+            yield from _values(a, b, f"{where}[{i}]")
+    elif not _equal(old, new):
+        yield f"{where}: {str(old)[:60]}, now {str(new)[:60]}"
+
+
+def _equal(old: Any, new: Any) -> bool:
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (old, new))
+    return math.isclose(old, new, rel_tol=TOLERANCE, abs_tol=TOLERANCE) if numbers else bool(old == new)
+
+
+class _Outline(HTMLParser):
+    """Collects the tags and ids that make a page's structure, and the text of its headings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._heading = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._heading = tag in ("h1", "h2", "h3", "h4")
+        if tag in STRUCTURE:
+            self.found.append(f"<{tag} id={dict(attrs).get('id')}>")
+
+    def handle_data(self, data: str) -> None:
+        if self._heading and data.strip():
+            self.found.append(data.strip())
+
+    def handle_endtag(self, tag: str) -> None:
+        self._heading = self._heading and tag not in ("h1", "h2", "h3", "h4")
+
+
+def outline(page: str) -> list[str]:
+    """Return a page's structure: headings with their text, sections, tables and figures, with ids."""
+    parser = _Outline()
+    parser.feed(page)
+    return parser.found
+
+
+def _first(old: list[str], new: list[str]) -> str:
+    pairs = enumerate(zip([*old, "the end"], [*new, "the end"], strict=False))
+    return next(f"element {i} was {a}, now {b}" for i, (a, b) in pairs if a != b)
+
+
+def _pdf_pages(file: Path) -> int:
+    import pikepdf
+
+    with pikepdf.open(file) as pdf:
+        return len(pdf.pages)
+
+
+def check(name: str) -> list[str]:
+    """Rebuild one sample beside the committed one and return what differs."""
+    with TemporaryDirectory() as place:
+        folder = Path(place, name)
+        make(name, folder)
+        return [f"{name}/{line}" for line in differences(HERE / name, folder)]
+
+
+def main() -> int:
+    """Build or check."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="compare with a rebuild instead of rewriting")
+    parser.add_argument("names", nargs="*", choices=[*TITLES, []], help="samples; all by default")
+    arguments = parser.parse_args()
+    found = []
+    for name in arguments.names or TITLES:
+        if arguments.check:
+            found += check(name)
+        else:
+            make(name, HERE / name)
+            print(f"built {HERE.name}/{name}")
+    for line in found[:40]:
+        print(line)
+    print(f"{len(found)} differences" if arguments.check else "done")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""What is said of a subject, and its fingerprints."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from uq_report.core.describe import describe, task
+from uq_report.core.digest import table_sha256, vector_sha256
+from uq_report.core.distributions import Categorical, Normal, Poisson
+from uq_report.core.errors import InputError
+from uq_report.core.subject import Subject, make_subject
+from uq_report.testing import KnownTruth
+
+
+def subject(X: pd.DataFrame, model: object = None) -> Subject:
+    return make_subject(model or (lambda X: X), KnownTruth(), X, np.arange(len(X)) % 2, groups={"g": ["n", "s"]})
+
+
+def frame() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "n": [1.5, np.nan, 3.0, 3.0],
+            "s": ["a", "b", "a", None],
+            "d": pd.date_range("2026-01-01", periods=4),
+            "c": [7, 7, 7, 7],
+            "n2": [1.5, np.nan, 3.0, 3.0],
+            "i": [1.0, np.inf, 2.0, 3.0],
+        }
+    )
+
+
+def test_every_feature_is_described_in_json_values() -> None:
+    told = describe(subject(frame()), Normal(np.zeros(4), np.ones(4)))
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    facts = {f.pop("name"): f for f in told["features"]}
+    assert facts["n"] | {"kind": "numeric", "missing": 1, "distinct": 2, "min": 1.5, "max": 3.0} == facts["n"]
+    assert facts["s"]["top_levels"] == [["a", 2], ["b", 1]]
+    assert (facts["d"]["kind"], facts["d"]["min"]) == ("datetime", "2026-01-01 00:00:00")
+    assert (facts["c"]["constant"], facts["n"]["constant"]) == (True, False)
+    assert (facts["n2"]["duplicate_of"], facts["n"]["duplicate_of"]) == ("n", None)
+    assert facts["i"]["max"] == "inf"
+    assert told["groups"] == {"g": ["n", "s"]}
+    assert told["y_summary"]["mean"] == 0.5
+
+
+def test_tasks_are_told_apart() -> None:
+    assert task(Categorical([[0.5, 0.5]])) == "classification"
+    assert task(Poisson([1.0])) == "count"
+    assert task(Normal([0.0], [1.0])) == "regression"
+
+
+def test_parameters_reach_into_pipelines_and_hold_no_address() -> None:
+    steps = make_pipeline(FunctionTransformer(np.log1p), StandardScaler(), RandomForestClassifier(7, max_depth=2))
+    told = describe(subject(frame(), steps), Normal(np.zeros(4), np.ones(4)))["model_parameters"]
+    assert told["randomforestclassifier__n_estimators"] == "7"
+    assert told["steps"] == "functiontransformer, standardscaler, randomforestclassifier"
+    assert "log1p" in told["functiontransformer__func"]
+    assert not any("0x" in text for text in told.values())
+
+
+def test_equal_content_has_equal_hashes_and_nothing_else_has() -> None:
+    X = frame()
+    assert table_sha256(X) == table_sha256(X.copy().set_index(pd.Index([9, 9, 9, 9])))
+    changed = [
+        X.rename(columns={"n": "m"}),
+        X[["s", "n", "d", "c", "n2", "i"]],
+        X.assign(c=X["c"].astype(float)),
+        X.assign(s=["a", "b", "a", "None"]),
+        X.assign(s=np.array(["a", "ba", "", None], dtype=object)),
+        X.iloc[:3],
+    ]
+    hashes = [table_sha256(table) for table in (X, *changed)]
+    assert len(set(hashes)) == len(hashes)
+    assert vector_sha256(np.array(["ab", "c"], dtype=object)) != vector_sha256(np.array(["a", "bc"], dtype=object))
+    assert vector_sha256(np.array([1, 0])) != vector_sha256(np.array([True, False]))
+
+
+def test_hashes_are_the_same_in_every_session() -> None:
+    assert vector_sha256(np.array([0.0, 1.0])) == "2347a2b206ed41ba3a75508971b65192520b56dd09861e399b5d8e630ed4a895"
+
+
+def test_names_of_features_and_groups_are_checked() -> None:
+    made = subject(frame())
+    assert made.members("g") == ("n", "s")
+    assert made.positions("d") == (2,)
+    with pytest.raises(InputError, match=r"must include 'nn'; it does not\. Did you mean 'n"):
+        made.members("nn")
+
+
+def test_rows_are_drawn_once_and_in_order() -> None:
+    X = pd.DataFrame({"a": np.arange(100.0)})
+    drawn = make_subject(
+        None, KnownTruth(), X, X["a"], sample_weight=np.ones(100), clusters=X["a"], max_rows=10, seed=3
+    )
+    again = make_subject(None, KnownTruth(), X, X["a"], max_rows=10, seed=3)
+    values = np.asarray(drawn.X)[:, 0]
+    assert (drawn.n, drawn.sampled_from) == (10, 100)
+    assert list(values) == sorted(values) == list(np.asarray(again.X)[:, 0]) == list(np.asarray(drawn.y))
+    assert drawn.weights is not None
+    assert drawn.clusters is not None
+    assert list(drawn.clusters) == list(values)
+    assert make_subject(None, KnownTruth(), X, max_rows=500).sampled_from is None

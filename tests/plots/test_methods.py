@@ -1,0 +1,153 @@
+"""Figures of pairs, ranks, graphs, covered information and local effects draw what the frames hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from uq_report import plots
+from uq_report.core.results import Diagnostic, Importance, Profile, Result
+from uq_report.plots import covered, graph, local_effects, matrix, rank_intervals
+from uq_report.plots.svg import to_svg
+
+from .results import table
+
+HOSTILE = ("<b>", "$x^2$", "中", "a" * 200)
+
+
+def texts(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.texts]
+
+
+def square(names: tuple[str, ...]) -> pd.DataFrame:
+    d = len(names)
+    return pd.DataFrame(np.arange(d * d, dtype=float).reshape(d, d), index=names, columns=names)
+
+
+def dependence(nodes: tuple[str, ...], edges: list[tuple[str, str, float]]) -> Diagnostic:
+    rows = [("", a, b, np.nan, value) for a, b, value in edges]
+    frame = pd.DataFrame(rows, columns=list(Diagnostic.columns))
+    meta = {"nodes": [*nodes, "y"], "edge": "partial correlation"}
+    return Diagnostic(
+        id="cid.graph", explainer="cid", title="Graph", frame=frame, estimates=table([_blank("a")]).head(0), meta=meta
+    )
+
+
+def _blank(feature: str) -> dict[str, object]:
+    return {"measure": "", "feature": feature, "estimate": 0.0}
+
+
+def test_matrix_writes_numbers_and_brackets_what_is_not_ranked() -> None:
+    figure = matrix.draw(square(("a", "b", "c")), matrix.Scale("H²", 0.0), {("b", "a")})
+    assert texts(figure.axes[0]) == ["(1.0)", "2.0", "(3.0)", "5.0", "6.0", "7.0"]
+    assert "4.0" in texts(matrix.draw(square(("a", "b", "c")), matrix.Scale("H²"), diagonal=True).axes[0])
+
+
+@pytest.mark.parametrize("d", [1, 2, 13, 60])
+def test_matrix_of_any_size_is_vectors_only(d: int) -> None:
+    names = tuple(f"{HOSTILE[k % 4]}{k}" for k in range(d))
+    svg = to_svg(matrix.draw(square(names), matrix.Scale("x"), diagonal=True))
+    assert b"<image" not in svg
+    assert len(svg) < 200_000
+
+
+def test_ranks_carry_their_intervals_only_where_there_are_some() -> None:
+    rows = {"estimate": [1.0, 2.0], "lower": [1.0, np.nan], "upper": [2.0, np.nan]}
+    one = rank_intervals.Ranking("PFI", "nll", pd.DataFrame(rows, index=["a", "b"]))
+    other = rank_intervals.Ranking("SHAP", "nll", pd.DataFrame({k: v[:1] for k, v in rows.items()}, index=["b"]))
+    assert rank_intervals.order([one, other]) == ["a", "b"]
+    figure = rank_intervals.draw([one, other], ["a", "b"], "loss")
+    assert texts(figure.axes[0]) == ["1", "1 to 2", "2", "1", "1 to 2"]
+
+
+def test_graph_draws_every_edge_wide_where_strong_and_broken_where_negative() -> None:
+    result = dependence(("a", "b", "c"), [("a", "b", 0.8), ("b", "c", -0.4), ("c", "y", 0.2)])
+    figure = plots.draw(result)
+    lines = [line for line in figure.axes[0].lines if line.get_linestyle() != "None" and np.size(line.get_xdata()) == 2]
+    width = {line.get_linestyle(): line.get_linewidth() for line in lines}
+    assert len(lines) == 3
+    assert width["--"] < max(line.get_linewidth() for line in lines)  # the negative one, half as strong
+    assert "y (the target)" in texts(figure.axes[0])
+
+
+def test_a_large_graph_keeps_what_is_tied_to_the_target() -> None:
+    names = tuple(f"f{k}" for k in range(60))
+    edges = [(f"f{k}", "y", 0.01 * (k + 1)) for k in range(60)]
+    shown = graph.shown(dependence(names, edges), 5)
+    assert shown == ["y", "f55", "f56", "f57", "f58", "f59"]
+
+
+def information() -> Diagnostic:
+    rows = [
+        {"measure": "", "feature": f, "estimate": value, "lower": value - 0.1, "upper": value + 0.1, "item": item}
+        for f, mutual in (("a", 0.2), ("b", 0.6))
+        for item, value in (("mutual information", mutual), ("covered information", mutual / 2))
+    ]
+    rows.append({"measure": "", "feature": "b", "estimate": 0.5, "item": "covered share"})
+    estimates = table(rows)
+    frame = estimates.assign(x=0.0, value=estimates["estimate"])[list(Diagnostic.columns)]
+    return Diagnostic(id="cid", explainer="cid", title="Covered", frame=frame, estimates=estimates)
+
+
+def test_covered_information_is_ordered_by_information_and_states_its_share() -> None:
+    axes = plots.draw(information()).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "a"]
+    assert texts(axes)[:2] == ["50 %", "–"]
+
+
+def test_rank_moves_join_the_two_ranks_of_a_feature() -> None:
+    rows = [
+        {"measure": "nll", "feature": f, "estimate": 1.0, "rank": new, "plain_rank": old}
+        for f, old, new in (("a", 1, 2), ("b", 2, 1), ("c", 3, 3))
+    ]
+    estimates = table(rows)
+    frame = estimates.assign(repeat=0, value=1.0)[list(Importance.columns)]
+    result = Importance(id="cid.corrected", explainer="cid", title="Corrected", frame=frame, estimates=estimates)
+    lines = covered.draw_moves(result).axes[0].lines
+    assert [tuple(np.asarray(line.get_ydata())) for line in lines] == [(1.0, 2.0), (2.0, 1.0), (3.0, 3.0)]
+
+
+def curves(id: str, x: tuple[float, ...], values: tuple[float, ...], levels: tuple[str, ...] = ()) -> Profile:
+    rows = [
+        {
+            "measure": "prediction",
+            "feature": "f",
+            "estimate": v,
+            "x": at,
+            "level": level,
+            "lower": v - 1,
+            "upper": v + 1,
+        }
+        for at, v, level in zip(x, values, levels or ("",) * len(x), strict=True)
+    ]
+    estimates = table(rows)
+    frame = estimates.assign(feature_2="", x_2=np.nan, level_2="", curve=-1, value=estimates["estimate"])
+    return Profile(id=id, explainer=id, title=id, frame=frame[list(Profile.columns)], estimates=estimates)
+
+
+def drawn(ale: Result, pdp: Result | None) -> Figure:
+    return local_effects.draw(ale, pdp, "f", ["prediction"])
+
+
+def test_a_pdp_is_shifted_to_the_mean_of_the_ale_and_keeps_its_shape() -> None:
+    ale, pdp = curves("ale", (0.0, 1.0, 2.0), (-1.0, 0.0, 1.0)), curves("pdp", (0.0, 2.0), (10.0, 14.0))
+    at, value = local_effects.beside(ale.estimates, pdp.estimates)
+    np.testing.assert_allclose(at, [0.0, 2.0])
+    np.testing.assert_allclose(value, [-2.0, 2.0])
+    assert b"<image" not in to_svg(drawn(ale, pdp))
+
+
+def test_levels_are_matched_by_their_text() -> None:
+    ale = curves("ale", (0.0, 1.0), (-1.0, 1.0), ("low", "high"))
+    pdp = curves("pdp", (0.0, 1.0, 2.0), (5.0, 1.0, 99.0), ("high", "low", "other"))
+    at, value = local_effects.beside(ale.estimates, pdp.estimates)
+    assert dict(zip(at, value, strict=True)) == {1.0: 2.0, 0.0: -2.0}
+    assert [label.get_text() for label in drawn(ale, pdp).axes[0].get_xticklabels()] == ["low", "high"]
+
+
+def test_an_ale_alone_has_no_second_curve_in_its_legend() -> None:
+    ale = curves("ale", (0.0, 1.0), (-1.0, 1.0))
+    assert not [text for text in drawn(ale, None).legends[0].get_texts() if "PDP" in text.get_text()]

@@ -1,0 +1,178 @@
+"""The sections on agreement, local effects, covered information, interactions and sensitivity."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from uq_report.core.parting import parting
+from uq_report.core.results import Result
+from uq_report.core.run import NotRun, Run
+from uq_report.report.assemble import document
+from uq_report.report.document import Block, Bullets, Callout, Document, Figure, Paragraph, Section, Table
+from uq_report.report.evidence import Evidence
+from uq_report.report.sections.agreement import agreement
+from uq_report.report.sections.covered import covered
+from uq_report.report.sections.interactions import interactions
+from uq_report.report.sections.local_effects import local_effects
+from uq_report.report.sections.sensitivity import sensitivity
+
+from . import methods_results as made
+from . import reading
+from .cases import Case
+from .synthetic import make_run
+
+HOSTILE = ("<script>alert(1)</script>", "$x^2$", "a\x1b[31mb\u202ec", "中文", "=HYPERLINK()")
+ABC = ("a", "b", "c")
+SECTIONS = {
+    "agreement": agreement,
+    "local-effects": local_effects,
+    "covered": covered,
+    "interactions": interactions,
+    "sensitivity": sensitivity,
+}
+
+
+def run_of(results: Sequence[Result], names: tuple[str, ...] = ABC, not_run: tuple[NotRun, ...] = ()) -> Run:
+    run = make_run(Case(names=names))
+    kept = tuple(result for result in run.results if result.explainer == "pfi")
+    return replace(run, results=(*kept, *results), not_run=not_run)
+
+
+def all_blocks(section: Section) -> list[Block]:
+    return [*section.blocks, *(block for part in section.sections for block in all_blocks(part))]
+
+
+def text_of(section: Section) -> str:
+    """Return paragraphs, bullets and callouts of a section."""
+    told = []
+    for block in all_blocks(section):
+        match block:
+            case Paragraph() | Callout():
+                told.append(block.text)
+            case Bullets():
+                told += block.items
+    return " ".join(told)
+
+
+def table_of(section: Section, key: str) -> Table:
+    return next(b for b in all_blocks(section) if isinstance(b, Table) and b.id == key)
+
+
+def figures(section: Section) -> list[Figure]:
+    return [b for b in all_blocks(section) if isinstance(b, Figure)]
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("names", [("only",), ABC, tuple(f"feature {k}" for k in range(60)), HOSTILE], ids=len)
+@pytest.mark.parametrize("corrected", [True, False])
+def test_documents_of_any_shape_hold_every_section_once(names: tuple[str, ...], corrected: bool) -> None:
+    made_of: Document = document(run_of(made.every(names, corrected=corrected), names))
+    ids = [s.id for s in reading.sections(made_of)]
+    ids += [b.id for b in reading.blocks(made_of) if isinstance(b, Table | Figure)]
+    assert max(Counter(ids).values()) == 1
+    assert set(SECTIONS) <= set(ids)
+    assert not [key for key in ids if key.startswith("explainer-") and key[10:] in ("cid", "rsens", "ale", "agreement")]
+    assert {f"method-{key}" for key in ("cid", "rsens", "ale", "agreement")} <= set(ids)
+    assert all("\x1b" not in words and "\u202e" not in words for words in reading.words(made_of))
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_sections_stand_in_the_order_of_questions() -> None:
+    top = [section.id for section in document(run_of(made.every(ABC))).sections]
+    order = ["drivers", "map", "agreement", "profiles", "local-effects", "dependence", "covered"]
+    order += ["interactions", "sensitivity", "explainer-dalex", "explainer-shap"]
+    assert [key for key in top if key in order] == order
+
+
+@pytest.mark.parametrize("key", SECTIONS)
+def test_a_missing_result_says_why(key: str) -> None:
+    explainer = {"local-effects": "ale", "covered": "cid", "interactions": "h_statistic", "sensitivity": "rsens"}
+    name = explainer.get(key, key)
+    told = SECTIONS[key](Evidence(run_of([], not_run=(NotRun(name, "uq_report.explainers", "it was denied"),))))
+    assert "It was denied." in text_of(told)
+    assert not figures(told)
+
+
+@pytest.mark.parametrize("names", [("only",), ABC, HOSTILE], ids=len)
+def test_every_figure_can_be_drawn(names: tuple[str, ...]) -> None:
+    evidence = Evidence(run_of([*made.every(names), made.profile("pdp", names, (0.0, 3.0, 1.0))], names))
+    for make in SECTIONS.values():
+        section = make(evidence)
+        assert not [b.text for b in all_blocks(section) if isinstance(b, Callout) and "missing" in b.title]
+        assert all(b"<image" not in figure.svg and figure.alt for figure in figures(section))
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_cover_is_only_claimed_where_the_interval_allows_it() -> None:
+    told = text_of(covered(Evidence(run_of(made.cid(("a", "b", "c", "d", "e", "f"))))))
+    # covered: 0.1, -0.075, 0.033, 0.025, 0.02 and 0.0167, each ±0.02
+    assert "The others repeat part of what a (covered share 33 %), c (covered share 33 %)" in told
+    assert "b says more once the others are known" in told
+    assert "For 2 features the interval of covered information holds 0" in told
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_corrected_importance_shows_rank_moves_and_a_refusal_shows_the_plain_one() -> None:
+    passed = covered(Evidence(run_of(made.cid(ABC))))
+    assert "Ranks move for c from 3 to 1, a from 1 to 2 and b from 2 to 3." in text_of(passed)
+    assert [row[:2] for row in table_of(passed, "covered-corrected-1-table").rows] == [("c", 3), ("a", 1), ("b", 2)]
+    refused = covered(Evidence(run_of(made.cid(ABC, corrected=False))))
+    assert "R² 0.12" in text_of(refused)
+    plain = table_of(refused, "covered-corrected-1-table")
+    assert [column.label for column in plain.columns][2:4] == ["plain importance", "covered share"]
+    assert len(plain.rows) == len(ABC)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_form_of_r_sens_is_named() -> None:
+    exact = sensitivity(Evidence(run_of(made.rsens(ABC))))
+    assert "How it was computed: exact derivatives." in text_of(exact)
+    assert "Finite changes" not in " ".join(b.title for b in all_blocks(exact) if isinstance(b, Callout))
+    finite = sensitivity(Evidence(run_of(made.rsens(ABC, "finite-step form √(2 KL) / |Δx|"))))
+    assert any(isinstance(b, Callout) and b.title.startswith("Finite changes") for b in all_blocks(finite))
+    assert "finite-step form" in figures(finite)[0].caption
+    compared = table_of(exact, "sensitivity-comparators-table")
+    assert compared.rows[0] == ("a", "1.00 (1)", "0.100 (3)")
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_pairs_that_are_not_ranked_are_no_finding() -> None:
+    section = interactions(Evidence(run_of([made.h_statistic(ABC)])))
+    assert "Largest H²: a with b 0.300 and a with c 0.150. 1 pair of 3 barely move" in text_of(section)
+    assert table_of(section, "interactions-1-table").rows[0][4] == "no: unstable"
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_agreement_claims_what_rank_intervals_allow() -> None:
+    section = agreement(Evidence(run_of(made.agreement(("a", "b", "c", "d")))))
+    told = text_of(section)
+    assert "The loss: only a can be first by PFI nll; only d can be first by SHAP nll." in told
+    assert "The uncertainty: no method has intervals on its ranks." in told
+    assert "Evidence: cid." in told
+    assert "2 further disagreements: see the evidence agreement." in told
+    least = table_of(section, "agreement-alike-table").rows[0]
+    assert least == ("loss", "PFI nll", "SHAP nll", -1.0, "0 % of the first 1 (25 %)")
+
+
+def test_curves_part_only_beyond_their_errors() -> None:
+    straight, bent = made.curve("ale", "a", (0.0, 1.0, 2.0)), made.curve("pdp", "a", (0.0, 1.0, 0.0))
+    place = parting(straight, bent, 0.95)
+    assert place == (2.0, 0.0, 2.0, 0.0)
+    assert parting(straight, made.curve("pdp", "a", (5.0, 6.0, 7.0)), 0.95) is None  # levels do not compare
+    wide = bent.assign(std_error=np.full(3, 2.0))
+    assert parting(straight, wide, 0.95) is None
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_ale_beside_pdp_says_where_they_differ() -> None:
+    both = [made.profile("ale", ABC, (-1.0, 0.0, 1.0)), made.profile("pdp", ABC, (0.0, 1.0, 0.0))]
+    told = text_of(local_effects(Evidence(run_of(both))))
+    assert "ALE and PDP of prediction differ beyond their intervals, most at 2" in told
+    alone = local_effects(Evidence(run_of(both[:1])))
+    assert "differ" not in text_of(alone.sections[0])
+    assert ": ALE. " in figures(alone)[0].caption

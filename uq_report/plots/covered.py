@@ -1,0 +1,140 @@
+"""Covered information: what a feature says about y and how much of it others repeat; ranks before and after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from ..core.results import Result
+from . import style
+from .frames import choose, has_interval, interval_words
+from .shapes import rectangles
+from .words import words
+
+MUTUAL, COVERED, SHARE = "mutual information", "covered information", "covered share"
+BAR = "#b9c4d0"
+
+
+def part(result: Result, item: str) -> pd.DataFrame:
+    """Return the estimates of one item of ``cid``, indexed by feature."""
+    table = result.estimates
+    return table[table["item"] == item].drop_duplicates("feature").set_index("feature")
+
+
+def draw(result: Result, top: int = 20) -> Figure:
+    """Draw per feature a bar of I(X; Y), and a dot of covered information with its interval, largest bar first.
+
+    Parameters
+    ----------
+    result : Diagnostic
+        ``cid``; its estimates have a column ``item``.
+    """
+    mutual = part(result, MUTUAL).sort_values("estimate", ascending=False, kind="stable").head(top)
+    shown = list(mutual.index)
+    covered, share = (part(result, item).reindex(shown) for item in (COVERED, SHARE))
+    at = np.arange(len(shown), dtype=float)
+    with style.context():
+        figure = style.new_figure(0.29 * len(shown) + 1.25)
+        axes = style.plain(figure.subplots(), "x")
+        ends = mutual["estimate"].to_numpy(dtype=float)
+        rectangles(axes, ((0.0, v, k - 0.32, k + 0.32) for k, v in zip(at, ends, strict=True)), BAR)
+        axes.plot(*style.segments(mutual["lower"], mutual["upper"], at - 0.16), color=style.MUTED, linewidth=1.0)
+        axes.axvline(0, color=style.INK, linewidth=0.8)
+        axes.plot(*style.segments(covered["lower"], covered["upper"], at + 0.12), **_line())
+        axes.plot(covered["estimate"], at + 0.12, **_dot())
+        _shares(axes, share["estimate"].to_numpy(dtype=float), at)
+        axes.set_yticks(at, [style.name(feature) for feature in shown])
+        axes.set_ylim(len(shown) - 0.4, -0.6)
+        axes.set_xlabel("information about y (nats)")
+        style.key(figure, _legend(covered), columns=2)
+    return figure
+
+
+def _line() -> dict[str, Any]:
+    return {"color": style.ROLE["loss"], "linewidth": 1.6}
+
+
+def _dot() -> dict[str, Any]:
+    return {"color": style.ROLE["loss"], "linestyle": "", "marker": "D", "markersize": 4.5}
+
+
+def _shares(axes: Axes, share: Any, at: Any) -> None:
+    """Write the covered share at the right edge; a feature without information has none."""
+    for value, height in zip(share, at, strict=True):
+        text = f"{100 * value:.0f} %" if np.isfinite(value) else "–"
+        axes.text(
+            1.06, height, text, transform=axes.get_yaxis_transform(), ha="right", va="center", fontsize=style.SMALL
+        )
+    axes.text(1.06, 1.0, "covered share", transform=axes.transAxes, ha="right", va="bottom", fontsize=style.SMALL)
+
+
+def _legend(covered: pd.DataFrame) -> list[Any]:
+    handles: list[Any] = [
+        Patch(color=BAR, linewidth=0, label="I(X; Y), all it says about y"),
+        Line2D([], [], label="covered by the other features", **_dot()),
+    ]
+    if has_interval(covered).any():
+        handles.append(Line2D([], [], color=style.INK, linewidth=1.2, label=interval_words(covered)))
+    return handles
+
+
+def draw_moves(result: Result, measure: str | None = None, top: int = 20) -> Figure:
+    """Draw each feature's rank by plain and by corrected importance, joined by a line; broken where it falls.
+
+    Parameters
+    ----------
+    result : Importance
+        ``cid.corrected``; its estimates have ``plain_rank`` and ``rank``.
+    """
+    chosen = choose(result, "measure", measure, result.estimates["measure"])
+    table = result.estimates[result.estimates["measure"] == chosen].sort_values("plain_rank", kind="stable").head(top)
+    # equal ranks stand below each other, in the order of the table
+    before, after = (table[column].rank(method="first").to_numpy(dtype=float) for column in ("plain_rank", "rank"))
+    with style.context():
+        figure = style.new_figure(0.25 * len(table) + 0.8)
+        axes = figure.subplots()
+        for feature, old, new in zip(table.index, before, after, strict=True):
+            row = table.loc[feature]
+            axes.plot([0, 1], [old, new], **_move(int(row["plain_rank"]), int(row["rank"])))
+            axes.text(-0.04, old, _place(row, "plain_rank"), ha="right", va="center", fontsize=style.SMALL)
+            axes.text(1.04, new, _place(row, "rank"), ha="left", va="center", fontsize=style.SMALL)
+        axes.set_xlim(-1.1, 2.1)
+        axes.set_ylim(len(table) + 0.6, 0.2)
+        axes.set_xticks([0, 1], ["plain importance", "corrected (extrapolated)"])
+        axes.xaxis.tick_top()
+        axes.set_yticks([])
+        axes.set_xlabel(f"rank by importance for {words(str(chosen), result.meta).title}")
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        style.key(figure, [Line2D([], [], label=text, **_move(*ends)) for text, ends in MOVES.items()], columns=3)
+    return figure
+
+
+MOVES = {"rises": (2, 1), "keeps its rank": (1, 1), "falls": (1, 2)}
+
+
+def _move(old: int, new: int) -> dict[str, Any]:
+    if old == new:
+        return {"color": style.SPREAD, "linewidth": 1.0, "marker": "o", "markersize": 4}
+    rises = new < old
+    color = style.ROLE["prediction"] if rises else style.ROLE["loss"]
+    return {
+        "color": color,
+        "linewidth": 1.8,
+        "linestyle": "-" if rises else style.LINES[1],
+        "marker": "^" if rises else "v",
+        "markersize": 5,
+    }
+
+
+def _place(row: Any, column: str) -> str:
+    text = f"{int(row[column])}"
+    return (
+        f"{style.name(row['feature'])}  {text}" if column == "plain_rank" else f"{text}  {style.name(row['feature'])}"
+    )

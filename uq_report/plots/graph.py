@@ -1,0 +1,109 @@
+"""The dependence graph on a circle: a line per edge, wide where strong, broken where negative."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ..core.results import Result
+from . import style
+from .words import number
+
+TARGET = "y"
+LABELS = 30  # nodes up to which there is room for names
+WIDEST = 5.0
+
+
+def draw(result: Result, top: int = 24) -> Figure:
+    """Draw the nodes with the strongest edges, the target at the top.
+
+    Parameters
+    ----------
+    result : Diagnostic
+        ``cid.graph``: an edge from ``feature`` to ``item`` per row; ``meta["nodes"]`` ends with y.
+    top : int
+        Features drawn: those of the strongest edges with y, then of any.
+    """
+    frame = result.frame
+    nodes = shown(result, top)
+    inside = frame[frame["feature"].isin(nodes) & frame["item"].isin(nodes)]
+    edges = [
+        (nodes.index(str(a)), nodes.index(str(b)), float(v))
+        for a, b, v in inside[["feature", "item", "value"]].itertuples(index=False)
+    ]
+    signed = str(result.meta.get("edge", "")) == "partial correlation"
+    largest = max((abs(value) for *_, value in edges), default=1.0)
+    angle = np.pi / 2 - 2 * np.pi * np.arange(len(nodes)) / max(len(nodes), 1)
+    with style.context():
+        figure = style.new_figure(4.3)
+        axes = figure.subplots()
+        for a, b, value in sorted(edges, key=lambda edge: abs(edge[2])):
+            ends = [a, b]
+            axes.plot(np.cos(angle[ends]), np.sin(angle[ends]), **_look(value, largest, to_y=0 in ends))
+        _nodes(axes, nodes, angle)
+        style.key(figure, _legend(largest, str(result.meta.get("edge", "edge")), signed), columns=2)
+    return figure
+
+
+def shown(result: Result, top: int = 24) -> list[str]:
+    """Return y and the features drawn, in the result's order: those most strongly tied to y, then to each other."""
+    nodes = [str(node) for node in result.meta.get("nodes", ())]
+    strength = dict.fromkeys(nodes, (0.0, 0.0))
+    for a, b, value in result.frame[["feature", "item", "value"]].itertuples(index=False):
+        for one, other in ((str(a), str(b)), (str(b), str(a))):
+            if one in strength:
+                direct, any_ = strength[one]
+                size = abs(float(value))
+                strength[one] = (max(direct, size if other == TARGET else 0.0), max(any_, size))
+    features = sorted(nodes[:-1], key=lambda node: strength[node], reverse=True)[:top]
+    return [TARGET, *(node for node in nodes[:-1] if node in features)]
+
+
+def _look(value: float, largest: float, *, to_y: bool) -> dict[str, Any]:
+    share = abs(value) / largest if largest else 0.0
+    return {
+        "color": style.ROLE["loss"] if to_y else style.INK,
+        "linewidth": 0.5 + (WIDEST - 0.5) * share,
+        "linestyle": "-" if value >= 0 else (0, (2.2, 1.2)),
+        "alpha": 1.0 if to_y else 0.45 + 0.4 * share,
+        "zorder": 2 if to_y else 1,
+    }
+
+
+def _nodes(axes: Axes, nodes: Sequence[str], angle: Any) -> None:
+    x, y = np.cos(angle), np.sin(angle)
+    axes.plot(x[1:], y[1:], linestyle="", marker="o", markersize=6, color=style.INK, zorder=3)
+    axes.plot(
+        x[:1],
+        y[:1],
+        linestyle="",
+        marker="s",
+        markersize=11,
+        color=style.ROLE["loss"],
+        markeredgecolor="white",
+        zorder=4,
+    )
+    for k, node in enumerate(nodes[:LABELS]):
+        side = "center" if abs(x[k]) < 0.12 else "left" if x[k] > 0 else "right"
+        text = "y (the target)" if k == 0 else style.name(node, 22)
+        weight = "bold" if k == 0 else "normal"
+        axes.text(1.09 * x[k], 1.09 * y[k], text, ha=side, va="center", fontsize=style.SMALL, fontweight=weight)
+    axes.set_xlim(-2.3, 2.3)
+    axes.set_ylim(-1.25, 1.25)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+
+
+def _legend(largest: float, meaning: str, signed: bool) -> list[Any]:
+    half = number(largest / 2, 2)
+    entries = [(largest, f"{meaning}, size {number(largest, 2)} (the strongest)"), (largest / 2, f"size {half}")]
+    handles = [Line2D([], [], label=text, **_look(value, largest, to_y=False)) for value, text in entries]
+    if signed:
+        handles.append(Line2D([], [], label="negative: broken line", **_look(-largest / 2, largest, to_y=False)))
+    handles.append(Line2D([], [], label="edge with y", **_look(largest / 2, largest, to_y=True)))
+    return handles
