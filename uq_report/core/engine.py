@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, parallel_config
 
 from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
 from .derivatives import Derivatives, derivatives
@@ -33,6 +33,8 @@ from .variants import Buffer, Variant, make_buffer
 # Calls of few rows are mostly overhead, so variants of the same columns share calls up to this size,
 # or the size that the adapter names.
 SHORT_CALL = 1000
+# joblib backends that hand results over one by one.
+STREAMING = ("threading", "loky")
 
 
 class Group(NamedTuple):
@@ -267,9 +269,10 @@ class Engine:
                 yield Group(first, task(group))
             return
         charged = (self._charged(first, group, task.n) for first, group in groups)
-        parallel = Parallel(n_jobs=self.n_jobs, backend=self.backend, return_as="generator")
-        for first, values in parallel(delayed(_run)(task, first, group) for first, group in charged):
-            yield Group(first, values)
+        with parallel_config(self.backend, n_jobs=self.n_jobs):  # the only door to dask's and ray's backends
+            parallel = Parallel(return_as="generator" if self.backend in STREAMING else "list")
+            for first, values in parallel(delayed(_run)(task, first, group) for first, group in charged):
+                yield Group(first, values)
 
     def _charged(self, first: int, group: list[Variant], n: int) -> tuple[int, list[Variant]]:
         self._charge(n * len(group))

@@ -160,18 +160,20 @@ def _conjugate_gradients(A: csr_array, At: csr_array, rhs: FloatArray, scale: Fl
     v, residual, direction = np.zeros_like(rhs), rhs.copy(), rhs.copy()
     size = (rhs * rhs).sum(axis=1)
     goal = _CONVERGED**2 * scale
+    active = size > goal
     for _ in range(_MAX_STEPS):
-        image = direction - _each(A, _each(At, direction))
-        curvature = (direction * image).sum(axis=1)
-        active = (size > goal) & (curvature > 0)
         if not active.any():
             break
+        image = direction - _each(A, _each(At, direction))
+        curvature = (direction * image).sum(axis=1)
+        active &= curvature > 0
         step = np.divide(size, curvature, out=np.zeros_like(size), where=active)[:, None]
         v += step * direction
         residual -= step * image
         before, size = size, (residual * residual).sum(axis=1)
         direction *= np.divide(size, before, out=np.zeros_like(size), where=active)[:, None]
         direction += residual
+        active &= size > goal
     return v
 
 
@@ -187,19 +189,30 @@ def _weighted(
 
     `unfitted` is the size of a residual had its pair not been fitted, over its fitted size.
     """
-    n, omega = donors.shape[1], weights / weights.sum()
-    even, pairs, excess = _even(weights), n * n * omega * omega[donors], unfitted * (n * omega - 1)
+    omega, even = weights / weights.sum(), bool((weights == weights[0]).all())
     repeats, rows, squares = np.empty(T.shape[:2]), effects[0] + effects[1] - b, np.empty(len(T))
     for k, (v, u) in enumerate(zip(*effects, strict=True)):
         residual = T[k] - v
         residual -= u[donors]
         repeats[k] = T[k].mean(axis=1) - b[k].mean()
-        squares[k] = np.vdot(residual, residual if even else residual * pairs / pairs.mean())
+        squares[k] = np.vdot(residual, residual)
         if not even:
-            repeats[k] = rows[k] @ omega + (residual * (1 + unfitted * (pairs - 1))).mean(axis=1)
-            rows[k] += (residual * excess[donors]).mean(axis=0) + by_donor((residual * excess)[None], donors)[0]
+            repeats[k], squares[k], more = _reweighted(residual, donors, omega, unfitted)
+            repeats[k] += rows[k] @ omega
+            rows[k] += more
         rows[k] += repeats[k].mean() - rows[k] @ omega
     return repeats, rows, squares
+
+
+def _reweighted(
+    residual: FloatArray, donors: IntArray, omega: FloatArray, unfitted: float
+) -> tuple[FloatArray, float, FloatArray]:
+    """Return what unequal weights make of one measure's residuals: by shuffle, squared in all, and by row."""
+    n = len(omega)
+    pairs, excess = n * n * omega * omega[donors], unfitted * (n * omega - 1)
+    by_shuffle = (residual * (1 + unfitted * (pairs - 1))).mean(axis=1)
+    by_row = (residual * excess[donors]).mean(axis=0) + by_donor((residual * excess)[None], donors)[0]
+    return by_shuffle, float((residual**2 * pairs).sum() / pairs.mean()), by_row
 
 
 def _noise(sigma2: FloatArray, m: int, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -211,7 +224,3 @@ def _noise(sigma2: FloatArray, m: int, weights: FloatArray) -> tuple[FloatArray,
     n, omega = len(weights), weights / weights.sum()
     e, k = n * (omega**2).sum() - 1, (m - 1) / (m - 2)
     return 2 * sigma2 * (k / m + e / (m - 2)), sigma2 * (1 + 2 * k * e + e * e * m / (m - 2)) / (n * m)
-
-
-def _even(weights: FloatArray) -> bool:
-    return bool((weights == weights[0]).all())

@@ -22,7 +22,7 @@ from ..core.inference import (
 from ..core.measures import Measure, Statistic
 
 ROUNDING = 1e-12  # of a measure's size: smaller is rounding
-SOLVED = 1e-10  # of a measure's size: row terms closer than this are equal, given how the fit is solved
+SOLVED = 1e-8  # of a measure's size: row terms closer than this are equal, given how the fit is solved
 
 
 @dataclass(frozen=True)
