@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.gaussian_process import GaussianProcessClassifier
-from sklearn.linear_model import LogisticRegression, PoissonRegressor
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.linear_model import BayesianRidge, LogisticRegression, PoissonRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from uq_report.adapters.classifier import ClassifierAdapter
 from uq_report.adapters.poisson import PoissonAdapter
+from uq_report.adapters.regressor_std import RegressorStdAdapter
 from uq_report.core.engine import Engine
 from uq_report.core.measures import ENTROPY, NLL
 from uq_report.core.subject import make_subject
@@ -32,7 +33,9 @@ def behind(model: Any) -> Any:
     ("adapter", "model", "rows"),
     [
         (ClassifierAdapter(), LogisticRegression(), 25_000),
-        (ClassifierAdapter(), GaussianProcessClassifier(), None),
+        (ClassifierAdapter(), GaussianProcessClassifier(), 250),
+        (RegressorStdAdapter(), GaussianProcessRegressor(), 250),
+        (RegressorStdAdapter(), BayesianRidge(), 25_000),
         (PoissonAdapter(), PoissonRegressor(), 25_000),
     ],
 )

@@ -17,6 +17,7 @@ from ..core.adapter import class_names
 from ..core.arrays import Table
 
 ROWWISE_BATCH = 25_000
+PROCESS_BATCH = 250
 
 _HELD_IN = {
     "sklearn.BaseSearchCV": "best_estimator_",
@@ -86,13 +87,14 @@ def batch_rows(model: Any) -> int | None:
 def rows_together(model: Any) -> int | None:
     """Return the rows that variants of the same columns may share a call up to, for the engine.
 
-    A pipeline pays for every call more than for thousands of rows. Not for Gaussian processes, whose
-    memory grows with rows x training rows, nor for estimators of other libraries, which are not known.
+    A pipeline pays for every call more than for thousands of rows. Gaussian processes pay for rows x
+    training rows that leave the cache. Estimators of other libraries are not known: None.
     """
     steps, final = unwrap(model)
     names = [class_names(part)[0] for part in (*steps, final)]
-    known = all(name.startswith("sklearn.") for name in names) and not names[-1].startswith("sklearn.GaussianProcess")
-    return ROWWISE_BATCH if known else None
+    if names[-1].startswith("sklearn.GaussianProcess"):
+        return PROCESS_BATCH
+    return ROWWISE_BATCH if all(name.startswith("sklearn.") for name in names) else None
 
 
 def _rowwise(model: Any) -> bool:

@@ -78,7 +78,7 @@ class ClassifierAdapter:
         return batch_rows(model)
 
     def rows_together(self, model: Any) -> int | None:
-        """Return 25 000 for scikit-learn's own estimators but Gaussian processes, else None."""
+        """Return 25 000 for scikit-learn's own estimators, 250 for Gaussian processes, else None."""
         return rows_together(model)
 
 

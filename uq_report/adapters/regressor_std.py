@@ -18,7 +18,7 @@ from ._affine import Rule, through
 from ._gp_derivatives import gaussian_process
 from ._outputs import check_noise, mean_and_std, refuse_rows
 from ._score_derivatives import bayesian_linear
-from ._sklearn import gives_std, is_a, unwrap
+from ._sklearn import gives_std, is_a, rows_together, unwrap
 
 _BAYESIAN = ("BayesianRidge", "ARDRegression")
 _GAUSSIAN_PROCESS = ("GaussianProcessRegressor",)
@@ -104,6 +104,10 @@ class RegressorStdAdapter:
     def batch_rows(self, model: Any) -> int | None:
         """Return None: these models multiply matrices."""
         return None
+
+    def rows_together(self, model: Any) -> int | None:
+        """Return 25 000 for scikit-learn's own estimators, 250 for Gaussian processes, else None."""
+        return rows_together(model)
 
     def _gaussian_process(self, model: Any) -> str:
         kernel = getattr(model, "kernel_", None)

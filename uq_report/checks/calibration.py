@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import ClassVar, NamedTuple
 
-from ..core.errors import InputError
+from ..core.errors import check_options
 from ..core.finding import Finding, Outcome
 from ..core.results import Result
 from ..core.run import Run
@@ -67,9 +67,7 @@ class CalibrationGate:
             ("effect", self.effect > 0, "a number > 0"),
             ("margin", self.margin > 0, "a number > 0"),
         )
-        for option, holds, allowed in rules:
-            if not holds:
-                raise InputError(f"calibration.{option} must be {allowed}; got {getattr(self, option)!r}.")
+        check_options("calibration", self, rules)
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's calibration result."""

@@ -202,7 +202,7 @@ class Engine:
         width = max(1, (self.batch_rows or max(self.subject.n, self._together())) // n)
         groups = _grouped(variants, width, mixed=self.batch_rows is not None)
         done = 0
-        for group in self._mapped(groups, _Task(self, tuple(measures), rows, width)):
+        for group in self._mapped(groups, _Task(self, tuple(measures), rows)):
             done += group.values.shape[1]
             if self._progress:
                 self._progress(Progress(self.explainer, done, total))
@@ -309,16 +309,15 @@ class Engine:
 class _Task:
     """Evaluates groups of variants; keeps its buffer between groups where it runs in one thread."""
 
-    def __init__(self, engine: Engine, measures: tuple[Measure, ...], rows: IntArray | None, width: int) -> None:
+    def __init__(self, engine: Engine, measures: tuple[Measure, ...], rows: IntArray | None) -> None:
         self.engine = engine
         self.measures = measures
-        self.width = width
         self.source = Columns(engine.subject.X)
         self.rows = engine.subject.X if rows is None else take_rows(engine.subject.X, rows)
         self.y = engine.y if engine.y is None or rows is None else engine.y[rows]
         self.n = len(self.rows)
         self.step = self.n if engine.batch_rows is None else max(1, min(self.n, engine.batch_rows))
-        self._buffers: dict[tuple[int, int], Buffer] = {}
+        self._buffers: dict[tuple[int, int, int], Buffer] = {}
 
     def __call__(self, group: Sequence[Variant]) -> FloatArray:
         """Return (measures, variants, rows) of one group."""
@@ -326,19 +325,21 @@ class _Task:
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
 
     def _part(self, group: Sequence[Variant], start: int, stop: int) -> FloatArray:
-        buffer = self._buffer(start, stop)
+        buffer = self._buffer(start, stop, len(group))
         table = buffer.filled(self.source, start, stop, group)
         dist = self.engine.call_model(table)
         y = None if self.y is None else np.repeat(self.y[start:stop], len(group))
         values = _rows_of(dist, self.measures, y)
         return values.reshape(len(self.measures), stop - start, len(group)).swapaxes(1, 2)
 
-    def _buffer(self, start: int, stop: int) -> Buffer:
-        """Return the buffer of these rows; one is held at a time."""
-        if (start, stop) not in self._buffers:
-            self._buffers.clear()
-            self._buffers[start, stop] = make_buffer(self.rows[start:stop], self.width)
-        return self._buffers[start, stop]
+    def _buffer(self, start: int, stop: int, variants: int) -> Buffer:
+        """Return the buffer of these rows and so many variants; two are held, for full groups and the last."""
+        key = (start, stop, variants)
+        if key not in self._buffers:
+            while len(self._buffers) > 1:
+                self._buffers.pop(next(iter(self._buffers)))
+            self._buffers[key] = make_buffer(self.rows[start:stop], variants)
+        return self._buffers[key]
 
     def fresh(self) -> _Task:
         """Return this task with no buffer, for a worker of its own."""

@@ -5,7 +5,7 @@ Messages follow one grammar: ``<who>.<what> must be <allowed>; got <value>. <wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -59,3 +59,10 @@ def nearest(name: str, allowed: Iterable[str]) -> str:
     names = sorted(allowed)
     close = get_close_matches(name, names, n=1)
     return f"Did you mean {close[0]!r}?" if close else f"Allowed: {', '.join(names)}."
+
+
+def check_options(who: str, options: object, rules: Sequence[tuple[str, bool, str]]) -> None:
+    """Refuse the first option whose rule does not hold; a rule is its field, whether it holds, and what is allowed."""
+    for field, holds, allowed in rules:
+        if not holds:
+            raise InputError(f"{who}.{field} must be {allowed}; got {getattr(options, field)!r}.")

@@ -47,7 +47,7 @@ class Buffer(Protocol):
 
 
 def make_buffer(rows: Table, variants: int) -> Buffer:
-    """Return a buffer holding each of `rows` `variants` times."""
+    """Return a buffer holding each of `rows` `variants` times, for groups of that many variants."""
     if isinstance(rows, pd.DataFrame):
         return _FrameBuffer(rows, variants)
     return _ArrayBuffer(rows, variants)
@@ -69,8 +69,7 @@ class _ArrayBuffer:
             for c, values in zip(variant.columns, variant.filling(source, start, stop), strict=True):
                 self._block[:, v, c] = values
                 self._changed.add(c)
-        block = self._block[:, : len(group)]
-        return block.reshape(-1, block.shape[2])
+        return self._block.reshape(-1, self._block.shape[2])
 
 
 class _FrameBuffer:
@@ -84,20 +83,27 @@ class _FrameBuffer:
         self._changed: set[int] = set()
 
     def filled(self, source: Columns, start: int, stop: int, group: Sequence[Variant]) -> Table:
-        columns: dict[int, Any] = {}
-        for v, variant in enumerate(group):
-            for c, values in zip(variant.columns, variant.filling(source, start, stop), strict=True):
-                if variant.donors is not None and self._variants == 1:
-                    columns[c] = values
-                    continue
-                if c not in columns:
-                    columns[c] = self._own[c].repeat(self._variants)
-                columns[c][v :: self._variants] = values
+        columns = self._donated(source, start, stop, group) or self._pieced(source, start, stop, group)
         back = {c: self._own[c].repeat(self._variants) for c in self._changed.difference(columns)}
         for c, values in (columns | back).items():
             self._frame.iloc[:, c] = values
         self._changed = set(columns)
-        if len(group) == self._variants:
-            return self._frame
-        keep = np.arange(len(self._frame)) % self._variants < len(group)
-        return self._frame[keep]
+        return self._frame
+
+    def _donated(self, source: Columns, start: int, stop: int, group: Sequence[Variant]) -> dict[int, Any]:
+        """Return whole columns at once where all variants take the same ones from donors; else nothing."""
+        donors = [v.donors[start:stop] for v in group if v.donors is not None and v.columns == group[0].columns]
+        if len(donors) < len(group):
+            return {}
+        index = np.column_stack(donors).ravel()
+        return {c: source[c][index] for c in group[0].columns}
+
+    def _pieced(self, source: Columns, start: int, stop: int, group: Sequence[Variant]) -> dict[int, Any]:
+        """Return the rows' own columns with each variant's values put in."""
+        columns: dict[int, Any] = {}
+        for v, variant in enumerate(group):
+            for c, values in zip(variant.columns, variant.filling(source, start, stop), strict=True):
+                if c not in columns:
+                    columns[c] = self._own[c].repeat(self._variants)
+                columns[c][v :: self._variants] = values
+        return columns

@@ -38,13 +38,6 @@ def as_rows(who: str, value: Any) -> tuple[int, ...] | None:
     return tuple(int(row) for row in value)
 
 
-def check_options(who: str, options: object, rules: Sequence[tuple[str, bool, str]]) -> None:
-    """Refuse the first option whose rule does not hold; a rule is its field, whether it holds, and what is allowed."""
-    for field, holds, allowed in rules:
-        if not holds:
-            raise InputError(f"{who}.{field} must be {allowed}; got {getattr(options, field)!r}.")
-
-
 def row_measures(who: str, engine: Engine, names: Sequence[str]) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
     """Return the measures that have a value per row, and why the others are left out; refuse if none is left."""
     found, omitted = engine.select(names)

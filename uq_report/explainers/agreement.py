@@ -13,13 +13,13 @@ from scipy.stats import kendalltau
 
 from ..core.arrays import FloatArray
 from ..core.engine import Engine
+from ..core.errors import check_options
 from ..core.explainer import Prior
 from ..core.ranking import rank_entropy, top_overlap
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ..core.subject import Subject
 from ._agreement_methods import Choice, Method, methods
 from ._agreement_reasons import disagreements
-from ._choice import check_options
 
 SIGNS = ("signed", "absolute")
 NOTHING = "no importance ran that could be ranked; run pfi, shap or another importance before"

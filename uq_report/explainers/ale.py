@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..core.arrays import FloatArray
 from ..core.engine import Engine
-from ..core.errors import InputError, nearest
+from ..core.errors import InputError, check_options, nearest
 from ..core.explainer import Prior
 from ..core.measures import Measure
 from ..core.results import ESTIMATE_COLUMNS, Omission, Profile, Result
@@ -74,9 +74,7 @@ class AccumulatedLocalEffects:
             ("confidence", 0 < self.confidence < 1, "a number in (0, 1)"),
             ("pairs", all(len(pair) == 2 and pair[0] != pair[1] for pair in self.pairs), "pairs of two features"),
         )
-        for option, holds, allowed in rules:
-            if not holds:
-                raise InputError(f"ale.{option} must be {allowed}; got {getattr(self, option)!r}.")
+        check_options("ale", self, rules)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``ale``, and ``ale.interaction`` where pairs are asked for."""

@@ -13,7 +13,7 @@ from scipy import special
 from ..core.arrays import AnyArray
 from ..core.distributions import Categorical
 from ..core.engine import Engine
-from ..core.errors import InputError
+from ..core.errors import InputError, check_options
 from ..core.explainer import Prior
 from ..core.predictive import Distribution
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
@@ -76,9 +76,7 @@ class Calibration:
             ("n_splits", self.n_splits >= 2, "an integer >= 2"),
             ("confidence", 0 < self.confidence < 1, "a number in (0, 1)"),
         )
-        for option, holds, allowed in rules:
-            if not holds:
-                raise InputError(f"calibration.{option} must be {allowed}; got {getattr(self, option)!r}.")
+        check_options("calibration", self, rules)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``calibration`` and its tables: ``.reliability``, or ``.pit`` and ``.coverage``."""

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..core.arrays import FloatArray
 from ..core.engine import Engine
-from ..core.errors import InputError
+from ..core.errors import check_options
 from ..core.explainer import Prior
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, Result, RowValues
 from ..core.sampling import Sampling
@@ -82,9 +82,7 @@ class CoveredInformation:
             ("bins", self.bins >= 2, "an integer >= 2"),
             ("n_sets", self.n_sets >= 10, "an integer >= 10"),
         )
-        for option, holds, allowed in rules:
-            if not holds:
-                raise InputError(f"cid.{option} must be {allowed}; got {getattr(self, option)!r}.")
+        check_options("cid", self, rules)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``cid`` (information), ``cid.graph`` and ``cid.corrected`` (importance)."""

@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from ..core.engine import Engine
+from ..core.errors import check_options
 from ..core.explainer import Prior
 from ..core.results import Importance, Result
 from ..core.subject import Subject
-from ._choice import as_names, as_rows, check_options, chosen_rows, draw, row_measures
+from ._choice import as_names, as_rows, chosen_rows, draw, row_measures
 from ._dalex_calls import Dalex
 from ._dalex_importance import model_parts
 from ._dalex_profile import leading_features, model_profile

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..core.arrays import FloatArray, IntArray
 from ..core.engine import Engine
-from ..core.errors import InputError, nearest
+from ..core.errors import InputError, check_options, nearest
 from ..core.explainer import Prior
 from ..core.measures import Measure
 from ..core.results import ESTIMATE_COLUMNS, Interaction, Omission, Result
@@ -78,9 +78,7 @@ class HStatistic:
             ("top", self.top is None or self.top >= 2, "an integer >= 2 or None"),
             ("unstable_below", 0 <= self.unstable_below < 1, "a number in [0, 1)"),
         )
-        for option, holds, allowed in rules:
-            if not holds:
-                raise InputError(f"h_statistic.{option} must be {allowed}; got {getattr(self, option)!r}.")
+        check_options("h_statistic", self, rules)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``h_statistic``: pairs, and rows with an empty ``feature_2`` for one feature with all others."""

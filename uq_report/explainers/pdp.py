@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.arrays import IntArray
 from ..core.engine import Engine
-from ..core.errors import InputError, nearest
+from ..core.errors import InputError, check_options, nearest
 from ..core.explainer import Prior
 from ..core.measures import Measure
 from ..core.results import ESTIMATE_COLUMNS, Omission, Profile, Result
@@ -87,9 +87,7 @@ class PartialDependence:
             ("confidence", 0 < self.confidence < 1, "a number in (0, 1)"),
             ("pairs", all(len(pair) == 2 and pair[0] != pair[1] for pair in self.pairs), "pairs of two features"),
         )
-        for option, holds, allowed in rules:
-            if not holds:
-                raise InputError(f"pdp.{option} must be {allowed}; got {getattr(self, option)!r}.")
+        check_options("pdp", self, rules)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``pdp``, ``pdp.own`` and ``pdp.distribution``, and ``pdp.surface`` where pairs are asked for."""

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 
 from ..core.arrays import FloatArray, IntArray, take_rows
 from ..core.engine import Engine
-from ..core.errors import InputError
+from ..core.errors import InputError, check_options
 from ..core.explainer import Prior
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ..core.sampling import Sampling
@@ -78,9 +78,7 @@ class Redundancy:
             ("max_rows", self.max_rows is None or self.max_rows >= 10, "an integer >= 10 or None"),
             ("confidence", 0 < self.confidence < 1, "a number in (0, 1)"),
         )
-        for option, holds, allowed in rules:
-            if not holds:
-                raise InputError(f"redundancy.{option} must be {allowed}; got {getattr(self, option)!r}.")
+        check_options("redundancy", self, rules)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``redundancy``, ``redundancy.partner`` and, for strong partners, ``redundancy.joint``."""

@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..core.engine import Engine
-from ..core.errors import InputError, UnsupportedError, nearest
+from ..core.errors import InputError, UnsupportedError, check_options, nearest
 from ..core.explainer import Prior
 from ..core.results import Importance, Interaction, Omission, Result, RowValues
 from ..core.subject import Subject
-from ._choice import check_options
 from ._rsens_compare import NAMES, Terms, comparators
 from ._rsens_local import Local, local_values
 from ._rsens_pairs import Pairs, pair_values

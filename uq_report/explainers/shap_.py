@@ -11,11 +11,11 @@ import pandas as pd
 
 from ..core.arrays import IntArray, Table, take_rows
 from ..core.engine import Engine
-from ..core.errors import InputError
+from ..core.errors import InputError, check_options
 from ..core.explainer import Prior
 from ..core.results import Result
 from ..core.subject import Subject
-from ._choice import as_names, as_rows, check_options, chosen_rows, draw, positions, row_measures
+from ._choice import as_names, as_rows, chosen_rows, draw, positions, row_measures
 from ._shap_results import Background, Telling
 from ._shapley import AntitheticPermutations, Enumeration, Pool, Solver, play
 

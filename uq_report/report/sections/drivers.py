@@ -31,7 +31,9 @@ def drivers(e: Evidence) -> Section:
         Paragraph(text=f"{LEAD} {e.group_words}".strip()),
         *e.warning([answer.measure for answer in told]),
     ]
-    blocks += [*side_by_side(told), *rank_matrix(e)]
+    blocks += side_by_side(told)
+    if e.find("agreement") is None:  # which shows the ranks with their intervals
+        blocks += rank_matrix(e)
     result = e.find("pfi")
     if result is None:
         blocks.append(Paragraph(text=f"Permutation importance: {e.why_missing('pfi')}"))
