@@ -7,7 +7,7 @@ function: as they come (1n), or several shuffles of a row side by side in one ca
 limit has a column permuted, since equal rows flatter a forest by a factor of two. Everything is timed in
 turn in the same rounds (cpu time of all threads, BLAS on one thread); the table shows the least of the
 rounds, since other work on the machine only adds.
-The peers shuffle fewer times and are scaled to the same number of shuffles.
+The peers shuffle all features, fewer times, and are scaled to the same number of shuffles.
 """
 
 from __future__ import annotations
@@ -55,6 +55,13 @@ class Case:
     repeats: int
     blocks: tuple[int, ...]  # rows per call to try for the limit, in units of the rows
     peer_repeats: int = 2
+    explained: int = 10  # features shuffled, the first ones
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features that are shuffled."""
+        names = list(self.X.columns) if frame_like(self.X) else [f"x{j}" for j in range(self.X.shape[1])]
+        return tuple(names[: self.explained])
 
     def predict(self, X: Any) -> Any:
         """Call the model as bare as it can be called."""
@@ -94,8 +101,8 @@ def cases(*, quick: bool) -> list[Case]:
     process = GaussianProcessRegressor(kernel, optimizer=None).fit(gp_X[500:], gp_y[500:])
     return [
         Case("forest", forest, EnsembleAdapter(), X[:1250], y[:1250], 30 // k, (1, 5, 20)),
-        Case("boosted trees", boosted, ClassifierAdapter(), boosted_X[:4000], boosted_y[:4000], 20 // k, (1, 5)),
-        Case("logistic, mixed frame", linear, ClassifierAdapter(), frame[:8000], frame_y[:8000], 10 // k, (1, 3), 1),
+        Case("boosted trees", boosted, ClassifierAdapter(), boosted_X[:4000], boosted_y[:4000], 30 // k, (1, 5)),
+        Case("logistic, mixed frame", linear, ClassifierAdapter(), frame[:8000], frame_y[:8000], 30 // k, (1, 3), 1),
         Case("Gaussian process", process, RegressorStdAdapter(), gp_X[:500], gp_y[:500], 30 // k, (1, 4)),
     ]
 
@@ -106,15 +113,15 @@ def ours(case: Case) -> Callable[[], Any]:
     def run() -> Any:
         subject = make_subject(case.model, case.adapter, case.X, case.y)
         engine = Engine(subject, MEASURES).bound("pfi")
-        return PermutationImportance(n_repeats=case.repeats).explain(subject, engine, {})
+        return PermutationImportance(n_repeats=case.repeats, features=case.features).explain(subject, engine, {})
 
     return run
 
 
 def limit(case: Case, variants: int) -> Callable[[], Any]:
-    """Bare predict calls, `variants` shuffles of one feature side by side; at most 12 tables, made beforehand."""
-    rng, n, d = np.random.default_rng(1), *case.X.shape
-    tables = [block(case, np.repeat(j, variants), rng) for j in range(min(d, 12))]
+    """Bare predict calls, `variants` shuffles of one feature side by side; a table for each, made beforehand."""
+    rng, n, d = np.random.default_rng(1), len(case.X), len(case.features)
+    tables = [block(case, np.repeat(j, variants), rng) for j in range(d)]
     calls = d * case.repeats / variants
 
     def run() -> None:
@@ -197,7 +204,8 @@ def measure(case: Case, rounds: int, *, with_dalex: bool) -> dict[str, float]:
     times: dict[str, list[float]] = {name: [] for name in jobs}
     for _ in range(rounds):
         for name, run in jobs.items():
-            scale = case.repeats / case.peer_repeats if name.startswith(("scikit", "dalex")) else 1.0
+            shuffles = case.peer_repeats * case.X.shape[1] if name.startswith(("scikit", "dalex")) else None
+            scale = case.repeats * len(case.features) / shuffles if shuffles else 1.0
             times[name].append(timed(run) * scale)
     least = {name: min(values) for name, values in times.items()}
     best = min(least[name] for name in least if name.startswith("limit"))

@@ -33,8 +33,8 @@ def behind(model: Any) -> Any:
     ("adapter", "model", "rows"),
     [
         (ClassifierAdapter(), LogisticRegression(), 25_000),
-        (ClassifierAdapter(), GaussianProcessClassifier(), 250),
-        (RegressorStdAdapter(), GaussianProcessRegressor(), 250),
+        (ClassifierAdapter(), GaussianProcessClassifier(optimizer=None), 250),
+        (RegressorStdAdapter(), GaussianProcessRegressor(optimizer=None), 250),
         (RegressorStdAdapter(), BayesianRidge(), 25_000),
         (PoissonAdapter(), PoissonRegressor(), 25_000),
     ],

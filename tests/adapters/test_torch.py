@@ -11,6 +11,7 @@ import pytest
 from uq_report import testing
 from uq_report.adapters.function import FunctionAdapter
 from uq_report.adapters.torch_ import TorchAdapter
+from uq_report.core.derivatives import finite_differences
 from uq_report.core.distributions import Categorical, Normal, Poisson, StudentT
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError, ModelError
@@ -268,3 +269,39 @@ def test_rsens_is_the_closed_form_and_names_its_derivatives() -> None:
     }
     for feature, length in expected.items():
         np.testing.assert_allclose(main.rows.of("rsens", feature), length, rtol=1e-10)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_single_precision_keeps_automatic_differentiation_and_its_differences_are_sound(order: int) -> None:
+    torch.manual_seed(0)
+
+    class Net(Module):  # type: ignore[misc] # torch is Any to mypy
+        def __init__(self) -> None:
+            super().__init__()
+            self.body = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.Tanh(), torch.nn.Linear(16, 2))
+
+        def forward(self, x: Any) -> Any:
+            mean, log_std = self.body(x).unbind(-1)
+            return torch.distributions.Normal(mean, (0.1 * log_std).exp())
+
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    single = Net()
+    double = Net().double()
+    double.load_state_dict(single.state_dict())
+    found = [
+        Engine(make_subject(model, TorchAdapter(), X), {}).derivatives(range(4), order) for model in (single, double)
+    ]
+    assert all("automatic differentiation" in part.method for part in found)
+    rough = finite_differences(
+        X,
+        range(4),
+        X.std(axis=0),
+        lambda rows: TorchAdapter().predict(single, rows),
+        order,
+        precision=found[0].precision,
+    )
+    for name in ("first", "second")[:order]:
+        truth = getattr(found[1], name)
+        scale = np.abs(truth).max()
+        np.testing.assert_allclose(getattr(found[0], name), truth, atol=1e-5 * scale)
+        np.testing.assert_allclose(getattr(rough, name), truth, atol=2e-2 * scale)

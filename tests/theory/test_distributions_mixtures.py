@@ -204,7 +204,7 @@ class TestQuantiles:
         np.testing.assert_array_equal(found, np.quantile(draws, p, axis=1, method="inverted_cdf").T)
 
     def test_levels_that_sums_of_weights_miss_by_rounding(self) -> None:
-        assert sum([0.1] * 8) < 0.8
+        assert np.cumsum([0.1] * 10)[7] < 0.8
         draws = np.arange(1.0, 11.0)[None]
         for stds in (np.zeros((1, 10)), np.where(draws < 10, 0.0, 1e-9)):
             found = NormalMixture(draws, stds).quantile(np.arange(1, 10) / 10)

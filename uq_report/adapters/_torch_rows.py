@@ -38,6 +38,7 @@ def derivatives(model: Any, X: Table, order: int) -> Derivatives:
     with _evaluating(model), torch.enable_grad():
         for rows in _blocks(model, X):
             x = rows.detach().requires_grad_()
+            precision = float(torch.finfo(x.dtype).eps)
             values = _parameters(model, x)[0]
             first = _gradients(values, x, keep=order == 2)
             second = [_gradients(first[..., m], x, keep=False) for m in range(values.shape[1])] if order == 2 else []
@@ -45,7 +46,7 @@ def derivatives(model: Any, X: Table, order: int) -> Derivatives:
             joined = [torch.stack(second, dim=-1)] if second else []
             found.append(tuple(_array(part) for part in (values, first, *joined)))
     whole = [np.concatenate(parts) for parts in zip(*found, strict=True)]
-    return Derivatives(whole[0], whole[1], whole[2] if order == 2 else None, METHOD)
+    return Derivatives(whole[0], whole[1], whole[2] if order == 2 else None, METHOD, precision=precision)
 
 
 def _gradients(values: Any, x: Any, keep: bool) -> Any:

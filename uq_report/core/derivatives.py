@@ -26,7 +26,6 @@ Predict = Callable[[Table], Distribution]
 
 EXACT, DIFFERENCES = "exact derivatives", "central differences"
 _EPS = float(np.finfo(float).eps)
-_SHARE = (_EPS**0.2, _EPS ** (1 / 6))  # step in units of the spread: rounding and truncation balance after Richardson
 _MOST = 50_000_000  # numbers in an exact second derivative
 _PROOF_ROWS, _PROOF_COLUMNS, _AGREE = 3, 16, 1e-4
 
@@ -47,6 +46,8 @@ class Derivatives(NamedTuple):
         The larger step of differences, in units of the column.
     error, second_error : ndarray, optional
         Estimated error of differences, of the shape of what they belong to.
+    precision : float
+        Relative rounding of the model's own numbers; differences of a single-precision model need wider steps.
     """
 
     values: FloatArray
@@ -56,6 +57,7 @@ class Derivatives(NamedTuple):
     steps: FloatArray | None = None
     error: FloatArray | None = None
     second_error: FloatArray | None = None
+    precision: float = _EPS
 
     def of(self, columns: Sequence[int]) -> Derivatives:
         """Return the derivatives with respect to some of the columns."""
@@ -77,21 +79,30 @@ def derivatives(engine: Engine, columns: Sequence[int], order: int = 1, rows: In
     rule = getattr(subject.adapter, "derivatives", None)
     size = len(X) * len(subject.features) ** 2
     found = rule(subject.model, X, order) if rule and (order == 1 or size <= _MOST) else None
+    precision = _EPS
     if found is not None:
+        precision = found.precision
         exact: Derivatives = found.of(columns)
         if np.isfinite(exact.first).all() and _proven(exact, X, columns, spreads, engine):
             return exact
-    return finite_differences(X, columns, spreads, engine.predict, order, engine.batch_rows)
+    return finite_differences(X, columns, spreads, engine.predict, order, engine.batch_rows, precision)
 
 
 def finite_differences(
-    X: Table, columns: Sequence[int], spreads: FloatArray, predict: Predict, order: int = 1, batch: int | None = None
+    X: Table,
+    columns: Sequence[int],
+    spreads: FloatArray,
+    predict: Predict,
+    order: int = 1,
+    batch: int | None = None,
+    precision: float = _EPS,
 ) -> Derivatives:
     """Return derivatives of ``predict(X).parameters`` by central differences at a step and its half.
 
     ``D = (4 D(h/2) - D(h)) / 3`` (Richardson), of error O(h⁴); the reported error is that of D(h/2),
     ``|D(h/2) - D(h)| / 3``, which D undercuts where differences converge. The step is the spread times
-    eps^(1/5), or eps^(1/6) for second derivatives, as a power of two so that x + h is (nearly) exact.
+    eps^(1/5), or eps^(1/6) for second derivatives, with eps the model's `precision`, as a power of two so that
+    x + h is (nearly) exact: rounding and truncation balance after Richardson.
 
     Examples
     --------
@@ -100,7 +111,7 @@ def finite_differences(
     >>> found.first[:, 0, 0].round(9)
     array([ 3., 12.])
     """
-    h = _power_of_two(spreads * _SHARE[0])
+    h = _power_of_two(spreads * precision**0.2)
     d = len(columns)
     moves = [s * f * h[j] * np.eye(d)[j] for j in range(d) for f in (1, 0.5) for s in (1, -1)]
     found = moved_parameters(X, columns, [np.zeros(d), *moves], predict, batch)
@@ -108,9 +119,10 @@ def finite_differences(
     slopes = (at[:, :, 0] - at[:, :, 1]) / (2 * h[:, None] * np.array([1, 0.5]))[..., None, None]
     first, error = (np.moveaxis(part, 0, 1) for part in _richardson(slopes[:, 0], slopes[:, 1]))
     if order == 1:
-        return Derivatives(values, first, None, DIFFERENCES, h, error)
-    second, second_error = mixed_differences(X, columns, _power_of_two(spreads * _SHARE[1]), predict, batch)
-    return Derivatives(values, first, second, DIFFERENCES, h, error, second_error)
+        return Derivatives(values, first, None, DIFFERENCES, h, error, None, precision)
+    wider = _power_of_two(spreads * precision ** (1 / 6))
+    second, second_error = mixed_differences(X, columns, wider, predict, batch)
+    return Derivatives(values, first, second, DIFFERENCES, h, error, second_error, precision)
 
 
 def mixed_differences(
@@ -162,7 +174,10 @@ def predicted(X: Table, variants: Sequence[Variant], predict: Predict, batch: in
     width = min(max(1, (batch or n) // n), max(1, len(variants)))
     buffer, source = make_buffer(X, width), Columns(X)
     for start in range(0, len(variants), width):
-        yield predict(buffer.filled(source, 0, n, variants[start : start + width]))
+        group = variants[start : start + width]
+        if len(group) < width:
+            buffer = make_buffer(X, len(group))
+        yield predict(buffer.filled(source, 0, n, group))
 
 
 def floating(X: Table, columns: Sequence[int]) -> Table:
@@ -194,14 +209,16 @@ def _proven(exact: Derivatives, X: Table, columns: Sequence[int], spreads: Float
     rows = np.unique(np.linspace(0, len(X) - 1, _PROOF_ROWS).astype(int))
     some = np.unique(np.linspace(0, len(columns) - 1, _PROOF_COLUMNS).astype(int))
     at = [columns[j] for j in some]
-    plain = finite_differences(take_rows(X, rows), at, spreads[some], engine.predict, 1, engine.batch_rows)
+    few, eps = take_rows(X, rows), exact.precision
+    plain = finite_differences(few, at, spreads[some], engine.predict, 1, engine.batch_rows, eps)
     if exact.values.shape[1:] != plain.values.shape[1:]:
         return False
     scale = spreads[some, None]
     difference = np.abs(exact.first[rows][:, some] - plain.first) * scale
-    allowed = _AGREE * np.abs(plain.first * scale).max(axis=(0, 1)) + 1e-9 * np.abs(plain.values).max(axis=0)
+    rounding = max(1e-9, 10 * eps**0.8)  # of a difference over a step of eps^(1/5)
+    allowed = _AGREE * np.abs(plain.first * scale).max(axis=(0, 1)) + rounding * np.abs(plain.values).max(axis=0)
     error = 10 * np.asarray(plain.error) * scale
-    same = np.allclose(exact.values[rows], plain.values, rtol=1e-6)
+    same = np.allclose(exact.values[rows], plain.values, rtol=max(1e-6, 100 * eps))
     return bool(same) and bool((difference <= allowed + error).all())
 
 
