@@ -8,7 +8,7 @@ import pytest
 from uq_report import testing
 from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Categorical
-from uq_report.core.errors import InputError
+from uq_report.core.errors import InputError, UnsupportedError
 from uq_report.explainers.pfi import PermutationImportance
 
 from .pfi_cases import explained, line, repeats, rows, subject, three_features
@@ -59,6 +59,11 @@ def test_without_y_the_entropy_is_still_explained() -> None:
     assert set(result.estimates["measure"]) == {"entropy"}
     assert {o.measure for o in result.omissions} == {"brier", "nll"}
     assert all("needs y" in o.reason for o in result.omissions)
+
+
+def test_nothing_to_evaluate_is_refused_with_every_reason() -> None:
+    with pytest.raises(UnsupportedError, match="no measure can be evaluated: nll needs y"):
+        explained(subject(three_features, rows(30)[0]), measures=("nll",))
 
 
 @pytest.mark.parametrize("n_repeats", [1, 2])

@@ -113,6 +113,8 @@ def test_importance_on_training_rows_only_is_flagged_as_over_fitting() -> None:
 def test_many_training_rows_are_sampled_and_counted() -> None:
     result = explained(overfitted(n=30, train=1500), n_repeats=3)["pfi.train"]
     assert any("1000 of 1500 training rows" in note for note in result.notes)
+    exact = explained(overfitted(n=30, train=1500), exact=True)["pfi.train"]
+    assert any("30 of 1500 training rows" in note for note in exact.notes)
     again = explained(overfitted(n=30, train=1500), n_repeats=3)["pfi.train"]
     assert result.estimates.equals(again.estimates)
 
@@ -122,6 +124,9 @@ def test_training_rows_without_y_are_explained_where_no_y_is_needed() -> None:
     assert set(train.estimates["measure"]) == {"entropy"}
     assert {o.measure for o in train.omissions} == {"squared_error", "nll"}
     assert "pfi.train" not in explained(overfitted(), n_repeats=3, train=False)
+    nothing = explained(overfitted(y_train=None), n_repeats=3, measures=("nll",))["pfi.train"]
+    assert nothing.frame.empty
+    assert [o.measure for o in nothing.omissions] == ["nll"]
 
 
 def test_row_changes_and_their_summary_agree() -> None:

@@ -95,6 +95,20 @@ def training_result(tables: Tables, sampled_from: int | None) -> Importance:
     )
 
 
+def untrained_result(main: Importance, omitted: tuple[Omission, ...]) -> Importance:
+    """Return the result ``pfi.train`` where no measure exists for the training rows, with the reasons."""
+    return Importance(
+        id="pfi.train",
+        explainer="pfi",
+        title="Permutation importance on the training rows",
+        frame=main.frame.iloc[:0],
+        estimates=main.estimates.iloc[:0],
+        options=main.options,
+        omissions=omitted,
+        meta={"overfit": []},
+    )
+
+
 def delta_result(tables: Tables) -> Diagnostic:
     """Return the result ``pfi.delta``: how the change of each row, averaged over shuffles, is distributed."""
     delta, still = tables.stacked("delta"), tables.stacked("still")

@@ -19,7 +19,7 @@ from ..core.results import Importance, Omission, Result
 from ..core.subject import Subject
 from ..core.variants import Variant
 from ._pfi_reading import read_pair, trained_only
-from ._pfi_tables import Tables, delta_result, importance_result, training_result
+from ._pfi_tables import Tables, delta_result, importance_result, training_result, untrained_result
 from ._pfi_terms import Rows, feature_terms
 
 MIN_ROWS = 3
@@ -52,7 +52,8 @@ class PermutationImportance:
         How large an importance must be to matter; by default 0.01 nats, and 1 % of the unpermuted mean of
         measures in other units. Between -margin and margin is "about 0".
     train : bool, default=True
-        Also compute the importance on training rows, where the subject has them, to show over-fitting.
+        Also compute the importance on training rows, where the subject has them, to show over-fitting: on as
+        many as there are test rows, or 1000 if those are fewer and not all pairs are asked for.
 
     Notes
     -----
@@ -116,7 +117,10 @@ class PermutationImportance:
         """Shuffle every feature and return importance, row changes, reading and training importance."""
         if subject.n < MIN_ROWS:
             raise InputError(f"subject.X must have at least {MIN_ROWS} rows for pfi; got {subject.n}. Give more rows.")
-        measures, omitted = engine.select(self.measures)
+        measures, omitted = _evaluable(self.measures, subject, engine)
+        if not measures:
+            reasons = "; ".join(dict.fromkeys(gap.reason for gap in omitted))
+            raise UnsupportedError(f"pfi: no measure can be evaluated: {reasons}.")
         tables = self._tables(subject, engine, measures, omitted, None)
         main = importance_result(tables)
         results: list[Result] = [main, delta_result(tables)]
@@ -129,9 +133,12 @@ class PermutationImportance:
         return results
 
     def _training(self, training: Subject, engine: Engine, tables: Tables, main: Importance) -> Importance:
-        sampled = _at_most(training, max(TRAIN_ROWS, tables.rows.n), engine)
+        limit = tables.rows.n if self.exact else max(TRAIN_ROWS, tables.rows.n)
+        sampled = _at_most(training, limit, engine)
         own = engine.bound(self.name, sampled)
-        measures, omitted = own.select(tables.names)
+        measures, omitted = _evaluable(tables.names, sampled, own)
+        if not measures:
+            return untrained_result(main, omitted)
         trained = self._tables(sampled, own, measures, omitted, dict(zip(tables.names, tables.margins, strict=True)))
         result = training_result(trained, sampled.sampled_from)
         return replace(result, meta={**result.meta, "overfit": trained_only(main, result, tables.rows.measures)})
@@ -144,10 +151,6 @@ class PermutationImportance:
         omitted: tuple[Omission, ...],
         margins: Mapping[str, float] | None,
     ) -> Tables:
-        measures, refused = _summable(measures, subject, engine)
-        if not measures:
-            reasons = "; ".join(dict.fromkeys(gap.reason for gap in (*omitted, *refused)))
-            raise UnsupportedError(f"pfi: no measure can be evaluated: {reasons}.")
         rows = Rows(
             measures=measures,
             b=engine.unchanged(measures),
@@ -165,7 +168,7 @@ class PermutationImportance:
             margins=[known[m.name] for m in measures],
             confidence=self.confidence,
             options=asdict(self),
-            omitted=(*omitted, *refused),
+            omitted=omitted,
         )
 
     def _margins(self, rows: Rows) -> dict[str, float]:
@@ -211,15 +214,16 @@ class PermutationImportance:
         return np.stack([engine.rng(feature, repeat).permutation(n) for repeat in range(self.n_repeats)])
 
 
-def _summable(
-    measures: tuple[Measure, ...], subject: Subject, engine: Engine
+def _evaluable(
+    names: Sequence[str], subject: Subject, engine: Engine
 ) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
-    """Return the measures whose summary exists for these rows (1 - AUC needs both classes), and why others do not."""
-    kept, refused = [], []
+    """Return the measures that exist for these rows (1 - AUC needs both classes), and why others do not."""
+    measures, omitted = engine.select(names)
+    weights = np.ones(subject.n) if subject.weights is None else subject.weights
+    kept, refused = [], list(omitted)
     for measure in measures:
         try:
             if measure.statistic is not None and engine.y is not None:
-                weights = np.ones(subject.n) if subject.weights is None else subject.weights
                 measure.statistic.value(np.zeros(subject.n), engine.y, weights)
             kept.append(measure)
         except InputError as error:
