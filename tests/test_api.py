@@ -159,7 +159,7 @@ def test_without_y_entropy_works_and_nll_says_why_not() -> None:
 @pytest.fixture(scope="module")
 def run(subject: Subject) -> AuditRun:
     options = {"pfi": {"n_repeats": 4, "measures": ["entropy"]}}
-    return uq.audit(subject, explainers=["pfi"], options=options, as_of=AS_OF, title="T <i>", progress=False)
+    return uq.audit(subject, explainers=["pfi"], options=options, as_of=AS_OF, about={"title": "T <i>"}, progress=False)
 
 
 def test_an_audit_writes_is_loaded_and_renders_the_same_bytes(run: AuditRun, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def test_credit_is_the_calibrated_forest_of_wood_et_al() -> None:
     assert subject.train is not None
     assert len(subject.train[0]) == 750
     assert (subject.positive_class, set(np.unique(np.asarray(subject.y)))) == ("bad", {"good", "bad"})
-    assert "German credit" in texts["title"]
+    assert "German credit" in texts["about"]["title"]
 
 
 def test_no_row_is_in_training_and_audit() -> None:

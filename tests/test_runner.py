@@ -119,9 +119,10 @@ def test_a_required_plugin_that_cannot_be_used_stops(packages: Packages) -> None
 
 
 INFINITE = """
-from uq_report.core.finding import Finding, Outcome
+from uq_report.core.finding import Finding, Outcome, Rule
 class C:
-    name = "inf"; codes = ("X2",); api_version = 1
+    name = "inf"; title = "Inf"; api_version = 1
+    rules = (Rule(code="X2", title="t", severity="low", when="always", rests_on="r"),)
     def check(self, run):
         finding = Finding(code="X2", title="t", severity="low", statement="s", evidence=("pfi",), rests_on="r",
                           observed=float("inf"))
@@ -130,7 +131,7 @@ class C:
 
 
 def test_every_check_ends_in_one_state(packages: Packages) -> None:
-    check = "class C:\n    name = 'odd'; codes = ('X1',); api_version = 1\n    def check(self, run):\n        1 / 0\n"
+    check = "class C:\n    name = title = 'odd'; rules = (); api_version = 1\n    def check(self, run):\n        1 / 0\n"
     packages.install("odd_pkg", {"checks:odd": "odd_pkg:C"}, check)
     run = audit()
     states = {o.check: o for o in run.outcomes}

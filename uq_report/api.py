@@ -32,6 +32,7 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     categorical: Iterable[str] | None = None,
     sample_weight: Any = None,
     clusters: Any = None,
+    protected: Iterable[str] | Mapping[str, Any] | None = None,
     label: str | None = None,
     adapter: str | Adapter | None = None,
     positive_class: Any = None,
@@ -60,6 +61,8 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     sample_weight : array of shape (n,), optional
     clusters : array of shape (n,), optional
         Rows of one cluster are dependent (the same customer, a block of time).
+    protected : feature names, or mapping of str to array of shape (n,), optional
+        Attributes by which performance and uncertainty are told apart, features of the model or not.
     label : str, optional
         The model's name in the report.
     adapter : str or Adapter, optional
@@ -90,7 +93,8 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     """
     given = {
         "X": X, "y": y, "train": train, "groups": groups, "categorical": categorical, "sample_weight": sample_weight,
-        "clusters": clusters, "label": label, "adapter": adapter, "positive_class": positive_class,
+        "clusters": clusters, "protected": protected, "label": label, "adapter": adapter,
+        "positive_class": positive_class,
     }  # fmt: skip
     denied = tuple(deny)
     unpacked = dict(runner.unpack(model, denied) or {"model": model})
@@ -207,7 +211,7 @@ def audit(
         Bars on a terminal by default; False for none; a callable gets every `Progress`.
     **given
         Fields of `Settings`: ``explainers=["pfi"]``, ``options={"pfi": {"n_repeats": 10}}``, ``seed``,
-        ``n_jobs``, ``as_of``, ``deny``, ``title`` ...; they win over `settings`.
+        ``n_jobs``, ``as_of``, ``deny``, ``about={"title": ...}`` ...; they win over `settings`.
     """
     base = {} if settings is None else settings.model_dump(exclude_unset=True) | {"as_of": settings.as_of}
     merged = make_settings(base | given, "audit")

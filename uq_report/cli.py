@@ -135,9 +135,7 @@ def run(  # noqa: PLR0913, PLR0917 - the flags of the main command
             "seed": seed,
             "n_jobs": jobs,
             "as_of": as_of,
-            "title": title,
-            "author": author,
-            "purpose": purpose,
+            "about": {"title": title, "author": author, "purpose": purpose},
             "deny": deny,
             "require": require,
         }

@@ -59,7 +59,84 @@ Positive = Annotated[int, Field(ge=1)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_is_list)]
 
 
-class Settings(BaseModel):
+def _is_one_line(text: str) -> str:
+    if not text.strip():
+        raise ValueError("some text")
+    return text
+
+
+Date = Annotated[str, AfterValidator(_is_date)]
+Text = Annotated[str, AfterValidator(_is_one_line)]
+
+
+class _Part(BaseModel):
+    """A part of the settings, frozen, without unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class About(_Part):
+    """What only people can say of a model and its audit; an empty text is shown as open, never made up.
+
+    Parameters
+    ----------
+    title, author, classification : str
+        Of the report; the classification ("internal") is printed on every page.
+    status : {"draft", "final"}
+    version, owner, tier, users : str
+        Of the model, as in the inventory.
+    purpose, intended_use, out_of_scope, materiality, assumptions : str
+    data_origin, data_split, data_licence : str
+    preparer, validator, approver, independence : str
+        For the sign-off.
+    response, next_review : str
+        What happens when a threshold is crossed; when the model is looked at again.
+    """
+
+    title: str = ""
+    author: str = ""
+    classification: str = ""
+    status: Literal["draft", "final"] = "draft"
+    version: str = ""
+    owner: str = ""
+    tier: str = ""
+    users: str = ""
+    purpose: str = ""
+    intended_use: str = ""
+    out_of_scope: str = ""
+    materiality: str = ""
+    assumptions: str = ""
+    data_origin: str = ""
+    data_split: str = ""
+    data_licence: str = ""
+    preparer: str = ""
+    validator: str = ""
+    approver: str = ""
+    independence: str = ""
+    response: str = ""
+    next_review: str = ""
+
+
+class WaiverSettings(_Part):
+    """A finding that somebody answers for until a day; see `core.finding.Waiver`."""
+
+    code: Text
+    owner: Text
+    reason: Text
+    expires: Date
+    feature: str = ""
+
+
+class Action(_Part):
+    """Who deals with a finding, and until when; printed in the register."""
+
+    code: Text
+    owner: Text
+    due: Date
+    feature: str = ""
+
+
+class Settings(_Part):
     """Everything that decides an audit, beside the subject.
 
     Parameters
@@ -81,16 +158,18 @@ class Settings(BaseModel):
         The report's date, ``YYYY-MM-DD``; else SOURCE_DATE_EPOCH, else today.
     deny, require : tuple of str
         Plugins that must not be imported, and that must be there: a name, ``group.name``, or a distribution.
-    title, author, purpose : str
+    about : About
         Texts of the report; empty ones are shown as open.
+    waivers : tuple of WaiverSettings
+        Findings that are not open while the waiver holds.
+    actions : tuple of Action
+        Owners and due dates of findings.
 
     Examples
     --------
     >>> Settings(seed=1, as_of="2026-01-31").seed
     1
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     explainers: Names | None = None
     checks: Names | None = None
@@ -100,16 +179,19 @@ class Settings(BaseModel):
     backend: Literal["threading", "loky", "dask", "ray"] = "threading"
     batch_rows: Positive | None = None
     row_budget: Positive | None = None
-    as_of: Annotated[str, AfterValidator(_is_date)] = Field(default_factory=logical_date)
+    as_of: Date = Field(default_factory=logical_date)
     deny: Names = ()
     require: Names = ()
-    title: str = ""
-    author: str = ""
-    purpose: str = ""
+    about: About = About()
+    waivers: tuple[WaiverSettings, ...] = ()
+    actions: tuple[Action, ...] = ()
 
     def recorded(self) -> dict[str, Any]:
         """Return the settings that enter run.json, as JSON values."""
         return {key: value for key, value in self.model_dump(mode="json").items() if key not in MACHINE}
+
+
+_PARTS: Mapping[str, type[BaseModel]] = {"about": About, "waivers": WaiverSettings, "actions": Action}
 
 
 def make_settings(given: Mapping[str, Any], who: str = "settings") -> Settings:
@@ -131,6 +213,11 @@ def _mistake(who: str, detail: ErrorDetails) -> str:
     """Return one mistake in the grammar of errors."""
     key = ".".join(map(str, detail["loc"]))
     if detail["type"] == "extra_forbidden":
-        return f"{who}.{key} must be a known setting; got {key!r}. {nearest(key, Settings.model_fields)}"
+        known = _PARTS.get(str(detail["loc"][0]), Settings) if len(detail["loc"]) > 1 else Settings
+        return (
+            f"{who}.{key} must be a known setting; got {key!r}. {nearest(str(detail['loc'][-1]), known.model_fields)}"
+        )
+    if detail["type"] == "missing":
+        return f"{who}.{key} must be given; it is not."
     needed = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     return f"{who}.{key} must be {needed}; got {detail['input']!r}."

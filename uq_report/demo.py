@@ -47,7 +47,7 @@ def build(which: str) -> tuple[Subject, dict[str, Any]]:
     makers = {"credit": credit, "diabetes": diabetes}
     if which not in makers:
         raise InputError(f"demo.which must be one of {sorted(makers)}; got {which!r}.")
-    return makers[which](), {"title": TITLES[which], "purpose": PURPOSES[which]}
+    return makers[which](), {"about": {"title": TITLES[which], "purpose": PURPOSES[which]}}
 
 
 def credit() -> Subject:

@@ -123,4 +123,6 @@ def test_without_the_result_it_does_not_apply() -> None:
 
 
 def test_every_code_is_declared() -> None:
-    assert {code(judged(gap=0.1, p_adjusted=0.01)), code(judged(reach=1.0))} == set(CalibrationGate.codes)
+    assert {code(judged(gap=0.1, p_adjusted=0.01)), code(judged(reach=1.0))} == {
+        rule.code for rule in CalibrationGate().rules
+    }

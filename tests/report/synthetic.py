@@ -94,7 +94,7 @@ def make_run(case: Case | None = None, *, leave_out: tuple[str, ...] = ()) -> Ru
     return Run(
         as_of="2026-11-21",
         subject=subject(case),
-        settings={"seed": 7, "options": {"pfi": {"n_repeats": 30}}, "purpose": ""},
+        settings={"seed": 7, "options": {"pfi": {"n_repeats": 30}}, "about": {}},
         environment={"python": "3.11", "platform": "Linux", "uq_report": "0.1", "numpy": "2.4"},
         results=tuple(r for r in results if r.explainer not in leave_out),
         outcomes=(gate(case), Outcome(check="fairness", state="skipped", reason="no group was named")),

@@ -8,7 +8,7 @@ from math import isnan
 from typing import ClassVar, NamedTuple
 
 from ..core.errors import check_options
-from ..core.finding import Finding, Outcome
+from ..core.finding import Finding, Outcome, Rule
 from ..core.results import Result
 from ..core.run import Run
 
@@ -57,7 +57,7 @@ class CalibrationGate:
     margin: float = 0.05
 
     name: ClassVar[str] = "calibration"
-    codes: ClassVar[tuple[str, ...]] = ("UQ101", "UQ102")
+    title: ClassVar[str] = "Calibration"
     api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -68,6 +68,27 @@ class CalibrationGate:
             ("margin", self.margin > 0, "a number > 0"),
         )
         check_options("calibration", self, rules)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The two rules, with this gate's thresholds."""
+        return (
+            Rule(
+                code="UQ101",
+                title="The predictive distribution is not calibrated",
+                severity="high",
+                when=f"A calibration test rejects (level {self.level:g}, Holm-adjusted) and the confidence gap or the "
+                f"recalibration gain is at least {self.effect:g} nats, or the negative log-likelihood is infinite.",
+                rests_on=RESTS_ON,
+            ),
+            Rule(
+                code="UQ102",
+                title="Calibration cannot be judged at this number of rows",
+                severity="medium",
+                when=f"UQ101 does not hold, and the 90 % interval of the gap is not within ±{self.margin:g} nats.",
+                rests_on=RESTS_ON,
+            ),
+        )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's calibration result."""

@@ -50,6 +50,7 @@ def describe(subject: Subject, dist: Distribution) -> dict[str, Any]:
         "weights": subject.weights is not None,
         "clusters": None if subject.clusters is None else len(np.unique(subject.clusters)),
         "groups": {name: list(members) for name, members in subject.groups.items()},
+        "protected": list(subject.protected),
         "features": _features(subject),
         "hashes": _hashes(subject),
         "sources": dict(subject.sources),

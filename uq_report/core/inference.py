@@ -191,9 +191,11 @@ def _weighted(
     """
     omega, even = weights / weights.sum(), bool((weights == weights[0]).all())
     repeats, rows, squares = np.empty(T.shape[:2]), effects[0] + effects[1] - b, np.empty(len(T))
+    residual = np.empty(T.shape[1:])
     for k, (v, u) in enumerate(zip(*effects, strict=True)):
-        residual = T[k] - v
-        residual -= u[donors]
+        np.take(u, donors, out=residual, mode="clip")  # in place; nothing is out of range
+        np.subtract(T[k], residual, out=residual)
+        residual -= v
         repeats[k] = T[k].mean(axis=1) - b[k].mean()
         squares[k] = np.vdot(residual, residual)
         if not even:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from .arrays import AnyArray, FloatArray, IntArray, Table
+from .arrays import AnyArray, FloatArray, IntArray, Table, column
 from .errors import InputError, nearest
 
 Kind = Literal["numeric", "categorical", "datetime"]
@@ -152,6 +152,31 @@ def clusters(given: Any, n: int) -> IntArray | None:
             "Give each row of no cluster a label of its own."
         )
     return codes.astype(np.int64)
+
+
+def protected(
+    given: Iterable[str] | Mapping[str, Any] | None, X: Table, features: tuple[str, ...]
+) -> dict[str, AnyArray]:
+    """Return the values of each protected attribute: a feature by its name, any other with its values."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        named = {str(name): np.asarray(values) for name, values in given.items()}
+    else:
+        names = (given,) if isinstance(given, str) else tuple(map(str, given))
+        unknown = [name for name in names if name not in features]
+        if unknown:
+            raise InputError(
+                f"subject.protected must list features of X, or map other names to their values; got {unknown}. "
+                f"{nearest(unknown[0], features)}"
+            )
+        named = {name: np.asarray(column(X, features.index(name))) for name in names}
+    for name, values in named.items():
+        if values.shape != (len(X),):
+            raise InputError(
+                f"subject.protected[{name!r}] must have shape ({len(X)},); got {values.shape}. Give one value per row."
+            )
+    return named
 
 
 def groups(given: Mapping[str, Iterable[str]] | None, features: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

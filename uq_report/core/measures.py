@@ -119,7 +119,7 @@ def brier(dist: Distribution, y: AnyArray | None) -> FloatArray:
     """Return sum_c (p_c - 1[y = c])^2, in [0, 2]: for two classes twice the one-column form."""
     error = _classes(dist).probabilities.copy()
     error[np.arange(len(error)), _given(y)] -= 1
-    return row_sum(np.square(error))
+    return row_sum(np.square(error, out=error))
 
 
 def zero_one(dist: Distribution, y: AnyArray | None) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from .errors import InputError
 from .finding import Finding, Outcome
@@ -37,6 +37,61 @@ class PluginRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FindingChange:
+    """A finding now against the previous run; `before` and `now` are severities, empty where there was none."""
+
+    code: str
+    title: str
+    features: tuple[str, ...]
+    change: Literal["new", "worse", "better", "closed", "unchanged"]
+    before: str
+    now: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueChange:
+    """An estimate now against the previous run, with the interval of the difference and how it was made.
+
+    ``changed`` only if that interval excludes 0: noise is no change.
+    """
+
+    result: str
+    measure: str
+    feature: str
+    before: float
+    now: float
+    difference: float
+    lower: float | None
+    upper: float | None
+    interval: str
+    changed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputChange:
+    """A hash, version or setting that differs from the previous run; empty where it was missing."""
+
+    what: str
+    before: str
+    now: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """What changed since the previous run of the same audit.
+
+    `previous` says which run that was: its `as_of`, label and the SHA-256 of its run.json. `not_compared` lists
+    what could not be compared, with the reason.
+    """
+
+    previous: Mapping[str, str]
+    findings: tuple[FindingChange, ...] = ()
+    values: tuple[ValueChange, ...] = ()
+    inputs: tuple[InputChange, ...] = ()
+    not_compared: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Run:
     """One audit.
 
@@ -55,6 +110,8 @@ class Run:
     outcomes : tuple of Outcome
     not_run : tuple of NotRun
     plugins : tuple of PluginRecord
+    changes : Changes, optional
+        Against the previous run, where one was given.
     challenger : Run, optional
         The audit of a second model on the same rows; the differences are results ``compare.*`` of this run.
     """
@@ -67,6 +124,7 @@ class Run:
     outcomes: tuple[Outcome, ...] = ()
     not_run: tuple[NotRun, ...] = ()
     plugins: tuple[PluginRecord, ...] = ()
+    changes: Changes | None = None
     challenger: Run | None = None
     format: int = field(default=FORMAT)
 

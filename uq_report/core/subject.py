@@ -22,7 +22,8 @@ class Subject:
 
     Rows are held as a copy with a fresh row index 0 .. n-1, which is the row number in every result.
     `groups` maps a name to feature names; `clusters` holds a code per row (rows of one cluster are
-    dependent); `sampled_from` is the number of rows before a row limit drew from them. `sources` and
+    dependent); `protected` maps an attribute to its values per row, whether the model uses it or not;
+    `sampled_from` is the number of rows before a row limit drew from them. `sources` and
     `hashes` say where the model and the data were read from, where that is known.
     """
 
@@ -36,6 +37,7 @@ class Subject:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     weights: FloatArray | None = None
     clusters: IntArray | None = None
+    protected: Mapping[str, AnyArray] = field(default_factory=dict)
     label: str = "model"
     positive_class: Any = None
     sampled_from: int | None = None
@@ -75,7 +77,15 @@ class Subject:
             return None
         X, y = self.train
         return replace(
-            self, X=X, y=y, train=None, weights=None, clusters=None, sampled_from=None, label=f"{self.label} (train)"
+            self,
+            X=X,
+            y=y,
+            train=None,
+            weights=None,
+            clusters=None,
+            protected={},
+            sampled_from=None,
+            label=f"{self.label} (train)",
         )
 
 
@@ -90,6 +100,7 @@ def make_subject(  # noqa: PLR0913 - the arguments of the public `explain`
     categorical: Iterable[str] | None = None,
     sample_weight: Any = None,
     clusters: Any = None,
+    protected: Iterable[str] | Mapping[str, Any] | None = None,
     label: str | None = None,
     positive_class: Any = None,
     max_rows: int | None = None,
@@ -108,6 +119,7 @@ def make_subject(  # noqa: PLR0913 - the arguments of the public `explain`
         groups=inputs.groups(groups, features),
         weights=inputs.weights(sample_weight, len(table)),
         clusters=inputs.clusters(clusters, len(table)),
+        protected=inputs.protected(protected, table, features),
         label=label or type(model).__name__,
         positive_class=positive_class,
     )
@@ -127,5 +139,6 @@ def _drawn(subject: Subject, max_rows: int, seed: int) -> Subject:
         y=None if subject.y is None else subject.y[keep],
         weights=None if subject.weights is None else subject.weights[keep],
         clusters=None if subject.clusters is None else subject.clusters[keep],
+        protected={name: values[keep] for name, values in subject.protected.items()},
         sampled_from=subject.n,
     )

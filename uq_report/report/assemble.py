@@ -49,7 +49,7 @@ def document(run: Run, *, title: str | None = None, subtitle: str | None = None)
         sections = (comparison(e), *both, *_appendix(e, digest))
     label = str(e.fact("label"))
     return Document(
-        title=clean(title or run.settings.get("title") or f"Uncertainty audit of {label}", 200),
+        title=clean(title or e.about("title") or f"Uncertainty audit of {label}", 200),
         subtitle=clean(subtitle or f"What drives the prediction, the loss and the uncertainty of {label}", 300),
         as_of=clean(run.as_of, 20),
         generator=f"uq_report {clean(version(run.environment, 'uq_report'), 40)}".strip(),

@@ -119,9 +119,35 @@ class Section:
     sections: tuple[Section, ...] = ()
 
 
+@dataclass(frozen=True)
+class Attachment:
+    """A file that travels inside the report where the format can hold one (PDF)."""
+
+    name: str
+    content: bytes
+    media_type: str
+    description: str
+
+
+@dataclass(frozen=True)
+class CheckEntry:
+    """How one check ended, for machines (JUnit): its state, reason, and each finding as (code, severity, text)."""
+
+    name: str
+    title: str
+    state: str
+    reason: str
+    findings: tuple[tuple[str, str, str], ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """A whole report; `layout` is that of its printed pages."""
+    """A whole report.
+
+    `kind` chooses the template of that name, `layout` is that of its printed pages; `banner` is the
+    classification and draft mark on every page, empty for none; `rating` the overall rating. `evidence_sha256`
+    is that of run.json, which is among the `attachments`.
+    """
 
     title: str
     subtitle: str
@@ -132,3 +158,8 @@ class Document:
     sections: tuple[Section, ...] = field(default=())
     language: str = "en"
     layout: Literal["portrait", "landscape"] = "portrait"
+    kind: str = "audit"
+    banner: str = ""
+    rating: Badge = Badge("not assessed", "unknown")
+    attachments: tuple[Attachment, ...] = ()
+    checks: tuple[CheckEntry, ...] = ()

@@ -73,6 +73,11 @@ class Evidence:
         """Return a recorded fact about the subject as a cell; say so where it was not recorded."""
         return as_cell(self.run.subject.get(key))
 
+    def about(self, key: str) -> str:
+        """Return what people said of the model or the audit; the empty string where they said nothing."""
+        said = self.run.settings.get("about")
+        return clean(said.get(key) or "") if isinstance(said, Mapping) else ""
+
     def number(self, key: str) -> int | None:
         """Return a recorded whole number, or None."""
         value = self.run.subject.get(key)

@@ -17,7 +17,6 @@ from ..core.describe import describe
 from ..core.engine import Engine, Progress
 from ..core.errors import InputError, PluginError, UnsupportedError, UQReportError
 from ..core.explainer import Explainer, wishes
-from ..core.finding import Check, Outcome
 from ..core.measures import Measure
 from ..core.results import Result
 from ..core.run import NotRun, Run
@@ -25,6 +24,7 @@ from ..core.subject import Subject
 from ..plugins import Catalog
 from . import records
 from .compare import check_pair, compare
+from .judge import judge
 from .prepare import Prepared, load_measures, make_explainer, prepare
 
 _log = logging.getLogger(__name__)
@@ -179,31 +179,11 @@ class _Audit:
             results=tuple(result for results in self.results.values() for result in results),
             not_run=(*self.facts.not_run, *failed_ones),
         )
-        outcomes, failed = self._judge(run)
-        run = replace(run, outcomes=outcomes, not_run=(*run.not_run, *failed))
+        judged = judge(self.catalog, self.prepared.checks, run, self.settings)
+        self.seconds |= judged.seconds
+        run = replace(run, outcomes=judged.outcomes, not_run=(*run.not_run, *judged.failed))
         found = records.plugin_records(self.catalog, run, self.subject, self.engine.rows_predicted)
         return Audited(replace(run, plugins=found), records.clock(self.settings, self.started, self.seconds))
-
-    def _judge(self, run: Run) -> tuple[tuple[Outcome, ...], list[NotRun]]:
-        """Let every check end in one state; one that fails is skipped, with its reason."""
-        outcomes, failed = [], []
-        for plugin in self.catalog[plugins.CHECKS]:
-            check = self.prepared.checks.get(plugin.name)
-            start = perf_counter()
-            try:
-                outcome = self._left_out(plugin.name, run) if check is None else _asked(check, run)
-            except Exception as error:  # noqa: BLE001 - foreign code: a failing check is told, and the others go on
-                _log.warning("check %s failed", plugin.name, exc_info=True)
-                reason = f"it failed with {type(error).__name__}: {error}"
-                failed.append(NotRun(plugin.name, "checks", reason))
-                outcome = Outcome(check=plugin.name, state="skipped", reason=reason)
-            outcomes.append(outcome)
-            self.seconds[f"checks.{plugin.name}"] = perf_counter() - start
-        return tuple(outcomes), failed
-
-    def _left_out(self, name: str, run: Run) -> Outcome:
-        reason = next((entry.reason for entry in run.not_run if (entry.group, entry.name) == ("checks", name)), "")
-        return Outcome(check=name, state="skipped", reason=reason)
 
 
 def make_engine(
@@ -225,10 +205,3 @@ def make_engine(
 def _unsupported(explainer: Explainer, engine: Engine) -> str:
     lacking = sorted(explainer.requires - engine.baseline.supports)
     return engine.baseline.why_not(lacking[0]) if lacking else ""
-
-
-def _asked(check: Check, run: Run) -> Outcome:
-    outcome = check.check(run)
-    if not isinstance(outcome, Outcome) or outcome.check != check.name:
-        raise PluginError(f"check {check.name!r} must return its own Outcome; got {outcome!r}.")
-    return store.outcome_as_saved(outcome)

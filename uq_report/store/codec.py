@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from ..core.errors import InputError
-from ..core.finding import Finding, Outcome
+from ..core.finding import Finding, Outcome, Rule, Waived, Waiver
 from ..core.results import KINDS, Omission, Result, RowValues
-from ..core.run import FORMAT, NotRun, PluginRecord, Run
+from ..core.run import FORMAT, Changes, FindingChange, InputChange, NotRun, PluginRecord, Run, ValueChange
 
 _TEXT_DTYPES = ("object", "str", "string")
 
@@ -84,6 +84,7 @@ def encode(run: Run) -> dict[str, Any]:
         "outcomes": [_encode_outcome(outcome) for outcome in run.outcomes],
         "not_run": [asdict(entry) for entry in run.not_run],
         "plugins": [asdict(record) for record in run.plugins],
+        "changes": None if run.changes is None else plain(asdict(run.changes), "run.changes"),
         "challenger": None if run.challenger is None else encode(run.challenger),
     }
 
@@ -100,6 +101,7 @@ def decode(content: Mapping[str, Any]) -> Run:
         outcomes=tuple(map(_decode_outcome, content["outcomes"])),
         not_run=tuple(NotRun(**entry) for entry in content["not_run"]),
         plugins=tuple(PluginRecord(**record) for record in content["plugins"]),
+        changes=None if content["changes"] is None else _decode_changes(content["changes"]),
         challenger=None if content["challenger"] is None else decode(content["challenger"]),
     )
 
@@ -192,13 +194,31 @@ def _encode_outcome(outcome: Outcome) -> dict[str, Any]:
 
 
 def _decode_outcome(content: Mapping[str, Any]) -> Outcome:
-    findings = tuple(map(_decode_finding, content["findings"]))
-    return Outcome(check=content["check"], state=content["state"], reason=content["reason"], findings=findings)
+    waived = ((_decoded(Finding, w["finding"]), Waiver(**w["waiver"])) for w in content["waived"])
+    return Outcome(
+        check=content["check"],
+        state=content["state"],
+        reason=content["reason"],
+        findings=tuple(_decoded(Finding, finding) for finding in content["findings"]),
+        waived=tuple(Waived(finding=finding, waiver=waiver) for finding, waiver in waived),
+        title=content["title"],
+        rules=tuple(Rule(**rule) for rule in content["rules"]),
+    )
 
 
-def _decode_finding(content: Mapping[str, Any]) -> Finding:
-    fields: dict[str, Any] = {key: tuple(part) if isinstance(part, list) else part for key, part in content.items()}
-    return Finding(**fields)
+def _decode_changes(content: Mapping[str, Any]) -> Changes:
+    return Changes(
+        previous=content["previous"],
+        findings=tuple(_decoded(FindingChange, entry) for entry in content["findings"]),
+        values=tuple(ValueChange(**entry) for entry in content["values"]),
+        inputs=tuple(InputChange(**entry) for entry in content["inputs"]),
+        not_compared=tuple(content["not_compared"]),
+    )
+
+
+def _decoded(cls: Callable[..., Any], content: Mapping[str, Any]) -> Any:
+    """Return an object of a plain dataclass, whose sequences are tuples."""
+    return cls(**{key: tuple(part) if isinstance(part, list) else part for key, part in content.items()})
 
 
 def _encode_frame(frame: pd.DataFrame, where: str) -> dict[str, Any]:

@@ -28,7 +28,6 @@ def model_and_data(e: Evidence) -> Section:
 
 
 def _model(e: Evidence) -> tuple[tuple[str, Any], ...]:
-    settings = e.run.settings
     return (
         ("Name", e.fact("label")),
         ("Class", e.fact("model_class")),
@@ -38,8 +37,8 @@ def _model(e: Evidence) -> tuple[tuple[str, Any], ...]:
         ("Why this adapter", e.fact("adapter_reason")),
         ("Classes", e.fact("classes")),
         ("Positive class", e.fact("positive_class")),
-        ("Purpose and intended use", clean(settings["purpose"]) if settings.get("purpose") else OPEN),
-        ("Author", clean(settings["author"]) if settings.get("author") else OPEN),
+        ("Purpose and intended use", e.about("purpose") or OPEN),
+        ("Author", e.about("author") or OPEN),
         ("Independent validation and sign-off", OPEN),
     )
 

@@ -1,0 +1,83 @@
+"""Every registered check ends in exactly one state; waivers are applied here, so that no check knows of them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+from .. import plugins, store
+from ..config import Settings, WaiverSettings
+from ..core.errors import PluginError
+from ..core.finding import Check, Finding, Outcome, Waived, Waiver
+from ..core.run import NotRun, Run
+from ..plugins import Catalog
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The outcomes of all registered checks, those that failed, and the seconds each took."""
+
+    outcomes: tuple[Outcome, ...]
+    failed: tuple[NotRun, ...]
+    seconds: Mapping[str, float]
+
+
+def judge(catalog: Catalog, checks: Mapping[str, Check], run: Run, settings: Settings) -> Judged:
+    """Let every check judge the run; one that fails is skipped, with its reason, and the others go on."""
+    outcomes, failed, seconds = [], [], {}
+    for plugin in catalog[plugins.CHECKS]:
+        check = checks.get(plugin.name)
+        start = perf_counter()
+        try:
+            outcome = _left_out(plugin.name, run) if check is None else _asked(check, run)
+            outcome = waive(outcome, settings.waivers, run.as_of)
+        except Exception as error:  # noqa: BLE001 - foreign code: a failing check is told, and the others go on
+            _log.warning("check %s failed", plugin.name, exc_info=True)
+            reason = f"it failed with {type(error).__name__}: {error}"
+            failed.append(NotRun(plugin.name, "checks", reason))
+            outcome = Outcome(check=plugin.name, state="skipped", reason=reason)
+        outcomes.append(outcome)
+        seconds[f"checks.{plugin.name}"] = perf_counter() - start
+    return Judged(tuple(outcomes), tuple(failed), seconds)
+
+
+def waive(outcome: Outcome, waivers: Iterable[WaiverSettings], as_of: str) -> Outcome:
+    """Return the outcome with the findings set apart that a waiver holds for on the day `as_of`."""
+    held = [(finding, _waiver(finding, waivers, as_of)) for finding in outcome.findings]
+    waived = tuple(Waived(finding=finding, waiver=waiver) for finding, waiver in held if waiver is not None)
+    if not waived:
+        return outcome
+    still_open = tuple(finding for finding, waiver in held if waiver is None)
+    if still_open:
+        return replace(outcome, findings=still_open, waived=waived)
+    reason = "; ".join(dict.fromkeys(f"waived by {w.waiver.owner} until {w.waiver.expires}" for w in waived))
+    return replace(outcome, state="ignored", findings=(), waived=waived, reason=reason)
+
+
+def _waiver(finding: Finding, waivers: Iterable[WaiverSettings], as_of: str) -> Waiver | None:
+    """Return the first waiver that holds: dates compare as text, ``YYYY-MM-DD``."""
+    for one in waivers:
+        fits = one.code == finding.code and (not one.feature or finding.features == (one.feature,))
+        if fits and as_of <= one.expires:
+            return Waiver(**one.model_dump())
+    return None
+
+
+def _left_out(name: str, run: Run) -> Outcome:
+    reason = next((entry.reason for entry in run.not_run if (entry.group, entry.name) == ("checks", name)), "")
+    return Outcome(check=name, state="skipped", reason=reason, title=name)
+
+
+def _asked(check: Check, run: Run) -> Outcome:
+    outcome = check.check(run)
+    if not isinstance(outcome, Outcome) or outcome.check != check.name:
+        raise PluginError(f"check {check.name!r} must return its own Outcome; got {outcome!r}.")
+    codes = {rule.code for rule in check.rules}
+    strange = sorted({finding.code for finding in outcome.findings} - codes)
+    if strange:
+        raise PluginError(f"check {check.name!r} must raise codes of its own rules, {sorted(codes)}; got {strange}.")
+    return store.outcome_as_saved(replace(outcome, title=check.title, rules=check.rules))
