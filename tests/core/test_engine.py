@@ -11,7 +11,8 @@ import pytest
 from uq_report.core.adapter import Match
 from uq_report.core.arrays import FloatArray, Table
 from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.engine import Engine, Group, Progress
+from uq_report.core.engine import Engine, Progress
+from uq_report.core.passes import Group
 from uq_report.core.errors import BudgetError, InputError, ModelError
 from uq_report.core.measures import ENTROPY, NLL, PREDICTION, SQUARED_ERROR
 from uq_report.core.predictive import Distribution

@@ -12,36 +12,28 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
-from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed, parallel_config
 
-from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
+from .arrays import AnyArray, FloatArray, IntArray, Table
 from .derivatives import Derivatives, derivatives
 from .errors import BudgetError, InputError, ModelError, UQReportError, nearest
 from .measures import Measure
+from .passes import Group, Task, grouped, rows_of, run_group
 from .predictive import Distribution
 from .results import Omission
 from .subject import Subject
-from .variants import Buffer, Variant, make_buffer
+from .variants import Variant
 
 # Calls of few rows are mostly overhead, so variants of the same columns share calls up to this size,
 # or the size that the adapter names.
 SHORT_CALL = 1000
 # joblib backends that hand results over one by one.
 STREAMING = ("threading", "loky")
-
-
-class Group(NamedTuple):
-    """Results of consecutive variants from number `first` on; `values` is (measures, variants, rows)."""
-
-    first: int
-    values: FloatArray
 
 
 class Progress(NamedTuple):
@@ -147,7 +139,7 @@ class Engine:
 
     def unchanged(self, measures: Sequence[Measure]) -> FloatArray:
         """Return all measures of the subject's own rows, shape (measures, rows), without another prediction."""
-        return _rows_of(self.baseline, measures, self.y)
+        return rows_of(self.baseline, measures, self.y)
 
     def select(self, names: Iterable[str]) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
         """Return the measures that can be evaluated here, and why the others cannot.
@@ -200,9 +192,9 @@ class Engine:
         _ = self.baseline
         n = self.subject.n if rows is None else len(rows)
         width = max(1, (self.batch_rows or max(self.subject.n, self._together())) // n)
-        groups = _grouped(variants, width, mixed=self.batch_rows is not None)
+        groups = grouped(variants, width, mixed=self.batch_rows is not None)
         done = 0
-        for group in self._mapped(groups, _Task(self, tuple(measures), rows)):
+        for group in self._mapped(groups, Task(self, tuple(measures), rows)):
             done += group.values.shape[1]
             if self._progress:
                 self._progress(Progress(self.explainer, done, total))
@@ -224,7 +216,7 @@ class Engine:
         for start in range(0, len(X), step):
             part = X[start : start + step]
             dist = self.predict(part)
-            parts.append(_rows_of(dist, measures, None if y is None else y[start : start + step]))
+            parts.append(rows_of(dist, measures, None if y is None else y[start : start + step]))
         return np.concatenate(parts, axis=1)
 
     def function(self, measure: Measure, y: Any = None) -> Callable[[Table], FloatArray]:
@@ -262,7 +254,7 @@ class Engine:
         ask = getattr(self.subject.adapter, "rows_together", None)
         return (ask(self.subject.model) if ask else None) or SHORT_CALL
 
-    def _mapped(self, groups: Iterator[tuple[int, list[Variant]]], task: _Task) -> Iterator[Group]:
+    def _mapped(self, groups: Iterator[tuple[int, list[Variant]]], task: Task) -> Iterator[Group]:
         if self.n_jobs == 1:
             for first, group in groups:
                 self._charge(task.n * len(group))
@@ -271,7 +263,7 @@ class Engine:
         charged = (self._charged(first, group, task.n) for first, group in groups)
         with parallel_config(self.backend, n_jobs=self.n_jobs):  # the only door to dask's and ray's backends
             parallel = Parallel(return_as="generator" if self.backend in STREAMING else "list")
-            for first, values in parallel(delayed(_run)(task, first, group) for first, group in charged):
+            for first, values in parallel(delayed(run_group)(task, first, group) for first, group in charged):
                 yield Group(first, values)
 
     def _charged(self, first: int, group: list[Variant], n: int) -> tuple[int, list[Variant]]:
@@ -304,79 +296,6 @@ class Engine:
         if len(dist) != len(X):
             raise ModelError(f"{label} must return one distribution per row, {len(X)}; got {len(dist)}.")
         return dist if self._focus is None else dist.focus(self._focus)
-
-
-class _Task:
-    """Evaluates groups of variants; keeps its buffer between groups where it runs in one thread."""
-
-    def __init__(self, engine: Engine, measures: tuple[Measure, ...], rows: IntArray | None) -> None:
-        self.engine = engine
-        self.measures = measures
-        self.source = Columns(engine.subject.X)
-        self.rows = engine.subject.X if rows is None else take_rows(engine.subject.X, rows)
-        self.y = engine.y if engine.y is None or rows is None else engine.y[rows]
-        self.n = len(self.rows)
-        self.step = self.n if engine.batch_rows is None else max(1, min(self.n, engine.batch_rows))
-        self._buffers: dict[tuple[int, int, int], Buffer] = {}
-
-    def __call__(self, group: Sequence[Variant]) -> FloatArray:
-        """Return (measures, variants, rows) of one group."""
-        parts = [self._part(group, start, min(start + self.step, self.n)) for start in range(0, self.n, self.step)]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
-
-    def _part(self, group: Sequence[Variant], start: int, stop: int) -> FloatArray:
-        buffer = self._buffer(start, stop, len(group))
-        table = buffer.filled(self.source, start, stop, group)
-        dist = self.engine.call_model(table)
-        y = None if self.y is None else np.repeat(self.y[start:stop], len(group))
-        values = _rows_of(dist, self.measures, y)
-        return values.reshape(len(self.measures), stop - start, len(group)).swapaxes(1, 2)
-
-    def _buffer(self, start: int, stop: int, variants: int) -> Buffer:
-        """Return the buffer of these rows and so many variants; two are held, for full groups and the last."""
-        key = (start, stop, variants)
-        if key not in self._buffers:
-            while len(self._buffers) > 1:
-                self._buffers.pop(next(iter(self._buffers)))
-            self._buffers[key] = make_buffer(self.rows[start:stop], variants)
-        return self._buffers[key]
-
-    def fresh(self) -> _Task:
-        """Return this task with no buffer, for a worker of its own."""
-        other = copy(self)
-        vars(other)["_buffers"] = {}
-        return other
-
-
-def _run(task: _Task, first: int, group: list[Variant]) -> tuple[int, FloatArray]:
-    """Evaluate one group in a worker, with a buffer of its own."""
-    return first, task.fresh()(group)
-
-
-def _grouped(variants: Iterable[Variant], width: int, *, mixed: bool) -> Iterator[tuple[int, list[Variant]]]:
-    """Yield up to `width` consecutive variants and the number of the first.
-
-    Unless `mixed`, a group holds variants of the same columns only: models that multiply matrices
-    change last bits with the place of a row in a call, and no feature may move another's bits.
-    """
-    first = 0
-    for _, stream in groupby(variants, key=lambda variant: None if mixed else variant.columns):
-        while group := list(islice(stream, width)):
-            yield first, group
-            first += len(group)
-
-
-def _rows_of(dist: Distribution, measures: Sequence[Measure], y: AnyArray | None) -> FloatArray:
-    """Evaluate every measure on one prediction; a NaN is an error of the model, told with the measure."""
-    values = np.empty((len(measures), len(dist)))
-    for m, measure in enumerate(measures):
-        values[m] = measure.rows(dist, y)
-        bad = int(np.isnan(values[m]).sum())
-        if bad:
-            raise ModelError(
-                f"measure {measure.name!r} must be a number on every row; got NaN on {bad} of {len(dist)} rows."
-            )
-    return values
 
 
 def _same(a: Table, b: Table) -> bool:

@@ -77,10 +77,7 @@ def fit_field(codes: IntArray, edges: BoolArray | None = None, penalty: float = 
 
     # To the last digits, so that reports agree between machines: the line search may then end on rounding alone.
     options: Any = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-16, "gtol": 1e-8, "maxcor": 30}
-    start = np.zeros(k + int(upper.sum()))
-    for _ in range(3):  # each restart forgets the curvature that rounding has spoilt
-        found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
-        start = found.x
+    found = minimize(objective, np.zeros(k + int(upper.sum())), jac=True, method="L-BFGS-B", options=options)
     if np.abs(found.jac).max() > 1e-4:
         raise InputError(f"cid: the discrete field did not converge in {found.nit} steps: {found.message}.")
     unary, pair = unpack(found.x)
