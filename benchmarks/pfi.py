@@ -5,8 +5,8 @@
 The limit is the fastest of a few ways to hand exactly the permuted rows to the model's own predict
 function: as they come (1n), or several shuffles of a row side by side in one call. Every block of the
 limit has a column permuted, since equal rows flatter a forest by a factor of two. Everything is timed in
-turn in the same rounds (cpu time of all threads, BLAS on one thread); the table shows the least of the
-rounds, since other work on the machine only adds.
+turn in the same rounds (cpu time of all threads, BLAS on one thread); the table shows the median over
+rounds of the ratio within a round, since a busy machine slows both.
 The peers shuffle all features, fewer times, and are scaled to the same number of shuffles.
 """
 
@@ -41,6 +41,7 @@ from uq_report.explainers.pfi import PermutationImportance
 
 MEASURES = {m.name: m for m in (measures.BRIER, measures.SQUARED_ERROR, measures.NLL, measures.ENTROPY)}
 GOAL = 1.1
+PEER_ROUNDS = 2  # they are slow, and far from the limit
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ def timed(run: Callable[[], Any]) -> float:
 
 
 def measure(case: Case, rounds: int, *, with_dalex: bool) -> dict[str, float]:
-    """Return each job's least time over interleaved rounds, in units of the best limit."""
+    """Return each job's time in units of the best limit in the same round: the median over rounds."""
     jobs: dict[str, Callable[[], Any]] = {f"limit, {v}n a call": limit(case, v) for v in case.blocks}
     jobs["uq_report, 3 measures"] = ours(case)
     jobs["scikit-learn, 1 scorer"] = peer(case, 1)
@@ -202,14 +203,16 @@ def measure(case: Case, rounds: int, *, with_dalex: bool) -> dict[str, float]:
     if with_dalex:
         jobs["dalex, 1 loss"] = dalex_parts(case)
     times: dict[str, list[float]] = {name: [] for name in jobs}
-    for _ in range(rounds):
+    for number in range(rounds):
         for name, run in jobs.items():
+            if number >= PEER_ROUNDS and name.startswith(("scikit", "dalex")):
+                continue
             shuffles = case.peer_repeats * case.X.shape[1] if name.startswith(("scikit", "dalex")) else None
             scale = case.repeats * len(case.features) / shuffles if shuffles else 1.0
             times[name].append(timed(run) * scale)
-    least = {name: min(values) for name, values in times.items()}
-    best = min(least[name] for name in least if name.startswith("limit"))
-    return {"best limit, s": best, **{name: value / best for name, value in least.items()}}
+    best = min((np.median(values), name) for name, values in times.items() if name.startswith("limit"))[1]
+    ratios = {name: float(np.median(np.divide(v, times[best][: len(v)]))) for name, v in times.items()}
+    return {"best limit, s": min(times[best]), **ratios}
 
 
 def main() -> None:
@@ -221,7 +224,7 @@ def main() -> None:
     columns = {}
     with threadpool_limits(1):
         for case in cases(quick=options.quick):
-            columns[case.name] = measure(case, 2 if options.quick else 5, with_dalex=not options.no_dalex)
+            columns[case.name] = measure(case, 2 if options.quick else 12, with_dalex=not options.no_dalex)
             print(f"{case.name}: {columns[case.name]['uq_report, 3 measures']:.3f}", flush=True)
     table = pd.DataFrame(columns)
     table = table.reindex(sorted(table.index, key=lambda name: (not name.startswith(("best", "limit")), name)))

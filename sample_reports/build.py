@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import uq_report as uq
-from uq_report.demo import TITLES, build
+from uq_report.demo import SAMPLES, build
 
 HERE = Path(__file__).parent
 AS_OF, SEED, TOLERANCE = "2026-11-20", 0, 1e-6
@@ -125,10 +125,10 @@ def main() -> int:
     """Build or check."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="compare with a rebuild instead of rewriting")
-    parser.add_argument("names", nargs="*", choices=[*TITLES, []], help="samples; all by default")
+    parser.add_argument("names", nargs="*", choices=[*SAMPLES, []], help="samples; all by default")
     arguments = parser.parse_args()
     found = []
-    for name in arguments.names or TITLES:
+    for name in arguments.names or SAMPLES:
         if arguments.check:
             found += check(name)
         else:

@@ -6,6 +6,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from uq_report import demo
+from uq_report.demo.split import split
 from uq_report.core.errors import InputError
 
 
@@ -23,7 +24,7 @@ def test_credit_is_the_calibrated_forest_of_wood_et_al() -> None:
 
 
 def test_no_row_is_in_training_and_audit() -> None:
-    training, audited = demo._split(1000)
+    training, audited = split(1000)
     assert not set(training) & set(audited)
     assert len(training) + len(audited) == 1000
 
@@ -43,5 +44,5 @@ def test_diabetes_uses_the_maximum_of_the_marginal_likelihood() -> None:
 
 
 def test_another_name_is_refused() -> None:
-    with pytest.raises(InputError, match=r"demo\.which must be one of \['credit', 'diabetes'\]; got 'moon'"):
+    with pytest.raises(InputError, match=r"demo\.which must be one of \['credit', 'diabetes', 'faulty'\]; got 'moon'"):
         demo.build("moon")

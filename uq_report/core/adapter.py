@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from .arrays import Table
@@ -56,4 +57,9 @@ def class_names(model: Any) -> tuple[str, ...]:
     >>> class_names(OrderedDict())
     ('collections.OrderedDict', 'builtins.dict', 'builtins.object')
     """
-    return tuple(f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in type(model).__mro__)
+    return _names_of(type(model))
+
+
+@lru_cache(maxsize=256)
+def _names_of(cls: type) -> tuple[str, ...]:
+    return tuple(f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in cls.__mro__)
