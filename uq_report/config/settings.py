@@ -1,4 +1,4 @@
-"""Arguments, flags and files become one `Settings`, typed and frozen; every mistake is reported together."""
+"""What decides an audit beside its subject, typed and frozen."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from .core.errors import InputError, nearest
+from ..core.errors import InputError
 
 # Facts of the machine, not of the audit: they change no number, so they are kept out of run.json.
 MACHINE = frozenset({"n_jobs", "backend"})
@@ -56,6 +55,7 @@ def _is_list(value: Any) -> Any:
 
 
 Positive = Annotated[int, Field(ge=1)]
+Workers = Annotated[int, AfterValidator(_is_workers)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_is_list)]
 
 
@@ -69,13 +69,13 @@ Date = Annotated[str, AfterValidator(_is_date)]
 Text = Annotated[str, AfterValidator(_is_one_line)]
 
 
-class _Part(BaseModel):
+class Part(BaseModel):
     """A part of the settings, frozen, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class About(_Part):
+class About(Part):
     """What only people can say of a model and its audit; an empty text is shown as open, never made up.
 
     Parameters
@@ -117,7 +117,7 @@ class About(_Part):
     next_review: str = ""
 
 
-class WaiverSettings(_Part):
+class WaiverSettings(Part):
     """A finding that somebody answers for until a day; see `core.finding.Waiver`."""
 
     code: Text
@@ -127,7 +127,7 @@ class WaiverSettings(_Part):
     feature: str = ""
 
 
-class Action(_Part):
+class Action(Part):
     """Who deals with a finding, and until when; printed in the register."""
 
     code: Text
@@ -136,7 +136,7 @@ class Action(_Part):
     feature: str = ""
 
 
-class Settings(_Part):
+class Settings(Part):
     """Everything that decides an audit, beside the subject.
 
     Parameters
@@ -154,6 +154,11 @@ class Settings(_Part):
     backend : {"threading", "loky", "dask", "ray"}
     batch_rows, row_budget : int, optional
         Rows per predict call, and in all; see `core.engine.Engine`.
+    time_limit : float, optional
+        Seconds after which no further explainer starts and the one at work is stopped at its next step. What
+        was cut is not run, and the run says that it cannot be reproduced.
+    memory_limit_mb : int, optional
+        Memory of this process beyond which the explainer at work is stopped at its next step.
     as_of : str
         The report's date, ``YYYY-MM-DD``; else SOURCE_DATE_EPOCH, else today.
     deny, require : tuple of str
@@ -175,10 +180,12 @@ class Settings(_Part):
     checks: Names | None = None
     options: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     seed: Annotated[int, Field(ge=0)] = 0
-    n_jobs: Annotated[int, AfterValidator(_is_workers)] = 1
+    n_jobs: Workers = 1
     backend: Literal["threading", "loky", "dask", "ray"] = "threading"
     batch_rows: Positive | None = None
     row_budget: Positive | None = None
+    time_limit: Annotated[float, Field(gt=0)] | None = None
+    memory_limit_mb: Positive | None = None
     as_of: Date = Field(default_factory=logical_date)
     deny: Names = ()
     require: Names = ()
@@ -189,35 +196,3 @@ class Settings(_Part):
     def recorded(self) -> dict[str, Any]:
         """Return the settings that enter run.json, as JSON values."""
         return {key: value for key, value in self.model_dump(mode="json").items() if key not in MACHINE}
-
-
-_PARTS: Mapping[str, type[BaseModel]] = {"about": About, "waivers": WaiverSettings, "actions": Action}
-
-
-def make_settings(given: Mapping[str, Any], who: str = "settings") -> Settings:
-    """Return validated settings; list every mistake at once, by key.
-
-    Raises
-    ------
-    InputError
-        One line per mistake, with the nearest valid name for an unknown key.
-    """
-    present = {key: value for key, value in given.items() if value is not None}
-    try:
-        return Settings(**present)
-    except ValidationError as error:
-        raise InputError("\n".join(_mistake(who, detail) for detail in error.errors())) from error
-
-
-def _mistake(who: str, detail: ErrorDetails) -> str:
-    """Return one mistake in the grammar of errors."""
-    key = ".".join(map(str, detail["loc"]))
-    if detail["type"] == "extra_forbidden":
-        known = _PARTS.get(str(detail["loc"][0]), Settings) if len(detail["loc"]) > 1 else Settings
-        return (
-            f"{who}.{key} must be a known setting; got {key!r}. {nearest(str(detail['loc'][-1]), known.model_fields)}"
-        )
-    if detail["type"] == "missing":
-        return f"{who}.{key} must be given; it is not."
-    needed = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-    return f"{who}.{key} must be {needed}; got {detail['input']!r}."
