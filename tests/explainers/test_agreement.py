@@ -219,7 +219,7 @@ def test_infinite_rows_of_an_omitted_measure_do_no_harm() -> None:
     ("change", "reason"),
     [
         (lambda r: replace(r, rows=None), "no row terms"),
-        (lambda r: replace(r, meta={"sample": [0, 1]}), "which rows its terms belong to"),
+        (lambda r: replace(r, meta={"rows_used": [0, 1]}), "which rows its terms belong to"),
         (lambda r: replace(r, estimates=r.estimates.assign(estimate=[9.0, 3.0, 2.0, 1.0])), "do not average"),
         (lambda r: replace(r, estimates=r.estimates.assign(covers="Monte Carlo")), "no interval over new rows"),
         (lambda r: replace(r, estimates=r.estimates.assign(std_error=np.nan)), "no interval over new rows"),
@@ -250,9 +250,8 @@ def test_a_sample_of_rows_is_found_by_its_positions() -> None:
         rows=RowValues(("nll",), FEATURES, rows),
         estimates=given.estimates.assign(estimate=means, std_error=rows[0].std(axis=1, ddof=1) / np.sqrt(50)),
     )
-    for key in ("sample", "rows_used"):
-        main, _, _ = agree({"shap": [replace(part, meta={key: list(range(50))})]})
-        assert main.estimates["lower"].tolist() == [1, 2, 3, 4]
+    main, _, _ = agree({"shap": [replace(part, meta={"rows_used": list(range(50))})]})
+    assert main.estimates["lower"].tolist() == [1, 2, 3, 4]
 
 
 def test_totals_of_interactions_are_ranked_without_pairs() -> None:

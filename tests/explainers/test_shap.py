@@ -285,7 +285,7 @@ def test_rows_have_their_roles() -> None:
     assert roles["most uncertain"] == list(np.argsort(-engine.baseline.entropy())[:2])
     assert roles["most wrong"] == list(np.argsort(engine.baseline.log_prob(np.asarray(engine.y)))[:2])
     assert len(roles["typical"]) == 2
-    explained = {row for rows in roles.values() for row in rows} | set(attribution.meta["sample"])
+    explained = {row for rows in roles.values() for row in rows} | set(attribution.meta["rows_used"])
     assert attribution.meta["explained"] == sorted(explained) == sorted(set(attribution.frame["row"]))
 
 
@@ -335,7 +335,7 @@ def test_many_features_lower_the_sample_not_below_ten() -> None:
     s = subject(d=12)
     _, few = explain(s, n_background=5, n_permutations=4, max_evaluations=1)
     _, more = explain(s, n_background=5, n_permutations=4, max_evaluations=5 * (4 * 11 + 2) * 17)
-    assert (len(few.meta["sample"]), len(more.meta["sample"])) == (10, 14 + 3 - len(few_roles(s)))
+    assert (len(few.meta["rows_used"]), len(more.meta["rows_used"])) == (10, 14 + 3 - len(few_roles(s)))
 
 
 def few_roles(s: Subject) -> set[int]:

@@ -134,7 +134,7 @@ def _terms(
     if held is None or measure not in held.measures or not set(features) <= set(held.features):
         return "it has no row terms"
     rows = _cleared(np.stack([held.of(measure, name) for name in features]), rounding)
-    used = result.meta.get("sample", result.meta.get("rows_used", range(subject.n)))
+    used = result.meta.get("rows_used", range(subject.n))
     sample = np.atleast_1d(np.asarray(used, dtype=np.int64))
     if rows.shape[1] != len(sample):
         return "it does not say which rows its terms belong to"

@@ -85,7 +85,7 @@ class Telling:
             options=self.options,
             notes=(*self._notes(), *self._sample_notes(), *sampling.notes()),
             omissions=(*self.omitted, *self._infinite(infinite, "a mean without those rows would mislead")),
-            meta={"sample": self.sample.tolist(), "measures": measure_words(self.measures)},
+            meta={"rows_used": self.sample.tolist(), "measures": measure_words(self.measures)},
         )
 
     def _keys(self, m: IntArray) -> dict[str, AnyArray]:
@@ -144,7 +144,7 @@ class Telling:
         return {
             "measures": measure_words(self.measures),
             "rows": {role: list(rows) for role, rows in self.roles.items()},
-            "sample": self.sample.tolist(),
+            "rows_used": self.sample.tolist(),
             "explained": self.rows.tolist(),
             "data": {name: plain_values(self.subject.values(name)[self.rows]) for name in self.subject.features},
             "background": {"rows": len(self.background.weights), "source": self.background.source},

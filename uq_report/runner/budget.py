@@ -1,0 +1,76 @@
+"""Limits of time and memory of one audit: what they cut is listed, and the run says that it cannot be reproduced."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from ..core.engine import Progress
+from ..core.errors import BudgetError
+
+Callback = Callable[[Progress], None]
+
+
+@dataclass
+class Watch:
+    """A stopwatch and an eye on memory, started when it is made.
+
+    `cut` is the first reason for which something was cut, empty so far.
+    """
+
+    seconds: float | None = None
+    memory_mb: int | None = None
+    cut: str = ""
+    started: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start."""
+        self.started = perf_counter()
+
+    def exceeded(self) -> str:
+        """Say which limit is reached, or nothing."""
+        reason = ""
+        if self.seconds is not None and perf_counter() - self.started > self.seconds:
+            reason = f"the time limit of {self.seconds:g} s was reached"
+        elif self.memory_mb is not None and (used := memory_mb()) > self.memory_mb:
+            reason = f"the memory limit of {self.memory_mb} MB was reached ({used:.0f} MB in use)"
+        self.cut = self.cut or reason
+        return reason
+
+    def around(self, progress: Callback | None) -> Callback | None:
+        """Return a progress callback that also stops the explainer at work when a limit is reached."""
+        if self.seconds is None and self.memory_mb is None:
+            return progress
+
+        def watched(step: Progress) -> None:
+            if progress:
+                progress(step)
+            reason = self.exceeded()
+            if reason:
+                raise BudgetError(f"{reason}; {step.explainer} was stopped. Raise the limit, or ask for less.")
+
+        return watched
+
+
+def memory_mb() -> float:
+    """Return the memory this process holds, in MB; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as statm:  # noqa: PTH123 - a pseudo file, read in place
+            pages = int(statm.read().split()[1])
+    except OSError:
+        return _peak_mb()
+    import resource
+
+    return pages * resource.getpagesize() / 2**20
+
+
+def _peak_mb() -> float:
+    """Return the largest memory so far, which is what systems without /proc tell."""
+    try:
+        import resource
+    except ImportError:
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)
