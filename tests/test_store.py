@@ -122,14 +122,14 @@ def test_an_old_report_stays_whole_if_writing_fails(
     old = replace(store_runs.run(), as_of="2020-01-01")
     store.write(old, tmp_path, reports={"report.html": b"old", "report.pdf": b"old"}, clock={})
     before = _content(tmp_path)
-    real = folder._write_through
+    real = folder.write_through
 
     def full(file: Path, content: bytes) -> None:
         if file.name == broken:
             raise OSError(28, "No space left on device")
         real(file, content)
 
-    monkeypatch.setattr(folder, "_write_through", full)
+    monkeypatch.setattr(folder, "write_through", full)
     with pytest.raises(InputError, match=r"must be writable.*No space left"):
         store.write(store_runs.run(), tmp_path, reports={"report.html": b"new", "report.pdf": b"new"}, clock={})
     assert _content(tmp_path) == before

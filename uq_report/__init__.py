@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         attributions,
         audit,
         calibration,
+        compare,
         dalex_explainer,
         explain,
         importance,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     )
     from .config import Settings
     from .core.errors import UQReportError
+    from .verification import verify
 
 __version__ = "0.1.0"
 
@@ -32,9 +34,11 @@ _HOMES = {
     "calibration": "api",
     "dalex_explainer": "api",
     "audit": "api",
+    "compare": "api",
     "load": "api",
     "Settings": "config",
     "UQReportError": "core.errors",
+    "verify": "verification",
 }
 
 __all__ = [
@@ -43,11 +47,13 @@ __all__ = [
     "attributions",
     "audit",
     "calibration",
+    "compare",
     "dalex_explainer",
     "explain",
     "importance",
     "load",
     "profile",
+    "verify",
 ]
 
 

@@ -14,6 +14,7 @@ from .core.adapter import Adapter
 from .core.arrays import take_rows
 from .core.engine import Engine, Progress
 from .core.errors import InputError
+from .core.run import Run
 from .core.subject import Subject, make_subject
 from .progress import shown
 from .views import AuditRun, ResultView
@@ -197,6 +198,7 @@ def audit(
     settings: Settings | None = None,
     *,
     progress: bool | Callable[[Progress], None] | None = None,
+    previous: str | Path | Run | AuditRun | None = None,
     **given: Any,
 ) -> AuditRun:
     """Run every explainer and check that applies, and return the audit.
@@ -209,17 +211,20 @@ def audit(
     settings : Settings, optional
     progress : bool or callable, optional
         Bars on a terminal by default; False for none; a callable gets every `Progress`.
+    previous : path, AuditRun or Run, optional
+        The last audit of this model: the run then says what changed, with intervals of the differences.
     **given
         Fields of `Settings`: ``explainers=["pfi"]``, ``options={"pfi": {"n_repeats": 10}}``, ``seed``,
         ``n_jobs``, ``as_of``, ``deny``, ``about={"title": ...}`` ...; they win over `settings`.
     """
     base = {} if settings is None else settings.model_dump(exclude_unset=True) | {"as_of": settings.as_of}
     merged = make_settings(base | given, "audit")
+    last = None if previous is None else _run(previous)
     with shown(progress) as callback:
         if isinstance(subject, Subject):
-            audited = runner.run(subject, merged, callback)
+            audited = runner.run(subject, merged, callback, last)
         else:
-            audited = runner.side_by_side(*_two(subject), merged, callback)
+            audited = runner.side_by_side(*_two(subject), merged, callback, last)
     return AuditRun(audited.run, audited.clock)
 
 
@@ -229,6 +234,19 @@ def _two(subjects: Sequence[Subject]) -> tuple[Subject, Subject]:
             f"audit.subject must be one subject, or champion and challenger; got {len(subjects)} subjects."
         )
     return subjects[0], subjects[1]
+
+
+def compare(previous: str | Path | Run | AuditRun, run: str | Path | Run | AuditRun) -> AuditRun:
+    """Return the audit `run` with its changes since `previous`, whatever it was compared with before."""
+    before, now = _run(previous), _run(run)
+    clock = run.clock if isinstance(run, AuditRun) else {}
+    return AuditRun(replace(now, changes=runner.changes(before, now)), clock)
+
+
+def _run(given: str | Path | Run | AuditRun) -> Run:
+    if isinstance(given, AuditRun | Run):
+        return given.run if isinstance(given, AuditRun) else given
+    return store.read(given)[0]
 
 
 def load(path: str | Path) -> AuditRun:

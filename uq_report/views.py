@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,9 @@ from .convert.to_shap import to_shap
 from .core.errors import InputError, UnsupportedError
 from .core.finding import Finding
 from .core.results import Attribution, Result
-from .core.run import Run
+from .core.run import Changes, Run
 from .core.text import clean
-from .report.assemble import document
+from .report.kinds import document
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,6 +118,11 @@ class AuditRun:
         """All findings, in the order of the checks."""
         return self.run.findings
 
+    @property
+    def changes(self) -> Changes | None:
+        """What changed since the previous run, where there was one to compare with."""
+        return self.run.changes
+
     def result(self, id: str) -> ResultView:
         """Return the view of one result, with those of the same explainer."""
         found = self.run.result(id)
@@ -129,8 +135,17 @@ class AuditRun:
         rows += [(n.group, n.name, "not run", clean(n.reason)) for n in self.run.not_run if n.group != "checks"]
         return pd.DataFrame(rows, columns=["group", "name", "outcome", "detail"])
 
-    def render(self, format: str = "html") -> bytes:
+    def render(self, format: str = "html", *, template: str = "audit", templates: str | Path | None = None) -> bytes:
         """Return the report in one format, from the saved numbers alone.
+
+        Parameters
+        ----------
+        format : str
+            A registered renderer: ``html``, ``pdf``, ``markdown``, ``junit`` ...
+        template : {"audit", "brief", "model-card"}
+            What is told.
+        templates : path, optional
+            A house style for formats that have templates: a directory; see templates/README.md.
 
         Raises
         ------
@@ -139,27 +154,66 @@ class AuditRun:
         PluginError
             If no renderer of that name is registered.
         """
-        return self._rendered([format])[f"report{self._renderer(format).extension}"]
+        (content,) = self._rendered([format], template, templates).values()
+        return content
 
-    def write(self, folder: str | Path, formats: Iterable[str] = ("html", "pdf")) -> Path:
+    def write(
+        self,
+        folder: str | Path,
+        formats: Iterable[str] = ("html", "pdf"),
+        *,
+        template: str = "audit",
+        templates: str | Path | None = None,
+    ) -> Path:
         """Write the report, run.json, evidence/*.csv and clock.json into `folder`; return the folder.
 
-        Everything is rendered first and put in place last: if anything fails, an old report there stays whole.
+        An audit is called report.html, other templates by their name: brief.html. Everything is rendered first and
+        put in place last: if anything fails, an old report there stays whole.
         """
-        return store.write(self.run, folder, reports=self._rendered(formats), clock=self.clock)
+        return store.write(self.run, folder, reports=self._rendered(formats, template, templates), clock=self.clock)
 
-    def write_reports(self, folder: str | Path, formats: Iterable[str] = ("html", "pdf")) -> Path:
+    def file(
+        self,
+        filing: store.Filing,
+        formats: Iterable[str] = ("html", "pdf"),
+        *,
+        template: str = "audit",
+        templates: str | Path | None = None,
+    ) -> Path:
+        """File the audit in a history, whose lock is held (`store.History.filing`); return its folder there."""
+        reports = self._rendered(formats, template, templates)
+        return filing.add(self.run, reports=reports, clock=self.clock).folder
+
+    def write_reports(
+        self,
+        folder: str | Path,
+        formats: Iterable[str] = ("html", "pdf"),
+        *,
+        template: str = "audit",
+        templates: str | Path | None = None,
+    ) -> Path:
         """Write the report files alone into `folder`; return the folder."""
-        return store.write_files(folder, self._rendered(formats))
+        return store.write_files(folder, self._rendered(formats, template, templates))
 
-    def _rendered(self, formats: Iterable[str]) -> dict[str, bytes]:
-        renderers = [self._renderer(name) for name in formats]
-        made = document(self.run)
-        return {f"report{renderer.extension}": renderer.render(made) for renderer in renderers}
+    def _rendered(
+        self, formats: Iterable[str], template: str = "audit", templates: str | Path | None = None
+    ) -> dict[str, bytes]:
+        found = {name: self._renderer(name) for name in formats}
+        styled = {name for name, renderer in found.items() if _takes_templates(renderer)}
+        if templates is not None and not styled:
+            raise InputError(
+                f"report.templates must go with a format that has templates, html or pdf; got {sorted(found)}. "
+                "Leave it out or add such a format."
+            )
+        options = {} if templates is None else {"templates": Path(templates)}
+        made, stem = document(self.run, template), "report" if template == "audit" else template
+        renderers = [renderer(**options if name in styled else {}) for name, renderer in found.items()]
+        return {f"{stem}{renderer.extension}": renderer.render(made) for renderer in renderers}
 
     def _renderer(self, name: str) -> Any:
+        """Return the class of a renderer."""
         found = plugins.find(plugins.RENDERERS, self.run.settings.get("deny", ()))
-        return plugins.load(plugins.named(found, name, "format"))()
+        return plugins.load(plugins.named(found, name, "format"))
 
     def __repr__(self) -> str:
         """Return the label and the summary."""
@@ -168,6 +222,10 @@ class AuditRun:
     def _repr_html_(self) -> str:
         statements = [f"{f.code} ({f.severity}): {f.statement}" for f in self.findings]
         return _table(f"Audit of {self.run.subject['label']}, {self.run.as_of}", self.summary(), statements)
+
+
+def _takes_templates(renderer: Any) -> bool:
+    return is_dataclass(renderer) and any(field.name == "templates" for field in fields(renderer))
 
 
 def _table(title: str, frame: pd.DataFrame, notes: Iterable[str]) -> str:

@@ -117,6 +117,10 @@ def _hashes(subject: Subject) -> dict[str, str]:
         hashes["train_X"] = table_sha256(X)
         if y is not None:
             hashes["train_y"] = vector_sha256(y)
+    for name, codes in (("weights", subject.weights), ("clusters", subject.clusters)):
+        if codes is not None:
+            hashes[name] = vector_sha256(codes)
+    hashes |= {f"protected {name}": vector_sha256(values) for name, values in subject.protected.items()}
     return hashes | dict(subject.hashes)
 
 

@@ -42,6 +42,10 @@ class MissingDependencyError(UQReportError, ImportError):
         )
 
 
+class LockedError(UQReportError):
+    """Another process is at the same work; try again later."""
+
+
 class RenderError(UQReportError):
     """A report could not be rendered; the message names the template or output and the cause."""
 

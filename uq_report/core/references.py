@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -36,15 +37,16 @@ WORKS = MappingProxyType({
     ),
     "cui": Work(
         "Cui et al. 2020",
-        "T. Cui et al.: Learning global pairwise interactions with Bayesian neural networks. European Conference on "
-        "Artificial Intelligence, 2020.",
+        "T. Cui, P. Marttinen, S. Kaski: Learning global pairwise interactions with Bayesian neural networks. European "
+        "Conference on Artificial Intelligence, 2020.",
     ),
     "czado": Work(
         "Czado, Gneiting & Held 2009",
         "C. Czado, T. Gneiting, L. Held: Predictive model assessment for count data. Biometrics 65, 2009.",
     ),
     "friedman": Work(
-        "Friedman 2001", "J. H. Friedman: Greedy function approximation. Annals of Statistics 29, 2001."
+        "Friedman 2001",
+        "J. H. Friedman: Greedy function approximation: a gradient boosting machine. Annals of Statistics 29, 2001.",
     ),
     "friedman_popescu": Work(
         "Friedman & Popescu 2008",
@@ -58,8 +60,9 @@ WORKS = MappingProxyType({
     ),
     "goldstein": Work(
         "Goldstein et al. 2015",
-        "A. Goldstein, A. Kapelner, J. Bleich, E. Pitkin: Peeking inside the black box. Journal of Computational and "
-        "Graphical Statistics 24, 2015.",
+        "A. Goldstein, A. Kapelner, J. Bleich, E. Pitkin: Peeking inside the black box: visualizing statistical "
+        "learning with plots of individual conditional expectation. Journal of Computational and Graphical Statistics "
+        "24, 2015.",
     ),
     "greenwell": Work(
         "Greenwell et al. 2018",
@@ -104,6 +107,10 @@ WORKS = MappingProxyType({
         "J. Pereira, E. S. G. Stroes, A. H. Zwinderman, E. Levin: Covered information disentanglement: model "
         "transparency via unbiased permutation importance.",
     ),
+    "vovk": Work(
+        "Vovk et al. 2005",
+        "V. Vovk, A. Gammerman, G. Shafer: Algorithmic learning in a random world. Springer, 2005.",
+    ),
     "watson": Work(
         "Watson et al. 2023",
         "D. S. Watson et al.: Explaining predictive uncertainty with information theoretic Shapley values. Advances "
@@ -117,15 +124,21 @@ WORKS = MappingProxyType({
 })  # fmt: skip
 
 
+_KEYED = re.compile(rf"\b({'|'.join(WORKS)}):\s*")
+
+
 def cite(reference: str) -> str:
-    """Return a reference ``work:place`` in words; plain words are returned as they are.
+    """Return references ``work:place``, parted by ``; ``, in words; plain words are returned as they are.
 
     Examples
     --------
-    >>> cite("wood:section 3.5"), cite("breiman"), cite("Owner's rule: none")
-    ('Wood et al., section 3.5', 'Breiman 2001', "Owner's rule: none")
+    >>> cite("wood:section 3.5; breiman"), cite("Owner's rule: none")
+    ('Wood et al., section 3.5; Breiman 2001', "Owner's rule: none")
     """
-    key, _, place = reference.partition(":")
-    if key not in WORKS:
-        return reference
-    return f"{WORKS[key].short}, {place.strip()}" if place else WORKS[key].short
+    return "; ".join(map(_cited, reference.split("; ")))
+
+
+def _cited(reference: str) -> str:
+    if reference in WORKS:
+        return WORKS[reference].short
+    return _KEYED.sub(lambda found: f"{WORKS[found[1]].short}, ", reference)

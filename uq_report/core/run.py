@@ -38,7 +38,11 @@ class PluginRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class FindingChange:
-    """A finding now against the previous run; `before` and `now` are severities, empty where there was none."""
+    """A finding now against the previous run.
+
+    `before` and `now` are severities, ``"waived"`` while a waiver holds, empty where there was no finding. ``new``
+    and ``closed`` are about open findings: one that a waiver sets aside is closed, and new when the waiver ends.
+    """
 
     code: str
     title: str
@@ -50,9 +54,11 @@ class FindingChange:
 
 @dataclass(frozen=True, kw_only=True)
 class ValueChange:
-    """An estimate now against the previous run, with the interval of the difference and how it was made.
+    """An estimate now against the previous run, with the 95 % interval of the difference and how it was made.
 
-    ``changed`` only if that interval excludes 0: noise is no change.
+    ``changed`` only if the difference stays apart from 0 when its p-value is adjusted for all values compared (Holm):
+    noise is no change. Ranks that moved stand among the values, ``result`` being ``"agreement"``; they are
+    ``changed`` if the two runs' intervals, each for all ranks together, have no rank in common.
     """
 
     result: str
@@ -110,6 +116,8 @@ class Run:
     outcomes : tuple of Outcome
     not_run : tuple of NotRun
     plugins : tuple of PluginRecord
+    not_reproducible : str
+        Why the same inputs may give another run (a limit of time cut it short); empty if they may not.
     changes : Changes, optional
         Against the previous run, where one was given.
     challenger : Run, optional
@@ -124,6 +132,7 @@ class Run:
     outcomes: tuple[Outcome, ...] = ()
     not_run: tuple[NotRun, ...] = ()
     plugins: tuple[PluginRecord, ...] = ()
+    not_reproducible: str = ""
     changes: Changes | None = None
     challenger: Run | None = None
     format: int = field(default=FORMAT)

@@ -7,14 +7,17 @@ report's font lacks are shown as their code point.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 
 MAX_TEXT = 2000
 MAX_NAME = 40
+MAX_STEM = 80
 
 _DROPPED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff\ufeff]")
 _INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufff0-\ufffb]")
+_UNSAFE = re.compile("[^A-Za-z0-9_.-]")
 _SPACES = re.compile(r"\s+")
 
 
@@ -50,6 +53,18 @@ def short(value: object, limit: int = MAX_NAME) -> str:
         return text
     head = limit // 2
     return f"{text[:head]}\u2026{text[len(text) - (limit - head - 1) :]}"
+
+
+def file_stem(id: str) -> str:
+    """Return an id as the name of a file; one that had to be changed ends in its digest, so that names stay apart.
+
+    Examples
+    --------
+    >>> file_stem("pfi.train"), file_stem("../a b")
+    ('pfi.train', '.._a_b-2c2c791a')
+    """
+    safe = _UNSAFE.sub("_", id)[:MAX_STEM]
+    return safe if safe == id else f"{safe}-{hashlib.sha256(id.encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
 
 
 def code_point(character: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from .arrays import FloatArray
@@ -64,3 +65,19 @@ def permutation_p_value(values: FloatArray) -> float:
     0.25
     """
     return float((1 + (values <= 0).sum()) / (len(values) + 1))
+
+
+def holm(p_values: Any) -> FloatArray:
+    """Return p-values adjusted for their number (Holm 1979); NaN takes no part and stays.
+
+    Examples
+    --------
+    >>> holm([0.01, math.nan, 0.04, 0.03]).tolist()
+    [0.03, nan, 0.06, 0.06]
+    """
+    p = np.asarray(p_values, dtype=float)
+    adjusted, known = np.full(p.shape, np.nan), np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    factors = len(order) - np.arange(len(order))
+    adjusted[order] = np.minimum(np.maximum.accumulate(factors * p[order]), 1.0)
+    return adjusted

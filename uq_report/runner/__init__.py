@@ -1,7 +1,18 @@
 """Runs an audit: chooses the adapter, prepares and orders the explainers, times them; a failure becomes NotRun."""
 
 from .audit import Audited, make_engine, run, side_by_side, single
+from .changes import changes
 from .choice import choose_adapter, unpack
 from .prepare import load_measures
 
-__all__ = ["Audited", "choose_adapter", "load_measures", "make_engine", "run", "side_by_side", "single", "unpack"]
+__all__ = [
+    "Audited",
+    "changes",
+    "choose_adapter",
+    "load_measures",
+    "make_engine",
+    "run",
+    "side_by_side",
+    "single",
+    "unpack",
+]

@@ -23,6 +23,8 @@ from ..core.run import NotRun, Run
 from ..core.subject import Subject
 from ..plugins import Catalog
 from . import records
+from .budget import Watch
+from .changes import changes, check_comparable
 from .compare import check_pair, compare
 from .judge import judge
 from .prepare import Prepared, load_measures, make_explainer, prepare
@@ -39,16 +41,17 @@ class Audited:
     clock: Mapping[str, Any]
 
 
-def run(subject: Subject, settings: Settings, progress: Callback | None = None) -> Audited:
+def run(subject: Subject, settings: Settings, progress: Callback | None = None, previous: Run | None = None) -> Audited:
     """Run every explainer and check that applies.
 
     Anything an explainer or check raises becomes a `NotRun` with its reason; everything else is
     delivered. Only what makes every result impossible is raised: wrong settings, or a model that
-    cannot predict the subject's rows.
+    cannot predict the subject's rows, or a `previous` run of another task. Against that one, the run has its changes.
     """
     catalog = plugins.catalog(settings.deny, settings.require)
     prepared = prepare(catalog, settings)
-    engine = make_engine(subject, prepared.measures, settings, progress)
+    watch = Watch(settings.time_limit, settings.memory_limit_mb)
+    engine = make_engine(subject, prepared.measures, settings, watch.around(progress))
     facts = Run(  # before the long work: a model that cannot predict its rows stops the audit here, with one error
         as_of=settings.as_of,
         subject=store.plain(describe(subject, engine.baseline), "run.subject"),
@@ -56,13 +59,19 @@ def run(subject: Subject, settings: Settings, progress: Callback | None = None) 
         environment=store.plain(records.environment(catalog, subject), "run.environment"),
         not_run=(*prepared.not_run, *records.denied(settings)),
     )
-    audit = _Audit(subject, settings, engine, catalog, prepared, facts, progress)
+    if previous is not None:
+        check_comparable(previous, facts)
+    audit = _Audit(subject, settings, engine, catalog, prepared, facts, progress, watch)
     audit.explain()
-    return audit.finish()
+    return _against(previous, audit.finish())
 
 
 def side_by_side(
-    champion: Subject, challenger: Subject, settings: Settings, progress: Callback | None = None
+    champion: Subject,
+    challenger: Subject,
+    settings: Settings,
+    progress: Callback | None = None,
+    previous: Run | None = None,
 ) -> Audited:
     """Audit two models on the same rows: the champion's run, holding the challenger's and the differences."""
     check_pair(champion, challenger)
@@ -72,7 +81,14 @@ def side_by_side(
     differences = compare(first.run, second.run, (engines[0], engines[1]))
     results = (*first.run.results, *map(store.as_saved, differences))
     both = {label: audited.clock for label, audited in ((champion.label, first), (challenger.label, second))}
-    return Audited(replace(first.run, results=results, challenger=second.run), both)
+    return _against(previous, Audited(replace(first.run, results=results, challenger=second.run), both))
+
+
+def _against(previous: Run | None, audited: Audited) -> Audited:
+    """Return the audit with its changes since the previous run, if there was one."""
+    if previous is None:
+        return audited
+    return replace(audited, run=replace(audited.run, changes=changes(previous, audited.run)))
 
 
 def single(
@@ -119,6 +135,7 @@ class _Audit:
     prepared: Prepared
     facts: Run
     progress: Callback | None
+    watch: Watch
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     results: dict[str, tuple[Result, ...]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
@@ -130,7 +147,7 @@ class _Audit:
             if self.progress:
                 self.progress(Progress(name, 0, 0))
             start = perf_counter()
-            reason = self._blocked(explainer)
+            reason = self.watch.exceeded() or self._blocked(explainer)
             if not reason:
                 reason = self._attempt(name, explainer)
             if reason:
@@ -178,6 +195,7 @@ class _Audit:
             self.facts,
             results=tuple(result for results in self.results.values() for result in results),
             not_run=(*self.facts.not_run, *failed_ones),
+            not_reproducible=self.watch.cut,
         )
         judged = judge(self.catalog, self.prepared.checks, run, self.settings)
         self.seconds |= judged.seconds

@@ -1,6 +1,26 @@
-"""Runs on disk: run.json, which holds everything a report needs, and the folder around it."""
+"""Runs on disk: run.json, which holds everything a report needs, the folder around it, and histories of folders."""
 
 from .codec import as_saved, dumps, loads, outcome_as_saved, plain, sha256
+from .entry import Entry, inputs_key
 from .folder import read, write, write_files
+from .history import Filed, Filing, History
+from .retention import Retention, delete
 
-__all__ = ["as_saved", "dumps", "loads", "outcome_as_saved", "plain", "read", "sha256", "write", "write_files"]
+__all__ = [
+    "Entry",
+    "Filed",
+    "Filing",
+    "History",
+    "Retention",
+    "as_saved",
+    "delete",
+    "dumps",
+    "inputs_key",
+    "loads",
+    "outcome_as_saved",
+    "plain",
+    "read",
+    "sha256",
+    "write",
+    "write_files",
+]

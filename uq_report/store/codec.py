@@ -21,6 +21,7 @@ from ..core.errors import InputError
 from ..core.finding import Finding, Outcome, Rule, Waived, Waiver
 from ..core.results import KINDS, Omission, Result, RowValues
 from ..core.run import FORMAT, Changes, FindingChange, InputChange, NotRun, PluginRecord, Run, ValueChange
+from .migrations import migrated
 
 _TEXT_DTYPES = ("object", "str", "string")
 
@@ -33,7 +34,7 @@ def dumps(run: Run) -> bytes:
     InputError
         If a result holds something that is no JSON value; the message names the place.
     """
-    return _canonical(encode(run))
+    return canonical(encode(run))
 
 
 def loads(data: bytes, source: str = "run.json") -> Run:
@@ -45,9 +46,7 @@ def loads(data: bytes, source: str = "run.json") -> Run:
     found = content.get("format") if isinstance(content, dict) else None
     if not isinstance(found, int):
         raise InputError(f"{source} must be a run that uq_report wrote; it has no format number. Name its run.json.")
-    if found != FORMAT:
-        remedy = "Upgrade uq_report to read it." if found > FORMAT else "Run the audit again."
-        raise InputError(f"{source} must have format {FORMAT}; got format {found}. {remedy}")
+    content = migrated(content, source)
     try:
         return decode(content)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -84,6 +83,7 @@ def encode(run: Run) -> dict[str, Any]:
         "outcomes": [_encode_outcome(outcome) for outcome in run.outcomes],
         "not_run": [asdict(entry) for entry in run.not_run],
         "plugins": [asdict(record) for record in run.plugins],
+        "not_reproducible": run.not_reproducible,
         "changes": None if run.changes is None else plain(asdict(run.changes), "run.changes"),
         "challenger": None if run.challenger is None else encode(run.challenger),
     }
@@ -101,6 +101,7 @@ def decode(content: Mapping[str, Any]) -> Run:
         outcomes=tuple(map(_decode_outcome, content["outcomes"])),
         not_run=tuple(NotRun(**entry) for entry in content["not_run"]),
         plugins=tuple(PluginRecord(**record) for record in content["plugins"]),
+        not_reproducible=content["not_reproducible"],
         changes=None if content["changes"] is None else _decode_changes(content["changes"]),
         challenger=None if content["challenger"] is None else decode(content["challenger"]),
     )
@@ -133,7 +134,8 @@ def plain(value: Any, where: str = "value") -> Any:
     raise InputError(f"{where} must be a JSON value to be saved; got a {type(value).__name__}. Use text or numbers.")
 
 
-def _canonical(content: Any) -> bytes:
+def canonical(content: Any) -> bytes:
+    """Return JSON values as bytes: equal values give equal bytes."""
     text = json.dumps(content, sort_keys=True, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace") + b"\n"
 

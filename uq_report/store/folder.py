@@ -1,6 +1,7 @@
 """The folder of one run: everything is written beside its place first, then moved there.
 
 If anything fails before the move, the files of the last run are untouched; if a move fails, they are put back.
+If the process is killed, every file is the old or the new one, and the next writer ends its work; see `stage`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import pandas as pd
 
 from ..core.errors import InputError
 from ..core.run import Run
+from ..core.text import file_stem
+from . import stage
 from .codec import dumps, loads
 
 RUN, CLOCK, EVIDENCE = "run.json", "clock.json", "evidence"
@@ -42,8 +45,13 @@ def write(run: Run, folder: str | Path, *, reports: Mapping[str, bytes], clock: 
     clock : mapping
         Durations, host and workers; the only file that differs between equal runs.
     """
+    return write_files(folder, contents(run, reports=reports, clock=clock))
+
+
+def contents(run: Run, *, reports: Mapping[str, bytes], clock: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return the files of a run's folder by name; see `write`."""
     clock_text = json.dumps(clock, indent=2, sort_keys=True).encode() + b"\n"
-    return write_files(folder, {**_evidence(run), **reports, CLOCK: clock_text, RUN: dumps(run)})
+    return {**evidence_files(run), **reports, CLOCK: clock_text, RUN: dumps(run)}
 
 
 def write_files(folder: str | Path, files: Mapping[str, bytes]) -> Path:
@@ -51,11 +59,10 @@ def write_files(folder: str | Path, files: Mapping[str, bytes]) -> Path:
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=target, prefix=".new-") as stage:
-            new = Path(stage, "new")
+        with TemporaryDirectory(dir=target, prefix=stage.PREFIX) as made, stage.held(Path(made)):
             for name, content in files.items():
-                _write_through(new / name, content)
-            _publish(list(dict.fromkeys(Path(name).parts[0] for name in files)), new, target, Path(stage, "old"))
+                write_through(Path(made, stage.NEW, name), content)
+            _publish(list(dict.fromkeys(Path(name).parts[0] for name in files)), Path(made))
     except OSError as error:
         raise InputError(f"run.write.folder must be writable; got {str(folder)!r}: {error}. Name another.") from error
     return target
@@ -102,17 +109,17 @@ def _read_clock(file: Path) -> dict[str, Any]:
         return {}
 
 
-def _evidence(run: Run) -> dict[str, bytes]:
-    """Return the guarded copies of every frame by file name."""
+def evidence_files(run: Run) -> dict[str, bytes]:
+    """Return the guarded copies of every frame, by path in the folder of the run."""
     files = {f"{EVIDENCE}/README.txt": _README}
     for result in run.results:
-        stem = f"{EVIDENCE}/{re.sub(r'[^A-Za-z0-9_.-]', '_', result.id)}"
+        stem = f"{EVIDENCE}/{file_stem(result.id)}"
         files[f"{stem}.csv"] = guarded_csv(result.frame)
         files[f"{stem}.estimates.csv"] = guarded_csv(result.estimates)
     return files
 
 
-def _write_through(file: Path, content: bytes) -> None:
+def write_through(file: Path, content: bytes) -> None:
     """Write a new file down to the disk."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("xb") as stream:
@@ -121,19 +128,23 @@ def _write_through(file: Path, content: bytes) -> None:
         os.fsync(stream.fileno())
 
 
-def _publish(names: list[str], new: Path, target: Path, old: Path) -> None:
-    """Move each of `names` from `new` to `target`; put the old ones back if a move fails."""
+def _publish(names: list[str], made: Path) -> None:
+    """Move each of `names` out of a stage to its place; put the old ones back if a move fails."""
+    target, new, old, mark = made.parent, made / stage.NEW, made / stage.OLD, made / stage.MARK
     old.mkdir()
+    write_through(mark, b"")
     moved: list[str] = []
     try:
         for name in names:
             moved.append(name)
             _set_aside(target / name, old / name)
             (new / name).replace(target / name)
-    except OSError:
+    except BaseException:  # an interrupt too: the stage is removed on the way out, with what was set aside
+        mark.unlink()
         for name in moved:
+            if not (new / name).exists():
+                stage.remove(target / name)
             if (old / name).exists():
-                _remove(target / name)
                 (old / name).replace(target / name)
         raise
 
@@ -144,10 +155,3 @@ def _set_aside(file: Path, backup: Path) -> None:
         file.replace(backup)
     elif file.exists():
         shutil.copy2(file, backup)
-
-
-def _remove(place: Path) -> None:
-    if place.is_dir():
-        shutil.rmtree(place)
-    else:
-        place.unlink(missing_ok=True)

@@ -1,0 +1,201 @@
+"""Kills a process at its work on a history, again and again; run by test_store_robust.py, in an interpreter of its own.
+
+A child is forked for every kill, so that nothing is imported twice. It kills itself with SIGKILL right before the
+k-th call that touches the disk, for k = 1, 2, ... until it gets through; or its parent does at a random moment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from uq_report.core.finding import Outcome
+from uq_report.core.run import Run
+from uq_report.store import History, Retention, delete
+
+TOUCHES = frozenset(
+    [
+        *("open", "write", "fsync", "close", "truncate", "flock", "scandir"),
+        *("mkdir", "rename", "replace", "unlink", "rmdir"),
+        *("connect", "execute", "executemany"),
+    ]
+)
+NAME = "nightly"
+RUN = Run(
+    as_of="2026-01-01",
+    subject={"label": "m", "task": "regression", "hashes": {}},
+    settings={},
+    environment={},
+    outcomes=(Outcome(check="a", state="passed"),),
+)
+
+
+def add(history: History, number: int, name: str = NAME, wait: float = 30.0) -> int:
+    """File one run; return its number in the audit."""
+    with history.filing(name, wait) as filing:
+        reports = {"report.html": b"<html>", "report.pdf": b"%PDF"}
+        return filing.add(replace(RUN, settings={"n": number}), reports=reports, clock={}).entry.sequence
+
+
+def killed_at(point: int, work: Callable[[], Any]) -> bool:
+    """Do some work in a child that kills itself before touching the disk for the `point`-th time; say if it did."""
+    child = os.fork()
+    if child == 0:
+        left = point
+
+        def count(_: FrameType, event: str, called: Any) -> None:
+            nonlocal left
+            if event == "c_call" and getattr(called, "__name__", "") in TOUCHES:
+                left -= 1
+                if left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.setprofile(count)
+        work()
+        sys.setprofile(None)
+        os._exit(0)
+    return finished(child) == -signal.SIGKILL
+
+
+def finished(child: int) -> int:
+    """Wait for a child; return its exit code, or the signal that ended it as a negative number."""
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code not in (0, -signal.SIGKILL):
+        raise SystemExit(f"a child failed with {code}")
+    return code
+
+
+def sound(history: History) -> list[int]:
+    """Return the numbers of the runs of the audit; fail if anything is not whole."""
+    numbers = [one.entry.sequence for one in history.runs(NAME)]
+    troubles = history.check()
+    audit = history.root / NAME
+    latest = audit / "latest"
+    if latest.exists() and not (audit / latest.read_text().strip() / "entry.json").is_file():
+        troubles.append("latest points nowhere")
+    if numbers != list(range(1, len(numbers) + 1)):
+        troubles.append(f"numbers {numbers}")
+    if troubles:
+        raise SystemExit("; ".join(troubles))
+    return numbers
+
+
+def everywhere(root: Path) -> dict[str, int]:
+    """Kill the filing of a run at every point; the store stays sound, and the next run succeeds."""
+    history, points, kept = History(root), 0, 0
+    root.mkdir()
+    while killed_at(points + 1, lambda: add(history, -points)):  # noqa: B023 - done within this turn
+        points += 1
+        there = sound(history)
+        if len(there) not in (kept, kept + 1):
+            raise SystemExit(f"{kept} runs became {len(there)} at point {points}")
+        kept = add(history, points)
+        if kept != len(there) + 1 or len(sound(history)) != kept:
+            raise SystemExit(f"the run after point {points} is not the last one")
+    hidden = sorted(place.name for place in (root / NAME).iterdir() if place.name.startswith("."))
+    if hidden != [".lock"]:
+        raise SystemExit(f"left behind: {hidden}")
+    return {"points": points, "runs": len(sound(history))}
+
+
+def at_random(root: Path, kills: int = 20) -> dict[str, int]:
+    """Kill a process that files one run after the other at random moments."""
+    history, filed, rng = History(root), 0, random.Random(1)
+    for kill in range(kills):
+        child = os.fork()
+        if child == 0:
+            for number in range(10_000):
+                add(history, kill * 10_000 + number)
+            os._exit(0)
+        time.sleep(rng.uniform(0.0, 0.4))
+        os.kill(child, signal.SIGKILL)
+        finished(child)
+        there = len(sound(history))
+        if there < filed:
+            raise SystemExit(f"{filed} runs became {there}")
+        filed = there
+    last = add(history, -1)
+    if last != filed + 1:
+        raise SystemExit(f"the run after {filed} got number {last}")
+    with closing(sqlite3.connect(root / "index.sqlite")) as database:
+        state = database.execute("PRAGMA integrity_check").fetchone()[0]
+    return {"runs": last, "intact": int(state == "ok")}
+
+
+def deleting(root: Path) -> dict[str, int]:
+    """Kill a deletion at every point; each run is whole or marked, and the next call finishes."""
+    history = History(root)
+    for number in range(2):
+        add(history, number)
+    points = 0
+    while True:
+        due = history.runs()[:1]
+        if not killed_at(points + 1, lambda: delete(history, due)):  # noqa: B023 - done within this turn
+            break
+        points += 1
+        sound(history)
+        delete(history, due)
+        left = sorted(place.name for place in due[0].folder.iterdir())
+        if left != ["entry.json", "pruned.txt"]:
+            raise SystemExit(f"left after point {points}: {left}")
+        shutil.rmtree(root)
+        for number in range(2):
+            add(history, number)
+    if Retention(last=1).due(history.runs()) or len(sound(history)) != 2:
+        raise SystemExit("deletion did not finish")
+    return {"points": points}
+
+
+def rebuilding(root: Path) -> dict[str, int]:
+    """Kill a rebuild of the index at every point; the runs are listed all the same."""
+    history = History(root)
+    for number in range(3):
+        add(history, number)
+    points = 0
+    while killed_at(points + 1, history.rebuild):
+        points += 1
+        if sound(history) != [1, 2, 3]:
+            raise SystemExit(f"runs were lost at point {points}")
+    return {"points": points}
+
+
+def together(root: Path, writers: int = 10, each: int = 4) -> dict[str, int]:
+    """Let ten processes file runs in one audit and in one of their own, and list them, all at once."""
+    children = []
+    for writer in range(writers):
+        child = os.fork()
+        if child == 0:
+            with suppress(KeyboardInterrupt):
+                for number in range(each):
+                    add(History(root), writer * 100 + number, wait=120)
+                    add(History(root), number, f"own-{writer}", wait=120)
+                    History(root).runs()
+                os._exit(0)
+        children.append(child)
+    codes = [finished(child) for child in children]
+    history = History(root)
+    with closing(sqlite3.connect(root / "index.sqlite")) as database:
+        listed = database.execute("SELECT count(*) FROM runs").fetchone()[0]
+    return {
+        "failed": sum(map(bool, codes)),
+        "shared": len(sound(history)),
+        "all": len(history.runs()),
+        "listed": listed,
+    }
+
+
+if __name__ == "__main__":
+    modes = {one.__name__: one for one in (everywhere, at_random, deleting, rebuilding, together)}
+    sys.stdout.write(json.dumps(modes[sys.argv[1]](Path(sys.argv[2]))))

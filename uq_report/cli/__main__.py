@@ -1,0 +1,5 @@
+"""``python -m uq_report.cli``."""
+
+from . import main
+
+main()

@@ -1,0 +1,219 @@
+"""Commands about runs that were filed: list, show, compare, delete."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .shared import VERIFICATION, Formats, HistoryFolder, Quiet, app, print_table, told
+
+if TYPE_CHECKING:
+    from ..core.run import Changes, Run
+    from ..store import Filed, History
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Reference = "A run.json, its folder, or with --history NAME (the latest) or NAME@NUMBER."
+NO_CHANGE = "unchanged"
+
+
+@app.command()
+def history(  # noqa: PLR0913, PLR0917 - flags
+    folder: Annotated[Path, typer.Option("--history", help="Folder of filed runs.")],
+    name: Annotated[str | None, typer.Argument(help="Only this audit.")] = None,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Make the index anew from the folders.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Look for lost or changed files; exit code 5 if any.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="List what retention would delete.")] = False,
+    keep: Annotated[int | None, typer.Option(help="With --prune: keep the last so many runs of each audit.")] = None,
+    days: Annotated[int | None, typer.Option(help="With --prune: keep runs filed in the last so many days.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="With --prune: delete them.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List filed runs: what was found, and whether anything changed."""
+    with told():
+        from ..store import History
+
+        place = History(folder)
+        if rebuild:
+            typer.echo(f"Index rebuilt: {_runs(place.rebuild())}.")
+        elif check:
+            _check(place)
+        elif prune:
+            _prune(place, name, keep, days, yes)
+        elif as_json:
+            _print_json([_told(one) for one in place.runs(name)])
+        else:
+            _print_runs(place.runs(name))
+
+
+@app.command()
+def show(
+    run: Annotated[str, typer.Argument(metavar="RUN", help=Reference)],
+    folder: HistoryFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show one run: what was audited, every finding, and what changed."""
+    with told():
+        done = _load(run, folder)
+        if as_json:
+            from ..store.codec import encode
+
+            _print_json(encode(done))
+            return
+        _print_run(done)
+        if done.changes is not None:
+            _print_changes(done.changes)
+
+
+@app.command()
+def compare(
+    first: Annotated[str, typer.Argument(metavar="BEFORE", help=Reference)],
+    second: Annotated[str, typer.Argument(metavar="NOW", help=Reference)],
+    folder: HistoryFolder = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for the report of NOW with these changes.")
+    ] = None,
+    formats: Formats = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say what changed from one run to another: findings, values with intervals of their differences, inputs."""
+    with told():
+        from ..runner import changes
+
+        before, now = _load(first, folder), _load(second, folder)
+        found = changes(before, now)
+        if output is not None:
+            _write(replace(now, changes=found), output, formats)
+        if as_json:
+            _print_json(asdict(found))
+        elif not quiet:
+            _print_changes(found)
+            if output is not None:
+                typer.echo(f"Report in {output}")
+
+
+def _load(reference: str, folder: Path | None) -> Run:
+    """Return a run named by its place or, in a history, by its audit; nothing that draws is imported."""
+    from .. import store
+
+    return store.read(reference if folder is None else store.History(folder).find(reference).folder)[0]
+
+
+def _write(run: Run, output: Path, formats: list[str] | None) -> None:
+    from ..views import AuditRun
+
+    AuditRun(run).write_reports(output, formats or ("html", "pdf"))
+
+
+def _check(place: History) -> None:
+    troubles = place.check()
+    for sentence in troubles:
+        typer.echo(_clean(sentence), err=True)
+    if troubles:
+        raise typer.Exit(VERIFICATION)
+    typer.echo(f"Nothing was lost or changed: {_runs(len(place.runs()))}.")
+
+
+def _prune(place: History, name: str | None, keep: int | None, days: int | None, yes: bool) -> None:
+    from ..store import Retention, delete
+
+    due = Retention(keep, days).due(place.runs(name))
+    for one in due:
+        typer.echo(f"{'Deleted' if yes else 'Would delete'}: {_clean(one.entry.reference)} of {one.entry.as_of}")
+    if yes:
+        delete(place, due)
+    else:
+        typer.echo(f"{_runs(len(due))} would be deleted; nothing was. Add --yes to delete them.")
+
+
+def _told(one: Filed) -> dict[str, Any]:
+    return {**asdict(one.entry), "folder": str(one.folder), "kept": one.kept}
+
+
+def _print_runs(runs: list[Filed]) -> None:
+    rows = [("RUN", "AS OF", "LABEL", "FINDINGS", "INPUTS")]
+    before: dict[str, str] = {}
+    for one in runs:
+        entry = one.entry
+        inputs = _inputs(before.get(entry.name), entry.inputs)
+        before[entry.name] = entry.inputs
+        found = _counts(entry.findings) if one.kept else "deleted by retention"
+        rows.append((_clean(entry.reference), entry.as_of, _clean(entry.label), found, inputs))
+    print_table(rows)
+
+
+def _inputs(before: str | None, now: str) -> str:
+    """Say whether the inputs are those of the run before; a model without a hash leaves it open."""
+    if before is None:
+        return "first"
+    if not (before and now):
+        return "not known"
+    return "same" if before == now else "changed"
+
+
+def _counts(found: Any) -> str:
+    """Return counts as words."""
+    return ", ".join(f"{number} {name}" for name, number in found.items()) or "none"
+
+
+def _print_run(done: Run) -> None:
+    facts = done.subject
+    typer.echo(f"{_clean(facts['label'])}, {done.as_of}: {_clean(facts['model_class'])}, {facts['n']} rows")
+    rows = [("CHECK", "STATE", "WHY")]
+    for outcome in done.outcomes:
+        reason = "; ".join(f"{f.code} ({f.severity}) {f.statement}" for f in outcome.findings) or outcome.reason
+        rows.append((_clean(outcome.check), outcome.state.replace("_", " "), _clean(reason)))
+    print_table(rows)
+    for entry in done.not_run:
+        typer.echo(f"Not run: {_clean(entry.name)}: {_clean(entry.reason)}")
+
+
+def _print_changes(found: Changes) -> None:
+    """Print what changed, and say so if nothing did."""
+    typer.echo(f"Changes since {_clean(found.previous['label'])} of {_clean(found.previous['as_of'])}")
+    moved = [one for one in found.findings if one.change != NO_CHANGE]
+    values = [one for one in found.values if one.changed]
+    if moved:
+        print_table([("FINDING", "ABOUT", "CHANGE", "BEFORE", "NOW"), *map(_finding, moved)])
+    if values:
+        print_table([("VALUE", "BEFORE", "NOW", "DIFFERENCE", "INTERVAL"), *map(_value, values)])
+    for one in found.inputs:
+        typer.echo(f"Input: {_clean(one.what)}: {_clean(one.before) or '(none)'} -> {_clean(one.now) or '(none)'}")
+    left = len(found.findings) - len(moved)
+    typer.echo(
+        f"{len(moved)} findings changed, {left} unchanged; {len(values)} of {len(found.values)} values changed beyond "
+        f"their interval (95 %, Holm's adjustment over all); {len(found.inputs)} inputs changed."
+    )
+    for sentence in found.not_compared:
+        typer.echo(f"Not compared: {_clean(sentence)}")
+
+
+def _finding(one: Any) -> tuple[str, ...]:
+    about = ", ".join(map(_clean, one.features)) or "the model"
+    return (one.code, about, one.change, one.before or "-", one.now or "-")
+
+
+def _value(one: Any) -> tuple[str, ...]:
+    name = " ".join(filter(None, (one.result, one.measure, one.feature)))
+    interval = one.interval if one.lower is None else f"{one.lower:+.4g} to {one.upper:+.4g}, {one.interval}"
+    return (_clean(name), f"{one.before:.4g}", f"{one.now:.4g}", f"{one.difference:+.4g}", interval)
+
+
+def _runs(number: int) -> str:
+    return f"{number} run{'' if number == 1 else 's'}"
+
+
+def _clean(text: object) -> str:
+    """Return outside text without anything a terminal would obey."""
+    from ..core.text import clean
+
+    return clean(text)
+
+
+def _print_json(content: Any) -> None:
+    import json
+
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=True))

@@ -1,0 +1,95 @@
+"""Commands that prove what a report is: verify and sign."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .shared import INPUT, VERIFICATION, Quiet, app, told
+
+PASSPHRASE = "UQ_REPORT_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
+
+Templates = Annotated[Path | None, typer.Option(help="The house style the report was made with.")]
+
+
+class Certify(StrEnum):
+    """What the first signature lets follow."""
+
+    no_changes = "no-changes"
+    fill_forms = "fill-forms"
+    approval = "approval"
+
+
+@app.command()
+def verify(  # noqa: PLR0913, PLR0917 - flags
+    path: Annotated[Path, typer.Argument(metavar="REPORT", help="A PDF, an HTML file, or the folder of a run.")],
+    run: Annotated[Path | None, typer.Option(help="The run.json; else the one inside or beside the report.")] = None,
+    model: Annotated[Path | None, typer.Option(help="The model file that was audited.")] = None,
+    data: Annotated[Path | None, typer.Option(help="The file with the audited rows.")] = None,
+    train: Annotated[Path | None, typer.Option(help="The file with the training rows.")] = None,
+    templates: Templates = None,
+    trust: Annotated[list[Path] | None, typer.Option(help="Certificate a signer's must lead to; repeat.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Check that a report is what its evidence says, and the evidence what was audited; exit code 5 if not."""
+    with told():
+        from ..verification import verify as judged
+
+        found = judged(path, run=run, model=model, data=data, train=train, templates=templates, trust=trust or ())
+        if as_json:
+            typer.echo(json.dumps(found.as_dict(), indent=2))
+        elif not quiet:
+            for claim in found.claims:
+                typer.echo(str(claim))
+            typer.echo(found.summary)
+        elif not found.ok:
+            for claim in found.failed:
+                typer.echo(str(claim), err=True)
+            typer.echo(found.summary, err=True)
+        if not found.ok:
+            raise typer.Exit(VERIFICATION)
+
+
+@app.command()
+def sign(  # noqa: PLR0913, PLR0917 - flags
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="A PDF report.")],
+    key: Annotated[Path, typer.Option(help="Private key, PEM or DER.")],
+    cert: Annotated[Path, typer.Option(help="Its certificate.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The signed PDF, another file.")],
+    chain: Annotated[list[Path] | None, typer.Option(help="Certificates between it and a root; repeat.")] = None,
+    field: Annotated[str, typer.Option(help="Name of the signature, such as Validator.")] = "Signature",
+    reason: Annotated[str, typer.Option(help="Why it is signed.")] = "",
+    certify: Annotated[Certify, typer.Option(help="What may follow. Later signers: approval.")] = Certify.no_changes,
+    timestamp_url: Annotated[str, typer.Option(help="RFC 3161 service, asked over the network.")] = "",
+    draft: Annotated[bool, typer.Option("--draft", help="Sign although the report is a draft.")] = False,
+    templates: Templates = None,
+    quiet: Quiet = False,
+) -> None:
+    """Sign a PDF report that verifies (PAdES); the passphrase is asked for, or in UQ_REPORT_KEY_PASSPHRASE."""
+    with told():
+        from ..signing import Terms, is_encrypted, load_signer
+        from ..signing import sign as signed
+
+        terms = Terms(field, reason, certify.value, timestamp_url, draft)
+        passphrase = _passphrase() if is_encrypted(key) else None
+        done = signed(report, output, load_signer(key, cert, chain or (), passphrase), terms, templates=templates)
+        if not quiet:
+            start = f"its first {done.unsigned_bytes} bytes have SHA-256 {done.unsigned_sha256}"
+            typer.echo(f"Signed in {done.path}; {start}")
+
+
+def _passphrase() -> str:
+    """Return the passphrase of the environment, or ask for it where somebody can answer."""
+    if PASSPHRASE in os.environ:
+        return os.environ[PASSPHRASE]
+    if not sys.stdin.isatty():
+        typer.echo(f"Error: sign.key is encrypted and nobody can be asked. Set {PASSPHRASE}.", err=True)
+        raise typer.Exit(INPUT)
+    return str(typer.prompt("Passphrase of the key", hide_input=True, err=True))

@@ -1,0 +1,181 @@
+"""What changed since the previous run: findings, estimates with intervals of their differences, and inputs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from .. import store
+from ..core.digest import is_sha256
+from ..core.errors import InputError
+from ..core.finding import SEVERITIES, Finding
+from ..core.run import Changes, FindingChange, InputChange, Run
+from .differences import differences
+
+WAIVED = "waived"
+_MAX_TEXT = 200
+_Change = Literal["new", "worse", "better", "closed", "unchanged"]
+_Key = tuple[str, tuple[str, ...]]
+
+
+def changes(previous: Run, run: Run) -> Changes:
+    """Return what changed from one audit to the next; the same inputs give no change.
+
+    Findings are matched by code and features. Estimates are compared by the interval of their difference: paired
+    where both runs hold row terms of the same rows, see `differences`. What cannot be compared is listed with its
+    reason, never left out in silence.
+
+    Parameters
+    ----------
+    previous, run : Run
+        Of the same task; another label or other classes are noted.
+
+    Raises
+    ------
+    InputError
+        If the tasks differ.
+    """
+    check_comparable(previous, run)
+    found, unassessed = _findings(previous, run)
+    values, gaps = differences(previous, run)
+    about = {"as_of": previous.as_of, "label": str(previous.subject["label"]), "sha256": store.sha256(previous)}
+    return Changes(
+        previous=about,
+        findings=found,
+        values=values,
+        inputs=_inputs(previous, run),
+        not_compared=(*_notes(previous, run), *unassessed, *gaps),
+    )
+
+
+def check_comparable(previous: Run, run: Run) -> None:
+    """Refuse a previous run whose numbers mean something else."""
+    before, now = previous.subject.get("task"), run.subject.get("task")
+    if before != now:
+        raise InputError(
+            f"audit.previous must be an audit of the same task, {now}; got one of {before}. Name a run of this audit."
+        )
+
+
+def _notes(previous: Run, run: Run) -> Iterator[str]:
+    """Say what a reader must know before any change is read."""
+    before, now = previous.subject["label"], run.subject["label"]
+    if before != now:
+        yield f"The previous run audited {before!r}, this one {now!r}: differences may be those of two models."
+    hashes = [str(one.subject["hashes"].get("model", "")) for one in (previous, run)]
+    if any(not is_sha256(text) for text in hashes):
+        yield "Whether the model is the same: at least one of the runs has no hash of its model."
+    if previous.challenger is not None or run.challenger is not None:
+        yield "The challenger's own audit; only the champion's is compared."
+
+
+class _Seen(NamedTuple):
+    """A finding's title and state in one run: its worst severity while open, else ``waived``."""
+
+    title: str
+    state: str
+
+
+def _findings(previous: Run, run: Run) -> tuple[tuple[FindingChange, ...], list[str]]:
+    """Return the findings of both runs, matched, and those of before that nothing now raises or clears."""
+    before, now = _seen(previous), _seen(run)
+    changed, unassessed = [], []
+    for key in dict.fromkeys([*now, *before]):
+        code, features = key
+        old, new = before.get(key), now.get(key)
+        reason = _undecided(run, previous, code) if new is None else None
+        if reason is not None:
+            about = f" ({', '.join(features)})" if features else ""
+            unassessed.append(f"{code}{about}, found before, is not cleared: {reason}.")
+            continue
+        states = ("" if old is None else old.state, "" if new is None else new.state)
+        title = (new or old or _Seen("", "")).title
+        changed.append(
+            FindingChange(
+                code=code, title=title, features=features, change=_change(*states), before=states[0], now=states[1]
+            )
+        )
+    return tuple(changed), unassessed
+
+
+def _seen(run: Run) -> dict[_Key, _Seen]:
+    """Return the findings by code and features; open ones win over waived ones, and worse over better."""
+    found: dict[_Key, _Seen] = {}
+    for outcome in run.outcomes:
+        for waived in outcome.waived:
+            found.setdefault(_key(waived.finding), _Seen(waived.finding.title, WAIVED))
+    for finding in sorted(run.findings, key=lambda f: SEVERITIES.index(f.severity), reverse=True):
+        found[_key(finding)] = _Seen(finding.title, finding.severity)
+    return found
+
+
+def _key(finding: Finding) -> _Key:
+    return finding.code, tuple(sorted(finding.features))
+
+
+def _change(before: str, now: str) -> _Change:
+    """Say how a finding moved; only open findings count as there."""
+    if before == now:
+        return "unchanged"
+    if before not in SEVERITIES:
+        return "new" if now in SEVERITIES else "unchanged" if now else "closed"
+    if now not in SEVERITIES:
+        return "closed"
+    return "worse" if SEVERITIES.index(now) < SEVERITIES.index(before) else "better"
+
+
+def _undecided(run: Run, other: Run, code: str) -> str | None:
+    """Say why a run that does not raise a code does not clear it either, or return None if it does."""
+    names = {
+        outcome.check
+        for one in (run, other)
+        for outcome in one.outcomes
+        if code in {rule.code for rule in outcome.rules} | {f.code for f in outcome.findings}
+        or any(waived.finding.code == code for waived in outcome.waived)
+    }
+    now = [outcome for outcome in run.outcomes if outcome.check in names]
+    if not now:
+        return "its check is not installed"
+    idle = [outcome for outcome in now if outcome.state in ("not_applicable", "skipped")]
+    if len(idle) < len(now):
+        return None
+    return f"check {idle[0].check} is {idle[0].state.replace('_', ' ')}, {idle[0].reason.rstrip('.')}"
+
+
+def _inputs(previous: Run, run: Run) -> tuple[InputChange, ...]:
+    before, now = _facts(previous), _facts(run)
+    return tuple(
+        InputChange(what=name, before=before.get(name, ""), now=now.get(name, ""))
+        for name in dict.fromkeys([*now, *before])
+        if before.get(name) != now.get(name)
+    )
+
+
+def _facts(run: Run) -> dict[str, str]:
+    """Return what went into a run, by a name for readers."""
+    subject = run.subject
+    facts = {f"hash of {name}": str(value) for name, value in subject["hashes"].items()}
+    for name in ("label", "model_class", "adapter", "n", "n_train", "positive_class", "classes", "groups", "protected"):
+        facts[name.replace("_", " ")] = _text(subject.get(name))
+    facts |= {f"feature {one['name']}": str(one["kind"]) for one in subject["features"]}
+    facts |= {f"model parameter {name}": _text(value) for name, value in subject["model_parameters"].items()}
+    facts |= {f"version of {name}": _text(value) for name, value in run.environment.items()}
+    settings = {name: value for name, value in run.settings.items() if name != "as_of"}
+    return facts | {f"setting {name}": text for name, text in _flat(settings)}
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in settings.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", _text(value)
+
+
+def _text(value: Any) -> str:
+    """Return a JSON value as text, empty for nothing."""
+    if value is None or value in ([], {}):
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"

@@ -1,0 +1,258 @@
+"""Differences of the estimates of two runs, with intervals that say what they rest on.
+
+With `b` and `a` an estimate before and now, the interval is ``a - b ± t se``, and `se` is
+
+- *paired*: of the mean of the row terms' differences, where both runs hold row terms of the same rows (the hash of
+  X is equal), without weights or clusters, and these terms average to the estimates;
+- *same rows, standard errors added*: ``se_a + se_b``, which is enough whatever the dependence (Cauchy-Schwarz);
+- *independent*: ``√(se_a² + se_b²)``, where the rows are not the same.
+
+`t` has the degrees of freedom of the run with fewer units, which is on the safe side of Welch's. Shuffling noise
+stays in paired row terms, so the interval is wide enough for two runs of different seeds as well. A difference
+counts as a change if its p-value is at most 0.05 after Holm's adjustment over all values compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from ..core.arrays import FloatArray
+from ..core.results import Importance, Result
+from ..core.run import Run, ValueChange
+from ..core.verdicts import holm
+
+CONFIDENCE = 0.95
+PAIRED = "95 %, same rows, paired"
+BOUND = "95 %, same rows, standard errors added"
+INDEPENDENT = "95 %, independent samples"
+RANKS = "from the rank intervals of both runs"
+RANKING = "agreement"
+ROUNDING = 1e-9  # of a value's size: a smaller difference is rounding
+CLOSE = 1e-6
+SCOPE = "Curves, interactions and contributions to single rows: only importances, scores and ranks are compared."
+
+_Key = tuple[str, str, str]  # measure, feature, item
+_Record = dict[str, Any]
+
+
+def differences(previous: Run, run: Run) -> tuple[tuple[ValueChange, ...], list[str]]:
+    """Return the difference of every importance, score and rank that both runs hold, and what was not compared."""
+    for fact in ("classes", "positive_class"):
+        if previous.subject.get(fact) != run.subject.get(fact):
+            return (), [f"All values: the {fact.replace('_', ' ')} of the two runs differ, so they mean other things."]
+    rows = _Rows.of(previous, run)
+    gaps, lines, ranks = [SCOPE], list[_Line](), list[ValueChange]()
+    for now in run.results:
+        before = previous.find(now.id)
+        if not _is_compared(now):
+            continue
+        if before is None:
+            gaps.append(f"{now.id}: it is not in the previous run.")
+        elif now.id == RANKING:
+            ranks += _rank_changes(before, now, gaps)
+        else:
+            lines += _lines(before, now, rows, gaps)
+    gone = [r.id for r in previous.results if _is_compared(r) and run.find(r.id) is None]
+    gaps += [f"{name}: it is only in the previous run." for name in gone]
+    adjusted = holm([line.p_value for line in lines])
+    changed = adjusted <= 1 - CONFIDENCE
+    return (*(line.told(bool(is_new)) for line, is_new in zip(lines, changed, strict=True)), *ranks), gaps
+
+
+class _Rows(NamedTuple):
+    """How the rows of the two runs relate, and how many independent units the smaller one has.
+
+    `given`: whether what results are conditional on (a background drawn from the training rows) is the same.
+    """
+
+    same: bool
+    plain: bool
+    maybe_same: bool
+    given: bool
+    units: int
+
+    @classmethod
+    def of(cls, previous: Run, run: Run) -> _Rows:
+        """Tell from the hashes and facts of both."""
+        before, now = previous.subject, run.subject
+
+        def equal(part: str) -> bool:
+            return part in now["hashes"] and now["hashes"][part] == before["hashes"].get(part)
+
+        plain = not any(one.get("weights") or one.get("clusters") for one in (before, now))
+        units = min(int(one.get("clusters") or one["n"]) for one in (before, now))
+        maybe_same = equal("X") or (equal("y") and before["n"] == now["n"])
+        reference = equal("train_X") or (equal("X") and not (before.get("has_train") or now.get("has_train")))
+        given = reference and previous.settings.get("seed") == run.settings.get("seed")
+        return cls(equal("X"), plain, maybe_same, given, units)
+
+
+class _Line(NamedTuple):
+    """One estimate in both runs, with the standard error of the difference."""
+
+    key: _Key
+    result: str
+    before: float
+    now: float
+    error: float
+    dof: int
+    how: str
+
+    @property
+    def difference(self) -> float:
+        """The difference; exactly 0 where it is rounding."""
+        size = max(abs(self.before), abs(self.now), self.error)
+        difference = self.now - self.before
+        return 0.0 if abs(difference) <= ROUNDING * size else difference
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided, of no difference."""
+        if self.difference == 0:
+            return 1.0
+        return float(2 * stdtr(self.dof, -abs(self.difference) / self.error)) if self.error > 0 else 0.0
+
+    def told(self, changed: bool) -> ValueChange:
+        """Return the line for the report."""
+        reach = float(stdtrit(self.dof, 0.5 + CONFIDENCE / 2)) * self.error
+        return ValueChange(
+            result=self.result,
+            measure=_label(self.key),
+            feature=self.key[1],
+            before=self.before,
+            now=self.now,
+            difference=self.difference,
+            lower=self.difference - reach,
+            upper=self.difference + reach,
+            interval=self.how,
+            changed=changed,
+        )
+
+
+def _is_compared(result: Result) -> bool:
+    """Say whether a result is an importance, a table of scores, whose items have units, or the ranking."""
+    scores = {"item", "unit"} <= set(result.estimates.columns)
+    return len(result.estimates) > 0 and (isinstance(result, Importance) or scores or result.id == RANKING)
+
+
+def _lines(before: Result, now: Result, rows: _Rows, gaps: list[str]) -> list[_Line]:
+    """Return the lines of one result; say what has no counterpart or no standard error."""
+    old, new = _table(before), _table(now)
+    if len(old) < len(before.estimates) or len(new) < len(now.estimates):
+        gaps.append(f"{now.id}: it has several values of one measure and feature.")
+        return []
+    lines: list[_Line] = []
+    apart: dict[str, list[_Key]] = {}
+    for key in dict.fromkeys([*new, *old]):
+        reason = _not_compared(old.get(key), new.get(key), fixed=rows.given and before.options == now.options)
+        if reason:
+            apart.setdefault(reason, []).append(key)
+        else:
+            lines.append(_line(key, (before, now), (old[key], new[key]), rows))
+    gaps += [_told(now.id, keys, reason) for reason, keys in apart.items()]
+    return lines
+
+
+def _not_compared(a: _Record | None, b: _Record | None, *, fixed: bool) -> str:
+    """Say why two estimates cannot be compared, or nothing."""
+    if a is None or b is None:
+        return "only in this run" if a is None else "only in the previous run"
+    if not np.isfinite([a["estimate"], b["estimate"], a["std_error"], b["std_error"]]).all():
+        return "no standard error in one of the runs, so no interval of the difference"
+    if a["covers"] != b["covers"]:
+        return "the intervals of the two runs cover different things"
+    if "given" in a["covers"] and not fixed:
+        return "the intervals take as given what may differ between the runs: training rows, seed or options"
+    return ""
+
+
+def _line(key: _Key, results: tuple[Result, Result], values: tuple[_Record, _Record], rows: _Rows) -> _Line:
+    a, b = (float(value["estimate"]) for value in values)
+    errors = [float(value["std_error"]) for value in values]
+    dof = max(1, min([rows.units - 1, *(int(r.meta.get("degrees_of_freedom", rows.units - 1)) for r in results)]))
+    terms = _terms(key, results, (a, b)) if rows.same and rows.plain else None
+    if terms is not None:
+        error = float(np.std(terms, ddof=1) / np.sqrt(len(terms)))
+        return _Line(key, results[1].id, a, b, error, min(dof, len(terms) - 1), PAIRED)
+    if rows.maybe_same:
+        return _Line(key, results[1].id, a, b, sum(errors), dof, BOUND)
+    return _Line(key, results[1].id, a, b, math.hypot(*errors), dof, INDEPENDENT)
+
+
+def _terms(key: _Key, results: tuple[Result, Result], values: tuple[float, float]) -> FloatArray | None:
+    """Return the differences of the row terms, shape (n,); None if they are no pairs, or no terms of the estimates."""
+    measure, feature, item = key
+    samples = [result.meta.get("rows_used") for result in results]
+    if item or samples[0] != samples[1]:
+        return None
+    found = []
+    for result, value in zip(results, values, strict=True):
+        held = result.rows
+        if held is None or measure not in held.measures or feature not in held.features:
+            return None
+        terms = held.of(measure, feature)
+        if len(terms) < 2 or not np.isfinite(terms).all():
+            return None
+        if abs(terms.mean() - value) > CLOSE * max(abs(value), float(np.abs(terms).mean())):
+            return None
+        found.append(terms)
+    return found[1] - found[0] if len(found[0]) == len(found[1]) else None
+
+
+def _table(result: Result) -> dict[_Key, _Record]:
+    """Return the estimates by measure, feature and item."""
+    found: dict[_Key, _Record] = {}
+    for line in result.estimates.to_dict("records"):
+        parts = [line.get(name, "") for name in ("measure", "feature", "item")]
+        found[(str(parts[0]), str(parts[1]), str(parts[2]))] = {str(name): value for name, value in line.items()}
+    return found
+
+
+def _told(id: str, keys: list[_Key], reason: str) -> str:
+    """Return one sentence for what shares a reason; names are listed while they are few."""
+    names = [" of ".join(filter(None, (_label(key), key[1]))) for key in keys]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{id}, {', '.join(names[:3])}{more}: {reason}."
+
+
+def _label(key: _Key) -> str:
+    return ": ".join(filter(None, (key[2], key[0])))
+
+
+def _rank_changes(before: Result, now: Result, gaps: list[str]) -> Iterator[ValueChange]:
+    """Yield the ranks that moved, where both runs know their intervals and rank the same features."""
+    old, new = _table(before), _table(now)
+    without = set()
+    for measure, item in dict.fromkeys((key[0], key[2]) for key in new):
+        keys = [key for key in new if (key[0], key[2]) == (measure, item)]
+        if set(keys) != {key for key in old if (key[0], key[2]) == (measure, item)}:
+            gaps.append(f"{now.id}, {_label(keys[0])}: the two runs do not rank the same features.")
+        elif not np.isfinite(
+            [line[key][end] for line in (old, new) for key in keys for end in ("lower", "upper")]
+        ).all():
+            without.add(item)
+        else:
+            yield from (_rank(key, old[key], new[key]) for key in keys if old[key]["estimate"] != new[key]["estimate"])
+    if without:
+        gaps.append(f"{now.id}: the ranks of {', '.join(sorted(without))} have no interval.")
+
+
+def _rank(key: _Key, a: _Record, b: _Record) -> ValueChange:
+    lower, upper = float(b["lower"] - a["upper"]), float(b["upper"] - a["lower"])
+    return ValueChange(
+        result=RANKING,
+        measure=_label(key),
+        feature=key[1],
+        before=float(a["estimate"]),
+        now=float(b["estimate"]),
+        difference=float(b["estimate"] - a["estimate"]),
+        lower=lower,
+        upper=upper,
+        interval=RANKS,
+        changed=lower > 0 or upper < 0,
+    )
