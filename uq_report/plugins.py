@@ -76,7 +76,7 @@ def find(group: str, deny: Iterable[str] = ()) -> tuple[Plugin, ...]:
     Examples
     --------
     >>> [plugin.name for plugin in find("uq_report.renderers") if plugin.distribution == "uq_report"]
-    ['html', 'pdf']
+    ['html', 'junit', 'markdown', 'pdf']
     """
     if group not in GROUPS:
         raise PluginError(f"plugins.group must be a known group; got {group!r}. {nearest(group, GROUPS)}")

@@ -180,7 +180,7 @@ def check_explainer_options_are_plain(cls: type[Explainer]) -> None:
 
 def check_explainer_results_keep_the_contract(cls: type[Explainer]) -> None:
     """Require known kinds, ids under the explainer's name, something in every result or a reason why not."""
-    for subject in (linear_subject(), logistic_subject()):
+    for subject in (_with_everything(linear_subject), _with_everything(logistic_subject)):
         results = explain(cls, subject)
         ids = [r.id for r in results]
         _require(len(set(ids)) == len(ids), cls, f"must give unique ids; got {ids}")
@@ -196,7 +196,7 @@ def check_explainer_results_keep_the_contract(cls: type[Explainer]) -> None:
 
 def check_explainer_repeats_itself(cls: type[Explainer]) -> None:
     """Require that the same seed gives the same numbers to the last bit."""
-    subject = linear_subject()
+    subject = _with_everything(linear_subject)
     for a, b in zip(explain(cls, subject, seed=5), explain(cls, subject, seed=5), strict=True):
         same = a.frame.equals(b.frame) and a.estimates.equals(b.estimates)
         _require(same, cls, f"must repeat {a.id!r} exactly with the same seed")
@@ -204,7 +204,7 @@ def check_explainer_repeats_itself(cls: type[Explainer]) -> None:
 
 def check_explainer_leaves_the_subject_alone(cls: type[Explainer]) -> None:
     """Require that neither the rows nor numpy's global random state change."""
-    subject = linear_subject()
+    subject = _with_everything(linear_subject)
     before, state = subject.X.copy(), np.random.get_state()  # noqa: NPY002 - the global state is what is guarded
     explain(cls, subject)
     after = np.random.get_state()  # noqa: NPY002 - as above
@@ -214,6 +214,12 @@ def check_explainer_leaves_the_subject_alone(cls: type[Explainer]) -> None:
         cls,
         "must not touch numpy's global random state",
     )
+
+
+def _with_everything(make: Callable[..., Subject]) -> Subject:
+    """Return a subject with all that an explainer may ask for: y, training rows and a protected attribute."""
+    subject = make(train=True)
+    return dataclasses.replace(subject, protected={"group": np.arange(subject.n) % 2})
 
 
 # ---------------------------------------------------------------------- measures, adapters, checks, renderers

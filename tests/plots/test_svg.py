@@ -11,7 +11,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from uq_report.plots import style
-from uq_report.plots.svg import _path, slim, to_svg
+from uq_report.plots.pathdata import moved, relative
+from uq_report.plots.svg import slim, to_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -33,8 +34,11 @@ def absolute(d: str) -> list[tuple[str, list[float]]]:
     """Read a path with relative or absolute commands into absolute points, by the SVG rules alone."""
     out: list[tuple[str, list[float]]] = []
     here = start = np.zeros(2)
-    for command, body in re.findall(r"([MLQCZmlqcz])([^MLQCZmlqcz]*)", d):
+    for letter, body in re.findall(r"([MLQCZmlhvqcz])([^MLQCZmlhvqcz]*)", d):
         numbers = [float(t) for t in re.findall(r"-?(?:\d+\.?\d*|\.\d+)", body)]
+        command = "l" if letter in "hv" else letter
+        if letter in "hv":
+            numbers = [c for t in numbers for c in ((t, 0.0) if letter == "h" else (0.0, t))]
         step = {"m": 2, "l": 2, "q": 4, "c": 6, "z": 0}[command.lower()]
         if step == 0:
             out.append(("z", []))
@@ -48,8 +52,11 @@ def absolute(d: str) -> list[tuple[str, list[float]]]:
 
 
 def test_slim_moves_no_point_by_more_than_half_of_the_last_digit() -> None:
-    raw = "M 10.04 20.06 L 30.123 40.987 L -5.55 0.04 C 1.11 2.22 3.33 4.44 5.55 6.66 z M 1 1 L 2.25 1000.75 Q 1 2 3 4"
-    before, after = absolute(raw), absolute(_path(raw, 1))
+    raw = (
+        "M 1 2 L 3 2 L 3 5 L 3 5.4 L 9 5.4 z "
+        "M 10.04 20.06 L 30.123 40.987 L -5.55 0.04 C 1.11 2.22 3.33 4.44 5.55 6.66 z M 1 1 L 2.25 1000.75 Q 1 2 3 4"
+    )
+    before, after = absolute(raw), absolute(relative(raw, 1))
     assert [c for c, _ in before] == [c for c, _ in after]
     for (_, a), (_, b) in zip(before, after, strict=True):
         assert np.allclose(a, b, atol=0.05 + 1e-9)
@@ -58,7 +65,7 @@ def test_slim_moves_no_point_by_more_than_half_of_the_last_digit() -> None:
 def test_rounding_errors_do_not_add_up_along_a_path() -> None:
     x = np.arange(2000) * 0.1449
     raw = "M " + " L ".join(f"{v:.6f} {-v:.6f}" for v in x)
-    last = absolute(_path(raw, 1))[-1][1]
+    last = absolute(relative(raw, 1))[-1][1]
     assert last == pytest.approx([x[-1], -x[-1]], abs=0.05 + 1e-9)
 
 
@@ -96,7 +103,7 @@ def test_every_reference_has_its_target() -> None:
 
 def test_a_bundle_of_curves_is_one_path_and_small() -> None:
     paths = ET.fromstring(to_svg(curves(60))).iter(f"{SVG}path")
-    bundles = [path for path in paths if "stroke-width:0.5" in path.get("style", "")]
+    bundles = [path for path in paths if path.get("stroke-width") == "0.5"]
     assert len(bundles) == 1
     assert bundles[0].attrib["d"].count("m") == 60
     assert len(to_svg(curves(60))) < 20_000
@@ -109,3 +116,54 @@ def test_slimming_halves_what_matplotlib_writes() -> None:
     with style.context():
         curves(60).savefig(buffer, format="svg")
     assert len(slim(buffer.getvalue())) < 0.5 * len(buffer.getvalue())
+
+
+def drawn() -> ET.Element:
+    """The slim SVG of a figure with ticks, a grid, bars at points, rotated and centred text."""
+    with style.context():
+        figure = style.new_figure(2.5)
+        axes = style.plain(figure.subplots(), "both")
+        axes.plot(range(9), range(9), "|", color="#ff0000", markersize=6)
+        axes.plot(range(9), range(9), "o", color="#00ff00", alpha=0.5)
+        axes.set(xlabel="centred below", ylabel="turned")
+    return ET.fromstring(to_svg(figure))
+
+
+def test_the_marks_of_an_axis_and_straight_marks_are_one_path_each() -> None:
+    root = drawn()
+    bars = [path for path in root.iter(f"{SVG}path") if path.get("stroke") == "#f00"]
+    assert [path.attrib["d"].count("m") for path in bars] == [9]
+    grid = [path for path in root.iter(f"{SVG}path") if path.get("stroke") == style.GRID]
+    assert len(grid) == 2
+    ticks = [path for path in root.iter(f"{SVG}path") if path.get("stroke") == style.MUTED and "v" in path.attrib["d"]]
+    assert sum(path.attrib["d"].count("m") for path in ticks) >= grid[0].attrib["d"].count("m")
+
+
+def test_marks_that_are_seen_through_one_another_stay_apart() -> None:
+    root = drawn()
+    assert len(list(root.iter(f"{SVG}use"))) == 9
+
+
+def test_text_starts_where_an_anchor_would_put_it() -> None:
+    """The middle of a centred text is that of the axes in every font: textLength says how long the text is."""
+    root = drawn()
+    assert "text-anchor" not in ET.tostring(root, encoding="unicode")
+    texts = {text.text: text for text in root.iter(f"{SVG}text")}
+    centred = texts["centred below"]
+    (frame,) = root.iter(f"{SVG}rect")
+    middle = float(frame.attrib["x"]) + float(frame.attrib["width"]) / 2
+    assert float(centred.attrib["x"]) + float(centred.attrib["textLength"]) / 2 == pytest.approx(middle, abs=0.15)
+    assert texts["turned"].attrib["transform"].startswith("rotate(-90 ")
+
+
+def test_nothing_needs_a_style_sheet() -> None:
+    root = drawn()
+    assert not list(root.iter(f"{SVG}style"))
+    assert not [element for element in root.iter() if "style" in element.attrib]
+    assert root.get("stroke-linejoin") == "round"
+
+
+def test_a_moved_path_is_the_same_path_elsewhere() -> None:
+    d = "M 0 1.5 C 0.4 1.5 0.78 1.34 1.06 1.06 L 2 0 z"
+    for (_, a), (_, b) in zip(absolute(d), absolute(moved(d, 10, -3)), strict=True):
+        assert np.allclose(np.reshape(a, (-1, 2)) + np.array([10, -3]), np.reshape(b, (-1, 2)))

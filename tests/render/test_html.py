@@ -131,8 +131,11 @@ def test_every_block_is_shown(document: Document) -> None:
 
 def test_a_capped_table_says_where_the_rest_is(document: Document) -> None:
     table = Table(id="t", caption="c", columns=(Column("a"),), rows=(("x",),), evidence="pfi.test", total_rows=12345)
-    html = page(replace(document, sections=(Section(id="s", title="s", blocks=(table,)),)))
-    assert "The first 1 of 12 345 rows; all of them are in the evidence pfi.test." in texts(parse(html), "p")
+    full = replace(table, id="u", rest=(("y",),))
+    html = page(replace(document, sections=(Section(id="s", title="s", blocks=(table, full)),)))
+    told = texts(parse(html), "p")
+    assert "The first 1 of 12 345 rows; all of them are in the evidence pfi.test." in told
+    assert f"The first 1 of 12 345 rows; all of them are in {full.attachment}, attached to the PDF." in told
 
 
 def test_what_cannot_be_encoded_is_shown(document: Document) -> None:

@@ -24,6 +24,20 @@ def test_sections_are_numbered_by_place_and_headed_by_depth(document: Document) 
     assert [(p.number, p.level) for p in (points, inner, *inner.parts)] == [("2", 2), ("2.1", 3), ("2.1.1", 4)]
 
 
+def test_appendices_are_lettered_behind_the_numbered_sections(document: Document) -> None:
+    inner = Section(id="inner-a", title="Inner")
+    appendices = [Section(id=f"app{k}", title="A", sections=(inner,) * (k == 0), appendix=True) for k in range(2)]
+    plan = outline(with_sections(document, Section(id="one", title="One"), *appendices))
+    assert [part.number for part in plan.parts] == ["1", "A", "B"]
+    assert [part.number for part in plan.parts[1].parts] == ["A.1"]
+
+
+def test_more_appendices_than_letters_are_refused(document: Document) -> None:
+    many = [Section(id=f"a{k}", title="A", appendix=True) for k in range(27)]
+    with pytest.raises(RenderError, match="at most 26 appendices; got 27"):
+        outline(with_sections(document, *many))
+
+
 def test_tables_and_figures_are_counted_apart(document: Document) -> None:
     assert outline(document).labels == {"map": "Figure 1", "pfi": "Table 1"}
 

@@ -43,6 +43,13 @@ SHAPES = {
 }
 
 
+NUMBERED = (
+    "summary", "findings", "changes", "model", "data", "soundness", "outcomes", "uncertainty-quality", "prediction",
+    "uncertainty", "relations", "robustness", "monitoring", "limitations", "sign-off",
+)  # fmt: skip
+LETTERED = ("reproducibility", "mapping", "methods", "references")
+
+
 @cache
 def report(shape: str) -> Document:
     """Return the document of a shape, made once, without its figures."""
@@ -57,9 +64,8 @@ def made(request: pytest.FixtureRequest) -> Document:
 def test_every_shape_makes_a_complete_document(made: Document) -> None:
     ids = [s.id for s in reading.sections(made)] + [b.id for b in reading.blocks(made) if isinstance(b, Table | Figure)]
     assert max(Counter(ids).values()) == 1
-    top = [part.id for part in made.sections]
-    assert top[:5] == ["summary", "findings", "model-and-data", "outcome", "drivers"]
-    assert top[-4:] == ["not-run", "methods", "plugins", "reproducibility"]
+    assert tuple(part.id for part in made.sections) == (*NUMBERED, *LETTERED)
+    assert tuple(part.id for part in made.sections if part.appendix) == LETTERED
 
 
 def test_every_figure_has_words_and_every_table_fits(made: Document) -> None:
@@ -113,8 +119,9 @@ def test_a_run_of_nothing_is_a_report_of_gaps() -> None:
     told = reading.words(made)
     assert "not recorded" in told
     assert any("not part of this run" in text for text in told)
-    assert made.facts[3] == ("Calibration gate", Badge("not assessed", "unknown"))
-    assert made.facts[4] == ("Worst finding", Badge("none", "unknown"))
+    assert ("Calibration gate", Badge("not assessed", "unknown")) in made.facts
+    assert made.rating == Badge("Not assessed", "unknown")
+    assert [one.name for one in made.attachments] == ["run.json"]
 
 
 def uncertain_sections(made: Document) -> list[str]:
@@ -132,17 +139,18 @@ def uncertain_sections(made: Document) -> list[str]:
 def test_a_gate_that_does_not_pass_warns_wherever_uncertainty_is_explained(gate: str, tone: str) -> None:
     made = document(make_run(Case(gate=gate)))
     marked = uncertain_sections(made)
-    for key in ("summary", "outcome", "drivers", "drivers-nll", "drivers-entropy", "map", "profiles", "explainer-shap"):
+    for key in ("summary", "uncertainty-quality", "uncertainty", "drivers-nll", "drivers-entropy", "map", "profiles"):
         assert key in marked
-    assert "drivers-brier" not in marked
+    assert "explainer-shap" in marked
+    assert not {"drivers-brier", "scores", "prediction"} & set(marked)
     callout = next(b for b in reading.section(made, "map").blocks if isinstance(b, Callout))
     assert (callout.tone, callout.title) == (tone, f"Calibration gate: {gate}")
 
 
 def test_a_gate_that_passes_is_told_once_and_warns_nowhere() -> None:
     made = report("classification")
-    assert uncertain_sections(made) == ["summary", "outcome"]
-    assert made.facts[3] == ("Calibration gate", Badge("passes", "good"))
+    assert uncertain_sections(made) == ["summary", "uncertainty-quality"]
+    assert ("Calibration gate", Badge("passes", "good")) in made.facts
 
 
 def test_tables_hold_the_estimates_of_the_evidence() -> None:
@@ -157,9 +165,9 @@ def test_tables_hold_the_estimates_of_the_evidence() -> None:
     assert [row[heads.index("verdict")] for row in made.rows] == part["verdict"].tolist()
 
 
-def test_the_summary_answers_the_three_questions_side_by_side() -> None:
+def test_the_three_questions_stand_side_by_side() -> None:
     run = make_run()
-    made = reading.table(document(run), "summary-drivers")
+    made = reading.table(document(run), "relations-drivers")
     assert [column.label for column in made.columns] == [
         "feature",
         "rank",
@@ -198,7 +206,7 @@ def test_an_extra_result_of_a_known_explainer_gets_a_part_of_its_own() -> None:
     run = make_run()
     extra = replace(run.result("shap.importance"), id="pfi.conditional", explainer="pfi")
     made = document(replace(run, results=(*run.results, extra)))
-    assert reading.section(made, "result-pfi.conditional") in reading.section(made, "drivers").sections
+    assert reading.section(made, "result-pfi.conditional") in reading.section(made, "prediction").sections
 
 
 def test_a_result_that_cannot_be_told_costs_no_report() -> None:
@@ -221,8 +229,8 @@ def test_capped_figures_and_tables_say_so() -> None:
 def test_what_people_must_judge_stays_open() -> None:
     made = report("classification")
     (facts,) = (block for block in reading.section(made, "model").blocks if isinstance(block, Facts))
-    assert sum(cell == Badge("open, to be completed", "unknown") for _, cell in facts.rows) == 3
-    assert reading.section(made, "people").blocks
+    assert {cell for _, cell in facts.rows} == {Badge("open, to be completed", "unknown")}
+    assert reading.section(made, "open-items").blocks
 
 
 def test_omissions_stand_once_with_all_results_that_share_them() -> None:
@@ -259,3 +267,16 @@ def test_training_rows_stand_beside_test_rows_and_flags_are_told() -> None:
 
 def test_synthetic_runs_hold_every_kind() -> None:
     assert {result.kind for result in make_run().results} == set(KINDS)
+
+
+def test_a_challenger_is_rated_on_the_cover_and_its_checks_have_names_of_their_own() -> None:
+    run, other = make_run(), make_run(Case(gate="fails"))
+    made = document(replace(run, challenger=replace(other, subject={**other.subject, "label": "Other"})))
+    assert [part.id for part in made.sections] == ["comparison", *NUMBERED, *LETTERED]
+    assert made.rating == Badge("Not assessed", "unknown")  # a check was skipped
+    assert ("Rating of the challenger", Badge("Red", "bad")) in made.facts
+    assert [check.name for check in made.checks] == [
+        "calibration", "fairness", "challenger.calibration", "challenger.fairness"
+    ]  # fmt: skip
+    (code, severity, _) = made.checks[2].findings[0]
+    assert (code, severity) == ("UQ101", "high")

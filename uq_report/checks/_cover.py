@@ -9,7 +9,8 @@ import numpy as np
 from ..core.arrays import FloatArray
 from ..core.results import Result
 from ..core.run import Run
-from ._reading import freedom, holm, lines, two_sided
+from ..core.verdicts import holm
+from ._reading import freedom, lines, two_sided
 
 
 class Cover(NamedTuple):

@@ -15,6 +15,7 @@ from ..core.finding import Finding, Outcome
 from ..core.results import Result
 from ..core.run import Run
 from ..core.text import clean, short
+from ..core.verdicts import holm
 
 NAMED = 6
 NAME = 200
@@ -141,22 +142,6 @@ def two_sided(estimate: Any, std_error: Any, df: Any) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where((value == 0) & (error == 0), 0.0, value / error)
     return np.asarray(2 * stdtr(df, -t))
-
-
-def holm(p_values: Any) -> FloatArray:
-    """Return p-values adjusted for their number (Holm 1979); NaN takes no part and stays.
-
-    Examples
-    --------
-    >>> holm([0.01, np.nan, 0.04, 0.03]).tolist()
-    [0.03, nan, 0.06, 0.06]
-    """
-    p = np.asarray(p_values, dtype=float)
-    adjusted, known = np.full(p.shape, np.nan), np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    factors = len(order) - np.arange(len(order))
-    adjusted[order] = np.minimum(np.maximum.accumulate(factors * p[order]), 1.0)
-    return adjusted
 
 
 def signs(result: Result, measure: str, level: float) -> dict[str, Sign]:

@@ -13,8 +13,9 @@ from ..core.errors import check_options
 from ..core.finding import Finding, Outcome, Rule
 from ..core.run import Run
 from ..core.text import short
+from ..core.verdicts import holm
 from ._cover import Cover, covers
-from ._reading import Part, Sign, absent, close, holm, lacking, likelihood, lines, signs, spanned, two_sided
+from ._reading import Part, Sign, absent, close, lacking, likelihood, lines, signs, spanned, two_sided
 
 UNDER = "The importance of a feature is under-reported"
 COPY = "The model keys on a feature that adds no likelihood"

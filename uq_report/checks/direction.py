@@ -14,7 +14,8 @@ from ..core.errors import UnsupportedError, check_options, nearest
 from ..core.finding import Finding, Outcome, Rule
 from ..core.run import Run
 from ..core.text import clean, short
-from ._reading import Part, absent, close, holm, listed, spanned, two_sided
+from ..core.verdicts import holm
+from ._reading import Part, absent, close, listed, spanned, two_sided
 from ._steps import Steps, ale_steps, pdp_steps
 
 AGAINST = "The model moves against an expected direction"

@@ -14,7 +14,8 @@ from ..core.finding import Finding, Outcome, Rule
 from ..core.results import Result
 from ..core.run import Run
 from ..core.text import short
-from ._reading import Part, Sign, absent, close, holm, lacking, likelihood, signs, spanned, titles, two_sided
+from ..core.verdicts import holm
+from ._reading import Part, Sign, absent, close, lacking, likelihood, signs, spanned, titles, two_sided
 
 TRAIN_ONLY = "A feature matters on the training rows only"
 WITHOUT = "The model does better without a feature"

@@ -145,19 +145,3 @@ def _blocks(draws: int, n: int) -> Iterator[int]:
     step = max(1, CELLS // n)
     for start in range(0, draws, step):
         yield min(step, draws - start)
-
-
-def holm(p_values: FloatArray) -> FloatArray:
-    """Return p-values adjusted for their number (Holm 1979).
-
-    Examples
-    --------
-    >>> holm(np.array([0.01, 0.04, 0.03]))
-    array([0.03, 0.06, 0.06])
-    """
-    m = len(p_values)
-    order = np.argsort(p_values)
-    raised = np.maximum.accumulate(p_values[order] * (m - np.arange(m)))
-    adjusted = np.empty(m)
-    adjusted[order] = np.minimum(raised, 1.0)
-    return adjusted

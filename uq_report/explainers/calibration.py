@@ -19,7 +19,8 @@ from ..core.predictive import Distribution
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ..core.sampling import Sampling
 from ..core.subject import Subject
-from ._nulls import MonteCarlo, holm
+from ..core.verdicts import holm
+from ._nulls import MonteCarlo
 from ._outcome import Setting, class_parts, number_parts
 from ._reliability import estimate
 from ._scores import Score, confidence_gap

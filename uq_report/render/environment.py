@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterator
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from jinja2 import ChoiceLoader, FileSystemLoader, PrefixLoader, StrictUndefined, TemplateAssertionError, nodes
 from jinja2.compiler import CodeGenerator, Frame
 from jinja2.exceptions import TemplateNotFound, TemplateSyntaxError
+from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from ..core.errors import RenderError
 from .filters import FILTERS, GLOBALS, TESTS, printable
 
 HELP = "templates/README.md lists the fields."
+MAX_PAGE = 50_000_000  # characters; the largest reports have a few million
+MAX_STEPS = 1_000_000  # of all `range` of one page
+MAX_PRODUCT = 1_000_000  # characters or items of a repeated text or list
+
+_steps: ContextVar[int] = ContextVar("steps")
 
 
 class _AlwaysEscaping(CodeGenerator):
@@ -29,7 +37,35 @@ class _AlwaysEscaping(CodeGenerator):
 
 
 class _Environment(ImmutableSandboxedEnvironment):
+    """Jinja's sandbox, which also refuses what a page has no use for: huge texts by one operator or call."""
+
     code_generator_class = _AlwaysEscaping
+    intercepted_binops = frozenset({"*", "**"})
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """Compute a product of numbers, or of a text and a number that stays small."""
+        if operator == "**":
+            raise TypeError("'**' is not allowed in templates")
+        sized, times = (left, right) if hasattr(left, "__len__") else (right, left)
+        if hasattr(sized, "__len__") and isinstance(times, int) and len(sized) * times > MAX_PRODUCT:
+            raise OverflowError(f"a text or list repeated must stay below {MAX_PRODUCT} items")
+        return super().call_binop(context, operator, left, right)
+
+    def call(self, context: Context, obj: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call what the sandbox allows, without counts such as those of ``"".ljust(10**9)``."""
+        if any(isinstance(value, int) and value > MAX_PRODUCT for value in (*args, *kwargs.values())):
+            raise OverflowError(f"a count must stay below {MAX_PRODUCT}")
+        return super().call(context, obj, *args, **kwargs)
+
+
+def _limited_range(*bounds: int) -> range:
+    """Return a range, as long as all of this page's ranges are not too long together."""
+    steps = range(*bounds)
+    left = _steps.get(MAX_STEPS) - len(steps)
+    if left < 0:
+        raise OverflowError(f"all ranges of a page together must stay below {MAX_STEPS} steps")
+    _steps.set(left)
+    return steps
 
 
 def templates_dir() -> Path:
@@ -43,10 +79,14 @@ def templates_dir() -> Path:
 
 @lru_cache
 def environment(house: Path | None = None) -> ImmutableSandboxedEnvironment:
-    """Return the environment; templates of a `house` style come first, ours stay under ``uq_report/``."""
-    ours = PrefixLoader({"uq_report": FileSystemLoader(templates_dir())})
+    """Return the environment.
+
+    ``report.html`` is the `house` style's if it has one, else ours; ``uq_report/report.html`` is always ours.
+    """
+    ours = FileSystemLoader(templates_dir())
+    found = [PrefixLoader({"uq_report": ours}), ours]
     made = _Environment(
-        loader=ours if house is None else ChoiceLoader([FileSystemLoader(house), ours]),
+        loader=ChoiceLoader(found if house is None else [FileSystemLoader(house), *found]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=printable,
@@ -54,25 +94,26 @@ def environment(house: Path | None = None) -> ImmutableSandboxedEnvironment:
         lstrip_blocks=True,
     )
     made.filters.update(FILTERS)
-    made.globals.update(GLOBALS)
+    made.globals.update(GLOBALS, range=_limited_range)
     made.tests.update(TESTS)
     del made.filters["safe"]
     return made
 
 
-def render(house: Path | None, **data: object) -> str:
-    """Fill ``report.html``: the house style's if it has one, else ours.
+def render(house: Path | None, kind: str, **data: object) -> str:
+    """Fill the template of a kind of document, such as ``brief.html``.
 
     Raises
     ------
     RenderError
-        A template is missing, does not parse, or uses a field that does not exist; the message
-        names file and line.
+        A template is missing, does not parse, uses a field that does not exist, or writes without end; the
+        message names file and line.
     """
     if house is not None and not house.is_dir():
         raise RenderError(f"render.templates must be a directory; got {str(house)!r}. Create it or leave it out.")
+    _steps.set(MAX_STEPS)
     try:
-        return environment(house).select_template(["report.html", "uq_report/report.html"]).render(data)
+        return "".join(_capped(environment(house).get_template(f"{kind}.html").generate(data)))
     except RenderError:
         raise
     except TemplateSyntaxError as error:
@@ -84,8 +125,18 @@ def render(house: Path | None, **data: object) -> str:
         raise RenderError(f"template {_place(error)}: {error}. {HELP}") from error
 
 
+def _capped(parts: Iterator[str]) -> Iterator[str]:
+    """Pass a page on until it is too long to be one."""
+    length = 0
+    for part in parts:
+        length += len(part)
+        if length > MAX_PAGE:
+            raise RenderError(f"template: a page must stay below {MAX_PAGE} characters; it does not. Look for a loop.")
+        yield part
+
+
 def _place(error: Exception) -> str:
     """Return file and line of the innermost template an error passed through."""
     frames = traceback.extract_tb(error.__traceback__)
     inside = [f"{frame.filename}, line {frame.lineno}" for frame in frames if not frame.filename.endswith(".py")]
-    return inside[-1] if inside else "report.html"
+    return inside[-1] if inside else "of the page"

@@ -11,9 +11,9 @@ from .environment import render
 from .outline import outline
 
 
-def page(document: Document, templates: Path | None = None) -> str:
-    """Return the report as HTML text; the PDF is the print of the same text."""
-    return render(templates, document=document, outline=outline(document))
+def page(document: Document, templates: Path | None = None, *, paged: bool = False) -> str:
+    """Return the report as HTML text; `paged` adds what the PDF needs on every page, running heads and banner."""
+    return render(templates, document.kind, document=document, outline=outline(document), paged=paged)
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class HtmlRenderer:
     Parameters
     ----------
     templates : Path, optional
-        A house style: a directory whose ``report.html`` extends ``uq_report/report.html``.
+        A house style: a directory whose ``report.html`` extends ``uq_report/report.html``; all kinds of document take
+        it over.
 
     Examples
     --------

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
+from string import ascii_uppercase
 
 from ..core.errors import RenderError
 from ..report.document import Block, Columns, Document, Figure, Section, Table
@@ -16,7 +18,7 @@ RESERVED = ("contents", "main", "title")
 
 @dataclass(frozen=True)
 class Part:
-    """A section with its number, such as 3.2, its heading level and its link target."""
+    """A section with its number, such as 3.2 or A.1 in an appendix, its heading level and its link target."""
 
     section: Section
     number: str
@@ -32,7 +34,7 @@ class Outline:
     Attributes
     ----------
     parts : tuple of Part
-        The numbered sections.
+        The numbered sections, and the lettered appendices.
     labels : mapping
         Block id to the words it is cited by, such as ``Table 3``.
     evidence : mapping
@@ -55,25 +57,43 @@ def outline(document: Document) -> Outline:
     >>> [(part.number, part.level, part.anchor) for part in plan.parts[0].parts]
     [('1.1', 3, 'age')]
     """
-    parts = _parts(document.sections, "", 2)
+    parts = _parts(document.sections, "", 2, _names(document.sections))
     placed = [block for block in _blocks(document.sections) if isinstance(block, Table | Figure)]
     _check(parts, placed)
     labels: dict[str, str] = {}
     evidence: dict[str, str] = {}
-    count: Counter[str] = Counter()
+    placed_of: Counter[str] = Counter()
     for block in placed:
-        count[block.type] += 1
-        labels[block.id] = f"{block.type.capitalize()} {count[block.type]}"
+        placed_of[block.type] += 1
+        labels[block.id] = f"{block.type.capitalize()} {placed_of[block.type]}"
         evidence.setdefault(block.evidence, anchor(block.id))
     return Outline(parts, labels, evidence)
 
 
-def _parts(sections: tuple[Section, ...], prefix: str, level: int) -> tuple[Part, ...]:
-    """Return numbered sections; headings below level 6 stay at 6."""
-    numbered = ((f"{prefix}{position}", section) for position, section in enumerate(sections, 1))
+def _names(sections: tuple[Section, ...]) -> list[str]:
+    """Return a number for each section of the first level, and a letter for each appendix."""
+    numbers, letters = count(1), iter(ascii_uppercase)
+    try:
+        return [next(letters) if section.appendix else str(next(numbers)) for section in sections]
+    except StopIteration:
+        appendices = sum(section.appendix for section in sections)
+        raise RenderError(
+            f"document.sections must hold at most 26 appendices; got {appendices}. Make some sub-sections."
+        ) from None
+
+
+def _parts(sections: tuple[Section, ...], prefix: str, level: int, names: Iterable[object]) -> tuple[Part, ...]:
+    """Return sections under their names; headings below level 6 stay at 6."""
+    named = ((f"{prefix}{name}", section) for name, section in zip(names, sections, strict=False))
     return tuple(
-        Part(section, number, min(level, 6), anchor(section.id), _parts(section.sections, f"{number}.", level + 1))
-        for number, section in numbered
+        Part(
+            section,
+            name,
+            min(level, 6),
+            anchor(section.id),
+            _parts(section.sections, f"{name}.", level + 1, count(1)),
+        )
+        for name, section in named
     )
 
 

@@ -28,11 +28,17 @@ def make_table(
     evidence: str = "",
     note: str = "",
 ) -> Table:
-    """Return a table of at most `MAX_ROWS` rows that says how many there are."""
-    listed = list(rows)
-    kept = tuple(tuple(cell(value) for value in row) for row in listed[:MAX_ROWS])
+    """Return a table that prints at most `MAX_ROWS` rows, says how many there are, and holds the rest."""
+    cells = tuple(tuple(cell(value) for value in row) for row in rows)
     return Table(
-        id=key, caption=caption, columns=tuple(columns), rows=kept, evidence=evidence, note=note, total_rows=len(listed)
+        id=key,
+        caption=caption,
+        columns=tuple(columns),
+        rows=cells[:MAX_ROWS],
+        evidence=evidence,
+        note=note,
+        total_rows=len(cells),
+        rest=cells[MAX_ROWS:],
     )
 
 

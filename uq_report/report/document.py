@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
+from ..core.text import file_stem
+
 Tone = Literal["good", "warning", "bad", "neutral", "unknown"]
 
 
@@ -70,8 +72,8 @@ class Facts:
 class Table:
     """A table; `evidence` is the id of the result its numbers come from.
 
-    `total_rows` is larger than ``len(rows)`` where the printed table is capped; the full one is
-    the evidence CSV.
+    `rest` holds the rows beyond the printed ones: `total_rows` is then larger than ``len(rows)``, and the
+    full table is the attachment of that name.
     """
 
     type: ClassVar = "table"
@@ -82,6 +84,12 @@ class Table:
     evidence: str = ""
     note: str = ""
     total_rows: int = 0
+    rest: tuple[tuple[Cell, ...], ...] = ()
+
+    @property
+    def attachment(self) -> str:
+        """The name of the attached CSV with every row, empty where all rows are printed."""
+        return f"table-{file_stem(self.id)}.csv" if self.rest else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,12 +119,16 @@ Block: TypeAlias = Paragraph | Bullets | Callout | Facts | Table | Figure | Colu
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A heading with blocks, then sub-sections; `id` is unique in the document and the anchor of links."""
+    """A heading with blocks, then sub-sections; `id` is unique in the document and the anchor of links.
+
+    An `appendix` is lettered, not numbered, and stands behind the sections.
+    """
 
     id: str
     title: str
     blocks: tuple[Block, ...] = ()
     sections: tuple[Section, ...] = ()
+    appendix: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from ..core.finding import SEVERITIES, Finding, Outcome
+from ..core.finding import SEVERITIES, Finding, Outcome, Waived
 from ..core.results import Result
 from ..core.run import Run
 from ..plots.words import MeasureWords, words
@@ -16,6 +16,7 @@ from .text import ABSENT, clean, items, joined, name, sentence
 
 GATE = "calibration"
 FAILED = "UQ101"
+OPEN = Badge("open, to be completed", "unknown")
 SEVERITY_TONES: Mapping[str, Tone] = {
     "critical": "bad",
     "high": "bad",
@@ -78,6 +79,10 @@ class Evidence:
         said = self.run.settings.get("about")
         return clean(said.get(key) or "") if isinstance(said, Mapping) else ""
 
+    def said(self, key: str) -> Cell:
+        """Return what people said as a cell: open where they said nothing, never made up."""
+        return self.about(key) or OPEN
+
     def number(self, key: str) -> int | None:
         """Return a recorded whole number, or None."""
         value = self.run.subject.get(key)
@@ -136,7 +141,7 @@ class Evidence:
             return ()
         text = (
             "The uncertainty shown here is what the model says of itself; its calibration is judged in the section "
-            "on outcome and calibration."
+            "“Uncertainty quality”."
         )
         return (Callout(tone=gate.tone, title=f"Calibration gate: {gate.word}", text=text, evidence=(GATE,)),)
 
@@ -156,6 +161,38 @@ class Evidence:
     def findings(self) -> tuple[Finding, ...]:
         """All findings, worst first."""
         return tuple(sorted(self.run.findings, key=lambda finding: SEVERITIES.index(finding.severity)))
+
+    @cached_property
+    def waived(self) -> tuple[Waived, ...]:
+        """All waived findings, worst first."""
+        held = [one for outcome in self.run.outcomes for one in outcome.waived]
+        return tuple(sorted(held, key=lambda one: SEVERITIES.index(one.finding.severity)))
+
+    def listed(self, key: str) -> tuple[Mapping[str, Any], ...]:
+        """Return recorded settings of a kind (``"actions"``, ``"waivers"``), each a mapping."""
+        held = self.run.settings.get(key)
+        return tuple(one for one in held if isinstance(one, Mapping)) if isinstance(held, list | tuple) else ()
+
+    def action(self, finding: Finding) -> tuple[Cell, Cell]:
+        """Return who deals with a finding and until when; open where nobody was named.
+
+        An action for the finding's feature comes before one for its code.
+        """
+        named = [one for one in self.listed("actions") if one.get("code") == finding.code]
+        fitting = [one for one in named if one.get("feature") and one["feature"] in finding.features]
+        for one in (*fitting, *(one for one in named if not one.get("feature"))):
+            return as_cell(one.get("owner")), as_cell(one.get("due"))
+        return OPEN, OPEN
+
+    def since(self, finding: Finding) -> str:
+        """Say how a finding stands against the previous run."""
+        changes = self.run.changes
+        if changes is None:
+            return "no previous run"
+        about = (finding.code, tuple(finding.features))
+        return next(
+            (one.change for one in changes.findings if (one.code, tuple(one.features)) == about), "not compared"
+        )
 
     def why_missing(self, explainer: str) -> str:
         """Say why an explainer has no results."""
@@ -205,13 +242,16 @@ def severity_badge(severity: str) -> Badge:
 
 
 def _gate(outcome: Outcome) -> Gate:
+    """Return the state of the gate; a waiver changes no number, so it is told and the warning stays."""
     if outcome.state == "passed":
         return Gate("passes", "good", sentence(outcome.reason))
-    if outcome.state != "found":
-        word = {"ignored": "waived"}.get(outcome.state, "not assessed")
-        return Gate(word, "unknown", sentence(outcome.reason))
-    failed = [finding for finding in outcome.findings if finding.code == FAILED]
-    told = failed or list(outcome.findings)
+    found = [*outcome.findings, *(one.finding for one in outcome.waived)]
+    if not found:
+        return Gate("not assessed", "unknown", sentence(outcome.reason))
+    failed = [finding for finding in found if finding.code == FAILED]
+    told = failed or found
     measures = tuple(dict.fromkeys(m for finding in told for m in finding.measures))
-    text = " ".join(sentence(finding.statement) for finding in told)
-    return Gate("fails", "bad", text, measures) if failed else Gate("cannot be judged", "warning", text, measures)
+    waived = outcome.state == "ignored"
+    text = " ".join([*(sentence(one.statement) for one in told), *([sentence(outcome.reason)] if waived else [])])
+    word = f"{'fails' if failed else 'cannot be judged'}{', waived' if waived else ''}"
+    return Gate(word, "bad" if failed else "warning", text, measures)

@@ -9,10 +9,10 @@ import pandas as pd
 
 from ..core.results import Result
 from ..plots.frames import has_interval
-from .blocks import interval_columns, make_table, notes_of
+from .blocks import interval_columns, intervals_caption, make_table, notes_of
 from .document import Column, Table
 from .evidence import Evidence
-from .telling import ordered, ranks
+from .telling import ordered, range_ends, ranks
 from .text import name
 
 # column of the estimates -> heading and number format, printed where the column is there and not empty
@@ -62,6 +62,24 @@ def wide_table(e: Evidence, result: Result, key: str, caption: str, measures: Se
         numbers = [rows_.get(feature, {}).get(c) for rows_, names in zip(held, kept, strict=True) for c in names]
         rows.append([name(feature), *numbers])
     return make_table(key, caption, columns, rows, evidence=result.id, note=notes_of(result))
+
+
+def ends_table(
+    e: Evidence, result: Result, features: Sequence[str], measures: Sequence[str], key: str
+) -> tuple[Table, ...]:
+    """Return where the average profile of each feature is lowest and highest, a row per measure; none without x."""
+    if not {"x", "level"} <= set(result.estimates.columns):
+        return ()
+    rows = []
+    for feature in features:
+        held = result.estimates[result.estimates["feature"] == feature]
+        for measure in measures:
+            ends = range_ends(held[held["measure"] == measure])
+            if ends is not None:
+                rows.append((name(feature), e.words(measure).title, *ends))
+    columns = [Column("feature"), Column("measure"), Column("lowest"), Column("highest"), Column("intervals apart")]
+    caption = f"Ends of the average profiles. {intervals_caption(result.estimates)} Each holds by itself."
+    return (make_table(key, caption, columns, rows, evidence=result.id),) if rows else ()
 
 
 def plain_table(frame: pd.DataFrame, key: str, caption: str, evidence: str, note: str = "") -> Table:

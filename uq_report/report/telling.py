@@ -49,8 +49,9 @@ def verdict_words(table: pd.DataFrame) -> str:
         return ""
     above, below = int((table["lower"] > 0).sum()), int((table["upper"] < 0).sum())
     rest = n - above - below
-    told = [f"{above} with an interval above 0"] + ([f"{below} with one below 0"] if below else [])
-    return f"Of {count(n, 'feature')}: {joined([*told, f'{rest} with an interval that holds 0'])}."
+    signs = ((above, "above 0"), (below, "below 0"), (rest, "that holds 0"))
+    shown = [f"{number_of} with an interval {where}" for number_of, where in signs if number_of]
+    return f"Of {count(n, 'feature')}: {joined(shown)}."
 
 
 def importance_alt(table: pd.DataFrame, said: MeasureWords, shown: int) -> str:
@@ -73,18 +74,27 @@ def range_words(table: pd.DataFrame, said: MeasureWords) -> str:
 
     The two ends are only called different if their intervals do not meet.
     """
+    ends = range_ends(table, said.unit)
+    if ends is None:
+        return ""
+    low, high, apart = ends
+    return f"Average {said.title}: lowest {low}, highest {high}{'; the two intervals overlap' * (apart == 'no')}."
+
+
+def range_ends(table: pd.DataFrame, unit: str = "") -> tuple[str, str, str] | None:
+    """Return the lowest and the highest point of an average profile in words, and whether their intervals are apart.
+
+    None without a number; "no intervals" where there is no saying.
+    """
     known = table[np.isfinite(table["estimate"].to_numpy(dtype=float))]
     if known.empty:
-        return ""
+        return None
     values = known["estimate"].to_numpy(dtype=float)
     low, high = known.iloc[int(values.argmin())], known.iloc[int(values.argmax())]
-    ends = [
-        f"{value_words(end['estimate'], end['lower'], end['upper'], said.unit)} at {_place(end)}" for end in (low, high)
-    ]
-    text = f"Average {said.title}: lowest {ends[0]}, highest {ends[1]}"
-    apart = has_interval(known).all() and low["upper"] < high["lower"]
-    unknown = not has_interval(known).all()
-    return f"{text}{'' if apart or unknown else '; the two intervals overlap'}."
+    told = [f"{value_words(end['estimate'], end['lower'], end['upper'], unit)} at {_place(end)}" for end in (low, high)]
+    if not has_interval(known).all():
+        return told[0], told[1], "no intervals"
+    return told[0], told[1], "yes" if low["upper"] < high["lower"] else "no"
 
 
 def _place(row: pd.Series[Any]) -> str:

@@ -107,15 +107,19 @@ def value_words(estimate: Any, lower: Any = None, upper: Any = None, unit: str =
 
 
 def sentence(told: object) -> str:
-    """Return outside text as a sentence: cleaned, with a capital and one full stop.
+    """Return outside text as a sentence: cleaned, with a capital (unless an id comes first) and one full stop.
 
     Examples
     --------
-    >>> sentence("the model failed")
-    'The model failed.'
+    >>> sentence("the model failed"), sentence("pfi.train: it has no rows")
+    ('The model failed.', 'pfi.train: it has no rows.')
     """
     said = clean(told)
-    return f"{said[0].upper()}{said[1:]}{'' if said[-1] in '.!?…' else '.'}" if said else ""
+    if not said:
+        return ""
+    first = said.split(" ")[0].rstrip(".,:;")
+    head = said[0] if "." in first or "_" in first else said[0].upper()
+    return f"{head}{said[1:]}{'' if said[-1] in '.!?…' else '.'}"
 
 
 def items(values: Iterable[object]) -> list[str]:

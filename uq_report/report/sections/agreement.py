@@ -48,7 +48,6 @@ def agreement(e: Evidence) -> Section:
     sections = [
         *_questions(result, ranked),
         *_alike(e, ranked),
-        *_stability(e),
         *_reasons(result),
         *extras(e, "agreement", KNOWN),
     ]
@@ -204,11 +203,12 @@ def _overlap(row: Mapping[str, Any] | None) -> str:
     return f"{100 * row['estimate']:.0f} % of the first {row['top_k']} ({100 * row['by_chance']:.0f} %)"
 
 
-def _stability(e: Evidence) -> list[Section]:
+def stability(e: Evidence) -> Section:
     """Return how much each method's ranks move over bootstrap samples of the rows."""
-    result = e.find("agreement.stability")
+    title, result = "Stability of the ranks", e.find("agreement.stability")
     if result is None or not len(result.estimates):
-        return []
+        text = e.why_missing("agreement") if result is None else "No ranking could be drawn again."
+        return Section(id="agreement-stability", title=title, blocks=(Paragraph(text=text), *left_out(result)))
     rows: list[tuple[str, str, float, float | None, str, str]] = []
     for (method, measure), part in result.estimates.groupby(["item", "measure"], sort=False):
         mean = part[part["feature"] == ""]
@@ -224,9 +224,12 @@ def _stability(e: Evidence) -> list[Section]:
     columns += [Column("of the largest", "percent"), Column("steadiest"), Column("least steady")]
     caption = "How much the ranks move over bootstrap samples of the rows, steadiest first. It is no interval."
     table = make_table("agreement-stability-table", caption, columns, rows, evidence=result.id, note=notes_of(result))
-    return [
-        Section(id="agreement-stability", title="Stability of the ranks", blocks=(table, *left_out(result, most=3)))
-    ]
+    sides = [one if one == measure else f"{one} ({measure})" for one, measure, *_ in (rows[:1] + rows[-1:])]
+    text = (
+        f"Steadiest ranks: {sides[0]}; least steady: {sides[-1]}. At an entropy of 0 ranks never move." if sides else ""
+    )
+    told = (Paragraph(text=text),) if text else ()
+    return Section(id="agreement-stability", title=title, blocks=(*told, table, *left_out(result, most=3)))
 
 
 def _reasons(result: Result) -> list[Section]:

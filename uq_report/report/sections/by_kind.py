@@ -8,11 +8,11 @@ from ...core.results import Result
 from ...plots import diagnostic, draw, interaction
 from ...plots.words import number
 from ..blocks import TOP, intervals_caption, left_out, make_figure, notes_of
-from ..document import Block, Paragraph, Section
+from ..document import Block, Bullets, Paragraph, Section
 from ..evidence import Evidence
 from ..tables import plain_table, wide_table
 from ..telling import largest_words, range_words, verdict_words
-from ..text import clean, count, joined, name
+from ..text import clean, count, joined, name, sentence
 from .single_rows import single_rows
 
 PANELS = 3
@@ -50,14 +50,18 @@ def _importance(e: Evidence, result: Result) -> list[Block]:
     if not len(result.estimates):
         return table_only(e, result)
     parts = {m: result.estimates[result.estimates["measure"] == m] for m in measures}
-    told = [f"{e.words(m).title}: {largest_words(t, e.words(m))} {verdict_words(t)}".strip() for m, t in parts.items()]
+    told = [
+        sentence(f"{e.words(m).title}: {largest_words(t, e.words(m))} {verdict_words(t) if 'verdict' in t else ''}")
+        for m, t in parts.items()
+    ]
     features = max(len(t) for t in parts.values())
     capped = f", the {TOP} largest of {features}" if features > TOP else ""
     caption = f"{clean(result.title)}{capped}. {intervals_caption(result.estimates)}"
     figure = make_figure(
         f"{result.id}-figure", caption, " ".join(told), lambda: draw(result, measure=measures, top=TOP), result.id
     )
-    return [figure, wide_table(e, result, f"{result.id}-table", f"{clean(result.title)}, largest first.", measures)]
+    table = wide_table(e, result, f"{result.id}-table", f"{clean(result.title)}, largest first.", measures)
+    return [Bullets(items=tuple(told)), figure, table]
 
 
 def _interaction(e: Evidence, result: Result) -> list[Block]:

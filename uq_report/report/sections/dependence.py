@@ -36,11 +36,12 @@ def dependence(e: Evidence) -> Section:
     figure = make_figure(
         "dependence-figure",
         f"How well all others predict each feature, without and with the target{capped}. {intervals_caption(table)}",
-        _alt(table),
+        f"R² per feature from the others, without and with the target. {_most(table)}",
         lambda: redundancy.draw(result, TOP),
         result.id,
     )
-    blocks: list[Block] = [Paragraph(text=LEAD), figure, _table(e, result), *left_out(result), *_pairs(e)]
+    blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=_most(table)), figure, _table(e, result)]
+    blocks += [*left_out(result), *_pairs(e)]
     return Section(id="dependence", title=TITLE, blocks=tuple(blocks), sections=extras(e, "redundancy", KNOWN))
 
 
@@ -49,10 +50,10 @@ def _without(table: pd.DataFrame) -> pd.DataFrame:
     return part.sort_values("estimate", ascending=False, kind="stable")
 
 
-def _alt(table: pd.DataFrame) -> str:
+def _most(table: pd.DataFrame) -> str:
     top = _without(table).head(3).to_dict("records")
     told = [f"{name(row['feature'])} {value_words(row['estimate'], row['lower'], row['upper'])}" for row in top]
-    return f"R² per feature from the others, without and with the target. Most redundant without it: {joined(told)}."
+    return f"Most redundant by R² without the target: {joined(told)}."
 
 
 def _table(e: Evidence, result: Result) -> Block:

@@ -1,90 +1,179 @@
-"""The findings register: every finding with its evidence, and how every check ended."""
+"""The findings register: every open finding with its evidence and owner, the waived ones, rules, and checks."""
 
 from __future__ import annotations
 
-from ...core.finding import Finding, Outcome
-from ..blocks import make_table
-from ..document import Badge, Block, Callout, Column, Paragraph, Section, Tone
-from ..evidence import SEVERITY_TONES, Evidence, severity_badge
-from ..text import count, interval, items, joined, name, sentence
+from collections.abc import Iterator
 
-TOLD = 15  # findings in full words
-RULE = (
+from ...core.finding import SEVERITIES, Finding, Outcome
+from ...core.references import cite
+from ..blocks import make_table
+from ..document import Badge, Block, Callout, Cell, Column, Facts, Paragraph, Section, Tone
+from ..evidence import OPEN, SEVERITY_TONES, Evidence, severity_badge
+from ..text import clean, count, interval, items, joined, name, plain, sentence, value_words
+from .waivers import waivers
+
+TITLE = "Findings register"
+SEVERITY = (
     "Severity: critical, unfit for the stated use; high, a conclusion or a limit of use changes; medium, a weakness "
-    "with a compensating control; low, documentation; observation, nothing to do. The overall rating is the worst "
-    "open finding."
+    "with a compensating control; low, documentation; observation, nothing to do."
 )
 STATES: dict[str, Tone] = {
     "found": "warning",
     "passed": "good",
     "not_applicable": "unknown",
     "skipped": "unknown",
-    "ignored": "unknown",
+    "ignored": "neutral",
 }
 
 
 def findings(e: Evidence) -> Section:
-    """Return the register, worst first, and the state of every check."""
-    blocks: list[Block] = [Paragraph(text=RULE)]
+    """Return the register, worst first, each finding in full, waivers, rules, and the state of every check."""
+    blocks: list[Block] = [Paragraph(text=SEVERITY)]
+    blocks += [_register(e)] if e.findings else [Paragraph(text=nothing_open(e))]
+    parts = (
+        _in_full(e),
+        waivers(e),
+        Section(id="findings-rules", title="Rules and severities", blocks=_rules(e)),
+        Section(id="findings-checks", title="How every check ended", blocks=_checks(e)),
+    )
+    return Section(
+        id="findings", title=TITLE, blocks=tuple(blocks), sections=tuple(part for part in parts if part is not None)
+    )
+
+
+def nothing_open(e: Evidence) -> str:
+    """Say that no finding is open, and that this is no pass where nothing was looked for."""
+    if not e.run.outcomes:
+        return "No check was run, so nothing was looked for."
+    waived = f" {count(len(e.waived), 'finding')} {'is' if len(e.waived) == 1 else 'are'} waived." if e.waived else ""
+    return f"No finding is open.{waived}"
+
+
+def counted(found: tuple[Finding, ...]) -> str:
+    """Count findings by severity, worst first: ``"1 high and 2 low"``."""
+    numbers = [(severity, sum(one.severity == severity for one in found)) for severity in SEVERITIES]
+    return joined([f"{many} {severity}" for severity, many in numbers if many]) or "none"
+
+
+def _register(e: Evidence) -> Block:
+    columns = [Column("code"), Column("severity"), Column("finding"), Column("about")]
+    columns += [Column("owner"), Column("due"), Column("since the previous run")]
+    rows = [
+        (f.code, severity_badge(f.severity), sentence(f.title), _about(f), *_followers(e, f), e.since(f))
+        for f in e.findings
+    ]
+    caption = f"All {count(len(e.findings), 'open finding')}, worst first."
+    return make_table("findings-register", caption, columns, rows)
+
+
+def _followers(e: Evidence, finding: Finding) -> tuple[Cell, ...]:
+    """Return owner and due date, as short as a narrow column needs."""
+    return tuple(Badge("open", "unknown") if cell == OPEN else cell for cell in e.action(finding))
+
+
+def _about(finding: Finding) -> str:
+    return joined(items(finding.features), 4) or "the model"
+
+
+def _in_full(e: Evidence) -> Section | None:
+    """Return every open finding with its numbers, what it rests on and what to do."""
     if not e.findings:
-        blocks.append(Paragraph(text="No finding is open."))
-    blocks += [_told(finding) for finding in e.findings[:TOLD]]
-    if len(e.findings) > TOLD:
-        blocks.append(_register(e))
-    checks = Section(id="findings-checks", title="How every check ended", blocks=_checks(e))
-    return Section(id="findings", title="Findings", blocks=tuple(blocks), sections=(checks,))
+        return None
+    blocks = [block for finding in e.findings for block in (about_finding(finding), _followed(e, finding))]
+    return Section(id="findings-open", title="Open findings in full", blocks=tuple(blocks))
 
 
-def _told(finding: Finding) -> Callout:
+def about_finding(finding: Finding) -> Callout:
+    """Return a finding's statement with its evidence."""
+    about = f" ({joined(items(finding.features), 4)})" if finding.features else ""
     return Callout(
         tone=SEVERITY_TONES[finding.severity],
-        title=f"{finding.code} ({finding.severity}): {sentence(finding.title)}",
-        text=" ".join(filter(None, (sentence(finding.statement), _numbers(finding), _basis(finding)))),
+        title=f"{clean(finding.code, 20)} ({finding.severity}): {clean(finding.title)}{about}",
+        text=sentence(finding.statement),
         evidence=finding.evidence,
     )
 
 
-def _numbers(finding: Finding) -> str:
-    """Say what was observed, with its interval, against which threshold."""
-    from_to = interval(finding.lower, finding.upper)
-    parts = [
-        f"observed {finding.observed:.4g}" if finding.observed is not None else "",
-        f"interval {from_to}" if from_to else "",
-        f"threshold {finding.threshold:.4g}" if finding.threshold is not None else "",
-    ]
-    told = ", ".join(filter(None, parts))
-    return f"{told[0].upper()}{told[1:]}." if told else ""
-
-
-def _basis(finding: Finding) -> str:
-    remedy = f"What to do: {sentence(finding.remedy)} " if finding.remedy else ""
-    return f"{remedy}Rests on: {sentence(finding.rests_on)} Owner and due date: open, to be completed."
-
-
-def _register(e: Evidence) -> Block:
-    columns = [Column("code"), Column("severity"), Column("finding"), Column("about"), Column("evidence")]
-    rows = [
-        (
-            f.code,
-            severity_badge(f.severity),
-            sentence(f.title),
-            joined(items((*f.features, *f.measures))),
-            ", ".join(f.evidence),
+def _followed(e: Evidence, finding: Finding) -> Facts:
+    """Return the numbers of a finding, its source, what to do, and who does it until when."""
+    owner, due = e.action(finding)
+    return Facts(
+        rows=(
+            ("Observed (its interval)", observed_words(finding)),
+            ("Threshold", threshold_words(finding)),
+            ("Rests on", sentence(cite(finding.rests_on))),
+            ("What to do", sentence(finding.remedy) or "not stated"),
+            ("Owner and due date", OPEN if owner == OPEN else f"{owner}, until {due}"),
+            ("Since the previous run", e.since(finding)),
         )
-        for f in e.findings
+    )
+
+
+def observed_words(finding: Finding) -> str:
+    """Return the observed value with its interval in brackets.
+
+    Examples
+    --------
+    >>> observed_words(Finding(code="UQ1", title="", severity="low", statement="", evidence=("a",), rests_on="",
+    ...                        observed=0.05, lower=0.03, upper=0.07))
+    '0.050 (0.030 to 0.070)'
+    """
+    if finding.observed is not None:
+        return value_words(finding.observed, finding.lower, finding.upper)
+    around = interval(finding.lower, finding.upper)
+    return f"interval {around}" if around else "see the statement"
+
+
+def threshold_words(finding: Finding) -> str:
+    """Return the threshold, or that a verdict decided."""
+    return "a verdict, no number" if finding.threshold is None else plain(finding.threshold)
+
+
+def _rules(e: Evidence) -> tuple[Block, ...]:
+    rows = [
+        (rule.code, sentence(rule.title), severity_badge(rule.severity), sentence(rule.when), cite(rule.rests_on))
+        for outcome in e.run.outcomes
+        for rule in outcome.rules
     ]
-    caption = f"All {count(len(e.findings), 'finding')}, worst first; the first {TOLD} stand above in words."
-    return make_table("findings-register", caption, columns, rows)
+    if not rows:
+        return (Paragraph(text="No check of this run states a rule."),)
+    columns = [Column("code"), Column("finding"), Column("at worst"), Column("raised when"), Column("rests on")]
+    caption = "What every check looks for, and how severe it is."
+    return (make_table("findings-rules-table", caption, columns, sorted(rows, key=lambda row: row[0])),)
 
 
 def _checks(e: Evidence) -> tuple[Block, ...]:
     if not e.run.outcomes:
         return (Paragraph(text="No check was run."),)
-    rows = [(name(o.check), Badge(o.state.replace("_", " "), STATES[o.state]), _reason(o)) for o in e.run.outcomes]
-    columns = [Column("check"), Column("state"), Column("reason or findings")]
-    return (make_table("findings-states", "Each registered check ends in exactly one state.", columns, rows),)
+    rows = [(_title(o), Badge(o.state.replace("_", " "), STATES[o.state]), _reason(o)) for o in e.run.outcomes]
+    columns = [Column("check"), Column("state"), Column("findings or reason")]
+    table = make_table("findings-states", "Each check ends in exactly one state.", columns, rows)
+    return (Paragraph(text=ended(e)), table)
+
+
+def ended(e: Evidence) -> str:
+    """Count the checks by how they ended, against the registered ones."""
+    told = joined([f"{number_of} {state.replace('_', ' ')}" for state, number_of in _states(e)]) or "none"
+    registered = sum(plugin.group.removeprefix("uq_report.") == "checks" for plugin in e.run.plugins)
+    ran = len(e.run.outcomes)
+    if registered == ran:
+        return f"{count(ran, 'check')} registered: {told}."
+    return f"{count(ran, 'check')}: {told}. Registered are {registered}: the run does not account for all of them."
+
+
+def _states(e: Evidence) -> Iterator[tuple[str, int]]:
+    for state in STATES:
+        number_of = sum(outcome.state == state for outcome in e.run.outcomes)
+        if number_of:
+            yield state, number_of
+
+
+def _title(outcome: Outcome) -> str:
+    return name(outcome.title or outcome.check)
 
 
 def _reason(outcome: Outcome) -> str:
     codes = list(dict.fromkeys(finding.code for finding in outcome.findings))
-    return joined(codes) if codes else sentence(outcome.reason)
+    waived = list(dict.fromkeys(one.finding.code for one in outcome.waived))
+    parts = [joined(codes), f"waived: {joined(waived)}" if waived else "", sentence(outcome.reason)]
+    return "; ".join(filter(None, parts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ...core.results import Result
 from ..document import Block, Callout, Paragraph, Section
@@ -20,9 +20,10 @@ SHAP = (
     "data."
 )
 # explainers whose results stand in a section of their own
-PLACED = frozenset(
-    {"pfi", "pdp", "redundancy", "calibration", "dalex", "shap", "agreement", "ale", "cid", "h_statistic", "rsens"}
-)
+PLACED = frozenset({
+    "agreement", "ale", "calibration", "cid", "compare", "dalex", "data_quality", "groups", "h_statistic", "pdp", "pfi",
+    "redundancy", "rsens", "shap", "support",
+})  # fmt: skip
 
 
 def dalex(e: Evidence) -> Section:
@@ -36,10 +37,17 @@ def shap(e: Evidence) -> Section:
     return _section(e, "shap", "SHAP", SHAP, ("shap.importance", "shap"))
 
 
-def others(e: Evidence) -> tuple[Section, ...]:
-    """Return a section for every other explainer with results, third-party ones included."""
-    names = dict.fromkeys(result.explainer for result in e.results if result.explainer not in PLACED)
-    return tuple(_section(e, explainer, f"Explainer {name(explainer)}", _origin(e, explainer)) for explainer in names)
+def others(e: Evidence, fits: Callable[[Collection[str]], bool]) -> tuple[Section, ...]:
+    """Return a section for every other explainer, third-party ones included, whose measures fit."""
+    measures: dict[str, set[str]] = {}
+    for result in e.results:
+        if result.explainer not in PLACED:
+            measures.setdefault(result.explainer, set()).update(map(str, result.frame["measure"]))
+    return tuple(
+        _section(e, explainer, f"Explainer {name(explainer)}", _origin(e, explainer))
+        for explainer, held in measures.items()
+        if fits(held)
+    )
 
 
 def _section(e: Evidence, explainer: str, title: str, lead: str, order: Sequence[str] = ()) -> Section:

@@ -10,6 +10,7 @@ from ...plots import local_effects as figures
 from ..blocks import intervals_caption, left_out, make_figure
 from ..document import Block, Paragraph, Section
 from ..evidence import Evidence
+from ..tables import ends_table
 from ..telling import range_words
 from ..text import clean, items, joined, name, plain, value_words
 from .extras import extras
@@ -40,6 +41,7 @@ def local_effects(e: Evidence) -> Section:
     if rest:
         blocks.append(Paragraph(text=f"Shown are the leading features. In the evidence: {joined(items(rest), 40)}."))
     blocks += [Paragraph(text=_notes(result))] if result.notes else []
+    blocks += ends_table(e, result, chosen, measures, "local-effects-table")
     sections = [_feature(e, result, feature, k) for k, feature in enumerate(chosen, 1)]
     return Section(
         id="local-effects", title=TITLE, blocks=tuple(blocks), sections=(*sections, *extras(e, "ale", KNOWN))

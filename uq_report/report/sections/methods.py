@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...core.references import cite
 from ..document import Facts, Paragraph, Section
 from ..evidence import Evidence
 
 
 class Card(NamedTuple):
-    """One method in short."""
+    """One method in short; `reference` lists works of `core.references` as ``work:place; work``."""
 
     id: str
     title: str
@@ -29,7 +30,7 @@ CARDS = (
         "Rows are independent, or dependent only inside the stated clusters.",
         "Over- and under-confidence in different regions can cancel in G; read PIT and reliability beside it.",
         "Over new test rows, for the fixed model.",
-        "Bröcker & Smith 2007; Czado, Gneiting & Held 2009.",
+        "broecker; czado",
     ),
     Card(
         "pfi",
@@ -41,7 +42,7 @@ CARDS = (
         "model may be asked about rows that do not occur. Entropy-PFI is what shows it.",
         "Over new test rows, receiver and donor of each shuffle included. The spread of the shuffles is no such "
         "interval.",
-        "Wood, Papamarkou, Benatan & Allmendinger, sections 3 and 3.5; Breiman 2001.",
+        "wood:sections 3 and 3.5; breiman; lecture",
     ),
     Card(
         "pdp",
@@ -51,7 +52,7 @@ CARDS = (
         "Where features depend on each other the curves run through rows that do not occur; interactions vanish in "
         "the mean.",
         "Pointwise, over new test rows. A band of pointwise intervals does not hold for the whole curve at once.",
-        "Friedman 2001; Goldstein et al. 2015; Wood et al., section 4.",
+        "friedman; goldstein; wood:section 4",
     ),
     Card(
         "redundancy",
@@ -61,7 +62,7 @@ CARDS = (
         "A forest finds the dependence if there is one.",
         "A low R² does not prove independence: the forest may have missed it.",
         "Over new rows, for the fitted forest.",
-        "Wood et al., figure 9; Breiman 2001.",
+        "wood:figure 9; breiman",
     ),
     Card(
         "cid",
@@ -75,7 +76,7 @@ CARDS = (
         "lowers importance in every fit.",
         "Of information: over new test rows, given the fitted field. Of corrected values: over sets of rows, given "
         "the map. The share and the graph have none.",
-        "Pereira et al., Covered information disentanglement, definitions 2.1 to 2.3 and theorem 2.1.",
+        "pereira:definitions 2.1 to 2.3 and theorem 2.1",
     ),
     Card(
         "rsens",
@@ -87,7 +88,7 @@ CARDS = (
         "Piecewise-constant models have no derivatives: there it is a change over a stated step, and depends on it. "
         "A derivative says nothing about large changes. R-sens₂ depends on the parametrisation.",
         "Of the mean over rows: over new test rows. The error of differences is listed apart.",
-        "Paananen, Andersen & Vehtari 2021; Gelman & Pardoe 2007; Greenwell et al. 2018; Cui et al. 2020.",
+        "paananen; gelman; greenwell; cui",
     ),
     Card(
         "ale",
@@ -98,7 +99,7 @@ CARDS = (
         "Few rows in a bin make a rough curve, and an error in one bin is carried to all after it. The order of levels "
         "is a choice. Interactions vanish in the mean.",
         "Pointwise, over new test rows, given the edges. A band does not hold for the whole curve at once.",
-        "Apley & Zhu 2020.",
+        "apley; modeva",
     ),
     Card(
         "h_statistic",
@@ -109,7 +110,7 @@ CARDS = (
         "Dependent features lead into empty regions, which can pass for interaction. Small samples bias H² upwards, "
         "and the ratio is unstable where the joint effect is small: such pairs are not ranked.",
         "There are none.",
-        "Friedman & Popescu 2008.",
+        "friedman_popescu",
     ),
     Card(
         "agreement",
@@ -120,7 +121,39 @@ CARDS = (
         "Methods answer different questions, so agreement is no proof of either. τ-b and overlap compare estimated "
         "ranks and take ties and noise as they come. A stated reason is what another result shows, not a cause.",
         "Of ranks: simultaneous for all features of one method, over new test rows. None between methods.",
-        "Klein, Wright & Wieczorek 2020; Mogstad et al. 2024; Kendall 1945.",
+        "klein; mogstad; kendall",
+    ),
+    Card(
+        "support",
+        "Extrapolation and support",
+        "A row lies outside the support if it is farther from its k-th nearest training row than all but a small share "
+        "of other training rows, held back for this, are; and the same after each feature is shuffled.",
+        "The distance (Mahalanobis for numbers, levels by equality) is a fair one for this model.",
+        "A row can be far off in one feature that does not matter, or lie in a hole that the distance does not see. "
+        "With many features all rows are far from each other.",
+        "Of shares: over new test rows, given the limit. The test against training rows also covers their draw.",
+        "vovk:conformal p-values",
+    ),
+    Card(
+        "groups",
+        "Groups",
+        "Means of loss, uncertainty, prediction and error rates over the rows of each group of a named attribute, and "
+        "each group less the rest.",
+        "Rows are independent, or dependent only inside the stated clusters; the attribute is recorded rightly.",
+        "Small groups are withheld, so that a harm to few people is not seen. Equal means can hide unequal causes, "
+        "and unequal means can have fair ones.",
+        "Of each mean and each difference by itself, over new test rows.",
+        "mitchell",
+    ),
+    Card(
+        "data_quality",
+        "Data quality",
+        "Counts of missing, constant, copied and sparse columns, duplicate rows, rows that occur in training, and "
+        "numbers that may stand for missing values.",
+        "Rows with equal values are copies, unless chance explains them.",
+        "Wrong values that look ordinary are not found, nor are near copies.",
+        "There are none: these are counts.",
+        "gebru",
     ),
     Card(
         "shap",
@@ -131,7 +164,7 @@ CARDS = (
         "Absent features are drawn apart from present ones, so composite rows may not occur.",
         "Of single rows: Monte Carlo only, none where exact. Of the mean size: over new test rows, given the "
         "background.",
-        "Lundberg & Lee 2017; Watson et al. 2023.",
+        "lundberg; watson",
     ),
     Card(
         "dalex",
@@ -141,7 +174,7 @@ CARDS = (
         "As for the methods above.",
         "As for the methods above; a break-down depends on the order of the features.",
         "There are none: dalex gives no sampling intervals.",
-        "Baniecki et al. 2021; Biecek & Burzykowski 2021.",
+        "baniecki; biecek",
     ),
 )
 
@@ -163,6 +196,6 @@ def _card(card: Card) -> Section:
         ("Assumes", card.assumes),
         ("Fails when", card.fails),
         ("Intervals", card.interval),
-        ("Rests on", card.reference),
+        ("Rests on", f"{cite(card.reference).rstrip('.')}."),
     )
     return Section(id=f"method-{card.id}", title=card.title, blocks=(Facts(rows=rows),))

@@ -1,34 +1,20 @@
-"""What was not run, left out or not judged, each with its reason; and what only people can judge."""
+"""What was not run, left out or not judged, each with its reason."""
 
 from __future__ import annotations
 
-from ..blocks import make_table
-from ..document import Block, Bullets, Column, Paragraph, Section
-from ..evidence import Evidence
-from ..text import clean, count, name, sentence
+from collections.abc import Sequence
 
-PEOPLE = (
-    "Purpose, intended users and materiality of the model.",
-    "Whether the features may be used for this purpose, by law and by policy.",
-    "Whether the direction of each effect agrees with what is known of the subject.",
-    "Whether the audited rows stand for the population the model is used on.",
-    "Independence of the validation, approval and sign-off.",
-)
+from ..blocks import make_table
+from ..document import Block, Column, Paragraph, Section
+from ..evidence import Evidence
+from ..text import clean, count, items, joined, name, sentence
 
 
 def not_run(e: Evidence) -> Section:
     """Return everything a reader might look for and not find."""
     blocks: list[Block] = [Paragraph(text="A part that is missing here was neither passed nor failed.")]
     blocks += [*_parts(e), *_omissions(e), *_checks(e)]
-    people = Section(
-        id="people",
-        title="What only people can judge",
-        blocks=(
-            Paragraph(text="This report holds no evidence on the following; it is open, to be completed."),
-            Bullets(items=PEOPLE),
-        ),
-    )
-    return Section(id="not-run", title="What was not run, and why", blocks=tuple(blocks), sections=(people,))
+    return Section(id="not-run", title="What was not run, and why", blocks=tuple(blocks))
 
 
 def _parts(e: Evidence) -> list[Block]:
@@ -49,18 +35,22 @@ def _parts(e: Evidence) -> list[Block]:
 
 
 def _omissions(e: Evidence) -> list[Block]:
-    """Return every omission once, with the results that share it."""
-    shared: dict[tuple[str, str, str], list[str]] = {}
+    """Return every omission once, with the results, measures and features that share its reason."""
+    ids: dict[tuple[str, str, str], list[str]] = {}
     for result in e.run.results:
         for gap in result.omissions:
-            ids = shared.setdefault((gap.measure, gap.feature, gap.reason), [])
-            if result.id not in ids:
-                ids.append(result.id)
-    if not shared:
+            ids.setdefault((gap.measure, gap.feature, gap.reason), []).append(result.id)
+    if not ids:
         return [Paragraph(text="No part that ran left anything out.")]
+    by_feature: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for (measure, feature, reason), results in ids.items():
+        by_feature.setdefault((measure, reason, tuple(dict.fromkeys(results))), []).append(feature)
+    by_measure: dict[tuple[tuple[str, ...], str, tuple[str, ...]], list[str]] = {}
+    for (measure, reason, held), features in by_feature.items():
+        by_measure.setdefault((tuple(features), reason, held), []).append(measure)
     rows = [
-        (", ".join(ids), name(measure) if measure else "all", name(feature) if feature else "all", sentence(reason))
-        for (measure, feature, reason), ids in shared.items()
+        (joined(items(held)), _names(measures), _names(features), sentence(reason))
+        for (features, reason, held), measures in by_measure.items()
     ]
     columns = [Column("result"), Column("measure"), Column("feature"), Column("reason")]
     return [
@@ -71,6 +61,10 @@ def _omissions(e: Evidence) -> list[Block]:
             rows,
         )
     ]
+
+
+def _names(values: Sequence[str]) -> str:
+    return joined([name(value) if value else "all" for value in values], 12)
 
 
 def _checks(e: Evidence) -> list[Block]:

@@ -1,141 +1,54 @@
-"""What was audited: the model, the rows, every feature, and the hashes that tie the report to them."""
+"""Which model this is, what it is for and how much rests on it: as recorded, and as people said."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ..blocks import make_table
-from ..document import Badge, Block, Callout, Column, Facts, Paragraph, Section, Table
+from ..document import Cell, Column, Facts, Paragraph, Section, Table
 from ..evidence import Evidence, as_cell
-from ..text import clean, count, items, joined, name, plain
+from ..text import clean
 
-OPEN = Badge("open, to be completed", "unknown")
-LEVELS = 4
+TITLE = "Model, purpose and materiality"
+LEAD = "What only people can say comes from the settings of the audit; where they said nothing it stands open."
+SAID = (
+    ("Purpose", "purpose"),
+    ("Intended use", "intended_use"),
+    ("Out of scope", "out_of_scope"),
+    ("Materiality: exposure and reliance", "materiality"),
+    ("Users", "users"),
+    ("Owner", "owner"),
+    ("Tier", "tier"),
+    ("Next review", "next_review"),
+)
 
 
-def model_and_data(e: Evidence) -> Section:
-    """Return the identity of model and data."""
-    return Section(
-        id="model-and-data",
-        title="Model and data",
-        sections=(
-            Section(id="model", title="Model", blocks=(Facts(rows=_model(e)),)),
-            Section(id="data", title="Data", blocks=_data(e)),
-            Section(id="hashes", title="Hashes", blocks=_hashes(e)),
-        ),
+def model(e: Evidence) -> Section:
+    """Return purpose and materiality, the model's identity, and its parameters."""
+    purpose = Facts(rows=tuple((label, e.said(key)) for label, key in SAID))
+    identity = Section(id="model-identity", title="Identity", blocks=(Facts(rows=_identity(e)),))
+    table = _parameters(e)
+    parameters = Section(
+        id="model-parameters", title="Parameters", blocks=(table or Paragraph(text="No parameters were recorded."),)
     )
+    return Section(id="model", title=TITLE, blocks=(Paragraph(text=LEAD), purpose), sections=(identity, parameters))
 
 
-def _model(e: Evidence) -> tuple[tuple[str, Any], ...]:
+def _identity(e: Evidence) -> tuple[tuple[str, Cell], ...]:
     return (
         ("Name", e.fact("label")),
+        ("Version", e.said("version")),
         ("Class", e.fact("model_class")),
+        ("File", as_cell(e.mapping("sources").get("model"))),
+        ("SHA-256", as_cell(e.mapping("hashes").get("model"))),
         ("Task", e.fact("task")),
         ("Predictive distribution", e.fact("family")),
-        ("Adapter", e.fact("adapter")),
-        ("Why this adapter", e.fact("adapter_reason")),
         ("Classes", e.fact("classes")),
         ("Positive class", e.fact("positive_class")),
-        ("Purpose and intended use", e.about("purpose") or OPEN),
-        ("Author", e.about("author") or OPEN),
-        ("Independent validation and sign-off", OPEN),
+        ("Read by the adapter", e.fact("adapter")),
+        ("Why this adapter", e.fact("adapter_reason")),
     )
 
 
-def _data(e: Evidence) -> tuple[Block, ...]:
-    subject = e.run.subject
-    named = [f"{name(group)}: {joined(items(members))}" for group, members in e.groups.items()]
-    sampled = e.number("sampled_from")
-    facts: list[tuple[str, Any]] = [
-        ("Rows", e.fact("n")),
-        ("Drawn from", f"{sampled} rows, at random" if sampled else "all rows given"),
-        ("Features", e.fact("d")),
-        ("Outcomes given", e.fact("has_y")),
-        ("Training data given", f"yes, {count(e.number('n_train') or 0, 'row')}" if subject.get("has_train") else "no"),
-        ("Sample weights", e.fact("weights")),
-        ("Clusters of rows", e.fact("clusters") if subject.get("clusters") else "none"),
-        ("Feature groups", "; ".join(named) or "none"),
-    ]
-    for key, value in e.mapping("y_summary").items():
-        facts.append((f"Outcome, {name(key).replace('_', ' ')}", _summary(e, key, value)))
-    facts += [(f"Source of {name(key)}", as_cell(value)) for key, value in e.mapping("sources").items()]
-    return (Facts(rows=tuple(facts)), *_warnings(e), *_features(e))
-
-
-def _summary(e: Evidence, key: str, value: Any) -> Any:
-    """Return one fact of the outcome; counts by class where there are classes."""
-    classes = e.run.subject.get("classes")
-    if key == "counts" and isinstance(classes, list | tuple) and isinstance(value, list | tuple):
-        return joined([f"{name(c)}: {n}" for c, n in zip(classes, value, strict=False)])
-    return as_cell(value)
-
-
-def _warnings(e: Evidence) -> tuple[Block, ...]:
-    """Warn of columns that make importances misleading."""
-    constant = [name(f["name"]) for f in e.features if f.get("constant")]
-    copies = [f"{name(f['name'])} repeats {name(f['duplicate_of'])}" for f in e.features if f.get("duplicate_of")]
-    missing = [f"{name(f['name'])} ({f['missing']})" for f in e.features if f.get("missing")]
-    told = (
-        (constant, "Constant columns", "The model cannot be shown to use them on these rows: {}."),
-        (copies, "Copies", "{}. Their importances share what they have in common."),
-        (missing, "Missing values", "Rows without a value, by feature: {}."),
-    )
-    return tuple(Callout(tone="warning", title=t, text=text.format(joined(found))) for found, t, text in told if found)
-
-
-def _features(e: Evidence) -> tuple[Block, ...]:
-    if not e.features:
-        return (Paragraph(text="The features were not recorded."),)
-    columns = [
-        Column("feature"),
-        Column("kind"),
-        Column("range or most frequent levels"),
-        Column("distinct", "integer"),
-        Column("missing", "integer"),
-    ]
-    rows = [
-        (name(f.get("name", "")), clean(f.get("kind", "")), _range(f), f.get("distinct"), f.get("missing"))
-        for f in e.features
-    ]
-    table: Table = make_table("data-features", "Features on the audited rows.", columns, rows)
-    return (table,)
-
-
-def _range(feature: Mapping[str, Any]) -> str:
-    levels = feature.get("top_levels")
-    if isinstance(levels, Mapping):
-        return joined([f"{name(level)} ({times})" for level, times in levels.items()], LEVELS)
-    if isinstance(levels, list | tuple) and levels:
-        return joined([_level(level) for level in levels], LEVELS)
-    low, high = feature.get("min"), feature.get("max")
-    if low is None or high is None:
-        return "not recorded"
-    return f"{_bound(low)} to {_bound(high)}"
-
-
-def _level(level: Any) -> str:
-    """Return a level with its count where one is recorded beside it."""
-    if isinstance(level, list | tuple) and len(level) == 2:
-        return f"{name(level[0])} ({level[1]})"
-    return name(level)
-
-
-def _bound(value: Any) -> str:
-    return plain(value) if isinstance(value, int | float) else clean(value)
-
-
-def _hashes(e: Evidence) -> tuple[Block, ...]:
-    known = e.mapping("hashes")
-    rows = tuple((f"SHA-256 of {_HASHED.get(key, name(key))}", as_cell(value)) for key, value in known.items())
-    text = "A report belongs to the model and data with these hashes, and to no others."
-    return (Paragraph(text=text), Facts(rows=rows or (("Hashes", as_cell(None)),)))
-
-
-_HASHED = {
-    "model": "the model",
-    "X": "the rows",
-    "y": "the outcomes",
-    "train_X": "the training rows",
-    "train_y": "the training outcomes",
-}
+def _parameters(e: Evidence) -> Table | None:
+    rows = [(clean(key, 200), clean(value, 300)) for key, value in e.mapping("model_parameters").items()]
+    columns = [Column("parameter"), Column("value")]
+    return make_table("model-parameters-table", "Parameters of the model.", columns, rows) if rows else None

@@ -7,11 +7,12 @@ from ...plots import profile
 from ..blocks import intervals_caption, left_out, make_figure, notes_of
 from ..document import Block, Paragraph, Section
 from ..evidence import Evidence
+from ..tables import ends_table
 from ..telling import ordered, range_words
 from ..text import items, joined, name
 from .extras import extras
 
-TITLE = "Profiles"
+TITLE = "Profiles (PDP and ICE)"
 MOST = 6
 PREFERRED = ("prediction", "nll", "entropy")
 KNOWN = ("pdp", "pdp.own", "pdp.distribution")
@@ -35,6 +36,7 @@ def profiles(e: Evidence) -> Section:
         text = "Shown are the leading features by Likelihood- and Entropy-PFI. In the evidence:"
         blocks.append(Paragraph(text=f"{text} {joined(items(rest), 40)}."))
     blocks += [Paragraph(text=notes_of(result))] if result.notes else []
+    blocks += ends_table(e, result, chosen, _measures(result), "profiles-table")
     sections = [_feature(e, result, feature, k) for k, feature in enumerate(chosen, 1)]
     return Section(id="profiles", title=TITLE, blocks=tuple(blocks), sections=(*sections, *extras(e, "pdp", KNOWN)))
 

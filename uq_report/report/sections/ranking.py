@@ -5,27 +5,30 @@ from __future__ import annotations
 import pandas as pd
 
 from ...plots import importance, ranks
+from ...plots.frames import interval_words
 from ..blocks import TOP, intervals_caption, make_figure, make_table
-from ..document import Block, Column
+from ..document import Block, Column, Table
 from ..evidence import Evidence
 from ..questions import Answer
 from ..telling import largest_words, ordered
-from ..text import count, joined, name
+from ..telling import ranks as places_of
+from ..text import count, joined, name, value_words
 
 SIDE = 12  # features in the figure with all questions
 COLUMNS = 10
+ROWS = 10  # features in the table with all questions
 # results whose importances are compared by rank, and what they are called there
 RANKED = (("pfi", "PFI"), ("shap.importance", "SHAP"), ("dalex.model_parts", "DALEX"))
 ROLES = ("prediction", "loss", "uncertainty")
 
 
-def side_by_side(told: list[Answer]) -> list[Block]:
+def side_by_side(told: list[Answer], most: int = SIDE) -> list[Block]:
     """Return the figure with one panel per question, ordered by the loss where it is there."""
     if not told:
         return []
     leader = next((answer for answer in told if answer.heading == "loss"), told[0])
     order = [str(f) for answer in (leader, *told) for f in ordered(answer.table)["feature"]]
-    shown = list(dict.fromkeys(order))[:SIDE]
+    shown = list(dict.fromkeys(order))[:most]
     alt = " ".join(f"{a.heading.capitalize()} ({a.said.title}). {largest_words(a.table, a.said)}" for a in told)
     covers = " ".join(f"{a.heading.capitalize()}: {a.method}. {intervals_caption(a.table)}" for a in told)
     lead = f"The questions side by side for {count(len(shown), 'feature')}, ordered by {leader.said.title}."
@@ -34,6 +37,40 @@ def side_by_side(told: list[Answer]) -> list[Block]:
     return [
         make_figure("drivers-side", f"{lead} {covers}", alt, lambda: importance.draw_panels(panels, shown), evidence)
     ]
+
+
+def drivers_table(e: Evidence, told: list[Answer], key: str, top: int = ROWS) -> Table:
+    """Return ranks and importances side by side, one pair of columns per question."""
+    places = [places_of(answer.table) for answer in told]
+    features = list(dict.fromkeys(f for place in places for f in place))
+    features.sort(key=lambda f: (min(p.get(f, 10**6) for p in places), sum(p.get(f, 10**6) for p in places)))
+    columns = [Column("feature")]
+    for answer in told:
+        columns += [Column("rank", "integer"), Column(answer.heading, "text", answer.said.unit)]
+    rows = []
+    for feature in features[:top]:
+        cells: list[str | int | None] = [name(feature)]
+        for answer, place in zip(told, places, strict=True):
+            row = answer.table[answer.table["feature"] == feature]
+            said = value_words(*row.iloc[0][["estimate", "lower", "upper"]]) if len(row) else None
+            cells += [place.get(feature), said]
+        rows.append(cells)
+    return make_table(
+        key,
+        "What drives the prediction, the loss and the uncertainty, side by side.",
+        columns,
+        rows,
+        evidence=told[-1].result.id,
+        note=f"{_sources(told)} {e.group_words}".strip(),
+    )
+
+
+def _sources(told: list[Answer]) -> str:
+    """Say which numbers these are, and which intervals stand in brackets."""
+    parts = [
+        f"{a.heading}: {a.method}{f', in brackets the {w}' if (w := interval_words(a.table)) else ''}" for a in told
+    ]
+    return f"{'. '.join(parts)}. Ranks of features whose intervals overlap may be exchanged in new data."
 
 
 def rank_matrix(e: Evidence) -> list[Block]:

@@ -6,51 +6,58 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..blocks import make_table
-from ..document import Block, Column, Facts, Paragraph, Section, Table
+from ..document import Cell, Column, Facts, Paragraph, Section, Table
 from ..evidence import Evidence, as_cell
 from ..text import ABSENT, clean, name
+from .inventory import inventory
 
+TITLE = "Reproducibility"
 RUNTIME = ("python", "platform")
+LEAD = (
+    "The report is made from run.json alone, which travels inside the PDF: the rebuild command writes the report again "
+    "without the model, and the verify command checks hashes, printed numbers and bytes. The same run.json, versions "
+    "and fonts give the same bytes. To compute the numbers again, audit the model and data with the hashes printed in "
+    "“Data and lineage”, with these settings and versions."
+)
+FILES = (
+    "Attached to the PDF: run.json, which is the copy for programs; the estimates of each result as "
+    "“<result>.estimates.csv”, except for curves and single rows; and “table-….csv” for tables that are not printed in "
+    "full. CSV files are guarded for spreadsheets: text they would take for a formula has a leading '."
+)
 
 
 def reproducibility(e: Evidence, sha256: str) -> Section:
-    """Return hashes, seeds, settings, versions and the command that renders the report again."""
-    text = (
-        "The report is made from run.json alone: “uq-report render run.json” writes it again without the model. The "
-        "same run.json, versions and fonts give the same bytes."
+    """Return how to rebuild and verify the report, its hashes, seeds, settings, versions and plugins."""
+    return Section(
+        id="reproducibility",
+        title=TITLE,
+        blocks=(Paragraph(text=LEAD), Facts(rows=_facts(e, sha256))),
+        sections=(
+            Section(id="reproducibility-settings", title="Settings", blocks=(_settings(e), _options(e))),
+            Section(id="reproducibility-versions", title="Versions", blocks=(_versions(e),)),
+            Section(id="reproducibility-evidence", title="Evidence", blocks=(Paragraph(text=FILES), _results(e))),
+            inventory(e),
+        ),
     )
-    facts = Facts(
-        rows=(
-            ("Command", "uq-report render run.json"),
-            ("SHA-256 of run.json", sha256),
-            ("Logical date", e.run.as_of),
-            ("Seed", as_cell(e.run.settings.get("seed"))),
-            ("Run format", e.run.format),
-            *((key.capitalize(), as_cell(e.run.environment.get(key))) for key in RUNTIME),
-        )
-    )
-    blocks: tuple[Block, ...] = (
-        Paragraph(text=text),
-        facts,
-        *_parameters(e),
-        _settings(e),
-        _versions(e),
-        _options(e),
-        _results(e),
-    )
-    return Section(id="reproducibility", title="Reproducibility", blocks=blocks)
 
 
-def _parameters(e: Evidence) -> tuple[Table, ...]:
-    rows = [(clean(key, 200), clean(value, 300)) for key, value in e.mapping("model_parameters").items()]
-    columns = [Column("parameter"), Column("value")]
-    return (make_table("model-parameters", "Parameters of the model.", columns, rows),) if rows else ()
+def _facts(e: Evidence, sha256: str) -> tuple[tuple[str, Cell], ...]:
+    return (
+        ("Rebuild", "uq-report render run.json"),
+        ("Verify", "uq-report verify report.pdf"),
+        ("SHA-256 of run.json", sha256),
+        ("Logical date", clean(e.run.as_of, 20)),
+        ("Seed", as_cell(e.run.settings.get("seed"))),
+        ("Run format", e.run.format),
+        *((key.capitalize(), as_cell(e.run.environment.get(key))) for key in RUNTIME),
+    )
 
 
 def _settings(e: Evidence) -> Table:
-    rows = [(name(key), _setting(value)) for key, value in flat(e.run.settings)]
-    columns = [Column("setting"), Column("value")]
-    return make_table("reproducibility-settings", "Settings of the run.", columns, rows or [(ABSENT, "")])
+    given = [(key, value) for key, value in flat(e.run.settings) if value or not key.startswith("about.")]
+    rows = [(name(key), _setting(value)) for key, value in given]
+    caption = "Settings of the run. Texts about the model that were not given stand as open in their sections."
+    return make_table("settings-table", caption, [Column("setting"), Column("value")], rows or [(ABSENT, "")])
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -69,7 +76,9 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 
 
 def _setting(value: Any) -> str:
-    """Return a setting as text; what was not set is the default."""
+    """Return a setting as text; what was not set is the default, and empty parts of a list are left out."""
+    if isinstance(value, list | tuple):
+        value = [{k: v for k, v in one.items() if v != ""} if isinstance(one, Mapping) else one for one in value]
     return "default" if value is None or value == "" else clean(as_cell(value), 300)
 
 
@@ -77,7 +86,7 @@ def _versions(e: Evidence) -> Table:
     rows = [(name(key), clean(value)) for key, value in flat(e.run.environment) if key not in RUNTIME]
     rows = [(key.removeprefix("packages."), value) for key, value in rows]
     columns = [Column("package"), Column("version")]
-    return make_table("reproducibility-versions", "Versions of the packages in use.", columns, rows or [(ABSENT, "")])
+    return make_table("versions-table", "Versions of the packages in use.", columns, rows or [(ABSENT, "")])
 
 
 def _options(e: Evidence) -> Table:
@@ -90,10 +99,10 @@ def _options(e: Evidence) -> Table:
         for explainer, options in used.items()
     ]
     columns = [Column("explainer"), Column("options as used")]
-    return make_table("reproducibility-options", "Options of each explainer.", columns, rows or [(ABSENT, "")])
+    return make_table("options-table", "Options of each explainer.", columns, rows or [(ABSENT, "")])
 
 
 def _results(e: Evidence) -> Table:
     columns = [Column("result"), Column("kind"), Column("rows", "integer"), Column("what it is")]
     rows = [(clean(r.id, 120), r.kind, len(r.frame), clean(r.title, 200)) for r in e.run.results]
-    return make_table("reproducibility-results", "Results in the evidence.", columns, rows or [(ABSENT, "", 0, "")])
+    return make_table("results-table", "Results in the evidence.", columns, rows or [(ABSENT, "", 0, "")])

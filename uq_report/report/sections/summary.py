@@ -1,29 +1,31 @@
-"""The first page: scope, the gate, what drives what, the worst findings, what is missing."""
+"""The first page, findings first: rating and rule, top findings, scope, the gate, and one chart."""
 
 from __future__ import annotations
 
-from ...core.finding import SEVERITIES
-from ...plots.frames import interval_words
-from ..blocks import make_table
-from ..document import Badge, Block, Bullets, Callout, Column, Facts, Paragraph, Section, Table
-from ..evidence import Evidence, severity_badge
+from ..document import Badge, Block, Bullets, Callout, Facts, Paragraph, Section
+from ..evidence import Evidence
 from ..questions import Answer, answers
-from ..telling import agreement_words, ordered, ranks
-from ..text import clean, count, joined, name, sentence, value_words
+from ..rating import RULE, rating
+from ..telling import agreement_words, ordered
+from ..text import clean, count, sentence
+from .changes import in_short
+from .findings import counted, ended, nothing_open
+from .ranking import side_by_side
 
-TOP = 10
+TITLE = "Executive summary"
 SHARED = 3
-WORST = 5
+TOP = 3
+SHOWN = 6  # features in the chart, so that the summary stays on one page
 
 
 def summary(e: Evidence) -> Section:
     """Return the summary."""
     told = answers(e)
-    blocks: list[Block] = [Paragraph(text=scope(e)), _gate(e), Facts(rows=_counts(e))]
+    blocks: list[Block] = [Facts(rows=_counts(e)), Paragraph(text=RULE), top_findings(e), Paragraph(text=scope(e))]
+    blocks.append(_gate(e))
     if told:
-        blocks += [Paragraph(text=_agreement(told)), drivers_table(e, told, "summary-drivers")]
-    blocks += [_findings(e)]
-    return Section(id="summary", title="Summary", blocks=tuple(blocks))
+        blocks += [Paragraph(text=agreement_of(told)), *side_by_side(told, SHOWN)]
+    return Section(id="summary", title=TITLE, blocks=tuple(blocks))
 
 
 def scope(e: Evidence) -> str:
@@ -39,6 +41,17 @@ def scope(e: Evidence) -> str:
     )
 
 
+def top_findings(e: Evidence, top: int = TOP) -> Block:
+    """Return the worst findings, and how many there are beside them."""
+    if not e.findings:
+        return Paragraph(text=nothing_open(e))
+    told = [f"{f.code} ({f.severity}): {sentence(f.title)} {sentence(f.statement)}" for f in e.findings[:top]]
+    more = len(e.findings) - top
+    if more > 0:
+        told.append(f"{count(more, 'further finding')}: see “Findings register”.")
+    return Bullets(items=tuple(told))
+
+
 def _gate(e: Evidence) -> Callout:
     text = e.gate.reason if e.gate.passed else f"{e.gate.reason} Explanations of uncertainty below carry this warning."
     return Callout(tone=e.gate.tone, title=f"Calibration gate: {e.gate.word}", text=text, evidence=("calibration",))
@@ -46,68 +59,21 @@ def _gate(e: Evidence) -> Callout:
 
 def _counts(e: Evidence) -> tuple[tuple[str, str | Badge], ...]:
     """Return the overall rating and the counts that must not be hidden."""
-    outcomes = e.run.outcomes
-    states = [(state, sum(o.state == state for o in outcomes)) for state in dict.fromkeys(o.state for o in outcomes)]
-    told = joined([f"{number} {state.replace('_', ' ')}" for state, number in states]) or "no check was run"
-    worst = e.findings[0].severity if e.findings else ""
-    by_severity = [(s, sum(f.severity == s for f in e.findings)) for s in SEVERITIES]
-    found = joined([f"{number} {severity}" for severity, number in by_severity if number]) or "none"
-    nothing = Badge("no finding" if outcomes else "not assessed", "good" if outcomes else "unknown")
     gaps = sum(len(result.omissions) for result in e.run.results)
     missing = f"{count(len(e.run.not_run), 'part')} not run, {count(gaps, 'omission')} inside parts that ran"
+    changes = e.run.changes
     return (
-        ("Worst open finding", severity_badge(worst) if worst else nothing),
-        ("Findings", found),
-        ("Checks", told),
+        ("Overall rating", rating(e.run.outcomes)),
+        ("Open findings", counted(e.findings)),
+        ("Waived findings", counted(tuple(one.finding for one in e.waived))),
+        ("Checks", ended(e)),
         ("Not run", missing),
+        ("Changes", "No previous run was given." if changes is None else in_short(changes)),
     )
 
 
-def _agreement(told: list[Answer]) -> str:
+def agreement_of(told: list[Answer]) -> str:
+    """Say which leading features the questions share."""
     lead = "What drives a model's prediction, its loss and its uncertainty need not be the same."
     tops = [(a.heading, [str(f) for f in ordered(a.table)["feature"].head(SHARED)]) for a in told]
     return f"{lead} {agreement_words(tops)}".strip()
-
-
-def drivers_table(e: Evidence, told: list[Answer], key: str, top: int = TOP) -> Table:
-    """Return ranks and importances side by side, one pair of columns per question."""
-    places = [ranks(answer.table) for answer in told]
-    features = list(dict.fromkeys(f for place in places for f in place))
-    features.sort(key=lambda f: (min(p.get(f, 10**6) for p in places), sum(p.get(f, 10**6) for p in places)))
-    columns = [Column("feature")]
-    for answer in told:
-        columns += [Column("rank", "integer"), Column(answer.heading, "text", answer.said.unit)]
-    rows = []
-    for feature in features[:top]:
-        cells: list[str | int | None] = [name(feature)]
-        for answer, place in zip(told, places, strict=True):
-            row = answer.table[answer.table["feature"] == feature]
-            said = value_words(*row.iloc[0][["estimate", "lower", "upper"]]) if len(row) else None
-            cells += [place.get(feature), said]
-        rows.append(cells)
-    return make_table(
-        key,
-        "What drives the prediction, the loss and the uncertainty, side by side.",
-        columns,
-        rows,
-        evidence=told[-1].result.id,
-        note=f"{_sources(told)} {e.group_words}".strip(),
-    )
-
-
-def _sources(told: list[Answer]) -> str:
-    """Say which numbers these are, and which intervals stand in brackets."""
-    parts = [
-        f"{a.heading}: {a.method}{f', in brackets the {w}' if (w := interval_words(a.table)) else ''}" for a in told
-    ]
-    return f"{'. '.join(parts)}. Ranks of features whose intervals overlap may be exchanged in new data."
-
-
-def _findings(e: Evidence) -> Block:
-    if not e.findings:
-        checked = bool(e.run.outcomes)
-        return Paragraph(text="No check found anything." if checked else "No check was run, so nothing was looked for.")
-    items = [f"{f.code} ({f.severity}) {sentence(f.title)} {sentence(f.statement)}" for f in e.findings[:WORST]]
-    if len(e.findings) > WORST:
-        items.append(f"{count(len(e.findings) - WORST, 'further finding')}: see the findings register.")
-    return Bullets(items=tuple(items))

@@ -11,6 +11,7 @@ from ..evidence import Evidence
 from ..telling import ordered
 from ..text import joined, name
 
+TITLE = "Training rows against test rows"
 LEAD = (
     "Importance on the training rows shows what the model learnt, chance included; on test rows what holds. The model "
     "has seen the training rows, so their values stand for no population and have no interval."
@@ -18,15 +19,16 @@ LEAD = (
 RULE = "test verdict about 0 or negative, training value above the margin and above the test interval"
 
 
-def training(e: Evidence, result: Result) -> tuple[Section, ...]:
-    """Return the comparison, or nothing where no training rows were given."""
-    train = e.find("pfi.train")
-    if train is None:
-        return ()
+def training(e: Evidence) -> Section:
+    """Return the comparison, or why there is none."""
+    result, train = e.find("pfi"), e.find("pfi.train")
+    if result is None or train is None:
+        text = e.why_missing("pfi") if result is None else "There are no importances on training rows."
+        return Section(id="drivers-train", title=TITLE, blocks=(Paragraph(text=text),))
     held = set(result.estimates["measure"])
     tables = [_beside(e, result, train, str(m)) for m in dict.fromkeys(train.estimates["measure"]) if m in held]
     blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=_flagged(e, train)), *tables]
-    return (Section(id="drivers-train", title="Training rows against test rows", blocks=tuple(blocks)),)
+    return Section(id="drivers-train", title=TITLE, blocks=tuple(blocks))
 
 
 def _flagged(e: Evidence, train: Result) -> str:

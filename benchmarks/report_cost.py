@@ -1,0 +1,150 @@
+"""What the PDF of a report costs: 30 figures and 20 tables, ours against the same figures as matplotlib saves them.
+
+Run: python benchmarks/report_cost.py. Exits with 1 if a bound is missed.
+
+Both pages hold the same figures and tables; they differ in the SVG alone. A fresh process prints each page in
+turn; the time is that process's CPU time without the import of WeasyPrint, the smallest of some rounds.
+"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+from matplotlib import rc_context, rcParamsDefault
+from matplotlib.figure import Figure as Drawing
+
+from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Profile
+from uq_report.plots import draw, importance_map
+from uq_report.plots.svg import to_svg
+from uq_report.render.html import HtmlRenderer
+from uq_report.report.document import Column, Document, Figure, Section, Table
+
+FIGURES, TABLES, ROWS, COLUMNS, CURVES, POINTS, FEATURES = 30, 20, 25, 7, 60, 20, 12
+MEASURES = ("squared_error", "nll", "entropy")
+ROUNDS = 3
+RATIO, HTML_BYTES, PDF_BYTES = 0.7, 1_000_000, 700_000
+PRINT = """
+import pathlib, sys, time
+from uq_report.render.printer import print_page
+html = pathlib.Path(sys.argv[1]).read_text()
+start = time.process_time()
+pdf, _ = print_page(html)
+print(time.process_time() - start, len(pdf))
+"""
+
+
+def importance(rng: np.random.Generator) -> Importance:
+    """Return importances with intervals, verdicts and the spread of shuffles."""
+    table = pd.DataFrame(
+        [(m, f"feature_{j}") for m in MEASURES for j in range(FEATURES)], columns=["measure", "feature"]
+    )
+    table["estimate"] = rng.gamma(1, 0.02, len(table)).round(4)
+    table = table.assign(std_error=0.004, confidence=0.95, covers="new test rows", margin=0.002)
+    for column, factor in (("lower", -2.0), ("upper", 2.0), ("spread_low", -1.0), ("spread_high", 1.0)):
+        table[column] = table["estimate"] + factor * rng.uniform(0.003, 0.005, len(table))
+    table["verdict"] = np.where(table["lower"] > 0, "positive", "undetermined")
+    frame = table.assign(repeat=0, value=table["estimate"])[list(Importance.columns)]
+    return Importance(id="pfi", explainer="pfi", title="PFI", frame=frame, estimates=table)
+
+
+def profile(rng: np.random.Generator) -> tuple[Profile, Diagnostic]:
+    """Return curves of 60 rows and their mean for two measures, and the rows' own values."""
+    at = np.sort(rng.normal(size=POINTS)).round(3)
+    slopes = {curve: rng.normal(1, 0.4, 2) for curve in range(-1, CURVES)}
+    raw = [
+        (m, "age", "", x, "", np.nan, "", curve, np.tanh(slope[k] * x) + slope[1 - k])
+        for k, m in enumerate(("prediction", "entropy"))
+        for curve, slope in slopes.items()
+        for x in at
+    ]
+    frame = pd.DataFrame(raw, columns=list(Profile.columns))
+    mean = frame[frame["curve"] == -1]
+    table = mean.rename(columns={"value": "estimate"})[["measure", "feature", "x", "level", "estimate"]]
+    table = table.assign(
+        std_error=0.1,
+        lower=table["estimate"] - 0.2,
+        upper=table["estimate"] + 0.2,
+        confidence=0.95,
+        covers="new test rows",
+    )
+    own = frame[frame["curve"] >= 0].groupby(["measure", "curve"]).nth(3).reset_index()
+    own = own.assign(item=own["curve"].astype(str))[list(Diagnostic.columns)]
+    made = Profile(id="pdp", explainer="pdp", title="PDP", frame=frame, estimates=table)
+    blank = pd.DataFrame({name: [] for name in ESTIMATE_COLUMNS})
+    return made, Diagnostic(id="pdp.own", explainer="pdp", title="Own", frame=own, estimates=blank)
+
+
+def drawings() -> Iterator[Drawing]:
+    """Yield the figures: bars with intervals, bundles of curves with points, maps with labels."""
+    for k in range(FIGURES):
+        rng = np.random.default_rng(k)
+        if k % 3 == 0:
+            yield draw(importance(rng), measure=list(MEASURES))
+        elif k % 3 == 1:
+            curves, own = profile(rng)
+            yield draw(curves, beside=[own])
+        else:
+            yield importance_map.draw(importance(rng))
+
+
+def plain(figure: Drawing) -> bytes:
+    """Save a figure as matplotlib does when nothing is set."""
+    buffer = io.BytesIO()
+    with rc_context(dict(rcParamsDefault) | {"backend": "agg"}):
+        figure.savefig(buffer, format="svg")
+    return buffer.getvalue()
+
+
+def page(save: Callable[[Drawing], bytes], figures: int = FIGURES) -> bytes:
+    """Return the HTML page of figures saved in one way, and of the tables."""
+    rng = np.random.default_rng(0)
+    columns = (Column("Feature"), *(Column(f"Number {j}", "number", "nats") for j in range(1, COLUMNS)))
+    blocks: list[Figure | Table] = [
+        Figure(id=f"f{k}", caption="A figure.", alt="What it shows.", svg=save(figure), evidence="pfi")
+        for k, figure in zip(range(figures), drawings(), strict=False)
+    ]
+    for k in range(TABLES):
+        rows = tuple((f"feature_{i}", *rng.normal(size=COLUMNS - 1).tolist()) for i in range(ROWS))
+        blocks.append(Table(id=f"t{k}", caption="A table.", columns=columns, rows=rows, evidence="pfi"))
+    section = Section(id="all", title="All", blocks=tuple(blocks))
+    empty = Document(title="Cost", subtitle="", as_of="2026-11-21", generator="uq", evidence_sha256="0")
+    return HtmlRenderer().render(replace(empty, sections=(section,)))
+
+
+def cost(html: Path) -> tuple[float, int]:
+    """Return CPU seconds and size of one PDF."""
+    seconds, size = subprocess.check_output([sys.executable, "-c", PRINT, str(html)], text=True).split()
+    return float(seconds), int(size)
+
+
+def main() -> int:
+    pages = {"ours": page(to_svg), "matplotlib": page(plain), "no figures": page(to_svg, 0)}
+    seconds = dict.fromkeys(pages, np.inf)
+    sizes = dict.fromkeys(pages, 0)
+    with TemporaryDirectory() as folder:
+        for _ in range(ROUNDS):
+            for name, html in pages.items():
+                file = Path(folder, "page.html")
+                file.write_bytes(html)
+                spent, sizes[name] = cost(file)
+                seconds[name] = min(seconds[name], spent)
+    print(f"{FIGURES} figures, {TABLES} tables of {ROWS} x {COLUMNS}; the least CPU time of {ROUNDS} rounds\n")
+    print("| figures as | CPU | against matplotlib | HTML kB | PDF kB |\n| --- | --- | --- | --- | --- |")
+    for name, html in pages.items():
+        ratio = seconds[name] / seconds["matplotlib"]
+        print(f"| {name} | {seconds[name]:.2f} s | {ratio:.2f} | {len(html) / 1e3:.0f} | {sizes[name] / 1e3:.0f} |")
+    ratio = seconds["ours"] / seconds["matplotlib"]
+    print(f"\nbounds: ratio {RATIO}, HTML {HTML_BYTES / 1e3:.0f} kB, PDF {PDF_BYTES / 1e3:.0f} kB")
+    return int(ratio > RATIO or len(pages["ours"]) > HTML_BYTES or sizes["ours"] > PDF_BYTES)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

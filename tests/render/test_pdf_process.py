@@ -1,0 +1,183 @@
+"""Printing apart: limits hold, nothing is left behind, every kind of caller works, and the child is light."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from uq_report.core.errors import InputError, RenderError
+from uq_report.render import child, process
+from uq_report.render.pdf import PdfRenderer
+from uq_report.render.process import Limits, print_apart
+from uq_report.render.wire import pack, unpack
+from uq_report.report.document import Attachment, Document, Paragraph, Section
+
+posix = pytest.mark.skipif(os.name != "posix", reason="memory and CPU limits are POSIX only")
+ROOT = Path(__file__).parents[2]
+ENDLESS = "<style>@page { size: 100px 20px; margin: 0 }</style>" + "<p>word</p>" * 20_000
+ONE_PAGE = "<html lang=en><title>t</title><h1>t</h1>"
+
+
+def processes() -> set[str]:
+    """Return the ids of this process's children that still are there, the dead ones not waited for included."""
+    if not Path("/proc/self/task").is_dir():
+        return set()
+    return {pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
+
+
+def test_a_page_printed_apart_is_the_page_printed_here(document: Document) -> None:
+    apart = PdfRenderer().render(document)
+    assert PdfRenderer(isolated=False).render(document) == apart
+
+
+def test_a_page_without_end_is_stopped_and_its_process_is_gone() -> None:
+    before = processes()
+    with pytest.raises(RenderError, match=r"pdf\.timeout_seconds must be enough for the page; 2 s passed\. Raise it"):
+        print_apart(ENDLESS, (), "2026-11-21", Limits(2.0, 2048))
+    assert processes() == before
+
+
+@posix
+@pytest.mark.parametrize("megabytes", [32, 300])
+def test_a_page_that_takes_too_much_memory_is_stopped(megabytes: int) -> None:
+    """Too little to start, and too little to lay the page out: both are told."""
+    words = r"pdf\.memory_mb must be enough|raise memory_mb"
+    with pytest.raises(RenderError, match=words):
+        print_apart(ENDLESS.replace("20px", "900px"), (), "2026-11-21", Limits(100.0, megabytes))
+
+
+@posix
+@pytest.mark.parametrize(("number", "words"), [(signal.SIGXCPU, "timeout_seconds"), (signal.SIGABRT, "SIGABRT")])
+def test_a_child_that_dies_is_told_by_its_cause(number: signal.Signals, words: str) -> None:
+    done = subprocess.CompletedProcess[bytes]([], -number, b"", b"out of memory")
+    with pytest.raises(RenderError, match=words):
+        process._read(done, Limits(1.0, 100))
+
+
+def test_an_answer_cut_off_is_no_page() -> None:
+    whole = pack({"problems": [], "warnings": []}, [b"%PDF-1.7"])
+    done = subprocess.CompletedProcess[bytes]([], 0, whole[:-2], b"")
+    with pytest.raises(RenderError, match=r"pdf\.process must end with a page; it ended with exit code 0"):
+        process._read(done, Limits(1.0, 100))
+
+
+def test_a_python_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(RenderError, match=r"pdf\.process must start; got .*nowhere"):
+        print_apart(ONE_PAGE, (), "2026-11-21", Limits(9.0, 2048))
+    monkeypatch.setattr(sys, "executable", "")
+    with pytest.raises(RenderError, match="Set isolated=False to print in this process"):
+        print_apart(ONE_PAGE, (), "2026-11-21", Limits(9.0, 2048))
+
+
+@pytest.mark.parametrize("options", [{"timeout_seconds": 0.0}, {"timeout_seconds": float("nan")}, {"memory_mb": -1}])
+def test_limits_that_are_none_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=rf"pdf\.{next(iter(options))} must be a number of \w+ above 0; got"):
+        PdfRenderer(**options)  # type: ignore[arg-type]
+
+
+def test_warnings_of_the_child_are_raised_here() -> None:
+    said = pack({"problems": ["p"], "warnings": [["DeprecationWarning", "old"], ["NoSuch", "odd"]]}, [b"x"])
+    done = subprocess.CompletedProcess[bytes]([], 0, said, b"Fontconfig error: none\n")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert process._read(done, Limits(1.0, 100)) == (b"x", ["p"])
+    kinds = [(w.category, str(w.message)) for w in caught]
+    expected = [(DeprecationWarning, "old"), (UserWarning, "odd"), (UserWarning, "pdf: Fontconfig error: none")]
+    assert kinds == expected
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {root!r})
+from uq_report.render.pdf import PdfRenderer
+from uq_report.report.document import Document
+made = PdfRenderer().render(Document(title="T", subtitle="", as_of="2026-11-21", generator="g", evidence_sha256="0"))
+print(made[:5].decode(), "weasyprint" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("how", ["a file without guard", "standard input", "-c", "a thread"])
+def test_every_kind_of_caller_prints_once(tmp_path: Path, how: str) -> None:
+    """The caller's main module is not imported by the child, and need not be a file; modules beside it do no harm."""
+    script = SCRIPT.format(root=str(ROOT))
+    if how == "a thread":
+        lines = script.strip().splitlines()
+        body = "\n".join(f"    {line}" for line in lines)
+        script = f"import threading\ndef work():\n{body}\nthread = threading.Thread(target=work)\nthread.start()\n"
+        script += "thread.join()\n"
+    (tmp_path / "html.py").write_text("raise SystemExit('a module of the user')")
+    file = tmp_path / "main.py"
+    file.write_text(script)
+    command = [
+        sys.executable,
+        "-P",
+        *(["-c", script] if how == "-c" else ["-"] if how == "standard input" else [str(file)]),
+    ]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        command, input=script, capture_output=True, text=True, cwd=tmp_path, env=env, check=False, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("%PDF- False\n", "")
+
+
+def test_the_child_imports_what_printing_needs_and_nothing_more() -> None:
+    code = "import sys, uq_report.render.child; print(*sys.modules)"
+    loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT).split())
+    assert "weasyprint" in loaded
+    assert not loaded & {"numpy", "pandas", "scipy", "sklearn", "matplotlib", "jinja2", "pydantic", "multiprocessing"}
+
+
+def answered(job: bytes) -> tuple[dict[str, object], list[bytes]]:
+    """Answer a job in this process, without limits."""
+    out = io.BytesIO()
+    assert child.main(["9", "2048"], io.BytesIO(job), out) == 0
+    return unpack(out.getvalue())
+
+
+def test_a_job_is_answered_with_the_page_or_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "limit", lambda *_: None)
+    monkeypatch.setattr("gc.disable", lambda: None)
+    told = {"name": "a.csv", "media_type": "text/csv", "description": "d"}
+    head = {"as_of": "2026-11-21", "attachments": [told]}
+    said, files = answered(pack(head, [ONE_PAGE.encode(), b"a\n"]))
+    assert said == {"problems": [], "warnings": []}
+    assert files[0].startswith(b"%PDF-1.7")
+    said, files = answered(pack(head | {"as_of": "yesterday"}, [ONE_PAGE.encode(), b"a\n"]))
+    assert said == {"error": "document.as_of must be an ISO date; got 'yesterday'. Write it as YYYY-MM-DD."}
+
+    def short_of_memory(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(child, "print_page", short_of_memory)
+    assert answered(pack(head, [ONE_PAGE.encode(), b"a\n"])) == ({"memory": True}, [])
+
+
+@pytest.mark.parametrize("names", [("a.csv", "a.csv"), ("../a.csv",), ("",), ("a\\b",), ("ü.csv",), ("x" * 300,)])
+def test_attachments_have_plain_names(document: Document, names: tuple[str, ...]) -> None:
+    files = tuple(Attachment(name, b"", "text/csv", "d") for name in names)
+    with pytest.raises(RenderError, match=r"document\.attachments must have plain file names, each once"):
+        PdfRenderer(isolated=False).render(replace(document, attachments=files))
+
+
+def test_one_message_holds_any_bytes() -> None:
+    files = [b"", b"\n{}\n\x00", bytes(range(256)) * 100]
+    assert unpack(pack({"a": "ü\n"}, files)) == ({"a": "ü\n"}, files)
+    with pytest.raises(ValueError, match="must hold"):
+        unpack(pack({}, files)[:-1])
+
+
+def test_a_report_with_large_attachments_is_printed(document: Document) -> None:
+    """More than a pipe holds, both ways."""
+    big = Attachment("big.bin", os.urandom(3_000_000), "application/octet-stream", "d")
+    text = Section(id="s", title="S", blocks=(Paragraph(text="T"),))
+    pdf = PdfRenderer().render(replace(document, sections=(text,), attachments=(big,)))
+    assert len(pdf) > 3_000_000

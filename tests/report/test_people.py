@@ -1,0 +1,151 @@
+"""What only people can say: printed as given, open where not; thresholds, limits and sign-off."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from uq_report.config import About
+from uq_report.core.finding import Outcome
+from uq_report.report.assemble import shell
+from uq_report.report.document import Badge, Block, Bullets, Facts, Section, Table
+from uq_report.report.evidence import OPEN, Evidence
+from uq_report.report.sections.data import data
+from uq_report.report.sections.limitations import limitations
+from uq_report.report.sections.model import model
+from uq_report.report.sections.monitoring import monitoring
+from uq_report.report.sections.reproducibility import reproducibility
+from uq_report.report.sections.signoff import sign_off
+from uq_report.report.sections.soundness import soundness
+
+from .cases import Case
+from .findings_made import PASSED, finding, rule, run_with, waived
+from .synthetic import make_run
+
+TEXTS = {key: f"said: {key}\x1b[31m" for key in About.model_fields if key != "status"}
+
+
+def evidence(about: dict[str, str] | None = None, **settings: Any) -> Evidence:
+    run = make_run(Case())
+    return Evidence(replace(run, settings={**run.settings, "about": about or {}, **settings}))
+
+
+def all_blocks(section: Section) -> list[Block]:
+    return [*section.blocks, *(block for part in section.sections for block in all_blocks(part))]
+
+
+def facts(section: Section) -> dict[str, object]:
+    return {label: cell for block in all_blocks(section) if isinstance(block, Facts) for label, cell in block.rows}
+
+
+def bullets(section: Section) -> list[str]:
+    return [item for block in all_blocks(section) if isinstance(block, Bullets) for item in block.items]
+
+
+def table(section: Section, key: str) -> Table:
+    return next(block for block in all_blocks(section) if isinstance(block, Table) and block.id == key)
+
+
+def test_texts_that_were_given_are_printed_once_cleaned() -> None:
+    e = evidence({**TEXTS, "status": "final"})
+    told = {**facts(model(e)), **facts(data(e)), **facts(monitoring(e)), **facts(sign_off(e))}
+    assert told["Purpose"] == "said: purpose[31m"
+    assert told["Licence"] == "said: data_licence[31m"
+    assert told["Response when a threshold is crossed"] == "said: response[31m"
+    assert OPEN not in told.values()
+    assert "said: assumptions[31m" in str(soundness(e).sections[0])
+    printed = str([model(e), data(e), soundness(e).sections[0], monitoring(e), sign_off(e)])
+    assert all(f"said: {key}[31m" in printed for key in TEXTS if key not in ("title", "classification"))
+
+
+def test_texts_that_were_not_given_are_open_and_never_made_up() -> None:
+    e = evidence()
+    assert facts(model(e))["Materiality: exposure and reliance"] == OPEN
+    assert facts(soundness(e))["Assumptions and design choices"] == OPEN
+    assert [row[1] for row in table(sign_off(e), "sign-off-table").rows] == [OPEN] * 3
+    (first, *_) = bullets(sign_off(e))
+    assert all(key.replace("_", " ") in first for key in ("purpose", "materiality", "independence", "response"))
+
+
+def test_the_banner_says_draft_unless_people_said_final() -> None:
+    def banner(**about: str) -> str:
+        return shell(evidence(about).run, title="t", subtitle="s").banner
+
+    assert banner() == "DRAFT"
+    assert banner(classification="internal") == "internal · DRAFT"
+    assert banner(classification="internal", status="final") == "internal"
+    assert banner(status="final") == ""
+
+
+def test_open_items_name_unowned_findings_and_vanish_when_all_is_done() -> None:
+    one = Outcome(check="over", state="found", findings=(finding("UQ401", "high"),))
+    assert "1 open finding without owner and due date: UQ401." in bullets(sign_off(Evidence(run_with(PASSED, one))))
+    about = {**TEXTS, "status": "final"}
+    done = Evidence(run_with(PASSED, settings={"about": about}))  # type: ignore[dict-item] # about is no list
+    assert bullets(sign_off(done))[0] == "No open item was found by this package."
+
+
+def test_every_rule_is_a_threshold_with_source_and_state() -> None:
+    raised = finding("UQ401", "high", "age", observed=0.3, lower=0.26, upper=0.34, threshold=0.25)
+    over = Outcome(
+        check="over",
+        state="found",
+        findings=(raised,),
+        waived=(waived(finding("UQ402", observed=0.1, threshold=0.05)),),
+        reason="UQ403 is undetermined for a. b and c. UQ404 was not judged: no y.",
+        rules=tuple(rule(f"UQ40{k}") for k in (1, 2, 3, 4, 5)),
+    )
+    skipped = Outcome(check="late", state="skipped", reason="too slow", rules=(rule("UQ601"),))
+    options: Any = {"options": {"checks.over": {"level": 0.05, "b": 1}}}
+    section = monitoring(Evidence(run_with(over, skipped, settings=options)))
+    rows = {row[0]: row[2:] for row in table(section, "monitoring-rules").rows}
+    assert rows["UQ401"] == (
+        "options.checks.over.b, options.checks.over.level",
+        Badge("raised", "bad"),
+        "0.300 (0.260 to 0.340), threshold 0.25",
+    )
+    assert rows["UQ402"][1:] == (Badge("raised but waived", "neutral"), "0.100, threshold 0.05")
+    assert rows["UQ403"][1:] == (Badge("undetermined", "unknown"), "for a. b and c")
+    assert rows["UQ404"][1:] == (Badge("not assessed", "unknown"), "no y")
+    assert rows["UQ405"][1:] == (Badge("not raised", "good"), "")
+    assert rows["UQ601"] == ("default", Badge("not assessed", "unknown"), "Too slow.")
+
+
+def test_margins_of_verdicts_are_thresholds_too() -> None:
+    rows = table(monitoring(evidence()), "monitoring-margins").rows
+    assert ("pfi", "negative log-likelihood", 0.01, "nats", "options.pfi.n_repeats") in rows
+
+
+def test_limits_follow_from_what_the_run_lacks() -> None:
+    run = make_run(Case(has_y=False, gate="not assessed"))
+    subject = {**run.subject, "has_train": False, "sampled_from": 5000, "protected": []}
+    told = " ".join(bullets(limitations(Evidence(replace(run, subject=subject)))))
+    for words in ("No outcomes were given", "No training rows", "400 of 5000 rows", "No protected", "not assessed"):
+        assert words in told
+    full = {**run.subject, "has_y": True, "protected": ["sex"], "clusters": 30, "features": []}
+    told = " ".join(bullets(limitations(Evidence(replace(make_run(Case()), subject=full)))))
+    for words in ("No outcomes", "No training rows", "drawn at random", "No protected", "No clusters", "missing"):
+        assert words not in told
+
+
+def test_every_method_in_use_says_how_it_fails() -> None:
+    told = bullets(next(s for s in limitations(evidence()).sections if s.id == "limitations-methods"))
+    assert any(item.startswith("Permutation importance") for item in told)
+    assert not any(item.startswith("Covered information") for item in told)  # not part of this run
+
+
+def test_a_direction_check_stands_in_conceptual_soundness_whatever_its_name() -> None:
+    one = Outcome(check="mine", state="found", findings=(finding("UQ901", feature="age"),), rules=(rule("UQ901"),))
+    section = next(s for s in soundness(Evidence(run_with(one))).sections if s.id == "directions")
+    assert bullets(section) == ["UQ901 (medium) age: statement of UQ901"]
+    absent = next(s for s in soundness(evidence()).sections if s.id == "directions")
+    assert "No check held the effects" in str(absent)
+
+
+def test_reproducibility_prints_both_commands_and_no_empty_text() -> None:
+    section = reproducibility(evidence({"purpose": "", "title": "Mine"}), "ab" * 32)
+    told = facts(section)
+    assert (told["Rebuild"], told["Verify"]) == ("uq-report render run.json", "uq-report verify report.pdf")
+    keys = [row[0] for row in table(section, "settings-table").rows]
+    assert "about.title" in keys
+    assert "about.purpose" not in keys

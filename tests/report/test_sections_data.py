@@ -1,0 +1,122 @@
+"""Support, data quality and groups: told in words, figures and tables, or why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from uq_report.core.results import Result
+from uq_report.core.run import NotRun, Run
+from uq_report.report.assemble import document
+from uq_report.report.document import Block, Bullets, Callout, Figure, Paragraph, Section, Table
+from uq_report.report.evidence import Evidence
+from uq_report.report.sections.groups import groups
+from uq_report.report.sections.quality import quality
+from uq_report.report.sections.support import support
+
+from . import people_results as made
+from . import reading
+from .cases import Case
+from .synthetic import make_run
+
+HOSTILE = ("<script>", "a\x1b[31mb\u202ec", "中文", "x" * 5000)
+SECTIONS = {"support": support, "data_quality": quality, "groups": groups}
+
+
+def run_of(results: Sequence[Result], not_run: tuple[NotRun, ...] = ()) -> Run:
+    run = make_run(Case())
+    return replace(run, results=(*run.results, *results), not_run=not_run)
+
+
+def all_blocks(section: Section) -> list[Block]:
+    return [*section.blocks, *(block for part in section.sections for block in all_blocks(part))]
+
+
+def text_of(section: Section) -> str:
+    told = []
+    for block in all_blocks(section):
+        match block:
+            case Paragraph() | Callout():
+                told.append(block.text)
+            case Bullets():
+                told += block.items
+    return " ".join(told)
+
+
+def table_of(section: Section, key: str) -> Table:
+    return next(block for block in all_blocks(section) if isinstance(block, Table) and block.id == key)
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_missing_result_says_why(name: str) -> None:
+    told = SECTIONS[name](Evidence(run_of([], (NotRun(name, "explainers", "no training rows were given"),))))
+    assert text_of(told) == "No training rows were given."
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_support_tells_the_share_its_test_and_the_shuffles_that_leave_the_data() -> None:
+    section = support(Evidence(run_of(made.support(("age", "income")))))
+    told = text_of(section)
+    assert "Share of audited rows outside: 0.100 (0.070 to 0.130); of training rows it would be 0.0500" in told
+    assert "(p < 0.001, one-sided)" in told
+    assert "Largest after shuffling: age 0.400 (0.380 to 0.420)" in told
+    assert table_of(section, "support-table").rows[0][:2] == ("age", 0.4)
+    assert table_of(section, "support-values").rows == (("age", "above range", 3, 250, "60", 0.02),)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_data_quality_counts_faults_and_not_classes() -> None:
+    section = quality(Evidence(run_of([made.data_quality("age")])))
+    assert text_of(section) == (
+        "Found, with the number of columns or lines: rows that occur in training (1) and missing values (1)."
+    )
+    assert table_of(section, "data-quality-table").rows[2] == ("missing values", "age", "", 5, 250, 0.02)
+    clean = made.data_quality("age")
+    none = replace(clean, estimates=clean.estimates.assign(count=0))
+    assert "None of the faults" in text_of(quality(Evidence(run_of([none]))))
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_groups_stand_side_by_side_with_rows_and_differences() -> None:
+    section = groups(Evidence(run_of(made.groups(("female", "male")))))
+    told = text_of(section)
+    assert "Brier score (sum over classes) of male 0.050 (0.010 to 0.090)" in told or "of male 0.05" in told
+    assert "Left out: nll of sex: group 'x': fewer than 30 rows." in told
+    table = table_of(section, "groups-1-table")
+    assert [column.label for column in table.columns] == [
+        "mean of", "all rows (n = 250)", "female (n = 249)", "male (n = 248)"
+    ]  # fmt: skip
+    assert table.rows[0][1:] == ("0.300 (0.270 to 0.330)", "0.400 (0.370 to 0.430)", "0.500 (0.470 to 0.530)")
+    rows, rest, difference = table_of(section, "groups-1-differences").rows[0][2:5]
+    assert (rows, rest) == (249, 1)
+    assert difference == pytest.approx(-0.05)
+    assert table_of(section, "groups-proxy-table").rows[1] == ("sex", "cramers v", "purpose", "0.700")
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_many_groups_are_cut_and_said() -> None:
+    section = groups(Evidence(run_of(made.groups(tuple("abcdefghij")))))
+    table = table_of(section, "groups-1-table")
+    assert len(table.columns) == 7
+    assert "5 smaller groups: see the evidence groups." in table.caption
+
+
+@pytest.mark.parametrize("names", [("only",), ("a", "b"), HOSTILE], ids=len)
+def test_every_figure_can_be_drawn_and_nothing_hostile_is_left(names: tuple[str, ...]) -> None:
+    results = [*made.support(names), made.data_quality(names[0]), *made.groups(names, names[0])]
+    e = Evidence(run_of(results))
+    blocks = [block for make in SECTIONS.values() for block in all_blocks(make(e))]
+    assert not [b.text for b in blocks if isinstance(b, Callout) and "missing" in b.title]
+    assert len([b for b in blocks if isinstance(b, Figure)]) == 2
+    assert "\\x1b" not in str(blocks)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_all_results_stand_in_the_document_once() -> None:
+    results = [*made.support(("a",)), made.data_quality("a"), *made.groups(("x", "y"))]
+    whole = document(run_of(results))
+    cited = {b.evidence for b in reading.blocks(whole) if isinstance(b, Table | Figure)}
+    assert {result.id for result in results} - cited == {"support.rows"}
+    assert not [s.id for s in reading.sections(whole) if s.id.startswith("explainer-") and s.id[10:] in SECTIONS]

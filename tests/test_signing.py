@@ -1,0 +1,226 @@
+"""Signing: both standards kept, rules of certification, clear refusals, and every way to tamper is seen."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pikepdf
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("pyhanko", reason="signing needs pyHanko: pip install 'uq_report[sign]'")
+
+from uq_report import cli, signing
+from uq_report.core.errors import InputError
+from uq_report.signing import Signed, Terms, load_signer, sign
+from uq_report.verification import Verification, rendering, verify
+from uq_report.verification.signatures import judge_signatures
+
+from . import verify_cases
+from .verify_cases import PASSPHRASE, Keys
+
+# asyncio's loops, which pyHanko opens and closes, are told of late by the collector in some Python versions.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed event loop:ResourceWarning")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("signing")
+    verify_cases.write(folder / "run")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def keys(place: Path) -> Keys:
+    return Keys(place)
+
+
+@pytest.fixture(scope="module")
+def validator(keys: Keys) -> Any:
+    return load_signer(*keys.issue("validator"), [keys.authority], PASSPHRASE)
+
+
+@pytest.fixture(autouse=True)
+def rendered_once(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
+    """Take the unsigned file for its own rendering, which test_verify shows it is."""
+    made = (place / "run/brief.pdf").read_bytes()
+    monkeypatch.setattr(rendering.Maker, "_rendered", lambda self, kind, suffix: made)
+
+
+@pytest.fixture(scope="module")
+def signed(place: Path, validator: Any) -> Signed:
+    return sign(place / "run/brief.pdf", place / "signed.pdf", validator, Terms(field="Validator", reason="Checked"))
+
+
+def states(found: Verification) -> dict[str, str]:
+    return {claim.name: claim.state for claim in found.claims}
+
+
+def test_the_signed_file_starts_with_the_unsigned_one_and_verifies(place: Path, keys: Keys, signed: Signed) -> None:
+    unsigned = (place / "run/brief.pdf").read_bytes()
+    assert signed.path.read_bytes().startswith(unsigned)
+    assert signed.unsigned_bytes == len(unsigned)
+    found = verify(signed.path, trust=[keys.authority])
+    assert found.ok
+    judged = states(found)
+    assert {judged[name] for name in ("evidence", "numbers", "bytes", "attachments")} == {"ok"}
+    assert (judged["signature 'Validator'"], judged["signer of 'Validator'"]) == ("ok", "ok")
+    (claim,) = [claim for claim in found.claims if claim.name == "signature 'Validator'"]
+    assert claim.reason == "intact, covers the whole file; certifies: no changes allowed"
+
+
+def test_a_signer_is_not_trusted_unless_named_and_refused_if_of_another_authority(
+    signed: Signed, tmp_path: Path
+) -> None:
+    found = verify(signed.path)
+    assert (found.ok, states(found)["signer of 'Validator'"]) == (True, "not judged")
+    other = verify(signed.path, trust=[Keys(tmp_path).authority])
+    assert (other.ok, states(other)["signer of 'Validator'"]) == (False, "FAILED")
+
+
+def test_the_marks_of_both_standards_are_kept(signed: Signed) -> None:
+    with pikepdf.open(signed.path) as pdf:
+        assert pdf.Root.Lang == "en"
+        assert pdf.Root.MarkInfo.Marked
+        assert "/StructTreeRoot" in pdf.Root
+        assert len(pdf.Root.OutputIntents) == 1
+        with pdf.open_metadata() as xmp:
+            assert (xmp["pdfaid:part"], xmp["pdfaid:conformance"]) == ("3", "A")
+            assert xmp["{http://www.aiim.org/pdfua/ns/id/}part"] == "1"
+        (field,) = pdf.Root.AcroForm.Fields
+        assert "/NeedAppearances" not in pdf.Root.AcroForm
+        assert (str(field.T), str(field.FT)) == ("Validator", "/Sig")
+        assert [float(edge) for edge in field.Rect] == [0, 0, 0, 0]
+        assert int(field.F) & 4, "PDF/A asks for the print flag"
+        assert not int(field.F) & (1 | 32), "PDF/A forbids invisible and no-view"
+        assert str(field.V.SubFilter) == "/ETSI.CAdES.detached"
+        for page in pdf.pages:
+            assert "/Annots" not in page or page.get("/Tabs") == "/S"
+
+
+def test_tampering_three_ways_fails_with_exit_code_5(place: Path, signed: Signed) -> None:
+    data = signed.path.read_bytes()
+    flipped = bytearray(data)
+    flipped[len(data) // 2] ^= 1
+    saved, updated = io.BytesIO(), io.BytesIO(data)
+    with pikepdf.open(io.BytesIO(data)) as pdf:
+        pdf.save(saved)
+    from pyhanko.pdf_utils.generic import pdf_name, pdf_string
+    from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter
+
+    writer = IncrementalPdfFileWriter(updated)
+    writer.root[pdf_name("/Lang")] = pdf_string("de")
+    writer.update_root()
+    writer.write_in_place()
+    for name, content in (("flip", bytes(flipped)), ("save", saved.getvalue()), ("update", updated.getvalue())):
+        file = place / f"{name}.pdf"
+        file.write_bytes(content)
+        told = CliRunner().invoke(cli.app, ["verify", str(file)])
+        assert told.exit_code == 5, (name, told.output)
+        assert "FAILED" in told.stdout
+
+
+def test_a_flip_anywhere_in_the_signature_is_seen(keys: Keys, signed: Signed) -> None:
+    data = signed.path.read_bytes()
+    for position in range(signed.unsigned_bytes, len(data), 131):
+        flipped = bytearray(data)
+        flipped[position] ^= 0x20 if position % 2 else 1
+        if b"/ByteRange" in flipped:  # without it there is no signature, and the bytes are unaccounted for
+            claims = list(judge_signatures(bytes(flipped), "x.pdf", [keys.authority]))
+            assert any(claim.state == "FAILED" for claim in claims), position
+
+
+def test_who_may_sign_second(place: Path, keys: Keys, validator: Any, signed: Signed) -> None:
+    with pytest.raises(InputError, match="certifies that nothing may follow"):
+        sign(signed.path, place / "no.pdf", validator, Terms(field="Owner", certify="approval"))
+    first = sign(
+        place / "run/brief.pdf", place / "first.pdf", validator, Terms(field="Validator", certify="fill-forms")
+    )
+    owner = load_signer(*keys.issue("owner"), [keys.authority], PASSPHRASE)
+    with pytest.raises(InputError, match="'approval' for all but the first"):
+        sign(first.path, place / "no.pdf", owner, Terms(field="Owner"))
+    with pytest.raises(InputError, match="a name of its own"):
+        sign(first.path, place / "no.pdf", owner, Terms(field="Validator", certify="approval"))
+    assert not (place / "no.pdf").exists()
+    second = sign(first.path, place / "second.pdf", owner, Terms(field="Owner", certify="approval"))
+    found = verify(second.path, trust=[keys.authority])
+    assert found.ok
+    assert {claim.state for claim in found.claims if "Owner" in claim.name or "Validator" in claim.name} == {"ok"}
+
+
+def test_a_time_stamp_is_embedded_and_told(place: Path, keys: Keys, validator: Any) -> None:
+    from pyhanko.keys import load_cert_from_pemder, load_private_key_from_pemder
+    from pyhanko.sign.timestamps import DummyTimeStamper
+
+    key, certificate = keys.issue("clock", rsa=True)
+    stamper = DummyTimeStamper(
+        load_cert_from_pemder(str(certificate)), load_private_key_from_pemder(str(key), PASSPHRASE.encode())
+    )
+    done = sign(place / "run/brief.pdf", place / "stamped.pdf", validator, timestamper=stamper)
+    claims = list(judge_signatures(done.path.read_bytes(), "x.pdf", [keys.authority]))
+    assert {claim.state for claim in claims} == {"ok"}
+    assert "time stamp 20" in claims[1].reason
+
+
+def test_an_unreachable_time_stamp_service_writes_nothing(place: Path, validator: Any) -> None:
+    with pytest.raises(InputError, match=r"time stamps are asked of http://127\.0\.0\.1:9/"):
+        sign(place / "run/brief.pdf", place / "no.pdf", validator, Terms(timestamp_url="http://127.0.0.1:9/"))
+    assert not (place / "no.pdf").exists()
+
+
+def test_refusals_of_keys_name_the_cause(keys: Keys, tmp_path: Path) -> None:
+    key, certificate = keys.issue("a")
+    cases: list[tuple[str, Any]] = [
+        ("Check the passphrase", lambda: load_signer(key, certificate, (), "wrong")),
+        ("key needs a passphrase", lambda: load_signer(key, certificate)),
+        ("that of the certificate", lambda: load_signer(key, keys.issue("b")[1], (), PASSPHRASE)),
+        ("must hold today", lambda: load_signer(*keys.issue("old", days=-1), (), PASSPHRASE)),
+        ("non-repudiation", lambda: load_signer(*keys.issue("web", signing=False), (), PASSPHRASE)),
+        ("sign.key must be a file", lambda: load_signer(tmp_path / "none", certificate, (), PASSPHRASE)),
+        ("the signer's alone; got 0", lambda: load_signer(key, key, (), PASSPHRASE)),
+        ("sign.certify", lambda: Terms(certify="all")),  # type: ignore[arg-type]
+    ]
+    for message, call in cases:
+        with pytest.raises(InputError, match=message) as told:
+            call()
+        assert PASSPHRASE not in str(told.value)
+
+
+def test_a_draft_is_signed_only_if_it_is_said(place: Path, validator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = verify_cases.write(place / "draft", verify_cases.run("draft"))
+    made = (folder / "brief.pdf").read_bytes()
+    monkeypatch.setattr(rendering.Maker, "_rendered", lambda self, kind, suffix: made)
+    with pytest.raises(InputError, match="--draft"):
+        sign(folder / "brief.pdf", place / "no.pdf", validator)
+    assert sign(folder / "brief.pdf", place / "draft.pdf", validator, Terms(draft=True)).path.exists()
+
+
+def test_a_report_that_does_not_verify_is_not_signed(place: Path, validator: Any) -> None:
+    data = bytearray((place / "run/brief.pdf").read_bytes())
+    data[len(data) // 3] ^= 1
+    (place / "changed.pdf").write_bytes(data)
+    with pytest.raises(InputError, match=r"must verify|with its evidence inside|can be read"):
+        sign(place / "changed.pdf", place / "no.pdf", validator)
+    with pytest.raises(InputError, match="another file"):
+        sign(place / "run/brief.pdf", place / "run/brief.pdf", validator)
+    assert not (place / "no.pdf").exists()
+
+
+def test_the_command_takes_the_passphrase_from_the_environment_alone(
+    place: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, certificate = keys.issue("c")
+    output = place / "by-command.pdf"
+    command = ["sign", str(place / "run/brief.pdf"), "--key", str(key), "--cert", str(certificate), "-o", str(output)]
+    silent = CliRunner().invoke(cli.app, command)
+    assert (silent.exit_code, "Set UQ_REPORT_KEY_PASSPHRASE" in silent.stderr) == (3, True)
+    monkeypatch.setenv("UQ_REPORT_KEY_PASSPHRASE", "wrong")
+    assert "Check the passphrase" in CliRunner().invoke(cli.app, command).stderr
+    monkeypatch.setenv("UQ_REPORT_KEY_PASSPHRASE", PASSPHRASE)
+    told = CliRunner().invoke(cli.app, command)
+    assert told.exit_code == 0, told.output
+    assert "have SHA-256" in told.stdout
+    assert CliRunner().invoke(cli.app, ["verify", str(output), "--trust", str(keys.authority), "-q"]).output == ""
+    assert signing.is_encrypted(key)

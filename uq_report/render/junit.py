@@ -1,0 +1,79 @@
+"""How the checks ended as JUnit XML, which CI systems show beside their tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+from xml.etree import ElementTree as ET
+
+from ..core.finding import SEVERITIES
+from ..report.document import CheckEntry, Document
+from .text import clean
+
+SUITE = "uq_report.checks"
+
+
+@dataclass(frozen=True)
+class JunitRenderer:
+    r"""Write the checks of a document as one JUnit test suite.
+
+    A check is a test case: one with findings, whatever their severity, fails with the worst severity as its
+    type; one that was not applicable, skipped, or whose findings are all waived is skipped with the reason. There
+    are no times in it, so the same document gives the same bytes.
+
+    Examples
+    --------
+    >>> done = CheckEntry("calibration", "Calibration", "passed", "")
+    >>> audit = Document(title="Audit", subtitle="", as_of="2026-11-21", generator="uq", evidence_sha256="0",
+    ...                  checks=(done,))
+    >>> print(JunitRenderer().render(audit).decode().split("\n")[2].strip())
+    <testcase classname="uq_report.checks.calibration" name="Calibration" />
+    """
+
+    name: ClassVar[str] = "junit"
+    extension: ClassVar[str] = ".junit.xml"
+    api_version: ClassVar[int] = 1
+
+    def render(self, document: Document) -> bytes:
+        """Return the XML in UTF-8."""
+        checks = document.checks
+        failed = sum(check.state == "found" for check in checks)
+        passed = sum(check.state == "passed" for check in checks)
+        counts = {
+            "tests": str(len(checks)),
+            "failures": str(failed),
+            "errors": "0",
+            "skipped": str(len(checks) - failed - passed),
+        }
+        suite = ET.Element("testsuite", {"name": _text(document.title), **counts})
+        for check in checks:
+            suite.append(_case(check))
+        ET.indent(suite)
+        return ET.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n"
+
+
+def _case(check: CheckEntry) -> ET.Element:
+    """Return one check as a test case."""
+    told = {"classname": f"{SUITE}.{_text(check.name)}", "name": _text(check.title or check.name)}
+    case = ET.Element("testcase", told)
+    if check.state == "found":
+        worst = min((severity for _, severity, _ in check.findings), key=_place, default="unknown")
+        codes = ", ".join(dict.fromkeys(code for code, _, _ in check.findings))
+        failure = ET.SubElement(case, "failure", {"type": _text(worst), "message": _text(codes)})
+        failure.text = "\n".join(_text(f"{code} ({severity}): {text}") for code, severity, text in check.findings)
+    elif check.state != "passed":
+        state = check.state.replace("_", " ")
+        ET.SubElement(case, "skipped", {"message": _text(f"{state}: {check.reason}" if check.reason else state)})
+    elif check.reason:
+        ET.SubElement(case, "system-out").text = _text(check.reason)
+    return case
+
+
+def _place(severity: str) -> int:
+    """Return how far a severity is from the worst; unknown ones come last."""
+    return list(SEVERITIES).index(severity) if severity in SEVERITIES else len(SEVERITIES)
+
+
+def _text(text: str) -> str:
+    """Return text on one line, with only characters that XML 1.0 can hold."""
+    return " ".join(clean(text).split())

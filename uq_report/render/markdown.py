@@ -1,0 +1,164 @@
+"""The report as Markdown, for a repository: headings, lists and tables, and figures in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..report.document import Badge, Block, Bullets, Callout, Cell, Columns, Document, Facts, Figure, Paragraph, Table
+from .filters import SIGNS, capped, rows, short
+from .formats import integer, show
+from .outline import Outline, Part, outline
+from .text import clean
+
+# What Markdown, or GitHub's reading of it, takes for markup: anywhere, and at the start of a line.
+_MARKUP = re.compile(r"[\\`*{}\[\]<|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w])")
+_START = re.compile(r"^(\d*)([-+>#=.)])(?=\s|$|[-+>#=])")
+# Words that readers of Markdown turn into links or mentions by themselves: shown as code, which is never a link.
+_LINKED = re.compile(r"\S*(?:[a-z][a-z0-9+.-]*:[^\s\d]|www\.|@)\S*", re.IGNORECASE)
+
+
+def escape(text: str) -> str:
+    r"""Return text that Markdown prints as it is: no markup, no HTML, no links, on one line.
+
+    Examples
+    --------
+    >>> escape("car_age <b>"), escape("see http://example.org")
+    ('car_age \\<b>', 'see `http://example.org`')
+    """
+    line = " ".join(clean(short(text, 5000)).split())
+    parts, end = [], 0
+    for found in _LINKED.finditer(line):
+        parts += [_plain(line[end : found.start()]), code(found[0])]
+        end = found.end()
+    return _START.sub(r"\1\\\2", "".join([*parts, _plain(line[end:])]))
+
+
+def code(text: str) -> str:
+    """Return text as code, fenced by more backticks than it holds.
+
+    Examples
+    --------
+    >>> code("pfi.test"), code("a`b")
+    ('`pfi.test`', '``a`b``')
+    """
+    line = " ".join(clean(short(text, 5000)).split())
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    pad = " " if line[:1] == "`" or line[-1:] == "`" else ""
+    return f"{fence}{pad}{line}{pad}{fence}" if line else ""
+
+
+def _plain(text: str) -> str:
+    return _MARKUP.sub(r"\\\g<0>", text)
+
+
+@dataclass(frozen=True)
+class MarkdownRenderer:
+    """Write a document as GitHub-flavoured Markdown without HTML, links and images.
+
+    A figure is its words and the id of its evidence.
+
+    Examples
+    --------
+    >>> empty = Document(title="Model card", subtitle="", as_of="2026-11-21", generator="uq", evidence_sha256="0")
+    >>> MarkdownRenderer().render(empty).splitlines()[0]
+    b'# Model card'
+    """
+
+    name: ClassVar[str] = "markdown"
+    extension: ClassVar[str] = ".md"
+    api_version: ClassVar[int] = 1
+
+    def render(self, document: Document) -> bytes:
+        """Return the file in UTF-8."""
+        plan = outline(document)
+        facts = (
+            *((("Classification", document.banner),) if document.banner else ()),
+            ("Overall rating", document.rating),
+            *document.facts,
+            ("As of", document.as_of),
+            ("Made by", document.generator),
+        )
+        head = [f"# {escape(document.title)}", escape(document.subtitle), _facts(facts)]
+        body = [piece for part in plan.parts for piece in _part(part, plan)]
+        foot = f"Evidence SHA-256: {code(document.evidence_sha256)}"
+        return ("\n\n".join(filter(None, [*head, *body, foot])) + "\n").encode()
+
+
+def _part(part: Part, plan: Outline) -> Iterator[str]:
+    """Yield a section and its sub-sections."""
+    yield f"{'#' * part.level} {escape(f'{part.number} {part.section.title}')}"
+    for block in part.section.blocks:
+        yield _block(block, plan)
+    for inner in part.parts:
+        yield from _part(inner, plan)
+
+
+def _block(block: Block, plan: Outline) -> str:
+    return _BLOCKS[type(block)](block, plan)
+
+
+def _callout(block: Callout, _: Outline) -> str:
+    sign = SIGNS[block.tone]
+    lines = [f"> **{sign.shape} {sign.word}: {escape(block.title)}**", f"> {escape(block.text)}"]
+    if block.evidence:
+        lines.append(f"> Evidence: {', '.join(map(code, block.evidence))}")
+    return "\n>\n".join(lines)
+
+
+def _facts(rows_: tuple[tuple[str, Cell], ...]) -> str:
+    return "\n".join(f"- **{escape(label)}:** {_cell(cell)}" for label, cell in rows_)
+
+
+def _cell(cell: Cell) -> str:
+    return _badge(cell.text, cell.tone) if isinstance(cell, Badge) else escape(show(cell))
+
+
+def _badge(text: str, tone: str) -> str:
+    return f"{SIGNS[tone].shape} {escape(text)}"
+
+
+def _table(block: Table, plan: Outline) -> str:
+    heads = [escape(f"{c.label} ({c.unit})" if c.unit else c.label) or " " for c in block.columns]
+    rules = ["---" if c.kind == "text" else "---:" for c in block.columns]
+    lines = [[_badge(cell.text, cell.tone) if cell.tone else escape(cell.text) for cell in row] for row in rows(block)]
+    table = "\n".join(f"| {' | '.join(map(_in_table, cells))} |" for cells in (heads, rules, *lines))
+    notes = [escape(block.note)] if block.note else []
+    if capped(block):
+        notes.append(f"The first {integer(len(block.rows))} of {integer(block.total_rows)} rows.")
+    return "\n\n".join([_caption(block, plan), table, *notes])
+
+
+def _in_table(text: str) -> str:
+    """Escape the bars that code may hold; they would end the cell."""
+    return re.sub(r"(?<!\\)\|", r"\|", text)
+
+
+def _figure(block: Figure, plan: Outline) -> str:
+    return f"{_caption(block, plan)}\n\n{escape(block.alt)}"
+
+
+def _caption(block: Table | Figure, plan: Outline) -> str:
+    evidence = f" Evidence: {code(block.evidence)}" if block.evidence else ""
+    return f"**{plan.labels[block.id]}.** {escape(block.caption)}{evidence}"
+
+
+def _columns(block: Columns, plan: Outline) -> str:
+    """Return two blocks one below the other, each under its name."""
+    sides = zip(block.names, (block.left, block.right), strict=True)
+    return "\n\n".join(
+        f"**{escape(name)}**\n\n{'Not in this audit.' if side is None else _block(side, plan)}" for name, side in sides
+    )
+
+
+_BLOCKS: Mapping[type, Callable[[Any, Outline], str]] = {
+    Paragraph: lambda block, _: escape(block.text),
+    Bullets: lambda block, _: "\n".join(f"- {escape(item)}" for item in block.items),
+    Callout: _callout,
+    Facts: lambda block, _: _facts(block.rows),
+    Table: _table,
+    Figure: _figure,
+    Columns: _columns,
+}

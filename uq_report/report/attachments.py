@@ -1,0 +1,56 @@
+"""The files that travel inside a report: the run itself, and the numbers behind its figures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pandas as pd
+
+from ..core.run import Run
+from ..core.text import file_stem
+from ..store.codec import dumps
+from ..store.folder import RUN, guarded_csv
+from .document import Attachment, Badge, Block, Columns, Section, Table
+
+CSV = "text/csv"
+# Every point of a curve, every row of a local explanation: those stand in run.json, which keeps a report small.
+POINTS = ("profile", "attribution")
+
+
+def attachments(run: Run, sections: Iterable[Section]) -> tuple[Attachment, ...]:
+    """Return run.json, then a guarded CSV of each result's estimates and of each table that is not printed in full."""
+    found = [Attachment(RUN, dumps(run), "application/json", "The run: every number of this report"), *_estimates(run)]
+    found += [
+        Attachment(table.attachment, _csv(table), CSV, f"All rows of: {table.caption}")
+        for table in _tables(sections)
+        if table.rest
+    ]
+    return tuple(found)
+
+
+def _estimates(run: Run) -> Iterator[Attachment]:
+    for result in run.results:
+        if len(result.estimates) and result.kind not in POINTS:
+            name = f"{file_stem(result.id)}.estimates.csv"
+            yield Attachment(name, guarded_csv(result.estimates), CSV, f"Estimates of {result.id}")
+
+
+def _tables(sections: Iterable[Section]) -> Iterator[Table]:
+    for section in sections:
+        yield from (inner for block in section.blocks for inner in _inside(block) if isinstance(inner, Table))
+        yield from _tables(section.sections)
+
+
+def _inside(block: Block) -> Iterator[Block]:
+    if isinstance(block, Columns):
+        yield from (side for side in (block.left, block.right) if side is not None)
+    else:
+        yield block
+
+
+def _csv(table: Table) -> bytes:
+    heads = [f"{column.label} ({column.unit})" if column.unit else column.label for column in table.columns]
+    cells = [[cell.text if isinstance(cell, Badge) else cell for cell in row] for row in (*table.rows, *table.rest)]
+    frame = pd.DataFrame(cells, columns=pd.RangeIndex(len(heads)))
+    frame.columns = pd.Index(heads)
+    return guarded_csv(frame)
