@@ -156,7 +156,7 @@ class AuditFile(Part):
         if self.expectations:
             checks.setdefault("direction", {})["monotone"] = dict(self.expectations)
         if self.policy.rules:
-            checks.setdefault("policy", {})["rules"] = self.policy.rules
+            checks.setdefault("policy", {})["require"] = self.policy.rules
         return make_settings(
             {
                 "explainers": self.run.explainers,

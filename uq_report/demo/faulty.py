@@ -44,7 +44,7 @@ SETTINGS = {
     },
     "options": {
         "checks.direction": {"monotone": {"debt_ratio": "decreasing"}},
-        "checks.policy": {"rules": ("debt_ratio not in top 1 of loss", "nll <= 0.6")},
+        "checks.policy": {"require": ("debt_ratio not in top 1 of loss", "nll <= 0.6")},
     },
     "actions": (
         {"code": "UQ101", "owner": "model developer", "due": "2026-12-31"},
