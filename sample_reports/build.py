@@ -24,8 +24,9 @@ import uq_report as uq
 from uq_report.demo import SAMPLES, build
 
 HERE = Path(__file__).parent
-AS_OF, SEED, TOLERANCE = "2026-11-20", 0, 1e-6
-KEPT = ("report.html", "report.pdf", "run.json")
+AS_OF, BEFORE, SEED, TOLERANCE = "2026-11-20", "2026-08-20", 0, 1e-6
+COMPARED = ("calibration", "groups", "pfi", "support")  # of an earlier run: what the changes are read from
+KEPT = ("report.html", "report.pdf", "brief.pdf", "model-card.md", "run.json")
 # Facts of an environment, not of the audit.
 VARYING = frozenset({"environment", "version", "plugins"})
 STRUCTURE = frozenset({"h1", "h2", "h3", "h4", "table", "figure", "section", "nav"})
@@ -33,10 +34,14 @@ STRUCTURE = frozenset({"h1", "h2", "h3", "h4", "table", "figure", "section", "na
 
 def make(name: str, folder: Path) -> None:
     """Build one sample into a folder."""
-    subject, texts = build(name)
-    run = uq.audit(subject, seed=SEED, as_of=AS_OF, progress=False, **texts)
+    subject, settings = build(name)
+    before = SAMPLES[name].before
+    previous = before and uq.audit(before(), seed=SEED, as_of=BEFORE, progress=False, explainers=COMPARED, **settings)
+    run = uq.audit(subject, seed=SEED, as_of=AS_OF, progress=False, previous=previous, **settings)
     with TemporaryDirectory(dir=folder.parent) as place:
         made = run.write(Path(place))
+        run.write_reports(made, ("pdf",), template="brief")
+        run.write_reports(made, ("markdown",), template="model-card")
         folder.mkdir(exist_ok=True)
         for file in KEPT:
             (made / file).replace(folder / file)

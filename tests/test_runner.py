@@ -131,7 +131,9 @@ class C:
 
 
 def test_every_check_ends_in_one_state(packages: Packages) -> None:
-    check = "class C:\n    name = title = 'odd'; rules = (); api_version = 1\n    def check(self, run):\n        1 / 0\n"
+    check = (
+        "class C:\n    name = title = 'odd'; rules = (); api_version = 1\n    def check(self, run):\n        1 / 0\n"
+    )
     packages.install("odd_pkg", {"checks:odd": "odd_pkg:C"}, check)
     run = audit()
     states = {o.check: o for o in run.outcomes}

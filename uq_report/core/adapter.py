@@ -29,6 +29,8 @@ class Adapter(Protocol):
     the dictionary holds arguments of `uq_report.explain` (model, X, y, train, label ...).
     It may define ``rows_together(model) -> int | None``: where `batch_rows` is None, how many rows a call may
     hold when they are variants of the same columns, since a call has a cost of its own (pipelines).
+    One that holds predictions of the given rows and no model says so in ``only_given_rows``, the reason why
+    changed rows are refused, and defines ``take(model, rows)`` for a subject that keeps some rows.
     """
 
     name: ClassVar[str]
@@ -57,7 +59,8 @@ def class_names(model: Any) -> tuple[str, ...]:
     >>> class_names(OrderedDict())
     ('collections.OrderedDict', 'builtins.dict', 'builtins.object')
     """
-    return _names_of(type(model))
+    own: Any = type(model)
+    return _names_of(own)
 
 
 @lru_cache(maxsize=256)

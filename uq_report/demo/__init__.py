@@ -12,17 +12,18 @@ from . import credit, diabetes, faulty
 
 
 class Sample(NamedTuple):
-    """A sample audit: how its subject is made, and the settings of its report."""
+    """A sample audit: how its subject is made, the settings of its report, and an earlier subject to compare with."""
 
     subject: Callable[[], Subject]
     settings: Mapping[str, Any]
+    before: Callable[[], Subject] | None = None
 
 
 SAMPLES = MappingProxyType(
     {
         "credit": Sample(credit.subject, credit.SETTINGS),
         "diabetes": Sample(diabetes.subject, diabetes.SETTINGS),
-        "faulty": Sample(faulty.subject, faulty.SETTINGS),
+        "faulty": Sample(faulty.subject, faulty.SETTINGS, faulty.before),
     }
 )
 

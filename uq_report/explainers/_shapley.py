@@ -14,6 +14,7 @@ from ..core.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, colu
 from ..core.engine import Engine
 from ..core.measures import Measure
 
+ROUNDING = 1e-14  # of the largest worth: a value below it is what sums leave of a player that changes nothing
 CALL_ROWS = 25_000
 
 
@@ -214,4 +215,6 @@ def _shares(values: FloatArray, inverse: IntArray, solver: Solver, weights: Floa
     infinite = np.isinf(values).sum(axis=1)
     finite = np.where(infinite[:, None] > 0, 0.0, values)
     worth = np.einsum("mbc,b->mc", finite[:, inverse], weights)
-    return Shares(*solver.solve(worth), worth[:, 0], infinite)
+    phi, std_error = solver.solve(worth)
+    rounding = ROUNDING * np.abs(worth).max(axis=1)[:, None]
+    return Shares(np.where(np.abs(phi) <= rounding, 0.0, phi), std_error, worth[:, 0], infinite)

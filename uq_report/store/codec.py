@@ -1,4 +1,4 @@
-"""A Run as canonical JSON and back: sorted keys, no NaN, the shortest digits that give every float back.
+"""A Run as canonical JSON and back: sorted keys, no NaN, ten significant digits in the numbers of results.
 
 Frames are stored by column with their dtype. Text columns hold each distinct value once
 (``levels``) and a code per row, since measures and features repeat thousands of times.
@@ -23,6 +23,8 @@ from ..core.results import KINDS, Omission, Result, RowValues
 from ..core.run import FORMAT, Changes, FindingChange, InputChange, NotRun, PluginRecord, Run, ValueChange
 from .migrations import migrated
 
+# Numbers of results have ten significant digits: far more than their intervals allow, at 60 % of the bytes of all.
+_DIGITS = ".10g"
 _TEXT_DTYPES = ("object", "str", "string")
 
 
@@ -258,8 +260,4 @@ def _numbers(values: Any, where: str) -> list[Any]:
         return list(values.tolist())
     if np.isinf(values).any():
         raise InputError(f"{where} must be finite to be saved; got infinite values. List them as omissions.")
-    missing = np.isnan(values)
-    if missing.any():
-        values = values.astype(object)
-        values[missing] = None
-    return list(values.tolist())
+    return [None if value != value else float(format(value, _DIGITS)) for value in values.tolist()]  # noqa: PLR0124 - NaN

@@ -6,9 +6,9 @@
       index.sqlite              rebuilt from the folders when it is missing, behind, or asked for
       credit-scoring/           one audit, under a safe form of its name
         .lock                   held while a run is filed; never deleted
-        latest                  the name of the newest run's folder, swapped last
+        latest                  the name of the newest run's folder, swapped last; its time: when that was confirmed
         000007_2026-01-31_8f14e45fceea/
-          entry.json run.json report.html report.pdf evidence/ clock.json
+          entry.json run.json report.html report.pdf evidence/ clock.json SHA256SUMS
 
 A run is written beside its place, flushed to the disk, and renamed: it is there as a whole or not at all. Runs are
 ordered by number, not by a clock.
@@ -18,34 +18,23 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
-import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from ..core.errors import InputError, LockedError, UQReportError
-from ..core.run import Run
+from ..core.errors import InputError, LockedError
 from . import entry as entries
 from . import names
-from .entry import ENTRY, Entry
-from .folder import RUN, contents, read, write_through
+from .entry import Entry
+from .filing import LATEST, Filed, Filing
+from .folder import RUN
 from .index import INDEX, Index, Row
 from .lock import locked
 
-LOCK, LATEST, PRUNED = ".lock", "latest", "pruned.txt"
-_STAGE = ".new"
+LOCK, PRUNED = ".lock", "pruned.txt"
 _log = logging.getLogger(__name__)
-
-
-class Filed(NamedTuple):
-    """A filed run: its entry, its folder, and whether the run is still in it (retention leaves the entry alone)."""
-
-    entry: Entry
-    folder: Path
-    kept: bool
 
 
 class History:
@@ -88,6 +77,17 @@ class History:
             raise InputError(f"history must be a folder with filed runs; got {self.root}. Check the path.")
         audit = None if name is None else self._audit(name).name
         return [self._filed(row) for row in self._rows(audit)]
+
+    def last(self, name: str) -> datetime | None:
+        """Return when an audit was last filed or found unchanged, in UTC; None if it never was."""
+        runs = self.runs(name) if self.root.is_dir() else []
+        if not runs:
+            return None
+        try:
+            confirmed = (self._audit(name) / LATEST).lstat().st_mtime
+            return datetime.fromtimestamp(confirmed, UTC)
+        except (OSError, ValueError, OverflowError):
+            return _filed_at(runs[-1].entry)
 
     def find(self, reference: str) -> Filed:
         """Return the run of ``NAME``, its latest one that is kept, or of ``NAME@NUMBER``."""
@@ -174,86 +174,6 @@ class History:
         return Filed(row.entry, folder, (folder / RUN).is_file())
 
 
-class Filing:
-    """One audit of a history while its lock is held."""
-
-    def __init__(self, name: str, audit: Path, index: Index) -> None:
-        self.name = name
-        self._audit = audit
-        self._index = index
-        shutil.rmtree(audit / _STAGE, ignore_errors=True)  # of a process that was killed
-
-    def previous(self) -> Run | None:
-        """Return the run filed last, or the one before if that cannot be read; None if there is none."""
-        for folder in reversed(names.run_folders(self._audit)):
-            try:
-                entry, data = entries.read(folder.path), folder.path / RUN
-                if not data.is_file():
-                    continue
-                if hashlib.sha256(data.read_bytes()).hexdigest() != entry.run_sha256:
-                    raise InputError(f"{data} is not the file that was filed. Restore it from a copy.")
-                return read(data)[0]
-            except UQReportError as error:
-                _log.warning("Not used as the previous run: %s", error)
-        return None
-
-    def add(self, run: Run, *, reports: Mapping[str, bytes], clock: Mapping[str, Any]) -> Filed:
-        """File a run with its reports; the run filed last is not filed twice in a row.
-
-        Raises
-        ------
-        InputError
-            If it cannot be written; nothing of it is then in the history.
-        """
-        files = contents(run, reports=reports, clock=clock)
-        digest = hashlib.sha256(files[RUN]).hexdigest()
-        last = self._last()
-        if last is not None and last.run_sha256 == digest and (self._audit / last.folder / RUN).is_file():
-            return self._published(last)
-        entry = entries.make_entry(self.name, run, digest, last)
-        target = self._audit / entry.folder
-        try:
-            self._write({**files, ENTRY: entry.dumps()}, target)
-        except OSError as error:
-            shutil.rmtree(self._audit / _STAGE, ignore_errors=True)
-            raise InputError(f"history must be writable; got {target}: {error}. Nothing was filed.") from error
-        return self._published(entry)
-
-    def _last(self) -> Entry | None:
-        """Return the entry filed last; one that cannot be read still counts in the numbers."""
-        folders = names.run_folders(self._audit)
-        if not folders:
-            return None
-        try:
-            return entries.read(folders[-1].path)
-        except InputError as error:
-            _log.warning("The chain of hashes breaks here: %s", error)
-            return entries.lost(self.name, folders[-1].sequence)
-
-    def _write(self, files: Mapping[str, bytes], target: Path) -> None:
-        """Write the files beside their place and down to the disk, and move them there at once."""
-        stage = self._audit / _STAGE
-        for name, data in files.items():
-            write_through(stage / name, data)
-        for folder in {(stage / name).parent for name in files}:
-            _flush(folder)
-        stage.rename(target)
-        _flush(self._audit)
-
-    def _published(self, entry: Entry) -> Filed:
-        """List the run in the index, if that can be used now, and point to it."""
-        try:
-            self._index.add([Row(self._audit.name, entry)])
-        except (sqlite3.Error, InputError) as error:
-            _log.warning("The index could not be written (%s); the run is filed, and listed when it can.", error)
-        beside = self._audit / f"{_STAGE}-{LATEST}"
-        beside.unlink(missing_ok=True)
-        write_through(beside, f"{entry.folder}\n".encode())
-        beside.replace(self._audit / LATEST)
-        _flush(self._audit)
-        return Filed(entry, self._audit / entry.folder, kept=True)
-
-
 def _troubles(folder: Path, entry: Entry, before: str, sequence: int) -> Iterator[str]:
     """Yield what is wrong with one run, given the hash and number of the one before."""
     where = f"{entry.reference}:"
@@ -271,10 +191,9 @@ def _troubles(folder: Path, entry: Entry, before: str, sequence: int) -> Iterato
         yield f"{where} run.json is missing, and retention did not delete it."
 
 
-def _flush(folder: Path) -> None:
-    """Put a folder's list of names on the disk."""
-    door = os.open(folder, os.O_RDONLY)
+def _filed_at(entry: Entry) -> datetime | None:
+    """Return when a run was filed, if its entry says so."""
     try:
-        os.fsync(door)
-    finally:
-        os.close(door)
+        return datetime.fromisoformat(entry.filed).astimezone(UTC)
+    except ValueError:
+        return None

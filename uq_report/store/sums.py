@@ -1,0 +1,46 @@
+"""Which files a filed run has, with their hashes: SHA256SUMS, in the form that ``sha256sum --check`` reads."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+
+SUMS = "SHA256SUMS"
+_LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>.+)")
+
+
+def dumps(files: Mapping[str, bytes]) -> bytes:
+    """Return the hashes of files by name.
+
+    Examples
+    --------
+    >>> dumps({"a": b""})[:8], dumps({"a": b""}).decode().split()[1]
+    (b'e3b0c442', 'a')
+    """
+    lines = (f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(files.items()))
+    return "".join(lines).encode()
+
+
+def loads(folder: Path) -> dict[str, str]:
+    """Return the hashes a folder's SHA256SUMS lists; nothing if there is none, or it is no such file."""
+    try:
+        found = [_LINE.fullmatch(line) for line in (folder / SUMS).read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError):
+        return {}
+    sums = {match["name"]: match["digest"] for match in found if match}
+    inside = all(not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts for name in sums)
+    return sums if inside and len(sums) == len(found) else {}
+
+
+def match(folder: Path, sums: Mapping[str, str], names: Iterable[str]) -> bool:
+    """Say whether each of these files is in a folder with the hash that `sums` lists for it."""
+    for name in names:
+        try:
+            data = (folder / name).read_bytes()
+        except OSError:
+            return False
+        if hashlib.sha256(data).hexdigest() != sums.get(name):
+            return False
+    return True
