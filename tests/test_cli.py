@@ -59,8 +59,11 @@ def test_run_writes_the_report_and_says_where(folder: Path) -> None:
     assert result.stdout.startswith("Report in uq-report: report.html (")
     assert len(result.stdout.splitlines()) == 1
     saved = uq.load(folder / "uq-report").run
+    columns = "a: float64, b: float64, y: int64, w: float64, household: int64"
     assert saved.subject["sources"] == {
-        "model": "made_for_cli:model", "data": "test.csv", "train": "train.csv", "target": "y",
+        "model": "made_for_cli:model", "data": "test.csv", "train": "train.csv", "target": "y", "weights": "w",
+        "clusters": "household", "data_columns": columns, "train_columns": columns,
+        "train_against_data": "same columns and types, no new levels",
     }  # fmt: skip
     assert len(saved.subject["hashes"]["data_file"]) == 64
     assert "not available" in saved.subject["hashes"]["model"]
@@ -77,7 +80,7 @@ def test_run_reads_skops_and_hashes_the_file(folder: Path) -> None:
         "run", "--model", "model.skops", "--data", "test.csv", "--explainers", "calibration", "--format", "html", "-q"
     )
     assert (result.exit_code, result.stdout) == (3, "")
-    assert "feature names" in result.stderr
+    assert "test.csv: it also has 'y', 'w', 'household'. A column that is no feature has a role" in result.stderr
     pd.read_csv("test.csv")[["a", "b"]].to_csv("rows.csv", index=False)
     result = call(
         "run", "--model", "model.skops", "--data", "rows.csv", "--explainers", "calibration", "--format", "html", "-q"
@@ -102,15 +105,15 @@ def test_render_needs_no_model_and_gives_the_same_bytes(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--target", "z"], "target must be a column of test.csv; got 'z'"),
+        (["--target", "z"], "data.target must be a column of test.csv; got 'z'. Allowed: a, b, household, w, y."),
         (["--data", "none.csv"], "data must be a readable CSV file; got 'none.csv'"),
-        (["--data", "rows.xlsx"], "no loader reads it. Loaders of the data: csv, parquet."),
+        (["--data", "rows.xlsx"], "no loader reads it. Loaders of the data: csv, "),
         (["--model", "m.joblib"], "A pickle runs code when it is loaded"),
         (["--model", "made_for_cli:other"], "made_for_cli has no function 'other'"),
-        (["--as-of", "tomorrow"], "audit.as_of must be a date written YYYY-MM-DD; got 'tomorrow'."),
-        (["--explainers", "pfy"], "settings.explainers must list registered names; got 'pfy'. Did you mean 'pfi'?"),
+        (["--as-of", "tomorrow"], "run.as_of must be a date written YYYY-MM-DD; got 'tomorrow'."),
+        (["--explainers", "pfy"], "run.explainers must list registered names; got 'pfy'. Did you mean 'pfi'?"),
         (["--adapter", "ensembel"], "Did you mean 'ensemble'?"),
-        (["--require", "lime"], "plugins.require must name found plugins; got 'lime'"),
+        (["--require", "lime"], "run.require must name found plugins; got 'lime'"),
         (["--positive-class", "7"], "got '7'"),
     ],
 )
@@ -207,7 +210,7 @@ def test_demo_audits_the_sample_with_its_texts(folder: Path, monkeypatch: pytest
 
 def test_help_is_cheap_and_complete() -> None:
     result = call("--help")
-    for command in ("demo", "run", "render", "plugins", "doctor"):
+    for command in ("demo", "run", "render", "init", "config", "plugins", "doctor"):
         assert command in result.stdout
     heavy = "numpy pandas sklearn matplotlib weasyprint pydantic"
     code = f"import sys, uq_report.cli; print([m for m in '{heavy}'.split() if m in sys.modules])"

@@ -6,8 +6,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from uq_report import demo
-from uq_report.demo.split import split
 from uq_report.core.errors import InputError
+from uq_report.demo.split import split
 
 
 def test_credit_is_the_calibrated_forest_of_wood_et_al() -> None:

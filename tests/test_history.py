@@ -53,7 +53,7 @@ def sequences(history: History, name: str | None = None) -> list[int]:
 def test_a_filed_run_is_whole_and_pointed_to(history: History) -> None:
     last = history.runs()[-1]
     assert {place.name for place in last.folder.iterdir()} == {
-        "entry.json", "run.json", "report.html", "clock.json", "evidence",
+        "entry.json", "run.json", "report.html", "clock.json", "evidence", "SHA256SUMS",
     }  # fmt: skip
     assert store.read(last.folder)[0].as_of == "2026-01-03"
     assert (last.folder.parent / "latest").read_text() == f"{last.folder.name}\n"
@@ -276,7 +276,7 @@ def test_a_full_disk_leaves_nothing_behind(history: History, monkeypatch: pytest
             raise OSError(28, "No space left on device")
         real(file, content)
 
-    monkeypatch.setattr("uq_report.store.history.write_through", full)
+    monkeypatch.setattr("uq_report.store.filing.write_through", full)
     with pytest.raises(InputError, match=r"No space left on device.*Nothing was filed"):
         add(history, run(4))
     monkeypatch.undo()

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from uq_report import plugins
+from uq_report import plugins, store
 from uq_report.core.run import Run
 from uq_report.views import AuditRun
 
@@ -27,7 +27,7 @@ def run(status: str = "final", **changed: Any) -> Run:
     made = store_runs.run()
     base = replace(
         made,
-        results=made.results[:1],
+        results=(store.as_saved(made.results[0]),),
         environment=environment,
         settings={"seed": 0, "about": {"status": status, "title": "Audit of a small model"}},
     )

@@ -198,7 +198,7 @@ class AuditRun:
     def _rendered(
         self, formats: Iterable[str], template: str = "audit", templates: str | Path | None = None
     ) -> dict[str, bytes]:
-        found = {name: self._renderer(name) for name in formats}
+        found = {name: _renderer(name, self.run.settings.get("deny", ())) for name in formats}
         styled = {name for name, renderer in found.items() if _takes_templates(renderer)}
         if templates is not None and not styled:
             raise InputError(
@@ -206,14 +206,9 @@ class AuditRun:
                 "Leave it out or add such a format."
             )
         options = {} if templates is None else {"templates": Path(templates)}
-        made, stem = document(self.run, template), "report" if template == "audit" else template
+        made, stem = document(self.run, template), _stem(template)
         renderers = [renderer(**options if name in styled else {}) for name, renderer in found.items()]
         return {f"{stem}{renderer.extension}": renderer.render(made) for renderer in renderers}
-
-    def _renderer(self, name: str) -> Any:
-        """Return the class of a renderer."""
-        found = plugins.find(plugins.RENDERERS, self.run.settings.get("deny", ()))
-        return plugins.load(plugins.named(found, name, "format"))
 
     def __repr__(self) -> str:
         """Return the label and the summary."""
@@ -222,6 +217,20 @@ class AuditRun:
     def _repr_html_(self) -> str:
         statements = [f"{f.code} ({f.severity}): {f.statement}" for f in self.findings]
         return _table(f"Audit of {self.run.subject['label']}, {self.run.as_of}", self.summary(), statements)
+
+
+def report_names(formats: Iterable[str], template: str = "audit", deny: Iterable[str] = ()) -> list[str]:
+    """Return the names of the files that `AuditRun.write` gives to a report in these formats."""
+    return [f"{_stem(template)}{_renderer(name, deny).extension}" for name in formats]
+
+
+def _stem(template: str) -> str:
+    return "report" if template == "audit" else template
+
+
+def _renderer(name: str, deny: Iterable[str]) -> Any:
+    """Return the class of a renderer."""
+    return plugins.load(plugins.named(plugins.find(plugins.RENDERERS, deny), name, "format"))
 
 
 def _takes_templates(renderer: Any) -> bool:

@@ -12,9 +12,9 @@ from uq_report.core.adapter import Match
 from uq_report.core.arrays import FloatArray, Table
 from uq_report.core.distributions import Categorical, Normal
 from uq_report.core.engine import Engine, Progress
-from uq_report.core.passes import Group
 from uq_report.core.errors import BudgetError, InputError, ModelError
 from uq_report.core.measures import ENTROPY, NLL, PREDICTION, SQUARED_ERROR
+from uq_report.core.passes import Group
 from uq_report.core.predictive import Distribution
 from uq_report.core.subject import Subject, make_subject
 from uq_report.core.variants import Variant

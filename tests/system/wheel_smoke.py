@@ -4,6 +4,7 @@ Shows that templates travel in the wheel, that optional libraries are optional, 
 not run is listed with its reason.
 """
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -31,6 +32,18 @@ def main() -> None:
     not_run = {entry.name: entry.reason for entry in run.run.not_run}
     if "pip install 'uq_report[dalex]'" not in not_run.get("dalex", ""):
         sys.exit(f"dalex is not installed, so the run must say how to install it; got {not_run}")
+    told = refused("run", "--model", "m:f", "--data", "d.csv", "--mlflow", "sqlite:///mlflow.db")
+    if "pip install 'uq_report[mlflow]'" not in told:
+        sys.exit(f"MLflow is not installed, and that must be told before anything runs; got {told}")
+
+
+def refused(*arguments: str) -> str:
+    """Return what the installed command says when it refuses."""
+    script = Path(sys.executable).with_name("uq-report")
+    done = subprocess.run([str(script), *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 3:
+        sys.exit(f"uq-report {arguments} must end with 3; got {done.returncode}: {done.stderr}")
+    return done.stderr
 
 
 if __name__ == "__main__":

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from .shared import Formats, HistoryFolder, Output, Quiet, Template, Templates, app, look, told
-
-if TYPE_CHECKING:
-    from ..store import Filing
+from .flags import flags
+from .runs import How, audit_subject, errors_told, run_described
+from .shared import (
+    Formats,
+    HistoryFolder,
+    Output,
+    Quiet,
+    Template,
+    Templates,
+    app,
+    hushed,
+    look,
+    told,
+)
 
 RunOutput = Annotated[
     Path | None,
@@ -27,6 +35,16 @@ class Sample(StrEnum):
     credit = "credit"
     diabetes = "diabetes"
     faulty = "faulty"
+
+
+class FailOn(StrEnum):
+    """The severities of findings, worst first."""
+
+    critical = "critical"
+    high = "high"
+    medium = "medium"
+    low = "low"
+    observation = "observation"
 
 
 @app.command()
@@ -49,15 +67,20 @@ def demo(
         if not quiet:
             typer.echo(f"Fitting the {which} model ...", err=True)
         subject, texts = samples.build(which)
-        _audit(subject, output, look(None, template, templates), quiet, {**texts, "seed": seed, "as_of": as_of})
+        audit_subject(subject, output, look(None, template, templates), quiet, {**texts, "seed": seed, "as_of": as_of})
 
 
 @app.command()
 def run(  # noqa: PLR0913, PLR0917 - the flags of the main command
-    model: Annotated[str, typer.Option(help="model.skops, or module:factory (runs that code).")],
-    data: Annotated[str, typer.Option(help="CSV or Parquet file with the rows to audit.")],
+    file: Annotated[Path | None, typer.Argument(metavar="[AUDIT.TOML]", help="An audit; flags win over it.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="model.skops, model.onnx, models:/name/1, or module:factory (runs that code).")
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="File or database URL with the rows to audit.")] = None,
     target: Annotated[str | None, typer.Option(help="Column with y; without it only uncertainty is explained.")] = None,
-    train: Annotated[str | None, typer.Option(help="CSV or Parquet file with the training rows.")] = None,
+    train: Annotated[str | None, typer.Option(help="The same of the training rows.")] = None,
+    query: Annotated[str | None, typer.Option(help="SELECT of the rows, where the data is a database.")] = None,
+    train_query: Annotated[str | None, typer.Option(help="SELECT of the training rows.")] = None,
     output: RunOutput = None,
     history: HistoryFolder = None,
     name: Annotated[str | None, typer.Option(help="Name of the audit in the history. Default: the label.")] = None,
@@ -67,56 +90,62 @@ def run(  # noqa: PLR0913, PLR0917 - the flags of the main command
     explainers: Annotated[
         list[str] | None, typer.Option(help="Explainers to run; repeat for more. Default: all.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random stream.")] = 0,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of every random stream. Default: 0.")] = None,
     max_rows: Annotated[int | None, typer.Option(min=1, help="Audit at most so many rows, drawn at random.")] = None,
-    jobs: Annotated[int, typer.Option(help="Workers; they change no number.")] = 1,
+    jobs: Annotated[int | None, typer.Option(help="Workers; they change no number. Default: 1.")] = None,
     as_of: Annotated[str | None, typer.Option(help="The report's date, YYYY-MM-DD.")] = None,
-    title: Annotated[str, typer.Option(help="Title of the report.")] = "",
-    author: Annotated[str, typer.Option(help="Who made the audit; shown as open if not given.")] = "",
-    purpose: Annotated[str, typer.Option(help="What the model is for; shown as open if not given.")] = "",
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    author: Annotated[str | None, typer.Option(help="Who made the audit; shown as open if not given.")] = None,
+    purpose: Annotated[str | None, typer.Option(help="What the model is for; shown as open if not given.")] = None,
     label: Annotated[str | None, typer.Option(help="Name of the model in the report.")] = None,
     adapter: Annotated[str | None, typer.Option(help="How predictions are read, if not by the closest match.")] = None,
     positive_class: Annotated[str | None, typer.Option(help="Class whose probability is the prediction.")] = None,
     categorical: Annotated[list[str] | None, typer.Option(help="Numeric column that is a code; repeat.")] = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="Column that is no feature; repeat.")] = None,
+    protected: Annotated[list[str] | None, typer.Option(help="Column with a protected attribute; repeat.")] = None,
     weights: Annotated[str | None, typer.Option(help="Column with sample weights.")] = None,
     clusters: Annotated[str | None, typer.Option(help="Column with labels of dependent rows.")] = None,
     trust: Annotated[list[str] | None, typer.Option(help="Further type a .skops file may hold; repeat.")] = None,
+    allow_pickle: Annotated[
+        bool | None, typer.Option("--allow-pickle", help="Load a pickle, which runs any code it holds.")
+    ] = None,
+    sha256: Annotated[str | None, typer.Option(help="Hash the model file must have, before it is loaded.")] = None,
     deny: Annotated[list[str] | None, typer.Option(help="Plugin or distribution not to import; repeat.")] = None,
-    require: Annotated[list[str] | None, typer.Option(help="Plugin that must be there; repeat.")] = None,
+    require: Annotated[
+        list[str] | None, typer.Option(help="Plugin that must be there; one that fails ends in exit code 1; repeat.")
+    ] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds; what they cut is listed as not run.")] = None,
+    memory_limit: Annotated[int | None, typer.Option(help="Megabytes; what they cut is listed as not run.")] = None,
+    fail_on: Annotated[
+        FailOn | None, typer.Option(help="Exit code 1 if an open finding is so severe, or worse.")
+    ] = None,
+    mlflow: Annotated[str | None, typer.Option(metavar="URI", help="Tracking store of MLflow to log to.")] = None,
+    experiment: Annotated[str | None, typer.Option(help="Experiment in MLflow. Default: uq_report.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other key of audit.toml; repeat.")
+    ] = None,
     formats: Formats = None,
-    template: Template = "audit",
+    template: Annotated[str | None, typer.Option(help="audit, brief (two pages) or model-card.")] = None,
     templates: Templates = None,
+    force: Annotated[bool, typer.Option("--force", help="Run although nothing changed since the last run.")] = False,
+    exit_code_unchanged: Annotated[
+        int, typer.Option(min=0, max=255, help="Exit code where nothing changed, 99 for Airflow. Default: 0.")
+    ] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON, also of an error.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Audit a model from files, and write the report."""
-    with told():
-        from ..files import Sources, explain_files
+    """Audit a model from an audit.toml, from flags, or both, and write the report.
 
-        sources = Sources(model, data, target, train, weights, clusters, tuple(trust or ()))
-        subject = explain_files(
-            sources,
-            label=label,
-            adapter=adapter,
-            positive_class=positive_class,
-            categorical=categorical,
-            max_rows=max_rows,
-            seed=seed,
-            deny=tuple(deny or ()),
-        )
-        settings = {
-            "explainers": explainers,
-            "seed": seed,
-            "n_jobs": jobs,
-            "as_of": as_of,
-            "about": {"title": title, "author": author, "purpose": purpose},
-            "deny": deny,
-            "require": require,
-        }
-        with _filing(history, name or subject.label) as filing:
-            place = output or (Path("uq-report") if filing is None else None)
-            last = previous or (None if filing is None else filing.previous())
-            chosen = look(formats, template, templates)
-            _audit(subject, place, chosen, quiet, {**settings, "previous": last}, filing)
+    With a history, unchanged inputs, settings and versions need no new run: that is said, and nothing is written.
+
+    Exit codes: 0 done or unchanged, 1 open findings at or above --fail-on or a required part did not run, 2 usage,
+    3 input, 4 rendering failed, 75 another process holds the lock or MLflow cannot be reached, 130 interrupted.
+    """
+    if file is None and not (model and data):
+        raise typer.BadParameter("give an audit.toml, or --model and --data")
+    given = flags(locals())
+    with told(), hushed(quiet), errors_told(as_json):
+        run_described(file, given, How(previous, as_json, quiet, force, exit_code_unchanged))
 
 
 @app.command()
@@ -136,41 +165,3 @@ def render(
         load(saved).write_reports(folder, **look(formats, template, templates))
         if not quiet:
             typer.echo(f"Report rendered in {folder}")
-
-
-@contextmanager
-def _filing(history: Path | None, name: str) -> Iterator[Filing | None]:
-    """Hold the audit's lock in a history while it runs, if there is to be one."""
-    if history is None:
-        yield None
-        return
-    from ..store import History
-
-    with History(history).filing(name) as filing:
-        yield filing
-
-
-def _audit(
-    subject: Any,
-    output: Path | None,
-    chosen: dict[str, Any],
-    quiet: bool,
-    settings: dict[str, Any],
-    filing: Filing | None = None,
-) -> None:
-    """Run, write and file, and say in one line where the report is."""
-    from ..api import audit
-
-    done = audit(subject, progress=False if quiet else None, **settings)
-    if not quiet:
-        typer.echo("Writing the report ...", err=True)
-    folders = [] if filing is None else [done.file(filing, **chosen)]
-    folders += [] if output is None else [done.write(output, **chosen)]
-    folder = folders[0]
-    if not quiet:
-        left_out = [entry for entry in done.run.not_run if entry.group == "explainers"]
-        for entry in left_out:
-            typer.echo(f"Not run: {entry.name}: {entry.reason}", err=True)
-        counts = f"results: {len(done.results)}, findings: {len(done.findings)}, explainers not run: {len(left_out)}"
-        stem = "report" if chosen["template"] == "audit" else chosen["template"]
-        typer.echo(f"Report in {folder}: {', '.join(sorted(p.name for p in folder.glob(f'{stem}.*')))} ({counts})")

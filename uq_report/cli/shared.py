@@ -36,17 +36,24 @@ Templates = Annotated[Path | None, typer.Option(help="Folder of a house style, s
 @contextmanager
 def told() -> Iterator[None]:
     """Turn the package's errors into one clear message and an exit code."""
-    from ..core.errors import LockedError, RenderError, UQReportError
+    from ..core.errors import UQReportError
 
     try:
         yield
     except UQReportError as error:
         typer.echo(f"Error: {error}", err=True)
-        codes = {RenderError: RENDER, LockedError: TEMPORARY}
-        raise typer.Exit(next((code for kind, code in codes.items() if isinstance(error, kind)), INPUT)) from error
+        raise typer.Exit(exit_code(error)) from error
     except KeyboardInterrupt as error:
         typer.echo("Interrupted; nothing was written.", err=True)
         raise typer.Exit(INTERRUPTED) from error
+
+
+def exit_code(error: Exception) -> int:
+    """Return the exit code of one of the package's errors."""
+    from ..core.errors import LockedError, RenderError
+
+    codes = {RenderError: RENDER, LockedError: TEMPORARY}
+    return next((code for kind, code in codes.items() if isinstance(error, kind)), INPUT)
 
 
 def _version(wanted: bool) -> None:
@@ -65,6 +72,28 @@ def _top(
 def look(formats: list[str] | None, template: str, templates: Path | None) -> dict[str, Any]:
     """Return which files of a report to write, and how they look."""
     return {"formats": formats or ("html", "pdf"), "template": template, "templates": templates}
+
+
+@contextmanager
+def hushed(quiet: bool) -> Iterator[None]:
+    """Keep the package's warnings off stderr, if asked to; the report has them."""
+    import logging
+
+    log = logging.getLogger("uq_report")
+    before = log.level
+    try:
+        if quiet:
+            log.setLevel(logging.ERROR)
+        yield
+    finally:
+        log.setLevel(before)
+
+
+def print_line(content: Any) -> None:
+    """Print JSON on one line."""
+    import json
+
+    typer.echo(json.dumps(content, ensure_ascii=True))
 
 
 def print_table(rows: Sequence[tuple[str, ...]]) -> None:

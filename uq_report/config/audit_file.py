@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from ..core.errors import InputError
+from ..core.digest import is_sha256
 from ..core.finding import Severity
-from .mistakes import make_settings, validated
+from .mistakes import make_settings
 from .settings import About, Action, Date, Names, Part, Positive, Settings, Text, WaiverSettings, Workers
 
 Direction = Literal["increasing", "decreasing"]
 Options = Mapping[str, Mapping[str, Any]]
 
 
+def _is_hash(text: str) -> str:
+    if text and not is_sha256(text.lower()):
+        raise ValueError("a SHA-256 as 64 hexadecimal digits")
+    return text.lower()
+
+
+Hash = Annotated[str, AfterValidator(_is_hash)]
+
+
 class ModelPart(Part):
-    """The model: ``model.skops``, ``model.onnx``, ``module:factory``, ``models:/name/1`` or ``runs:/id/model``."""
+    """The model: ``model.skops``, ``model.onnx``, ``module:factory``, ``models:/name/1`` or ``runs:/id/model``.
+
+    `trusted` names further types that a .skops file may hold; `sha256` is checked before the file is loaded.
+    """
 
     source: Text
     label: str | None = None
@@ -27,12 +37,17 @@ class ModelPart(Part):
     positive_class: str | int | float | bool | None = None
     trusted: Names = ()
     allow_pickle: bool = False
-    sha256: str = ""
+    sha256: Hash = ""
 
 
 class PredictionsPart(Part):
-    """Columns of the data that hold what the model said, where the model itself is not at hand."""
+    """Columns of the data that hold what the model said, where the model itself is not at hand.
 
+    One of `probability` (of the positive class), `probabilities` (class to column), or `mean` and `std`.
+    """
+
+    label: str | None = None
+    positive_class: str | int | float | bool | None = None
     probability: str | None = None
     probabilities: Mapping[str, str] = Field(default_factory=dict)
     mean: str | None = None
@@ -40,7 +55,10 @@ class PredictionsPart(Part):
 
 
 class DataPart(Part):
-    """The rows to audit and the training rows; `query` is for databases."""
+    """The rows to audit and the training rows; `query` is for databases.
+
+    Columns that are neither named here nor under ``[protected]`` are features; `ignore` lists those that are not.
+    """
 
     source: Text
     query: str = ""
@@ -49,6 +67,7 @@ class DataPart(Part):
     train_query: str = ""
     weights: str | None = None
     clusters: str | None = None
+    ignore: Names = ()
     categorical: Names = ()
     groups: Mapping[str, Names] = Field(default_factory=dict)
     max_rows: Positive | None = None
@@ -56,10 +75,14 @@ class DataPart(Part):
 
 
 class ProtectedPart(Part):
-    """Attributes by which performance and uncertainty are told apart: columns of the data."""
+    """Attributes by which performance and uncertainty are told apart: columns of the data.
+
+    The model's own list of features says which of them it uses. Where it has none, all are features, unless
+    `used_by_model` is false (none is) or lists those that are.
+    """
 
     attributes: Names = ()
-    used_by_model: bool = True
+    used_by_model: bool | Names | None = None
 
 
 class PolicyPart(Part):
@@ -92,9 +115,12 @@ class BudgetPart(Part):
 
 
 class OutputPart(Part):
-    """Where the report goes, and in which form; `name` is the audit's name in the history."""
+    """Where the report goes, and in which form; `name` is the audit's name in the history.
 
-    folder: str = "uq-report"
+    Without a folder it is ``uq-report``, or with a history none but the run's own there. `keep` so many runs there.
+    """
+
+    folder: str | None = None
     formats: Names = ("html", "pdf")
     template: str = "audit"
     templates: str | None = None
@@ -132,7 +158,14 @@ class MlflowPart(Part):
 
 
 class AuditFile(Part):
-    """One audit as written in ``audit.toml``; every key is optional but `model.source` and `data.source`."""
+    """One audit as written in ``audit.toml``; every key is optional but `model.source` and `data.source`.
+
+    Examples
+    --------
+    >>> audit = AuditFile.model_validate({"model": {"source": "m.skops"}, "data": {"source": "rows.csv"}})
+    >>> audit.run.seed, audit.output.formats
+    (0, ('html', 'pdf'))
+    """
 
     model: ModelPart | None = None
     data: DataPart
@@ -153,10 +186,9 @@ class AuditFile(Part):
     def settings(self) -> Settings:
         """Return what decides the audit beside its subject."""
         checks = {name: dict(given) for name, given in self.checks.items()}
-        if self.expectations:
-            checks.setdefault("direction", {})["monotone"] = dict(self.expectations)
-        if self.policy.rules:
-            checks.setdefault("policy", {})["require"] = self.policy.rules
+        for (name, option), (_, given) in self._said_twice().items():
+            if given:
+                checks.setdefault(name, {})[option] = given
         return make_settings(
             {
                 "explainers": self.run.explainers,
@@ -178,47 +210,25 @@ class AuditFile(Part):
             }
         )
 
+    def mistakes(self) -> list[str]:
+        """Return what no single key shows: what is missing, and what is said twice."""
+        model, predictions = self.model is not None, self.data.predictions is not None
+        found = [] if model or predictions else ["model.source must be given; it is missing."]
+        if model and predictions:
+            found.append("data.predictions must be left out where model.source is given; got both. Keep one of them.")
+        for (name, option), (key, given) in self._said_twice().items():
+            if given and option in self.checks.get(name, {}):
+                found.append(f"{key} and checks.{name}.{option} must not both be given; got both. Keep one of them.")
+        return found
 
-def read_audit(path: str | Path) -> AuditFile:
-    """Return the audit a TOML file describes; places in it are relative to the file.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or is no TOML (with the line), or has mistakes: all of them, by key.
-    """
-    file = Path(path)
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(
-            f"audit file must be readable; got {str(path)!r} ({error.strerror}). Check the path."
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{file.name} must be TOML in UTF-8; got something else: {error}.") from error
-    return _placed(validated(AuditFile, content, file.name), file.resolve().parent)
+    def _said_twice(self) -> dict[tuple[str, str], tuple[str, Any]]:
+        """Return the options of checks that have a section of their own: check and option -> key and value."""
+        return {
+            ("direction", "monotone"): ("expectations", dict(self.expectations)),
+            ("policy", "require"): ("policy.rules", self.policy.rules),
+        }
 
 
 def audit_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``audit.toml``, for editors."""
-    return AuditFile.model_json_schema()
-
-
-def _placed(audit: AuditFile, base: Path) -> AuditFile:
-    """Return the audit with every place in it resolved against the folder of its file."""
-    data = audit.data.model_copy(
-        update={"source": _place(audit.data.source, base), "train": _place(audit.data.train, base)}
-    )
-    output = audit.output.model_copy(
-        update={key: _place(getattr(audit.output, key), base) for key in ("folder", "templates", "history")}
-    )
-    hooks = audit.hooks.model_copy(update={"folder": _place(audit.hooks.folder, base)})
-    model = audit.model and audit.model.model_copy(update={"source": _place(audit.model.source, base)})
-    return audit.model_copy(update={"data": data, "output": output, "hooks": hooks, "model": model})
-
-
-def _place(source: str | None, base: Path) -> str | None:
-    """Return a relative file name as seen from `base`; addresses and ``module:factory`` stay."""
-    if not source or ":" in source or Path(source).is_absolute():
-        return source
-    return str(base / source)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **AuditFile.model_json_schema()}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, get_args
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, NoReturn, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -30,19 +32,87 @@ def validated(model: type[P], given: Mapping[str, Any], who: str) -> P:
     try:
         return model.model_validate(dict(given))
     except ValidationError as error:
-        raise InputError("\n".join(_mistake(model, who, detail) for detail in error.errors())) from error
+        raise InputError("\n".join(_mistakes(model, given, who, error))) from error
 
 
-def _mistake(model: type[BaseModel], who: str, detail: ErrorDetails) -> str:
+def settled(model: type[P], given: Mapping[str, Any]) -> tuple[P | None, list[str]]:
+    """Return an object and all mistakes by key; with mistakes, what is left without the keys they are in.
+
+    What is left serves to look for more mistakes, never to run: None, if nothing can be made of it.
+    """
+    content = deepcopy(dict(given))
+    mistakes: list[str] = []
+    for _ in range(2):
+        try:
+            return model.model_validate(content), mistakes
+        except ValidationError as error:
+            mistakes += [line for line in _mistakes(model, content, "", error) if line not in mistakes]
+            for detail in error.errors():
+                _remove(content, _place(content, detail))
+    return None, mistakes
+
+
+def refuse(mistakes: Iterable[str], who: str = "") -> None:
+    """Raise one error of all mistakes, if there are any; `who`, the name of a file, opens each line."""
+    lines = list(dict.fromkeys(mistakes))
+    if lines:
+        _refused([f"{who}: {line}" if who else line for line in lines])
+
+
+def _refused(lines: Sequence[str]) -> NoReturn:
+    raise InputError("\n".join(lines))
+
+
+def _mistakes(model: type[BaseModel], given: Mapping[str, Any], who: str, error: ValidationError) -> list[str]:
+    """Return one line per mistaken key; what a key may be instead is joined from all of its alternatives."""
+    by_key: dict[tuple[str, ...], list[ErrorDetails]] = {}
+    for detail in error.errors():
+        by_key.setdefault(_place(given, detail), []).append(detail)
+    return [_mistake(model, who, place, details) for place, details in by_key.items()]
+
+
+def _mistake(model: type[BaseModel], who: str, place: tuple[str, ...], details: Sequence[ErrorDetails]) -> str:
     """Return one mistake in the grammar of errors."""
-    place = tuple(map(str, detail["loc"]))
-    key = ".".join((who, *place)) if who else ".".join(place)
+    key = ".".join(filter(None, (who, *place)))
+    detail = details[0]
     if detail["type"] == "extra_forbidden":
         return f"{key} must be a known setting; got {place[-1]!r}. {nearest(place[-1], _names(model, place[:-1]))}"
     if detail["type"] == "missing":
         return f"{key} must be given; it is missing."
-    needed = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-    return f"{key} must be {needed}; got {detail['input']!r}."
+    needs = (one["msg"].removeprefix("Input should be ").removeprefix("Value error, ") for one in details)
+    return f"{key} must be {' or '.join(dict.fromkeys(needs))}; got {detail['input']!r}.{_meant(detail)}"
+
+
+def _meant(detail: ErrorDetails) -> str:
+    """Return the choice that is meant, if one is close."""
+    if detail["type"] not in ("literal_error", "enum") or not isinstance(detail["input"], str):
+        return ""
+    hint = nearest(detail["input"], re.findall(r"'([^']+)'", str(detail.get("ctx", {}).get("expected", ""))))
+    return f" {hint}" if hint.startswith("Did you mean") else ""
+
+
+def _place(given: Any, detail: ErrorDetails) -> tuple[str, ...]:
+    """Return the key of a mistake: the steps that lead through what was given, without the names of alternatives."""
+    steps: list[str] = []
+    for step in detail["loc"]:
+        inside = isinstance(given, Mapping) or (isinstance(given, list | tuple) and isinstance(step, int))
+        if not inside:
+            break
+        steps.append(str(step))
+        given = given.get(step) if isinstance(given, Mapping) else given[int(step)]
+    return tuple(steps)
+
+
+def _remove(content: dict[str, Any], place: tuple[str, ...]) -> None:
+    """Take the key of a mistake out of nested tables; a list goes as a whole, so that others keep their numbers."""
+    *path, last = place or ("",)
+    for step in path:
+        inner = content.get(step)
+        if not isinstance(inner, dict):
+            last = step
+            break
+        content = inner
+    content.pop(last, None)
 
 
 def _names(model: type[BaseModel], place: Iterable[str]) -> tuple[str, ...]:

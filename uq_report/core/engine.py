@@ -21,7 +21,7 @@ from joblib import Parallel, delayed, parallel_config
 
 from .arrays import AnyArray, FloatArray, IntArray, Table
 from .derivatives import Derivatives, derivatives
-from .errors import BudgetError, InputError, ModelError, UQReportError, nearest
+from .errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError, nearest
 from .measures import Measure
 from .passes import Group, Task, grouped, rows_of, run_group
 from .predictive import Distribution
@@ -189,6 +189,7 @@ class Engine:
         total : int
             Number of variants, for progress, where it is known.
         """
+        self._ask_model()
         _ = self.baseline
         n = self.subject.n if rows is None else len(rows)
         width = max(1, (self.batch_rows or max(self.subject.n, self._together())) // n)
@@ -210,6 +211,7 @@ class Engine:
 
         `y` is encoded, one value per row of `X`, and needed only if a measure needs it.
         """
+        self._ask_model()
         _ = self.baseline
         step = self.batch_rows or len(X)
         parts = []
@@ -242,8 +244,15 @@ class Engine:
 
     def derivatives(self, columns: Sequence[int], order: int = 1, rows: IntArray | None = None) -> Derivatives:
         """Return derivatives of the parameters by numeric `columns`: exact where the adapter has a rule that holds."""
+        self._ask_model()
         self._charge(self.subject.n if rows is None else len(rows))
         return derivatives(self, columns, order, rows)
+
+    def _ask_model(self) -> None:
+        """Refuse changed rows where an adapter holds predictions of the given rows only."""
+        reason = getattr(self.subject.adapter, "only_given_rows", "")
+        if reason:
+            raise UnsupportedError(reason)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the progress callback behind: it belongs to the parent process."""

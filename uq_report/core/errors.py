@@ -66,7 +66,10 @@ def nearest(name: str, allowed: Iterable[str]) -> str:
 
 
 def check_options(who: str, options: object, rules: Sequence[tuple[str, bool, str]]) -> None:
-    """Refuse the first option whose rule does not hold; a rule is its field, whether it holds, and what is allowed."""
+    """Refuse every option whose rule does not hold; a rule is its field, whether it holds, and what is allowed."""
+    wrong: dict[str, str] = {}
     for field, holds, allowed in rules:
         if not holds:
-            raise InputError(f"{who}.{field} must be {allowed}; got {getattr(options, field)!r}.")
+            wrong.setdefault(field, f"{who}.{field} must be {allowed}; got {getattr(options, field)!r}.")
+    if wrong:
+        raise InputError("\n".join(wrong.values()))

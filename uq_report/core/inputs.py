@@ -10,12 +10,14 @@ import pandas as pd
 
 from .arrays import AnyArray, FloatArray, IntArray, Table, column
 from .errors import InputError, nearest
+from .frames import as_frame
 
 Kind = Literal["numeric", "categorical", "datetime"]
 
 
 def table(X: Any, what: str, model: Any) -> tuple[Table, tuple[str, ...]]:
     """Return a private copy of the rows with a fresh row index, and the feature names."""
+    X = as_frame(X, what)
     if isinstance(X, pd.Series):
         raise InputError(f"subject.{what} must be two-dimensional; got a Series. Pass {what}.to_frame().")
     rows, names = _frame(X, what) if isinstance(X, pd.DataFrame) else _array(X, what, model)

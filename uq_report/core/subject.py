@@ -133,8 +133,10 @@ def _drawn(subject: Subject, max_rows: int, seed: int) -> Subject:
     if max_rows >= subject.n:
         return subject
     keep = np.sort(np.random.default_rng([seed, 0x5A]).choice(subject.n, max_rows, replace=False))
+    take = getattr(subject.adapter, "take", None)
     return replace(
         subject,
+        model=take(subject.model, keep) if take else subject.model,
         X=take_rows(subject.X, keep),
         y=None if subject.y is None else subject.y[keep],
         weights=None if subject.weights is None else subject.weights[keep],

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import pandas as pd
 
 from ..core.errors import InputError, MissingDependencyError
+from ..core.frames import tidied
 
 
 class ParquetLoader:
-    """Reads ``.parquet`` files with pandas and pyarrow; `options` go to `pandas.read_parquet`."""
+    """Reads ``.parquet`` files with pandas and pyarrow."""
 
     name: ClassVar[str] = "parquet"
     kind: ClassVar[Literal["data"]] = "data"
@@ -19,12 +20,12 @@ class ParquetLoader:
 
     def matches(self, source: str) -> bool:
         """Match names that end in .parquet or .pq."""
-        return Path(source.lower()).suffix in (".parquet", ".pq")
+        return "://" not in source and Path(source.lower()).suffix in (".parquet", ".pq")
 
-    def load(self, source: str, **options: Any) -> pd.DataFrame:
+    def load(self, source: str) -> pd.DataFrame:
         """Return the table; the message of an unreadable file names it."""
         try:
-            return pd.read_parquet(source, **options)
+            return tidied(pd.read_parquet(source))
         except ImportError as error:
             raise MissingDependencyError("the Parquet loader", "pyarrow", "parquet") from error
         except (OSError, ValueError) as error:

@@ -48,22 +48,35 @@ def run(subject: Subject, settings: Settings, progress: Callback | None = None, 
     delivered. Only what makes every result impossible is raised: wrong settings, or a model that
     cannot predict the subject's rows, or a `previous` run of another task. Against that one, the run has its changes.
     """
+    audit = _begun(subject, settings, progress)
+    if previous is not None:
+        check_comparable(previous, audit.facts)
+    audit.explain()
+    return _against(previous, audit.finish())
+
+
+def facts(subject: Subject, settings: Settings) -> Run:
+    """Return what a run says before the long work: subject, settings and environment, and no result.
+
+    Its `store.inputs_key` is that of the whole run.
+    """
+    return _begun(subject, settings, None).facts
+
+
+def _begun(subject: Subject, settings: Settings, progress: Callback | None) -> _Audit:
+    """Prepare an audit; a model that cannot predict its rows stops it here, with one error."""
     catalog = plugins.catalog(settings.deny, settings.require)
     prepared = prepare(catalog, settings)
     watch = Watch(settings.time_limit, settings.memory_limit_mb)
     engine = make_engine(subject, prepared.measures, settings, watch.around(progress))
-    facts = Run(  # before the long work: a model that cannot predict its rows stops the audit here, with one error
+    known = Run(
         as_of=settings.as_of,
         subject=store.plain(describe(subject, engine.baseline), "run.subject"),
         settings=store.plain(settings.recorded(), "run.settings"),
         environment=store.plain(records.environment(catalog, subject), "run.environment"),
         not_run=(*prepared.not_run, *records.denied(settings)),
     )
-    if previous is not None:
-        check_comparable(previous, facts)
-    audit = _Audit(subject, settings, engine, catalog, prepared, facts, progress, watch)
-    audit.explain()
-    return _against(previous, audit.finish())
+    return _Audit(subject, settings, engine, catalog, prepared, known, progress, watch)
 
 
 def side_by_side(

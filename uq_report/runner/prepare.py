@@ -130,7 +130,10 @@ def _made(cls: Any, key: str, options: Mapping[str, dict[str, Any]], mistakes: l
     try:
         return cls(**{name: value for name, value in given.items() if name in known})
     except (InputError, TypeError) as error:
-        mistakes.append(str(error))
+        group, _, name = key.rpartition(".")
+        own = f"{name}."  # options name themselves; the key says whether it is the explainer or the check
+        lines = str(error).splitlines()
+        mistakes += [f"{group}.{line}" if group and line.startswith(own) else line for line in lines]
         return None
 
 

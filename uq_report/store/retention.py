@@ -10,8 +10,9 @@ from itertools import groupby
 
 from ..core.errors import InputError
 from .entry import ENTRY
+from .filing import Filed
 from .folder import RUN, write_through
-from .history import PRUNED, Filed, History
+from .history import PRUNED, History
 
 _WAIT = 10.0
 

@@ -32,7 +32,11 @@ def data(e: Evidence) -> Section:
 def _lineage(e: Evidence) -> tuple[tuple[str, Cell], ...]:
     """Return what people said of the data, and the names of its files."""
     sources = e.mapping("sources")
-    files = tuple((f"File or column of {name(key)}", as_cell(sources[key])) for key in sources if key != "model")
+    files = tuple(
+        (_SOURCES.get(key, f"File or column of {name(key)}"), as_cell(sources[key]))
+        for key in sources
+        if key not in ("model", "model_loading")
+    )
     said = (("Origin", "data_origin"), ("How rows were split", "data_split"), ("Licence", "data_licence"))
     return (*((label, e.said(key)) for label, key in said), *files)
 
@@ -126,7 +130,17 @@ def _hashes(e: Evidence) -> tuple[Block, ...]:
     return (Paragraph(text=text), Facts(rows=rows or (("Hashes", as_cell(None)),)))
 
 
+_SOURCES = {
+    "ignored": "Columns left out",
+    "query": "Query of the data",
+    "train_query": "Query of the training data",
+    "data_columns": "Columns of the data, as read",
+    "train_columns": "Columns of the training data, as read",
+    "train_against_data": "Data against the training data",
+}
 _HASHED = {
+    "data_file": "the file of the data",
+    "train_file": "the file of the training data",
     "model": "the model",
     "X": "the rows",
     "y": "the outcomes",

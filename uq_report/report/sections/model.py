@@ -33,11 +33,17 @@ def model(e: Evidence) -> Section:
 
 
 def _identity(e: Evidence) -> tuple[tuple[str, Cell], ...]:
+    sources = e.mapping("sources")
     return (
         ("Name", e.fact("label")),
         ("Version", e.said("version")),
         ("Class", e.fact("model_class")),
-        ("File", as_cell(e.mapping("sources").get("model"))),
+        ("File", as_cell(sources.get("model"))),
+        *(
+            (("Caution", as_cell(e.mapping("sources")["model_loading"])),)
+            if "model_loading" in e.mapping("sources")
+            else ()
+        ),
         ("SHA-256", as_cell(e.mapping("hashes").get("model"))),
         ("Task", e.fact("task")),
         ("Predictive distribution", e.fact("family")),

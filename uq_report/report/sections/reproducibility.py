@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..blocks import make_table
-from ..document import Cell, Column, Facts, Paragraph, Section, Table
+from ..document import Block, Callout, Cell, Column, Facts, Paragraph, Section, Table
 from ..evidence import Evidence, as_cell
 from ..text import ABSENT, clean, name
 from .inventory import inventory
@@ -31,7 +31,7 @@ def reproducibility(e: Evidence, sha256: str) -> Section:
     return Section(
         id="reproducibility",
         title=TITLE,
-        blocks=(Paragraph(text=LEAD), Facts(rows=_facts(e, sha256))),
+        blocks=(*_warning(e), Paragraph(text=LEAD), Facts(rows=_facts(e, sha256))),
         sections=(
             Section(id="reproducibility-settings", title="Settings", blocks=(_settings(e), _options(e))),
             Section(id="reproducibility-versions", title="Versions", blocks=(_versions(e),)),
@@ -39,6 +39,15 @@ def reproducibility(e: Evidence, sha256: str) -> Section:
             inventory(e),
         ),
     )
+
+
+def _warning(e: Evidence) -> tuple[Block, ...]:
+    """Say first that another run may give other numbers, where that is so."""
+    reason = clean(e.run.not_reproducible)
+    if not reason:
+        return ()
+    text = f"Another run of the same inputs may give other results: {reason}. What was cut is listed as not run."
+    return (Callout(tone="warning", title="This run cannot be computed again", text=text),)
 
 
 def _facts(e: Evidence, sha256: str) -> tuple[tuple[str, Cell], ...]:

@@ -1,0 +1,226 @@
+"""Subjects from descriptions: roles of columns, drift, hashes before loading, options of loaders."""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report import files
+from uq_report.config import AuditFile, ModelPart
+from uq_report.core.errors import InputError
+from uq_report.core.subject import Subject
+from uq_report.loaders.csv_ import CsvLoader
+from uq_report.loaders.skops_ import SkopsLoader
+
+from . import audits_made
+
+IGNORED = ["application", "household", "exposure"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a working folder with a model and its tables."""
+    monkeypatch.chdir(tmp_path)
+    audits_made.write(tmp_path)
+    return tmp_path
+
+
+def described(model: dict[str, Any] | None = None, **data: Any) -> AuditFile:
+    protected = data.pop("protected", {"attributes": ["sex"]})
+    rows = {"source": "test.csv", "target": "risk", "ignore": IGNORED} | data
+    part = {"source": "model.skops"} | (model or {})
+    return AuditFile.model_validate({"model": part, "data": rows, "protected": protected})
+
+
+def subject(model: dict[str, Any] | None = None, **data: Any) -> Subject:
+    return files.subject_of(described(model, **data))
+
+
+def test_columns_take_their_roles_and_features_the_order_of_the_model(folder: Path) -> None:
+    made = subject(
+        {"label": "L", "positive_class": "bad"},
+        weights="exposure",
+        clusters="household",
+        ignore=["application"],
+        groups={"wealth": ["income", "savings"]},
+        categorical=["age"],
+        train="train.csv",
+    )
+    rows = pd.read_csv("test.csv")
+    assert made.features == tuple(audits_made.FEATURES)
+    assert list(made.protected) == ["sex"]
+    assert (made.protected["sex"] == rows["sex"].to_numpy()).all()
+    assert made.weights is not None
+    assert np.allclose(made.weights, rows["exposure"])
+    assert made.clusters is not None
+    assert len(set(made.clusters.tolist())) == 30
+    assert made.kinds["age"] == "categorical"
+    assert (made.label, made.positive_class, made.groups) == ("L", "bad", {"wealth": ("income", "savings")})
+    assert made.train is not None
+    assert len(made.train[0]) == 120
+
+
+def test_protected_attributes_that_the_model_uses_stay_features(folder: Path) -> None:
+    made = subject(protected={"attributes": ["sex", "age"]})
+    assert set(made.protected) == {"sex", "age"}
+    assert "age" in made.features
+    assert "sex" not in made.features
+
+
+def test_a_model_without_a_list_of_features_is_told_which_attributes_it_uses(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Silent:
+        classes_ = np.array(["bad", "good"])
+
+        def predict_proba(self, X: Any) -> Any:
+            return np.full((len(X), 2), 0.5)
+
+    monkeypatch.setattr(SkopsLoader, "load", lambda *_, **__: Silent())
+    assert "sex" in subject().features
+    assert "sex" not in subject(protected={"attributes": ["sex"], "used_by_model": False}).features
+    some = subject(protected={"attributes": ["sex", "region"], "used_by_model": ["region"]})
+    assert "region" in some.features
+    assert "sex" not in some.features
+
+
+def test_sources_hashes_and_schemas_of_every_input_are_recorded(folder: Path) -> None:
+    made = subject(train="train.csv")
+    digest = {
+        name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in ("model.skops", "test.csv", "train.csv")
+    }
+    assert made.hashes == {
+        "model": digest["model.skops"], "data_file": digest["test.csv"], "train_file": digest["train.csv"],
+    }  # fmt: skip
+    assert made.sources["data_columns"].startswith("application: int64, age: int64, income: float64")
+    assert made.sources["train_columns"] == made.sources["data_columns"]
+    assert (made.sources["ignored"], made.sources["target"]) == ("application, household, exposure", "risk")
+
+
+def test_the_hash_is_checked_before_the_model_is_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = hashlib.sha256(Path("model.skops").read_bytes()).hexdigest()
+    assert subject({"sha256": right.upper()}).hashes["model"] == right
+    loaded: list[str] = []
+    monkeypatch.setattr(SkopsLoader, "load", lambda _, source, **__: loaded.append(source))
+    with pytest.raises(InputError, match=r"model.sha256 must be the hash of model.skops; got 0+, and the source has"):
+        subject({"sha256": "0" * 64})
+    assert files.mistakes_of(described({"sha256": "0" * 64}))[0].startswith("model.sha256 must be the hash")
+    assert loaded == []
+    with pytest.raises(InputError, match="the source has a source without a hash"):
+        files.read_model(ModelPart(source="made:model", sha256="0" * 64))
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = CsvLoader.load
+
+    def changing(self: CsvLoader, source: str, **options: Any) -> Any:
+        rows = read(self, source, **options)
+        os.utime(source, ns=(0, 0))
+        return rows
+
+    monkeypatch.setattr(CsvLoader, "load", changing)
+    with pytest.raises(InputError, match=r"test.csv must stay as it is while it is read; it was changed. Try again."):
+        subject()
+
+
+def test_missing_and_extra_columns_of_the_training_rows_are_one_error(folder: Path) -> None:
+    rows = pd.read_csv("train.csv")
+    rows.rename(columns={"income": "earnings"}).to_csv("other.csv", index=False)
+    with pytest.raises(InputError) as caught:
+        subject(train="other.csv")
+    assert str(caught.value) == (
+        "data.train must have the feature columns of test.csv; got other.csv: it lacks 'income' and it also has "
+        "'earnings'. Correct the file, or list columns that are no features in data.ignore."
+    )
+    rows.drop(columns="age").to_csv("other.csv", index=False)
+    with pytest.raises(InputError, match=r"other.csv: it lacks 'age'"):
+        subject(train="other.csv", protected={"attributes": ["age", "sex"]})
+    rows.drop(columns=["sex", "exposure"]).to_csv("other.csv", index=False)
+    assert subject(train="other.csv").train is not None  # neither is a feature
+
+
+def test_other_types_and_new_levels_are_reported(folder: Path) -> None:
+    rows = pd.read_csv("test.csv")
+    rows.loc[:2, "region"] = "west "
+    rows.assign(age=rows["age"].astype(float) + 0.5).to_csv("drifted.csv", index=False)
+    trained = pd.read_csv("train.csv")
+    trained.assign(region=trained["region"].replace("east", "west ")).to_csv("other.csv", index=False)
+    told = subject(source="test.csv", train="other.csv").sources["train_against_data"]
+    assert told.startswith("region has levels that the training rows have not: east (")
+    from uq_report.files import columns
+
+    sentences = list(columns.drift(pd.read_csv("drifted.csv"), trained, ()))
+    assert "age is float64 here and int64 in the training rows" in sentences
+    assert "region has levels that the training rows have not: west (3 rows)" in sentences
+    assert list(columns.drift(rows[["age"]] * 0 + 99, trained, ["age"])) == [
+        "age has levels that the training rows have not: 99 (60 rows)"
+    ]
+
+
+def test_columns_that_the_model_does_not_know_are_one_error(folder: Path) -> None:
+    pd.read_csv("test.csv").drop(columns="age").to_csv("rows.csv", index=False)
+    with pytest.raises(InputError, match=r"rows.csv: it lacks 'age' and it also has 'application', 'household'"):
+        subject(source="rows.csv", ignore=["exposure"])
+
+
+def test_a_class_is_named_as_it_is_spelled(folder: Path) -> None:
+    assert subject({"positive_class": "good"}).positive_class == "good"
+    trained = pd.read_csv("train.csv")
+    import skops.io as sio
+
+    sio.dump(audits_made.model(trained.assign(risk=(trained["risk"] == "bad").astype(int))), "coded.skops")
+    pd.read_csv("test.csv").drop(columns="risk").to_csv("rows.csv", index=False)
+    assert subject({"source": "coded.skops", "positive_class": "0"}, source="rows.csv", target=None).positive_class == 0
+
+
+def test_options_reach_only_loaders_that_take_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r"data.query must be left out; the loader 'csv' of test.csv does not take it"):
+        subject(query="select 1")
+    with pytest.raises(InputError, match=r"model.trusted must be left out; the loader 'factory' of made:model"):
+        files.read_model(ModelPart(source="made:model", trusted=("a.B",)))
+    taken: dict[str, Any] = {}
+
+    def load(self: CsvLoader, source: str, **options: Any) -> Any:
+        taken.update(options)
+        rows = pd.read_csv(source).head(options["max_rows"])
+        rows.attrs["sampled_from"] = 60
+        return rows
+
+    monkeypatch.setattr(CsvLoader, "load", load)
+    monkeypatch.setattr(CsvLoader, "options", ("max_rows", "seed", "query"), raising=False)
+    made = subject(query="select 1", max_rows=20)
+    assert taken == {"query": "select 1", "max_rows": 20, "seed": 0}
+    assert (made.n, made.sampled_from) == (20, 60)
+
+
+def test_a_loader_of_its_own_hash_is_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SkopsLoader, "sha256", lambda _, source: "ab" * 32, raising=False)
+    assert subject({"sha256": "ab" * 32}).hashes["model"] == "ab" * 32
+
+
+def test_predictions_without_a_model_are_a_subject(folder: Path) -> None:
+    rows = pd.read_csv("test.csv")
+    rows.assign(p=np.linspace(0.1, 0.9, len(rows))).to_csv("scored.csv", index=False)
+    part = {"probability": "p", "positive_class": "bad", "label": "Scores"}
+    data = {"source": "scored.csv", "target": "risk", "ignore": IGNORED, "predictions": part, "max_rows": 20}
+    made = files.subject_of(AuditFile.model_validate({"data": data, "protected": {"attributes": ["sex"]}}))
+    assert "p" not in made.features
+    assert (made.label, made.positive_class, made.n) == ("Scores", "bad", 20)
+    assert made.sources["model"] == "predictions only"
+    assert made.hashes["model"] == "not available: the predictions were given, not the model"
+    with pytest.raises(InputError, match=r"data.predictions.probability must be a column of scored.csv; got 'q'"):
+        files.subject_of(AuditFile.model_validate({"data": data | {"predictions": {"probability": "q"}}}))
+
+
+def test_a_pickle_is_loaded_only_if_allowed_and_the_subject_says_so(folder: Path) -> None:
+    import joblib
+
+    joblib.dump(audits_made.model(pd.read_csv("train.csv")), "model.joblib")
+    with pytest.raises(InputError, match="--allow-pickle"):
+        subject({"source": "model.joblib"})
+    made = subject({"source": "model.joblib", "allow_pickle": True})
+    assert "loading it ran code of the file" in made.sources["model_loading"]

@@ -1,0 +1,86 @@
+"""Commands about many audits: run them by the clock, and list them on one page."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .shared import Quiet, app, print_table, told
+
+if TYPE_CHECKING:
+    from ..schedule import Job
+
+
+class LogFormat(StrEnum):
+    """How events are written; see `schedule.Lines`."""
+
+    auto = "auto"
+    plain = "plain"
+    journal = "journal"
+
+
+@app.command()
+def schedule(
+    file: Annotated[Path, typer.Argument(metavar="AUDITS", help="audits.toml: which audits run when.")],
+    once: Annotated[bool, typer.Option("--once", help="Run what is due now, and end; for cron.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what is due, and the next times.")] = False,
+    log_format: Annotated[
+        LogFormat, typer.Option(help="plain: with the time. journal: with priorities. auto: as stderr needs.")
+    ] = LogFormat.auto,
+) -> None:
+    """Run several audits by cron expressions, each in a process of its own, until SIGTERM or Ctrl-C."""
+    with told():
+        from ..schedule import Lines, Service, alone, jobs, read_schedule, stopped_by_signals
+
+        plan = read_schedule(file)
+        found = jobs(plan)
+        if dry_run:
+            _print_times(found)
+            return
+        if once:
+            _need_histories(found)
+        with alone(file.resolve().parent):
+            service = Service(found, Lines(style=log_format.value), workers=plan.workers, grace=plan.grace)
+            with stopped_by_signals(service):
+                code = service.once() if once else service.serve()
+    raise typer.Exit(code)
+
+
+@app.command()
+def index(
+    history: Annotated[Path, typer.Argument(metavar="HISTORY", help="Folder of filed runs.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("index.html"),
+    quiet: Quiet = False,
+) -> None:
+    """Write one page over all audits of a history: rating, findings, trends, and links to the reports."""
+    with told():
+        from ..overview import write_overview
+
+        count = write_overview(history, output)
+        if not quiet:
+            typer.echo(f"Page in {output} ({count} audit{'' if count == 1 else 's'})")
+
+
+def _need_histories(found: list[Job]) -> None:
+    """Refuse audits whose last runs nobody knows."""
+    from ..core.errors import InputError
+
+    bare = [str(job.file) for job in found if job.history is None]
+    if bare:
+        raise InputError(f"output.history must be given for --once to know what is due; not so in {', '.join(bare)}.")
+
+
+def _print_times(found: list[Job]) -> None:
+    from ..schedule.lines import now as clock
+
+    moment = clock()
+    rows: list[tuple[str, ...]] = [("AUDIT", "DUE NOW", "NEXT", "THEN", "FILE")]
+    for job in found:
+        missed, first = job.missed(moment), job.next(moment)
+        then = None if first is None else job.next(first)
+        times = ["-" if at is None else at.isoformat(timespec="minutes") for at in (missed, first, then)]
+        rows.append((job.label, *times, str(job.file)))
+    print_table(rows)

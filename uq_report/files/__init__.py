@@ -1,0 +1,7 @@
+"""From the description of an audit to its subject: model and tables read, hashed, and held against each other."""
+
+from .sources import read_model, read_table, shown
+from .starter import starter
+from .subject import mistakes_of, subject_of
+
+__all__ = ["mistakes_of", "read_model", "read_table", "shown", "starter", "subject_of"]

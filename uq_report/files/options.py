@@ -1,0 +1,65 @@
+"""Options and names of plugins in a description: every wrong one, by its key."""
+
+from __future__ import annotations
+
+from .. import plugins
+from ..config import AuditFile, Settings
+from ..core.errors import UQReportError, nearest
+from ..report.kinds import KINDS
+from ..runner.prepare import prepare
+
+# How settings are called in messages of the runner -> where they stand in audit.toml.
+_KEYS = (
+    ("checks.policy.require", "policy.rules"),
+    ("checks.direction.monotone", "expectations"),
+    ("settings.options", "explainers"),
+    ("settings.", "run."),
+    ("plugins.require", "run.require"),
+)
+
+
+def option_mistakes(audit: AuditFile) -> list[str]:
+    """Return the mistakes in names and options of explainers and checks, and plugins that are missing."""
+    try:
+        settings = audit.settings()
+        catalog = plugins.catalog(settings.deny, settings.require)
+        prepare(catalog, _with_all_options(settings, audit, catalog))
+    except UQReportError as error:
+        return [_by_key(line) for line in str(error).splitlines()]
+    return []
+
+
+def _by_key(line: str) -> str:
+    """Return a mistake with its key in audit.toml."""
+    known = next(((name, key) for name, key in _KEYS if line.startswith(name)), ("", ""))
+    return known[1] + line.removeprefix(known[0])
+
+
+def unregistered(audit: AuditFile) -> list[str]:
+    """Return the names of an adapter, format or template that nobody registered."""
+    output, deny = audit.output, audit.run.deny
+    renderers = {plugin.name for plugin in plugins.find(plugins.RENDERERS, deny)}
+    adapters = {plugin.name for plugin in plugins.find(plugins.ADAPTERS, deny)}
+    asked = [(f"output.formats[{number}]", name, renderers) for number, name in enumerate(output.formats)]
+    asked.append(("output.template", output.template, set(KINDS)))
+    if audit.model is not None and audit.model.adapter is not None:
+        asked.append(("model.adapter", audit.model.adapter, adapters))
+    return [
+        f"{key} must be a registered name; got {name!r}. {nearest(name, known)}"
+        for key, name, known in asked
+        if name not in known
+    ]
+
+
+def _with_all_options(settings: Settings, audit: AuditFile, catalog: plugins.Catalog) -> Settings:
+    """Return settings that also choose what has options without being chosen, so that these are looked at too."""
+    more = {}
+    for name, group, given in (
+        ("explainers", plugins.EXPLAINERS, audit.explainers),
+        ("checks", plugins.CHECKS, audit.checks),
+    ):
+        chosen = getattr(settings, name)
+        known = {plugin.name for plugin in catalog[group]}
+        if chosen is not None:
+            more[name] = (*chosen, *sorted(known & set(given) - set(chosen)))
+    return settings.model_copy(update=more)
