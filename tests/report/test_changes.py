@@ -58,7 +58,7 @@ def test_without_a_previous_run_the_section_says_so_in_one_sentence() -> None:
 def test_the_sentence_counts_findings_values_and_inputs() -> None:
     assert in_short(FOUND) == (
         "Findings against the previous run: 1 new, 1 closed and 1 unchanged. Of 3 compared values, 1 changed beyond "
-        "the interval of the difference. 1 hash, version or setting differs."
+        "what new rows would explain. 1 hash, version or setting differs."
     )
     assert in_short(Changes(previous={})).endswith("0 hashes, versions or settings differ.")
 

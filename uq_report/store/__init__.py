@@ -2,8 +2,8 @@
 
 from .codec import as_saved, dumps, loads, outcome_as_saved, plain, sha256
 from .entry import Entry, inputs_key
-from .folder import read, write, write_files
 from .filing import Filed, Filing
+from .folder import read, write, write_files
 from .history import History
 from .retention import Retention, delete
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from ..document import Block, Bullets, Paragraph, Section
@@ -57,7 +58,11 @@ def _triggered(e: Evidence) -> Iterator[str]:
 def _about_data(e: Evidence) -> Iterator[str]:
     total, n = e.number("sampled_from"), e.number("n")
     if total and n:
-        yield f"{n} of {total} rows were drawn at random; the others were not looked at."
+        error = 50 * math.sqrt((int(total) - int(n)) / (int(n) * max(int(total) - 1, 1)))  # a share of one half
+        yield (
+            f"{n} of {total} rows were drawn at random; the others were not looked at. A share of rows stated here has "
+            f"a sampling error (standard error, for all {total} rows) of at most {math.ceil(10 * error) / 10:g} percentage points."
+        )
     missing = [str(f.get("name")) for f in e.features if f.get("missing")]
     if missing:
         verb = "has" if len(missing) == 1 else "have"

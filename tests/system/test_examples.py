@@ -1,0 +1,171 @@
+"""Every example is checked as far as it can be without its host: parsed, compiled, verified; its commands exist."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from uq_report.cli import app
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+COMMAND = re.compile(r"uq-report (?:run|schedule|index) [^\n|\"']+")
+
+
+def parse(line: str) -> tuple[str, dict[str, Any]]:
+    """Return the command of a line and its parameters, as our own command line reads them."""
+    words = shlex.split(line.replace("{{ ds }}", "2026-01-31").replace("{{{{ ds }}}}", "2026-01-31"))
+    main: Any = typer.main.get_command(app)
+    command = main.commands[words[1]]
+    return words[1], command.make_context(words[1], words[2:]).params
+
+
+def test_every_command_line_in_the_examples_is_ours() -> None:
+    found = []
+    for file in sorted(EXAMPLES.rglob("*")):
+        if file.suffix in (".service", ".yml", ".py", "") and file.is_file() and "third_party" not in str(file):
+            text = file.read_text(encoding="utf-8").replace("{{{{ ds }}}}", "2026-01-31").replace("{AUDITS}", "/a")
+            lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+            found += [parse(match.strip().rstrip("2>&1").strip()) for match in COMMAND.findall("\n".join(lines))]
+    assert sorted(name for name, _ in found) == ["index", "run", "run", "run", "run", "schedule", "schedule"]
+    assert all(given["once"] for name, given in found if name == "schedule")
+
+
+def test_the_schedule_file_is_read() -> None:
+    pytest.importorskip("apscheduler", reason="the schedule runs on APScheduler")
+    from uq_report.schedule import read_schedule
+
+    schedule = read_schedule(EXAMPLES / "cron" / "audits.toml")
+    assert [(one.cron, one.misfire, one.timeout) for one in schedule.audit] == [
+        ("0 6 * * 1", 86400.0, 7200.0),
+        ("@monthly", None, None),
+    ]
+    assert schedule.grace == 300
+
+
+def test_crontab_lines_have_five_fields_and_a_command() -> None:
+    lines = (EXAMPLES / "cron" / "crontab").read_text(encoding="utf-8").splitlines()
+    jobs = [line for line in lines if line and not line.startswith("#") and not re.match(r"[A-Z]+=", line)]
+    assert len(jobs) == 2
+    for job in jobs:
+        assert re.fullmatch(r"(?:[\d*/,-]+ ){5}uq-report .+", job)
+        assert "%" not in job  # cron would take it for a line break
+
+
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
+    tool = shutil.which("systemd-analyze")
+    if tool is None:
+        pytest.skip("systemd-analyze is not installed")
+    binary = shutil.which("true")
+    for name in ("uq-report.service", "uq-report.timer"):
+        text = (EXAMPLES / "systemd" / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(text.replace("/opt/uq-report/bin/uq-report", str(binary)))
+    units = [str(tmp_path / name) for name in ("uq-report.service", "uq-report.timer")]
+    done = subprocess.run([tool, "verify", "--man=no", *units], capture_output=True, text=True, check=False)
+    assert not [line for line in done.stderr.splitlines() if "uq-report" in line], done.stderr
+
+
+def test_the_service_is_confined_and_the_timer_catches_up() -> None:
+    service, timer = configparser.ConfigParser(interpolation=None), configparser.ConfigParser(interpolation=None)
+    for parser in (service, timer):
+        parser.optionxform = str  # type: ignore[assignment,method-assign]
+    service.read(EXAMPLES / "systemd" / "uq-report.service", encoding="utf-8")
+    timer.read(EXAMPLES / "systemd" / "uq-report.timer", encoding="utf-8")
+    wanted = {
+        "Type": "oneshot", "SuccessExitStatus": "1 75", "NoNewPrivileges": "yes", "ProtectSystem": "strict",
+        "ReadWritePaths": "/srv/audits", "PrivateNetwork": "yes", "MemoryMax": "8G", "TimeoutStartSec": "6h",
+    }  # fmt: skip
+    assert wanted.items() <= dict(service["Service"]).items()
+    assert (timer["Timer"]["Persistent"], "RandomizedDelaySec" in timer["Timer"]) == ("true", True)
+
+
+def test_the_dag_compiles_and_its_tasks_are_those_meant() -> None:
+    file = EXAMPLES / "airflow" / "uq_report_dag.py"
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    compile(tree, str(file), "exec")
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    tasks = {}
+    for call in calls:
+        if isinstance(call.func, ast.Name) and call.func.id == "BashOperator":
+            given = {word.arg: word.value for word in call.keywords}
+            tasks[ast.literal_eval(given["task_id"])] = given
+    assert set(tasks) == {"audit", "index"}
+    assert ast.literal_eval(tasks["audit"]["skip_on_exit_code"]) == 99
+    assert ast.literal_eval(tasks["index"]["trigger_rule"]) == "all_done"
+    (dag,) = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "DAG"]
+    settings = {word.arg: word.value for word in dag.keywords}
+    assert ast.literal_eval(settings["max_active_runs"]) == 1
+    assert ast.literal_eval(settings["catchup"]) is False
+    orders = [node for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.RShift)]
+    assert [(ast.unparse(one.left), ast.unparse(one.right)) for one in orders] == [("audit", "index")]
+
+
+def test_the_dag_passes_the_data_interval_and_the_code_of_unchanged() -> None:
+    names: dict[str, Any] = {}
+    tree = ast.parse((EXAMPLES / "airflow" / "uq_report_dag.py").read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            names[node.targets[0].id] = ast.literal_eval(node.value)
+    line = names["RUN"].format(file="a.toml")
+    assert "--as-of {{ ds }}" in line
+    name, given = parse(line)
+    assert (name, given["exit_code_unchanged"], given["as_json"], given["as_of"]) == ("run", 99, True, "2026-01-31")
+
+
+def read_yaml(*place: str) -> dict[Any, Any]:
+    yaml = pytest.importorskip("yaml", reason="these examples are YAML")
+    content = yaml.safe_load(EXAMPLES.joinpath(*place).read_text(encoding="utf-8"))
+    assert isinstance(content, dict)
+    return content
+
+
+def test_github_actions_uploads_the_report_whatever_happens() -> None:
+    flow = read_yaml("ci", "github-actions.yml")
+    assert set(flow) == {"name", True, "permissions", "jobs"}  # YAML 1.1 reads `on` as true
+    assert flow["permissions"] == {"contents": "read"}
+    job = flow["jobs"]["audit"]
+    assert {"runs-on", "timeout-minutes", "steps"} == set(job)
+    assert all(("uses" in step) != ("run" in step) for step in job["steps"])
+    upload = job["steps"][-1]
+    assert (upload["if"], upload["with"]["path"]) == ("always()", "report/")
+    assert "--format junit" in job["steps"][-2]["run"]
+
+
+def test_gitlab_shows_findings_as_tests_and_tries_again_when_locked() -> None:
+    job = read_yaml("ci", "gitlab-ci.yml")["audit"]
+    assert job["artifacts"]["reports"]["junit"] == "report/report.xml"
+    assert job["artifacts"]["when"] == "always"
+    assert job["retry"] == {"max": 2, "exit_codes": [75]}
+    assert set(job) <= {"image", "timeout", "rules", "before_script", "script", "retry", "artifacts"}
+
+
+def test_the_cron_job_of_kubernetes_has_known_fields_and_no_privileges() -> None:
+    made = read_yaml("kubernetes", "cronjob.yaml")
+    assert (made["apiVersion"], made["kind"]) == ("batch/v1", "CronJob")
+    assert set(made["spec"]) == {
+        "schedule", "timeZone", "concurrencyPolicy", "startingDeadlineSeconds", "successfulJobsHistoryLimit",
+        "failedJobsHistoryLimit", "jobTemplate",
+    }  # fmt: skip
+    assert made["spec"]["concurrencyPolicy"] == "Forbid"
+    job = made["spec"]["jobTemplate"]["spec"]
+    assert set(job) == {"backoffLimit", "activeDeadlineSeconds", "podFailurePolicy", "template"}
+    pod = job["template"]["spec"]
+    assert pod["restartPolicy"] == "Never"  # podFailurePolicy needs it
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    (container,) = pod["containers"]
+    secure = container["securityContext"]
+    assert (secure["allowPrivilegeEscalation"], secure["capabilities"]) == (False, {"drop": ["ALL"]})
+    assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in pod["volumes"]}
+    (rule,) = job["podFailurePolicy"]["rules"]
+    assert rule["onExitCodes"]["containerName"] == container["name"]
+    assert 75 not in rule["onExitCodes"]["values"]
+    name, given = parse(shlex.join([*container["command"], *container["args"]]))
+    assert (name, given["as_json"], given["quiet"]) == ("run", True, True)

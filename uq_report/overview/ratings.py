@@ -1,0 +1,57 @@
+"""The rating of a filed run, read from its run.json once and then from a note beside the index."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+from .. import store
+from ..core.errors import UQReportError
+from ..report.document import Badge
+from ..report.rating import AMBER, GREEN, NOT_ASSESSED, RED, rating
+from ..store import Filed
+
+NOTE = "ratings.json"
+UNREADABLE = Badge("Cannot be read", "unknown")
+_KNOWN = {badge.text: badge for badge in (RED, AMBER, GREEN, NOT_ASSESSED)}
+_log = logging.getLogger(__name__)
+
+
+def ratings(root: Path, runs: Iterable[Filed]) -> dict[str, Badge]:
+    """Return the rating of each run by the hash of its entry; only runs that are not in the note are read.
+
+    The note is no truth: without it, or if it cannot be read or written, the runs are read.
+    """
+    known, found = _read(root / NOTE), {}
+    for one in runs:
+        key = one.entry.hash
+        found[key] = known[key] if key in known else _rated(one)
+    lasting = {key: badge.text for key, badge in found.items() if badge is not UNREADABLE}
+    if lasting != {key: badge.text for key, badge in known.items()}:
+        _write(root, lasting)
+    return found
+
+
+def _rated(one: Filed) -> Badge:
+    try:
+        return rating(store.read(one.folder)[0].outcomes)
+    except UQReportError as error:
+        _log.warning("Not rated: %s: %s", one.entry.reference, error)
+        return UNREADABLE
+
+
+def _read(file: Path) -> dict[str, Badge]:
+    try:
+        content = json.loads(file.read_bytes())
+        return {str(key): _KNOWN[word] for key, word in content.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _write(root: Path, content: dict[str, str]) -> None:
+    try:
+        store.write_files(root, {NOTE: json.dumps(content, indent=2, sort_keys=True).encode() + b"\n"})
+    except UQReportError as error:
+        _log.warning("The note of ratings could not be written: %s", error)

@@ -1,0 +1,115 @@
+"""One run in a process of its own: started, timed, stopped, and told by its exit code and its line of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Lock
+from typing import IO, Any, Literal
+
+State = Literal["done", "unchanged", "findings", "locked", "failed", "timeout", "stopped"]
+_STATES: Mapping[int, State] = {0: "done", 1: "findings", 75: "locked"}
+_TAIL = 65536
+_PATIENCE = 10.0  # from the request to end to the end itself
+
+
+def run_command(file: Path) -> list[str]:
+    """Return the command that runs an audit file."""
+    return [sys.executable, "-m", "uq_report.cli", "run", str(file), "--quiet", "--json"]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended: its state, exit code, duration, what it says of itself, and its last words on stderr."""
+
+    state: State
+    code: int
+    seconds: float
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    error: str = ""
+
+
+class Children:
+    """The runs at work; each has a process group of its own, so that a Ctrl-C reaches the scheduler alone."""
+
+    def __init__(self) -> None:
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+        self._lock = Lock()
+        self._closed = False
+
+    def run(self, command: Sequence[str], folder: Path, timeout: float | None) -> Ended | None:
+        """Run a command in a folder to its end, or to its timeout; None if no more runs are to start."""
+        start = time.monotonic()
+        with TemporaryFile() as out, TemporaryFile() as err:
+            with self._lock:
+                if self._closed:
+                    return None
+                child = subprocess.Popen(  # noqa: S603 - our own command, no shell
+                    command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+                )
+                self._running[child.pid] = child
+            late = False
+            try:
+                child.wait(timeout)
+            except subprocess.TimeoutExpired:
+                late = True
+                _end(child, _PATIENCE)
+            with self._lock:
+                stopped = self._running.pop(child.pid, None) is None
+            summary, error = _summary(_tail(out)), _tail(err).strip()
+        state: State = "stopped" if stopped else "timeout" if late else _STATES.get(child.returncode, "failed")
+        if state == "done" and summary.get("unchanged") is True:
+            state = "unchanged"
+        last = error.splitlines()[-1] if error else ""
+        return Ended(state, child.returncode, round(time.monotonic() - start, 1), summary, last)
+
+    def close(self) -> None:
+        """Start no more runs."""
+        with self._lock:
+            self._closed = True
+
+    def end(self) -> None:
+        """Stop the runs at work."""
+        with self._lock:
+            left, self._running = list(self._running.values()), {}
+        for child in left:
+            _end(child, _PATIENCE)
+
+
+def _end(child: subprocess.Popen[bytes], patience: float) -> None:
+    """Ask a run and what it started to end, and end it if it does not."""
+    _signal(child, signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(patience)
+    _signal(child, signal.SIGKILL)
+    child.wait()
+
+
+def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # it has ended meanwhile
+        os.killpg(child.pid, number)
+
+
+def _tail(stream: IO[bytes]) -> str:
+    """Return the end of what was written."""
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, size - _TAIL))
+    return stream.read().decode("utf-8", "replace")
+
+
+def _summary(text: str) -> Mapping[str, Any]:
+    """Return the last line as the object of JSON it should be; nothing if it is none."""
+    try:
+        found = json.loads(text.strip().splitlines()[-1])
+    except (ValueError, IndexError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
