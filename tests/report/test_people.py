@@ -122,6 +122,7 @@ def test_limits_follow_from_what_the_run_lacks() -> None:
     told = " ".join(bullets(limitations(Evidence(replace(run, subject=subject)))))
     for words in ("No outcomes were given", "No training rows", "400 of 5000 rows", "No protected", "not assessed"):
         assert words in told
+    assert "of at most 2.4 percentage points" in told  # 50 sqrt(4600 / (400 * 4999)) = 2.398
     full = {**run.subject, "has_y": True, "protected": ["sex"], "clusters": 30, "features": []}
     told = " ".join(bullets(limitations(Evidence(replace(make_run(Case()), subject=full)))))
     for words in ("No outcomes", "No training rows", "drawn at random", "No protected", "No clusters", "missing"):

@@ -1,0 +1,139 @@
+"""What a model said of some rows, where the model itself is not at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, take_rows
+from .distributions import Categorical, Normal
+from .errors import InputError, UnsupportedError
+from .predictive import Distribution
+
+ONLY_GIVEN = "it needs the model, and only its predictions of the given rows are there"
+
+
+def prediction_columns(part: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns of the data that ``[data.predictions]`` names, each once.
+
+    Examples
+    --------
+    >>> prediction_columns({"probability": None, "probabilities": {}, "mean": "m", "std": "s"})
+    ('m', 's')
+    """
+    single = (part.get("probability"), part.get("mean"), part.get("std"))
+    named = [*(one for one in single if one), *(part.get("probabilities") or {}).values()]
+    return tuple(dict.fromkeys(named))
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """Stored predictions: the distribution of each given row, and of no other.
+
+    Parameters
+    ----------
+    X : DataFrame or array of shape (n, d)
+        The rows that were predicted, as the audit gets them.
+    values : array of shape (n, k) or (n, 2)
+        Probabilities of the classes, or mean and standard deviation.
+    classes : sequence of k labels, optional
+        Given for probabilities.
+
+    Examples
+    --------
+    >>> scored = ScoredRows(np.array([[1.0], [2.0]]), np.array([[0.5, 0.1], [0.7, 0.1]]))
+    >>> scored.predict(np.array([[2.0]])).mean()
+    array([0.7])
+    """
+
+    X: Table
+    values: FloatArray
+    classes: tuple[Any, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.X) != len(self.values):
+            raise InputError(
+                f"scored.values must have one row per row of X, {len(self.X)}; got {len(self.values)}. Match the rows."
+            )
+        self._distribution(self.values)  # refuses what is no distribution, at once
+
+    def take(self, rows: IntArray) -> ScoredRows:
+        """Return the rows at these positions with their predictions."""
+        return ScoredRows(take_rows(self.X, rows), self.values[rows], self.classes)
+
+    def predict(self, X: Table) -> Distribution:
+        """Return the stored distributions of the rows of `X`.
+
+        Raises
+        ------
+        UnsupportedError
+            If a row is none of the given rows, or equals several of them that were predicted differently.
+        """
+        if len(X) <= len(self.X) and _same(take_rows(self.X, slice(len(X))), X):
+            return self._distribution(self.values[: len(X)])
+        codes = self._index.get_indexer(pd.Index(_keys(X)))
+        at = self._first[np.maximum(codes, 0)]
+        unknown = (codes < 0) | ~_equal_rows(take_rows(self.X, at), X)
+        if unknown.any():
+            raise UnsupportedError(f"{ONLY_GIVEN}; {int(unknown.sum())} of {len(X)} rows are others")
+        doubtful = self._ambiguous[at]
+        if doubtful.any():
+            raise UnsupportedError(
+                f"{ONLY_GIVEN}; {int(doubtful.sum())} of {len(X)} rows equal several given rows with other predictions"
+            )
+        return self._distribution(self.values[at])
+
+    def _distribution(self, values: FloatArray) -> Distribution:
+        if self.classes is None:
+            return Normal(values[:, 0], values[:, 1])
+        return Categorical(values, classes=list(self.classes))
+
+    @cached_property
+    def _codes(self) -> tuple[IntArray, AnyArray]:
+        codes, keys = pd.factorize(_keys(self.X))
+        return np.asarray(codes, dtype=np.int64), keys
+
+    @cached_property
+    def _index(self) -> pd.Index[Any]:
+        """The distinct rows, by key."""
+        return pd.Index(self._codes[1])
+
+    @cached_property
+    def _first(self) -> IntArray:
+        """The position of the first row of each distinct one."""
+        return np.unique(self._codes[0], return_index=True)[1].astype(np.int64)
+
+    @cached_property
+    def _ambiguous(self) -> BoolArray:
+        """Whether each row equals others that were predicted differently."""
+        codes = self._codes[0]
+        other = (self.values != self.values[self._first[codes]]).any(axis=1)
+        doubtful: BoolArray = np.bincount(codes, weights=other)[codes] > 0
+        return doubtful
+
+
+def _keys(X: Table) -> AnyArray:
+    """Return a 64-bit key of each row's values; equal rows have equal keys."""
+    keys: AnyArray = pd.util.hash_pandas_object(pd.DataFrame(X), index=False).to_numpy()
+    return keys
+
+
+def _equal_rows(a: Table, b: Table) -> BoolArray:
+    """Say of each row whether all its values are equal; missing values equal each other."""
+    left, right = pd.DataFrame(a), pd.DataFrame(b)
+    equal = np.ones(len(left), dtype=bool)
+    for j in range(left.shape[1]):
+        one, two = left.iloc[:, j].astype(object).to_numpy(), right.iloc[:, j].astype(object).to_numpy()
+        equal &= (one == two) | (pd.isna(one) & pd.isna(two))
+    return equal
+
+
+def _same(a: Table, b: Table) -> bool:
+    if isinstance(a, pd.DataFrame) and isinstance(b, pd.DataFrame):
+        return a.equals(b.reset_index(drop=True))
+    return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and bool(_equal_rows(a, b).all())
