@@ -179,6 +179,14 @@ def test_a_finished_folder_is_logged_to_a_new_run(tracking: Any, folder: Path, p
     assert files(tracking, run_id) == {"report.html", "run.json", "clock.json", "evidence"}
 
 
+def test_a_run_the_store_has_is_not_logged_twice(tracking: Any, folder: Path, place: str) -> None:
+    where = MlflowPart(tracking_uri=place, experiment=tracking_name())
+    tracking.set_terminated(log_finished(folder, where), "FAILED")
+    whole = log_finished(folder, where, once=True)
+    assert log_finished(folder, where, once=True) == whole, "one that failed does not count"
+    assert log_finished(folder, where) != whole
+
+
 def tracking_name() -> str:
     """Return the name of the experiment of the running test."""
     return str(mlflow.get_experiment(mlflow.tracking.fluent._get_experiment_id()).name)
@@ -271,13 +279,19 @@ def test_the_command_logs_what_it_wrote(
 
     model = logged(classifier(rows))
     assert CliRunner().invoke(cli.app, ["run", "audit.toml", "-q", "--model", model]).exit_code == 0
-    assert store.read("out")[0].subject["hashes"]["model"] != store.read("out")[0].subject["hashes"]["X"]
-    assert store.read("out")[0].subject["sources"]["model"] == model
+    facts = store.read("out")[0].subject
+    assert (facts["sources"]["model"], len(facts["hashes"]["model"])) == (model, 64)
     tracking.create_experiment(f"{tmp_path} blocked", f"file://{tmp_path / 'rows.csv'}")
     broken = CliRunner().invoke(cli.app, ["run", "audit.toml", "-q", "--experiment", f"{tmp_path} blocked"])
     assert (broken.exit_code, broken.stdout) == (75, "")
     assert "Not logged to MLflow: mlflow.tracking_uri must be a store that can be written" in broken.stderr
     assert Path("out/report.html").is_file()
+    tracking.create_experiment(f"{tmp_path} healed", f"file://{tmp_path / 'healed'}")
+    filed = ["run", "audit.toml", "--model", model, "--history", "filed", "--as-of", "2026-01-31", "--experiment"]
+    assert CliRunner().invoke(cli.app, [*filed, f"{tmp_path} blocked"]).exit_code == 75
+    healed = [CliRunner().invoke(cli.app, [*filed, f"{tmp_path} healed"]) for _ in range(2)]
+    assert ["Unchanged" in one.stdout for one in healed] == [True, True]
+    assert healed[0].stderr.splitlines()[-1] == healed[1].stderr.splitlines()[-1] != "", "logged late, and once"
     lost = CliRunner().invoke(
         cli.app, ["run", "--model", "made_for_mlflow:model", "--data", "rows.csv", "--experiment", "credit"]
     )

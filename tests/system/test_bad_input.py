@@ -133,6 +133,8 @@ def test_columns_of_every_kind_together_give_a_whole_report() -> None:
     options = {key: FAST[key] | ({"n_rows": 0, "n_background": 2} if key == "shap" else {}) for key in FAST}
     run = uq.audit(subject, explainers=every, options=options, progress=False)
     refused = failures(run.run)
+    absent = {"groups": "groups.protected must be given", "support": "support.train must be given"}
+    assert {name: word in refused.pop(name) for name, word in absent.items()} == dict.fromkeys(absent, True)
     assert all("must have no missing values; got 8 in '=<Int64>'" in reason for reason in refused.values())
     assert "=&lt;string&gt;" in run.render("html").decode()
 

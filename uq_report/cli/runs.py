@@ -52,10 +52,10 @@ def run_described(file: Path | None, given: dict[str, Any], how: How) -> None:
     told = gates.summary(done, judged, written)
     if how.as_json:
         print_line({**told, "unchanged": same})
+    logged = _log(audit.mlflow, written, place.template, how.quiet or how.as_json, same)
     if same:
-        raise typer.Exit(judged.exit_code or how.code_unchanged)
+        raise typer.Exit(judged.exit_code or logged or how.code_unchanged)
     _keep(place, name, how.quiet)
-    logged = _log(audit.mlflow, written, place.template, how.quiet or how.as_json)
     tell(audit, name, judged.exit_code, told, written)
     if judged.exit_code or logged:
         raise typer.Exit(judged.exit_code or logged)
@@ -82,14 +82,17 @@ def _audited(audit: AuditFile, subject: Subject, filing: Filing | None, how: How
     return *audit_subject(subject, output, chosen, silent, settings, filing), False
 
 
-def _log(where: MlflowPart | None, folder: Path, template: str, quiet: bool) -> int:
-    """Log the finished run to MLflow, if asked to; a store that fails is told and costs no report."""
+def _log(where: MlflowPart | None, folder: Path, template: str, quiet: bool, once: bool) -> int:
+    """Log the finished run to MLflow, if asked to; a store that fails is told and costs no report.
+
+    With `once`, a run that the store has already is not logged again.
+    """
     if where is None:
         return 0
     from ..tracking import finished
 
     try:
-        run_id = finished.log_finished(folder, where, template)
+        run_id = finished.log_finished(folder, where, template, once=once)
     except finished.TrackingError as error:
         typer.echo(f"Not logged to MLflow: {error}", err=True)
         return TEMPORARY

@@ -41,7 +41,7 @@ class MlflowLoader:
     options: ClassVar[tuple[str, ...]] = ("trusted", "allow_pickle")
 
     def __init__(self) -> None:
-        self._copies: dict[str, Any] = {}
+        self._copies: dict[str, Path] = {}
 
     def matches(self, source: str) -> bool:
         """Match ``models:/`` and ``runs:/``."""
@@ -101,9 +101,8 @@ class MlflowLoader:
                     f"model must be in the MLflow store; got {source!r}: {error}. "
                     "Check the name and MLFLOW_TRACKING_URI."
                 ) from error
-            self._copies[source] = (place, Path(found))
-        folder: Path = self._copies[source][1]
-        return folder
+            self._copies[source] = Path(found)
+        return self._copies[source]
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from .. import store
 from ..config.audit_file import MlflowPart
 from ..core.errors import MissingDependencyError, UQReportError
 from ..core.text import clean
-from .record import log_folder
+from .record import PREFIX, log_folder
 
 
 class TrackingError(UQReportError):
@@ -27,7 +27,7 @@ def ready() -> None:
         raise MissingDependencyError("mlflow.tracking_uri", "mlflow", "mlflow")
 
 
-def log_finished(folder: Path, where: MlflowPart, template: str = "audit") -> str:
+def log_finished(folder: Path, where: MlflowPart, template: str = "audit", *, once: bool = False) -> str:
     """Log a run's folder to a tracking store; return MLflow's id of the run it was logged to.
 
     Parameters
@@ -38,6 +38,8 @@ def log_finished(folder: Path, where: MlflowPart, template: str = "audit") -> st
         With a `run_id` the files join that run; else a new one in the experiment, which is made if it is missing.
     template : str
         Decides which reports of the folder are meant.
+    once : bool
+        Log nothing if a finished run of the experiment has this very run.json, and return that one's id.
 
     Raises
     ------
@@ -56,7 +58,12 @@ def log_finished(folder: Path, where: MlflowPart, template: str = "audit") -> st
         if where.run_id:
             log_folder(client, where.run_id, folder, template)
             return where.run_id
-        run_id = _begin(client, where.experiment, clean(store.read(folder)[0].subject["label"]))
+        run = store.read(folder)[0]
+        place = _experiment(client, where.experiment)
+        there = _logged(client, place, store.sha256(run)) if once else ""
+        if there:
+            return there
+        run_id = str(client.create_run(place, run_name=clean(run.subject["label"])).info.run_id)
         try:
             log_folder(client, run_id, folder, template)
         except BaseException:  # an interrupt too: MLflow would show the run as running for ever
@@ -66,11 +73,17 @@ def log_finished(folder: Path, where: MlflowPart, template: str = "audit") -> st
         return run_id
 
 
-def _begin(client: Any, experiment: str, label: str) -> str:
-    """Return the id of a new run."""
-    found = client.get_experiment_by_name(experiment)
-    place = client.create_experiment(experiment) if found is None else found.experiment_id
-    return str(client.create_run(place, run_name=label).info.run_id)
+def _experiment(client: Any, name: str) -> str:
+    """Return the id of an experiment, which is made if it is missing."""
+    found = client.get_experiment_by_name(name)
+    return str(client.create_experiment(name) if found is None else found.experiment_id)
+
+
+def _logged(client: Any, experiment: str, sha256: str) -> str:
+    """Return the id of the finished run that has a run.json of this hash, or nothing."""
+    asked = f"tags.`{PREFIX}.run_sha256` = '{sha256}' and attributes.status = 'FINISHED'"
+    found = client.search_runs([experiment], asked, max_results=1)
+    return str(found[0].info.run_id) if found else ""
 
 
 @contextmanager
@@ -87,5 +100,5 @@ def _told(where: MlflowPart) -> Iterator[None]:
             reason = reason.replace(split.password, "***")
         raise TrackingError(
             f"mlflow.tracking_uri must be a store that can be written; got an error of {split.scheme or 'the folder'}: "
-            f"{clean(reason)}. The report is complete; check the store and log it again."
+            f"{clean(reason)}. The report is complete; check the store, and run the same command again."
         ) from None
