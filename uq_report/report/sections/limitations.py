@@ -61,7 +61,8 @@ def _about_data(e: Evidence) -> Iterator[str]:
         error = 50 * math.sqrt((int(total) - int(n)) / (int(n) * max(int(total) - 1, 1)))  # a share of one half
         yield (
             f"{n} of {total} rows were drawn at random; the others were not looked at. A share of rows stated here has "
-            f"a sampling error (standard error, for all {total} rows) of at most {math.ceil(10 * error) / 10:g} percentage points."
+            f"a sampling error (standard error, for all {total} rows) of at most {math.ceil(10 * error) / 10:g} "
+            "percentage points."
         )
     missing = [str(f.get("name")) for f in e.features if f.get("missing")]
     if missing:
