@@ -6,6 +6,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -72,10 +73,12 @@ class Server:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("pg")
-    for parent in (folder, *folder.parents[:2]):
-        parent.chmod(0o755)  # the server's user must reach its folder
+def server() -> Iterator[Server]:
+    with TemporaryDirectory(prefix="uq-postgres-") as folder:  # pytest's own are closed to the server's user
+        yield from served(Path(folder))
+
+
+def served(folder: Path) -> Iterator[Server]:
     one = Server(folder)
     one.start()
     try:
