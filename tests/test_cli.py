@@ -229,3 +229,10 @@ def test_help_costs_no_more_than_three_times_typer() -> None:
 
     typer = min(seconds("-c", "import typer") for _ in range(3))
     assert min(seconds("-m", "uq_report.cli", "--help") for _ in range(3)) <= 3 * typer
+
+
+def test_a_terminal_does_not_act_on_names(capsys: pytest.CaptureFixture[str]) -> None:
+    from uq_report.cli.shared import say
+
+    say("\x1b]0;owned\x07age\u202e\ud800\n  12")
+    assert capsys.readouterr().out == "]0;ownedage[U+202E][U+D800]\n  12\n"

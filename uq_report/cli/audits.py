@@ -20,6 +20,7 @@ from .shared import (
     app,
     hushed,
     look,
+    say,
     told,
 )
 
@@ -65,7 +66,7 @@ def demo(
         from .. import demo as samples
 
         if not quiet:
-            typer.echo(f"Fitting the {which} model ...", err=True)
+            say(f"Fitting the {which} model ...", err=True)
         subject, texts = samples.build(which)
         audit_subject(subject, output, look(None, template, templates), quiet, {**texts, "seed": seed, "as_of": as_of})
 
@@ -164,4 +165,4 @@ def render(
         folder = output or (saved if saved.is_dir() else saved.parent)
         load(saved).write_reports(folder, **look(formats, template, templates))
         if not quiet:
-            typer.echo(f"Report rendered in {folder}")
+            say(f"Report rendered in {folder}")

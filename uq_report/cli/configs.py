@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from .flags import flags
-from .shared import Quiet, app, told
+from .shared import Quiet, app, say, told
 
 config = typer.Typer(help="Check an audit.toml, or print its schema.", no_args_is_help=True)
 app.add_typer(config, name="config")
@@ -53,7 +53,7 @@ def init(  # noqa: PLR0913, PLR0917 - flags
         text = files.starter(found.left(), output.parent)
         store.write_files(output.parent, {output.name: text.encode()})
         if not quiet:
-            typer.echo(f"Written: {output}. Run it with: uq-report run {output}")
+            say(f"Written: {output}. Run it with: uq-report run {output}")
 
 
 @config.command()
@@ -69,7 +69,7 @@ def check(
         found = describe_audit(file)
         refuse([*found.mistakes, *files.mistakes_of(found.left())], found.who)
         if not quiet:
-            typer.echo(f"{file}: no mistakes found")
+            say(f"{file}: no mistakes found")
 
 
 @config.command()
@@ -78,4 +78,4 @@ def schema() -> None:
     with told():
         from ..config import audit_schema
 
-        typer.echo(json.dumps(audit_schema(), indent=2))
+        say(json.dumps(audit_schema(), indent=2))

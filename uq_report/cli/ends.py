@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+from .shared import say
 
 if TYPE_CHECKING:
     from ..config import AuditFile
@@ -39,7 +39,7 @@ def tell(audit: AuditFile, name: str, exit_code: int, summary: Mapping[str, Any]
     names = [] if folder is None else report_names(place.formats, place.template, audit.run.deny)
     reports = tuple(folder / one for one in names) if folder is not None else ()
     for sentence in after(hooks, Ended(name, exit_code, summary, reports)):
-        typer.echo(f"Hook: {sentence}", err=True)
+        say(f"Hook: {sentence}", err=True)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .shared import VERIFICATION, Formats, HistoryFolder, Quiet, app, print_table, told
+from .shared import VERIFICATION, Formats, HistoryFolder, Quiet, app, print_table, say, told
 
 if TYPE_CHECKING:
     from ..core.run import Changes, Run
@@ -37,7 +37,7 @@ def history(  # noqa: PLR0913, PLR0917 - flags
 
         place = History(folder)
         if rebuild:
-            typer.echo(f"Index rebuilt: {_runs(place.rebuild())}.")
+            say(f"Index rebuilt: {_runs(place.rebuild())}.")
         elif check:
             _check(place)
         elif prune:
@@ -92,7 +92,7 @@ def compare(
         elif not quiet:
             _print_changes(found)
             if output is not None:
-                typer.echo(f"Report in {output}")
+                say(f"Report in {output}")
 
 
 def _load(reference: str, folder: Path | None) -> Run:
@@ -111,10 +111,10 @@ def _write(run: Run, output: Path, formats: list[str] | None) -> None:
 def _check(place: History) -> None:
     troubles = place.check()
     for sentence in troubles:
-        typer.echo(_clean(sentence), err=True)
+        say(_clean(sentence), err=True)
     if troubles:
         raise typer.Exit(VERIFICATION)
-    typer.echo(f"Nothing was lost or changed: {_runs(len(place.runs()))}.")
+    say(f"Nothing was lost or changed: {_runs(len(place.runs()))}.")
 
 
 def _prune(place: History, name: str | None, keep: int | None, days: int | None, yes: bool) -> None:
@@ -122,11 +122,11 @@ def _prune(place: History, name: str | None, keep: int | None, days: int | None,
 
     due = Retention(keep, days).due(place.runs(name))
     for one in due:
-        typer.echo(f"{'Deleted' if yes else 'Would delete'}: {_clean(one.entry.reference)} of {one.entry.as_of}")
+        say(f"{'Deleted' if yes else 'Would delete'}: {_clean(one.entry.reference)} of {one.entry.as_of}")
     if yes:
         delete(place, due)
     else:
-        typer.echo(f"{_runs(len(due))} would be deleted; nothing was. Add --yes to delete them.")
+        say(f"{_runs(len(due))} would be deleted; nothing was. Add --yes to delete them.")
 
 
 def _told(one: Filed) -> dict[str, Any]:
@@ -161,19 +161,19 @@ def _counts(found: Any) -> str:
 
 def _print_run(done: Run) -> None:
     facts = done.subject
-    typer.echo(f"{_clean(facts['label'])}, {done.as_of}: {_clean(facts['model_class'])}, {facts['n']} rows")
+    say(f"{_clean(facts['label'])}, {done.as_of}: {_clean(facts['model_class'])}, {facts['n']} rows")
     rows = [("CHECK", "STATE", "WHY")]
     for outcome in done.outcomes:
         reason = "; ".join(f"{f.code} ({f.severity}) {f.statement}" for f in outcome.findings) or outcome.reason
         rows.append((_clean(outcome.check), outcome.state.replace("_", " "), _clean(reason)))
     print_table(rows)
     for entry in done.not_run:
-        typer.echo(f"Not run: {_clean(entry.name)}: {_clean(entry.reason)}")
+        say(f"Not run: {_clean(entry.name)}: {_clean(entry.reason)}")
 
 
 def _print_changes(found: Changes) -> None:
     """Print what changed, and say so if nothing did."""
-    typer.echo(f"Changes since {_clean(found.previous['label'])} of {_clean(found.previous['as_of'])}")
+    say(f"Changes since {_clean(found.previous['label'])} of {_clean(found.previous['as_of'])}")
     moved = [one for one in found.findings if one.change != NO_CHANGE]
     values = [one for one in found.values if one.changed]
     if moved:
@@ -181,14 +181,14 @@ def _print_changes(found: Changes) -> None:
     if values:
         print_table([("VALUE", "BEFORE", "NOW", "DIFFERENCE", "INTERVAL"), *map(_value, values)])
     for one in found.inputs:
-        typer.echo(f"Input: {_clean(one.what)}: {_clean(one.before) or '(none)'} -> {_clean(one.now) or '(none)'}")
+        say(f"Input: {_clean(one.what)}: {_clean(one.before) or '(none)'} -> {_clean(one.now) or '(none)'}")
     left = len(found.findings) - len(moved)
-    typer.echo(
+    say(
         f"{len(moved)} findings changed, {left} unchanged; {len(values)} of {len(found.values)} values changed beyond "
         f"their interval (95 %, Holm's adjustment over all); {len(found.inputs)} inputs changed."
     )
     for sentence in found.not_compared:
-        typer.echo(f"Not compared: {_clean(sentence)}")
+        say(f"Not compared: {_clean(sentence)}")
 
 
 def _finding(one: Any) -> tuple[str, ...]:
@@ -216,4 +216,4 @@ def _clean(text: object) -> str:
 def _print_json(content: Any) -> None:
     import json
 
-    typer.echo(json.dumps(content, indent=2, ensure_ascii=True))
+    say(json.dumps(content, indent=2, ensure_ascii=True))

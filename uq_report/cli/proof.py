@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from .shared import INPUT, VERIFICATION, Quiet, app, told
+from .shared import INPUT, VERIFICATION, Quiet, app, say, told
 
 PASSPHRASE = "UQ_REPORT_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 
@@ -44,15 +44,15 @@ def verify(  # noqa: PLR0913, PLR0917 - flags
 
         found = judged(path, run=run, model=model, data=data, train=train, templates=templates, trust=trust or ())
         if as_json:
-            typer.echo(json.dumps(found.as_dict(), indent=2))
+            say(json.dumps(found.as_dict(), indent=2))
         elif not quiet:
             for claim in found.claims:
-                typer.echo(str(claim))
-            typer.echo(found.summary)
+                say(str(claim))
+            say(found.summary)
         elif not found.ok:
             for claim in found.failed:
-                typer.echo(str(claim), err=True)
-            typer.echo(found.summary, err=True)
+                say(str(claim), err=True)
+            say(found.summary, err=True)
         if not found.ok:
             raise typer.Exit(VERIFICATION)
 
@@ -82,7 +82,7 @@ def sign(  # noqa: PLR0913, PLR0917 - flags
         done = signed(report, output, load_signer(key, cert, chain or (), passphrase), terms, templates=templates)
         if not quiet:
             start = f"its first {done.unsigned_bytes} bytes have SHA-256 {done.unsigned_sha256}"
-            typer.echo(f"Signed in {done.path}; {start}")
+            say(f"Signed in {done.path}; {start}")
 
 
 def _passphrase() -> str:
@@ -90,6 +90,6 @@ def _passphrase() -> str:
     if PASSPHRASE in os.environ:
         return os.environ[PASSPHRASE]
     if not sys.stdin.isatty():
-        typer.echo(f"Error: sign.key is encrypted and nobody can be asked. Set {PASSPHRASE}.", err=True)
+        say(f"Error: sign.key is encrypted and nobody can be asked. Set {PASSPHRASE}.", err=True)
         raise typer.Exit(INPUT)
     return str(typer.prompt("Passphrase of the key", hide_input=True, err=True))

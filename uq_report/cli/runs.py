@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from .ends import failures_told, tell, unchanged
-from .shared import TEMPORARY, exit_code, print_line
+from .shared import TEMPORARY, exit_code, print_line, say
 
 if TYPE_CHECKING:
     from ..config import AuditFile, OutputPart
@@ -48,7 +48,7 @@ def run_described(file: Path | None, given: dict[str, Any], how: How) -> None:
             done, written, same = _audited(audit, subject, filing, how)
     judged = gates.verdict(done, audit.policy.fail_on)
     for reason in judged.reasons:
-        typer.echo(f"Failed: {reason}", err=True)
+        say(f"Failed: {reason}", err=True)
     told = gates.summary(done, judged, written)
     if how.as_json:
         print_line({**told, "unchanged": same})
@@ -71,7 +71,7 @@ def _audited(audit: AuditFile, subject: Subject, filing: Filing | None, how: How
     same = None if how.force or how.previous is not None else unchanged(audit, subject, filing, output)
     if same is not None:
         if not silent:
-            typer.echo(
+            say(
                 f"Unchanged: inputs, settings and versions are those of {same.entry.reference}; nothing was written. "
                 f"Report in {same.folder}"
             )
@@ -94,10 +94,10 @@ def _log(where: MlflowPart | None, folder: Path, template: str, quiet: bool, onc
     try:
         run_id = finished.log_finished(folder, where, template, once=once)
     except finished.TrackingError as error:
-        typer.echo(f"Not logged to MLflow: {error}", err=True)
+        say(f"Not logged to MLflow: {error}", err=True)
         return TEMPORARY
     if not quiet:
-        typer.echo(f"Logged to MLflow: run {run_id}", err=True)
+        say(f"Logged to MLflow: run {run_id}", err=True)
     return 0
 
 
@@ -111,7 +111,7 @@ def _keep(place: OutputPart, name: str, quiet: bool) -> None:
     due = Retention(place.keep).due(history.runs(name))
     delete(history, due)
     for one in due if not quiet else ():
-        typer.echo(f"Deleted by output.keep = {place.keep}: {one.entry.reference} of {one.entry.as_of}", err=True)
+        say(f"Deleted by output.keep = {place.keep}: {one.entry.reference} of {one.entry.as_of}", err=True)
 
 
 @contextmanager
@@ -152,15 +152,15 @@ def audit_subject(
 
     done = audit(subject, progress=False if quiet else None, **settings)
     if not quiet:
-        typer.echo("Writing the report ...", err=True)
+        say("Writing the report ...", err=True)
     folders = [] if filing is None else [done.file(filing, **chosen)]
     folders += [] if output is None else [done.write(output, **chosen)]
     folder = folders[0]
     if not quiet:
         left_out = [entry for entry in done.run.not_run if entry.group == "explainers"]
         for entry in left_out:
-            typer.echo(f"Not run: {entry.name}: {entry.reason}", err=True)
+            say(f"Not run: {entry.name}: {entry.reason}", err=True)
         counts = f"results: {len(done.results)}, findings: {len(done.findings)}, explainers not run: {len(left_out)}"
         stem = "report" if chosen["template"] == "audit" else chosen["template"]
-        typer.echo(f"Report in {folder}: {', '.join(sorted(p.name for p in folder.glob(f'{stem}.*')))} ({counts})")
+        say(f"Report in {folder}: {', '.join(sorted(p.name for p in folder.glob(f'{stem}.*')))} ({counts})")
     return done.run, folder

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .shared import Quiet, app, print_table, told
+from .shared import Quiet, app, print_table, say, told
 
 if TYPE_CHECKING:
     from ..schedule import Job
@@ -61,7 +61,7 @@ def index(
 
         count = write_overview(history, output)
         if not quiet:
-            typer.echo(f"Page in {output} ({count} audit{'' if count == 1 else 's'})")
+            say(f"Page in {output} ({count} audit{'' if count == 1 else 's'})")
 
 
 def _need_histories(found: list[Job]) -> None:

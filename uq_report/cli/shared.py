@@ -33,6 +33,13 @@ Template = Annotated[str, typer.Option(help="audit, brief (two pages) or model-c
 Templates = Annotated[Path | None, typer.Option(help="Folder of a house style, see templates/README.md.")]
 
 
+def say(text: object, *, err: bool = False) -> None:
+    """Print text, whatever names are in it: a terminal must not act on them."""
+    from ..core.text import harmless
+
+    typer.echo(harmless(str(text)), err=err)
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """Turn the package's errors into one clear message and an exit code."""
@@ -41,10 +48,10 @@ def told() -> Iterator[None]:
     try:
         yield
     except UQReportError as error:
-        typer.echo(f"Error: {error}", err=True)
+        say(f"Error: {error}", err=True)
         raise typer.Exit(exit_code(error)) from error
     except KeyboardInterrupt as error:
-        typer.echo("Interrupted; nothing was written.", err=True)
+        say("Interrupted; nothing was written.", err=True)
         raise typer.Exit(INTERRUPTED) from error
 
 
@@ -58,7 +65,7 @@ def exit_code(error: Exception) -> int:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"uq-report {__version__}")
+        say(f"uq-report {__version__}")
         raise typer.Exit
 
 
@@ -93,7 +100,7 @@ def print_line(content: Any) -> None:
     """Print JSON on one line."""
     import json
 
-    typer.echo(json.dumps(content, ensure_ascii=True))
+    say(json.dumps(content, ensure_ascii=True))
 
 
 def print_table(rows: Sequence[tuple[str, ...]]) -> None:
@@ -101,4 +108,4 @@ def print_table(rows: Sequence[tuple[str, ...]]) -> None:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        typer.echo("  ".join([*cells, row[-1]]))
+        say("  ".join([*cells, row[-1]]))

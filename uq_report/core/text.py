@@ -40,6 +40,18 @@ def clean(value: object, limit: int = MAX_TEXT) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "\u2026"
 
 
+def harmless(text: str) -> str:
+    r"""Return text of several lines as it is, but for what a terminal would act on: controls go or are shown.
+
+    Examples
+    --------
+    >>> harmless("age\x1b[31m  12\nb\u202ec")
+    'age[31m  12\nb[U+202E]c'
+    """
+    lines = (_INVISIBLE.sub(lambda found: code_point(found[0]), _DROPPED.sub("", line)) for line in text.split("\n"))
+    return "\n".join(lines)
+
+
 def short(value: object, limit: int = MAX_NAME) -> str:
     """Return a name cleaned and shortened in its middle, where long names differ least.
 
