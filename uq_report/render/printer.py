@@ -107,6 +107,8 @@ def print_page(html: str, attachments: Sequence[Attachment] = (), as_of: str = "
             raise RenderError("pdf.page must not be nested this deeply; WeasyPrint gave up. Flatten it.") from error
         except MemoryError:
             raise
+        except SystemError as error:  # what C code makes of an allocation that failed
+            raise MemoryError from error
         except Exception as error:  # WeasyPrint stops on some layouts by an assertion; the HTML is not affected
             cause = f"{type(error).__name__} {error}"
             raise RenderError(
