@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from uq_report.report.document import (
     Block,
     Bullets,
+    Callout,
     Columns,
     Document,
     Facts,
+    Paragraph,
     Section,
     Table,
 )
@@ -65,3 +67,25 @@ def _words(block: Block) -> list[str]:
         return list(block.items)
     texts = (getattr(block, part, "") for part in ("title", "text", "caption", "alt"))
     return [str(text) for text in texts if text]
+
+
+def all_blocks(section: Section) -> list[Block]:
+    """Return the blocks of a section and of those inside it, in reading order."""
+    return [*section.blocks, *(block for part in section.sections for block in all_blocks(part))]
+
+
+def text_of(section: Section) -> str:
+    """Return paragraphs, bullets and callouts of a section."""
+    told = []
+    for block in all_blocks(section):
+        match block:
+            case Paragraph() | Callout():
+                told.append(block.text)
+            case Bullets():
+                told += block.items
+    return " ".join(told)
+
+
+def table_of(section: Section, key: str) -> Table:
+    """Return the table with this id in a section."""
+    return next(block for block in all_blocks(section) if isinstance(block, Table) and block.id == key)

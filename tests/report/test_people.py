@@ -8,7 +8,7 @@ from typing import Any
 from uq_report.config import About
 from uq_report.core.finding import Outcome
 from uq_report.report.assemble import shell
-from uq_report.report.document import Badge, Block, Bullets, Facts, Section, Table
+from uq_report.report.document import Badge, Bullets, Facts, Section, Table
 from uq_report.report.evidence import OPEN, Evidence
 from uq_report.report.sections.data import data
 from uq_report.report.sections.limitations import limitations
@@ -20,6 +20,7 @@ from uq_report.report.sections.soundness import soundness
 
 from .cases import Case
 from .findings_made import PASSED, finding, rule, run_with, waived
+from .reading import all_blocks
 from .synthetic import make_run
 
 TEXTS = {key: f"said: {key}\x1b[31m" for key in About.model_fields if key != "status"}
@@ -28,10 +29,6 @@ TEXTS = {key: f"said: {key}\x1b[31m" for key in About.model_fields if key != "st
 def evidence(about: dict[str, str] | None = None, **settings: Any) -> Evidence:
     run = make_run(Case())
     return Evidence(replace(run, settings={**run.settings, "about": about or {}, **settings}))
-
-
-def all_blocks(section: Section) -> list[Block]:
-    return [*section.blocks, *(block for part in section.sections for block in all_blocks(part))]
 
 
 def facts(section: Section) -> dict[str, object]:

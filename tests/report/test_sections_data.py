@@ -10,7 +10,7 @@ import pytest
 from uq_report.core.results import Result
 from uq_report.core.run import NotRun, Run
 from uq_report.report.assemble import document
-from uq_report.report.document import Block, Bullets, Callout, Figure, Paragraph, Section, Table
+from uq_report.report.document import Callout, Figure, Table
 from uq_report.report.evidence import Evidence
 from uq_report.report.sections.groups import groups
 from uq_report.report.sections.quality import quality
@@ -19,6 +19,7 @@ from uq_report.report.sections.support import support
 from . import people_results as made
 from . import reading
 from .cases import Case
+from .reading import all_blocks, table_of, text_of
 from .synthetic import make_run
 
 HOSTILE = ("<script>", "a\x1b[31mb\u202ec", "中文", "x" * 5000)
@@ -28,25 +29,6 @@ SECTIONS = {"support": support, "data_quality": quality, "groups": groups}
 def run_of(results: Sequence[Result], not_run: tuple[NotRun, ...] = ()) -> Run:
     run = make_run(Case())
     return replace(run, results=(*run.results, *results), not_run=not_run)
-
-
-def all_blocks(section: Section) -> list[Block]:
-    return [*section.blocks, *(block for part in section.sections for block in all_blocks(part))]
-
-
-def text_of(section: Section) -> str:
-    told = []
-    for block in all_blocks(section):
-        match block:
-            case Paragraph() | Callout():
-                told.append(block.text)
-            case Bullets():
-                told += block.items
-    return " ".join(told)
-
-
-def table_of(section: Section, key: str) -> Table:
-    return next(block for block in all_blocks(section) if isinstance(block, Table) and block.id == key)
 
 
 @pytest.mark.parametrize("name", SECTIONS)

@@ -13,7 +13,7 @@ from uq_report.core.parting import parting
 from uq_report.core.results import Result
 from uq_report.core.run import NotRun, Run
 from uq_report.report.assemble import document
-from uq_report.report.document import Block, Bullets, Callout, Document, Figure, Paragraph, Section, Table
+from uq_report.report.document import Callout, Document, Figure, Section, Table
 from uq_report.report.evidence import Evidence
 from uq_report.report.sections.agreement import agreement
 from uq_report.report.sections.covered import covered
@@ -24,6 +24,7 @@ from uq_report.report.sections.sensitivity import sensitivity
 from . import methods_results as made
 from . import reading
 from .cases import Case
+from .reading import all_blocks, table_of, text_of
 from .synthetic import make_run
 
 HOSTILE = ("<script>alert(1)</script>", "$x^2$", "a\x1b[31mb\u202ec", "中文", "=HYPERLINK()")
@@ -41,26 +42,6 @@ def run_of(results: Sequence[Result], names: tuple[str, ...] = ABC, not_run: tup
     run = make_run(Case(names=names))
     kept = tuple(result for result in run.results if result.explainer == "pfi")
     return replace(run, results=(*kept, *results), not_run=not_run)
-
-
-def all_blocks(section: Section) -> list[Block]:
-    return [*section.blocks, *(block for part in section.sections for block in all_blocks(part))]
-
-
-def text_of(section: Section) -> str:
-    """Return paragraphs, bullets and callouts of a section."""
-    told = []
-    for block in all_blocks(section):
-        match block:
-            case Paragraph() | Callout():
-                told.append(block.text)
-            case Bullets():
-                told += block.items
-    return " ".join(told)
-
-
-def table_of(section: Section, key: str) -> Table:
-    return next(b for b in all_blocks(section) if isinstance(b, Table) and b.id == key)
 
 
 def figures(section: Section) -> list[Figure]:
