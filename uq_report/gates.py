@@ -11,7 +11,7 @@ from typing import Any
 from . import store
 from .core.finding import SEVERITIES, Severity
 from .core.run import Run
-from .core.text import clean
+from .core.text import clean, count
 from .report.rating import rating
 
 DONE, FOUND = 0, 1
@@ -51,7 +51,7 @@ def verdict(run: Run, fail_on: Severity | None = None) -> Verdict:
         f"{finding.code} ({finding.severity})" for finding in run.findings if finding.severity in gate
     )
     number = sum(finding.severity in gate for finding in run.findings)
-    words = f"{number} open finding{'' if number == 1 else 's'} at or above {fail_on}: {', '.join(open_ones)}"
+    words = f"{count(number, 'open finding')} at or above {fail_on}: {', '.join(open_ones)}"
     return Verdict((*([words] if number else []), *_required(run)))
 
 

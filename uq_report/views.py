@@ -206,7 +206,7 @@ class AuditRun:
                 "Leave it out or add such a format."
             )
         options = {} if templates is None else {"templates": Path(templates)}
-        made, stem = document(self.run, template), _stem(template)
+        made, stem = document(self.run, template), report_stem(template)
         renderers = [renderer(**options if name in styled else {}) for name, renderer in found.items()]
         return {f"{stem}{renderer.extension}": renderer.render(made) for renderer in renderers}
 
@@ -221,10 +221,11 @@ class AuditRun:
 
 def report_names(formats: Iterable[str], template: str = "audit", deny: Iterable[str] = ()) -> list[str]:
     """Return the names of the files that `AuditRun.write` gives to a report in these formats."""
-    return [f"{_stem(template)}{_renderer(name, deny).extension}" for name in formats]
+    return [f"{report_stem(template)}{_renderer(name, deny).extension}" for name in formats]
 
 
-def _stem(template: str) -> str:
+def report_stem(template: str) -> str:
+    """Return the name, without its ending, of a report's files by its template."""
     return "report" if template == "audit" else template
 
 

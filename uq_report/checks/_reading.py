@@ -24,8 +24,7 @@ NAME = 200
 class Sign(NamedTuple):
     """One importance with its interval, and its verdict after Holm's adjustment over the features.
 
-    `p_value` is two-sided and adjusted; NaN where there is no interval. `unadjusted` is the verdict that
-    the result itself prints.
+    `p_value` is two-sided and adjusted; NaN where there is no interval.
     """
 
     feature: str
@@ -36,7 +35,6 @@ class Sign(NamedTuple):
     margin: float
     p_value: float
     verdict: str
-    unadjusted: str
 
     def words(self, unit: str = "nats") -> str:
         """Return estimate and interval in words."""
@@ -167,7 +165,6 @@ def signs(result: Result, measure: str, level: float) -> dict[str, Sign]:
             margin=float(line["margin"]),
             p_value=float(p),
             verdict="undetermined" if lost else given,
-            unadjusted=given,
         )
     return found
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ..core.finding import Severity
 from .flags import flags
 from .runs import How, audit_subject, errors_told, run_described
 from .shared import (
@@ -36,16 +37,6 @@ class Sample(StrEnum):
     credit = "credit"
     diabetes = "diabetes"
     faulty = "faulty"
-
-
-class FailOn(StrEnum):
-    """The severities of findings, worst first."""
-
-    critical = "critical"
-    high = "high"
-    medium = "medium"
-    low = "low"
-    observation = "observation"
 
 
 @app.command()
@@ -118,7 +109,7 @@ def run(  # noqa: PLR0913, PLR0917 - the flags of the main command
     time_limit: Annotated[float | None, typer.Option(help="Seconds; what they cut is listed as not run.")] = None,
     memory_limit: Annotated[int | None, typer.Option(help="Megabytes; what they cut is listed as not run.")] = None,
     fail_on: Annotated[
-        FailOn | None, typer.Option(help="Exit code 1 if an open finding is so severe, or worse.")
+        Severity | None, typer.Option(help="Exit code 1 if an open finding is so severe, or worse.")
     ] = None,
     mlflow: Annotated[str | None, typer.Option(metavar="URI", help="Tracking store of MLflow to log to.")] = None,
     experiment: Annotated[str | None, typer.Option(help="Experiment in MLflow. Default: uq_report.")] = None,

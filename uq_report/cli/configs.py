@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from .flags import flags
-from .shared import Quiet, app, say, told
+from .shared import Quiet, app, print_json, say, told
 
 config = typer.Typer(help="Check an audit.toml, or print its schema.", no_args_is_help=True)
 app.add_typer(config, name="config")
@@ -78,4 +77,4 @@ def schema() -> None:
     with told():
         from ..config import audit_schema
 
-        say(json.dumps(audit_schema(), indent=2))
+        print_json(audit_schema())

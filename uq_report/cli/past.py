@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .shared import VERIFICATION, Formats, HistoryFolder, Quiet, app, print_table, say, told
+from ..core.text import clean, count
+from .shared import VERIFICATION, Formats, HistoryFolder, Quiet, app, print_json, print_table, say, told
 
 if TYPE_CHECKING:
     from ..core.run import Changes, Run
@@ -37,13 +38,13 @@ def history(  # noqa: PLR0913, PLR0917 - flags
 
         place = History(folder)
         if rebuild:
-            say(f"Index rebuilt: {_runs(place.rebuild())}.")
+            say(f"Index rebuilt: {count(place.rebuild(), 'run')}.")
         elif check:
             _check(place)
         elif prune:
             _prune(place, name, keep, days, yes)
         elif as_json:
-            _print_json([_told(one) for one in place.runs(name)])
+            print_json([_told(one) for one in place.runs(name)])
         else:
             _print_runs(place.runs(name))
 
@@ -60,7 +61,7 @@ def show(
         if as_json:
             from ..store.codec import encode
 
-            _print_json(encode(done))
+            print_json(encode(done))
             return
         _print_run(done)
         if done.changes is not None:
@@ -88,7 +89,7 @@ def compare(
         if output is not None:
             _write(replace(now, changes=found), output, formats)
         if as_json:
-            _print_json(asdict(found))
+            print_json(asdict(found))
         elif not quiet:
             _print_changes(found)
             if output is not None:
@@ -111,10 +112,10 @@ def _write(run: Run, output: Path, formats: list[str] | None) -> None:
 def _check(place: History) -> None:
     troubles = place.check()
     for sentence in troubles:
-        say(_clean(sentence), err=True)
+        say(clean(sentence), err=True)
     if troubles:
         raise typer.Exit(VERIFICATION)
-    say(f"Nothing was lost or changed: {_runs(len(place.runs()))}.")
+    say(f"Nothing was lost or changed: {count(len(place.runs()), 'run')}.")
 
 
 def _prune(place: History, name: str | None, keep: int | None, days: int | None, yes: bool) -> None:
@@ -122,11 +123,11 @@ def _prune(place: History, name: str | None, keep: int | None, days: int | None,
 
     due = Retention(keep, days).due(place.runs(name))
     for one in due:
-        say(f"{'Deleted' if yes else 'Would delete'}: {_clean(one.entry.reference)} of {one.entry.as_of}")
+        say(f"{'Deleted' if yes else 'Would delete'}: {clean(one.entry.reference)} of {one.entry.as_of}")
     if yes:
         delete(place, due)
     else:
-        say(f"{_runs(len(due))} would be deleted; nothing was. Add --yes to delete them.")
+        say(f"{count(len(due), 'run')} would be deleted; nothing was. Add --yes to delete them.")
 
 
 def _told(one: Filed) -> dict[str, Any]:
@@ -141,7 +142,7 @@ def _print_runs(runs: list[Filed]) -> None:
         inputs = _inputs(before.get(entry.name), entry.inputs)
         before[entry.name] = entry.inputs
         found = _counts(entry.findings) if one.kept else "deleted by retention"
-        rows.append((_clean(entry.reference), entry.as_of, _clean(entry.label), found, inputs))
+        rows.append((clean(entry.reference), entry.as_of, clean(entry.label), found, inputs))
     print_table(rows)
 
 
@@ -161,19 +162,19 @@ def _counts(found: Any) -> str:
 
 def _print_run(done: Run) -> None:
     facts = done.subject
-    say(f"{_clean(facts['label'])}, {done.as_of}: {_clean(facts['model_class'])}, {facts['n']} rows")
+    say(f"{clean(facts['label'])}, {done.as_of}: {clean(facts['model_class'])}, {facts['n']} rows")
     rows = [("CHECK", "STATE", "WHY")]
     for outcome in done.outcomes:
         reason = "; ".join(f"{f.code} ({f.severity}) {f.statement}" for f in outcome.findings) or outcome.reason
-        rows.append((_clean(outcome.check), outcome.state.replace("_", " "), _clean(reason)))
+        rows.append((clean(outcome.check), outcome.state.replace("_", " "), clean(reason)))
     print_table(rows)
     for entry in done.not_run:
-        say(f"Not run: {_clean(entry.name)}: {_clean(entry.reason)}")
+        say(f"Not run: {clean(entry.name)}: {clean(entry.reason)}")
 
 
 def _print_changes(found: Changes) -> None:
     """Print what changed, and say so if nothing did."""
-    say(f"Changes since {_clean(found.previous['label'])} of {_clean(found.previous['as_of'])}")
+    say(f"Changes since {clean(found.previous['label'])} of {clean(found.previous['as_of'])}")
     moved = [one for one in found.findings if one.change != NO_CHANGE]
     values = [one for one in found.values if one.changed]
     if moved:
@@ -181,39 +182,22 @@ def _print_changes(found: Changes) -> None:
     if values:
         print_table([("VALUE", "BEFORE", "NOW", "DIFFERENCE", "INTERVAL"), *map(_value, values)])
     for one in found.inputs:
-        say(f"Input: {_clean(one.what)}: {_clean(one.before) or '(none)'} -> {_clean(one.now) or '(none)'}")
+        say(f"Input: {clean(one.what)}: {clean(one.before) or '(none)'} -> {clean(one.now) or '(none)'}")
     left = len(found.findings) - len(moved)
     say(
         f"{len(moved)} findings changed, {left} unchanged; {len(values)} of {len(found.values)} values changed beyond "
         f"their interval (95 %, Holm's adjustment over all); {len(found.inputs)} inputs changed."
     )
     for sentence in found.not_compared:
-        say(f"Not compared: {_clean(sentence)}")
+        say(f"Not compared: {clean(sentence)}")
 
 
 def _finding(one: Any) -> tuple[str, ...]:
-    about = ", ".join(map(_clean, one.features)) or "the model"
+    about = ", ".join(map(clean, one.features)) or "the model"
     return (one.code, about, one.change, one.before or "-", one.now or "-")
 
 
 def _value(one: Any) -> tuple[str, ...]:
     name = " ".join(filter(None, (one.result, one.measure, one.feature)))
     interval = one.interval if one.lower is None else f"{one.lower:+.4g} to {one.upper:+.4g}, {one.interval}"
-    return (_clean(name), f"{one.before:.4g}", f"{one.now:.4g}", f"{one.difference:+.4g}", interval)
-
-
-def _runs(number: int) -> str:
-    return f"{number} run{'' if number == 1 else 's'}"
-
-
-def _clean(text: object) -> str:
-    """Return outside text without anything a terminal would obey."""
-    from ..core.text import clean
-
-    return clean(text)
-
-
-def _print_json(content: Any) -> None:
-    import json
-
-    say(json.dumps(content, indent=2, ensure_ascii=True))
+    return (clean(name), f"{one.before:.4g}", f"{one.now:.4g}", f"{one.difference:+.4g}", interval)

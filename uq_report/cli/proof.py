@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from enum import StrEnum
@@ -11,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from .shared import INPUT, VERIFICATION, Quiet, app, say, told
+from .shared import INPUT, VERIFICATION, Quiet, app, print_json, say, told
 
 PASSPHRASE = "UQ_REPORT_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 
@@ -44,7 +43,7 @@ def verify(  # noqa: PLR0913, PLR0917 - flags
 
         found = judged(path, run=run, model=model, data=data, train=train, templates=templates, trust=trust or ())
         if as_json:
-            say(json.dumps(found.as_dict(), indent=2))
+            print_json(found.as_dict())
         elif not quiet:
             for claim in found.claims:
                 say(str(claim))

@@ -149,6 +149,7 @@ def audit_subject(
 ) -> tuple[Run, Path]:
     """Run, write and file; say in one line where the report is, and return the run and its folder."""
     from ..api import audit
+    from ..views import report_stem
 
     done = audit(subject, progress=False if quiet else None, **settings)
     if not quiet:
@@ -161,6 +162,6 @@ def audit_subject(
         for entry in left_out:
             say(f"Not run: {entry.name}: {entry.reason}", err=True)
         counts = f"results: {len(done.results)}, findings: {len(done.findings)}, explainers not run: {len(left_out)}"
-        stem = "report" if chosen["template"] == "audit" else chosen["template"]
-        say(f"Report in {folder}: {', '.join(sorted(p.name for p in folder.glob(f'{stem}.*')))} ({counts})")
+        files = sorted(file.name for file in folder.glob(f"{report_stem(chosen['template'])}.*"))
+        say(f"Report in {folder}: {', '.join(files)} ({counts})")
     return done.run, folder

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..core.text import count
 from .shared import Quiet, app, print_table, say, told
 
 if TYPE_CHECKING:
@@ -59,9 +60,9 @@ def index(
     with told():
         from ..overview import write_overview
 
-        count = write_overview(history, output)
+        audits = write_overview(history, output)
         if not quiet:
-            say(f"Page in {output} ({count} audit{'' if count == 1 else 's'})")
+            say(f"Page in {output} ({count(audits, 'audit')})")
 
 
 def _need_histories(found: list[Job]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
+from ..core.text import harmless
 
 INPUT, RENDER, VERIFICATION, TEMPORARY, INTERRUPTED = 3, 4, 5, 75, 130
 
@@ -35,8 +37,6 @@ Templates = Annotated[Path | None, typer.Option(help="Folder of a house style, s
 
 def say(text: object, *, err: bool = False) -> None:
     """Print text, whatever names are in it: a terminal must not act on them."""
-    from ..core.text import harmless
-
     typer.echo(harmless(str(text)), err=err)
 
 
@@ -98,9 +98,12 @@ def hushed(quiet: bool) -> Iterator[None]:
 
 def print_line(content: Any) -> None:
     """Print JSON on one line."""
-    import json
+    say(json.dumps(content))
 
-    say(json.dumps(content, ensure_ascii=True))
+
+def print_json(content: Any) -> None:
+    """Print JSON for people to read as well."""
+    say(json.dumps(content, indent=2))
 
 
 def print_table(rows: Sequence[tuple[str, ...]]) -> None:

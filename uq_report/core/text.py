@@ -79,6 +79,17 @@ def file_stem(id: str) -> str:
     return safe if safe == id else f"{safe}-{hashlib.sha256(id.encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
 
 
+def count(number_of: int, one: str, many: str = "") -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> count(1, "row"), count(3, "row"), count(0, "class", "classes")
+    ('1 row', '3 rows', '0 classes')
+    """
+    return f"{number_of} {one if number_of == 1 else many or one + 's'}"
+
+
 def code_point(character: str) -> str:
     """Return a character as its code point, ``[U+202E]``."""
     return f"[U+{ord(character):04X}]"

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..config import AuditFile
 from ..core.errors import nearest
-from ..core.text import clean, short
+from ..core.text import clean, count, short
 
 _LEVELS = 5
 _NAMED = ("features", "pairs")  # options of explainers that list features
@@ -156,7 +156,7 @@ def _ordered(values: pd.Series[Any]) -> bool:
 
 def _counted(values: pd.Series[Any]) -> str:
     counts: Mapping[Any, int] = values.value_counts().to_dict()
-    told = [f"{short(level)} ({number} row{'' if number == 1 else 's'})" for level, number in counts.items()]
+    told = [f"{short(level)} ({count(number, 'row')})" for level, number in counts.items()]
     return _cut(told)
 
 

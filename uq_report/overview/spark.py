@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..core.text import count
+
 WIDTH, HEIGHT, EDGE = 120, 28, 4
 _COLOUR = "#5b7fa6"  # 3 to 1 and more against the light and the dark page
 
@@ -41,6 +43,5 @@ def spark(what: str, values: Sequence[float], form: str = ".3g") -> Spark | None
         f'<polyline points="{line}" fill="none" stroke="{_COLOUR}" stroke-width="1.5"/>'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{_COLOUR}"/></svg>'
     )
-    runs = f"{len(values)} run{'' if len(values) == 1 else 's'}"
     now = f"{values[-1]:{form}}"
-    return Spark(svg.encode(), f"{what} over {runs}: {values[0]:{form}}, now {now}", now)
+    return Spark(svg.encode(), f"{what} over {count(len(values), 'run')}: {values[0]:{form}}, now {now}", now)

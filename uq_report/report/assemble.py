@@ -58,7 +58,7 @@ def document(run: Run, *, title: str | None = None, subtitle: str | None = None)
         subtitle=subtitle or f"What drives the prediction, the loss and the uncertainty of {label}",
     )
     body = tuple(section for section in told if section is not None)
-    sections = (*body, *_appendices(e, body))
+    sections = (*body, *_appendices(e, body, made.evidence_sha256))
     return replace(made, sections=sections, attachments=attachments(run, sections))
 
 
@@ -101,9 +101,9 @@ def _sections(e: Evidence) -> tuple[Section, ...]:
     )
 
 
-def _appendices(e: Evidence, body: tuple[Section, ...]) -> tuple[Section, ...]:
+def _appendices(e: Evidence, body: tuple[Section, ...], digest: str) -> tuple[Section, ...]:
     """Return what is told of the run as a whole, and the index of what was cited."""
-    again, cards = reproducibility(e, sha256(e.run)), methods(e)
+    again, cards = reproducibility(e, digest), methods(e)
     found = (again, mapping(e, (*body, again, cards)), cards)
     return tuple(replace(section, appendix=True) for section in (*found, references((*body, *found))))
 

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from ..core.results import Result
+from ..core.text import count
 from ..plots.frames import has_interval, interval_words
 from ..plots.svg import to_svg
 from .document import Badge, Bullets, Callout, Cell, Column, Figure, Table
-from .text import clean, count, joined, name
+from .text import clean, joined, name
 
 MAX_ROWS = 60
 TOP = 20  # features in a figure

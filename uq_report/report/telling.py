@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..core.text import count
 from ..plots.frames import has_interval, interval_words, optional
 from ..plots.importance import VERDICTS
 from ..plots.words import MeasureWords
-from .text import count, joined, name, plain, value_words
+from .text import joined, name, plain, value_words
 
 
 def ordered(table: pd.DataFrame) -> pd.DataFrame:

@@ -43,17 +43,6 @@ def joined(items: Sequence[str], most: int = 8) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else "".join(items)
 
 
-def count(number_of: int, one: str, many: str = "") -> str:
-    """Return a count with its noun.
-
-    Examples
-    --------
-    >>> count(1, "row"), count(3, "row"), count(0, "class", "classes")
-    ('1 row', '3 rows', '0 classes')
-    """
-    return f"{number_of} {one if number_of == 1 else many or one + 's'}"
-
-
 def interval(lower: Any, upper: Any) -> str:
     """Return ``"0.10 to 0.30"``, or the empty string where there is no interval."""
     if not (_is_number(lower) and _is_number(upper)):

@@ -13,6 +13,7 @@ from .. import plugins
 from ..config import Settings
 from ..core.run import NotRun, PluginRecord, Run
 from ..core.subject import Subject
+from ..core.text import count
 from ..plugins import Catalog, Plugin
 
 
@@ -57,7 +58,7 @@ def _outcome(group: str, name: str, run: Run, subject: Subject) -> str:
     """Say in a word what a plugin did."""
     if group == "explainers":
         made = sum(result.explainer == name for result in run.results)
-        return f"ran: {made} result{'' if made == 1 else 's'}"
+        return f"ran: {count(made, 'result')}"
     if group == "checks":
         return next(outcome.state for outcome in run.outcomes if outcome.check == name).replace("_", " ")
     if group == "measures":

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...core.run import Run
-from ...core.text import short
+from ...core.text import count, short
 from ...plots import importance
 from ..blocks import make_figure, make_table
 from ..document import Badge, Block, Bullets, Callout, Cell, Column, Document, Facts, Paragraph, Section
@@ -19,7 +19,7 @@ from ..sections.comparison import comparison
 from ..sections.findings import counted, ended, nothing_open
 from ..sections.summary import agreement_of, scope
 from ..telling import largest_words, ordered, ranks
-from ..text import clean, count, joined, name, sentence, value_words
+from ..text import clean, joined, name, sentence, value_words
 from .frame import framed
 
 FINDINGS, FEATURES, GAPS = 4, 8, 3

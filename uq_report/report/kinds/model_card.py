@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ...core.references import cite
 from ...core.run import Run
+from ...core.text import count
 from ..blocks import make_table
 from ..document import Block, Bullets, Callout, Cell, Column, Document, Facts, Paragraph, Section, Table
 from ..evidence import OPEN, Evidence, as_cell
@@ -15,7 +16,7 @@ from ..sections.missing import not_run
 from ..sections.outcomes import outcomes
 from ..sections.ranking import side_by_side
 from ..sections.summary import agreement_of, scope
-from ..text import clean, count, items, joined, sentence
+from ..text import clean, items, joined, sentence
 from .frame import framed
 
 GROUPS = "UQ8"  # codes of findings on groups

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 
 from ...core.results import Result
+from ...core.text import count
 from ...plots import matrix, rank_intervals
 from ...plots.words import number
 from ..blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of
 from ..document import Block, Bullets, Column, Paragraph, Section
 from ..evidence import Evidence
-from ..text import clean, count, joined, name
+from ..text import clean, joined, name
 from .extras import extras
 from .rankings import METHODS, QUESTIONS, Ranked, first_words, rankings
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...core.results import Result
+from ...core.text import count
 from ...plots import diagnostic, draw, interaction
 from ...plots.words import number
 from ..blocks import TOP, intervals_caption, left_out, make_figure, notes_of
@@ -12,7 +13,7 @@ from ..document import Block, Bullets, Paragraph, Section
 from ..evidence import Evidence
 from ..tables import plain_table, wide_table
 from ..telling import largest_words, range_words, verdict_words
-from ..text import clean, count, joined, name, sentence
+from ..text import clean, joined, name, sentence
 from .single_rows import single_rows
 
 PANELS = 3

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ...core.run import Changes, ValueChange
+from ...core.text import count
 from ..blocks import make_table
 from ..document import Badge, Block, Bullets, Column, Facts, Paragraph, Section, Tone
 from ..evidence import Evidence, as_cell
-from ..text import clean, count, items, joined, name, sentence
+from ..text import clean, items, joined, name, sentence
 
 TITLE = "Changes since the previous run"
 TONES: dict[str, Tone] = {

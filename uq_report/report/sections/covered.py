@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ...core.results import Result
+from ...core.text import count
 from ...plots import covered as figures
 from ...plots import graph
 from ...plots.words import number
@@ -15,7 +16,7 @@ from ..blocks import TOP, interval_columns, intervals_caption, left_out, make_fi
 from ..document import Block, Callout, Column, Facts, Paragraph, Section
 from ..evidence import Evidence, as_cell
 from ..telling import ordered
-from ..text import clean, count, joined, name, sentence, value_words
+from ..text import clean, joined, name, sentence, value_words
 from .extras import extras
 
 TITLE = "Covered information"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...core.text import count
 from ..blocks import make_table
 from ..document import Block, Callout, Cell, Column, Facts, Paragraph, Section, Table
 from ..evidence import Evidence, as_cell
-from ..text import clean, count, items, joined, name, plain
+from ..text import clean, items, joined, name, plain
 from .quality import quality
 
 TITLE = "Data and lineage"

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from ...core.finding import SEVERITIES, Finding, Outcome
 from ...core.references import cite
+from ...core.text import count
 from ..blocks import make_table
 from ..document import Badge, Block, Callout, Cell, Column, Facts, Paragraph, Section, Tone
 from ..evidence import OPEN, SEVERITY_TONES, Evidence, severity_badge
-from ..text import clean, count, interval, items, joined, name, plain, sentence, value_words
+from ..text import clean, interval, items, joined, name, plain, sentence, value_words
 from .waivers import waivers
 
 TITLE = "Findings register"

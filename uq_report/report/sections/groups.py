@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import pandas as pd
 
 from ...core.results import Result
+from ...core.text import count
 from ...plots import importance
 from ...plots.words import axis_label
 from ..blocks import interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
 from ..document import Block, Column, Paragraph, Section
 from ..evidence import Evidence
-from ..text import count, joined, name, value_words
+from ..text import joined, name, value_words
 from .extras import extras
 
 TITLE = "Groups"

@@ -7,12 +7,13 @@ from typing import Any
 import pandas as pd
 
 from ...core.results import Result
+from ...core.text import count
 from ...plots import matrix
 from ..blocks import TOP, left_out, make_figure, make_table, notes_of
 from ..document import Block, Column, Paragraph, Section
 from ..evidence import Evidence
 from ..telling import ordered
-from ..text import count, joined, name, value_words
+from ..text import joined, name, value_words
 from .extras import extras
 
 TITLE = "Interactions: H-statistic"

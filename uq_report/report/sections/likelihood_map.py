@@ -8,11 +8,12 @@ from typing import Any
 import pandas as pd
 
 from ...core.results import Result
+from ...core.text import count
 from ...plots import importance_map
 from ..blocks import intervals_caption, make_figure, make_table, notes_of
 from ..document import Block, Bullets, Column, Paragraph, Section, Table
 from ..evidence import Evidence
-from ..text import clean, count, joined, name, value_words
+from ..text import clean, joined, name, value_words
 
 PAIR = ("nll", "entropy")
 SENTENCES = 30

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from ...core.text import count
 from ..document import Block, Bullets, Paragraph, Section
 from ..evidence import Evidence
-from ..text import count, items, joined
+from ..text import items, joined
 from .methods import CARDS
 from .missing import not_run
 

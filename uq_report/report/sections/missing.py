@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...core.text import count
 from ..blocks import make_table
 from ..document import Block, Column, Paragraph, Section
 from ..evidence import Evidence
-from ..text import clean, count, items, joined, name, sentence
+from ..text import clean, items, joined, name, sentence
 
 
 def not_run(e: Evidence) -> Section:

@@ -9,11 +9,12 @@ import pandas as pd
 
 from ...core.finding import Finding, Outcome, Rule
 from ...core.results import Result
+from ...core.text import count
 from ...plots.frames import optional
 from ..blocks import make_table
 from ..document import Badge, Block, Column, Facts, Paragraph, Section
 from ..evidence import Evidence
-from ..text import clean, count, name, sentence
+from ..text import clean, name, sentence
 from .findings import observed_words, threshold_words
 
 TITLE = "Monitoring thresholds"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ...core.results import Result
+from ...core.text import count
 from ..blocks import left_out, make_table, notes_of
 from ..document import Block, Column, Paragraph, Section
 from ..evidence import Evidence
-from ..text import count, joined, name
+from ..text import joined, name
 from .extras import extras
 
 TITLE = "Data quality"

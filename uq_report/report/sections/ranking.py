@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from ...core.text import count
 from ...plots import importance, ranks
 from ...plots.frames import interval_words
 from ..blocks import TOP, intervals_caption, make_figure, make_table
@@ -12,7 +13,7 @@ from ..evidence import Evidence
 from ..questions import Answer
 from ..telling import largest_words, ordered
 from ..telling import ranks as places_of
-from ..text import count, joined, name, value_words
+from ..text import joined, name, value_words
 
 SIDE = 12  # features in the figure with all questions
 COLUMNS = 10

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from ...core.results import Result
+from ...core.text import count
 from ...plots.rank_intervals import Ranking
-from ..text import clean, count, joined, name
+from ..text import clean, joined, name
 
 METHODS = {
     "pfi": "PFI",

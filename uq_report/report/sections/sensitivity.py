@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import pandas as pd
 
 from ...core.results import Result
+from ...core.text import count
 from ...plots import importance, matrix
 from ..blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
 from ..document import Block, Callout, Column, Paragraph, Section
 from ..evidence import Evidence
 from ..telling import largest_words, ordered
-from ..text import clean, count, joined, name, sentence, value_words
+from ..text import clean, joined, name, sentence, value_words
 from .extras import extras
 from .rankings import SHORT
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...config import About
+from ...core.text import count
 from ..blocks import make_table
 from ..document import Block, Bullets, Column, Facts, Paragraph, Section
 from ..evidence import OPEN, Evidence
-from ..text import clean, count, items, joined
+from ..text import clean, items, joined
 
 TITLE = "Sign-off"
 BLANK = "____________________"

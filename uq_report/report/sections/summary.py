@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ...core.text import count
 from ..document import Badge, Block, Bullets, Callout, Facts, Paragraph, Section
 from ..evidence import Evidence
 from ..questions import Answer, answers
 from ..rating import RULE, rating
 from ..telling import agreement_words, ordered
-from ..text import clean, count, sentence
+from ..text import clean, sentence
 from .changes import in_short
 from .findings import counted, ended, nothing_open
 from .ranking import side_by_side

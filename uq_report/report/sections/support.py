@@ -5,12 +5,13 @@ from __future__ import annotations
 import pandas as pd
 
 from ...core.results import Result
+from ...core.text import count
 from ...plots import importance
 from ..blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
 from ..document import Block, Column, Paragraph, Section
 from ..evidence import Evidence
 from ..telling import ordered
-from ..text import clean, count, joined, name, value_words
+from ..text import clean, joined, name, value_words
 from .extras import extras
 
 TITLE = "Extrapolation and support"

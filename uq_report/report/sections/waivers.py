@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...core.text import count
 from ..blocks import make_table
 from ..document import Badge, Block, Column, Paragraph, Section
 from ..evidence import Evidence, severity_badge
-from ..text import clean, count, items, joined, name, sentence
+from ..text import clean, items, joined, name, sentence
 
 TITLE = "Waived findings and waivers"
 
