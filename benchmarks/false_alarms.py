@@ -31,9 +31,11 @@ from uq_report.core.engine import Engine
 from uq_report.core.errors import UQReportError
 from uq_report.core.measures import Measure
 from uq_report.core.results import Result
-from uq_report.core.run import NotRun, Run
 from uq_report.core.sampling import share_interval
 from uq_report.core.subject import Subject, make_subject
+from uq_report.evidence.information import Agreement
+from uq_report.evidence.run import NotRun, Run
+from uq_report.runner.recorded import described, measure_facts
 from uq_report.testing import KnownLinear, KnownLogistic, KnownTruth, measures
 
 ALLOWED = 0.05
@@ -59,7 +61,7 @@ def leaves_out_the_leader(*true_leaders: str) -> Alarm:
     """Return whether a ranking excludes a feature that truly leads it, as the candidates of UQ501 must not."""
 
     def alarm(run: Run) -> bool:
-        found = leaders(run.result("agreement"), run, 3)
+        found = leaders(Agreement.from_result(run.result(Agreement.id)), run)
         return any(not set(true_leaders) <= set(one.candidates) for one in found)
 
     return alarm
@@ -233,11 +235,14 @@ def audited(null: Null, number: int) -> Run:
     """Return data set `number` audited: the results of the null's explainers, and the outcome of its check."""
     subject = draw(null, np.random.default_rng([zlib.crc32(null.name.encode()), number]))
     engine = Engine(subject, known_measures(), seed=number)
+    facts = measure_facts(known_measures().values(), engine.baseline)
     prior: dict[str, tuple[Result, ...]] = {}
     not_run = []
     for name, options in null.explainers.items():
         try:
-            prior[name] = tuple(plugin("explainers", name)(**options).explain(subject, engine.bound(name), prior))
+            explainer = plugin("explainers", name)(**options)
+            results = explainer.explain(subject, engine.bound(name), prior)
+            prior[name] = tuple(described(result, explainer, facts) for result in results)
         except UQReportError as error:  # as in an audit: the check does without it
             not_run.append(NotRun(name, "explainers", str(error)))
     run = Run(
@@ -248,7 +253,7 @@ def audited(null: Null, number: int) -> Run:
         results=tuple(result for results in prior.values() for result in results),
         not_run=tuple(not_run),
     )
-    return replace(run, outcomes=(plugin("checks", null.theme)(**null.options).check(run),))
+    return replace(run, outcomes=(plugin("rules", null.theme)(**null.options).check(run),))
 
 
 def alarms(null: Null, sets: int) -> int:
@@ -258,15 +263,15 @@ def alarms(null: Null, sets: int) -> int:
 
 def line(null: Null, sets: int) -> dict[str, Any]:
     """Return one line of the table."""
-    found = alarms(null, sets)
-    low, high = share_interval(found / sets, sets, 0.95)
+    count = alarms(null, sets)
+    low, high = share_interval(count / sets, sets, 0.95)
     return {
         "theme": null.theme,
         "null": null.null,
         "counted": null.counted,
         "sets": sets,
-        "alarms": found,
-        "rate": f"{found / sets:.1%}",
+        "alarms": count,
+        "rate": f"{count / sets:.1%}",
         "95 % interval": f"{low:.1%} to {high:.1%}",
         f"reaches {ALLOWED:.0%} or less": "yes" if low <= ALLOWED else "NO",
     }

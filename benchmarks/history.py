@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from uq_report.core.finding import Outcome
 from uq_report.core.results import ESTIMATE_COLUMNS, Importance, RowValues
-from uq_report.core.run import Run
+from uq_report.evidence.finding import Outcome
+from uq_report.evidence.run import Run
 from uq_report.store import History
 
 SIZES = (10, 250, 500, 1000)

@@ -161,7 +161,7 @@ def peer(case: Case, scorers: int) -> Callable[[], Any]:
 
         def scorer(model: Any, X: Any, y: Any) -> float:
             dist = adapter.predict(model, X)
-            return -float(measure.rows(dist, dist.encode(y)).mean())
+            return -float(measure.rows(dist, dist.encode(y), None).mean())
 
         return scorer
 

@@ -22,10 +22,10 @@ from matplotlib import rc_context, rcParamsDefault
 from matplotlib.figure import Figure as Drawing
 
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Profile
+from uq_report.document.document import Column, Document, Figure, Section, Table
 from uq_report.plots import draw, importance_map
 from uq_report.plots.svg import to_svg
 from uq_report.render.html import HtmlRenderer
-from uq_report.report.document import Column, Document, Figure, Section, Table
 
 FIGURES, TABLES, ROWS, COLUMNS, CURVES, POINTS, FEATURES = 30, 20, 25, 7, 60, 20, 12
 MEASURES = ("squared_error", "nll", "entropy")

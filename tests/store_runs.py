@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
-from uq_report.core.finding import Finding, Outcome
-from uq_report.core.results import ESTIMATE_COLUMNS, KINDS, Importance, Omission, Result, RowValues
-from uq_report.core.run import NotRun, PluginRecord, Run
+from uq_report.core.explainer import Card
+from uq_report.core.results import ESTIMATE_COLUMNS, KINDS, Importance, MeasureFacts, Omission, Result, RowValues
+from uq_report.evidence import ids
+from uq_report.evidence.finding import Finding, Outcome, RuleRecord, Symptom, Waived, Waiver
+from uq_report.evidence.run import (
+    Changes,
+    FindingChange,
+    InputChange,
+    MethodRecord,
+    NotRun,
+    PluginRecord,
+    Run,
+    ValueChange,
+)
 
+# the further columns of a permutation importance, and a value for each
+OWN: dict[str, Any] = {
+    **dict.fromkeys(("margin", "p_value", "spread_low", "spread_high", "unpermuted", "n_needed"), 0.5),
+    "exact_zero": False,
+    "remark": "",
+}
 AWKWARD = ("age", "=HYPERLINK(1)", "naïve \u202e名", '<b>"x"</b>')
 
 
@@ -22,7 +42,7 @@ def estimates(features: tuple[str, ...] = AWKWARD) -> pd.DataFrame:
     )
 
 
-def importance(id: str = "pfi") -> Importance:
+def importance(id: str = ids.PFI) -> Importance:
     """Return an importance with raw repeats and row values."""
     frame = pd.DataFrame(
         [("entropy", f, r, r / 7) for f in AWKWARD for r in range(3)], columns=list(Importance.columns)
@@ -30,15 +50,16 @@ def importance(id: str = "pfi") -> Importance:
     rows = RowValues(("entropy",), AWKWARD, np.array([[[1 / 3, np.nan]] * len(AWKWARD)]).reshape(1, len(AWKWARD), 2))
     return Importance(
         id=id,
-        explainer="pfi",
+        explainer=ids.PFI,
         title="Importance",
         frame=frame,
-        estimates=estimates(),
+        estimates=estimates().assign(**OWN),
         rows=rows,
         options={"n_repeats": 3, "features": None},
         notes=("a note",),
         omissions=(Omission("nll", "", "it is infinite on 3 rows"),),
         meta={"margin": {"entropy": 0.01}},
+        measures={"entropy": MeasureFacts("entropy", "nats", "uncertainty", "smaller")},
     )
 
 
@@ -50,9 +71,9 @@ def empty(kind: str) -> Result:
 
 
 def run() -> Run:
-    """Return a run that uses every field."""
+    """Return a small run with a finding, a check that passed and one that was skipped."""
     finding = Finding(
-        code="UQ101", title="T", severity="high", statement="S", evidence=("pfi",), rests_on="eq. 1", threshold=0.5
+        code="UQ101", title="T", severity="high", statement="S", evidence=(ids.PFI,), rests_on="eq. 1", threshold=0.5
     )
     subject = {
         "label": "m", "task": "regression", "family": "normal", "model_class": "a.B", "model_parameters": {},
@@ -70,6 +91,29 @@ def run() -> Run:
             Outcome(check="b", state="passed"),
             Outcome(check="c", state="skipped", reason="slow"),
         ),
-        not_run=(NotRun("shap", "explainers", "not installed"),),
-        plugins=(PluginRecord("explainers", "pfi", "uq_report", "0.1.0", 1, 12, "ran: 1 result"),),
+        not_run=(NotRun(ids.SHAP, "explainers", "not installed"),),
+        plugins=(PluginRecord("explainers", ids.PFI, "uq_report", "0.1.0", 1, 12, "ran: 1 result"),),
     )
+
+
+def full() -> Run:
+    """Return `run` with everything that a run may hold: rules, a waiver, methods, changes, a challenger."""
+    base = run()
+    (finding,) = base.findings
+    cause = replace(finding, affected="1 of 2 rows", size=0.25, explains=(Symptom(code="UQ301", feature="age"),))
+    rule = RuleRecord(code="UQ101", title="T", severity="high", when="W", rests_on="eq. 1", thresholds={"level": 0.05})
+    waiver = Waiver(code="UQ101", owner="risk", reason="known", expires="2026-06-30")
+    outcome = Outcome(
+        check="a", state="found", findings=(cause,), waived=(Waived(finding=finding, waiver=waiver),), rules=(rule,)
+    )
+    values: dict[str, Any] = {"before": 0.1, "now": 0.2, "difference": 0.1, "lower": 0.05, "upper": None}
+    changes = Changes(
+        previous={"as_of": "2025-01-31"},
+        findings=(FindingChange(code="UQ101", title="T", features=("age",), change="new", before="", now="high"),),
+        values=(ValueChange(result=ids.PFI, measure="nll", feature="", **values, interval="paired", changed=True),),
+        inputs=(InputChange(what="numpy", before="1", now="2"),),
+        not_compared=("ranks",),
+    )
+    card = Card(title="Importance", definition="D", references="breiman2001")
+    method = MethodRecord(name=ids.PFI, section="drivers", options={"n_repeats": 3}, card=card)
+    return replace(base, outcomes=(outcome, *base.outcomes[1:]), methods=(method,), changes=changes, challenger=base)

@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import uq_report as uq
-from uq_report import cli, runner, store
-from uq_report.config import AuditFile, audit_schema, read_audit
+from uq_report import cli, files, runner, store
+from uq_report.config import AuditFile, read_audit
 from uq_report.core.errors import InputError
-from uq_report.core.run import NotRun, Run
+from uq_report.evidence.run import NotRun, Run
 
 from . import audits_made
 
@@ -65,9 +65,9 @@ features = ["q"]
 [explainers.pfy]
 [explainers.redundancy]
 nothing = 1
-[checks.calibration]
+[rules.calibration]
 efect = 1
-[checks.policy]
+[rules.policy]
 require = []
 [run]
 seed = -1
@@ -107,10 +107,10 @@ TOLD = (
     "explainers.pfi.n_repeats must be an integer >= 1; got 0.",
     "explainers.pfi.chunk must be a known option; got 'chunk'.",
     "explainers.pfi.features[0] must be a feature or group of test.csv; got 'q'.",
-    "explainers must be keyed by explainer, or checks.<name>; got 'pfy'. Did you mean 'pfi'?",
+    "explainers must be keyed by explainer, or rules.<name>; got 'pfy'. Did you mean 'pfi'?",
     "explainers.redundancy.nothing must be a known option; got 'nothing'.",
-    "checks.calibration.efect must be a known option; got 'efect'. Did you mean 'effect'?",
-    "policy.rules and checks.policy.require must not both be given",
+    "rules.calibration.efect must be a known option; got 'efect'. Did you mean 'effect'?",
+    "policy.rules and rules.policy.require must not both be given",
     "run.seed must be greater than or equal to 0; got -1.",
     "run.as_of must be a date written YYYY-MM-DD; got 'yesterday'.",
     "run.explainers must list registered names; got 'pdpp'. Did you mean 'pdp'?",
@@ -171,7 +171,8 @@ def test_places_in_a_file_are_relative_to_it_and_those_of_flags_to_the_folder(fo
 
 def test_flags_and_file_fill_the_same_objects_and_give_the_same_bytes(folder: Path) -> None:
     more = ["--max-rows", "40", "--seed", "3", "--positive-class", "bad", "--label", "L", "--train", "train.csv"]
-    options = ["--set", "checks.calibration.effect=0.05", "--set", "expectations.income=decreasing"]
+    more += ["--confidence", "0.9"]
+    options = ["--set", "rules.calibration.effect=0.05", "--set", "expectations.income=decreasing"]
     limits = ["--time-limit", "900", "--memory-limit", "90000", "--deny", "dalex", "--title", "T"]
     flags = call("run", *DATA, *ROLES, *QUICK, *more, *options, *limits, "--output", "flags")
     assert flags.exit_code == 0, flags.stderr
@@ -179,7 +180,7 @@ def test_flags_and_file_fill_the_same_objects_and_give_the_same_bytes(folder: Pa
         model = { source = "model.skops", label = "L", positive_class = "bad" }
         expectations = { income = "decreasing" }
         protected = { attributes = ["sex"] }
-        checks = { calibration = { effect = 0.05 } }
+        rules = { calibration = { effect = 0.05 } }
         budget = { seconds = 900, memory_mb = 90000 }
         about = { title = "T" }
         [data]
@@ -190,6 +191,7 @@ def test_flags_and_file_fill_the_same_objects_and_give_the_same_bytes(folder: Pa
         max_rows = 40
         [run]
         seed = 4
+        confidence = 0.9
         deny = ["dalex"]
         explainers = ["calibration"]
         as_of = "2026-01-31"
@@ -201,8 +203,9 @@ def test_flags_and_file_fill_the_same_objects_and_give_the_same_bytes(folder: Pa
     assert file.exit_code == 0, file.stderr
     assert Path("flags/run.json").read_bytes() == Path("file/run.json").read_bytes()
     saved = uq.load("file").run
+    assert saved.settings["confidence"] == 0.9
     assert (saved.settings["seed"], saved.subject["n"], saved.subject["protected"]) == (3, 40, ["sex"])
-    assert saved.settings["options"]["checks.direction"] == {"monotone": {"income": "decreasing"}}
+    assert saved.settings["options"]["rules.direction"] == {"monotone": {"income": "decreasing"}}
 
 
 def test_init_writes_a_file_that_runs_and_explains_every_section(folder: Path) -> None:
@@ -230,7 +233,7 @@ def test_every_key_that_init_switches_off_is_a_known_one(folder: Path) -> None:
     content = tomllib.loads(switched_on)
     AuditFile.model_validate(content)
     jsonschema = pytest.importorskip("jsonschema", reason="this test holds a file against the schema")
-    jsonschema.validate(content, audit_schema())
+    jsonschema.validate(content, files.installed_schema())
     assert set(content) == set(AuditFile.model_fields)
 
 
@@ -249,8 +252,8 @@ def test_init_replaces_nothing_unless_forced_and_writes_nothing_that_does_not_ru
 def test_schema_is_printed_for_editors() -> None:
     result = call("config", "schema")
     assert result.exit_code == 0
-    assert json.loads(result.stdout) == audit_schema()
-    assert "model" in audit_schema()["properties"]
+    assert json.loads(result.stdout) == files.installed_schema()
+    assert "model" in files.installed_schema()["properties"]
 
 
 def test_the_example_in_the_readme_runs(folder: Path) -> None:

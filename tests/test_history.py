@@ -19,9 +19,10 @@ from typer.testing import CliRunner, Result
 
 from uq_report import cli, store
 from uq_report.core.errors import InputError, LockedError
-from uq_report.core.run import Run
-from uq_report.store import Filed, History, Retention, codec, delete, inputs_key, names
-from uq_report.store.migrations import migrated
+from uq_report.evidence import codec
+from uq_report.evidence.migrations import migrated
+from uq_report.evidence.run import FORMAT, Run
+from uq_report.store import Filed, History, Retention, delete, inputs_key, names
 
 from . import store_runs
 
@@ -360,19 +361,21 @@ def test_old_formats_are_migrated_step_by_step_with_their_challengers() -> None:
         0: lambda content: {**content, "seconds": content["hours"] * 3600},
     }
     old = {"format": -1, "challenger": {"format": 0, "hours": 2}}
-    assert migrated(old, "run.json", steps) == {
+    assert migrated(old, "run.json", steps, target=1) == {
         "format": 1, "hours": 1, "seconds": 3600, "challenger": {"format": 1, "hours": 2, "seconds": 7200},
     }  # fmt: skip
     with pytest.raises(InputError, match=r"got format 7\. Upgrade uq_report"):
         migrated({"format": 7}, "run.json", steps)
     with pytest.raises(InputError, match=r"got format -5\. Run the audit again"):
         migrated({"format": -5}, "run.json", steps)
+    with pytest.raises(InputError, match=r"must follow the schema of format 0; .*KeyError: 'hours'"):
+        migrated({"format": 0}, "run.json", steps)
 
 
 def test_a_saved_run_of_an_old_format_loads(monkeypatch: pytest.MonkeyPatch) -> None:
     content = codec.encode(BASE)
-    content["format"], content["not_run_yet"] = 0, content.pop("not_run")
-    steps = {0: lambda old: {**old, "not_run": old["not_run_yet"]}}
+    content["format"], content["not_run_yet"] = FORMAT - 1, content.pop("not_run")
+    steps = {FORMAT - 1: lambda old: {**old, "not_run": old["not_run_yet"]}}
     monkeypatch.setattr(codec, "migrated", lambda given, source: migrated(given, source, steps))
     assert store.loads(json.dumps(content).encode()).not_run == BASE.not_run
 

@@ -16,8 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 from uq_report import cli, store
-from uq_report.core.finding import Finding, Outcome, Severity
-from uq_report.core.run import Run
+from uq_report.evidence.finding import Finding, Outcome, Severity
+from uq_report.evidence.run import Run
 from uq_report.overview import ratings as notes
 from uq_report.overview import write_overview
 from uq_report.overview.spark import spark

@@ -4,8 +4,10 @@ import sys
 
 import pytest
 
+import uq_report as uq
 from uq_report import plugins
 from uq_report.core.errors import PluginError
+from uq_report.testing import linear_subject
 
 from .packages import Packages, explainer
 
@@ -44,8 +46,8 @@ def test_two_plugins_of_one_name_stop_and_both_are_named(packages: Packages) -> 
 
 
 def test_one_name_in_two_groups_is_no_collision(packages: Packages) -> None:
-    packages.install("rival", {"checks:pfi": "rival:Extra"})
-    assert "pfi" in [p.name for p in plugins.find("uq_report.checks")]
+    packages.install("rival", {"rules:pfi": "rival:Extra"})
+    assert "pfi" in [p.name for p in plugins.find("uq_report.rules")]
 
 
 @pytest.mark.parametrize("word", ["extra", "explainers.extra", "pkg_extra", "PKG-extra"])
@@ -57,8 +59,8 @@ def test_deny_applies_before_import(packages: Packages, word: str) -> None:
 
 
 def test_deny_of_one_group_leaves_the_other() -> None:
-    found = plugins.catalog(deny=["checks.calibration"])
-    assert "calibration" not in [p.name for p in found["uq_report.checks"]]
+    found = plugins.catalog(deny=["rules.calibration"])
+    assert "calibration" not in [p.name for p in found["uq_report.rules"]]
     assert "calibration" in [p.name for p in found[GROUP]]
 
 
@@ -80,6 +82,9 @@ def test_require_names_what_is_missing_and_why() -> None:
             "class Extra:\n    name = 'extra'\n    api_version = 1",
             "it lacks explain, needs, requires, section; it must be",
         ),
+        (explainer("extra", needs="pfi"), "needs must be tuple[str, ...]; got 'pfi'"),  # type: ignore[arg-type]
+        (f"{explainer('extra')}Extra.after = ['pfi']", "after must be tuple[str, ...]; got ['pfi']"),
+        (f"{explainer('extra')}Extra.card = 'words'", "card must be Card; got 'words'"),
         ("", "cannot be imported: AttributeError"),
         ("1 / 0", "cannot be imported: ZeroDivisionError: division by zero"),
         ("import no_such_library", "No module named 'no_such_library'. Install no_such_library."),
@@ -103,6 +108,63 @@ def test_a_measure_must_be_a_measure(packages: Packages) -> None:
     plugin = plugins.named(plugins.find("uq_report.measures"), "odd", "measure")
     with pytest.raises(PluginError, match="it must be a Measure; got a type"):
         plugins.load(plugin)
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ('role="odd"', r"'odd'\.role must be 'prediction' or 'loss' or 'uncertainty'; got 'odd'"),
+        ('role="loss", direction="up"', r"'odd'\.direction must be 'larger' or 'smaller'; got 'up'"),
+    ],
+)
+def test_a_measure_of_no_role_or_direction_is_told_with_its_distribution(
+    packages: Packages, field: str, message: str
+) -> None:
+    source = "from uq_report.core.measures import Measure\nodd = Measure('odd', print, 'nats', requires=frozenset(), "
+    packages.install("pkg", {"measures:odd": "pkg:odd"}, f"{source}{field})")
+    plugin = plugins.named(plugins.find(plugins.MEASURES), "odd", "measure")
+    with pytest.raises(PluginError, match=rf"measures 'odd' of pkg 1\.0 cannot be imported: InputError: .*{message}"):
+        plugins.load(plugin)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ("slot = 'prediction'; shows = ('x',)", ""),
+        ("slot = 'prediction.mine'; shows = ('x',)", ""),
+        ("slot = 'predictions'; shows = ('x',)", "got 'predictions'. Did you mean 'prediction'?"),
+        ("slot = 3; shows = ('x',)", "slot must be str; got 3"),
+        ("slot = 'prediction'; shows = 'pfi'", "shows must be tuple[str, ...]; got 'pfi'"),
+        ("shows = ()", "it lacks slot"),
+    ],
+)
+def test_a_section_has_a_slot_and_ids_it_shows(packages: Packages, members: str, message: str) -> None:
+    source = f"class Extra:\n    name = 'extra'; api_version = 1; {members}\n    def section(self, evidence): ..."
+    packages.install("pkg", {"sections:extra": "pkg:Extra"}, source)
+    plugin = plugins.named(plugins.find(plugins.SECTIONS), "extra", "section")
+    if not message:
+        assert plugins.load(plugin).name == "extra"
+        return
+    with pytest.raises(PluginError, match=r"sections 'extra' of pkg 1\.0 breaks its contract") as caught:
+        plugins.load(plugin)
+    assert message in str(caught.value)
+
+
+def test_a_broken_section_does_not_cost_the_report(packages: Packages, caplog: pytest.LogCaptureFixture) -> None:
+    packages.install("pkg", {"sections:extra": "pkg:Extra"}, "class Extra:\n    name = 'extra'; slot = 'nowhere'")
+    run = uq.audit(linear_subject(40), explainers=["data_quality"], rules=[], as_of="2026-01-01")
+    assert b"# Uncertainty audit" in run.render("markdown")
+    assert "sections 'extra' of pkg 1.0 breaks its contract" in caplog.text
+
+
+def test_half_of_an_optional_hook_is_refused(packages: Packages) -> None:
+    source = (
+        "class Extra:\n    name = 'extra'; api_version = 1; only_given_rows = 'stored'\n"
+        "    def matches(self, model): ...\n    def predict(self, model, X): ...\n    def batch_rows(self, model): ..."
+    )
+    packages.install("pkg", {"adapters:extra": "pkg:Extra"}, source)
+    with pytest.raises(PluginError, match="it lacks take"):
+        plugins.load(plugins.named(plugins.find(plugins.ADAPTERS), "extra", "adapter"))
 
 
 def test_unknown_names_and_groups_name_the_nearest() -> None:

@@ -10,10 +10,11 @@ from uq_report import store
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.measures import ENTROPY, NLL, SQUARED_ERROR
-from uq_report.core.run import Run
 from uq_report.core.subject import Subject, make_subject
+from uq_report.document.document import Columns, Section
+from uq_report.evidence import ids
+from uq_report.evidence.run import Run
 from uq_report.report.assemble import document
-from uq_report.report.document import Columns, Section
 from uq_report.runner.compare import compare
 from uq_report.testing import KnownLinear, KnownTruth, linear_subject
 from uq_report.views import AuditRun
@@ -40,7 +41,7 @@ def both(pair: tuple[Subject, Subject]) -> AuditRun:
 
 
 def test_scores_are_paired_means(pair: tuple[Subject, Subject], both: AuditRun) -> None:
-    table = both.result("compare.scores").estimates.set_index("measure")
+    table = both.result(ids.COMPARE_SCORES).estimates.set_index("measure")
     nll = [-s.model.distribution(s.X).log_prob(np.asarray(s.y)) for s in pair]
     difference = nll[1] - nll[0]
     assert table.loc["nll", "estimate"] == pytest.approx(difference.mean())
@@ -51,16 +52,16 @@ def test_scores_are_paired_means(pair: tuple[Subject, Subject], both: AuditRun) 
 
 
 def test_importance_differences_are_those_of_the_two_audits(both: AuditRun) -> None:
-    table = both.result("compare.importance").estimates
+    table = both.result(ids.COMPARE_IMPORTANCE).estimates
     np.testing.assert_allclose(table["estimate"], table["challenger"] - table["champion"], atol=1e-12)
     challenged = both.run.challenger
     assert challenged is not None
-    own = challenged.result("pfi").estimates
+    own = challenged.result(ids.PFI).estimates
     np.testing.assert_allclose(table["challenger"], own["estimate"], atol=1e-12)
 
 
 def test_only_the_champion_relies_on_c(both: AuditRun) -> None:
-    frame = both.result("compare.reliance").frame
+    frame = both.result(ids.COMPARE_RELIANCE).frame
     assert set(frame["feature"]) == {"c"}
     assert set(frame["item"]) == {"only the champion"}
 
@@ -68,11 +69,11 @@ def test_only_the_champion_relies_on_c(both: AuditRun) -> None:
 def test_a_model_against_itself_differs_by_exactly_nothing(pair: tuple[Subject, Subject]) -> None:
     champion = pair[0]
     run = uq.audit([champion, challenger(champion, champion.model)], explainers=["pfi"], as_of="2026-01-01")
-    for part in ("scores", "importance"):
-        table = run.result(f"compare.{part}").estimates
+    for part in (ids.COMPARE_SCORES, ids.COMPARE_IMPORTANCE):
+        table = run.result(part).estimates
         assert (table["estimate"] == 0).all()
         assert (table["std_error"] == 0).all()
-    assert run.result("compare.reliance").frame.empty
+    assert run.result(ids.COMPARE_RELIANCE).frame.empty
 
 
 def test_the_paired_interval_covers_the_difference() -> None:

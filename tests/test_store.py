@@ -12,8 +12,9 @@ import pytest
 from uq_report import store
 from uq_report.core.errors import InputError
 from uq_report.core.results import KINDS
+from uq_report.evidence import codec
+from uq_report.evidence.codec import encode
 from uq_report.store import folder
-from uq_report.store.codec import encode
 from uq_report.store.folder import guarded_csv
 
 from . import store_runs
@@ -22,7 +23,7 @@ REPORTS = {"report.html": b"<html>"}
 
 
 def test_a_run_comes_back_equal_and_its_bytes_are_stable() -> None:
-    run = store_runs.run()
+    run = store_runs.full()
     data = store.dumps(run)
     again = store.loads(data)
     assert store.dumps(again) == data
@@ -31,15 +32,19 @@ def test_a_run_comes_back_equal_and_its_bytes_are_stable() -> None:
     for before, after in zip(run.results, again.results, strict=True):
         pd.testing.assert_frame_equal(before.frame, after.frame)
         pd.testing.assert_frame_equal(before.estimates, after.estimates)
+        assert before.measures == after.measures
     rows, saved = run.results[0].rows, again.results[0].rows
     assert rows is not None
     assert saved is not None
     np.testing.assert_allclose(saved.values, rows.values, rtol=5e-10)  # ten significant digits
     assert (again.outcomes, again.not_run, again.plugins) == (run.outcomes, run.not_run, run.plugins)
+    assert (again.methods, again.changes) == (run.methods, run.changes)
+    assert again.challenger is not None
+    assert again.challenger.as_of == run.as_of
 
 
 def test_it_is_canonical_json() -> None:
-    data = store.dumps(store_runs.run())
+    data = store.dumps(store_runs.full())
     content = json.loads(data, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
     assert data == json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     signed = content["results"][0]["estimates"]["columns"][4]
@@ -48,10 +53,10 @@ def test_it_is_canonical_json() -> None:
 
 def test_it_follows_the_published_schema() -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="validating needs jsonschema")
-    schema = json.loads(Path(store.__file__).with_name("run.schema.json").read_text())
+    schema = json.loads(Path(codec.__file__).with_name("run.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(encode(store_runs.run()), schema)
-    broken = encode(store_runs.run())
+    jsonschema.validate(encode(store_runs.full()), schema)
+    broken = encode(store_runs.full())
     broken["results"][0]["kind"] = "guess"
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(broken, schema)
@@ -62,9 +67,10 @@ def test_it_follows_the_published_schema() -> None:
     [
         (b"\x80\x04 a pickle", "must be JSON"),
         (b"[1]", "it has no format number"),
-        (b'{"format": 99}', r"must have format 1; got format 99\. Upgrade uq_report"),
+        (b'{"format": 99}', r"must have format 2; got format 99\. Upgrade uq_report"),
         (b'{"format": 0}', r"got format 0\. Run the audit again"),
         (b'{"format": 1}', "must follow the schema of format 1"),
+        (b'{"format": 2}', "must follow the schema of format 2"),
     ],
 )
 def test_what_is_no_run_is_refused(data: bytes, message: str) -> None:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from uq_report import cli, store
 from uq_report.cli import runs
-from uq_report.core.run import Run
+from uq_report.evidence.run import Run
 from uq_report.store import History, sums
 
 from . import audits_made, store_runs
@@ -35,7 +35,7 @@ clusters = "household"
 ignore = ["application", "sex"]
 [run]
 explainers = ["calibration"]
-checks = ["calibration"]
+rules = ["calibration"]
 as_of = "{as_of}"
 seed = {seed}
 {more}
@@ -109,7 +109,7 @@ def another_model(folder: Path) -> None:
         another_row,
         another_model,
         lambda _: write(seed=1),
-        lambda _: write(more="[checks.calibration]\neffect = 0.03"),
+        lambda _: write(more="[rules.calibration]\neffect = 0.03"),
         lambda _: write(more='[about]\nauthor = "somebody"'),
         lambda f: next((f / "filed" / "credit").glob("*/report.html")).write_text("half"),
         lambda f: next((f / "filed" / "credit").glob("*/evidence/calibration.csv")).unlink(),
@@ -146,7 +146,7 @@ def test_a_waiver_that_expires_is_a_change(folder: Path) -> None:
 def test_findings_do_not_pass_a_gate_by_being_old(folder: Path) -> None:
     rule = '[policy]\nrules = ["nll <= 0.0001"]\nfail_on = "observation"'
     Path("audit.toml").write_text(
-        AUDIT.format(as_of="2026-01-31", seed=0, more=rule).replace('checks = ["calibration"]', 'checks = ["policy"]')
+        AUDIT.format(as_of="2026-01-31", seed=0, more=rule).replace('rules = ["calibration"]', 'rules = ["policy"]')
     )
     first, second = call(), call("--exit-code-unchanged", "99")
     assert [json.loads(one.stdout)["unchanged"] for one in (first, second)] == [False, True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
@@ -21,11 +22,12 @@ import uq_report as uq
 from uq_report import cli, store
 from uq_report.core.digest import table_sha256, vector_sha256
 from uq_report.core.errors import InputError
-from uq_report.core.run import Run
+from uq_report.document.document import Document
+from uq_report.evidence.run import Run
 from uq_report.render import html
 from uq_report.report import kinds
-from uq_report.report.document import Document
 from uq_report.verification import Verification, rendering, verify
+from uq_report.verification.evidence import judge_files, sha256
 from uq_report.verification.words import html_blocks, not_found, pdf_text
 
 from . import verify_cases
@@ -175,6 +177,37 @@ def test_other_versions_leave_bytes_unjudged_and_words_proven(tmp_path: Path, mo
     assert number is not None
     (folder / "brief.html").write_text(page.replace(number[0], number[0][:-1] + "x", 1))
     assert state(verify(folder / "brief.html"), "brief.html", "numbers") == "FAILED"
+
+
+def test_a_report_of_an_older_format_is_judged_by_what_stands_in_its_file(tmp_path: Path) -> None:
+    old = gzip.decompress((Path(__file__).parent / "evidence" / "format1" / "run.json.gz").read_bytes())
+    run, page = tmp_path / "run.json", tmp_path / "brief.html"
+    run.write_bytes(old)
+    made = uq.load(run)
+    words = made.render("html", template="brief").decode().replace(store.sha256(made.run), sha256(old))
+    page.write_text(words.replace("</h1>", " of old</h1>", 1))  # as a version with other words wrote it
+    claims = {(claim.file, claim.name): claim for claim in verify(tmp_path).claims}
+    assert claims["run.json", "canonical"].state == claims["brief.html", "evidence"].state == "ok"
+    assert claims["run.json", "schema"].reason == (
+        "it was written in format 1; this version has the schema of format 2"
+    )
+    for name in ("numbers", "bytes"):
+        assert claims["brief.html", name].state == "not judged"
+        assert "format 1, here 2" in claims["brief.html", name].reason
+    assert {claim.state for claim in claims.values()} == {"ok", "not judged"}
+    run.write_bytes(old.replace(b":", b": ", 1))
+    found = verify(tmp_path)
+    assert state(found, "run.json", "canonical") == state(found, "brief.html", "evidence") == "FAILED"
+
+
+def test_other_files_disprove_nothing_where_they_have_an_excuse() -> None:
+    made, expected = {"run.json": b"1", "a.csv": b"old"}, {"run.json": b"1", "a.csv": b"new"}
+    (excused,) = judge_files(made, expected, "attachments", "report.pdf", "format 1, here 2")
+    assert (excused.state, excused.reason) == (
+        "not judged", "format 1, here 2, which may make other files: a.csv: first change at byte 0"
+    )  # fmt: skip
+    (failed,) = judge_files(made, expected, "attachments", "report.pdf")
+    assert failed.state == "FAILED"
 
 
 def _repainted(original: Any) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from uq_report import plugins, store
-from uq_report.core.run import Run
+from uq_report.evidence.run import Run
 from uq_report.views import AuditRun
 
 from . import store_runs

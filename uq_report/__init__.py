@@ -9,59 +9,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import (
-        attributions,
-        audit,
-        calibration,
-        compare,
-        dalex_explainer,
-        explain,
-        importance,
-        load,
-        profile,
-    )
-    from .config import Settings
-    from .core.errors import UQReportError
-    from .verification import verify
+    from .api import attributions as attributions
+    from .api import audit as audit
+    from .api import calibration as calibration
+    from .api import compare as compare
+    from .api import dalex_explainer as dalex_explainer
+    from .api import explain as explain
+    from .api import importance as importance
+    from .api import load as load
+    from .api import profile as profile
+    from .config import Settings as Settings
+    from .core.errors import UQReportError as UQReportError
+    from .verification import verify as verify
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "explain": "api",
-    "importance": "api",
-    "profile": "api",
-    "attributions": "api",
-    "calibration": "api",
-    "dalex_explainer": "api",
-    "audit": "api",
-    "compare": "api",
-    "load": "api",
-    "Settings": "config",
-    "UQReportError": "core.errors",
-    "verify": "verification",
+    "api": "attributions audit calibration compare dalex_explainer explain importance load profile",
+    "config": "Settings",
+    "core.errors": "UQReportError",
+    "verification": "verify",
 }
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-__all__ = [
-    "Settings",
-    "UQReportError",
-    "attributions",
-    "audit",
-    "calibration",
-    "compare",
-    "dalex_explainer",
-    "explain",
-    "importance",
-    "load",
-    "profile",
-    "verify",
-]
+__all__ = list(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use (PEP 562)."""
-    if name not in _HOMES:
+    if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    value = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
     globals()[name] = value
     return value
 

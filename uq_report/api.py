@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from . import runner, store
-from .config import Settings, make_settings
+from .config import Settings, make_settings, refuse, settled
 from .convert import to_dalex
 from .core.adapter import Adapter
 from .core.arrays import take_rows
 from .core.engine import Engine, Progress
 from .core.errors import InputError
-from .core.run import Run
 from .core.subject import Subject, make_subject
+from .evidence import ids
+from .evidence.run import Run
 from .progress import shown
 from .views import AuditRun, ResultView
 
 _TRIED_ROWS = 200
-_ENGINE = ("seed", "n_jobs", "backend", "batch_rows", "row_budget", "deny")
+_ENGINE = ("seed", "confidence", "n_jobs", "backend", "batch_rows", "row_budget", "deny")
 
 
 def explain(  # noqa: PLR0913 - one call describes the whole subject; all but the model have defaults
@@ -92,15 +93,14 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     >>> subject.features
     ('x0', 'x1')
     """
-    given = {
-        "X": X, "y": y, "train": train, "groups": groups, "categorical": categorical, "sample_weight": sample_weight,
-        "clusters": clusters, "protected": protected, "label": label, "adapter": adapter,
-        "positive_class": positive_class,
-    }  # fmt: skip
+    explicit = dict(
+        X=X, y=y, train=train, groups=groups, categorical=categorical, sample_weight=sample_weight, clusters=clusters,
+        protected=protected, label=label, adapter=adapter, positive_class=positive_class,
+    )  # fmt: skip
     denied = tuple(deny)
     unpacked = dict(runner.unpack(model, denied) or {"model": model})
     inner = unpacked.pop("model")
-    arguments = unpacked | {key: value for key, value in given.items() if value is not None}
+    arguments = unpacked | {key: value for key, value in explicit.items() if value is not None}
     if arguments.get("X") is None:
         raise InputError("explain.X must be the rows to audit; got None. Pass a DataFrame or an array.")
     chosen, reason = runner.choose_adapter(inner, arguments.pop("adapter", None), denied)
@@ -123,10 +123,10 @@ def importance(
     n_repeats : int
         Shuffles of each feature.
     **options
-        Further options of the explainer ``pfi``, and of the engine: ``seed``, ``n_jobs``, ``backend``,
-        ``batch_rows``, ``row_budget``, ``progress``.
+        Further options of the explainer ``pfi``, and of the engine: ``seed``, ``confidence`` (level of the
+        intervals), ``n_jobs``, ``backend``, ``batch_rows``, ``row_budget``, ``progress``.
     """
-    return _ask("pfi", subject, {"measures": measures, "n_repeats": n_repeats, **options})
+    return _ask(ids.PFI, subject, {"measures": measures, "n_repeats": n_repeats, **options})
 
 
 def profile(
@@ -147,10 +147,10 @@ def profile(
         Further options of the explainer ``pdp``, and those of the engine as in `importance`.
     """
     if features is not None:
-        asked = [features] if isinstance(features, str | tuple) else list(features)
-        options["features"] = tuple(one for one in asked if isinstance(one, str))
-        options["pairs"] = tuple(one for one in asked if not isinstance(one, str))
-    return _ask("pdp", subject, {"measures": measures, **options})
+        chosen = [features] if isinstance(features, str | tuple) else list(features)
+        options["features"] = tuple(entry for entry in chosen if isinstance(entry, str))
+        options["pairs"] = tuple(entry for entry in chosen if not isinstance(entry, str))
+    return _ask(ids.PDP, subject, {"measures": measures, **options})
 
 
 def attributions(
@@ -169,12 +169,12 @@ def attributions(
         Further options of the explainer ``shap``, and those of the engine as in `importance`.
     """
     chosen = {} if rows is None else {"rows": rows, "n_rows": 0}
-    return _ask("shap", subject, {"measures": measures, **chosen, **options})
+    return _ask(ids.SHAP, subject, {"measures": measures, **chosen, **options})
 
 
 def calibration(subject: Subject, **options: Any) -> ResultView:
     """Return how far the predictive distribution can be trusted: scores, reliability, coverage, exact tests."""
-    return _ask("calibration", subject, options)
+    return _ask(ids.CALIBRATION, subject, options)
 
 
 def dalex_explainer(subject: Subject, measure: str = "prediction", *, y: Any = None, label: str = "") -> Any:
@@ -215,10 +215,10 @@ def audit(
         The last audit of this model: the run then says what changed, with intervals of the differences.
     **given
         Fields of `Settings`: ``explainers=["pfi"]``, ``options={"pfi": {"n_repeats": 10}}``, ``seed``,
-        ``n_jobs``, ``as_of``, ``deny``, ``about={"title": ...}`` ...; they win over `settings`.
+        ``confidence``, ``n_jobs``, ``as_of``, ``deny``, ``about={"title": ...}`` ...; they win over `settings`.
     """
     base = {} if settings is None else settings.model_dump(exclude_unset=True) | {"as_of": settings.as_of}
-    merged = make_settings(base | given, "audit")
+    merged = _settings(base | given)
     last = None if previous is None else _run(previous)
     with shown(progress) as callback:
         if isinstance(subject, Subject):
@@ -226,6 +226,15 @@ def audit(
         else:
             audited = runner.side_by_side(*_two(subject), merged, callback, last)
     return AuditRun(audited.run, audited.clock)
+
+
+def _settings(given: Mapping[str, Any]) -> Settings:
+    """Return validated settings; mistakes in them are told together with those in the options of plugins."""
+    settings, mistakes = settled(Settings, {key: value for key, value in given.items() if value is not None}, "audit")
+    if mistakes and settings is not None:
+        mistakes += runner.option_mistakes(settings)
+    refuse(mistakes)
+    return cast("Settings", settings)
 
 
 def _two(subjects: Sequence[Subject]) -> tuple[Subject, Subject]:
@@ -257,7 +266,7 @@ def load(path: str | Path) -> AuditRun:
 def _ask(name: str, subject: Subject, options: Mapping[str, Any]) -> ResultView:
     settings, rest, progress = _split(options)
     with shown(progress) as callback:
-        return ResultView(runner.single(subject, name, rest, settings, callback))
+        return ResultView(runner.single(subject, name, rest, settings, callback), deny=settings.deny)
 
 
 def _split(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any], Any]:

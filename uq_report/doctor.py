@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from . import plugins
 
-_EXTRAS = {"dalex": "dalex", "shap": "shap", "skops": "skops", "pyarrow": "parquet"}
 _PANGO = "Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
 
 
@@ -30,7 +29,7 @@ def examine() -> list[Finding]:
         _weasyprint(),
         _subsetter(),
         _fonts(),
-        *(_optional(module, extra) for module, extra in _EXTRAS.items()),
+        *(_optional(module, extra) for module, extra in plugins.optional("uq_report", "full").items()),
     ]
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from . import store
-from .core.finding import SEVERITIES, Severity
-from .core.run import Run
 from .core.text import clean, count
+from .evidence.finding import SEVERITIES, Severity
+from .evidence.run import Run
 from .report.rating import rating
 
 DONE, FOUND = 0, 1
@@ -37,7 +37,7 @@ def verdict(run: Run, fail_on: Severity | None = None) -> Verdict:
 
     Examples
     --------
-    >>> from uq_report.core.finding import Finding, Outcome
+    >>> from uq_report.evidence.finding import Finding, Outcome
     >>> found = Finding(code="UQ101", title="", severity="medium", statement="", evidence=("pfi",), rests_on="")
     >>> outcome = Outcome(check="calibration", state="found", findings=(found,))
     >>> run = Run(as_of="2026-01-31", subject={}, settings={}, environment={}, outcomes=(outcome,))
@@ -55,16 +55,16 @@ def verdict(run: Run, fail_on: Severity | None = None) -> Verdict:
     return Verdict((*([words] if number else []), *_required(run)))
 
 
-def summary(run: Run, judged: Verdict, folder: str | Path | None) -> dict[str, Any]:
+def summary(run: Run, ending: Verdict, folder: str | Path | None) -> dict[str, Any]:
     """Return what a pipeline reads of a run, as JSON values; every severity is there, also with 0."""
-    found = Counter(finding.severity for finding in run.findings)
+    counts = Counter(finding.severity for finding in run.findings)
     return {
-        "exit_code": judged.exit_code,
-        "reasons": list(judged.reasons),
+        "exit_code": ending.exit_code,
+        "reasons": list(ending.reasons),
         "label": run.subject["label"],
         "as_of": run.as_of,
         "rating": rating(run.outcomes).text,
-        "findings": {severity: found[severity] for severity in SEVERITIES},
+        "findings": {severity: counts[severity] for severity in SEVERITIES},
         "waived": sum(len(outcome.waived) for outcome in run.outcomes),
         "checks": {outcome.check: outcome.state for outcome in run.outcomes},
         "not_run": {entry.name: clean(entry.reason) for entry in run.not_run if entry.group == "explainers"},

@@ -7,7 +7,8 @@ any plugin is imported; two plugins of one name in a group stop the run.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from importlib.metadata import (
     Distribution,
@@ -17,26 +18,39 @@ from importlib.metadata import (
     entry_points,
 )
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from .core.adapter import Adapter
-from .core.errors import PluginError, UQReportError, nearest
-from .core.explainer import Explainer
-from .core.finding import Check
-from .core.loader import Loader
+from .core.adapter import Adapter, Differentiates, HoldsGivenRows, SharesCalls, Unpacks
+from .core.errors import MissingDependencyError, PluginError, nearest
+from .core.explainer import Explainer, HasCard, RunsAfter
+from .core.loader import Cautions, HasSha256, Loader, TakesOptions
 from .core.measures import Measure
+from .document.contract import Renderer, SectionPlugin
+from .document.slots import CHAPTERS, chapter_of
+from .plots.contract import FigurePlugin, TakesCompanions
+from .rules.contract import Check
 
 EXPLAINERS = "uq_report.explainers"
 ADAPTERS = "uq_report.adapters"
 MEASURES = "uq_report.measures"
-CHECKS = "uq_report.checks"
+RULES = "uq_report.rules"
+SECTIONS = "uq_report.sections"
+FIGURES = "uq_report.figures"
 RENDERERS = "uq_report.renderers"
 LOADERS = "uq_report.loaders"
 
 API_VERSION = 1
-GROUPS = (EXPLAINERS, ADAPTERS, MEASURES, CHECKS, RENDERERS, LOADERS)
-_PROTOCOLS: Mapping[str, type] = {EXPLAINERS: Explainer, ADAPTERS: Adapter, CHECKS: Check, LOADERS: Loader}
-_RENDERER = frozenset({"name", "extension", "api_version", "render"})  # render/contract.py stands above this module
+GROUPS = (EXPLAINERS, ADAPTERS, MEASURES, RULES, SECTIONS, FIGURES, RENDERERS, LOADERS)
+# The contract of each group, and its optional hooks.
+_CONTRACTS: Mapping[str, tuple[type, tuple[type, ...]]] = {
+    EXPLAINERS: (Explainer, (RunsAfter, HasCard)),
+    ADAPTERS: (Adapter, (Unpacks, SharesCalls, HoldsGivenRows, Differentiates)),
+    RULES: (Check, ()),
+    SECTIONS: (SectionPlugin, ()),
+    FIGURES: (FigurePlugin, (TakesCompanions,)),
+    RENDERERS: (Renderer, ()),
+    LOADERS: (Loader, (TakesOptions, Cautions, HasSha256)),
+}
 _TOOL_EXTRAS = frozenset({"test", "tests", "lint", "dev", "docs"})
 
 
@@ -139,45 +153,78 @@ def load(plugin: Plugin) -> Any:
     """
     try:
         loaded = plugin.entry.load()
-    except UQReportError:
+    except MissingDependencyError:
         raise
     except Exception as error:  # foreign code is imported: whatever it raises is told with its owner
         cause = f"{type(error).__name__}: {error}"
         raise PluginError(f"{plugin} cannot be imported: {cause}.{_remedy(plugin, error)}") from error
-    problems = _problems(plugin, loaded)
+    problems, name = breaches(plugin.group, loaded), getattr(loaded, "name", None)
+    if name != plugin.name:
+        problems.append(f"name must be the entry-point name {plugin.name!r}; got {name!r}")
     if problems:
         wrong = "; ".join(problems)
         raise PluginError(f"{plugin} breaks its contract: {wrong}. Upgrade or uninstall {plugin.distribution}.")
     return loaded
 
 
-def _problems(plugin: Plugin, loaded: Any) -> list[str]:
-    """List everything that is wrong with a loaded plugin."""
-    problems = []
+def breaches(group: str, loaded: Any) -> list[str]:
+    """Return where a plugin breaks the contract of its group, as far as its declarations tell."""
+    if group == MEASURES:
+        problems = [] if isinstance(loaded, Measure) else [f"it must be a Measure; got a {type(loaded).__name__}"]
+    elif isinstance(loaded, type):
+        problems = list(_breaches(group, loaded))
+    else:
+        problems = [f"it must be a class; got a {type(loaded).__name__}"]
     api = getattr(loaded, "api_version", None)
-    if api != API_VERSION:
-        problems.append(f"api_version must be {API_VERSION}; got {api!r}")
-    if getattr(loaded, "name", None) != plugin.name:
-        problems.append(f"name must be the entry-point name {plugin.name!r}; got {getattr(loaded, 'name', None)!r}")
-    if plugin.group == MEASURES:
-        wrong = [] if isinstance(loaded, Measure) else [f"it must be a Measure; got a {type(loaded).__name__}"]
-        return [*problems, *wrong]
-    if not isinstance(loaded, type):
-        return [*problems, f"it must be a class; got a {type(loaded).__name__}"]
-    missing = sorted(name for name in _members(plugin.group) if not hasattr(loaded, name))
-    if missing:
-        problems.append(f"it lacks {', '.join(missing)}")
-    if plugin.group == EXPLAINERS and not is_dataclass(loaded):
-        problems.append("it must be a dataclass, whose fields are its options")
-    return problems
+    return [*problems, *([] if api == API_VERSION else [f"api_version must be {API_VERSION}; got {api!r}"])]
 
 
-def _members(group: str) -> frozenset[str]:
-    """Return the names the classes of a group must have."""
-    if group == RENDERERS:
-        return _RENDERER
-    protocol = _PROTOCOLS[group]
-    return frozenset(name for name in (*protocol.__annotations__, *vars(protocol)) if not name.startswith("_"))
+def _breaches(group: str, loaded: type) -> Iterator[str]:
+    """Say where a class breaks the contract of its group, or half keeps an optional hook."""
+    contract, hooks = _CONTRACTS[group]
+    for protocol in (contract, *hooks):
+        members = {name for name in (*protocol.__annotations__, *vars(protocol)) if not name.startswith("_")}
+        missing = sorted(name for name in members if not hasattr(loaded, name))
+        if missing and (protocol is contract or len(missing) < len(members)):
+            yield f"it lacks {', '.join(missing)}"
+        for name, annotation in get_type_hints(protocol).items():
+            if name not in ("api_version", *missing) and not _fits(getattr(loaded, name), annotation):
+                yield f"{name} must be {_words(annotation)}; got {getattr(loaded, name)!r}"
+    if group == EXPLAINERS and not is_dataclass(loaded):
+        yield "it must be a dataclass, whose fields are its options"
+    slot = getattr(loaded, "slot", None)
+    if group == SECTIONS and isinstance(slot, str) and chapter_of(slot) not in CHAPTERS:
+        yield f"slot must be in a chapter of the report; got {slot!r}. {nearest(chapter_of(slot), CHAPTERS)}"
+
+
+def _fits(value: Any, annotation: Any) -> bool:
+    """Say whether a class variable is what its contract declares.
+
+    Examples
+    --------
+    >>> _fits(("pfi",), tuple[str, ...]), _fits("pfi", tuple[str, ...]), _fits("rows", Literal["model", "data"])
+    (True, False, False)
+    """
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is ClassVar:
+        return _fits(value, parts[0])
+    if origin is Literal:
+        return value in parts
+    if origin in (tuple, frozenset):
+        return isinstance(value, origin) and all(isinstance(item, parts[0]) for item in value)
+    return isinstance(value, origin or annotation)
+
+
+def _words(annotation: Any) -> str:
+    """Return the declared type as its contract spells it.
+
+    Examples
+    --------
+    >>> _words(tuple[str, ...]), _words(str)
+    ('tuple[str, ...]', 'str')
+    """
+    inner = get_args(annotation)[0] if get_origin(annotation) is ClassVar else annotation
+    return inner.__name__ if get_origin(inner) is None else re.sub(r"\w+\.(?=\w)", "", str(inner))
 
 
 def versions(distributions: Iterable[str]) -> dict[str, str]:
@@ -190,6 +237,18 @@ def versions(distributions: Iterable[str]) -> dict[str, str]:
             continue
         found[installed.name] = installed.version
     return dict(sorted(found.items()))
+
+
+def optional(name: str, extra: str) -> dict[str, str]:
+    """Return the libraries that an extra of a distribution adds to it, each with the smallest extra that brings it."""
+    try:
+        lines = distribution(name).requires or []
+    except PackageNotFoundError:
+        return {}
+    required = [_requirement(line) for line in lines]
+    always = {library for library, within in required if not within}
+    added = sorted({library for library, within in required if within == extra} - always)
+    return {library: _smallest_extra(library, lines) for library in added}
 
 
 def _needs(name: str) -> list[str]:
@@ -222,13 +281,18 @@ def _remedy(plugin: Plugin, error: Exception) -> str:
     library = str(missing).partition(".")[0]
     if library == plugin.entry.module.partition(".")[0]:
         return f" {plugin.distribution} lacks a part of itself: install it again."
-    extras = [extra for req, extra in map(_requirement, _lines(plugin)) if _normal(req) == _normal(library) and extra]
-    smallest = min(extras, key=lambda extra: sum(e == extra for _, e in map(_requirement, _lines(plugin))), default="")
-    return f" Install it with: pip install '{plugin.distribution}[{smallest}]'." if smallest else f" Install {library}."
+    lines = (plugin.entry.dist.requires or []) if plugin.entry.dist else []
+    extra = _smallest_extra(library, lines)
+    return f" Install it with: pip install '{plugin.distribution}[{extra}]'." if extra else f" Install {library}."
 
 
-def _lines(plugin: Plugin) -> list[str]:
-    return (plugin.entry.dist.requires or []) if plugin.entry.dist else []
+def _smallest_extra(library: str, lines: Iterable[str]) -> str:
+    """Return the extra that brings a library and least else, or the empty string."""
+    required = [(_normal(name), extra) for name, extra in map(_requirement, lines)]
+    sizes = Counter(extra for _, extra in required)
+    return min(
+        (extra for name, extra in required if name == _normal(library) and extra), key=sizes.__getitem__, default=""
+    )
 
 
 def _plugin(entry: EntryPoint) -> Plugin:

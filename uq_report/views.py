@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from . import plots, plugins, store
+from . import figures, plugins, store
 from .convert.to_dalex import to_dalex
 from .convert.to_shap import to_shap
 from .core.errors import InputError, UnsupportedError
-from .core.finding import Finding
 from .core.results import Attribution, Result
-from .core.run import Changes, Run
 from .core.text import clean
+from .evidence.finding import Finding
+from .evidence.run import Changes, Run
 from .report.kinds import document
 
 if TYPE_CHECKING:
@@ -42,8 +42,9 @@ class ResultView:
     ``view["pfi.train"]`` is the view of another result of the same call; ``view.ids`` lists them.
     """
 
-    def __init__(self, results: Sequence[Result], id: str = "") -> None:
+    def __init__(self, results: Sequence[Result], id: str = "", deny: Iterable[str] = ()) -> None:
         self._results = tuple(results)
+        self._deny = tuple(deny)
         self.result = next((r for r in self._results if r.id == id), self._results[0])
 
     @property
@@ -71,7 +72,7 @@ class ResultView:
         """Return the view of another result of the same call."""
         if id not in self.ids:
             raise InputError(f"view id must be one of {list(self.ids)}; got {id!r}.")
-        return ResultView(self._results, id)
+        return ResultView(self._results, id, self._deny)
 
     def summary(self) -> pd.DataFrame:
         """Return the estimates, largest first within each measure."""
@@ -79,7 +80,7 @@ class ResultView:
 
     def plot(self, **choice: Any) -> Figure:
         """Return a matplotlib figure; `choice` picks what is drawn (``measure=``, ``feature=``, ``row=`` ...)."""
-        return plots.draw(self.result, beside=self._results, **choice)
+        return figures.draw(self.result, others=self._results, deny=self._deny, **choice)
 
     def to_dalex(self, label: str = "", variable_type: str = "numerical") -> dict[str, Any]:
         """Return dalex's own object for each measure, which plots beside dalex's results; needs dalex."""
@@ -125,14 +126,14 @@ class AuditRun:
 
     def result(self, id: str) -> ResultView:
         """Return the view of one result, with those of the same explainer."""
-        found = self.run.result(id)
-        return ResultView([r for r in self.results if r.explainer == found.explainer], id)
+        result = self.run.result(id)
+        return ResultView([r for r in self.results if r.explainer == result.explainer], id, self.run.denied)
 
     def summary(self) -> pd.DataFrame:
         """Return one row per explainer and check: what it gave, or why it did not run."""
         rows = [("explainers", r.explainer, f"result {r.id}", clean(r.title)) for r in self.results]
-        rows += [("checks", o.check, o.state.replace("_", " "), clean(o.reason)) for o in self.run.outcomes]
-        rows += [(n.group, n.name, "not run", clean(n.reason)) for n in self.run.not_run if n.group != "checks"]
+        rows += [("rules", o.check, o.state.replace("_", " "), clean(o.reason)) for o in self.run.outcomes]
+        rows += [(n.group, n.name, "not run", clean(n.reason)) for n in self.run.not_run if n.group != "rules"]
         return pd.DataFrame(rows, columns=["group", "name", "outcome", "detail"])
 
     def render(self, format: str = "html", *, template: str = "audit", templates: str | Path | None = None) -> bytes:
@@ -198,17 +199,17 @@ class AuditRun:
     def _rendered(
         self, formats: Iterable[str], template: str = "audit", templates: str | Path | None = None
     ) -> dict[str, bytes]:
-        found = {name: _renderer(name, self.run.settings.get("deny", ())) for name in formats}
-        styled = {name for name, renderer in found.items() if _takes_templates(renderer)}
+        classes = {name: _renderer(name, self.run.denied) for name in formats}
+        styled = {name for name, renderer in classes.items() if _takes_templates(renderer)}
         if templates is not None and not styled:
             raise InputError(
-                f"report.templates must go with a format that has templates, html or pdf; got {sorted(found)}. "
+                f"report.templates must go with a format that has templates, html or pdf; got {sorted(classes)}. "
                 "Leave it out or add such a format."
             )
         options = {} if templates is None else {"templates": Path(templates)}
-        made, stem = document(self.run, template), report_stem(template)
-        renderers = [renderer(**options if name in styled else {}) for name, renderer in found.items()]
-        return {f"{stem}{renderer.extension}": renderer.render(made) for renderer in renderers}
+        report, stem = document(self.run, template), report_stem(template)
+        renderers = [renderer(**options if name in styled else {}) for name, renderer in classes.items()]
+        return {f"{stem}{renderer.extension}": renderer.render(report) for renderer in renderers}
 
     def __repr__(self) -> str:
         """Return the label and the summary."""

@@ -148,7 +148,7 @@ def test_results_of_the_explainers_convert() -> None:
     pfi = PermutationImportance(measures=measures, n_repeats=3).explain(s, own.bound("pfi"), {})[0]
     assert isinstance(pfi, Importance)
     made = to_dalex(pfi)["nll"].result.set_index("variable")["dropout_loss"]
-    assert made["_full_model_"] == pytest.approx(NLL.rows(own.baseline, own.y).mean(), abs=1e-12)
+    assert made["_full_model_"] == pytest.approx(NLL.rows(own.baseline, own.y, None).mean(), abs=1e-12)
     parts, profiles = DalexExplanations(parts=("model_parts", "model_profile"), n_repeats=3).explain(s, own, {})
     again = to_dalex(parts)["prediction"].result.set_index("variable")["dropout_loss"]
     assert again["_baseline_"] == parts.meta["baseline"]["prediction"]
@@ -186,7 +186,7 @@ def test_empty_result_is_refused() -> None:
 def test_explainer_predicts_the_measure(measure: Any) -> None:
     s = subject()
     explainer = dalex_explainer(s, engine(s), measure.name)
-    expected = measure.rows(model(X), engine(s).y)
+    expected = measure.rows(model(X), engine(s).y, None)
     np.testing.assert_allclose(explainer.predict(explainer.data), expected, atol=1e-14)
     assert explainer.label == f"credit {measure.name}"
     np.testing.assert_array_equal(explainer.y, (Y == "yes").astype(float))
@@ -196,7 +196,7 @@ def test_local_methods_work_with_a_fixed_y(capfd: Any) -> None:
     s = subject()
     explainer = dalex_explainer(s, engine(s), "nll", y=Y[3])
     down = explainer.predict_parts(X.iloc[[3]], type="break_down")
-    target = NLL.rows(model(X.iloc[[3]]), np.array([int(Y[3] == "yes")]))[0]
+    target = NLL.rows(model(X.iloc[[3]]), np.array([int(Y[3] == "yes")]), None)[0]
     assert down.result["cumulative"].iloc[-1] == pytest.approx(target, abs=1e-12)
     paths = explainer.predict_profile(X.iloc[[3]], variables=["age"], grid_points=5, verbose=False)
     assert paths.result["_yhat_"].notna().all()

@@ -53,6 +53,20 @@ def answers(dist: Distribution, y: AnyArray) -> Iterator[tuple[str, AnyArray]]:
         yield name, ask(dist, name, y)
 
 
+def moved(dist: Distribution) -> Any:
+    """Return another distribution of the same family for each row."""
+    if isinstance(dist, Categorical):
+        p = dist.probabilities**2
+        return Categorical(p / p.sum(axis=1, keepdims=True), classes=dist.classes)
+    if isinstance(dist, StudentT):
+        return StudentT(dist.df + 0.5 if dist.varies else 2.0, dist.loc + 0.3, 1.7 * dist.scale)
+    if isinstance(dist, Normal):
+        return Normal(dist.loc + 0.3, 1.7 * dist.scale)
+    if isinstance(dist, NormalMixture):
+        return NormalMixture(dist.means + 0.3, 1.7 * dist.stds, dist.weights, points=dist.points)
+    return Poisson(0.8 * dist.mean() + 0.1)
+
+
 def ask(dist: Distribution, name: str, y: AnyArray) -> AnyArray:
     if name == "parameters":
         return dist.parameters
@@ -61,6 +75,9 @@ def ask(dist: Distribution, name: str, y: AnyArray) -> AnyArray:
     if name == "fisher_norm":
         derivatives: FloatArray = np.repeat(np.linspace(-1, 1, len(dist.parametrisation))[None], len(dist), axis=0)
         return dist.fisher_norm(derivatives)
+    if name in ("kl", "renyi_half"):
+        compared: AnyArray = getattr(dist, name)(moved(dist) if name in dist.supports else dist)
+        return compared
     arguments = {"log_prob": (y,), "cdf": (y,), "crps": (y,), "quantile": (LEVELS,)}.get(name, ())
     answer: AnyArray = getattr(dist, name)(*arguments)
     return answer
@@ -82,7 +99,7 @@ ANSWERS = sorted(set(METHODS) - NOT_METHODS - {"usual_loss"})
 
 
 def test_the_methods_are_those_of_the_contract() -> None:
-    assert len(ANSWERS) == 15
+    assert len(ANSWERS) == 17
     known = set(ANSWERS) | {"log_odds"} | MARKERS
     assert all(make(ALL).supports <= known for make in FAMILIES.values())
 
@@ -219,3 +236,32 @@ def test_the_randomised_pit_is_uniform(name: str) -> None:
     assert gap < 1.95 / np.sqrt(len(u))  # Kolmogorov-Smirnov at 0.1 %
     if dist.discrete:
         np.testing.assert_allclose(upper - lower, np.exp(dist.log_prob(y)), atol=1e-12)
+
+
+DIVERGENCES = [
+    (case, name) for case in FAMILIES for name in ("kl", "renyi_half") if name in FAMILIES[case](ALL).supports
+]
+
+
+@pytest.mark.parametrize(("case", "name"), DIVERGENCES)
+def test_a_divergence_is_positive_and_exactly_0_from_itself(case: str, name: str) -> None:
+    """D(p, q) >= 0, and D(p, p) = 0."""
+    dist = FAMILIES[case](ALL)
+    assert (ask(dist, name, ALL) > 0).all()
+    again = FAMILIES[case](ALL)
+    np.testing.assert_array_equal(getattr(dist, name)(again), 0.0)
+
+
+def test_every_family_with_a_density_or_probabilities_has_a_kl() -> None:
+    assert all(("kl" in make(ALL).supports) == ("log_prob" in make(ALL).supports) for make in FAMILIES.values())
+
+
+@pytest.mark.parametrize("case", [case for case, name in DIVERGENCES if name == "kl"])
+def test_kl_is_the_mean_rise_of_the_nll_of_its_own_draws(case: str) -> None:
+    """KL(p, q) = E_{y ~ p}[log p(y) - log q(y)]."""
+    dist, size = FAMILIES[case](ALL), 4000
+    many, rows = moved(dist).take(np.repeat(ALL, size)), np.repeat(ALL, size)
+    y = dist.take(rows).sample(np.random.default_rng(2), 1)[0]
+    rise = (dist.take(rows).log_prob(y) - many.log_prob(y)).reshape(N, size)
+    off = np.abs(rise.mean(axis=1) - dist.kl(moved(dist)))
+    assert (off < 5 * rise.std(axis=1) / np.sqrt(size) + 10 / size).all()  # rare counts may not be drawn at all

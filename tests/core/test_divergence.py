@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from uq_report.core.distributions import Categorical, Normal, NormalMixture, Poisson, StudentT
+from uq_report.core.distributions import Categorical, CategoricalMixture, Normal, NormalMixture, Poisson, StudentT
 from uq_report.core.divergence import Order, divergence, sensitivity
 from uq_report.core.errors import UnsupportedError
 from uq_report.core.predictive import Distribution
@@ -120,10 +120,17 @@ def test_cells_come_near_from_below() -> None:
     assert found[-1] == pytest.approx(exact, rel=1e-3)
 
 
-def test_a_family_without_a_rule_is_refused() -> None:
+def test_what_has_no_rule_is_refused() -> None:
     mixture = NormalMixture([[0.0, 1.0]], [[1.0, 0.5]])
-    with pytest.raises(UnsupportedError, match="no rule for a normal mixture"):
-        divergence(mixture, mixture, "kl")
+    with pytest.raises(UnsupportedError, match="renyi_half is not defined for a normal mixture"):
+        divergence(mixture, mixture, "half")
+    points = NormalMixture([[0.0, 1.0]], [[0.0, 0.0]])
+    with pytest.raises(UnsupportedError, match="kl needs a density"):
+        divergence(points, points, "kl")
+    with pytest.raises(UnsupportedError, match="of one family; got a normal and a Student-t one"):
+        divergence(Normal([0.0], 1.0), StudentT(3.0, [0.0], 1.0), "kl")
+    classes = Categorical([[0.5, 0.5]]), CategoricalMixture([[[0.2, 0.8], [0.8, 0.2]]])
+    assert divergence(*classes, "kl")[0] == pytest.approx(0.0, abs=1e-15)
 
 
 def test_lengths() -> None:

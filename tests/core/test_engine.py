@@ -12,15 +12,15 @@ from uq_report.core.adapter import Match
 from uq_report.core.arrays import FloatArray, Table
 from uq_report.core.distributions import Categorical, Normal
 from uq_report.core.engine import Engine, Progress
-from uq_report.core.errors import BudgetError, InputError, ModelError
-from uq_report.core.measures import ENTROPY, NLL, PREDICTION, SQUARED_ERROR
+from uq_report.core.errors import BudgetError, InputError, ModelError, UnsupportedError
+from uq_report.core.measures import ENTROPY, KL, NLL, PREDICTION, SQUARED_ERROR, Measure
 from uq_report.core.passes import Group
 from uq_report.core.predictive import Distribution
 from uq_report.core.subject import Subject, make_subject
 from uq_report.core.variants import Variant
 from uq_report.testing import linear_subject
 
-MEASURES = {m.name: m for m in (PREDICTION, SQUARED_ERROR, NLL, ENTROPY)}
+MEASURES = {m.name: m for m in (PREDICTION, SQUARED_ERROR, NLL, ENTROPY, KL)}
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def test_each_variant_is_the_model_on_the_replaced_rows(frame: bool, rows: int |
         assert variant.donors is not None
         changed[:, variant.columns[0]] = X[variant.donors, variant.columns[0]]
         dist = Normal(*smooth(changed))
-        expected = np.stack([m.rows(dist, engine.y) for m in measures])
+        expected = np.stack([m.rows(dist, engine.y, None) for m in measures])
         np.testing.assert_allclose(values[:, v], expected, rtol=0, atol=1e-12)
 
 
@@ -206,12 +206,12 @@ def test_function_looks_y_up_by_the_row_index() -> None:
     engine = Engine(s, MEASURES)
     assert isinstance(s.X, pd.DataFrame)
     shuffled = s.X.sample(frac=1.0, random_state=0)
-    expected = NLL.rows(engine.baseline, engine.y)[shuffled.index]
+    expected = NLL.rows(engine.baseline, engine.y, None)[shuffled.index]
     np.testing.assert_allclose(engine.function(NLL)(shuffled), expected)
     with pytest.raises(InputError, match="or a y"):
         engine.function(NLL)(np.asarray(s.X))
     fixed = engine.function(NLL, y=0.5)(np.asarray(s.X))
-    np.testing.assert_allclose(fixed, NLL.rows(engine.baseline, np.full(s.n, 0.5)))
+    np.testing.assert_allclose(fixed, NLL.rows(engine.baseline, np.full(s.n, 0.5), None))
 
 
 def test_select_says_why_not() -> None:
@@ -252,3 +252,77 @@ def test_groups_number_their_variants() -> None:
     s = subject(rows=80)
     groups: list[Group] = list(Engine(s, MEASURES).evaluate(permutations(s, 5), [ENTROPY]))
     assert [(g.first, g.values.shape) for g in groups] == [(0, (1, 2, 40)), (2, (1, 2, 40)), (4, (1, 1, 40))]
+
+
+class TestTheBase:
+    """A measure that needs it sees each row's own distribution unchanged, whatever shares its call."""
+
+    @staticmethod
+    def expected(s: Subject, variants: list[Variant], rows: Any) -> FloatArray:
+        X, values = np.asarray(s.X), []
+        for variant in variants:
+            assert variant.donors is not None
+            changed = X[rows].copy()
+            changed[:, variant.columns[0]] = X[variant.donors, variant.columns[0]]
+            values.append(Normal(*smooth(X[rows])).kl(Normal(*smooth(changed))))
+        return np.stack(values)
+
+    @pytest.mark.parametrize("frame", [False, True])
+    @pytest.mark.parametrize("batch", [None, 40, 100, 1000, 13])
+    @pytest.mark.parametrize("n_jobs", [1, 2])
+    def test_kl_of_each_variant(self, frame: bool, batch: int | None, n_jobs: int) -> None:
+        s = subject(frame=frame)
+        engine = Engine(s, MEASURES, batch_rows=batch, n_jobs=n_jobs)
+        values = collect(engine.evaluate(permutations(s), [ENTROPY, KL]))
+        np.testing.assert_allclose(values[1], self.expected(s, permutations(s), np.arange(40)), rtol=1e-12, atol=1e-14)
+
+    @pytest.mark.parametrize("batch", [None, 4, 15, 1000])
+    def test_kl_of_chosen_rows(self, batch: int | None) -> None:
+        s, rows, rng = subject(), np.array([30, 3, 30, 7, 12]), np.random.default_rng(2)
+        variants = [Variant((k % 3,), donors=rng.integers(40, size=5)) for k in range(6)]
+        values = collect(Engine(s, MEASURES, batch_rows=batch).evaluate(variants, [KL], rows=rows))
+        np.testing.assert_allclose(values[0], self.expected(s, variants, rows), rtol=1e-12, atol=1e-14)
+
+    def test_other_processes(self) -> None:
+        s = linear_subject()
+        one = collect(Engine(s, MEASURES).evaluate(permutations(s, 9), [KL]))
+        many = collect(Engine(s, MEASURES, n_jobs=2, backend="loky").evaluate(permutations(s, 9), [KL]))
+        assert one.tobytes() == many.tobytes()
+
+    def test_a_shift_of_the_mean_alone(self) -> None:
+        """With sd 2 for all rows, KL = (change of the mean)^2 / 8: column 0 enters with the weight 1."""
+        s = subject(model=lambda X: (smooth(X)[0], 2.0), rows=100)
+        (variant,), X = permutations(s, 1), np.asarray(s.X)
+        values = collect(Engine(s, MEASURES).evaluate([variant], [KL]))
+        np.testing.assert_allclose(values[0, 0], (X[variant.donors, 0] - X[:, 0]) ** 2 / 8, rtol=1e-9, atol=1e-15)
+
+    def test_unchanged_rows_are_their_own_base(self) -> None:
+        engine = Engine(subject(), MEASURES)
+        np.testing.assert_array_equal(engine.unchanged([KL]), 0.0)
+        np.testing.assert_array_equal(collect(engine.evaluate([Variant()], [KL])), 0.0)
+
+    def test_other_rows_have_their_own_base(self) -> None:
+        s, training = subject(), subject(n=25)
+        engine = Engine(s, MEASURES).bound("pfi", training)
+        variants = permutations(training, 4)
+        values = collect(engine.evaluate(variants, [KL]))[0]
+        np.testing.assert_allclose(values, self.expected(training, variants, np.arange(25)), rtol=1e-12, atol=1e-14)
+
+    def test_rows_that_are_no_changes_have_none(self) -> None:
+        engine = Engine(subject(), MEASURES)
+        for ask in (lambda: engine.function(KL), lambda: engine.measure_rows(engine.subject.X, [ENTROPY, KL])):
+            with pytest.raises(UnsupportedError, match="kl compares each row with itself unchanged"):
+                ask()
+        assert not engine.rows_predicted
+
+    def test_others_are_not_given_it(self) -> None:
+        seen: list[Any] = []
+
+        def spy(dist: Distribution, _y: Any, base: Distribution | None) -> FloatArray:
+            seen.append(base)
+            return dist.mean()
+
+        s = subject()
+        plain = Measure("plain", spy, "units of y", "prediction", frozenset({"mean"}))
+        collect(Engine(s, MEASURES).evaluate(permutations(s, 2), [plain]))
+        assert set(seen) == {None}

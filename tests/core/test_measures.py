@@ -34,7 +34,7 @@ CASES: dict[str, tuple[Distribution, AnyArray]] = {
 }
 ALWAYS = {"prediction", "variance"}
 NUMBER = ALWAYS | {"squared_error", "absolute_error"}
-DENSITY = {"nll", "nll_clipped", "entropy"}
+DENSITY = {"nll", "nll_clipped", "entropy", "kl"}
 CLASSES = ALWAYS | DENSITY | {"brier", "zero_one"}
 PARTS = {"aleatoric_variance", "epistemic_variance"}
 NATS = {"aleatoric", "epistemic"}
@@ -51,11 +51,11 @@ APPLY = {
 
 
 def value(name: str, dist: Distribution, y: AnyArray | None = None) -> FloatArray:
-    return MEASURES[name].rows(dist, y)
+    return MEASURES[name].rows(dist, y, None)
 
 
 def test_each_is_named_like_its_constant_and_registered() -> None:
-    assert len(MEASURES) == 15
+    assert len(MEASURES) == 16
     assert all(vars(built_in)[name.upper()] is measure for name, measure in MEASURES.items())
     registered = {e.name for e in entry_points(group="uq_report.measures") if e.value.startswith("uq_report.")}
     assert registered in (set(), set(MEASURES))  # empty where the package is not installed
@@ -69,6 +69,30 @@ def test_each_says_what_it_is(measure: Measure) -> None:
     assert measure.requires
     assert measure.rows.__doc__
     assert measure.needs_y == (measure.role == "loss")
+    assert measure.needs_base == (measure is built_in.KL)
+    assert measure.direction == "larger"
+
+
+@pytest.mark.parametrize(
+    ("field", "word", "message"),
+    [
+        (
+            "role",
+            "los",
+            r"measure 'gini'\.role must be 'prediction' or 'loss' or 'uncertainty'; got 'los'. Did you mean",
+        ),
+        ("direction", "up", r"measure 'gini'\.direction must be 'larger' or 'smaller'; got 'up'. Allowed: larger, sm"),
+    ],
+)
+def test_a_word_that_is_none_of_the_allowed_is_refused(field: str, word: str, message: str) -> None:
+    options: Any = {"role": "uncertainty", field: word}
+    with pytest.raises(InputError, match=message):
+        Measure("gini", built_in.entropy, "nats", requires=frozenset({"entropy"}), **options)
+
+
+def test_a_measure_may_be_smaller_where_the_model_is_less_sure() -> None:
+    sure = Measure("sure", lambda q, _y, _b: q.mean(), "share", "uncertainty", frozenset({"mean"}), direction="smaller")
+    assert sure.direction == "smaller"
 
 
 @pytest.mark.parametrize("name", MEASURES)
@@ -81,7 +105,7 @@ def test_each_answers_or_says_why_not(case: str, name: str) -> None:
         assert name in reason
         assert "not defined" not in reason
         return
-    rows = measure.rows(dist, y if measure.needs_y else None)
+    rows = measure.rows(dist, y if measure.needs_y else None, dist if measure.needs_base else None)
     assert rows.shape == (N,)
     assert rows.dtype == np.float64
     assert not np.isnan(rows).any()
@@ -139,6 +163,22 @@ def test_infinite_values_are_kept_unless_the_clipped_nll_is_asked_for() -> None:
     clipped = value("nll_clipped", dist, y)
     np.testing.assert_allclose(clipped, [-np.log(np.finfo(float).tiny), 0, np.log(2)])
     np.testing.assert_array_equal(value("nll_clipped", NORMAL, Y), value("nll", NORMAL, Y))
+
+
+def test_kl_is_the_divergence_of_the_base_from_the_distribution() -> None:
+    """With equal sd, KL = (change of the mean)^2 / (2 sd^2)."""
+    shift = RNG.normal(size=N)
+    base = Normal(NORMAL.loc + shift, NORMAL.scale)
+    values = MEASURES["kl"].rows(NORMAL, None, base)
+    np.testing.assert_allclose(values, shift**2 / (2 * NORMAL.scale**2), rtol=1e-12)
+    one, two = Categorical(TWO), Categorical(TWO[::-1])
+    np.testing.assert_array_equal(MEASURES["kl"].rows(two, None, one), one.kl(two))
+
+
+def test_kl_is_infinite_where_the_possible_becomes_impossible() -> None:
+    sure, split = Categorical([[1.0, 0.0]]), Categorical([[0.5, 0.5]])
+    assert MEASURES["kl"].rows(sure, None, split)[0] == np.inf
+    assert MEASURES["kl"].rows(split, None, sure)[0] == pytest.approx(np.log(2))
 
 
 def test_uncertainties_are_the_distribution_s() -> None:

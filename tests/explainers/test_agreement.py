@@ -15,7 +15,16 @@ from uq_report.core.arrays import FloatArray
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError, PluginError
 from uq_report.core.explainer import Prior
-from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Interaction, Profile, Result, RowValues
+from uq_report.core.results import (
+    ESTIMATE_COLUMNS,
+    Diagnostic,
+    Importance,
+    Interaction,
+    MeasureFacts,
+    Profile,
+    Result,
+    RowValues,
+)
 from uq_report.core.subject import Subject, make_subject
 from uq_report.explainers._agreement_reasons import OTHER_QUESTION, UNEXPLAINED, profiles_part
 from uq_report.explainers.agreement import Agreement
@@ -296,7 +305,6 @@ def test_the_sign_decides_where_negative_importances_rank() -> None:
     ("options", "message"),
     [
         ({"sign": "both"}, "agreement.sign must be one of"),
-        ({"confidence": 1.0}, "agreement.confidence must be"),
         ({"n_draws": 10}, "agreement.n_draws must be an integer >= 100; got 10"),
         ({"top_k": 0}, "agreement.top_k must be"),
     ],
@@ -424,8 +432,8 @@ def test_methods_of_one_result_are_compared_and_averages_hide_interactions() -> 
     assert ead.rows is not None
     assert aed.rows is not None
     rows = RowValues(("ead", "aed"), FEATURES, np.concatenate([ead.rows.values, aed.rows.values]))
-    roles = {name: {"role": "prediction"} for name in ("ead", "aed")}
-    both = replace(ead, estimates=pd.concat([ead.estimates, aed.estimates]), rows=rows, meta={"measures": roles})
+    facts = {name: MeasureFacts(name, "", "prediction") for name in ("ead", "aed")}
+    both = replace(ead, estimates=pd.concat([ead.estimates, aed.estimates]), rows=rows, measures=facts)
     (one,) = told(agree({"rsens": [both], "h": [strengths([0.3, 0, 0, 0])]})[0], "a")
     assert one["measures"] == ["ead", "aed"]
     assert one["evidence"] == ["h_statistic"]

@@ -15,8 +15,8 @@ from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.measures import NLL
 from uq_report.core.results import Result
-from uq_report.core.run import Run
 from uq_report.core.subject import Subject, make_subject
+from uq_report.evidence.run import Run
 from uq_report.explainers.calibration import Calibration
 
 CLASS_ITEMS = {
@@ -239,7 +239,7 @@ def test_it_costs_no_prediction_and_repeats_itself() -> None:
         pd.testing.assert_frame_equal(a.estimates, b.estimates, check_exact=True)
 
 
-@pytest.mark.parametrize("options", [{"n_draws": 10}, {"n_bins": 1}, {"n_splits": 1}, {"confidence": 1.5}])
+@pytest.mark.parametrize("options", [{"n_draws": 10}, {"n_bins": 1}, {"n_splits": 1}])
 def test_bad_options_are_refused_by_name(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"calibration.{next(iter(options))} must be"):
         Calibration(**options)

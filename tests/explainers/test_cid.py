@@ -17,8 +17,8 @@ from uq_report.explainers.pfi import PermutationImportance
 from uq_report.testing import KnownLogistic, KnownTruth, linear_subject, logistic_subject, measures
 
 
-def run(subject: Subject, n_jobs: int = 1, **options: Any) -> dict[str, Result]:
-    engine = Engine(subject, measures(), n_jobs=n_jobs)
+def run(subject: Subject, n_jobs: int = 1, confidence: float = 0.95, **options: Any) -> dict[str, Result]:
+    engine = Engine(subject, measures(), n_jobs=n_jobs, confidence=confidence)
     prior = {"pfi": PermutationImportance(n_repeats=5, train=False).explain(subject, engine.bound("pfi"), {})}
     results = CoveredInformation(**options).explain(subject, engine.bound("cid"), prior)
     return {result.id: result for result in results}
@@ -91,6 +91,20 @@ def test_a_wide_linear_case_passes_the_gate_and_raises_the_covered() -> None:
     assert lifted["b5"] > 1.2
     told = corrected.meta["maps"]["squared_error"]
     assert set(told["coefficients"]) == {"redundant CI", "MI", "synergistic CI", "synergistic MI"}
+
+
+def test_corrected_values_and_information_have_the_level_of_the_run() -> None:
+    X, y = wide()
+    narrow, usual = (run(ridge(X, y), measures=("loss",), confidence=level) for level in (0.8, 0.95))
+    for name in ("cid", "cid.corrected"):
+        tables = [found[name].estimates.dropna(subset="lower") for found in (narrow, usual)]
+        assert [set(table["confidence"]) for table in tables] == [{0.8}, {0.95}]
+        widths = [(table["upper"] - table["lower"]).to_numpy() for table in tables]
+        assert (widths[0] < widths[1]).all()
+    sets = narrow["cid.corrected"].frame.groupby("feature")["value"]
+    table = narrow["cid.corrected"].estimates.set_index("feature")
+    np.testing.assert_allclose(table["lower"], sets.quantile(0.1)[table.index], rtol=1e-9)
+    np.testing.assert_allclose(table["upper"], sets.quantile(0.9)[table.index], rtol=1e-9)
 
 
 def test_few_features_keep_the_plain_importance_with_the_reason() -> None:

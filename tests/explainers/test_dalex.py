@@ -86,7 +86,7 @@ def by_hand(s: Subject, measure: Measure, y: Any = None) -> Any:
 
     def predict(_: Any, X: pd.DataFrame) -> FloatArray:
         X = X.astype({"flag": bool})
-        return measure.rows(credit(X), own[X.index] if y is None else np.full(len(X), y))
+        return measure.rows(credit(X), own[X.index] if y is None else np.full(len(X), y), None)
 
     label, kind = measure.name, "classification" if measure is PREDICTION else "regression"
     data, target = pd.DataFrame(s.X), (own == 1).astype(float)
@@ -153,10 +153,10 @@ def test_model_profile_is_the_mean_over_rows_at_each_point() -> None:
             point = X.copy()
             filled = [level if feature == "job" else (level == "True" if feature == "flag" else x)] * len(X)
             point[feature] = pd.Series(filled).astype(X[feature].dtype if level else float)
-            np.testing.assert_allclose(value, MEASURES[name].rows(credit(point), y).mean(), atol=1e-12)
+            np.testing.assert_allclose(value, MEASURES[name].rows(credit(point), y, None).mean(), atol=1e-12)
     assert set(ours.frame["feature"]) == set(s.features)
     assert set(ours.frame["curve"]) == {-1}
-    means = {m.name: m.rows(engine.baseline, y).mean() for m in MEASURES.values()}
+    means = {m.name: m.rows(engine.baseline, y, None).mean() for m in MEASURES.values()}
     assert ours.meta["mean"] == pytest.approx(means, abs=1e-12)
 
 
@@ -205,7 +205,7 @@ def test_attributions_add_up_to_the_measure(predict_type: str) -> None:
     assert len(groups) == 3 * len(ours.meta["explained"])
     for name, measure in MEASURES.items():
         own = groups.loc[name]
-        expected = measure.rows(engine.baseline, engine.y)[own.index]
+        expected = measure.rows(engine.baseline, engine.y, None)[own.index]
         np.testing.assert_allclose(own["base"] + own["total"], expected, atol=1e-12)
 
 
@@ -301,7 +301,7 @@ def test_rows_are_drawn_once_so_that_the_full_loss_stands_still() -> None:
     s = subject(60)
     ours = explain(s, parts=("model_parts",), max_rows=25)["model_parts"]
     kept = np.sort(bound(s).rng("rows").choice(60, 25, replace=False))
-    full = ENTROPY.rows(credit(pd.DataFrame(s.X).iloc[kept]), None).mean()
+    full = ENTROPY.rows(credit(pd.DataFrame(s.X).iloc[kept]), None, None).mean()
     assert ours.meta["full_model"]["entropy"] == pytest.approx(full, abs=1e-14)
     assert "dalex had 25 of 60 rows, drawn once." in ours.notes
 

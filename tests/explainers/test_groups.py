@@ -335,6 +335,6 @@ def test_the_seed_repeats_it() -> None:
 def test_what_it_needs_is_asked_for() -> None:
     with pytest.raises(InputError, match=r"groups\.protected must be given"):
         explain(logistic())
-    for option in ({"n_min": 4}, {"max_levels": 1}, {"n_draws": 9}, {"confidence": 0.0}):
+    for option in ({"n_min": 4}, {"max_levels": 1}, {"n_draws": 9}):
         with pytest.raises(InputError, match=rf"groups\.{next(iter(option))} must be"):
             Groups(**option)

@@ -58,7 +58,7 @@ class AsEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Any:
         dist = self.subject.adapter.predict(self.subject.model, X)
-        return MEASURES[self.measure].rows(dist, None)
+        return MEASURES[self.measure].rows(dist, None, None)
 
 
 def explain(subject: Subject, *, n_jobs: int = 1, **options: Any) -> dict[str, Result]:
@@ -349,7 +349,6 @@ def test_one_pass_serves_all_measures() -> None:
         ({"mode": "slope"}, "pdp.mode must be"),
         ({"max_ice": -1}, "pdp.max_ice must be"),
         ({"max_levels": 0}, "pdp.max_levels must be"),
-        ({"confidence": 1.0}, "pdp.confidence must be"),
         ({"pairs": (("num", "num"),)}, "pdp.pairs must be"),
         ({"features": ("nmu",)}, "Did you mean 'num'"),
         ({"custom_values": {"nmu": [1]}}, "Did you mean 'num'"),

@@ -89,7 +89,6 @@ def test_two_rows_are_too_few() -> None:
         ({"measures": "nll"}, r"pfi.measures must be a sequence of names; got 'nll'"),
         ({"measures": ()}, r"pfi.measures must be a sequence of names; got \(\)"),
         ({"features": "age"}, r"pfi.features must be a sequence of names; got 'age'"),
-        ({"confidence": 95}, r"pfi.confidence must be between 0.5 and 1; got 95"),
         ({"margin": -0.1}, r"pfi.margin must be a number > 0 .*; got -0.1"),
         ({"margin": {"nll": 0.0}}, r"pfi.margin must be a number > 0 .*; got 0.0"),
         ({"margin": {"entrpy": 0.1}}, r"got 'entrpy'. Did you mean 'entropy'\?"),

@@ -277,7 +277,6 @@ def test_a_saturated_classifier_is_no_silent_number() -> None:
         ("max_rows", 1, "an integer >= 2"),
         ("top", 1, "an integer >= 2"),
         ("step", -1.0, "a number > 0"),
-        ("confidence", 1.0, r"a number in \(0, 1\)"),
     ],
 )
 def test_options_are_checked(option: str, value: Any, allowed: str) -> None:

@@ -66,7 +66,7 @@ def enumerated(s: Subject, measure: Measure, row: int, background: Sequence[Sequ
         cells = [[own[j] if j in members else other[j] for j in range(d)] for other in background]
         X = pd.DataFrame({name: pd.Series([c[j] for c in cells], dtype=dtypes.iloc[j]) for j, name in enumerate(table)})
         dist = s.model(X)
-        return float(measure.rows(dist, None if y is None else np.full(len(X), y[row])).mean())
+        return float(measure.rows(dist, None if y is None else np.full(len(X), y[row]), None).mean())
 
     phi = np.zeros(d)
     for j in range(d):
@@ -121,7 +121,7 @@ def test_base_and_values_add_up_to_the_measure(max_exact: int) -> None:
     groups = attribution.frame.groupby(["measure", "row"]).agg(base=("base", "first"), total=("value", "sum"))
     for measure in (PREDICTION, ENTROPY, NLL):
         own = groups.loc[measure.name]
-        expected = measure.rows(engine.baseline, engine.y)[own.index]
+        expected = measure.rows(engine.baseline, engine.y, None)[own.index]
         np.testing.assert_allclose(own["base"] + own["total"], expected, atol=1e-12)
 
 
@@ -395,7 +395,6 @@ def test_notes_state_the_game() -> None:
         ({"n_permutations": 5}, "shap.n_permutations must be an even number >= 4; got 5."),
         ({"n_background": 0}, "shap.n_background must be an integer >= 1; got 0."),
         ({"max_exact": 25}, "shap.max_exact must be an integer from 0 to 20; got 25."),
-        ({"confidence": 1.0}, "shap.confidence must be a number in"),
         ({"n_rows": -1}, "shap.n_rows must be an integer >= 0; got -1."),
         ({"measures": "entropy"}, "shap.measures must be a sequence of names; got 'entropy'."),
         ({"measures": ()}, "shap.measures must be a sequence of names"),

@@ -212,9 +212,7 @@ def test_what_it_needs_is_asked_for() -> None:
         explain(subject(words, normal(20, 1)))
 
 
-@pytest.mark.parametrize(
-    "options", [{"expected": 0.0}, {"n_neighbors": 0}, {"n_repeats": 2}, {"max_train": 39}, {"confidence": 1.0}]
-)
+@pytest.mark.parametrize("options", [{"expected": 0.0}, {"n_neighbors": 0}, {"n_repeats": 2}, {"max_train": 39}])
 def test_options_are_checked(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=rf"support\.{next(iter(options))} must be"):
         Support(**options)

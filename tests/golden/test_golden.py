@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from uq_report.core.run import Changes, FindingChange, InputChange, Run, ValueChange
+from uq_report.evidence.run import Changes, FindingChange, InputChange, Run, ValueChange
 from uq_report.render.junit import JunitRenderer
 from uq_report.render.markdown import MarkdownRenderer
 from uq_report.report.kinds import document

@@ -9,7 +9,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
 
-from uq_report.core.results import ESTIMATE_COLUMNS, Attribution, Diagnostic, Importance, Interaction, Profile, Result
+from uq_report.core.results import (
+    ESTIMATE_COLUMNS,
+    Attribution,
+    Diagnostic,
+    Importance,
+    Interaction,
+    MeasureFacts,
+    Profile,
+    Result,
+)
+from uq_report.evidence import ids
+from uq_report.evidence.information import AFTER, BEFORE, COVERED, MUTUAL, SHARE, WITH_TARGET, WITHOUT_TARGET
 
 BLANK: dict[str, Any] = {
     "std_error": np.nan,
@@ -17,6 +28,12 @@ BLANK: dict[str, Any] = {
     "upper": np.nan,
     "confidence": 0.95,
     "covers": "new test rows",
+}
+
+MEASURES = {
+    "prediction": MeasureFacts("prediction", "", "prediction"),
+    "nll": MeasureFacts("negative log-likelihood", "nats", "loss"),
+    "entropy": MeasureFacts("entropy", "nats", "uncertainty"),
 }
 
 
@@ -47,7 +64,7 @@ def importance() -> Importance:
     ]
     estimates = table(rows)
     frame = estimates.assign(repeat=0, value=estimates["estimate"])[list(Importance.columns)]
-    return Importance(id="pfi", explainer="pfi", title="PFI", frame=frame, estimates=estimates)
+    return Importance(id=ids.PFI, explainer=ids.PFI, title="PFI", frame=frame, estimates=estimates, measures=MEASURES)
 
 
 def profile(levels: tuple[str, ...] = ()) -> Profile:
@@ -74,7 +91,7 @@ def profile(levels: tuple[str, ...] = ()) -> Profile:
             for x, t in zip(at, texts, strict=True)
         ]
     frame = pd.DataFrame(raw, columns=list(Profile.columns))
-    return Profile(id="pdp", explainer="pdp", title="PDP", frame=frame, estimates=table(rows))
+    return Profile(id=ids.PDP, explainer=ids.PDP, title="PDP", frame=frame, estimates=table(rows), measures=MEASURES)
 
 
 def own() -> Diagnostic:
@@ -82,7 +99,7 @@ def own() -> Diagnostic:
     rows = [("prediction", "x", str(k), float(k), 10.0 + k) for k in range(4)]
     frame = pd.DataFrame(rows, columns=list(Diagnostic.columns))
     meta = {"row_class": {"0": "no", "1": "no", "2": "yes", "3": "yes"}}
-    return Diagnostic(id="pdp.own", explainer="pdp", title="Own", frame=frame, estimates=empty(), meta=meta)
+    return Diagnostic(id=ids.PDP_OWN, explainer=ids.PDP, title="Own", frame=frame, estimates=empty(), meta=meta)
 
 
 def distribution() -> Diagnostic:
@@ -92,14 +109,18 @@ def distribution() -> Diagnostic:
     ]
     frame = pd.DataFrame(rows, columns=list(Diagnostic.columns))
     meta = {"edges": {"x": [0.0, 2.0, 4.0]}}
-    return Diagnostic(id="pdp.distribution", explainer="pdp", title="Counts", frame=frame, estimates=empty(), meta=meta)
+    return Diagnostic(
+        id=ids.PDP_DISTRIBUTION, explainer=ids.PDP, title="Counts", frame=frame, estimates=empty(), meta=meta
+    )
 
 
 def surface() -> Profile:
     """A plane over two features."""
     raw = [("entropy", "x", "z", x, "", z, "", -1, x + 10 * z) for x in (0.0, 1.0, 3.0) for z in (0.0, 2.0)]
     frame = pd.DataFrame(raw, columns=list(Profile.columns))
-    return Profile(id="pdp.surface", explainer="pdp", title="Surface", frame=frame, estimates=empty())
+    return Profile(
+        id="pdp.surface", explainer=ids.PDP, title="Surface", frame=frame, estimates=empty(), measures=MEASURES
+    )
 
 
 def attribution() -> Attribution:
@@ -112,7 +133,7 @@ def attribution() -> Attribution:
     ]
     frame = pd.DataFrame(raw, columns=list(Attribution.columns))
     meta = {"explained": [2, 5], "data": {"a": [1.5, 7.25], "b": [None, "red"], "c": [3, 4]}}
-    return Attribution(id="shap", explainer="shap", title="SHAP", frame=frame, estimates=empty(), meta=meta)
+    return Attribution(id=ids.SHAP, explainer=ids.SHAP, title="SHAP", frame=frame, estimates=empty(), meta=meta)
 
 
 def interaction() -> Interaction:
@@ -131,7 +152,7 @@ def diagnostic(id: str, rows: list[dict[str, Any]], **meta: Any) -> Diagnostic:
     """A diagnostic whose frame repeats its estimates."""
     estimates = table([{"measure": "", "feature": "", **row} for row in rows])
     frame = estimates.assign(x=estimates.get("x", 0.0), value=estimates["estimate"])[list(Diagnostic.columns)]
-    return Diagnostic(id=id, explainer=id.partition(".")[0], title=id, frame=frame, estimates=estimates, meta=meta)
+    return Diagnostic(id=id, explainer=ids.explainer_of(id), title=id, frame=frame, estimates=estimates, meta=meta)
 
 
 def empty() -> pd.DataFrame:
@@ -142,6 +163,22 @@ def empty() -> pd.DataFrame:
 def every_kind() -> list[Result]:
     """Return one result of each kind."""
     return [importance(), profile(), interaction(), attribution(), distribution()]
+
+
+def every_id() -> list[Result]:
+    """Return one result for each figure that draws a result by its id."""
+    bins = [{"item": f"bin {k}", "x": x, "estimate": x, "n": 9} for k, x in enumerate((0.25, 0.75))]
+    cover = [{"feature": "a", "item": item, "estimate": 0.5} for item in (MUTUAL, COVERED, SHARE)]
+    partners = [{"feature": "a", "item": item, "estimate": 0.5, "n": 9} for item in (WITHOUT_TARGET, WITH_TARGET)]
+    pairs = [{"measure": when, "feature": "a", "item": "b", "estimate": 0.5} for when in (BEFORE, AFTER)]
+    binned = (ids.CALIBRATION_RELIABILITY, ids.CALIBRATION_COVERAGE, ids.CALIBRATION_PIT)
+    return [
+        *(diagnostic(key, bins) for key in binned),
+        diagnostic(ids.CID, cover),
+        diagnostic(ids.CID_GRAPH, [{"feature": "a", "item": "y", "estimate": 0.5}], nodes=["a", "y"]),
+        diagnostic(ids.REDUNDANCY, partners),
+        diagnostic(ids.REDUNDANCY_JOINT, pairs),
+    ]
 
 
 def corners(patches: Iterable[Patch]) -> Any:

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from uq_report import plots
+from uq_report import figures
 from uq_report.core.results import Diagnostic, Importance, Profile, Result
 from uq_report.plots import covered, graph, local_effects, matrix, rank_intervals
 from uq_report.plots.svg import to_svg
@@ -65,7 +65,7 @@ def test_ranks_carry_their_intervals_only_where_there_are_some() -> None:
 
 def test_graph_draws_every_edge_wide_where_strong_and_broken_where_negative() -> None:
     result = dependence(("a", "b", "c"), [("a", "b", 0.8), ("b", "c", -0.4), ("c", "y", 0.2)])
-    figure = plots.draw(result)
+    figure = figures.draw(result)
     lines = [line for line in figure.axes[0].lines if line.get_linestyle() != "None" and np.size(line.get_xdata()) == 2]
     width = {line.get_linestyle(): line.get_linewidth() for line in lines}
     assert len(lines) == 3
@@ -93,7 +93,7 @@ def information() -> Diagnostic:
 
 
 def test_covered_information_is_ordered_by_information_and_states_its_share() -> None:
-    axes = plots.draw(information()).axes[0]
+    axes = figures.draw(information()).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "a"]
     assert texts(axes)[:2] == ["50 %", "–"]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Rectangle
 
-from uq_report import plots
+from uq_report import figures
 from uq_report.core.results import Diagnostic
 from uq_report.plots import attribution, diagnostic
 
@@ -57,7 +57,7 @@ def test_reliability_draws_points_intervals_and_where_a_right_model_would_be() -
         }
         for k, x in enumerate((0.7, 0.2))
     ]
-    figure = plots.draw(results.diagnostic("calibration.reliability", rows, event="P(y = bad)"))
+    figure = figures.draw(results.diagnostic("calibration.reliability", rows, event="P(y = bad)"))
     (axes,) = figure.axes
     assert np.allclose(axes.lines[-1].get_xydata(), [[0.2, 0.25], [0.7, 0.75]])
     assert axes.get_xlabel() == "mean predicted P(y = bad)"
@@ -68,14 +68,14 @@ def test_coverage_and_pit_draw_what_was_observed() -> None:
     levels = [
         {"item": "coverage", "x": x, "estimate": x - 0.1, "lower": x - 0.2, "upper": x, "n": 9} for x in (0.5, 0.9)
     ]
-    (axes,) = plots.draw(results.diagnostic("calibration.coverage", levels)).axes
+    (axes,) = figures.draw(results.diagnostic("calibration.coverage", levels)).axes
     assert np.allclose(axes.lines[-1].get_xydata(), [[0.5, 0.4], [0.9, 0.8]])
     assert axes.get_xlim()[0] < 0.4
     bins = [
         {"item": f"bin {k}", "x": x, "estimate": e, "lower": e - 0.1, "upper": e + 0.1}
         for k, (x, e) in enumerate(((0.25, 1.4), (0.75, 0.6)))
     ]
-    (axes,) = plots.draw(results.diagnostic("calibration.pit", bins)).axes
+    (axes,) = figures.draw(results.diagnostic("calibration.pit", bins)).axes
     assert [round(bar.get_height(), 6) for bar in axes.patches if isinstance(bar, Rectangle)] == [1.4, 0.6]
 
 
@@ -85,7 +85,7 @@ def test_redundancy_joins_both_r2_of_a_feature() -> None:
         for f, pair in (("a", (0.2, 0.3)), ("b", (0.7, 0.6)))
         for item, e in zip(("without target", "with target"), pair, strict=True)
     ]
-    (axes,) = plots.draw(results.diagnostic("redundancy", rows)).axes
+    (axes,) = figures.draw(results.diagnostic("redundancy", rows)).axes
     assert [text.get_text() for text in axes.get_yticklabels()] == ["b", "a"]
     links = np.asarray(axes.lines[1].get_xydata()).reshape(-1, 3, 2)[:, :2, 0]
     assert np.allclose(links, [[0.7, 0.6], [0.2, 0.3]])
@@ -102,7 +102,7 @@ def test_pairs_before_and_after_the_shuffle_share_axes() -> None:
         estimates=results.empty(),
         frame=pd.DataFrame(raw, columns=list(Diagnostic.columns)),
     )
-    (axes,) = plots.draw(found).axes
+    (axes,) = figures.draw(found).axes
     assert [line.get_marker() for line in axes.lines] == ["x", "o"]
     assert np.array_equal(axes.lines[1].get_ydata(), [0, 1, 2])
 
@@ -114,5 +114,5 @@ def test_any_other_table_is_lines_over_x_or_dots() -> None:
     single = results.diagnostic("other", [{"item": i, "x": 0.0, "estimate": 1.0} for i in "pq"])
     assert diagnostic.runs(running.frame)
     assert not diagnostic.runs(single.frame)
-    assert [len(np.asarray(line.get_xdata())) for line in plots.draw(running).axes[0].lines] == [4, 4]
-    assert [text.get_text() for text in plots.draw(single).axes[0].get_yticklabels()] == ["p", "q"]
+    assert [len(np.asarray(line.get_xdata())) for line in figures.draw(running).axes[0].lines] == [4, 4]
+    assert [text.get_text() for text in figures.draw(single).axes[0].get_yticklabels()] == ["p", "q"]

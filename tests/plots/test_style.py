@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
+from uq_report.core.results import MeasureFacts
 from uq_report.plots import style
 from uq_report.plots.words import axis_label, number, words
 
@@ -76,8 +77,8 @@ def test_numbers_have_three_digits_and_real_minus_signs(value: float, text: str)
     assert number(value) == text
 
 
-def test_a_result_may_bring_the_words_of_its_measures() -> None:
-    meta = {"measures": {"nll": {"unit": "bits"}, "gini": {"title": "Gini index", "role": "uncertainty"}}}
-    assert axis_label("nll", meta) == "negative log-likelihood (bits)"
-    assert words("gini", meta).role == "uncertainty"
-    assert axis_label("unknown_measure") == "unknown measure"
+def test_axes_take_their_words_from_what_a_result_records() -> None:
+    measures = {"nll": MeasureFacts("loss (clipped)", "bits", "loss"), "gini": MeasureFacts("Gini", "", "uncertainty")}
+    assert axis_label("nll", measures) == "loss (clipped), bits"
+    assert (axis_label("gini", measures), words("gini", measures).role) == ("Gini", "uncertainty")
+    assert axis_label("unknown_measure", measures) == "unknown measure"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from uq_report.report.document import (
+from uq_report.document.document import (
     Badge,
     Bullets,
     Callout,

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from uq_report.document.document import Document
 from uq_report.render.html import HtmlRenderer
-from uq_report.report.document import Document
 
 MODULES = Path(os.environ.get("UQ_NODE_MODULES", "node_modules"))
 AXE = Path(__file__).with_name("browser") / "axe.mjs"

@@ -10,9 +10,9 @@ from statistics import median
 import pytest
 
 from uq_report.core.errors import RenderError
+from uq_report.document.document import Block, Document
 from uq_report.render.environment import environment, templates_dir
 from uq_report.render.html import HtmlRenderer, page
-from uq_report.report.document import Block, Document
 
 TEMPLATES = sorted(templates_dir().rglob("*.html"))
 STYLES = sorted(templates_dir().rglob("*.css"))

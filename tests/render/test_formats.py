@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from uq_report.document.document import Badge, Cell, Column
 from uq_report.render.formats import FORMATS, integer, number, percent, pvalue, show, show_column
-from uq_report.report.document import Badge, Cell, Column
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from typing import Any
 import html5lib
 import pytest
 
-from uq_report.render.contract import Renderer
+from uq_report.document.contract import Renderer
+from uq_report.document.document import Bullets, Column, Document, Section, Table
 from uq_report.render.environment import templates_dir
 from uq_report.render.html import HtmlRenderer, page
-from uq_report.report.document import Bullets, Column, Document, Section, Table
 
 
 def parse(html: str) -> Any:

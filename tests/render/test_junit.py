@@ -7,9 +7,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from uq_report.render.contract import Renderer
+from uq_report.document.contract import Renderer
+from uq_report.document.document import CheckEntry, Document
 from uq_report.render.junit import JunitRenderer
-from uq_report.report.document import CheckEntry, Document
 
 CHECKS = (
     CheckEntry("calibration", "Calibration", "passed", "The gap is small."),

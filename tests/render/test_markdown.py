@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from uq_report.render.contract import Renderer
+from uq_report.document.contract import Renderer
+from uq_report.document.document import Column, Columns, Document, Paragraph, Section, Table
 from uq_report.render.markdown import MarkdownRenderer, code, escape
-from uq_report.report.document import Column, Columns, Document, Paragraph, Section, Table
 
 from .conftest import make
 

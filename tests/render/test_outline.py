@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from uq_report.core.errors import RenderError
+from uq_report.document.document import Badge, Cell, Column, Document, Figure, Section, Table
 from uq_report.render.filters import breakable, capped, csp_hash, density, rows
 from uq_report.render.outline import RESERVED, outline
 from uq_report.render.text import anchor, clean
-from uq_report.report.document import Badge, Cell, Column, Document, Figure, Section, Table
 
 
 def with_sections(document: Document, *sections: Section) -> Document:

@@ -13,11 +13,11 @@ import pytest
 from weasyprint.urls import FatalURLFetchingError
 
 from uq_report.core.errors import RenderError
-from uq_report.render.contract import Renderer
+from uq_report.document.contract import Renderer
+from uq_report.document.document import Column, Document, Facts, Figure, Paragraph, Section, Table
 from uq_report.render.html import page
 from uq_report.render.pdf import PdfRenderer
 from uq_report.render.printer import DataOnly, print_page
-from uq_report.report.document import Column, Document, Facts, Figure, Paragraph, Section, Table
 
 from .structure import elements, kids
 

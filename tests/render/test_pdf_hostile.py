@@ -10,10 +10,8 @@ from dataclasses import replace
 import pikepdf
 import pytest
 
-from uq_report.render.html import page
-from uq_report.render.pdf import PdfRenderer
-from uq_report.report.blocks import make_table
-from uq_report.report.document import (
+from uq_report.document.blocks import make_table
+from uq_report.document.document import (
     Attachment,
     Badge,
     Bullets,
@@ -26,6 +24,8 @@ from uq_report.report.document import (
     Section,
     Table,
 )
+from uq_report.render.html import page
+from uq_report.render.pdf import PdfRenderer
 
 from .conftest import SVG, make
 from .structure import faults

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from uq_report.core.errors import InputError, RenderError
+from uq_report.document.document import Attachment, Document, Paragraph, Section
 from uq_report.render import child, process
 from uq_report.render.pdf import PdfRenderer
 from uq_report.render.process import Limits, print_apart
 from uq_report.render.wire import pack, unpack
-from uq_report.report.document import Attachment, Document, Paragraph, Section
 
 posix = pytest.mark.skipif(os.name != "posix", reason="memory and CPU limits are POSIX only")
 ROOT = Path(__file__).parents[2]
@@ -99,7 +99,7 @@ SCRIPT = """
 import sys
 sys.path.insert(0, {root!r})
 from uq_report.render.pdf import PdfRenderer
-from uq_report.report.document import Document
+from uq_report.document.document import Document
 made = PdfRenderer().render(Document(title="T", subtitle="", as_of="2026-11-21", generator="g", evidence_sha256="0"))
 print(made[:5].decode(), "weasyprint" in sys.modules)
 """

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pikepdf
 import pytest
 
-from uq_report.core.run import Run
+from uq_report.document.document import Attachment, Document, Paragraph, Section
+from uq_report.evidence.run import Run
 from uq_report.render.html import page
 from uq_report.render.pdf import PdfRenderer
 from uq_report.report.assemble import document as assemble
-from uq_report.report.document import Attachment, Document, Paragraph, Section
 from uq_report.report.kinds.brief import brief
 from uq_report.report.kinds.model_card import model_card
 

@@ -11,11 +11,11 @@ import pikepdf
 import pytest
 
 from uq_report.core.errors import RenderError
+from uq_report.document.document import Badge, Document
 from uq_report.render import environment
 from uq_report.render.environment import templates_dir
 from uq_report.render.html import page
 from uq_report.render.pdf import PdfRenderer
-from uq_report.report.document import Badge, Document
 
 KINDS = ("audit", "brief", "model-card")
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from uq_report.core.results import (
-    ESTIMATE_COLUMNS,
-    Diagnostic,
-)
+from uq_report import testing
+from uq_report.core.distributions import Categorical, Normal
+from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts
+from uq_report.runner.recorded import measure_facts
 
 LEVELS = ("no checking account", "< 0 DM", "0 <= ... < 200 DM", ">= 200 DM")
+LABELS = ("bad", "good")
 NAMES = ("checking_status", "duration", "amount", "age", "savings", "purpose", "credit_history", "employment", "noise")
 
 
@@ -30,7 +31,7 @@ class Case:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        return ("bad", "good") if self.task == "classification" else ()
+        return LABELS if self.task == "classification" else ()
 
     @property
     def loss(self) -> str:
@@ -39,6 +40,12 @@ class Case:
     @property
     def measures(self) -> tuple[str, ...]:
         return (self.loss, "nll", "entropy") if self.has_y else ("entropy",)
+
+    @property
+    def facts(self) -> dict[str, MeasureFacts]:
+        """The facts of the registered measures, as the host records them."""
+        dist = Categorical([[0.5, 0.5]], LABELS, positive=0) if self.classes else Normal([0.0], [1.0])
+        return measure_facts(testing.measures().values(), dist)
 
     def is_level(self, name: str) -> bool:
         """The first feature of a classification case is categorical."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from uq_report.report import blocks
+from uq_report.document import blocks
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from uq_report.core.finding import Finding, Outcome, Rule, Severity, Waived, Waiver
-from uq_report.core.run import PluginRecord, Run
+from uq_report.evidence import ids
+from uq_report.evidence.finding import Finding, Outcome, RuleRecord, Severity, Waived, Waiver
+from uq_report.evidence.run import PluginRecord, Run
 
 from .cases import Case
 from .synthetic import make_run
@@ -18,7 +19,7 @@ def finding(code: str, severity: Severity = "medium", feature: str = "", **more:
     given: dict[str, Any] = {
         "title": f"Title of {code}",
         "statement": f"statement of {code}",
-        "evidence": ("pfi",),
+        "evidence": (ids.PFI,),
         "rests_on": "wood:section 3.5",
         "features": (feature,) if feature else (),
         **more,
@@ -26,9 +27,11 @@ def finding(code: str, severity: Severity = "medium", feature: str = "", **more:
     return Finding(code=code, severity=severity, **given)
 
 
-def rule(code: str, severity: Severity = "high") -> Rule:
+def rule(code: str, severity: Severity = "high") -> RuleRecord:
     """A rule with a threshold in words."""
-    return Rule(code=code, title=f"Title of {code}", severity=severity, when="above 0.25", rests_on="wood:section 3.5")
+    return RuleRecord(
+        code=code, title=f"Title of {code}", severity=severity, when="above 0.25", rests_on="wood:section 3.5"
+    )
 
 
 def waived(one: Finding, expires: str = "2026-12-31", feature: str = "") -> Waived:
@@ -37,11 +40,11 @@ def waived(one: Finding, expires: str = "2026-12-31", feature: str = "") -> Waiv
     return Waived(finding=one, waiver=waiver)
 
 
-PASSED = Outcome(check="calibration", state="passed", title="Calibration", rules=(rule("UQ101"), rule("UQ102")))
+PASSED = Outcome(check=ids.CALIBRATION, state="passed", title="Calibration", rules=(rule("UQ101"), rule("UQ102")))
 
 
 def run_with(*outcomes: Outcome, settings: Mapping[str, Sequence[Mapping[str, str]]] | None = None) -> Run:
     """A run that ended in these outcomes, each of a registered check."""
     run = make_run(Case())
-    plugins = tuple(PluginRecord("checks", outcome.check, "uq_report", "0.1", 1) for outcome in outcomes)
+    plugins = tuple(PluginRecord("rules", outcome.check, "uq_report", "0.1", 1) for outcome in outcomes)
     return replace(run, outcomes=outcomes, plugins=plugins, not_run=(), settings={**run.settings, **(settings or {})})

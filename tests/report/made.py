@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 
 from uq_report.core.results import Attribution, Diagnostic, Importance, Interaction, Omission, Profile, Result
+from uq_report.evidence import ids
+from uq_report.evidence.information import WITH_TARGET, WITHOUT_TARGET
 
 from .cases import LEVELS, Case, diagnostic, empty, estimates
 
 
-def importance(case: Case, id: str = "pfi", explainer: str = "pfi", scale: float = 1.0) -> Importance:
+def importance(case: Case, id: str = ids.PFI, explainer: str = ids.PFI, scale: float = 1.0) -> Importance:
     """A permutation importance with verdicts, margins, spreads and p-values."""
     rng = np.random.default_rng(3)
     rows, raw = [], []
@@ -41,6 +43,7 @@ def importance(case: Case, id: str = "pfi", explainer: str = "pfi", scale: float
                     "unpermuted": 0.5,
                     "n_needed": 1500.0,
                     "exact_zero": False,
+                    "remark": "",
                 }
             )
             raw += [(measure, name, k, value + rng.normal(0, spread)) for k in range(5)]
@@ -69,8 +72,8 @@ def reading(case: Case) -> Diagnostic:
         for j, name in enumerate(case.names)
     ]
     return Diagnostic(
-        id="pfi.reading",
-        explainer="pfi",
+        id=ids.PFI_READING,
+        explainer=ids.PFI,
         title="Reading of Likelihood- and Entropy-PFI",
         frame=pd.DataFrame(rows, columns=list(Diagnostic.columns)),
         estimates=empty(),
@@ -112,13 +115,13 @@ def profiles(case: Case) -> list[Result]:
                 own.append((measure, name, str(row), grid[at], float(curve[at])))
         for item in case.classes or ("all",):
             spread += [("", name, item, x, float(rng.integers(5, 60))) for x in grid]
-    shared: dict[str, Any] = {"explainer": "pdp"}
+    shared: dict[str, Any] = {"explainer": ids.PDP}
     classes = {"row_class": {str(row): case.classes[row % 2] for row in range(30)}} if case.classes else {}
     edges = {name: list(np.linspace(-0.25, 10.25, 21)) for name in case.names if not case.is_level(name)}
     frame = pd.DataFrame(raw, columns=list(Profile.columns))
     return [
         Profile(
-            id="pdp",
+            id=ids.PDP,
             title="Partial dependence and ICE",
             frame=frame,
             **shared,
@@ -126,7 +129,7 @@ def profiles(case: Case) -> list[Result]:
             notes=("ICE of 30 rows.",),
         ),
         Diagnostic(
-            id="pdp.own",
+            id=ids.PDP_OWN,
             title="Own values of the ICE rows",
             estimates=empty(),
             frame=pd.DataFrame(own, columns=list(Diagnostic.columns)),
@@ -134,7 +137,7 @@ def profiles(case: Case) -> list[Result]:
             **shared,
         ),
         Diagnostic(
-            id="pdp.distribution",
+            id=ids.PDP_DISTRIBUTION,
             title="Distribution of the feature values",
             estimates=empty(),
             frame=pd.DataFrame(spread, columns=list(Diagnostic.columns)),
@@ -165,7 +168,7 @@ def calibration(case: Case) -> list[Result]:
             for k, item in enumerate(items)
         ]
     )
-    results: list[Result] = [diagnostic("calibration", "Scores and calibration", scores)]
+    results: list[Result] = [diagnostic(ids.CALIBRATION, "Scores and calibration", scores)]
     bins = np.linspace(0.05, 0.95, 10)
     points = [
         {
@@ -181,12 +184,12 @@ def calibration(case: Case) -> list[Result]:
     ]
     if case.classes:
         table = estimates(points).assign(null_lower=bins - 0.05, null_upper=bins + 0.05)
-        return [*results, diagnostic("calibration.reliability", "Reliability", table)]
+        return [*results, diagnostic(ids.CALIBRATION_RELIABILITY, "Reliability", table)]
     flat = estimates(points).assign(estimate=1.0, lower=0.8, upper=1.2)
     return [
         *results,
-        diagnostic("calibration.pit", "PIT histogram", flat),
-        diagnostic("calibration.coverage", "Coverage", estimates(points[4:])),
+        diagnostic(ids.CALIBRATION_PIT, "PIT histogram", flat),
+        diagnostic(ids.CALIBRATION_COVERAGE, "Coverage", estimates(points[4:])),
     ]
 
 
@@ -205,7 +208,7 @@ def redundancy(case: Case) -> list[Result]:
             "n": 200,
         }
         for j, name in enumerate(case.names)
-        for item in ("without target", "with target")
+        for item in (WITHOUT_TARGET, WITH_TARGET)
     ]
     table = estimates(rows, confidence=0.95, covers="new test rows")
     partner = estimates(
@@ -217,11 +220,11 @@ def redundancy(case: Case) -> list[Result]:
     a, b = case.names[0], case.names[-1]
     pair = [(when, a, b, x, x + rng.normal()) for when in ("before", "after") for x in rng.normal(size=20)]
     return [
-        diagnostic("redundancy", "Redundancy", table, "redundancy"),
-        diagnostic("redundancy.partner", "Partners", partner, "redundancy"),
+        diagnostic(ids.REDUNDANCY, "Redundancy", table, ids.REDUNDANCY),
+        diagnostic(ids.REDUNDANCY_PARTNER, "Partners", partner, ids.REDUNDANCY),
         Diagnostic(
-            id="redundancy.joint",
-            explainer="redundancy",
+            id=ids.REDUNDANCY_JOINT,
+            explainer=ids.REDUNDANCY,
             title="Strong pairs",
             estimates=empty(),
             frame=pd.DataFrame(pair, columns=list(Diagnostic.columns)),
@@ -229,7 +232,7 @@ def redundancy(case: Case) -> list[Result]:
     ]
 
 
-def attributions(case: Case, explainer: str, part: str = "", rows: tuple[int, ...] = (3, 8)) -> Attribution:
+def attributions(case: Case, id: str, rows: tuple[int, ...] = (3, 8)) -> Attribution:
     """Contributions of every feature to three measures of some rows."""
     rng = np.random.default_rng(11)
     raw = [
@@ -240,8 +243,8 @@ def attributions(case: Case, explainer: str, part: str = "", rows: tuple[int, ..
     ]
     frame = pd.DataFrame(raw, columns=list(Attribution.columns))
     return Attribution(
-        id=f"{explainer}{part}",
-        explainer=explainer,
+        id=id,
+        explainer=ids.explainer_of(id),
         title="Contributions to single rows",
         frame=frame,
         estimates=estimates(

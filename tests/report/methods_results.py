@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from uq_report.core.results import Diagnostic, Importance, Interaction, Omission, Profile, Result
+from uq_report.evidence import ids
+from uq_report.evidence.information import COVERED, KENDALL, MUTUAL, OVERLAP, SHARE
 
 from .cases import empty, estimates
 
@@ -23,7 +25,7 @@ def cid(names: Sequence[str], *, corrected: bool = True) -> list[Result]:
     for j, name in enumerate(names):
         mutual = 0.3 / (j + 1)
         covered = -mutual / 2 if j == 1 else mutual / 3
-        for item, value in (("covered information", covered), ("mutual information", mutual)):
+        for item, value in ((COVERED, covered), (MUTUAL, mutual)):
             low, high = value - 0.02, value + 0.02
             rows.append(
                 {
@@ -36,12 +38,12 @@ def cid(names: Sequence[str], *, corrected: bool = True) -> list[Result]:
                     **INTERVAL,
                 }
             )
-        rows.append({"measure": "", "feature": name, "estimate": max(covered, 0) / mutual, "item": "covered share"})
+        rows.append({"measure": "", "feature": name, "estimate": max(covered, 0) / mutual, "item": SHARE})
     table = estimates(rows)
     meta = {"estimator": "Gaussian copula", "graph": "lasso", "penalty": 0.05}
     first = Diagnostic(
-        id="cid",
-        explainer="cid",
+        id=ids.CID,
+        explainer=ids.CID,
         title="Covered",
         frame=table.assign(x=np.nan, value=table["estimate"])[list(Diagnostic.columns)],
         estimates=table,
@@ -55,8 +57,8 @@ def graph(names: Sequence[str]) -> Diagnostic:
     ends = [*pairwise(names), (names[0], "y")]
     edges = [("", a, b, np.nan, -0.4 if k == 1 else 0.5 / (k + 1)) for k, (a, b) in enumerate(ends)]
     return Diagnostic(
-        id="cid.graph",
-        explainer="cid",
+        id=ids.CID_GRAPH,
+        explainer=ids.CID,
         title="Graph",
         frame=pd.DataFrame(edges, columns=list(Diagnostic.columns)),
         estimates=empty(),
@@ -84,22 +86,22 @@ def _corrected(names: Sequence[str]) -> Importance:
     ]
     table = estimates(rows)
     frame = table.assign(repeat=0, value=table["estimate"])[list(Importance.columns)]
-    return Importance(id="cid.corrected", explainer="cid", title="Corrected", frame=frame, estimates=table)
+    return Importance(id=ids.CID_CORRECTED, explainer=ids.CID, title="Corrected", frame=frame, estimates=table)
 
 
 def _refused() -> Importance:
     frame = pd.DataFrame(columns=list(Importance.columns))
     gaps = (Omission("nll", "", REFUSAL),)
     return Importance(
-        id="cid.corrected", explainer="cid", title="Corrected", frame=frame, estimates=empty(), omissions=gaps
+        id=ids.CID_CORRECTED, explainer=ids.CID, title="Corrected", frame=frame, estimates=empty(), omissions=gaps
     )
 
 
 def rsens(names: Sequence[str], method: str = "exact derivatives") -> list[Result]:
     """R-sens that falls by feature, pairs, and one comparator in the reverse order."""
     meta = {"method": method, "ranked_by": "per_spread"}
-    main = _sizes("rsens", "rsens", [(name, 1.0 / (j + 1)) for j, name in enumerate(names)], meta)
-    other = _sizes("rsens.comparators", "ead", [(name, 0.1 * (j + 1)) for j, name in enumerate(names)], meta)
+    main = _sizes(ids.RSENS, "rsens", [(name, 1.0 / (j + 1)) for j, name in enumerate(names)], meta)
+    other = _sizes(ids.RSENS_COMPARATORS, "ead", [(name, 0.1 * (j + 1)) for j, name in enumerate(names)], meta)
     rows = [
         {
             "measure": "rsens2",
@@ -109,6 +111,9 @@ def rsens(names: Sequence[str], method: str = "exact derivatives") -> list[Resul
             "lower": 0.05,
             "upper": 0.15,
             "raw": 0.1,
+            "per_spread": 0.1,
+            "spread": 1.0,
+            "rank": 1,
             **INTERVAL,
         }
         for a, b in combinations(names, 2)
@@ -117,8 +122,8 @@ def rsens(names: Sequence[str], method: str = "exact derivatives") -> list[Resul
         return [main, other]
     square = [("rsens2", a, b, 0, 0.2 if a == b else 0.1) for a in names for b in names]
     pairs = Interaction(
-        id="rsens.interaction",
-        explainer="rsens",
+        id=ids.RSENS_INTERACTION,
+        explainer=ids.RSENS,
         title="Pairs",
         frame=pd.DataFrame(square, columns=list(Interaction.columns)),
         estimates=estimates(rows),
@@ -136,13 +141,15 @@ def _sizes(id: str, measure: str, values: Sequence[tuple[str, float]], meta: dic
             "lower": 0.9 * value,
             "upper": 1.1 * value,
             "raw": value / 2,
+            "per_spread": value,
             "spread": 2.0,
+            "rank": 1 + sum(other > value for _, other in values),
             **INTERVAL,
         }
         for name, value in values
     )
     frame = table.assign(repeat=0, value=table["estimate"])[list(Importance.columns)]
-    return Importance(id=id, explainer="rsens", title=id, frame=frame, estimates=table, meta=meta)
+    return Importance(id=id, explainer=ids.RSENS, title=id, frame=frame, estimates=table, meta=meta)
 
 
 def curve(id: str, name: str, values: Sequence[float], error: float = 0.01) -> pd.DataFrame:
@@ -164,7 +171,7 @@ def curve(id: str, name: str, values: Sequence[float], error: float = 0.01) -> p
         }
         for k, value in enumerate(values)
     )
-    return table.assign(std_error_change=error) if id == "ale" else table
+    return table.assign(std_error_change=error) if id == ids.ALE else table
 
 
 def profile(id: str, names: Sequence[str], values: Sequence[float]) -> Profile:
@@ -178,7 +185,13 @@ def h_statistic(names: Sequence[str]) -> Interaction:
     """H² that falls along the pairs; the last pair is not ranked."""
     pairs = list(combinations(names, 2))
     rows: list[dict[str, Any]] = [
-        {"measure": "prediction", "feature": name, "feature_2": "", "estimate": 0.2, "strength": 0.1, "ranked": True}
+        {
+            "measure": "prediction",
+            "feature": name,
+            "feature_2": "",
+            "estimate": 0.2,
+            "ranked": True,
+        }
         for name in names
     ]
     rows += [
@@ -187,14 +200,13 @@ def h_statistic(names: Sequence[str]) -> Interaction:
             "feature": a,
             "feature_2": b,
             "estimate": 0.9 if k == len(pairs) - 1 else 0.3 / (k + 1),
-            "strength": 0.1,
             "ranked": k < len(pairs) - 1,
         }
         for k, (a, b) in enumerate(pairs)
     ]
-    table = estimates(rows)
+    table = estimates(rows, strength=0.1, joint_sd=0.2)
     frame = table.assign(repeat=0, value=table["estimate"])[list(Interaction.columns)]
-    return Interaction(id="h_statistic", explainer="h_statistic", title="H", frame=frame, estimates=table)
+    return Interaction(id=ids.H_STATISTIC, explainer=ids.H_STATISTIC, title="H", frame=frame, estimates=table)
 
 
 def agreement(names: Sequence[str]) -> list[Result]:
@@ -202,12 +214,12 @@ def agreement(names: Sequence[str]) -> list[Result]:
     d = len(names)
     rows: list[dict[str, Any]] = []
     for item, measure, role in (
-        ("pfi", "nll", "loss"),
-        ("shap.importance", "nll", "loss"),
-        ("dalex.model_parts", "entropy", "uncertainty"),
+        (ids.PFI, "nll", "loss"),
+        (ids.SHAP_IMPORTANCE, "nll", "loss"),
+        (ids.DALEX_PARTS, "entropy", "uncertainty"),
     ):
         for j, name in enumerate(names):
-            rank = float(j + 1 if item == "pfi" else d - j)
+            rank = float(j + 1 if item == ids.PFI else d - j)
             sure = {
                 "lower": max(rank - 1, 1.0) if rank > 2 else rank,
                 "upper": min(rank + 1, float(d)) if rank > 1 else 1.0,
@@ -220,13 +232,13 @@ def agreement(names: Sequence[str]) -> list[Result]:
     told = {
         "feature": names[0],
         "sentence": f"{names[0]} is ranked 1 by pfi: nll but {d} by shap.importance: nll.",
-        "evidence": ["cid"],
+        "evidence": [ids.CID],
         "sure": True,
         "explained": True,
     }
     ranks = Diagnostic(
-        id="agreement",
-        explainer="agreement",
+        id=ids.AGREEMENT,
+        explainer=ids.AGREEMENT,
         title="Ranks",
         frame=table.assign(x=table["estimate"])[list(Diagnostic.columns)],
         estimates=table,
@@ -250,11 +262,11 @@ def _pairs(d: int) -> Diagnostic:
             "by_chance": 1 / d,
         }
         for a, b in combinations(keys, 2)
-        for item, value in (("Kendall tau-b", -1.0 if a == keys[0] else 1.0), ("top-k overlap", 0.0))
+        for item, value in ((KENDALL, -1.0 if a == keys[0] else 1.0), (OVERLAP, 0.0))
     ]
     table = estimates(rows)
     frame = table.assign(x=1.0, value=table["estimate"])[list(Diagnostic.columns)]
-    return Diagnostic(id="agreement.pairs", explainer="agreement", title="Pairs", frame=frame, estimates=table)
+    return Diagnostic(id=ids.AGREEMENT_PAIRS, explainer=ids.AGREEMENT, title="Pairs", frame=frame, estimates=table)
 
 
 def _stability(names: Sequence[str]) -> Diagnostic:
@@ -263,14 +275,16 @@ def _stability(names: Sequence[str]) -> Diagnostic:
             "measure": "nll",
             "feature": name,
             "estimate": 0.1 * k,
-            "item": "pfi",
+            "item": ids.PFI,
             "largest": float(np.log(len(names) or 1)),
         }
         for k, name in enumerate(("", *names))
     ]
     table = estimates(rows)
     frame = table.assign(x=table["largest"], value=table["estimate"])[list(Diagnostic.columns)]
-    return Diagnostic(id="agreement.stability", explainer="agreement", title="Stability", frame=frame, estimates=table)
+    return Diagnostic(
+        id=ids.AGREEMENT_STABILITY, explainer=ids.AGREEMENT, title="Stability", frame=frame, estimates=table
+    )
 
 
 def every(names: Sequence[str], *, corrected: bool = True) -> list[Result]:
@@ -278,7 +292,7 @@ def every(names: Sequence[str], *, corrected: bool = True) -> list[Result]:
     return [
         *cid(names, corrected=corrected),
         *rsens(names),
-        profile("ale", names, (-1.0, 0.0, 1.0)),
+        profile(ids.ALE, names, (-1.0, 0.0, 1.0)),
         *([h_statistic(names)] if len(names) > 1 else []),
         *agreement(names),
     ]

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 
 from uq_report.core.results import Diagnostic, Omission, Result
+from uq_report.evidence import ids
+from uq_report.evidence.rows import OUTSIDE, SHUFFLED
 
 from .cases import empty, estimates
 
@@ -20,27 +22,27 @@ def _made(id: str, rows: list[dict[str, Any]], **more: Any) -> Diagnostic:
     frame = pd.DataFrame(columns=list(Diagnostic.columns))
     if rows:
         frame = table.assign(x=0.0, value=table["estimate"])[list(Diagnostic.columns)]
-    return Diagnostic(id=id, explainer=id.partition(".")[0], title=id, frame=frame, estimates=table, **more)
+    return Diagnostic(id=id, explainer=ids.explainer_of(id), title=id, frame=frame, estimates=table, **more)
 
 
 def support(names: Sequence[str]) -> list[Result]:
     """A tenth of the rows outside, more after each shuffle, and one value beyond the training range."""
     rows: list[dict[str, Any]] = [
-        {"measure": "share_outside", "feature": "", "estimate": 0.1, "lower": 0.07, "upper": 0.13, "item": "outside",
+        {"measure": "share_outside", "feature": "", "estimate": 0.1, "lower": 0.07, "upper": 0.13, "item": OUTSIDE,
          "n": 250, "p_value": 0.0001, "expected": 0.05, **INTERVAL}
     ]  # fmt: skip
     for j, name in enumerate(names):
         share = 0.4 / (j + 1)
         rows.append(
             {"measure": "share_outside", "feature": name, "estimate": share, "lower": share - 0.02,
-             "upper": share + 0.02, "item": "shuffled", "n": 250, "p_value": np.nan, "expected": 0.05, **INTERVAL}
+             "upper": share + 0.02, "item": SHUFFLED, "n": 250, "p_value": np.nan, "expected": 0.05, **INTERVAL}
         )  # fmt: skip
     value = {"measure": "count", "feature": names[0], "estimate": 3.0, "item": "above range", "n": 250,
              "share": 0.012, "p_value": 0.02, "bound": "60"}  # fmt: skip
     return [
-        _made("support", rows, meta={"expected": 0.05}),
-        _made("support.rows", []),
-        _made("support.values", [value]),
+        _made(ids.SUPPORT, rows, meta={"expected": 0.05}),
+        _made(ids.SUPPORT_ROWS, []),
+        _made(ids.SUPPORT_VALUES, [value]),
     ]
 
 
@@ -57,7 +59,7 @@ def data_quality(column: str) -> Result:
         {"measure": kind, "feature": feature, "estimate": count / 250, "item": item, "count": count, "n": 250}
         for kind, feature, item, count in facts
     ]
-    return _made("data_quality", rows)
+    return _made(ids.DATA_QUALITY, rows)
 
 
 def groups(labels: Sequence[str], attribute: str = "sex") -> list[Result]:
@@ -85,7 +87,7 @@ def groups(labels: Sequence[str], attribute: str = "sex") -> list[Result]:
     ]  # fmt: skip
     gap = Omission("nll", attribute, "group 'x': fewer than 30 rows")
     return [
-        _made("groups", rows, omissions=(gap,)),
-        _made("groups.difference", differences),
-        _made("groups.proxy", proxy),
+        _made(ids.GROUPS, rows, omissions=(gap,)),
+        _made(ids.GROUPS_DIFFERENCE, differences),
+        _made(ids.GROUPS_PROXY, proxy),
     ]

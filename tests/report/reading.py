@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from uq_report.report.document import (
+from uq_report.document.document import (
     Block,
     Bullets,
     Callout,

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from uq_report.core.finding import Finding, Outcome
+from uq_report import plugins
+from uq_report.core.explainer import Card
 from uq_report.core.results import Result
-from uq_report.core.run import NotRun, PluginRecord, Run
+from uq_report.evidence import ids
+from uq_report.evidence.finding import Finding, Outcome
+from uq_report.evidence.run import MethodRecord, NotRun, PluginRecord, Run
+from uq_report.runner.recorded import with_measures
 
 from .cases import Case
 from .made import attributions, calibration, importance, profiles, reading, redundancy, sizes, third_party
@@ -22,7 +28,7 @@ def gate(case: Case) -> Outcome:
             title="Calibration",
             severity="high",
             statement="The outcomes do not follow the predictive distributions",
-            evidence=("calibration",),
+            evidence=(ids.CALIBRATION,),
             rests_on="E_q[-log q(Y)] = H(q)",
             measures=("nll", "entropy"),
             observed=0.05,
@@ -30,9 +36,9 @@ def gate(case: Case) -> Outcome:
             upper=0.07,
             threshold=0.02,
         )
-        return Outcome(check="calibration", state="found", findings=(finding,))
+        return Outcome(check=ids.CALIBRATION, state="found", findings=(finding,))
     state: Any = "passed" if case.gate == "passes" else "not_applicable"
-    return Outcome(check="calibration", state=state, reason="the interval lies within the margin")
+    return Outcome(check=ids.CALIBRATION, state=state, reason="the interval lies within the margin")
 
 
 def subject(case: Case) -> dict[str, Any]:
@@ -45,7 +51,7 @@ def subject(case: Case) -> dict[str, Any]:
             "distinct": 12,
             "min": 0.0,
             "max": 10.0,
-            "top_levels": {"a": 3} if case.is_level(name) else None,
+            "top_levels": [["a", 3]] if case.is_level(name) else [],
             "constant": False,
             "duplicate_of": None,
         }
@@ -82,25 +88,46 @@ def make_run(case: Case | None = None, *, leave_out: tuple[str, ...] = ()) -> Ru
     results: list[Result] = [
         *(calibration(case) if case.has_y else []),
         importance(case),
-        *([importance(case, "pfi.train", scale=1.2), reading(case)] if case.has_y else []),
+        *([importance(case, ids.PFI_TRAIN, scale=1.2), reading(case)] if case.has_y else []),
         *profiles(case),
         *(redundancy(case) if len(case.names) > 1 else []),
-        sizes(case, "dalex.model_parts", "dalex", np.nan),
-        attributions(case, "dalex", ".predict_parts"),
-        attributions(case, "shap"),
-        sizes(case, "shap.importance", "shap"),
+        sizes(case, ids.DALEX_PARTS, ids.DALEX, np.nan),
+        attributions(case, ids.DALEX_ROWS),
+        attributions(case, ids.SHAP),
+        sizes(case, ids.SHAP_IMPORTANCE, ids.SHAP),
         *third_party(case),
     ]
-    return Run(
+    run = Run(
         as_of="2026-11-21",
         subject=subject(case),
         settings={"seed": 7, "options": {"pfi": {"n_repeats": 30}}, "about": {}},
         environment={"python": "3.11", "platform": "Linux", "uq_report": "0.1", "numpy": "2.4"},
-        results=tuple(r for r in results if r.explainer not in leave_out),
         outcomes=(gate(case), Outcome(check="fairness", state="skipped", reason="no group was named")),
         not_run=tuple(NotRun(name, "uq_report.explainers", "it was denied") for name in leave_out),
         plugins=(
             PluginRecord("uq_report.explainers", "pfi", "uq_report", "0.1", 1, 12000, "3 results"),
             PluginRecord("uq_report.explainers", "stranger", "uq-stranger", "2.0", 1, 10, "3 results"),
         ),
+    )
+    return holding(run, case, [result for result in results if result.explainer not in leave_out])
+
+
+def holding(run: Run, case: Case, results: Iterable[Result]) -> Run:
+    """The run with these results, their measures and methods as the host records them."""
+    recorded = tuple(with_measures(result, case.facts) for result in results)
+    return replace(run, results=recorded, methods=methods(recorded))
+
+
+def methods(results: Sequence[Result]) -> tuple[MethodRecord, ...]:
+    """What a run keeps of the explainers that gave the results; a stranger's has no text."""
+    options = {result.explainer: result.options for result in reversed(results)}
+    ours = {plugin.name: plugins.load(plugin) for plugin in plugins.find(plugins.EXPLAINERS) if plugin.name in options}
+    return tuple(
+        MethodRecord(
+            name=name,
+            section=ours[name].section if name in ours else "",
+            options=options[name],
+            card=ours[name].card if name in ours else Card(title=name.capitalize(), definition=""),
+        )
+        for name in dict.fromkeys(result.explainer for result in results)
     )

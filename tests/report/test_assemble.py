@@ -6,16 +6,23 @@ import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from uq_report.core.results import KINDS, Importance
-from uq_report.core.run import Run
+from uq_report.core import results
+from uq_report.core.explainer import Card
+from uq_report.core.results import Importance
+from uq_report.document.document import Badge, Callout, Document, Facts, Figure, Paragraph, Table
+from uq_report.evidence import ids
+from uq_report.evidence.codec import dumps, loads, sha256
+from uq_report.evidence.run import Run
 from uq_report.render.html import HtmlRenderer
+from uq_report.render.markdown import MarkdownRenderer
 from uq_report.report.assemble import document
-from uq_report.report.document import Badge, Callout, Document, Facts, Figure, Table
-from uq_report.store.codec import dumps, loads, sha256
+from uq_report.report.kinds import KINDS
+from uq_report.report.kinds import document as document_of
 
 from . import reading
 from .cases import Case
@@ -23,6 +30,7 @@ from .synthetic import make_run
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
+SAMPLES = Path(__file__).parents[2] / "sample_reports"
 HOSTILE = (
     "<script>alert(1)</script>",
     "{{7*7}}",
@@ -92,6 +100,24 @@ def test_nothing_is_called_compliant_and_no_number_is_nan(made: Document) -> Non
     assert not re.search(r"\bnan\b|\binf\b|None\b", told)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("file", sorted(SAMPLES.glob("*/run.json")), ids=lambda file: file.parent.name)
+def test_stored_runs_become_documents(file: Path, kind: str) -> None:
+    made = document_of(loads(file.read_bytes()), kind)
+    assert not [part.id for part in reading.sections(made) if part.id.startswith("missing-")]
+    assert HtmlRenderer().render(made)
+    assert MarkdownRenderer().render(made)
+
+
+def test_cards_without_text_are_left_out() -> None:
+    run = make_run()
+    bare = tuple(replace(method, section="", card=Card(title=method.name, definition="")) for method in run.methods)
+    made = document(replace(run, methods=bare))
+    assert not [part.id for part in reading.sections(made) if part.id.startswith("method-")]
+    (limits,) = reading.section(made, "limitations-methods").blocks
+    assert limits == Paragraph(text="They were not recorded.")
+
+
 def test_a_saved_run_gives_the_same_document() -> None:
     run = loads(dumps(make_run()))
     assert document(loads(dumps(run))) == document(run)
@@ -155,7 +181,7 @@ def test_a_gate_that_passes_is_told_once_and_warns_nowhere() -> None:
 
 def test_tables_hold_the_estimates_of_the_evidence() -> None:
     run = make_run()
-    result = run.result("pfi")
+    result = run.result(ids.PFI)
     assert isinstance(result, Importance)
     made = reading.table(document(run), "drivers-nll-table")
     part = result.estimates[result.estimates["measure"] == "nll"].sort_values("estimate", ascending=False)
@@ -177,7 +203,7 @@ def test_the_three_questions_stand_side_by_side() -> None:
         "rank",
         "uncertainty",
     ]
-    nll = run.result("pfi").estimates.query("measure == 'nll'").set_index("feature")["estimate"].rank(ascending=False)
+    nll = run.result(ids.PFI).estimates.query("measure == 'nll'").set_index("feature")["estimate"].rank(ascending=False)
     assert {row[0]: row[3] for row in made.rows} == {f: int(nll[str(f)]) for f in [row[0] for row in made.rows]}
     assert "95 % interval over new test rows" in made.note
 
@@ -198,13 +224,13 @@ def test_no_result_is_lost() -> None:
     run = make_run()
     made = document(run)
     cited = {b.evidence for b in reading.blocks(made) if isinstance(b, Table | Figure)}
-    beside = {"pdp.own", "pdp.distribution", "redundancy.partner"}
+    beside = {ids.PDP_OWN, ids.PDP_DISTRIBUTION, ids.REDUNDANCY_PARTNER}
     assert {result.id for result in run.results} - cited == beside
 
 
 def test_an_extra_result_of_a_known_explainer_gets_a_part_of_its_own() -> None:
     run = make_run()
-    extra = replace(run.result("shap.importance"), id="pfi.conditional", explainer="pfi")
+    extra = replace(run.result(ids.SHAP_IMPORTANCE), id="pfi.conditional", explainer=ids.PFI)
     made = document(replace(run, results=(*run.results, extra)))
     assert reading.section(made, "result-pfi.conditional") in reading.section(made, "prediction").sections
 
@@ -213,7 +239,7 @@ def test_a_result_that_cannot_be_told_costs_no_report() -> None:
     run = make_run()
     broken = replace(run.result("stranger"), estimates=run.result("stranger").estimates.assign(lower="no number"))
     made = document(replace(run, results=tuple(broken if r.id == "stranger" else r for r in run.results)))
-    callouts = [b for b in reading.blocks(made) if isinstance(b, Callout) and b.title == "A result is missing"]
+    callouts = [b for b in reading.blocks(made) if isinstance(b, Callout) and b.title == "A part is missing"]
     assert len(callouts) == 1
     assert "no number" in callouts[0].text
 
@@ -249,7 +275,7 @@ def test_leading_profiles_follow_likelihood_and_entropy_in_turn() -> None:
     made = document(run)
     tops = []
     for measure in ("nll", "entropy"):
-        table = run.result("pfi").estimates
+        table = run.result(ids.PFI).estimates
         part = table[table["measure"] == measure].sort_values("estimate", ascending=False)
         tops.append(part["feature"].tolist())
     assert [part.title for part in reading.section(made, "profiles").sections][:2] == [tops[0][0], tops[1][0]]
@@ -266,7 +292,7 @@ def test_training_rows_stand_beside_test_rows_and_flags_are_told() -> None:
 
 
 def test_synthetic_runs_hold_every_kind() -> None:
-    assert {result.kind for result in make_run().results} == set(KINDS)
+    assert {result.kind for result in make_run().results} == set(results.KINDS)
 
 
 def test_a_challenger_is_rated_on_the_cover_and_its_checks_have_names_of_their_own() -> None:

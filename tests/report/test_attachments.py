@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from uq_report.core.text import file_stem
+from uq_report.document.blocks import MAX_ROWS, make_table
+from uq_report.document.document import Badge, Column, Columns, Section
+from uq_report.evidence import ids
+from uq_report.evidence.codec import dumps
 from uq_report.report.assemble import document
 from uq_report.report.attachments import attachments
-from uq_report.report.blocks import MAX_ROWS, make_table
-from uq_report.report.document import Badge, Column, Columns, Section
-from uq_report.store.codec import dumps
 from uq_report.store.folder import guarded_csv
 
 from .cases import Case
@@ -36,7 +37,7 @@ def test_the_first_attachment_is_the_run_to_the_byte() -> None:
 def test_estimates_are_the_files_of_the_folder_without_curves_and_single_rows() -> None:
     run = make_run()
     held = {one.name: one.content for one in document(run).attachments}
-    assert held["pfi.train.estimates.csv"] == guarded_csv(run.result("pfi.train").estimates)
+    assert held["pfi.train.estimates.csv"] == guarded_csv(run.result(ids.PFI_TRAIN).estimates)
     assert not {"pdp.estimates.csv", "shap.estimates.csv", "pfi.reading.estimates.csv"} & set(held)
 
 
@@ -62,7 +63,7 @@ def test_tables_inside_columns_count_and_short_ones_do_not() -> None:
 
 def test_names_of_attachments_differ_and_fit_a_file_system() -> None:
     run = make_run(Case(names=tuple(f"feature {k}" for k in range(70))))
-    table = run.result("pfi")
+    table = run.result(ids.PFI)
     odd = tuple(replace(table, id=key) for key in ("a b", "a_b", "a/b", "x" * 10_000))
     names = [one.name for one in document(replace(run, results=(*run.results, *odd))).attachments]
     assert len(set(names)) == len(names)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from uq_report.core.run import Changes, FindingChange, InputChange, ValueChange
-from uq_report.report.document import Badge, Bullets, Paragraph, Table
-from uq_report.report.evidence import Evidence
+from uq_report.document.document import Badge, Bullets, Paragraph, Table
+from uq_report.document.evidence import Evidence
+from uq_report.evidence.run import Changes, FindingChange, InputChange, ValueChange
 from uq_report.report.sections.changes import changes, in_short
 
 from .cases import Case

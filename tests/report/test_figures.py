@@ -5,9 +5,9 @@ from __future__ import annotations
 import matplotlib.figure
 import pytest
 
-from uq_report.report import blocks
+from uq_report.document import blocks
+from uq_report.document.document import Callout, Figure
 from uq_report.report.assemble import document
-from uq_report.report.document import Callout, Figure
 
 from . import reading
 from .cases import Case

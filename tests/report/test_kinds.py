@@ -13,14 +13,15 @@ from typer.testing import CliRunner
 from uq_report.cli import app
 from uq_report.config import About
 from uq_report.core.errors import InputError
-from uq_report.core.finding import Outcome
-from uq_report.core.run import NotRun, Run
+from uq_report.document.document import Badge, Bullets, Callout, Document, Facts, Figure, Paragraph, Table
+from uq_report.evidence import ids
+from uq_report.evidence.codec import dumps, sha256
+from uq_report.evidence.finding import Outcome
+from uq_report.evidence.run import NotRun, Run
 from uq_report.render.pdf import PdfRenderer
 from uq_report.report.assemble import document as audit
-from uq_report.report.document import Badge, Bullets, Callout, Document, Facts, Figure, Paragraph, Table
 from uq_report.report.kinds import KINDS, document
 from uq_report.report.kinds.brief import shortened
-from uq_report.store.codec import dumps, sha256
 from uq_report.views import AuditRun
 
 from . import reading
@@ -147,7 +148,7 @@ def test_the_model_card_has_the_nine_headings_and_leaves_open_what_was_not_said(
     for label in ("Purpose", "Out-of-scope use", "Risks, harms and how they are reduced", "Owner, for questions"):
         assert facts[label] == Badge("open, to be completed", "unknown")
     assert reading.table(made, "data-features").rows
-    assert reading.table(made, "scores-table").evidence == "calibration"
+    assert reading.table(made, "scores-table").evidence == ids.CALIBRATION
     assert reading.section(made, "groups").title == "Groups"
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from uq_report import plugins
 from uq_report.config import About
-from uq_report.core.finding import Outcome
-from uq_report.core.run import Changes, Run
+from uq_report.document.document import Badge, Facts, Section, Table
+from uq_report.document.evidence import Evidence
+from uq_report.evidence.finding import Outcome
+from uq_report.evidence.run import Changes, Run
 from uq_report.report.assemble import document
-from uq_report.report.document import Badge, Facts, Section, Table
-from uq_report.report.evidence import Evidence
 from uq_report.report.mappings import FOLDER, Requirement, frameworks
 from uq_report.report.sections.mapping import FILLED, OPEN, PARTLY, RECORDS, evidence_for, mapping
 
@@ -65,7 +65,7 @@ def test_no_mapping_claims_to_comply() -> None:
 @pytest.mark.parametrize(("framework", "point"), POINTS, ids=lambda x: getattr(x, "title", getattr(x, "place", "")))
 def test_every_name_in_a_mapping_exists(framework: object, point: Requirement) -> None:
     known = {plugin.name for plugin in plugins.find(plugins.EXPLAINERS)}
-    checks = {plugin.name for plugin in plugins.find(plugins.CHECKS)}
+    checks = {plugin.name for plugin in plugins.find(plugins.RULES)}
     for name in (choice for needed in point.evidence for choice in needed.split(" | ")):
         kind, _, key = name.rpartition(":")
         assert key in {"": known, "check": checks, "about": About.model_fields, "run": RECORDS}[kind], name
@@ -90,13 +90,13 @@ def test_a_point_is_filled_by_all_its_evidence_partly_by_some_and_else_open(run:
 
 def test_either_of_two_is_enough(run: Run) -> None:
     e = Evidence(run)
-    assert evidence_for(e, needs("rsens | pdp")).given == ("pdp, pdp.own and 1 more",)
+    assert evidence_for(e, needs("rsens | pdp")).present == ("pdp, pdp.own and 1 more",)
     assert evidence_for(e, needs("rsens | about:owner")).missing == ("rsens or text: owner",)
 
 
 def test_evidence_is_named_by_the_ids_of_this_run(run: Run) -> None:
-    found = evidence_for(Evidence(run), needs("calibration", "run:hashes"))
-    assert found.given == ("calibration and calibration.reliability", "hashes")
+    match = evidence_for(Evidence(run), needs("calibration", "run:hashes"))
+    assert match.present == ("calibration and calibration.reliability", "hashes")
 
 
 def test_a_result_without_rows_is_no_evidence(run: Run) -> None:

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from uq_report.config import About
-from uq_report.core.finding import Outcome
+from uq_report.document.document import Badge, Bullets, Facts, Section, Table
+from uq_report.document.evidence import OPEN, Evidence
+from uq_report.evidence.finding import Outcome
 from uq_report.report.assemble import shell
-from uq_report.report.document import Badge, Bullets, Facts, Section, Table
-from uq_report.report.evidence import OPEN, Evidence
+from uq_report.report.placing import Placed
 from uq_report.report.sections.data import data
 from uq_report.report.sections.limitations import limitations
 from uq_report.report.sections.model import model
@@ -45,20 +46,20 @@ def table(section: Section, key: str) -> Table:
 
 def test_texts_that_were_given_are_printed_once_cleaned() -> None:
     e = evidence({**TEXTS, "status": "final"})
-    told = {**facts(model(e)), **facts(data(e)), **facts(monitoring(e)), **facts(sign_off(e))}
+    told = {**facts(model(e)), **facts(data(e, Placed(e))), **facts(monitoring(e)), **facts(sign_off(e))}
     assert told["Purpose"] == "said: purpose[31m"
     assert told["Licence"] == "said: data_licence[31m"
     assert told["Response when a threshold is crossed"] == "said: response[31m"
     assert OPEN not in told.values()
-    assert "said: assumptions[31m" in str(soundness(e).sections[0])
-    printed = str([model(e), data(e), soundness(e).sections[0], monitoring(e), sign_off(e)])
+    assert "said: assumptions[31m" in str(soundness(e, Placed(e)).sections[0])
+    printed = str([model(e), data(e, Placed(e)), soundness(e, Placed(e)).sections[0], monitoring(e), sign_off(e)])
     assert all(f"said: {key}[31m" in printed for key in TEXTS if key not in ("title", "classification"))
 
 
 def test_texts_that_were_not_given_are_open_and_never_made_up() -> None:
     e = evidence()
     assert facts(model(e))["Materiality: exposure and reliance"] == OPEN
-    assert facts(soundness(e))["Assumptions and design choices"] == OPEN
+    assert facts(soundness(e, Placed(e)))["Assumptions and design choices"] == OPEN
     assert [row[1] for row in table(sign_off(e), "sign-off-table").rows] == [OPEN] * 3
     (first, *_) = bullets(sign_off(e))
     assert all(key.replace("_", " ") in first for key in ("purpose", "materiality", "independence", "response"))
@@ -66,7 +67,7 @@ def test_texts_that_were_not_given_are_open_and_never_made_up() -> None:
 
 def test_the_banner_says_draft_unless_people_said_final() -> None:
     def banner(**about: str) -> str:
-        return shell(evidence(about).run, title="t", subtitle="s").banner
+        return shell(evidence(about), title="t", subtitle="s").banner
 
     assert banner() == "DRAFT"
     assert banner(classification="internal") == "internal · DRAFT"
@@ -93,11 +94,11 @@ def test_every_rule_is_a_threshold_with_source_and_state() -> None:
         rules=tuple(rule(f"UQ40{k}") for k in (1, 2, 3, 4, 5)),
     )
     skipped = Outcome(check="late", state="skipped", reason="too slow", rules=(rule("UQ601"),))
-    options: Any = {"options": {"checks.over": {"level": 0.05, "b": 1}}}
+    options: Any = {"options": {"rules.over": {"level": 0.05, "b": 1}}}
     section = monitoring(Evidence(run_with(over, skipped, settings=options)))
     rows = {row[0]: row[2:] for row in table(section, "monitoring-rules").rows}
     assert rows["UQ401"] == (
-        "options.checks.over.b, options.checks.over.level",
+        "options.rules.over.b, options.rules.over.level",
         Badge("raised", "bad"),
         "0.300 (0.260 to 0.340), threshold 0.25",
     )
@@ -134,9 +135,11 @@ def test_every_method_in_use_says_how_it_fails() -> None:
 
 def test_a_direction_check_stands_in_conceptual_soundness_whatever_its_name() -> None:
     one = Outcome(check="mine", state="found", findings=(finding("UQ901", feature="age"),), rules=(rule("UQ901"),))
-    section = next(s for s in soundness(Evidence(run_with(one))).sections if s.id == "directions")
+    e = Evidence(run_with(one))
+    section = next(s for s in soundness(e, Placed(e)).sections if s.id == "directions")
     assert bullets(section) == ["UQ901 (medium) age: statement of UQ901"]
-    absent = next(s for s in soundness(evidence()).sections if s.id == "directions")
+    none = evidence()
+    absent = next(s for s in soundness(none, Placed(none)).sections if s.id == "directions")
     assert "No check held the effects" in str(absent)
 
 

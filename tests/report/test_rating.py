@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from uq_report.core.finding import Outcome, Severity
+from uq_report.evidence import ids
+from uq_report.evidence.finding import Outcome, Severity
 from uq_report.report.rating import AMBER, GREEN, NOT_ASSESSED, RED, RULE, calibration_judged, rating
 
 from .findings_made import PASSED, finding, waived
@@ -29,9 +30,9 @@ def test_the_worst_open_finding_decides(severities: tuple[Severity, ...], expect
 
 
 SKIPPED = Outcome(check="other", state="skipped", reason="too slow")
-ABSENT = Outcome(check="calibration", state="not_applicable", reason="no y")
-UNJUDGED_WAIVED = Outcome(check="calibration", state="ignored", reason="w", waived=(waived(finding("UQ102")),))
-FAILED_WAIVED = Outcome(check="calibration", state="ignored", reason="w", waived=(waived(finding("UQ101", "high")),))
+ABSENT = Outcome(check=ids.CALIBRATION, state="not_applicable", reason="no y")
+UNJUDGED_WAIVED = Outcome(check=ids.CALIBRATION, state="ignored", reason="w", waived=(waived(finding("UQ102")),))
+FAILED_WAIVED = Outcome(check=ids.CALIBRATION, state="ignored", reason="w", waived=(waived(finding("UQ101", "high")),))
 
 
 @pytest.mark.parametrize("outcomes", [(), (found("low"),), (PASSED, SKIPPED), (ABSENT,), (UNJUDGED_WAIVED,)])

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from uq_report import plugins
 from uq_report.core.references import WORKS, cite
-from uq_report.report.assemble import document
-from uq_report.report.document import (
+from uq_report.document.document import (
     Badge,
     Bullets,
     Callout,
@@ -20,8 +20,9 @@ from uq_report.report.document import (
     Section,
     Table,
 )
-from uq_report.report.sections.methods import CARDS
-from uq_report.report.sections.references import TERMS, references
+from uq_report.evidence.glossary import TERMS
+from uq_report.report.assemble import document
+from uq_report.report.sections.references import references
 
 from . import reading
 from .synthetic import make_run
@@ -57,9 +58,9 @@ def test_works_can_be_told_apart_and_found_in_a_text() -> None:
         assert work.full.endswith(".")
 
 
-@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.id)
-def test_every_card_rests_on_known_works(card: object) -> None:
-    cited = getattr(card, "reference", "").split("; ")
+@pytest.mark.parametrize("explainer", plugins.find(plugins.EXPLAINERS), ids=lambda plugin: plugin.name)
+def test_every_card_rests_on_known_works(explainer: plugins.Plugin) -> None:
+    cited = plugins.load(explainer).card.references.split("; ")
     assert {one.partition(":")[0] for one in cited} <= set(WORKS)
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from uq_report.core.finding import Outcome
-from uq_report.core.run import Changes, FindingChange
-from uq_report.report.document import Badge, Bullets, Callout, Facts, Section, Table
-from uq_report.report.evidence import OPEN, Evidence
+from uq_report.document.document import Badge, Bullets, Callout, Facts, Section, Table
+from uq_report.document.evidence import OPEN, Evidence
+from uq_report.evidence.finding import Outcome, Symptom
+from uq_report.evidence.run import Changes, FindingChange
 from uq_report.report.sections.findings import findings
 from uq_report.report.sections.summary import summary
 
@@ -46,6 +46,45 @@ def test_findings_stand_worst_first_with_numbers_source_and_remedy() -> None:
     assert isinstance(callout, Callout)
     assert (callout.tone, callout.evidence) == ("bad", ("pfi",))
     assert callout.title == "UQ401 (high): Title of UQ401 (age)"
+
+
+def test_a_finding_says_whom_it_affects_and_how_large_it_is_where_that_is_stated() -> None:
+    large = replace(HIGH, affected="17 of 250 rows", size=0.125)
+    stated = Outcome(check="over", state="found", findings=(large, LOW))
+    first, second = facts(part(findings(Evidence(run_with(stated))), "findings-open"))
+    assert (first["Affected"], first["Size"]) == ("17 of 250 rows.", "12.5 % of the model's skill")
+    assert not {"Affected", "Size", "Cause"} & set(second)
+
+
+CAUSE = finding("UQ303", "medium", "age", explains=(Symptom(code="UQ401", feature="age"), Symptom(code="UQ203")))
+
+
+def test_a_finding_stands_under_the_one_that_explains_it_and_is_still_counted() -> None:
+    other = finding("UQ401", "high", "income")
+    ended = Outcome(check="over", state="found", findings=(LOW, CAUSE, other, HIGH))
+    section = findings(Evidence(run_with(ended)))
+    register = table(section)
+    assert [row[0] for row in register.rows] == ["UQ401", "UQ303", "UQ401", "UQ203"]
+    assert [row[3] for row in register.rows] == ["income", "age", "age", "the model"]
+    explained = [str(row[2]).endswith("It is explained by UQ303 (age).") for row in register.rows]
+    assert explained == [False, False, True, True]
+    assert register.caption == ("All 4 open findings, worst first; 2 of them stand under the one that explains it.")
+    told = part(section, "findings-open")
+    assert [row.get("Cause") for row in facts(told)] == [None, None, *["Explained by UQ303 (age)."] * 2]
+    assert "2 high, 1 medium and 1 low" in str(summary(Evidence(run_with(ended))).blocks[0])
+
+
+def test_a_finding_whose_cause_is_not_open_stands_by_itself() -> None:
+    ended = Outcome(check="over", state="found", findings=(HIGH,), waived=(waived(CAUSE),))
+    register = table(findings(Evidence(run_with(ended))))
+    assert (len(register.rows), register.caption) == (1, "All 1 open finding, worst first.")
+    assert register.rows[0][2] == "Title of UQ401."
+
+
+def test_findings_that_explain_each_other_all_stand_in_the_register() -> None:
+    a, b = (finding(one, "low", explains=(Symptom(code=other),)) for one, other in (("UQ1", "UQ2"), ("UQ2", "UQ1")))
+    ended = Outcome(check="over", state="found", findings=(a, b, LOW))
+    assert [row[0] for row in table(findings(Evidence(run_with(ended)))).rows] == ["UQ203", "UQ1", "UQ2"]
 
 
 def test_owner_and_due_date_are_open_unless_an_action_names_them() -> None:

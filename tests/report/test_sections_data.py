@@ -4,42 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from uq_report.core.results import Result
-from uq_report.core.run import NotRun, Run
+from uq_report.document.document import Callout, Figure, Table
+from uq_report.document.evidence import Evidence
+from uq_report.evidence import ids
+from uq_report.evidence.run import NotRun, Run
 from uq_report.report.assemble import document
-from uq_report.report.document import Callout, Figure, Table
-from uq_report.report.evidence import Evidence
-from uq_report.report.sections.groups import groups
-from uq_report.report.sections.quality import quality
-from uq_report.report.sections.support import support
+from uq_report.sections.groups import GroupsSection
+from uq_report.sections.quality import QualitySection
+from uq_report.sections.support import SupportSection
 
 from . import people_results as made
 from . import reading
 from .cases import Case
 from .reading import all_blocks, table_of, text_of
-from .synthetic import make_run
+from .synthetic import holding, make_run
 
 HOSTILE = ("<script>", "a\x1b[31mb\u202ec", "中文", "x" * 5000)
-SECTIONS = {"support": support, "data_quality": quality, "groups": groups}
+SECTIONS: dict[str, Any] = {
+    ids.SUPPORT: SupportSection(),
+    ids.DATA_QUALITY: QualitySection(),
+    ids.GROUPS: GroupsSection(),
+}
 
 
 def run_of(results: Sequence[Result], not_run: tuple[NotRun, ...] = ()) -> Run:
-    run = make_run(Case())
-    return replace(run, results=(*run.results, *results), not_run=not_run)
+    case = Case()
+    run = make_run(case)
+    return holding(replace(run, not_run=not_run), case, [*run.results, *results])
 
 
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_missing_result_says_why(name: str) -> None:
-    told = SECTIONS[name](Evidence(run_of([], (NotRun(name, "explainers", "no training rows were given"),))))
+    told = SECTIONS[name].section(Evidence(run_of([], (NotRun(name, "explainers", "no training rows were given"),))))
     assert text_of(told) == "No training rows were given."
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_support_tells_the_share_its_test_and_the_shuffles_that_leave_the_data() -> None:
-    section = support(Evidence(run_of(made.support(("age", "income")))))
+    section = SupportSection().section(Evidence(run_of(made.support(("age", "income")))))
     told = text_of(section)
     assert "Share of audited rows outside: 0.100 (0.070 to 0.130); of training rows it would be 0.0500" in told
     assert "(p < 0.001, one-sided)" in told
@@ -50,19 +57,19 @@ def test_support_tells_the_share_its_test_and_the_shuffles_that_leave_the_data()
 
 @pytest.mark.usefixtures("undrawn")
 def test_data_quality_counts_faults_and_not_classes() -> None:
-    section = quality(Evidence(run_of([made.data_quality("age")])))
+    section = QualitySection().section(Evidence(run_of([made.data_quality("age")])))
     assert text_of(section) == (
         "Found, with the number of columns or lines: rows that occur in training (1) and missing values (1)."
     )
     assert table_of(section, "data-quality-table").rows[2] == ("missing values", "age", "", 5, 250, 0.02)
     clean = made.data_quality("age")
     none = replace(clean, estimates=clean.estimates.assign(count=0))
-    assert "None of the faults" in text_of(quality(Evidence(run_of([none]))))
+    assert "None of the faults" in text_of(QualitySection().section(Evidence(run_of([none]))))
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_groups_stand_side_by_side_with_rows_and_differences() -> None:
-    section = groups(Evidence(run_of(made.groups(("female", "male")))))
+    section = GroupsSection().section(Evidence(run_of(made.groups(("female", "male")))))
     told = text_of(section)
     assert "Brier score (sum over classes) of male 0.050 (0.010 to 0.090)" in told or "of male 0.05" in told
     assert "Left out: nll of sex: group 'x': fewer than 30 rows." in told
@@ -79,7 +86,7 @@ def test_groups_stand_side_by_side_with_rows_and_differences() -> None:
 
 @pytest.mark.usefixtures("undrawn")
 def test_many_groups_are_cut_and_said() -> None:
-    section = groups(Evidence(run_of(made.groups(tuple("abcdefghij")))))
+    section = GroupsSection().section(Evidence(run_of(made.groups(tuple("abcdefghij")))))
     table = table_of(section, "groups-1-table")
     assert len(table.columns) == 7
     assert "5 smaller groups: see the evidence groups." in table.caption
@@ -89,7 +96,7 @@ def test_many_groups_are_cut_and_said() -> None:
 def test_every_figure_can_be_drawn_and_nothing_hostile_is_left(names: tuple[str, ...]) -> None:
     results = [*made.support(names), made.data_quality(names[0]), *made.groups(names, names[0])]
     e = Evidence(run_of(results))
-    blocks = [block for make in SECTIONS.values() for block in all_blocks(make(e))]
+    blocks = [block for section in SECTIONS.values() for block in all_blocks(section.section(e))]
     assert not [b.text for b in blocks if isinstance(b, Callout) and "missing" in b.title]
     assert len([b for b in blocks if isinstance(b, Figure)]) == 2
     assert "\\x1b" not in str(blocks)
@@ -100,5 +107,5 @@ def test_all_results_stand_in_the_document_once() -> None:
     results = [*made.support(("a",)), made.data_quality("a"), *made.groups(("x", "y"))]
     whole = document(run_of(results))
     cited = {b.evidence for b in reading.blocks(whole) if isinstance(b, Table | Figure)}
-    assert {result.id for result in results} - cited == {"support.rows"}
+    assert {result.id for result in results} - cited == {ids.SUPPORT_ROWS}
     assert not [s.id for s in reading.sections(whole) if s.id.startswith("explainer-") and s.id[10:] in SECTIONS]

@@ -7,18 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from uq_report.core.results import Omission
+from uq_report.core.results import MeasureFacts, Omission
 from uq_report.core.text import MAX_TEXT, short
-from uq_report.plots.words import MeasureWords
-from uq_report.report import blocks, telling
-from uq_report.report.evidence import Evidence
-from uq_report.report.text import clean, interval, joined, name, sentence, value_words
+from uq_report.document import blocks, telling
+from uq_report.document.evidence import Evidence
+from uq_report.document.text import clean, interval, joined, name, sentence, value_words
 
 from . import made
 from .cases import Case, estimates
 from .synthetic import make_run
 
-NATS = MeasureWords("entropy", "nats", "uncertainty")
+NATS = MeasureFacts("entropy", "nats", "uncertainty")
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from uq_report.core.finding import Outcome
-from uq_report.core.run import Run
+from uq_report.evidence.finding import Outcome
+from uq_report.evidence.run import Run
 from uq_report.store import History, Retention, delete
 
 TOUCHES = frozenset(

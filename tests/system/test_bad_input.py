@@ -17,7 +17,7 @@ from uq_report import plugins
 from uq_report.core.distributions import Categorical, Normal
 from uq_report.core.errors import UQReportError
 from uq_report.core.results import Result
-from uq_report.core.run import Run
+from uq_report.evidence.run import Run
 
 from ..packages import Packages, explainer
 

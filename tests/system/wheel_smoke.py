@@ -12,12 +12,16 @@ import numpy as np
 from sklearn.linear_model import BayesianRidge
 
 import uq_report as uq
+from uq_report import plugins, testing
 
 
 def main() -> None:
     package = Path(uq.__file__).resolve()
     if "site-packages" not in package.parts:
         sys.exit(f"the wheel must be what is imported; got {package}")
+    bare = [group for group, members in plugins.catalog().items() if not members]
+    if bare or not testing.explainer_checks():
+        sys.exit(f"the wheel must register plugins of every group, and bring their contract checks; got none of {bare}")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     y = X @ [1.0, 2.0, 0.0] + rng.normal(size=120)

@@ -18,10 +18,10 @@ from uq_report.core.distributions import Categorical, Normal, NormalMixture, Poi
 from uq_report.core.engine import Engine
 from uq_report.core.measures import NLL
 from uq_report.core.predictive import Distribution
-from uq_report.core.run import Run
 from uq_report.core.sampling import Sampling, share_interval
 from uq_report.core.subject import Subject, make_subject
 from uq_report.core.verdicts import holm
+from uq_report.evidence.run import Run
 from uq_report.explainers._nulls import class_tests, coverage_gap, crps_test, pit_tests, uniform_distance
 from uq_report.explainers._recalibration import _fit, class_gain, number_gain
 from uq_report.explainers._reliability import bins_of

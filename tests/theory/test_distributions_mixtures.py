@@ -10,7 +10,7 @@ from scipy import integrate, special, stats
 
 from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Categorical, CategoricalMixture, Normal, NormalMixture
-from uq_report.core.distributions.mixture_information import GAUSS, KRONROD, NODES
+from uq_report.core.distributions.quadrature import GAUSS, KRONROD, NODES
 
 RNG = np.random.default_rng(4)
 

@@ -35,7 +35,7 @@ def most(sets: int) -> int:
 
 
 def test_every_registered_check_has_a_null() -> None:
-    ours = {plugin.name for plugin in plugins.find("uq_report.checks") if plugin.distribution == "uq_report"}
+    ours = {plugin.name for plugin in plugins.find("uq_report.rules") if plugin.distribution == "uq_report"}
     assert {null.theme for null in study.NULLS} == ours
 
 
@@ -45,7 +45,7 @@ def test_nulls_are_told_apart_by_their_words() -> None:
 
 
 def test_codes_that_claim_nothing_are_codes() -> None:
-    checks = [plugins.load(plugin)() for plugin in plugins.find("uq_report.checks")]
+    checks = [plugins.load(plugin)() for plugin in plugins.find("uq_report.rules")]
     assert {rule.code for check in checks for rule in check.rules} >= study.CLAIM_NOTHING
 
 

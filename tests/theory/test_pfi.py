@@ -22,7 +22,7 @@ from uq_report.explainers.pfi import PermutationImportance
 
 GAP = Measure(
     "gap",
-    lambda dist, y: measures.NLL.rows(dist, y) - measures.ENTROPY.rows(dist, y),
+    lambda dist, y, base: measures.NLL.rows(dist, y, base) - measures.ENTROPY.rows(dist, y, base),
     "nats",
     "loss",
     frozenset({"log_prob", "entropy"}),

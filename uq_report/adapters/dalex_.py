@@ -13,6 +13,7 @@ from ..core.adapter import API_VERSION, Match, class_names
 from ..core.arrays import AnyArray, FloatArray, Table
 from ..core.errors import InputError
 from ..core.predictive import Distribution
+from ..evidence import ids
 
 _CHECKED_ROWS = 50
 _DIRECTLY = "Pass the parts yourself: uq_report.explain(explainer.model, X, y)."
@@ -33,7 +34,7 @@ class DalexAdapter:
     A predict function that does more than call the model is refused: its steps would be lost.
     """
 
-    name: ClassVar[str] = "dalex"
+    name: ClassVar[str] = ids.DALEX
     api_version: ClassVar[int] = API_VERSION
 
     def matches(self, model: Any) -> Match | None:
@@ -58,16 +59,16 @@ class DalexAdapter:
         if model.data is None:
             raise InputError(f"dalex.Explainer.data must be set; got None. Build it with data and y. {_DIRECTLY}")
         X = _rows(model.data, inner)
-        given = {"model": inner, "X": X, "y": model.y, "label": model.label, "sample_weight": model.weights}
+        arguments = {"model": inner, "X": X, "y": model.y, "label": model.label, "sample_weight": model.weights}
         if callable(getattr(inner, "predict_proba", None)):
             position = _explained_class(model, X)
             classes = getattr(inner, "classes_", None)
             if classes is not None:
-                given["positive_class"] = classes[position]
-                given["y"] = None if model.y is None else _labels(model.y, list(classes), position)
+                arguments["positive_class"] = classes[position]
+                arguments["y"] = None if model.y is None else _labels(model.y, list(classes), position)
         elif callable(getattr(inner, "predict", None)):
             _refuse_other_prediction(model, X)
-        return given
+        return arguments
 
     def predict(self, model: Any, X: Table) -> Distribution:
         """Refuse: an explainer must be unpacked."""
@@ -100,10 +101,10 @@ def _explained(explainer: Any) -> FloatArray:
 def _explained_class(explainer: Any, X: Table) -> int:
     """Return the column of ``predict_proba`` that the predict function gives; the second if all agree."""
     columns = np.asarray(explainer.model.predict_proba(X[:_CHECKED_ROWS]), dtype=float)
-    wanted = _explained(explainer)
-    if columns.ndim != 2 or wanted.shape != columns[:, 0].shape:
-        _refuse_predict_function(f"shape {wanted.shape} beside predict_proba of shape {columns.shape}")
-    gaps = np.abs(columns - wanted[:, None]).max(axis=0)
+    explained = _explained(explainer)
+    if columns.ndim != 2 or explained.shape != columns[:, 0].shape:
+        _refuse_predict_function(f"shape {explained.shape} beside predict_proba of shape {columns.shape}")
+    gaps = np.abs(columns - explained[:, None]).max(axis=0)
     agreeing = np.flatnonzero(gaps < 1e-5)
     if not len(agreeing):
         _refuse_predict_function(f"numbers that differ from every column by up to {gaps.min():.3g}")
@@ -111,8 +112,8 @@ def _explained_class(explainer: Any, X: Table) -> int:
 
 
 def _refuse_other_prediction(explainer: Any, X: Table) -> None:
-    own, wanted = np.asarray(explainer.model.predict(X[:_CHECKED_ROWS]), dtype=float), _explained(explainer)
-    if own.shape != wanted.shape or not np.allclose(own, wanted, rtol=1e-5, atol=1e-8):
+    own, explained = np.asarray(explainer.model.predict(X[:_CHECKED_ROWS]), dtype=float), _explained(explainer)
+    if own.shape != explained.shape or not np.allclose(own, explained, rtol=1e-5, atol=1e-8):
         _refuse_predict_function("other numbers than model.predict")
 
 

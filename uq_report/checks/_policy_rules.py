@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-import pandas as pd
-
 from ..core.errors import InputError, nearest
-from ..core.results import Result
-from ..core.run import Run
 from ..core.text import short
-from ._reading import absent, lacking, lines, listed
+from ..evidence import ids
+from ..evidence.information import Agreement, ItemLine, RankLine
+from ..evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, Calibration, Coverage
+from ..evidence.rows import OUTSIDE, Support
+from ..evidence.run import Run
+from ..evidence.subject import SubjectFacts
+from ..evidence.view import by_feature
+from ..rules.reading import absent, lacking, listed
 
+COVERAGE = "coverage"
 # What a rule may limit: its name in the rule -> the result and its item.
-QUANTITIES = MappingProxyType({
-    "off-support share": ("support", "outside"),
+QUANTITIES: Mapping[str, tuple[type[Calibration] | type[Support], str]] = MappingProxyType({
+    "off-support share": (Support, OUTSIDE),
+    "nll": (Calibration, LOG_SCORE),
+    "nll_skill": (Calibration, f"{LOG_SCORE}_skill"),
+    CONFIDENCE_GAP: (Calibration, CONFIDENCE_GAP),
     **{
-        name: ("calibration", item)
-        for name, item in (
-            *(("nll", "log_score"), ("brier", "brier"), ("crps", "crps"), ("squared_error", "squared_error")),
-            *(("confidence_gap", "confidence_gap"), ("recalibration_gain", "recalibration_gain")),
-            *(("mean_error", "mean_error"), ("accuracy", "accuracy"), ("roc_auc", "roc_auc")),
-            *(("nll_skill", "log_score_skill"), ("brier_skill", "brier_skill"), ("crps_skill", "crps_skill")),
-            *(("ece", "ece"), ("pit_distance", "pit_distance"), ("coverage_gap", "coverage_gap")),
+        name: (Calibration, name)
+        for name in (
+            *("brier", "crps", "squared_error", "recalibration_gain", "mean_error", "accuracy", "roc_auc"),
+            *("brier_skill", "crps_skill", "ece", "pit_distance", "coverage_gap"),
         )
     },
 })  # fmt: skip
-COVERAGE = ("calibration.coverage", "coverage")
 FORMS = "'FEATURE [not] in top K of MEASURE [by METHOD]', 'coverage LEVEL >= VALUE' or 'QUANTITY <= VALUE'"
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -76,45 +79,43 @@ class RankRule:
 
     def judge(self, run: Run) -> Ruling:
         """Judge by the simultaneous rank interval."""
-        agreement = run.find("agreement")
+        agreement = Agreement.find(run)
         if agreement is None:
-            return self._open(absent(run, "agreement"))
-        measure = _LOSS.get(str(run.subject.get("task")), "squared_error") if self.measure == "loss" else self.measure
-        table = lines(agreement, item=self.method, measure=measure)
-        if table.empty:
+            return self._open(absent(run, ids.AGREEMENT))
+        measure = _LOSS.get(SubjectFacts.of(run).task, "squared_error") if self.measure == "loss" else self.measure
+        ranking = by_feature(line for line in agreement.lines if (line.item, line.measure) == (self.method, measure))
+        if not ranking:
             return self._open(f"{self.method} has no ranking of {measure}. {self._hint(agreement)}")
-        own = table[table["feature"] == self.feature]
-        if own.empty:
-            return self._open(f"the ranking has no such feature. {nearest(self.feature, map(str, table['feature']))}")
-        line = own.iloc[0]
-        if pd.isna(line["lower"]):
+        line = ranking.get(self.feature)
+        if line is None:
+            return self._open(f"the ranking has no such feature. {nearest(self.feature, ranking)}")
+        if not line.has_interval:
             return self._open(f"the ranks by {self.method} have no interval")
-        return self._ruled(line, measure, (agreement.id, self.method))
+        return self._ruled(line)
 
-    def _ruled(self, line: pd.Series, measure: str, evidence: tuple[str, ...]) -> Ruling:
-        rank, lower, upper = (int(line[name]) for name in ("estimate", "lower", "upper"))
-        inside, outside = upper <= self.top, lower > self.top
+    def _ruled(self, line: RankLine) -> Ruling:
+        inside, outside = line.upper <= self.top, line.lower > self.top
         state: State = "undetermined" if not (inside or outside) else "holds" if inside == self.wanted else "broken"
-        held = f"interval {lower} to {upper}" if lower < upper else "for sure"
+        reach = f"interval {line.lower:.0f} to {line.upper:.0f}" if line.lower < line.upper else "for sure"
         return Ruling(
             rule=self.text,
             state=state,
-            words=f"{short(self.feature)} has rank {rank} of {measure} by {self.method}, {held}",
-            evidence=evidence,
+            words=f"{short(self.feature)} has rank {line.estimate:.0f} of {line.measure} by {self.method}, {reach}",
+            evidence=(ids.AGREEMENT, self.method),
             features=(self.feature,),
-            measures=(measure,),
+            measures=(line.measure,),
             threshold=float(self.top),
-            observed=float(rank),
-            lower=float(lower),
-            upper=float(upper),
+            observed=line.estimate,
+            lower=line.lower,
+            upper=line.upper,
         )
 
     def _open(self, reason: str) -> Ruling:
-        return Ruling(self.text, "undetermined", reason, ("agreement",), (self.feature,), threshold=float(self.top))
+        return Ruling(self.text, "undetermined", reason, (ids.AGREEMENT,), (self.feature,), threshold=float(self.top))
 
-    def _hint(self, agreement: Result) -> str:
-        known = agreement.estimates[["item", "measure"]].drop_duplicates()
-        return f"Rankings: {listed([f'{measure} by {item}' for item, measure in known.to_numpy()], len(known))}."
+    def _hint(self, agreement: Agreement) -> str:
+        rankings = dict.fromkeys(f"{line.measure} by {line.item}" for line in agreement.lines)
+        return f"Rankings: {listed(rankings, len(rankings))}."
 
 
 @dataclass(frozen=True)
@@ -125,49 +126,52 @@ class LimitRule:
     quantity: str
     level: float | None
     at_least: bool
-    value: float
+    threshold: float
 
     def judge(self, run: Run) -> Ruling:
         """Judge by the quantity's interval."""
-        needed, item = COVERAGE if self.level is not None else QUANTITIES[self.quantity]
-        result = run.find(needed)
-        if result is None:
-            return Ruling(self.text, "undetermined", absent(run, needed), (needed,), threshold=self.value)
-        found = lines(result, item=item)
-        if self.level is not None:
-            found = found[(found["x"] - self.level / 100).abs() < 1e-9]
-        if found.empty:
-            return Ruling(self.text, "undetermined", self._missing(result, item), (needed,), threshold=self.value)
-        return self._ruled(found.iloc[0], needed)
+        needed, item = QUANTITIES[self.quantity] if self.level is None else (Coverage, COVERAGE)
+        view = needed.find(run)
+        if view is None:  # the absence of its explainer's results is the evidence
+            return self._open(absent(run, needed.id), ids.explainer_of(needed.id))
+        if isinstance(view, Coverage):
+            return self._judge_coverage(view)
+        line = next((line for line in view.lines if line.item == item), None)
+        return self._open(lacking(view, item), view.id) if line is None else self._ruled(line, view.id)
 
-    def _ruled(self, line: pd.Series, evidence: str) -> Ruling:
-        estimate, lower, upper = (float(line[name]) for name in ("estimate", "lower", "upper"))
-        known = not (isnan(lower) or isnan(upper))
+    def _judge_coverage(self, view: Coverage) -> Ruling:
+        levels = {round(100 * line.x, 7): line for line in view.lines if line.item == COVERAGE}
+        line = levels.get(round(self.level or nan, 7))
+        if line is None:
+            reason = f"coverage was computed at {listed([f'{level:g} %' for level in levels])} only"
+            return self._open(reason, view.id)
+        return self._ruled(line, view.id)
+
+    def _open(self, reason: str, evidence: str) -> Ruling:
+        return Ruling(self.text, "undetermined", reason, (evidence,), threshold=self.threshold)
+
+    def _ruled(self, line: ItemLine, evidence: str) -> Ruling:
+        bounded = not (isnan(line.lower) or isnan(line.upper))
         sign = 1.0 if self.at_least else -1.0  # sign * quantity must be at least sign * value
-        least, most = sorted((sign * lower, sign * upper)) if known else (nan, nan)
+        least, most = sorted((sign * line.lower, sign * line.upper)) if bounded else (nan, nan)
         state: State = "undetermined"
-        if known and not least < sign * self.value <= most:
-            state = "holds" if least >= sign * self.value else "broken"
-        held = f"interval {lower:.4g} to {upper:.4g}" if known else "without an interval"
+        if bounded and not least < sign * self.threshold <= most:
+            state = "holds" if least >= sign * self.threshold else "broken"
+        reach = f"interval {line.lower:.4g} to {line.upper:.4g}" if bounded else "without an interval"
         return Ruling(
             rule=self.text,
             state=state,
-            words=f"{self._name} is {estimate:.4g}, {held}",
+            words=f"{self._name} is {line.estimate:.4g}, {reach}",
             evidence=(evidence,),
-            threshold=self.value,
-            observed=estimate,
-            lower=lower if known else None,
-            upper=upper if known else None,
+            threshold=self.threshold,
+            observed=line.estimate,
+            lower=line.lower if bounded else None,
+            upper=line.upper if bounded else None,
         )
 
     @property
     def _name(self) -> str:
         return self.quantity if self.level is None else f"{self.quantity} of {self.level:g} % intervals"
-
-    def _missing(self, result: Result, item: str) -> str:
-        if self.level is None:
-            return lacking(result, item)
-        return f"coverage was computed at {listed([f'{100 * x:g} %' for x in result.estimates['x']])} only"
 
 
 PolicyRule = RankRule | LimitRule
@@ -178,7 +182,7 @@ def parse(texts: Sequence[str]) -> tuple[PolicyRule, ...]:
 
     Examples
     --------
-    >>> parse(["coverage 90 >= 0.88"])[0].value
+    >>> parse(["coverage 90 >= 0.88"])[0].threshold
     0.88
     >>> parse(["crsp <= 1"])
     Traceback (most recent call last):
@@ -189,29 +193,29 @@ def parse(texts: Sequence[str]) -> tuple[PolicyRule, ...]:
 
 def _parsed(place: int, text: str) -> PolicyRule:
     for form, make in _MAKERS:
-        found = form.fullmatch(text.strip()) if isinstance(text, str) else None
-        if found is not None:
-            return make(place, text, found)
+        match = form.fullmatch(text.strip()) if isinstance(text, str) else None
+        if match is not None:
+            return make(place, text, match)
     raise InputError(f"policy.require[{place}] must be {FORMS}; got {text!r}.")
 
 
-def _rank(place: int, text: str, found: re.Match[str]) -> RankRule:
-    top = int(found["top"])
+def _rank(place: int, text: str, match: re.Match[str]) -> RankRule:
+    top = int(match["top"])
     if top < 1:
         raise InputError(f"policy.require[{place}] must name a K of at least 1; got {text!r}.")
-    feature = found["quoted"] or found["plain"]
-    return RankRule(text, feature, top, found["measure"], found["method"] or "pfi", wanted=not found["no"])
+    feature = match["quoted"] or match["plain"]
+    return RankRule(text, feature, top, match["measure"], match["method"] or ids.PFI, wanted=not match["no"])
 
 
-def _limit(place: int, text: str, found: re.Match[str]) -> LimitRule:
-    name, level = found["quantity"], found["level"]
-    if name not in (*QUANTITIES, "coverage"):
-        hint = nearest(name, (*QUANTITIES, "coverage"))
+def _limit(place: int, text: str, match: re.Match[str]) -> LimitRule:
+    name, level = match["quantity"], match["level"]
+    if name not in (*QUANTITIES, COVERAGE):
+        hint = nearest(name, (*QUANTITIES, COVERAGE))
         raise InputError(f"policy.require[{place}] must limit a known quantity; got {text!r}. {hint}")
-    if (name == "coverage") != (level is not None) or (level is not None and not 0 < float(level) < 100):
-        wanted = "a level between 0 and 100, as in 'coverage 90 >= 0.88'" if name == "coverage" else f"{name} alone"
+    if (name == COVERAGE) != (level is not None) or (level is not None and not 0 < float(level) < 100):
+        wanted = "a level between 0 and 100, as in 'coverage 90 >= 0.88'" if name == COVERAGE else f"{name} alone"
         raise InputError(f"policy.require[{place}] must name {wanted}; got {text!r}.")
-    return LimitRule(text, name, None if level is None else float(level), found["side"] == ">=", float(found["value"]))
+    return LimitRule(text, name, None if level is None else float(level), match["side"] == ">=", float(match["value"]))
 
 
 _MAKERS: tuple[tuple[re.Pattern[str], Callable[[int, str, re.Match[str]], PolicyRule]], ...] = (

@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from math import ceil
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtri
+from scipy.special import chdtrc, chdtri
 
 from ..core.results import Result, RowValues
-from ..core.run import Run
-from ._reading import lines, listed
+from ..evidence import columns as col
+from ..evidence.importance import ABOUT_0, POSITIVE, UNDETERMINED, Pfi, PfiLine
+from ..evidence.information import Agreement, RankLine
+from ..evidence.run import Run
+from ..evidence.view import Estimate, lines_of, of_measure
+from ..rules.reading import listed
+
+BY_INTERVAL = "by its interval"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignedLine(Estimate):
+    """An importance of any method; its interval is its verdict where the method gives none."""
+
+    verdict: str = BY_INTERVAL
 
 
 class Leader(NamedTuple):
-    """Who leads one ranking by estimate, how far its rank may reach, and who else may lead."""
+    """Who leads one ranking of `n` features by estimate, how far its rank may reach, and who else may lead."""
 
     method: str
     measure: str
     role: str
     feature: str
     upper: int
-    limit: int
+    n: int
     candidates: tuple[str, ...]
     verdict: str
+
+    def limit(self, thresholds: Mapping[str, float]) -> int:
+        """Return the last rank that a determined leader may reach."""
+        return int(min(thresholds["top"], thresholds["half"] * self.n))
 
     @property
     def label(self) -> str:
@@ -34,12 +52,12 @@ class Leader(NamedTuple):
     @property
     def matters(self) -> bool:
         """Whether its importance is surely above 0."""
-        return self.verdict == "positive"
+        return self.verdict == POSITIVE
 
     @property
     def unsure(self) -> bool:
         """Whether it is not known if it matters."""
-        return self.verdict in ("undetermined", "")
+        return self.verdict in (UNDETERMINED, "")
 
     def words(self) -> str:
         """Say who may lead."""
@@ -50,13 +68,17 @@ class Leader(NamedTuple):
 
 
 class Shuffling(NamedTuple):
-    """The shuffles' share of one measure's variance, with its interval, and how many shuffles were made."""
+    """The shuffles' share of one measure's variance, with its interval, and how many shuffles were made.
+
+    `p_adjusted` is that of a share no larger than allowed, adjusted for the number of measures.
+    """
 
     measure: str
     features: tuple[str, ...]
     share: float
     lower: float
     upper: float
+    p_adjusted: float
     n_repeats: int
 
     def needed(self, allowed: float) -> int:
@@ -66,69 +88,77 @@ class Shuffling(NamedTuple):
 
 
 class FewRows(NamedTuple):
-    """An importance, and what is left of it without the rows that support it most."""
+    """An importance, what is left of it without the rows that support it most, and how many rows turn its sign."""
 
     measure: str
     feature: str
     estimate: float
     rest: float
     n_left_out: int
+    n_turning: int
     n: int
 
 
-def leaders(agreement: Result, run: Run, top: int) -> Iterator[Leader]:
+def leaders(view: Agreement, run: Run) -> Iterator[Leader]:
     """Yield the leader of every ranking with rank intervals of two or more features."""
-    for (method, measure), table in agreement.estimates.groupby(["item", "measure"], sort=False):
-        limit = min(top, len(table) // 2)
-        if not limit or table[["lower", "upper"]].isna().to_numpy().any():
+    rankings: dict[tuple[str, str], list[RankLine]] = {}
+    for line in view.lines:
+        rankings.setdefault((line.item, line.measure), []).append(line)
+    for (method, measure), lines in rankings.items():
+        if len(lines) < 2 or not all(line.has_interval for line in lines):
             continue
-        first = table.iloc[int(table["estimate"].to_numpy(dtype=float).argmin())]
+        first = min(lines, key=lambda line: line.estimate)
         yield Leader(
-            method=str(method),
-            measure=str(measure),
-            role=str(first["role"]) or str(measure),
-            feature=str(first["feature"]),
-            upper=int(first["upper"]),
-            limit=limit,
-            candidates=tuple(map(str, table.loc[table["lower"] == 1, "feature"])),
-            verdict=_verdict(run.find(str(method)), str(measure), str(first["feature"])),
+            method=method,
+            measure=measure,
+            role=first.role or measure,
+            feature=first.feature,
+            upper=int(first.upper),
+            n=len(lines),
+            candidates=tuple(line.feature for line in lines if line.lower == 1),
+            verdict=_verdict(run.find(method), measure, first.feature),
         )
 
 
 def _verdict(result: Result | None, measure: str, feature: str) -> str:
     """Return the verdict on an importance, or what its interval says where it has none."""
-    line = lines(result, measure=measure, feature=feature).to_dict("records")
-    if not line:
-        return ""
-    return str(line[0].get("verdict", "positive" if line[0]["lower"] > 0 else "about 0"))
+    lines = () if result is None else lines_of(result, SignedLine)
+    line = next((line for line in lines if (line.measure, line.feature) == (measure, feature)), None)
+    if line is None or line.verdict != BY_INTERVAL:
+        return "" if line is None else line.verdict
+    return POSITIVE if line.lower > 0 else ABOUT_0
 
 
-def shufflings(pfi: Result, level: float) -> Iterator[Shuffling]:
+def shufflings(view: Pfi, thresholds: Mapping[str, float]) -> Iterator[Shuffling]:
     """Yield the shuffles' share for each measure, over the features that are not about 0.
 
     ``Σ_j s_j²/m / Σ_j se_j²`` with s_j² the variance over the m shuffles, and the χ² interval of its numerator
     with Satterthwaite's degrees of freedom: the shuffles of different features are drawn independently.
     """
-    table = pfi.estimates[(pfi.estimates["verdict"] != "about 0") & (pfi.estimates["std_error"] > 0)]
-    measures = list(dict.fromkeys(table["measure"]))
+    used = [line for line in view.lines if line.verdict != ABOUT_0 and line.std_error > 0]
+    measures, frame = list(dict.fromkeys(line.measure for line in used)), view.result.frame
     for measure in measures:
-        rows = table[table["measure"] == measure]
-        values = pfi.frame[pfi.frame["measure"] == measure].groupby("feature")["value"]
+        lines = of_measure(used, measure)
+        features = tuple(line.feature for line in lines)
+        values = frame[frame[col.MEASURE] == measure].groupby(col.FEATURE)[col.VALUE]
         m = int(values.size().iloc[0])
-        noise = (values.var(ddof=1) / m).reindex(rows["feature"]).to_numpy(dtype=float)
+        noise = (values.var(ddof=1) / m).reindex(features).to_numpy(dtype=float)
         if not noise.sum() > 0:
             continue
         df = (m - 1) * noise.sum() ** 2 / (noise**2).sum()
-        share = float(noise.sum() / (rows["std_error"] ** 2).sum())
-        tail = level / len(measures)
+        share = float(noise.sum() / sum(line.std_error**2 for line in lines))
+        tail = thresholds["level"] / len(measures)
         low, high = (share * df / float(chdtri(df, p)) for p in (tail, 1 - tail))
-        yield Shuffling(str(measure), tuple(map(str, rows["feature"])), share, low, high, m)
+        p_adjusted = len(measures) * float(chdtrc(df, share * df / thresholds["seed_share"]))
+        yield Shuffling(measure, features, share, low, high, p_adjusted, m)
 
 
-def without_few(rows: RowValues, line: Mapping[Hashable, Any], row_share: float) -> FewRows:
+def without_few(rows: RowValues, line: PfiLine, row_share: float) -> FewRows:
     """Return what is left of an importance without the rows that support it most."""
-    measure, feature, estimate = str(line["measure"]), str(line["feature"]), float(line["estimate"])
-    terms = rows.of(measure, feature) * np.sign(estimate)
-    k = max(int(row_share * len(terms)), 1)
-    rest = float(np.sort(terms)[: len(terms) - k].mean() * np.sign(estimate))
-    return FewRows(measure, feature, estimate, rest, k, len(terms))
+    sign = np.sign(line.estimate)
+    totals = np.cumsum(np.sort(rows.of(line.measure, line.feature) * sign))  # of the rows that support it least
+    n = len(totals)
+    k = max(int(round(row_share * n, 9)), 1)
+    rest = float(totals[n - k - 1] / (n - k) * sign)
+    turning = max(n - int((totals <= 0).sum()), 1)
+    return FewRows(line.measure, line.feature, line.estimate, rest, k, turning, n)

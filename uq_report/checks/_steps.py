@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
-import pandas as pd
 
 from ..core.arrays import FloatArray
 from ..core.errors import UnsupportedError
-from ..core.results import Result
-from ..core.run import Run
-from ._reading import freedom, lines
+from ..evidence import columns as col
+from ..evidence.profiles import Ale, AleLine, Pdp, PointLine
+from ..evidence.run import Run
+from ..evidence.subject import SubjectFacts
+from ..rules.reading import freedom
 
 MIN_CURVES = 10
 FLAT = 1e-9
 
 
 class Steps(NamedTuple):
-    """The changes of one curve over consecutive stretches of one feature, all arrays of shape (steps,).
+    """The changes of the curve of a result over consecutive stretches of one feature, all arrays of shape (steps,).
 
     `shown` is the change of the curve, `tested` what is tested: the same, or what two estimates of it have
     in common. `range` is the curve's own, 0 where it is flat up to rounding.
     """
 
-    method: str
+    id: str
     start: FloatArray
     end: FloatArray
     shown: FloatArray
@@ -34,8 +36,13 @@ class Steps(NamedTuple):
     df: FloatArray
     range: float
 
+    @property
+    def method(self) -> str:
+        """What the curve is called."""
+        return self.id.upper()
 
-def ale_steps(result: Result, run: Run, measure: str, feature: str, rows_per_step: int) -> Steps:
+
+def ale_steps(ale: Ale, run: Run, measure: str, feature: str, rows_per_step: int) -> Steps:
     """Return the changes of an ALE over stretches of at least about `rows_per_step` rows.
 
     Bins hold different rows, so the variance of a change is the difference of the squares of
@@ -48,29 +55,29 @@ def ale_steps(result: Result, run: Run, measure: str, feature: str, rows_per_ste
     UnsupportedError
         With the reason, where the changes have no known error.
     """
-    table = _curve(result, measure, feature)
-    if feature in result.options.get("edges", {}):
+    points = _points(ale, measure, feature)
+    if feature in ale.result.options.get("edges", {}):
         raise UnsupportedError("the edges of its ALE were given, so the rows between them are not known")
-    n, error = run.subject.get("n"), table["std_error_change"].to_numpy(dtype=float)
-    if n is None or np.isnan(error).any():
+    facts, error = SubjectFacts.of(run), np.array([line.std_error_change for line in points])
+    if facts.n is None or np.isnan(error).any():
         raise UnsupportedError("a bin of its ALE has no known error")
-    missing = next((f.get("missing", 0) for f in run.subject.get("features", ()) if f.get("name") == feature), 0)
-    per_bin = (n - missing) / (len(table) - 1)
-    ends = np.unique(np.append(np.arange(0, len(table) - 1, ceil(rows_per_step / per_bin)), len(table) - 1))
-    if run.subject.get("clusters"):
+    missing = next((f.missing or 0 for f in facts.features if f.name == feature), 0)
+    per_bin = (facts.n - missing) / (len(points) - 1)
+    ends = np.unique(np.append(np.arange(0, len(points) - 1, ceil(rows_per_step / per_bin)), len(points) - 1))
+    if facts.clusters:
         errors, df = error[ends[1:]] + error[ends[:-1]], np.full(len(ends) - 1, freedom(run))
     else:
         variance = np.maximum(np.diff(error**2), 0)
         total, squares = (np.add.reduceat(one, ends[:-1]) for one in (variance, variance**2 / max(per_bin - 1, 1)))
-        df = np.divide(total**2, squares, out=np.full(len(total), float(n)), where=squares > 0)
+        df = np.divide(total**2, squares, out=np.full(len(total), float(facts.n)), where=squares > 0)
         errors = np.sqrt(total)
-    return _steps("ALE", table, ends, errors, df, None)
+    return _steps(ale.id, points, ends, errors, df)
 
 
-def pdp_steps(result: Result, run: Run, measure: str, feature: str) -> Steps:
-    """Return the changes of a PDP between neighbouring points, as paired differences of the kept ICE curves.
+def pdp_steps(pdp: Pdp, run: Run, measure: str, feature: str) -> Steps:
+    """Return the changes of a PDP between neighbouring points, as paired differences of the recorded ICE curves.
 
-    The intervals of a PDP are of its levels, which move together, so they say little of a change. The kept
+    The intervals of a PDP are of its levels, which move together, so they say little of a change. The recorded
     curves give the mean and the standard error of the change itself; tested is the smaller of their mean
     and the average over all rows, 0 if these point in opposite directions, so that neither few curves nor
     their choice can raise what all rows do not show. With weights, clusters or fewer than 10 curves, the
@@ -81,47 +88,61 @@ def pdp_steps(result: Result, run: Run, measure: str, feature: str) -> Steps:
     UnsupportedError
         With the reason, where the changes have no known error.
     """
-    mode = result.options.get("mode", "plain")
+    mode, facts = pdp.result.options.get("mode", "plain"), SubjectFacts.of(run)
     if mode == "derivative":
         raise UnsupportedError("its PDP was made in the mode 'derivative', not 'plain' or 'centred'")
-    table = _curve(result, measure, feature)
-    frame = result.frame[(result.frame["measure"] == measure) & (result.frame["feature"] == feature)]
-    kept = frame[frame["curve"] >= 0]
-    ends, error = np.arange(len(table)), table["std_error"].to_numpy(dtype=float)
-    alike = not (run.subject.get("weights", False) or run.subject.get("clusters"))
-    k = kept["curve"].nunique()
-    if alike and k >= MIN_CURVES:
-        curves = kept.pivot_table(index="x", columns="curve", values="value").loc[table["x"]]
-        moved = np.diff(curves.to_numpy(dtype=float), axis=0)
-        errors = moved.std(axis=1, ddof=1) / np.sqrt(k)
-        return _steps("PDP", table, ends, errors, np.full(len(moved), k - 1.0), moved.mean(axis=1))
+    points = _points(pdp, measure, feature)
+    ends, error = np.arange(len(points)), np.array([line.std_error for line in points])
+    changes = _changes(pdp, measure, feature, [line.x for line in points])
+    k = changes.shape[1]
+    if k >= MIN_CURVES and not (facts.weights or facts.clusters):
+        errors = changes.std(axis=1, ddof=1) / np.sqrt(k)
+        return _steps(pdp.id, points, ends, errors, np.full(len(changes), k - 1.0), changes.mean(axis=1))
     if np.isnan(error).any() or mode == "centred":
         raise UnsupportedError("its PDP keeps too few ICE curves for the error of a change")
-    return _steps("PDP", table, ends, error[1:] + error[:-1], np.full(len(table) - 1, freedom(run)), None)
+    return _steps(pdp.id, points, ends, error[1:] + error[:-1], np.full(len(points) - 1, freedom(run)))
 
 
-def _curve(result: Result, measure: str, feature: str) -> pd.DataFrame:
+def _changes(pdp: Pdp, measure: str, feature: str, x: list[float]) -> FloatArray:
+    """Return the changes of the single ICE curves between the points `x`, shape (steps, curves)."""
+    frame = pdp.result.frame
+    chosen = (frame[col.MEASURE] == measure) & (frame[col.FEATURE] == feature) & (frame[col.CURVE] >= 0)
+    if not chosen.any():
+        return np.empty((len(x) - 1, 0))
+    curves = frame[chosen].pivot_table(index=col.X, columns=col.CURVE, values=col.VALUE).loc[x]
+    return np.diff(curves.to_numpy(dtype=float), axis=0)
+
+
+@overload
+def _points(view: Ale, measure: str, feature: str) -> list[AleLine]: ...
+@overload
+def _points(view: Pdp, measure: str, feature: str) -> list[PointLine]: ...
+def _points(view: Ale | Pdp, measure: str, feature: str) -> Sequence[PointLine]:
     """Return the points of a numeric curve in order."""
-    table = lines(result, measure=measure, feature=feature)
-    if not len(table):
-        reasons = [
-            gap.reason for gap in result.omissions if gap.feature in (feature, "") and gap.measure in (measure, "")
-        ]
-        raise UnsupportedError(reasons[0] if reasons else f"{result.id} has no {measure} along it")
-    if (table["level"] != "").any():
+    points = [line for line in view.lines if (line.measure, line.feature) == (measure, feature)]
+    if not points:
+        gaps = [gap for gap in view.omissions if gap.feature in (feature, "") and gap.measure in (measure, "")]
+        raise UnsupportedError(gaps[0].reason if gaps else f"{view.result.id} has no {measure} along it")
+    if any(line.level for line in points):
         raise UnsupportedError("it is not numeric, so its points have no direction")
-    if len(table) < 2:
+    if len(points) < 2:
         raise UnsupportedError("it has one value")
-    return table.sort_values("x")
+    return sorted(points, key=lambda line: line.x)
 
 
 def _steps(
-    method: str, table: pd.DataFrame, ends: np.ndarray, errors: FloatArray, df: FloatArray, second: FloatArray | None
+    id: str,
+    points: Sequence[PointLine],
+    ends: np.ndarray,
+    errors: FloatArray,
+    df: FloatArray,
+    second: FloatArray | None = None,
 ) -> Steps:
-    x, value = (table[name].to_numpy(dtype=float)[ends] for name in ("x", "estimate"))
-    shown, every = np.diff(value), table["estimate"].to_numpy(dtype=float)
+    """Return the steps between the points `ends`; `second` is another estimate of their changes."""
+    every = np.array([line.estimate for line in points])
+    x, shown = np.array([line.x for line in points])[ends], np.diff(every[ends])
     other = shown if second is None else second
     tested = np.where(shown * other > 0, np.sign(shown) * np.minimum(np.abs(shown), np.abs(other)), 0.0)
     spread = float(np.ptp(every))
     whole = spread if spread > FLAT * float(np.abs(every).max()) else 0.0
-    return Steps(method, x[:-1], x[1:], shown, tested, errors, df, whole)
+    return Steps(id, x[:-1], x[1:], shown, tested, errors, df, whole)

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isnan
+from math import isnan, nan
 from typing import ClassVar, NamedTuple
 
 from ..core.errors import check_options
-from ..core.finding import Finding, Outcome, Rule
-from ..core.results import Result
-from ..core.run import Run
+from ..evidence import ids
+from ..evidence.finding import Finding, Outcome
+from ..evidence.outcomes import Calibration
+from ..evidence.run import Run
+from ..rules.reading import absent
+from ..rules.rule import Grade, Limit, Rule
 
 MEASURES = (
     "nll", "entropy", "variance", "aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance"
 )  # fmt: skip
 RESTS_ON = "E_q[-log q(Y)] = H(q): nll and entropy agree on average when y follows the model (confidence gap)"
+GAP, GAIN = "confidence_gap", "recalibration_gain"
 
 
-class Evidence(NamedTuple):
+class Gap(NamedTuple):
     """What the gate reads from the result ``calibration``: NaN where it is not known."""
 
     gap: float
     lower: float
     upper: float
     gain: float
+    p_adjusted: float
     rejected: tuple[str, ...]
     infinite: int
     reasons: Mapping[str, str]
@@ -32,7 +37,7 @@ class Evidence(NamedTuple):
     @property
     def effect(self) -> float:
         """The larger of the size of G and the recalibration gain, in nats."""
-        return max((v for v in (abs(self.gap), self.gain) if not isnan(v)), default=float("nan"))
+        return max((v for v in (abs(self.gap), self.gain) if not isnan(v)), default=nan)
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class CalibrationGate:
     effect: float = 0.02
     margin: float = 0.05
 
-    name: ClassVar[str] = "calibration"
+    name: ClassVar[str] = ids.CALIBRATION
     title: ClassVar[str] = "Calibration"
     api_version: ClassVar[int] = 1
 
@@ -67,42 +72,53 @@ class CalibrationGate:
             ("effect", self.effect > 0, "a number > 0"),
             ("margin", self.margin > 0, "a number > 0"),
         )
-        check_options("calibration", self, rules)
+        check_options(self.name, self, rules)
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[Rule, Rule]:
         """The two rules, with this gate's thresholds."""
         return (
             Rule(
                 code="UQ101",
                 title="The predictive distribution is not calibrated",
-                severity="high",
-                when=f"A calibration test rejects (level {self.level:g}, Holm-adjusted) and the confidence gap or the "
-                f"recalibration gain is at least {self.effect:g} nats, or the negative log-likelihood is infinite.",
+                thresholds={"level": self.level, "effect": self.effect},
+                when="A calibration test rejects (level {level}, Holm-adjusted) and the confidence gap or the "
+                "recalibration gain is at least {effect} nats, or the negative log-likelihood is infinite.",
+                raised=(
+                    {"infinite": Limit("above", 0)},
+                    {"p_adjusted": Limit("at most", "level"), "effect": Limit("at least", "effect")},
+                ),
+                grades=(Grade("high"),),
                 rests_on=RESTS_ON,
             ),
             Rule(
                 code="UQ102",
                 title="Calibration cannot be judged at this number of rows",
-                severity="medium",
-                when=f"UQ101 does not hold, and the 90 % interval of the gap is not within ±{self.margin:g} nats.",
+                thresholds={"margin": self.margin},
+                when="UQ101 does not hold, and the 90 % interval of the gap is not within ±{margin} nats.",
+                # a gap without an interval reaches infinitely far
+                raised=({"reach": Limit("at least", "margin")},),
+                grades=(Grade("medium"),),
                 rests_on=RESTS_ON,
             ),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's calibration result."""
-        result = run.find("calibration")
-        if result is None:
-            return Outcome(check=self.name, state="not_applicable", reason=_absent(run))
-        seen = _read(result, self.level)
-        if seen.infinite or (seen.rejected and seen.effect >= self.effect):
-            return Outcome(check=self.name, state="found", findings=(self._failed(seen),))
-        if -self.margin < seen.lower and seen.upper < self.margin:
-            return Outcome(check=self.name, state="passed", reason=self._passed(seen))
-        return Outcome(check=self.name, state="found", findings=(self._unjudged(seen),))
+        view = Calibration.find(run)
+        if view is None:
+            return Outcome(check=self.name, state="not_applicable", reason=absent(run, ids.CALIBRATION))
+        seen = _read(view, self.level)
+        fails, unjudged = self.rules
+        failed = fails.judge(infinite=seen.infinite, p_adjusted=seen.p_adjusted, effect=seen.effect)
+        if failed:
+            return Outcome(check=self.name, state="found", findings=(self._failed(fails, seen),))
+        reach = float("inf") if isnan(seen.lower) else max(-seen.lower, seen.upper)
+        if unjudged.judge(reach=reach):
+            return Outcome(check=self.name, state="found", findings=(self._unjudged(unjudged, seen),))
+        return Outcome(check=self.name, state="passed", reason=self._passed(seen))
 
-    def _failed(self, seen: Evidence) -> Finding:
+    def _failed(self, rule: Rule, seen: Gap) -> Finding:
         if seen.infinite:
             statement = (
                 f"The model gave what happened a probability of 0 in {seen.infinite} rows, so its negative "
@@ -113,13 +129,10 @@ class CalibrationGate:
                 f"The outcomes do not follow the predictive distributions: rejected by {', '.join(seen.rejected)} "
                 f"(level {self.level:g}, Holm-adjusted). {_gap_words(seen)}{_gain_words(seen)}"
             )
-        return Finding(
-            code="UQ101",
-            title="The predictive distribution is not calibrated",
-            severity="high",
-            statement=statement + " Read every explanation of this model's uncertainty with that in mind.",
-            evidence=("calibration",),
-            rests_on=RESTS_ON,
+        return rule.finding(
+            rule.severity,
+            f"{statement} Read every explanation of this model's uncertainty with that in mind.",
+            (ids.CALIBRATION,),
             remedy="Recalibrate the model on held-out rows, then audit it again.",
             measures=MEASURES,
             threshold=self.effect,
@@ -128,14 +141,11 @@ class CalibrationGate:
             upper=_known(seen.upper),
         )
 
-    def _unjudged(self, seen: Evidence) -> Finding:
-        return Finding(
-            code="UQ102",
-            title="Calibration cannot be judged at this number of rows",
-            severity="medium",
-            statement=f"{self._doubt(seen)} The model is neither shown to be calibrated nor shown not to be.",
-            evidence=("calibration",),
-            rests_on=RESTS_ON,
+    def _unjudged(self, rule: Rule, seen: Gap) -> Finding:
+        return rule.finding(
+            rule.severity,
+            f"{self._doubt(seen)} The model is neither shown to be calibrated nor shown not to be.",
+            (ids.CALIBRATION,),
             remedy="Audit the model on more test rows.",
             measures=MEASURES,
             threshold=self.margin,
@@ -144,17 +154,17 @@ class CalibrationGate:
             upper=_known(seen.upper),
         )
 
-    def _doubt(self, seen: Evidence) -> str:
+    def _doubt(self, seen: Gap) -> str:
         """Say what keeps the gate from passing."""
         if isnan(seen.gap):
-            reason = seen.reasons.get("confidence_gap", "it was not computed")
+            reason = seen.reasons.get(GAP, "it was not computed")
             return f"The confidence gap is not known: {reason}."
         if isnan(seen.lower):
             return "The confidence gap has no interval, because there is only one row or cluster."
         rejected = f" Rejected by {', '.join(seen.rejected)}, with a small effect." if seen.rejected else ""
         return f"{_gap_words(seen)} That is not within ±{self.margin:g}.{rejected}"
 
-    def _passed(self, seen: Evidence) -> str:
+    def _passed(self, seen: Gap) -> str:
         tests = (
             f"rejected by {', '.join(seen.rejected)} but below {self.effect:g} nats"
             if seen.rejected
@@ -163,29 +173,22 @@ class CalibrationGate:
         return f"{_gap_words(seen)} That is within ±{self.margin:g}; {tests}."
 
 
-def _read(result: Result, level: float) -> Evidence:
-    table = result.estimates.set_index("item")
-
-    def value(item: str, column: str) -> float:
-        return float(table[column].get(item, float("nan")))
-
-    return Evidence(
-        gap=value("confidence_gap", "estimate"),
-        lower=value("confidence_gap", "lower_90"),
-        upper=value("confidence_gap", "upper_90"),
-        gain=value("recalibration_gain", "estimate"),
-        rejected=tuple(str(item) for item in table.index[table["p_adjusted"] <= level]),
-        infinite=int(result.meta.get("infinite_nll", 0)),
-        reasons={gap.measure: gap.reason for gap in result.omissions},
+def _read(view: Calibration, level: float) -> Gap:
+    lines = {line.item: line for line in view.lines}
+    gap, gain = lines.get(GAP), lines.get(GAIN)
+    return Gap(
+        gap=gap.estimate if gap else nan,
+        lower=gap.lower_90 if gap else nan,
+        upper=gap.upper_90 if gap else nan,
+        gain=gain.estimate if gain else nan,
+        p_adjusted=min((line.p_adjusted for line in view.lines if not isnan(line.p_adjusted)), default=nan),
+        rejected=tuple(line.item for line in view.lines if line.p_adjusted <= level),
+        infinite=view.infinite_nll,
+        reasons={gap.measure: gap.reason for gap in view.omissions},
     )
 
 
-def _absent(run: Run) -> str:
-    reason = next((one.reason for one in run.not_run if one.name == "calibration"), "")
-    return f"calibration was not run: {reason}" if reason else "calibration was not run"
-
-
-def _gap_words(seen: Evidence) -> str:
+def _gap_words(seen: Gap) -> str:
     if isnan(seen.gap):
         return "The confidence gap is not known."
     side = "over-confident" if seen.gap > 0 else "under-confident"
@@ -193,7 +196,7 @@ def _gap_words(seen: Evidence) -> str:
     return f"Confidence gap {seen.gap:+.3f} nats ({sure}), 90 % interval {seen.lower:+.3f} to {seen.upper:+.3f}."
 
 
-def _gain_words(seen: Evidence) -> str:
+def _gain_words(seen: Gap) -> str:
     return "" if isnan(seen.gain) else f" Recalibration would save {seen.gain:.3f} nats a row."
 
 

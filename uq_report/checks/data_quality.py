@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-import pandas as pd
+from typing import ClassVar
 
 from ..core.errors import check_options
-from ..core.finding import Finding, Outcome, Rule, Severity
-from ..core.results import Result
-from ..core.run import Run
 from ..core.text import short
-from ._reading import Part, absent, close, listed
+from ..evidence import ids
+from ..evidence.finding import Finding, Outcome, Severity
+from ..evidence.rows import (
+    CLASS,
+    CONSTANT,
+    COPIED_COLUMN,
+    DISTINCTIVE,
+    DUPLICATE_ROWS,
+    MISSING,
+    MISSING_TRAIN,
+    OVERLAP,
+    OVERLAP_OTHER_Y,
+    PLACEHOLDER,
+    SPARSE,
+    TYPE_CHANGE,
+    CountLine,
+    DataQuality,
+)
+from ..evidence.run import Run
+from ..evidence.view import by_feature, of_measure
+from ..rules.reading import Part, absent, close, listed
+from ..rules.rule import Grade, Limit, Rule
 
 GEBRU = "gebru:composition"
-SEVERE, LARGE = 0.05, 0.3
+NEEDS = {"UQ701": OVERLAP, "UQ706": TYPE_CHANGE, "UQ707": CLASS}
 
 
 @dataclass(frozen=True)
@@ -44,7 +61,7 @@ class DataQualityCheck:
     missing: float = 0.05
     rare_class: float = 0.05
 
-    name: ClassVar[str] = "data_quality"
+    name: ClassVar[str] = ids.DATA_QUALITY
     title: ClassVar[str] = "Data quality"
     api_version: ClassVar[int] = 1
 
@@ -57,237 +74,254 @@ class DataQualityCheck:
     @property
     def rules(self) -> tuple[Rule, ...]:
         """One rule a code, with this check's thresholds."""
+        return (*self._of_rows(), *self._of_columns(), self._of_classes())
+
+    def _of_rows(self) -> tuple[Rule, Rule, Rule]:
         return (
-            _rule(
+            _graded(
                 "UQ701",
-                "high",
-                f"More than {_percent(self.overlap)} of the audited rows occur among the training rows, in copies that "
-                f"chance does not explain. High from {_percent(SEVERE)}, else medium.",
+                "Audited rows occur among the training rows",
+                "More than {share:pct} of the audited rows occur among the training rows, in copies that chance does "
+                "not explain. High from {high:pct}, else medium.",
+                {"share": self.overlap, "high": 0.05},
+                ("high", "medium"),
             ),
-            _rule(
+            _graded(
                 "UQ702",
-                "medium",
-                f"More than {_percent(self.duplicates)} of the audited rows repeat an earlier one, in copies that "
-                f"chance does not explain nor a cluster. Medium from {_percent(SEVERE)}, else low.",
+                "Audited rows occur more than once",
+                "More than {share:pct} of the audited rows repeat an earlier one, in copies that chance does not "
+                "explain nor a cluster. Medium from {medium:pct}, else low.",
+                {"share": self.duplicates, "medium": 0.05},
             ),
-            _rule(
+            _graded(
                 "UQ703",
-                "medium",
-                f"In more than {_percent(self.placeholder)} of the rows a number stands apart at an end of its column "
-                f"and looks like a code (0, -1, ±9, ±99 ...). Medium from {_percent(SEVERE)}, else low.",
+                "A number may stand for a missing value",
+                "In more than {share:pct} of the rows a number stands apart at an end of its column and looks like a "
+                "code (0, -1, ±9, ±99 ...). Medium from {medium:pct}, else low.",
+                {"share": self.placeholder, "medium": 0.05},
             ),
-            _rule(
-                "UQ704",
-                "low",
-                "A column is constant or a copy (low), or one value fills nearly all of it (observation).",
+        )
+
+    def _of_columns(self) -> tuple[Rule, Rule, Rule]:
+        some = Limit("above", 0)
+        return (
+            Rule(
+                code="UQ704",
+                title="Columns are constant, copied or nearly empty",
+                when="A column is constant or a copy (low), or one value fills nearly all of it (observation).",
+                raised=({CONSTANT: some}, {COPIED_COLUMN: some}, {SPARSE: some}),
+                grades=(Grade("low", {CONSTANT: some}), Grade("low", {COPIED_COLUMN: some}), Grade("observation")),
+                rests_on=GEBRU,
             ),
-            _rule(
+            _graded(
                 "UQ705",
-                "medium",
-                f"More than {_percent(self.missing)} of a column are missing. Medium from {_percent(LARGE)}, else low.",
+                "Values are missing",
+                "More than {share:pct} of a column are missing. Medium from {medium:pct}, else low.",
+                {"share": self.missing, "medium": 0.3},
             ),
-            _rule("UQ706", "medium", "A column has another type in the training rows."),
-            _rule("UQ707", "observation", f"Fewer than {_percent(self.rare_class)} of the rows belong to a class."),
+            Rule(
+                code="UQ706",
+                title="Types differ between training and audited rows",
+                when="A column has another type in the training rows.",
+                raised=({TYPE_CHANGE: some},),
+                grades=(Grade("medium"),),
+                rests_on=GEBRU,
+            ),
+        )
+
+    def _of_classes(self) -> Rule:
+        return Rule(
+            code="UQ707",
+            title="A class is rare",
+            thresholds={"share": self.rare_class},
+            when="Fewer than {share:pct} of the rows belong to a class.",
+            raised=({"share": Limit("below", "share")},),
+            grades=(Grade("observation"),),
+            rests_on=GEBRU,
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's facts about the data."""
-        result = run.find("data_quality")
-        if result is None:
-            reason = absent(run, "data_quality")
+        view = DataQuality.find(run)
+        if view is None:
+            reason = absent(run, ids.DATA_QUALITY)
             return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
-        parts = [
-            self._overlap(result),
-            self._duplicates(result),
-            self._placeholders(result),
-            _columns(result),
-            self._missing(result),
-            self._types(result),
-            self._classes(result),
-        ]
-        reasons = {gap.measure: gap.reason for gap in result.omissions}
-        return close(
-            self.name,
-            [
-                Part(code=part.code, absent=reasons[NEEDS[part.code]]) if NEEDS.get(part.code) in reasons else part
-                for part in parts
-            ],
-        )
-
-    def _overlap(self, result: Result) -> Part:
-        count, share, n = _copies(result, "overlap")
-        if share <= self.overlap:
-            return Part(code="UQ701", passed=f"{count} of {n} audited rows are copies of training rows.")
-        other = _copies(result, "overlap_other_y")[0]
-        differs = f" {other} of them have another y there." if other else ""
-        return _part(
-            "UQ701",
-            "high" if share >= SEVERE else "medium",
-            f"{count} of {n} audited rows ({_percent(share)}) occur among the training rows, in copies that chance "
-            f"does not explain.{differs} The model has seen them, so errors and uncertainty look better than they are.",
-            "Take the copies out of the audited rows, or split the data so that copies stay together.",
-            (self.overlap, share),
-        )
-
-    def _duplicates(self, result: Result) -> Part:
-        count, share, n = _copies(result, "duplicate_rows")
-        if share <= self.duplicates:
-            return Part(code="UQ702", passed=f"{count} of {n} audited rows are copies of others.")
-        return _part(
-            "UQ702",
-            "medium" if share >= SEVERE else "low",
-            f"{count} of {n} audited rows ({_percent(share)}) repeat an earlier row, in copies that chance does not "
-            "explain. Every interval that takes them as independent is too narrow.",
-            "Take the copies out, or name the rows that belong together (clusters).",
-            (self.duplicates, share),
-        )
-
-    def _placeholders(self, result: Result) -> Part:
-        found = [
-            _finding(
-                "UQ703",
-                "medium" if line["estimate"] >= SEVERE else "low",
-                f"{short(line['feature'])} is {line['item']} in {line['count']} of {line['n']} rows "
-                f"({_percent(line['estimate'])}), apart from its other values. It may stand for a missing value, which "
-                "the model then reads as a number.",
-                "Ask where the value comes from; if it means missing, say so in the data and train again.",
-                (self.placeholder, line["estimate"]),
-                (str(line["feature"]),),
-            )
-            for line in _records(result, "placeholder", self.placeholder)
-        ]
-        return Part(code="UQ703", findings=tuple(found), passed="No number looks like a code for a missing value.")
-
-    def _missing(self, result: Result) -> Part:
-        trained = {line["feature"]: line["estimate"] for line in _records(result, "missing_train")}
-        found = []
-        for line in _records(result, "missing", self.missing):
-            before = (
-                f" ({_percent(trained.get(line['feature'], 0.0))} of the training rows)" if _has_train(result) else ""
-            )
-            found.append(
-                _finding(
-                    "UQ705",
-                    "medium" if line["estimate"] >= LARGE else "low",
-                    f"{short(line['feature'])} is missing in {line['count']} of {line['n']} rows "
-                    f"({_percent(line['estimate'])}){before}.",
-                    "Say why the values are missing, and how the model fills them.",
-                    (self.missing, line["estimate"]),
-                    (str(line["feature"]),),
-                )
-            )
-        return Part(code="UQ705", findings=tuple(found), passed=f"No column lacks more than {_percent(self.missing)}.")
-
-    def _types(self, result: Result) -> Part:
-        found = [
-            _finding(
-                "UQ706",
-                "medium",
-                f"{short(line['feature'])} differs in type from the training rows: {line['item']}.",
-                "Read both files with the same types; a changed type often hides a changed coding.",
-                (0.0, 1.0),
-                (str(line["feature"]),),
-            )
-            for line in _records(result, "type_change")
-        ]
-        return Part(code="UQ706", findings=tuple(found), passed="Training and audited columns have the same types.")
-
-    def _classes(self, result: Result) -> Part:
-        table = result.estimates[result.estimates["measure"] == "class"]
-        rare = table[table["estimate"] < self.rare_class]
-        if not len(rare):
-            passed = f"No class has fewer than {_percent(self.rare_class)} of the rows." if len(table) else ""
-            return Part(code="UQ707", passed=passed)
-        named = [f"{label} ({count})" for label, count in zip(rare["item"], rare["count"], strict=True)]
-        return _part(
-            "UQ707",
-            "observation",
-            f"Rare classes, with their rows of {int(rare['n'].iloc[0])}: {listed(named)}. Means over all rows say "
-            "little about them.",
-            "Look at these classes by themselves, on more rows.",
-            (self.rare_class, float(rare["estimate"].min())),
-        )
+        reasons = {gap.measure: gap.reason for gap in view.omissions}
+        judges = (_overlap, _duplicates, _placeholders, _columns, _missing, _types, _classes)
+        parts = []
+        for rule, judge in zip(self.rules, judges, strict=True):
+            needed = NEEDS.get(rule.code)
+            parts.append(Part(code=rule.code, absent=reasons[needed]) if needed in reasons else judge(rule, view))
+        return close(self.name, parts)
 
 
-NEEDS = {"UQ701": "overlap", "UQ706": "type_change", "UQ707": "class"}
-TITLES = {
-    "UQ701": "Audited rows occur among the training rows",
-    "UQ702": "Audited rows occur more than once",
-    "UQ703": "A number may stand for a missing value",
-    "UQ704": "Columns are constant, copied or nearly empty",
-    "UQ705": "Values are missing",
-    "UQ706": "Types differ between training and audited rows",
-    "UQ707": "A class is rare",
-}
-
-
-def _columns(result: Result) -> Part:
-    """Judge constant, copied and sparse columns; one finding for each kind."""
-    kinds: tuple[tuple[str, Severity, str], ...] = (
-        ("constant", "low", "Constant in all audited rows, so nothing can be said of their worth here"),
-        ("copied_column", "low", "Copies of other columns, so importance is split between them"),
-        ("sparse", "observation", "Nearly always one value, so a shuffle changes few rows"),
+def _graded(
+    code: str,
+    title: str,
+    when: str,
+    thresholds: Mapping[str, float],
+    severities: tuple[Severity, Severity] = ("medium", "low"),
+) -> Rule:
+    """Return a rule that is raised above a share, and worse from the share that is named after its worst severity."""
+    worst, other = severities
+    return Rule(
+        code=code,
+        title=title,
+        when=when,
+        thresholds=thresholds,
+        raised=({"share": Limit("above", "share")},),
+        grades=(Grade(worst, {"share": Limit("at least", worst)}), Grade(other)),
+        rests_on=GEBRU,
     )
-    found = []
-    for measure, severity, words in kinds:
-        table = _records(result, measure)
-        if table:
-            of = " of " if measure == "copied_column" else " = "
-            named = listed(f"{short(line['feature'])}{of}{line['item']}" for line in table)
-            features = tuple(str(line["feature"]) for line in table)
+
+
+def _overlap(rule: Rule, view: DataQuality) -> Part:
+    count, share, n = _copies(view, OVERLAP)
+    severity = rule.judge(share=share)
+    if severity is None:
+        return Part(code=rule.code, passed=f"{count} of {n} audited rows are copies of training rows.")
+    other = _copies(view, OVERLAP_OTHER_Y)[0]
+    differs = f" {other} of them have another y there." if other else ""
+    finding = _finding(
+        rule,
+        severity,
+        f"{count} of {n} audited rows ({_percent(share)}) occur among the training rows, in copies that chance "
+        f"does not explain.{differs} The model has seen them, so errors and uncertainty look better than they are.",
+        "Take the copies out of the audited rows, or split the data so that copies stay together.",
+        share,
+    )
+    return Part(code=rule.code, findings=(finding,))
+
+
+def _duplicates(rule: Rule, view: DataQuality) -> Part:
+    count, share, n = _copies(view, DUPLICATE_ROWS)
+    severity = rule.judge(share=share)
+    if severity is None:
+        return Part(code=rule.code, passed=f"{count} of {n} audited rows are copies of others.")
+    finding = _finding(
+        rule,
+        severity,
+        f"{count} of {n} audited rows ({_percent(share)}) repeat an earlier row, in copies that chance does not "
+        "explain. Every interval that takes them as independent is too narrow.",
+        "Take the copies out, or name the rows that belong together (clusters).",
+        share,
+    )
+    return Part(code=rule.code, findings=(finding,))
+
+
+def _placeholders(rule: Rule, view: DataQuality) -> Part:
+    findings = tuple(
+        _finding(
+            rule,
+            severity,
+            f"{short(line.feature)} is {line.item} in {line.count} of {line.n} rows ({_percent(line.estimate)}), apart "
+            "from its other values. It may stand for a missing value, which the model then reads as a number.",
+            "Ask where the value comes from; if it means missing, say so in the data and train again.",
+            line.estimate,
+            (line.feature,),
+        )
+        for line, severity in _raised(rule, view, PLACEHOLDER)
+    )
+    return Part(code=rule.code, findings=findings, passed="No number looks like a code for a missing value.")
+
+
+def _columns(rule: Rule, view: DataQuality) -> Part:
+    """Judge constant, copied and sparse columns; one finding for each kind."""
+    kinds = (
+        (CONSTANT, " = ", "Constant in all audited rows, so nothing can be said of their worth here"),
+        (COPIED_COLUMN, " of ", "Copies of other columns, so importance is split between them"),
+        (SPARSE, " = ", "Nearly always one value, so a shuffle changes few rows"),
+    )
+    findings = []
+    for measure, joint, words in kinds:
+        lines = of_measure(view.lines, measure)
+        severity = rule.judge(**{measure: len(lines)})
+        if severity:
+            statement = f"{words}: {listed(f'{short(line.feature)}{joint}{line.item}' for line in lines)}."
             remedy = "Take the column out of the model, or audit it on rows where it varies."
-            found.append(_finding("UQ704", severity, f"{words}: {named}.", remedy, None, features))
-    return Part(code="UQ704", findings=tuple(found), passed="No column is constant, copied or nearly empty.")
+            findings.append(_finding(rule, severity, statement, remedy, None, (line.feature for line in lines)))
+    return Part(code=rule.code, findings=tuple(findings), passed="No column is constant, copied or nearly empty.")
 
 
-def _rule(code: str, severity: Severity, when: str) -> Rule:
-    return Rule(code=code, title=TITLES[code], severity=severity, when=when, rests_on=GEBRU)
+def _missing(rule: Rule, view: DataQuality) -> Part:
+    trained = by_feature(of_measure(view.lines, MISSING_TRAIN))
+    findings = []
+    for line, severity in _raised(rule, view, MISSING):
+        share = trained[line.feature].estimate if line.feature in trained else 0.0
+        before = f" ({_percent(share)} of the training rows)" if view.has_train else ""
+        statement = (
+            f"{short(line.feature)} is missing in {line.count} of {line.n} rows ({_percent(line.estimate)}){before}."
+        )
+        remedy = "Say why the values are missing, and how the model fills them."
+        findings.append(_finding(rule, severity, statement, remedy, line.estimate, (line.feature,)))
+    passed = f"No column lacks more than {_percent(rule.thresholds['share'])}."
+    return Part(code=rule.code, findings=tuple(findings), passed=passed)
 
 
-def _part(code: str, severity: Severity, statement: str, remedy: str, values: tuple[float, float]) -> Part:
-    return Part(code=code, findings=(_finding(code, severity, statement, remedy, values),))
+def _types(rule: Rule, view: DataQuality) -> Part:
+    findings = tuple(
+        rule.finding(
+            rule.severity,
+            f"{short(line.feature)} differs in type from the training rows: {line.item}.",
+            (ids.DATA_QUALITY,),
+            remedy="Read both files with the same types; a changed type often hides a changed coding.",
+            features=(line.feature,),
+            threshold=0.0,
+            observed=1.0,
+        )
+        for line in of_measure(view.lines, TYPE_CHANGE)
+        if rule.judge(**{TYPE_CHANGE: 1})
+    )
+    return Part(code=rule.code, findings=findings, passed="Training and audited columns have the same types.")
+
+
+def _classes(rule: Rule, view: DataQuality) -> Part:
+    rare = [line for line, _ in _raised(rule, view, CLASS)]
+    if not rare:
+        some = of_measure(view.lines, CLASS)
+        passed = f"No class has fewer than {_percent(rule.thresholds['share'])} of the rows." if some else ""
+        return Part(code=rule.code, passed=passed)
+    names = listed(f"{line.item} ({line.count})" for line in rare)
+    finding = _finding(
+        rule,
+        rule.severity,
+        f"Rare classes, with their rows of {rare[0].n}: {names}. Means over all rows say little about them.",
+        "Look at these classes by themselves, on more rows.",
+        min(line.estimate for line in rare),
+    )
+    return Part(code=rule.code, findings=(finding,))
 
 
 def _finding(
-    code: str,
+    rule: Rule,
     severity: Severity,
     statement: str,
     remedy: str,
-    values: tuple[float, float] | None,
-    features: tuple[str, ...] = (),
+    observed: float | None,
+    features: Iterable[str] = (),
 ) -> Finding:
-    """Return a finding; `values` are its threshold and what was observed."""
-    return Finding(
-        code=code,
-        title=TITLES[code],
-        severity=severity,
-        statement=statement,
-        evidence=("data_quality",),
-        rests_on=GEBRU,
+    """Return a finding by a share; `observed` is None where there is none."""
+    return rule.finding(
+        severity,
+        statement,
+        (ids.DATA_QUALITY,),
         remedy=remedy,
-        features=features,
-        threshold=None if values is None else float(values[0]),
-        observed=None if values is None else float(values[1]),
+        features=tuple(features),
+        threshold=rule.thresholds.get("share"),
+        observed=observed,
     )
 
 
-def _records(result: Result, measure: str, above: float = -1.0) -> list[dict[Any, Any]]:
-    """Return the lines of one kind of fact whose share is above a threshold."""
-    table = result.estimates
-    return table[(table["measure"] == measure) & (table["estimate"] > above)].to_dict("records")
+def _raised(rule: Rule, view: DataQuality, measure: str) -> list[tuple[CountLine, Severity]]:
+    """Return the lines of one kind of fact that raise the rule by their share, with their severity."""
+    judged = ((line, rule.judge(share=line.estimate)) for line in of_measure(view.lines, measure))
+    return [(line, severity) for line, severity in judged if severity]
 
 
-def _copies(result: Result, measure: str) -> tuple[int, float, int]:
+def _copies(view: DataQuality, measure: str) -> tuple[int, float, int]:
     """Return how many rows, which share of them, and of how many, are copies that chance does not explain."""
-    table: pd.DataFrame = result.estimates
-    lines = table[(table["measure"] == measure) & (table["item"] == "distinctive")]
-    if not len(lines):
-        return 0, 0.0, 0
-    return int(lines["count"].iloc[0]), float(lines["estimate"].iloc[0]), int(lines["n"].iloc[0])
-
-
-def _has_train(result: Result) -> bool:
-    return bool(result.meta.get("has_train"))
+    lines = [line for line in of_measure(view.lines, measure) if line.item == DISTINCTIVE]
+    return (lines[0].count, lines[0].estimate, lines[0].n) if lines else (0, 0.0, 0)
 
 
 def _percent(share: float) -> str:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from math import nan
+from typing import ClassVar
 
 import numpy as np
-import pandas as pd
 
 from ..core.errors import check_options
-from ..core.finding import Finding, Outcome, Rule
-from ..core.run import Run
+from ..core.measures import ENTROPY, NLL
 from ..core.text import short
 from ..core.verdicts import holm
+from ..evidence import ids
+from ..evidence.finding import Finding, Outcome
+from ..evidence.importance import ABOUT_0, POSITIVE, UNDETERMINED, Pfi
+from ..evidence.information import COVERED, WITHOUT_TARGET, Cid, ItemLine, Redundancy, RedundancyLine, RedundancyPartner
+from ..evidence.run import Run
+from ..evidence.view import by_feature
+from ..rules.reading import Part, Sign, absent, close, lacking, likelihood, signs, spanned, two_sided
+from ..rules.rule import Grade, Limit, Rule
 from ._cover import Cover, covers
-from ._reading import Part, Sign, absent, close, lacking, likelihood, lines, signs, spanned, two_sided
 
-UNDER = "The importance of a feature is under-reported"
-COPY = "The model keys on a feature that adds no likelihood"
-PAIR = "Two features repeat each other"
-ALONE = "without target"
+READING = "wood:section 3.5"
 Pairs = Mapping[str, tuple[Sign, Sign]]
+HOLDS = Limit("at most", "level")
 
 
 @dataclass(frozen=True)
@@ -68,193 +72,213 @@ class Dependence:
         check_options(self.name, self, rules)
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[Rule, Rule, Rule]:
         """The three rules, with this check's thresholds."""
-        adjusted = f"level {self.level:g}, Holm-adjusted over features"
-        return (
-            Rule(
-                code="UQ201",
-                title=UNDER,
-                severity="medium",
-                when="Entropy-PFI and Likelihood-PFI of a feature are both positive, or the other features cover more "
-                f"than {self.margin:g} nats and more than {100 * self.share:g} % of its information about y "
-                f"({adjusted}).",
-                rests_on="wood:section 3.5",
+        return self._hiding, self._copying, self._repeating
+
+    @property
+    def _hiding(self) -> Rule:
+        return Rule(
+            code="UQ201",
+            title="The importance of a feature is under-reported",
+            thresholds={"level": self.level, "margin": self.margin, "share": self.share},
+            when="Entropy-PFI and Likelihood-PFI of a feature are both positive, or the other features cover more than "
+            "{margin} nats and more than {share:pct} of its information about y (level {level}, Holm-adjusted over "
+            "features).",
+            raised=(
+                {"p_entropy": HOLDS, "p_likelihood": HOLDS},
+                {"p_covered": HOLDS, "covered": Limit("above", "margin"), "covered_share": Limit("above", "share")},
             ),
-            Rule(
-                code="UQ202",
-                title=COPY,
-                severity="medium",
-                when=f"The Entropy-PFI of a feature is positive ({adjusted}) and its Likelihood-PFI is about 0.",
-                rests_on="wood:section 3.5",
-            ),
-            Rule(
-                code="UQ203",
-                title=PAIR,
-                severity="low",
-                when=f"The R² of each of two features from the others is above {self.repeated:g} ({adjusted}), and the "
-                f"association of the two is at least {self.repeated:g}.",
-                rests_on="wood:figure 9",
-            ),
+            grades=(Grade("medium"),),
+            rests_on=READING,
+        )
+
+    @property
+    def _copying(self) -> Rule:
+        return Rule(
+            code="UQ202",
+            title="The model keys on a feature that adds no likelihood",
+            thresholds={"level": self.level},
+            when="The Entropy-PFI of a feature is positive (level {level}, Holm-adjusted over features) and its "
+            "Likelihood-PFI is about 0.",
+            raised=({"p_entropy": HOLDS, "about 0": Limit("above", 0)},),
+            grades=(Grade("medium"),),
+            rests_on=READING,
+        )
+
+    @property
+    def _repeating(self) -> Rule:
+        return Rule(
+            code="UQ203",
+            title="Two features repeat each other",
+            thresholds={"level": self.level, "repeated": self.repeated},
+            when="The R² of each of two features from the others is above {repeated} (level {level}, Holm-adjusted "
+            "over features), and the association of the two is at least {repeated}.",
+            raised=({"p_one": HOLDS, "p_other": HOLDS, "association": Limit("at least", "repeated")},),
+            grades=(Grade("low"),),
+            rests_on="wood:figure 9",
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's importances, covered information and redundancy."""
+        hiding, copying, repeating = self.rules
         pairs, unread = self._pairs(run)
-        return close(self.name, [self._hidden(run, pairs, unread), self._copies(pairs, unread), self._repeating(run)])
+        return close(
+            self.name, [_hidden(hiding, run, pairs, unread), _copies(copying, pairs, unread), _repeated(repeating, run)]
+        )
 
     def _pairs(self, run: Run) -> tuple[Pairs, str]:
         """Return Entropy- and Likelihood-PFI of every feature, or why there are none."""
-        pfi = run.find("pfi")
+        pfi = Pfi.find(run)
         if pfi is None:
-            return {}, absent(run, "pfi")
-        measure = likelihood(pfi)
-        E, L = (signs(pfi, name, self.level) for name in ("entropy", measure))
+            return {}, absent(run, ids.PFI)
+        E, L = (signs(pfi, name, self.level) for name in (ENTROPY.name, likelihood(pfi)))
         pairs = {feature: (E[feature], L[feature]) for feature in E if feature in L}
-        return pairs, "" if pairs else lacking(pfi, "nll" if E else "entropy")
+        return pairs, "" if pairs else lacking(pfi, NLL.name if E else ENTROPY.name)
 
-    def _hidden(self, run: Run, pairs: Pairs, unread: str) -> Part:
-        """Judge UQ201 by Wood's reading and by covered information."""
-        cid = run.find("cid")
-        covered = [] if cid is None else covers(cid, run, self.margin, self.share, self.level)
-        held = {cover.feature: cover for cover in covered if cover.state == "covered"}
-        shared = {f: pair for f, pair in pairs.items() if [s.verdict for s in pair] == ["positive", "positive"]}
-        names = tuple(dict.fromkeys([*shared, *held]))
-        unsure = [f for f, pair in pairs.items() if _may_be(pair, "positive")]
-        unsure += [cover.feature for cover in covered if cover.state == "undetermined"]
-        uncovered = "" if covered else absent(run, "cid") if cid is None else lacking(cid, "covered information")
-        return Part(
-            code="UQ201",
-            findings=tuple(_under(name, shared.get(name), held.get(name), (self.margin, self.share)) for name in names),
-            undecided=tuple(name for name in dict.fromkeys(unsure) if name not in names),
-            absent="" if pairs or covered else f"{unread}; {uncovered}",
-            passed=f"No importance is shown to be under-reported{f' ({uncovered})' if uncovered else ''}.",
-        )
 
-    def _copies(self, pairs: Pairs, unread: str) -> Part:
-        found = [(f, *pair) for f, pair in pairs.items() if [s.verdict for s in pair] == ["positive", "about 0"]]
-        return Part(
-            code="UQ202",
-            findings=tuple(_copied(*one) for one in found),
-            undecided=tuple(f for f, pair in pairs.items() if _may_be(pair, "about 0")),
-            absent=unread,
-            passed="The model keys on no feature that adds no likelihood.",
-        )
+def _hidden(rule: Rule, run: Run, pairs: Pairs, unread: str) -> Part:
+    """Judge by Wood's reading and by covered information."""
+    cid = Cid.find(run)
+    covered = {} if cid is None else covers(rule, cid, run)
+    shared = {f: pair for f, pair in pairs.items() if rule.judge(**_reading(pair)) is not None}
+    hidden = {f: cover for f, cover in covered.items() if rule.judge(**cover.observed) is not None}
+    names = tuple(dict.fromkeys([*shared, *hidden]))
+    unsure = [f for f, pair in pairs.items() if _may_be(pair, POSITIVE)]
+    unsure += [f for f, cover in covered.items() if not cover.cleared]
+    uncovered = "" if covered else absent(run, ids.CID) if cid is None else lacking(cid, COVERED)
+    return Part(
+        code=rule.code,
+        findings=tuple(_under(rule, name, shared.get(name), hidden.get(name)) for name in names),
+        undecided=tuple(name for name in dict.fromkeys(unsure) if name not in names),
+        absent="" if pairs or covered else f"{unread}; {uncovered}",
+        passed=f"No importance is shown to be under-reported{f' ({uncovered})' if uncovered else ''}.",
+    )
 
-    def _repeating(self, run: Run) -> Part:
-        """Judge the R² of both features of every pair of partners."""
-        result, partners = run.find("redundancy"), run.find("redundancy.partner")
-        table = lines(result, item=ALONE) if result is not None else pd.DataFrame()
-        if partners is None or not len(table):
-            reason = absent(run, "redundancy.partner") if partners is None else "no feature could be predicted"
-            return Part(code="UQ203", absent=reason)
-        excess = table["estimate"].to_numpy(dtype=float) - self.repeated
-        p_values = holm(two_sided(excess, table["std_error"], np.maximum(table["n"].to_numpy(dtype=float) - 1, 1)))
-        state = np.where(p_values <= self.level, np.sign(excess), 0)
-        above = dict(zip(table["feature"], state.tolist(), strict=True))
-        rows = {str(line["feature"]): line for line in table.to_dict("records")}
-        findings, unsure = [], []
-        for a, b, strength in _partners(partners.estimates, self.repeated):
-            states = [above.get(a, 0), above.get(b, 0)]
-            if states == [1, 1]:
-                findings.append(self._pair(a, b, strength, rows))
-            elif -1 not in states:
-                unsure.append(f"{short(a)} with {short(b)}")
-        return Part(
-            code="UQ203",
-            findings=tuple(findings),
-            undecided=tuple(unsure),
-            passed="No two features are shown to repeat each other.",
-        )
 
-    def _pair(self, a: str, b: str, strength: float, rows: Mapping[str, Mapping[Hashable, Any]]) -> Finding:
-        told = []
-        for name in (a, b):
-            estimate, lower, upper, confidence = (
-                float(rows[name][column]) for column in ("estimate", "lower", "upper", "confidence")
-            )
-            told.append(f"{short(name)} R² {spanned(estimate, lower, upper, confidence)}")
-        weaker = min((rows[name] for name in (a, b)), key=lambda line: float(line["lower"]))
-        return Finding(
-            code="UQ203",
-            title=PAIR,
-            severity="low",
-            statement=f"{short(a)} and {short(b)} repeat each other: each is predicted by the other features "
-            f"({told[0]}; {told[1]}), and their association is {strength:.2f}. Shuffling one of them leaves what it "
-            "says in the other, so the importance of each is to be read together with the other's.",
-            evidence=("redundancy", "redundancy.partner"),
-            rests_on="wood:figure 9",
-            remedy="Keep one of the two, or shuffle them as a group.",
-            features=(a, b),
-            threshold=self.repeated,
-            observed=float(weaker["estimate"]),
-            lower=float(weaker["lower"]),
-            upper=float(weaker["upper"]),
-        )
+def _copies(rule: Rule, pairs: Pairs, unread: str) -> Part:
+    copies = [(f, *pair) for f, pair in pairs.items() if rule.judge(**_reading(pair)) is not None]
+    return Part(
+        code=rule.code,
+        findings=tuple(_copied(rule, *copy) for copy in copies),
+        undecided=tuple(f for f, pair in pairs.items() if _may_be(pair, ABOUT_0)),
+        absent=unread,
+        passed="The model keys on no feature that adds no likelihood.",
+    )
+
+
+def _reading(pair: tuple[Sign, Sign]) -> dict[str, float]:
+    """Return what the rules judge of one feature's Entropy- and Likelihood-PFI."""
+    E, L = pair
+    p_values = {"p_entropy": E.p_for(POSITIVE), "p_likelihood": L.p_for(POSITIVE)}
+    return {**p_values, "about 0": float(L.verdict == ABOUT_0)}
 
 
 def _may_be(pair: tuple[Sign, Sign], wanted: str) -> bool:
     """Say whether a positive Entropy-PFI with the `wanted` Likelihood-PFI is neither shown nor excluded."""
-    (E, L), open_ = (sign.verdict for sign in pair), "undetermined"
-    return open_ in (E, L) and E in ("positive", open_) and L in (wanted, open_)
+    E, L = (sign.verdict for sign in pair)
+    return UNDETERMINED in (E, L) and E in (POSITIVE, UNDETERMINED) and L in (wanted, UNDETERMINED)
 
 
-def _partners(table: pd.DataFrame, least: float) -> list[tuple[str, str, float]]:
+def _repeated(rule: Rule, run: Run) -> Part:
+    """Judge the R² of both features of every pair of partners."""
+    redundancy, partners = Redundancy.find(run), RedundancyPartner.find(run)
+    lines = by_feature(line for line in redundancy.lines if line.item == WITHOUT_TARGET) if redundancy else {}
+    if partners is None or not lines:
+        reason = absent(run, ids.REDUNDANCY_PARTNER) if partners is None else "no feature could be predicted"
+        return Part(code=rule.code, absent=reason)
+    p_above, cleared = _skills(rule, lines)
+    findings, unsure = [], []
+    for a, b, strength in _partners(partners.lines, rule.thresholds["repeated"]):
+        if rule.judge(p_one=p_above.get(a, nan), p_other=p_above.get(b, nan), association=strength) is not None:
+            findings.append(_pair(rule, lines[a], lines[b], strength))
+        elif not {a, b} & cleared:
+            unsure.append(f"{short(a)} with {short(b)}")
+    passed = "No two features are shown to repeat each other."
+    return Part(code=rule.code, findings=tuple(findings), undecided=tuple(unsure), passed=passed)
+
+
+def _skills(rule: Rule, lines: Mapping[str, RedundancyLine]) -> tuple[dict[str, float], set[str]]:
+    """Return each feature's adjusted p-value of an R² above the threshold, 1 below it; and those shown to be below."""
+    excess = np.array([line.estimate for line in lines.values()]) - rule.thresholds["repeated"]
+    errors, n = (np.array([getattr(line, name) for line in lines.values()]) for name in ("std_error", "n"))
+    p_values = holm(two_sided(excess, errors, np.maximum(n - 1, 1)))
+    p_above = dict(zip(lines, np.where(excess > 0, p_values, 1.0).tolist(), strict=True))
+    below = (excess < 0) & (p_values <= rule.thresholds["level"])
+    return p_above, {feature for feature, is_below in zip(lines, below, strict=True) if is_below}
+
+
+def _partners(lines: Iterable[ItemLine], least: float) -> list[tuple[str, str, float]]:
     """Return every pair of a feature and its partner once, from an association of `least`."""
     pairs: dict[frozenset[str], tuple[str, str, float]] = {}
-    for feature, partner, strength in zip(table["feature"], table["item"], table["estimate"], strict=True):
-        if strength >= least:
-            pairs.setdefault(frozenset((feature, partner)), (str(feature), str(partner), float(strength)))
+    for line in lines:
+        if line.estimate >= least:
+            pairs.setdefault(frozenset((line.feature, line.item)), (line.feature, line.item, line.estimate))
     return list(pairs.values())
 
 
-def _under(feature: str, pair: tuple[Sign, Sign] | None, cover: Cover | None, limits: tuple[float, float]) -> Finding:
-    """Return the finding on one feature, by either evidence or both; `limits` are margin and share."""
-    said, evidence = [], []
-    if pair is not None:
-        E, L = pair
-        said.append(
-            f"Its Entropy-PFI ({E.words()}) and its Likelihood-PFI ({L.words()}) are both positive: it shares "
-            "information about y with other features."
-        )
-        evidence += ["pfi", "pfi.reading"]
-        observed = (E.estimate, E.lower, E.upper)
-    if cover is not None:
-        told = spanned(cover.covered, cover.lower, cover.upper, cover.confidence, "nats")
-        said.append(
-            f"The other features cover {told}, of its information about y: a share of {cover.share:.0%}, shown to be "
-            f"above {limits[1]:.0%}."
-        )
-        evidence.append("cid")
-        observed = observed if pair is not None else (cover.covered, cover.lower, cover.upper)
-    return Finding(
-        code="UQ201",
-        title=UNDER,
-        severity="medium",
-        statement=f"Shuffling {short(feature)} under-reports its importance. {' '.join(said)}",
-        evidence=tuple(evidence),
-        rests_on="wood:section 3.5" if pair is not None else "pereira:definition 2.3",
-        remedy="Do not rank or drop the feature by its own importance; shuffle it together with those it depends on.",
-        features=(feature,),
-        threshold=limits[0] if pair is None else 0.0,
-        observed=observed[0],
-        lower=observed[1],
-        upper=observed[2],
+def _pair(rule: Rule, a: RedundancyLine, b: RedundancyLine, strength: float) -> Finding:
+    skills = [f"{short(x.feature)} R² {spanned(x.estimate, x.lower, x.upper, x.confidence)}" for x in (a, b)]
+    weaker = min(a, b, key=lambda line: line.lower)
+    return rule.finding(
+        rule.severity,
+        f"{short(a.feature)} and {short(b.feature)} repeat each other: each is predicted by the other features "
+        f"({'; '.join(skills)}), and their association is {strength:.2f}. Shuffling one of them leaves what it says in "
+        "the other, so the importance of each is to be read together with the other's.",
+        (ids.REDUNDANCY, ids.REDUNDANCY_PARTNER),
+        remedy="Keep one of the two, or shuffle them as a group.",
+        features=(a.feature, b.feature),
+        threshold=rule.thresholds["repeated"],
+        observed=weaker.estimate,
+        lower=weaker.lower,
+        upper=weaker.upper,
     )
 
 
-def _copied(feature: str, E: Sign, L: Sign) -> Finding:
-    return Finding(
-        code="UQ202",
-        title=COPY,
-        severity="medium",
-        statement=f"Shuffling {short(feature)} costs confidence (Entropy-PFI {E.words()}) but no likelihood "
-        f"(Likelihood-PFI {L.words()}, about 0: within ±{L.margin:.3g}). It is a copy of what other features say, or a "
-        "spurious link the model keys on.",
-        evidence=("pfi", "pfi.reading"),
-        rests_on="wood:section 3.5",
+def _under(rule: Rule, feature: str, pair: tuple[Sign, Sign] | None, cover: Cover | None) -> Finding:
+    """Return the finding on one feature, by either evidence or both."""
+    reasons: list[str] = []
+    evidence: list[str] = []
+    numbers: list[Sign | ItemLine] = []
+    if pair is not None:
+        E, L = pair
+        reasons.append(
+            f"Its Entropy-PFI ({E.words()}) and its Likelihood-PFI ({L.words()}) are both positive: it shares "
+            "information about y with other features."
+        )
+        evidence += [ids.PFI, ids.PFI_READING]
+        numbers.append(E)
+    if cover is not None:
+        words = spanned(cover.line.estimate, cover.line.lower, cover.line.upper, cover.line.confidence, "nats")
+        reasons.append(
+            f"The other features cover {words}, of its information about y: a share of {cover.share:.0%}, shown to be "
+            f"above {rule.thresholds['share']:.0%}."
+        )
+        evidence.append(ids.CID)
+        numbers.append(cover.line)
+    return rule.finding(
+        rule.severity,
+        f"Shuffling {short(feature)} under-reports its importance. {' '.join(reasons)}",
+        evidence,
+        rests_on=READING if pair else "pereira:definition 2.3",
+        remedy="Do not rank or drop the feature by its own importance; shuffle it together with those it depends on.",
+        features=(feature,),
+        threshold=0.0 if pair else rule.thresholds["margin"],
+        observed=numbers[0].estimate,
+        lower=numbers[0].lower,
+        upper=numbers[0].upper,
+    )
+
+
+def _copied(rule: Rule, feature: str, E: Sign, L: Sign) -> Finding:
+    return rule.finding(
+        rule.severity,
+        f"Shuffling {short(feature)} costs confidence (Entropy-PFI {E.words()}) but no likelihood (Likelihood-PFI "
+        f"{L.words()}, about 0: within ±{L.margin:.3g}). It is a copy of what other features say, or a spurious link "
+        "the model keys on.",
+        (ids.PFI, ids.PFI_READING),
         remedy="Compare a model without the feature, by likelihood on held-out rows.",
-        measures=("entropy", "nll"),
+        measures=(ENTROPY.name, NLL.name),
         features=(feature,),
         threshold=0.0,
         observed=E.estimate,

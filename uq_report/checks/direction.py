@@ -11,22 +11,30 @@ from scipy.special import stdtrit
 
 from ..core.arrays import FloatArray
 from ..core.errors import UnsupportedError, check_options, nearest
-from ..core.finding import Finding, Outcome, Rule
-from ..core.run import Run
 from ..core.text import clean, short
 from ..core.verdicts import holm
-from ._reading import Part, absent, close, listed, spanned, two_sided
+from ..evidence.finding import Finding, Outcome
+from ..evidence.profiles import Ale, Pdp
+from ..evidence.run import Run
+from ..evidence.subject import SubjectFacts
+from ..rules.reading import Part, absent, close, listed, spanned, two_sided
+from ..rules.rule import Grade, Limit, Rule, verbatim
 from ._steps import Steps, ale_steps, pdp_steps
 
-AGAINST = "The model moves against an expected direction"
 SIGNS = {"increasing": 1.0, "decreasing": -1.0}
-NOTHING = "no direction was stated (option monotone of checks.direction)"
+NOTHING = "no direction was stated (option monotone of rules.direction)"
 
 
-class Held(NamedTuple):
-    """One curve of a feature: its steps, their adjusted p-values, which go the wrong way, and whether none can."""
+class Curve(NamedTuple):
+    """One curve of a feature: its steps, and by step how far it goes the wrong way and whether that raises the rule.
+
+    `against` is a share of the curve's range, NaN where a step goes the stated way; `clear` says that no step can go
+    the wrong way by as much as the rule asks.
+    """
 
     steps: Steps
+    p_values: FloatArray
+    against: FloatArray
     wrong: FloatArray
     clear: bool
 
@@ -87,109 +95,112 @@ class Direction:
         check_options(self.name, self, rules)
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[Rule]:
         """The one rule, with this check's thresholds."""
         return (
             Rule(
                 code="UQ901",
-                title=AGAINST,
-                severity="high",
-                when=f"A step of the PDP or ALE of {self.measure} goes against the stated direction (level "
-                f"{self.level:g}, Holm-adjusted over all steps) by at least {100 * self.least:g} % of the curve's "
-                f"range; high if such steps make up {100 * self.serious:g} % of it, else medium.",
+                title="The model moves against an expected direction",
+                thresholds={"level": self.level, "least": self.least, "serious": self.serious},
+                when=f"A step of the PDP or ALE of {verbatim(self.measure)} goes against the stated direction (level "
+                "{level}, Holm-adjusted over all steps) by at least {least:pct} of the curve's range; high if such "
+                "steps make up {serious:pct} of it, else medium.",
+                raised=({"p_adjusted": Limit("at most", "level"), "step": Limit("at least", "least")},),
+                grades=(Grade("high", {"steps": Limit("at least", "serious")}), Grade("medium")),
                 rests_on="Stated expectation (option monotone); errors of changes: apley:section 2",
             ),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the stated features, by the curves that have an error."""
+        (rule,) = self.rules
         if not self.monotone:
-            return close(self.name, [Part(code="UQ901", absent=NOTHING)])
-        curves, reasons = self._curves(run)
-        tested = self._tested(curves)
-        findings = tuple(self._against(f, every) for f, every in tested.items() if any(t.wrong.any() for t in every))
-        found = {finding.features[0] for finding in findings}
-        unsure = [f for f, every in tested.items() if f not in found and not all(t.clear for t in every)]
+            return close(self.name, [Part(code=rule.code, absent=NOTHING)])
+        steps, reasons = self._every(run)
+        curves = self._tested(rule, steps)
+        findings = {f: finding for f, several in curves.items() if (finding := self._against(rule, f, several))}
+        unsure = [f for f, several in curves.items() if f not in findings and not all(one.clear for one in several)]
         untested = [f"{short(f)} ({why})" for f, why in reasons.items()]
-        methods = listed(dict.fromkeys(t.steps.method for every in tested.values() for t in every))
+        methods = listed(dict.fromkeys(one.steps.method for several in curves.values() for one in several))
         part = Part(
-            code="UQ901",
-            findings=findings,
+            code=rule.code,
+            findings=tuple(findings.values()),
             undecided=(*unsure, *untested),
-            absent="" if tested else "; ".join(untested),
-            passed=f"{methods} of {self.measure} keep to the stated direction of {listed(tested)}.",
+            absent="" if curves else "; ".join(untested),
+            passed=f"{methods} of {self.measure} keep to the stated direction of {listed(curves)}.",
         )
         return close(self.name, [part])
 
-    def _curves(self, run: Run) -> tuple[dict[str, list[Steps]], dict[str, str]]:
+    def _every(self, run: Run) -> tuple[dict[str, list[Steps]], dict[str, str]]:
         """Return the steps of every stated feature, and why others have none."""
-        names = [str(one["name"]) for one in run.subject.get("features", ())]
-        found, reasons = {}, {}
+        names = [feature.name for feature in SubjectFacts.of(run).features]
+        every, reasons = {}, {}
         for feature in self.monotone:
             if names and feature not in names:
                 reasons[feature] = f"no feature of this run. {clean(nearest(feature, names), 200)}"
                 continue
             steps, why = self._steps(run, feature)
             if steps:
-                found[feature] = steps
+                every[feature] = steps
             else:
                 reasons[feature] = " and ".join(dict.fromkeys(why))
-        return found, reasons
+        return every, reasons
 
     def _steps(self, run: Run, feature: str) -> tuple[list[Steps], list[str]]:
         steps, why = [], []
-        for name in ("ale", "pdp"):
-            result = run.find(name)
-            if result is None:
-                why.append(absent(run, name))
-                continue
+        for view in (Ale, Pdp):
             try:
-                if name == "ale":
-                    steps.append(ale_steps(result, run, self.measure, feature, self.rows_per_step))
-                else:
-                    steps.append(pdp_steps(result, run, self.measure, feature))
+                steps.append(self._steps_of(view, run, feature))
             except UnsupportedError as error:
                 why.append(str(error))
         return steps, why
 
-    def _tested(self, curves: Mapping[str, list[Steps]]) -> dict[str, list[Held]]:
+    def _steps_of(self, view: type[Ale] | type[Pdp], run: Run, feature: str) -> Steps:
+        result = view.find(run)
+        if result is None:
+            raise UnsupportedError(absent(run, view.id))
+        if isinstance(result, Ale):
+            return ale_steps(result, run, self.measure, feature, self.rows_per_step)
+        return pdp_steps(result, run, self.measure, feature)
+
+    def _tested(self, rule: Rule, every: Mapping[str, list[Steps]]) -> dict[str, list[Curve]]:
         """Return every curve with its wrong steps; all steps of all curves are adjusted together."""
-        every = [steps for one in curves.values() for steps in one]
-        p_values = [two_sided(s.tested, s.std_error, s.df) for s in every]
+        p_values = [two_sided(s.tested, s.std_error, s.df) for several in every.values() for s in several]
         adjusted = iter(np.split(holm(np.concatenate([*p_values, []])), np.cumsum([len(p) for p in p_values])))
         return {
-            feature: [self._judged(SIGNS[self.monotone[feature]], steps, next(adjusted)) for steps in one]
-            for feature, one in curves.items()
+            feature: [self._curve(rule, SIGNS[self.monotone[feature]], steps, next(adjusted)) for steps in several]
+            for feature, several in every.items()
         }
 
-    def _judged(self, sign: float, steps: Steps, p_values: FloatArray) -> Held:
+    def _curve(self, rule: Rule, sign: float, steps: Steps, p_values: FloatArray) -> Curve:
+        none = np.zeros(len(p_values))
         if steps.range == 0:
-            return Held(steps, np.zeros(len(p_values)), clear=True)
-        limit = self.least * steps.range
-        wrong = (sign * steps.tested < 0) & (sign * steps.shown <= -limit) & (p_values <= self.level)
-        reach = stdtrit(steps.df, 1 - self.level) * steps.std_error
-        return Held(steps, wrong.astype(float), clear=bool((sign * steps.shown - reach > -limit).all()))
+            return Curve(steps, p_values, none, none, clear=True)
+        along = sign * steps.shown / steps.range
+        against = np.where(sign * steps.tested < 0, -along, np.nan)
+        raised = [rule.judge(p_adjusted=p, step=step) is not None for p, step in zip(p_values, against, strict=True)]
+        reach = stdtrit(steps.df, 1 - self.level) * steps.std_error / steps.range
+        return Curve(steps, p_values, against, np.array(raised, dtype=float), bool((along - reach > -self.least).all()))
 
-    def _against(self, feature: str, every: list[Held]) -> Finding:
-        """Return the finding on one feature, told by its largest step the wrong way."""
-        worst = max(every, key=lambda one: one.share)
+    def _against(self, rule: Rule, feature: str, curves: list[Curve]) -> Finding | None:
+        """Return the finding on one feature, worded by its largest step the wrong way."""
+        worst = max(curves, key=lambda one: one.share)
         steps, expected = worst.steps, self.monotone[feature]
         k = int(np.argmax(np.abs(steps.shown) * worst.wrong))
+        severity = rule.judge(p_adjusted=worst.p_values[k], step=worst.against[k], steps=worst.share)
+        if severity is None:
+            return None
         change, reach = steps.shown[k], stdtrit(steps.df[k], 1 - self.level / 2) * steps.std_error[k]
         interval = (float(change), float(change - reach), float(change + reach))
-        counts = [
-            f"{int(t.wrong.sum())} of {len(t.wrong)} steps of the {t.steps.method}" for t in every if t.wrong.any()
-        ]
-        return Finding(
-            code="UQ901",
-            title=AGAINST,
-            severity="high" if worst.share >= self.serious else "medium",
-            statement=f"The {self.measure} is expected to be {expected} in {short(feature)}, but between "
+        wrong = [one for one in curves if one.wrong.any()]
+        counts = [f"{int(one.wrong.sum())} of {len(one.wrong)} steps of the {one.steps.method}" for one in wrong]
+        return rule.finding(
+            severity,
+            f"The {self.measure} is expected to be {expected} in {short(feature)}, but between "
             f"{steps.start[k]:.4g} and {steps.end[k]:.4g} the {steps.method} changes by "
             f"{spanned(*interval, 1 - self.level)}. {listed(counts).capitalize()} go the wrong way, by "
             f"{worst.share:.0%} of the range of the {steps.method} together.",
-            evidence=tuple(t.steps.method.lower() for t in every if t.wrong.any()),
-            rests_on="Stated expectation (option monotone); errors of changes: apley:section 2",
+            [one.steps.id for one in wrong],
             remedy="Constrain the model to the direction, or correct the expectation and say why.",
             measures=(self.measure,),
             features=(feature,),

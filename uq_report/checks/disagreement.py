@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import nan
 from typing import Any, ClassVar
 
-import pandas as pd
-
 from ..core.errors import check_options
-from ..core.finding import Finding, Outcome, Rule
-from ..core.results import Result
-from ..core.run import Run
-from ._reading import Part, Sign, absent, close, listed, signs
+from ..evidence import ids
+from ..evidence.finding import Finding, Outcome, Severity
+from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, Pfi, PfiReading, PfiTrain
+from ..evidence.information import Agreement, RankLine
+from ..evidence.run import Run
+from ..evidence.view import by_feature
+from ..rules.reading import Part, Sign, absent, close, listed, signs
+from ..rules.rule import Grade, Limit, Rule
 
-RANKS = "klein:rank intervals that are apart"
-SIGNS = "breiman:permutation importance"
-CONTRADICT = "Two methods contradict each other about a leading feature"
-USELESS = "A leading driver of the prediction does not lower the loss"
 EXPLAINING = (
     "copy or spurious link",
     "better without it",
     "extrapolation alarm",
     "extrapolation alarm, better without it",
 )
+PART = 0.5  # of the features at most lead a ranking
+LEADS = {"place": Limit("at most", "top"), "part": Limit("at most", "part")}
+HOLDS = Limit("at most", "level")
+Ranking = Sequence[RankLine]
+Rankings = Mapping[tuple[str, str], Ranking]
+Case = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -63,185 +68,216 @@ class Disagreement:
         check_options(self.name, self, rules)
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[Rule, Rule]:
         """The two rules, with this object's thresholds."""
         return (
             Rule(
                 code="UQ601",
-                title=CONTRADICT,
-                severity="medium",
-                when=f"One method's rank interval lies within the first {self.top} (half of the features if fewer), "
-                f"another's of the same question starts {self.apart} or more places behind it. Medium if no other "
-                "result explains it, low if one does.",
-                rests_on=RANKS,
+                title="Two methods contradict each other about a leading feature",
+                thresholds={"top": self.top, "part": PART, "apart": self.apart},
+                when="One method's rank interval lies within the first {top} ({part:pct} of the features if fewer), "
+                "another's of the same question starts {apart} or more places behind it. Medium if no other result "
+                "explains it, low if one does.",
+                raised=({**LEADS, "apart": Limit("at least", "apart")},),
+                grades=(Grade("medium", {"unexplained": Limit("above", 0)}), Grade("low")),
+                rests_on="klein:rank intervals that are apart",
             ),
             Rule(
                 code="UQ602",
-                title=USELESS,
-                severity="medium",
-                when=f"Every ranking of the prediction with intervals places the feature within the first {self.top} "
-                "(half of the features if fewer), its permutation importance for every loss is about 0 or negative "
-                f"(level {self.level:g}, Holm-adjusted over features), and another feature's is positive. Medium, or "
+                title="A leading driver of the prediction does not lower the loss",
+                thresholds={"top": self.top, "part": PART, "level": self.level},
+                when="Every ranking of the prediction with intervals places the feature within the first {top} "
+                "({part:pct} of the features if fewer), its permutation importance for every loss is about 0 or "
+                "negative (level {level}, Holm-adjusted over features), and another feature's is positive. Medium, or "
                 "low if another result explains it.",
-                rests_on=SIGNS,
+                raised=({**LEADS, "lowered": Limit("at most", 0), "p_negative": HOLDS, "p_other": HOLDS},),
+                grades=(Grade("medium", {"reasons": Limit("at most", 0)}), Grade("low")),
+                rests_on="breiman:permutation importance",
             ),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the rankings of the run."""
-        agreement = run.find("agreement")
+        agreement = Agreement.find(run)
         if agreement is None:
-            return close(self.name, [Part(code=rule.code, absent=absent(run, "agreement")) for rule in self.rules])
-        sure = agreement.estimates[agreement.estimates["lower"].notna()]
-        return close(self.name, [self._contradictions(agreement, sure), self._without_benefit(run, sure)])
-
-    def _limit(self, table: pd.DataFrame) -> int:
-        """Return the leading places of one ranking."""
-        return min(self.top, len(table) // 2)
-
-    def _contradictions(self, agreement: Result, sure: pd.DataFrame) -> Part:
-        """Judge every two rankings of one question."""
-        pairs = _pairs(sure)
-        if not pairs:
-            return Part(code="UQ601", absent="no two rankings with intervals answer the same question")
-        cases = agreement.meta["disagreements"]
-        cut = len(cases) < agreement.meta["n_disagreements"] and cases[-1]["sure"]  # the clearest are listed first
-        told: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-        for case in cases:
-            high, low = (_ranking(sure, *key) for key in zip(case["methods"], case["measures"], strict=True))
-            if case["sure"] and _same_question(high, low) and self._contradict(high, low, case["feature"]):
-                told.setdefault((case["feature"], str(high["role"].iloc[0])), []).append(case)
-        return Part(
-            code="UQ601",
-            findings=tuple(self._contradiction(feature, found, sure) for (feature, _), found in told.items()),
-            undecided=("the disagreements that agreement found and does not list",) if cut else (),
-            passed=f"No rank interval contradicts another: compared were {'; '.join(pairs)}.",
-        )
-
-    def _contradict(self, high: pd.DataFrame, low: pd.DataFrame, feature: str) -> bool:
-        places = [table[table["feature"] == feature].iloc[0] for table in (high, low)]
-        return places[0]["upper"] <= self._limit(high) and places[1]["lower"] - places[0]["upper"] >= self.apart
-
-    def _contradiction(self, feature: str, cases: Sequence[Mapping[str, Any]], sure: pd.DataFrame) -> Finding:
-        """Return the finding for one feature and question, in the words of its clearest pair of methods."""
-        clearest = next((case for case in cases if not case["explained"]), cases[0])
-        high, low = (_ranking(sure, *key) for key in zip(clearest["methods"], clearest["measures"], strict=True))
-        second = low[low["feature"] == feature].iloc[0]
-        more = f" So do {len(cases) - 1} more pairs of methods." if len(cases) > 1 else ""
-        return Finding(
-            code="UQ601",
-            title=CONTRADICT,
-            severity="low" if all(case["explained"] for case in cases) else "medium",
-            statement=f"{clearest['sentence']}{more}",
-            evidence=_distinct(["agreement"], *(case["methods"] + case["evidence"] for case in cases)),
-            rests_on=RANKS,
-            remedy="Say which method's question is the one of the model's use, and quote that ranking.",
-            measures=_distinct(*(case["measures"] for case in cases)),
-            features=(feature,),
-            threshold=float(self._limit(high)),
-            observed=float(second["estimate"]),
-            lower=float(second["lower"]),
-            upper=float(second["upper"]),
-        )
-
-    def _without_benefit(self, run: Run, sure: pd.DataFrame) -> Part:
-        """Judge whether what drives the prediction lowers a loss."""
-        pfi = run.find("pfi")
-        if pfi is None:
-            return Part(code="UQ602", absent=absent(run, "pfi"))
-        losses = [name for name, facts in pfi.meta.get("measures", {}).items() if facts["role"] == "loss"]
-        judged = [(name, signs(pfi, name, self.level)) for name in losses]
-        leading, methods = self._leading(sure)
-        if not methods or not judged:
-            reason = "no ranking of the prediction has intervals" if judged else "pfi has no loss"
-            return Part(code="UQ602", absent=reason)
-        useful = {sign.feature for _, table in judged for sign in table.values() if sign.verdict == "positive"}
-        found, undecided = [], []
-        for feature in leading:
-            own = {name: table[feature] for name, table in judged if feature in table}
-            small = all(sign.verdict in ("about 0", "negative") for sign in own.values())
-            if own and small and useful - {feature}:
-                found.append(self._useless(feature, methods, own, run))
-            elif feature not in useful:
-                undecided.append(feature)
-        helped = f"Each leading driver of the prediction lowers a loss: {listed(leading)}."
-        passed = helped if leading else "No feature surely leads in every ranking of the prediction."
-        return Part(code="UQ602", findings=tuple(found), undecided=tuple(undecided), passed=passed)
-
-    def _leading(self, sure: pd.DataFrame) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the features that every ranking of the prediction surely places first, and those methods."""
-        tables = [table for _, table in sure[sure["role"] == "prediction"].groupby(["item", "measure"], sort=False)]
-        first = [set(table.loc[table["upper"] <= self._limit(table), "feature"]) for table in tables]
-        leading = sorted(set.intersection(*first)) if first else []
-        return tuple(leading), _distinct(*(table["item"] for table in tables))
-
-    def _useless(self, feature: str, methods: tuple[str, ...], own: Mapping[str, Sign], run: Run) -> Finding:
-        why, evidence = _explanation(feature, run)
-        words = "; ".join(f"{sign.verdict} for {name} ({sign.words('')})" for name, sign in own.items())
-        worst = min(own.values(), key=lambda sign: sign.estimate)
-        return Finding(
-            code="UQ602",
-            title=USELESS,
-            severity="low" if why else "medium",
-            statement=f"{feature} is among the leading drivers of the prediction by {listed(methods)}, but its "
-            f"permutation importance is {words}: on these rows the model relies on it without a benefit. "
-            + (why or "Not explained by any result here."),
-            evidence=_distinct(["agreement", "pfi"], methods, evidence),
-            rests_on=SIGNS,
-            remedy=f"Refit the model without {feature} and compare the losses.",
-            measures=_distinct(own),
-            features=(feature,),
-            threshold=worst.margin,
-            observed=worst.estimate,
-            lower=worst.lower,
-            upper=worst.upper,
-        )
+            return close(self.name, [Part(code=rule.code, absent=absent(run, ids.AGREEMENT)) for rule in self.rules])
+        contradicting, useless = self.rules
+        rankings = _rankings(agreement)
+        parts = [_contradictions(contradicting, agreement, rankings), _without_benefit(useless, run, rankings)]
+        return close(self.name, parts)
 
 
-def _ranking(sure: pd.DataFrame, method: str, measure: str) -> pd.DataFrame:
-    return sure[(sure["item"] == method) & (sure["measure"] == measure)]
+def _rankings(agreement: Agreement) -> Rankings:
+    """Return the rankings with intervals by method and measure."""
+    rankings: dict[tuple[str, str], list[RankLine]] = {}
+    for line in agreement.lines:
+        if line.has_interval:
+            rankings.setdefault((line.item, line.measure), []).append(line)
+    return rankings
 
 
-def _same_question(one: pd.DataFrame, other: pd.DataFrame) -> bool:
+def _contradictions(rule: Rule, agreement: Agreement, rankings: Rankings) -> Part:
+    """Judge every two rankings of one question."""
+    pairs = _pairs(rankings.values())
+    if not pairs:
+        return Part(code=rule.code, absent="no two rankings with intervals answer the same question")
+    cases = agreement.disagreements
+    cut = len(cases) < agreement.n_disagreements and cases[-1]["sure"]  # the clearest are listed first
+    raised: dict[tuple[str, str], list[Case]] = {}
+    for case in cases:
+        if rule.judge(**_places(case, rankings)) is not None:
+            raised.setdefault((case["feature"], _of_case(case, rankings)[0][0].role), []).append(case)
+    return Part(
+        code=rule.code,
+        findings=tuple(f for several in raised.values() if (f := _contradiction(rule, several, rankings))),
+        undecided=("the disagreements that agreement found and does not list",) if cut else (),
+        passed=f"No rank interval contradicts another: compared were {'; '.join(pairs)}.",
+    )
+
+
+def _of_case(case: Case, rankings: Rankings) -> tuple[Ranking, Ranking]:
+    """Return the rankings that place the feature higher and lower."""
+    high, low = (rankings.get(key, ()) for key in zip(case["methods"], case["measures"], strict=True))
+    return high, low
+
+
+def _places(case: Case, rankings: Rankings) -> dict[str, float]:
+    """Return what the rule judges of two rankings: nothing, unless both surely answer one question."""
+    high, low = _of_case(case, rankings)
+    if not (case["sure"] and _same_question(high, low)):
+        return {}
+    first, second = (by_feature(ranking)[case["feature"]] for ranking in (high, low))
+    return {"place": first.upper, "part": first.upper / len(high), "apart": second.lower - first.upper}
+
+
+def _contradiction(rule: Rule, cases: Sequence[Case], rankings: Rankings) -> Finding | None:
+    """Return the finding for one feature and question, in the words of its clearest pair of methods."""
+    unexplained = [case for case in cases if not case["explained"]]
+    clearest = (unexplained or cases)[0]
+    severity = rule.judge(**_places(clearest, rankings), unexplained=len(unexplained))
+    if severity is None:
+        return None
+    high, low = _of_case(clearest, rankings)
+    second = by_feature(low)[clearest["feature"]]
+    more = f" So do {len(cases) - 1} more pairs of methods." if len(cases) > 1 else ""
+    return rule.finding(
+        severity,
+        f"{clearest['sentence']}{more}",
+        [ids.AGREEMENT, *(result for case in cases for result in (*case["methods"], *case["evidence"]))],
+        remedy="Say which method's question is the one of the model's use, and quote that ranking.",
+        measures=_distinct(measure for case in cases for measure in case["measures"]),
+        features=(clearest["feature"],),
+        threshold=float(int(min(rule.thresholds["top"], rule.thresholds["part"] * len(high)))),
+        observed=second.estimate,
+        lower=second.lower,
+        upper=second.upper,
+    )
+
+
+def _without_benefit(rule: Rule, run: Run, rankings: Rankings) -> Part:
+    """Judge whether what drives the prediction lowers a loss."""
+    pfi = Pfi.find(run)
+    if pfi is None:
+        return Part(code=rule.code, absent=absent(run, ids.PFI))
+    losses = [name for name, facts in pfi.result.measures.items() if facts.role == "loss"]
+    tables = {name: signs(pfi, name, rule.thresholds["level"]) for name in losses}
+    drivers = [ranking for ranking in rankings.values() if ranking[0].role == "prediction"]
+    if not drivers or not tables:
+        reason = "no ranking of the prediction has intervals" if tables else "pfi has no loss"
+        return Part(code=rule.code, absent=reason)
+    leading, useful = _leading(rule, drivers), _lowering(tables)
+    methods = _distinct(ranking[0].item for ranking in drivers)
+    findings: dict[str, Finding] = {}
+    for feature, places in leading.items():
+        own = {name: table[feature] for name, table in tables.items() if feature in table}
+        others = [sign.p_value for sign in useful if sign.feature != feature]
+        reasons = _reasons(feature, run)
+        severity = rule.judge(**places, **_benefit(own), p_other=min(others, default=nan), reasons=len(reasons))
+        if severity is not None:
+            findings[feature] = _useless(rule, severity, feature, methods, own, reasons)
+    open_ones = [f for f in leading if f not in findings and f not in {sign.feature for sign in useful}]
+    words = f"Each leading driver of the prediction lowers a loss: {listed(leading)}."
+    passed = words if leading else "No feature surely leads in every ranking of the prediction."
+    return Part(code=rule.code, findings=tuple(findings.values()), undecided=tuple(open_ones), passed=passed)
+
+
+def _lowering(tables: Mapping[str, Mapping[str, Sign]]) -> list[Sign]:
+    """Return the importances that are positive."""
+    return [sign for table in tables.values() for sign in table.values() if sign.verdict == POSITIVE]
+
+
+def _leading(rule: Rule, rankings: Sequence[Ranking]) -> dict[str, dict[str, float]]:
+    """Return the features that every one of these rankings surely places first, with the last of their places."""
+    tables = [by_feature(ranking) for ranking in rankings]
+    leading = {}
+    for feature in sorted(set[str].intersection(*map(set, tables))):
+        upper = [table[feature].upper for table in tables]
+        parts = [place / len(table) for place, table in zip(upper, tables, strict=True)]
+        places = {"place": max(upper), "part": max(parts)}
+        if all(LEADS[name].holds(place, rule.thresholds) for name, place in places.items()):
+            leading[feature] = places
+    return leading
+
+
+def _benefit(own: Mapping[str, Sign]) -> dict[str, float]:
+    """Return how many losses a feature may lower, and the p-value for those that it raises; nothing without a loss."""
+    if not own:
+        return {}
+    raised = [sign.p_value for sign in own.values() if sign.interval == NEGATIVE]
+    lowered = sum(sign.interval not in (ABOUT_0, NEGATIVE) for sign in own.values())
+    return {"lowered": lowered, "p_negative": max(raised, default=0.0)}
+
+
+def _useless(
+    rule: Rule,
+    severity: Severity,
+    feature: str,
+    methods: Sequence[str],
+    own: Mapping[str, Sign],
+    reasons: Mapping[str, str],
+) -> Finding:
+    words = "; ".join(f"{sign.verdict} for {name} ({sign.words('')})" for name, sign in own.items())
+    worst = min(own.values(), key=lambda sign: sign.estimate)
+    return rule.finding(
+        severity,
+        f"{feature} is among the leading drivers of the prediction by {listed(methods)}, but its permutation "
+        f"importance is {words}: on these rows the model relies on it without a benefit. "
+        f"{' '.join(reasons.values()) or 'Not explained by any result here.'}",
+        (ids.AGREEMENT, ids.PFI, *methods, *reasons),
+        remedy=f"Refit the model without {feature} and compare the losses.",
+        measures=tuple(own),
+        features=(feature,),
+        threshold=worst.margin,
+        observed=worst.estimate,
+        lower=worst.lower,
+        upper=worst.upper,
+    )
+
+
+def _reasons(feature: str, run: Run) -> dict[str, str]:
+    """Return why a driver does not help, by the results that say so."""
+    train, reading = PfiTrain.find(run), PfiReading.find(run)
+    reasons = {}
+    if train is not None and any(one["feature"] == feature for one in train.overfit):
+        reasons[train.id] = f"{feature} matters for the loss on the training rows only: the model is over-fitted to it."
+    if reading is not None and reading.readings.get(feature) in EXPLAINING:
+        reasons[reading.id] = str(reading.sentences[feature])
+    return reasons
+
+
+def _same_question(one: Ranking, other: Ranking) -> bool:
     """Say whether two rankings by different methods answer one question, and both have intervals."""
-    if one.empty or other.empty:
+    if not one or not other:
         return False
-    a, b = one.iloc[0], other.iloc[0]
-    alike = a["measure"] == b["measure"] or a["role"] == "prediction"
-    return bool(a["item"] != b["item"] and a["role"] == b["role"] and alike)
+    a, b = one[0], other[0]
+    return a.item != b.item and a.role == b.role and (a.measure == b.measure or a.role == "prediction")
 
 
-def _pairs(sure: pd.DataFrame) -> tuple[str, ...]:
-    """Return the pairs of methods that are compared, and on what."""
-    tables = [table for _, table in sure.groupby(["item", "measure"], sort=False)]
-    asked = [
-        (one["item"].iloc[0], other["item"].iloc[0], _question(one, other))
-        for one, other in combinations(tables, 2)
-        if _same_question(one, other)
-    ]
-    return _distinct(f"{a} and {b} on {question}" for a, b, question in asked)
+def _pairs(rankings: Iterable[Ranking]) -> tuple[str, ...]:
+    """Return the pairs of methods that are compared, and on what: their measure, or the prediction."""
+    pairs = [(a[0], b[0]) for a, b in combinations(rankings, 2) if _same_question(a, b)]
+    return _distinct(f"{a.item} and {b.item} on {a.measure if a.measure == b.measure else a.role}" for a, b in pairs)
 
 
-def _question(one: pd.DataFrame, other: pd.DataFrame) -> str:
-    """Return what both rankings are about: their measure, or the prediction."""
-    measures = _distinct(one["measure"], other["measure"])
-    return measures[0] if len(measures) == 1 else str(one["role"].iloc[0])
-
-
-def _explanation(feature: str, run: Run) -> tuple[str, list[str]]:
-    """Return why a driver does not help, where another result says so, and the ids of those results."""
-    reasons, evidence = [], []
-    train, reading = run.find("pfi.train"), run.find("pfi.reading")
-    if train is not None and any(one["feature"] == feature for one in train.meta.get("overfit", ())):
-        reasons.append(f"{feature} matters for the loss on the training rows only: the model is over-fitted to it.")
-        evidence.append("pfi.train")
-    if reading is not None:
-        items = dict(zip(reading.frame["feature"], reading.frame["item"], strict=True))
-        if items.get(feature) in EXPLAINING:
-            reasons.append(str(reading.meta["sentences"][feature]))
-            evidence.append("pfi.reading")
-    return " ".join(reasons), evidence
-
-
-def _distinct(*parts: Any) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(str(name) for part in parts for name in part))
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

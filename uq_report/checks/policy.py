@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ..core.errors import InputError, check_options
-from ..core.finding import SEVERITIES, Finding, Outcome, Rule, Severity
-from ..core.run import Run
 from ..core.text import clean
+from ..evidence.finding import SEVERITIES, Finding, Outcome, Severity
+from ..evidence.run import Run
+from ..rules.rule import Grade, Limit, Rule, verbatim
 from ._policy_rules import Ruling, parse
 
-BROKEN = "A policy rule is broken"
-OPEN = "A policy rule cannot be judged"
-BROKEN_REMEDY = "Change the model, restrict its use, or have the owner waive the rule until a day."
-OPEN_REMEDY = "Audit the model on more test rows, or run what the rule needs; until then the rule is open."
+# verdict and remedy of a broken rule, and of an open one
+VERDICTS = (
+    ("is broken", "Change the model, restrict its use, or have the owner waive the rule until a day."),
+    (
+        "can neither be called kept nor broken",
+        "Audit the model on more test rows, or run what the rule needs; until then the rule is open.",
+    ),
+)
 RESTS_ON = "A rule of the model's owner, in the settings of this audit"
 
 
@@ -42,7 +47,7 @@ class Policy:
     Parameters
     ----------
     require : tuple of str
-        The rules: ``options={"checks.policy": {"require": [...]}}``.
+        The rules: ``options={"rules.policy": {"require": [...]}}``.
     severity : {"critical", "high", "medium", "low"}
         Of a broken rule; a rule that cannot be judged is one step lower, at least low.
 
@@ -71,23 +76,25 @@ class Policy:
         parse(self.require)
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[Rule, Rule]:
         """The two ways a rule can fail, with the owner's rules."""
-        asked = f"The owner's rules: {'; '.join(self.require)}." if self.require else "The owner has set no rule."
+        words = f"The owner's rules: {'; '.join(self.require)}." if self.require else "The owner has set no rule."
         return (
             Rule(
                 code="UQ951",
-                title=BROKEN,
-                severity=self.severity,
-                when=f"The interval of what a rule names excludes what the rule asks for. {asked}",
+                title="A policy rule is broken",
+                when=f"The interval of what a rule names excludes what the rule asks for. {verbatim(words)}",
+                raised=({"broken": Limit("above", 0)},),
+                grades=(Grade(self.severity),),
                 rests_on=RESTS_ON,
             ),
             Rule(
                 code="UQ952",
-                title=OPEN,
-                severity=self._lower,
+                title="A policy rule cannot be judged",
                 when="The interval allows both that a rule holds and that it is broken, there is no interval, or what "
                 "it names is not in the results.",
+                raised=({"undetermined": Limit("above", 0)},),
+                grades=(Grade(self._lower),),
                 rests_on=RESTS_ON,
             ),
         )
@@ -102,27 +109,25 @@ class Policy:
         if not self.require:
             return Outcome(check=self.name, state="not_applicable", reason="the settings have no policy rules")
         rulings = [rule.judge(run) for rule in parse(self.require)]
-        findings = tuple(self._finding(one, run) for one in rulings if one.state != "holds")
+        findings = tuple(finding for one in rulings for finding in self._findings(one))
         if findings:
             return Outcome(check=self.name, state="found", findings=findings)
-        told = [f"'{clean(one.rule)}' holds: {one.words}." for one in rulings]
-        return Outcome(check=self.name, state="passed", reason=" ".join(told))
+        words = [f"'{clean(one.rule)}' holds: {one.words}." for one in rulings]
+        return Outcome(check=self.name, state="passed", reason=" ".join(words))
 
-    def _finding(self, one: Ruling, run: Run) -> Finding:
-        broken = one.state == "broken"
-        verdict = "is broken" if broken else "can neither be called kept nor broken"
-        return Finding(
-            code="UQ951" if broken else "UQ952",
-            title=BROKEN if broken else OPEN,
-            severity=self.severity if broken else self._lower,
-            statement=f"The rule '{clean(one.rule)}' {verdict}: {one.words}{'' if one.words[-1] in '.?' else '.'}",
-            evidence=one.evidence,
-            rests_on=RESTS_ON,
-            remedy=BROKEN_REMEDY if broken else OPEN_REMEDY,
-            measures=one.measures,
-            features=one.features,
-            threshold=one.threshold,
-            observed=one.observed,
-            lower=one.lower,
-            upper=one.upper,
-        )
+    def _findings(self, one: Ruling) -> Iterator[Finding]:
+        for rule, (verdict, remedy) in zip(self.rules, VERDICTS, strict=True):
+            severity = rule.judge(**{one.state: 1.0})
+            if severity is not None:
+                yield rule.finding(
+                    severity,
+                    f"The rule '{clean(one.rule)}' {verdict}: {one.words}{'' if one.words[-1] in '.?' else '.'}",
+                    one.evidence,
+                    remedy=remedy,
+                    measures=one.measures,
+                    features=one.features,
+                    threshold=one.threshold,
+                    observed=one.observed,
+                    lower=one.lower,
+                    upper=one.upper,
+                )

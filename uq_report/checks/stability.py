@@ -7,19 +7,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..core.errors import check_options
-from ..core.finding import Finding, Outcome, Rule
 from ..core.inference import MIN_SHUFFLES
-from ..core.results import Result
-from ..core.run import Run
-from ._reading import Part, absent, close, listed
+from ..evidence import columns as col
+from ..evidence import ids
+from ..evidence.finding import Finding, Outcome
+from ..evidence.importance import NEGATIVE, POSITIVE, Pfi
+from ..evidence.information import Agreement
+from ..evidence.run import Run
+from ..rules.reading import Part, absent, close, listed
+from ..rules.rule import Grade, Limit, Rule
 from ._stability_terms import FewRows, Leader, Shuffling, leaders, shufflings, without_few
-
-RANKS = "klein:simultaneous rank intervals"
-SHUFFLES = "se² = var(g)/n + σ²/(nm): the second term is the shuffles' and falls with their number m"
-FEW_ROWS = "The mean of the remaining row terms is, to first order, the importance without the rows left out"
-LEADER = "The leading feature is not determined at this number of rows"
-SEEDS = "The seed of the shuffles moves the importances"
-FEW = "The sign of an importance rests on a few rows"
 
 
 @dataclass(frozen=True)
@@ -63,142 +60,151 @@ class Stability:
         check_options(self.name, self, rules)
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[Rule, Rule, Rule]:
         """The three rules, with this object's thresholds."""
         return (
             Rule(
                 code="UQ501",
-                title=LEADER,
-                severity="observation",
-                when=f"The leader's importance matters, and its rank interval (all ranks together) reaches beyond rank "
-                f"{self.top}, or beyond half of the features if they are fewer. It claims nothing about the model.",
-                rests_on=RANKS,
+                title="The leading feature is not determined at this number of rows",
+                thresholds={"top": self.top, "half": 0.5},
+                when="The leader's importance matters, and its rank interval (all ranks together) reaches beyond rank "
+                "{top}, or beyond {half:pct} of the features if they are fewer. It claims nothing about the model.",
+                raised=({"rank": Limit("above", "top")}, {"share": Limit("above", "half")}),
+                grades=(Grade("observation"),),
+                rests_on="klein:simultaneous rank intervals",
             ),
             Rule(
                 code="UQ502",
-                title=SEEDS,
-                severity="low",
-                when=f"Shuffling has more than {self.seed_share:.0%} of the variance of a measure's importances that "
-                f"are not about 0: the lower end of its interval (level {self.level:g} over all measures) is above.",
-                rests_on=SHUFFLES,
+                title="The seed of the shuffles moves the importances",
+                thresholds={"seed_share": self.seed_share, "level": self.level},
+                when="Shuffling has more than {seed_share:pct} of the variance of a measure's importances that "
+                "are not about 0: the lower end of its interval (level {level} over all measures) is above.",
+                raised=({"share": Limit("above", "seed_share"), "p_adjusted": Limit("at most", "level")},),
+                grades=(Grade("low"),),
+                rests_on="se² = var(g)/n + σ²/(nm): the second term is the shuffles' and falls with their number m",
             ),
             Rule(
                 code="UQ503",
-                title=FEW,
-                severity="medium",
-                when=f"The verdict is positive or negative, and without the {self.row_share:.0%} of the rows that "
-                "support it most the importance is 0 or of the other sign.",
-                rests_on=FEW_ROWS,
+                title="The sign of an importance rests on a few rows",
+                thresholds={"row_share": self.row_share},
+                when="The verdict is positive or negative, and without the {row_share:pct} of the rows that "
+                "support it most (one at least) the importance is 0 or of the other sign.",
+                raised=({"share": Limit("at most", "row_share")}, {"rows": Limit("at most", 1)}),
+                grades=(Grade("medium"),),
+                rests_on="The mean of the remaining row terms is, to first order, the importance without the rows "
+                "left out",
             ),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's rankings and permutation importances."""
-        pfi = run.find("pfi")
+        pfi = Pfi.find(run)
+        leading, seeds, few = self.rules
         if pfi is None:
-            missing = absent(run, "pfi")
-            shuffled = [Part(code=code, absent=missing) for code in ("UQ502", "UQ503")]
+            missing = absent(run, ids.PFI)
+            shuffled = [Part(code=rule.code, absent=missing) for rule in (seeds, few)]
         else:
-            shuffled = [self._seeds(pfi), self._few_rows(pfi, weighted=bool(run.subject.get("weights")))]
-        return close(self.name, [self._leading(run), *shuffled])
-
-    def _leading(self, run: Run) -> Part:
-        """Judge the leader of every ranking; one observation for each question that is left open."""
-        agreement = run.find("agreement")
-        if agreement is None:
-            return Part(code="UQ501", absent=absent(run, "agreement"))
-        found = list(leaders(agreement, run, self.top))
-        if not found:
-            return Part(code="UQ501", absent="no ranking of two or more features has intervals")
-        wide = [leader for leader in found if leader.matters and leader.upper > leader.limit]
-        firm = [f"{one.feature} by {one.label}" for one in found if one.matters and one not in wide]
-        roles = dict.fromkeys(leader.role for leader in wide)
-        return Part(
-            code="UQ501",
-            findings=tuple(self._undetermined([one for one in wide if one.role == role]) for role in roles),
-            undecided=tuple(f"{one.label} (no sign)" for one in found if one.unsure),
-            passed=f"Leaders whose ranks are determined: {listed(firm)}." if firm else "No ranking has a leader.",
-        )
-
-    def _undetermined(self, wide: Sequence[Leader]) -> Finding:
-        worst = max(wide, key=lambda leader: leader.upper - leader.limit)
-        return Finding(
-            code="UQ501",
-            title=LEADER,
-            severity="observation",
-            statement=" ".join(leader.words() for leader in wide)
-            + " The features may be equally important, or the rows too few to tell.",
-            evidence=tuple(dict.fromkeys(("agreement", *(leader.method for leader in wide)))),
-            rests_on=RANKS,
-            remedy="Do not name a single leader; audit the model on more test rows to tell the candidates apart.",
-            measures=tuple(dict.fromkeys(leader.measure for leader in wide)),
-            features=tuple(dict.fromkeys(leader.feature for leader in wide)),
-            threshold=float(worst.limit),
-            observed=1.0,
-            lower=1.0,
-            upper=float(worst.upper),
-        )
-
-    def _seeds(self, pfi: Result) -> Part:
-        """Judge how much of the variance the choice of shuffles has."""
-        if pfi.options.get("exact"):
-            return Part(code="UQ502", passed="All pairs of rows were used: no seed enters the permutation importances.")
-        if pfi.frame["repeat"].nunique() < MIN_SHUFFLES:
-            return Part(code="UQ502", absent=f"fewer than {MIN_SHUFFLES} shuffles have no variance to judge")
-        seen = list(shufflings(pfi, self.level))
-        most = max((one.share for one in seen), default=0.0)
-        return Part(
-            code="UQ502",
-            findings=tuple(self._seeded(one) for one in seen if one.lower > self.seed_share),
-            undecided=tuple(one.measure for one in seen if one.lower <= self.seed_share < one.upper),
-            passed=f"The shuffles have at most {most:.0%} of the variance of a measure's importances.",
-        )
-
-    def _seeded(self, seen: Shuffling) -> Finding:
-        return Finding(
-            code="UQ502",
-            title=SEEDS,
-            severity="low",
-            statement=f"With {seen.n_repeats} shuffles, the choice of the shuffles has {seen.share:.0%} of the "
-            f"variance of the importances for {seen.measure} (interval {seen.lower:.0%} to {seen.upper:.0%}): "
-            "another seed would give visibly other numbers. Their intervals account for it.",
-            evidence=("pfi",),
-            rests_on=SHUFFLES,
-            remedy=f"Raise pfi.n_repeats to about {seen.needed(self.seed_share)}.",
-            measures=(seen.measure,),
-            features=seen.features,
-            threshold=self.seed_share,
-            observed=seen.share,
-            lower=seen.lower,
-            upper=seen.upper,
-        )
-
-    def _few_rows(self, pfi: Result, *, weighted: bool) -> Part:
-        """Judge whether the sign of an importance survives without its strongest rows."""
-        if weighted or pfi.rows is None:
-            reason = "the rows are weighted" if weighted else "pfi has no row terms"
-            return Part(code="UQ503", absent=reason)
-        signed = pfi.estimates[pfi.estimates["verdict"].isin(["positive", "negative"])]
-        seen = [without_few(pfi.rows, line, self.row_share) for line in signed.to_dict("records")]
-        return Part(
-            code="UQ503",
-            findings=tuple(_on_few_rows(one) for one in seen if one.estimate * one.rest <= 0),
-            passed=f"The sign of {len(seen)} importances holds without the {self.row_share:.0%} strongest rows.",
-        )
+            shuffled = [_seeds(seeds, pfi), _few_rows(few, pfi, weighted=bool(run.subject.get("weights")))]
+        return close(self.name, [_leading(leading, run), *shuffled])
 
 
-def _on_few_rows(seen: FewRows) -> Finding:
-    return Finding(
-        code="UQ503",
-        title=FEW,
-        severity="medium",
-        statement=f"The importance of {seen.feature} for {seen.measure} is {seen.estimate:+.3g} on all {seen.n} rows, "
-        f"but {seen.rest:+.3g} without the {seen.n_left_out} that support it most.",
-        evidence=("pfi",),
-        rests_on=FEW_ROWS,
+def _leading(rule: Rule, run: Run) -> Part:
+    """Judge the leader of every ranking; one observation for each question that is left open."""
+    view = Agreement.find(run)
+    if view is None:
+        return Part(code=rule.code, absent=absent(run, ids.AGREEMENT))
+    every = list(leaders(view, run))
+    if not every:
+        return Part(code=rule.code, absent="no ranking of two or more features has intervals")
+    wide = [one for one in every if one.matters and rule.judge(rank=one.upper, share=one.upper / one.n)]
+    firm = [f"{one.feature} by {one.label}" for one in every if one.matters and one not in wide]
+    roles = dict.fromkeys(leader.role for leader in wide)
+    return Part(
+        code=rule.code,
+        findings=tuple(_undetermined(rule, [one for one in wide if one.role == role]) for role in roles),
+        undecided=tuple(f"{one.label} (no sign)" for one in every if one.unsure),
+        passed=f"Leaders whose ranks are determined: {listed(firm)}." if firm else "No ranking has a leader.",
+    )
+
+
+def _undetermined(rule: Rule, wide: Sequence[Leader]) -> Finding:
+    worst = max(wide, key=lambda leader: leader.upper - leader.limit(rule.thresholds))
+    return rule.finding(
+        rule.severity,
+        " ".join(leader.words() for leader in wide)
+        + " The features may be equally important, or the rows too few to tell.",
+        (ids.AGREEMENT, *(leader.method for leader in wide)),
+        remedy="Do not name a single leader; audit the model on more test rows to tell the candidates apart.",
+        measures=tuple(dict.fromkeys(leader.measure for leader in wide)),
+        features=tuple(dict.fromkeys(leader.feature for leader in wide)),
+        threshold=float(worst.limit(rule.thresholds)),
+        observed=1.0,
+        lower=1.0,
+        upper=float(worst.upper),
+    )
+
+
+def _seeds(rule: Rule, pfi: Pfi) -> Part:
+    """Judge how much of the variance the choice of shuffles has."""
+    if pfi.result.options.get("exact"):
+        return Part(code=rule.code, passed="All pairs of rows were used: no seed enters the permutation importances.")
+    if pfi.result.frame[col.REPEAT].nunique() < MIN_SHUFFLES:
+        return Part(code=rule.code, absent=f"fewer than {MIN_SHUFFLES} shuffles have no variance to judge")
+    every = list(shufflings(pfi, rule.thresholds))
+    raised = [one for one in every if rule.judge(share=one.share, p_adjusted=one.p_adjusted)]
+    most = max((one.share for one in every), default=0.0)
+    return Part(
+        code=rule.code,
+        findings=tuple(_seeded(rule, one) for one in raised),
+        undecided=tuple(o.measure for o in every if o not in raised and o.upper > rule.thresholds["seed_share"]),
+        passed=f"The shuffles have at most {most:.0%} of the variance of a measure's importances.",
+    )
+
+
+def _seeded(rule: Rule, shuffling: Shuffling) -> Finding:
+    allowed = rule.thresholds["seed_share"]
+    return rule.finding(
+        rule.severity,
+        f"With {shuffling.n_repeats} shuffles, the choice of the shuffles has {shuffling.share:.0%} of the "
+        f"variance of the importances for {shuffling.measure} (interval {shuffling.lower:.0%} to "
+        f"{shuffling.upper:.0%}): another seed would give visibly other numbers. Their intervals account for it.",
+        (ids.PFI,),
+        remedy=f"Raise pfi.n_repeats to about {shuffling.needed(allowed)}.",
+        measures=(shuffling.measure,),
+        features=shuffling.features,
+        threshold=allowed,
+        observed=shuffling.share,
+        lower=shuffling.lower,
+        upper=shuffling.upper,
+    )
+
+
+def _few_rows(rule: Rule, pfi: Pfi, *, weighted: bool) -> Part:
+    """Judge whether the sign of an importance survives without its strongest rows."""
+    if weighted or pfi.result.rows is None:
+        reason = "the rows are weighted" if weighted else "pfi has no row terms"
+        return Part(code=rule.code, absent=reason)
+    share = rule.thresholds["row_share"]
+    signed = [line for line in pfi.lines if line.verdict in (POSITIVE, NEGATIVE)]
+    every = [without_few(pfi.result.rows, line, share) for line in signed]
+    return Part(
+        code=rule.code,
+        findings=tuple(
+            _on_few_rows(rule, one) for one in every if rule.judge(share=one.n_turning / one.n, rows=one.n_turning)
+        ),
+        passed=f"The sign of {len(every)} importances holds without the {100 * share:g} % strongest rows.",
+    )
+
+
+def _on_few_rows(rule: Rule, few: FewRows) -> Finding:
+    return rule.finding(
+        rule.severity,
+        f"The importance of {few.feature} for {few.measure} is {few.estimate:+.3g} on all {few.n} rows, "
+        f"but {few.rest:+.3g} without the {few.n_left_out} that support it most.",
+        (ids.PFI,),
         remedy="Look at those rows before the importance is used: they may be errors, or a group of their own.",
-        measures=(seen.measure,),
-        features=(seen.feature,),
+        measures=(few.measure,),
+        features=(few.feature,),
         threshold=0.0,
-        observed=seen.rest,
+        observed=few.rest,
     )

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from math import isnan
+from typing import ClassVar
 
 import numpy as np
-import pandas as pd
 
 from ..core.errors import check_options
-from ..core.finding import Finding, Outcome, Rule, Severity
-from ..core.results import Result
-from ..core.run import Run
 from ..core.text import short
 from ..core.verdicts import holm
-from ._reading import Part, absent, close, freedom, listed, two_sided
+from ..evidence import ids
+from ..evidence.finding import Finding, Outcome, Severity
+from ..evidence.rows import (
+    ABOVE_RANGE,
+    BELOW_RANGE,
+    NEWLY_MISSING,
+    OUTSIDE,
+    SHUFFLED,
+    UNSEEN_LEVEL,
+    Support,
+    SupportLine,
+    SupportValues,
+    ValueLine,
+)
+from ..evidence.run import Run
+from ..rules.reading import Part, absent, close, freedom, listed, two_sided
+from ..rules.rule import Grade, Limit, Rule
 
 CONFORMAL = "Conformal p-values: rows drawn as the training rows are exchangeable with them (Vovk et al. 2005)"
-OUTSIDE = "Audited rows lie outside the training support"
-SHUFFLED = "Shuffling a feature leaves the training support"
-VALUES = "Audited rows hold values that the training rows do not have"
+FROM_MEDIUM = (Grade("medium", {"share": Limit("at least", "medium")}), Grade("low"))
+WORDS = {
+    BELOW_RANGE: "{line.estimate:.0f} below the training minimum {line.bound}",
+    ABOVE_RANGE: "{line.estimate:.0f} above the training maximum {line.bound}",
+    UNSEEN_LEVEL: "{line.estimate:.0f} with a level that no training row has ({line.bound})",
+    NEWLY_MISSING: "{line.estimate:.0f} missing, while no training row lacks it",
+}
 
 
 @dataclass(frozen=True)
@@ -45,7 +63,7 @@ class SupportCheck:
     shuffled: float = 0.2
     tolerance: float = 0.1
 
-    name: ClassVar[str] = "support"
+    name: ClassVar[str] = ids.SUPPORT
     title: ClassVar[str] = "Training support"
     api_version: ClassVar[int] = 1
 
@@ -59,159 +77,150 @@ class SupportCheck:
         check_options(self.name, self, rules)
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[Rule, Rule, Rule]:
         """The three rules, with this check's thresholds."""
         return (
             Rule(
                 code="UQ301",
-                title=OUTSIDE,
-                severity="high",
+                title="Audited rows lie outside the training support",
+                thresholds={"level": self.level / 2, "high": 0.25, "medium": 0.1},
                 when="More audited rows are outside than rows drawn as the training rows would be (exact test, level "
-                f"{self.level / 2:g}). High if at least 25 % of the rows are outside, medium from 10 %, else low.",
+                "{level}). High if at least {high:pct} of the rows are outside, medium from {medium:pct}, else low.",
+                raised=({"p_value": Limit("at most", "level")},),
+                grades=(Grade("high", {"share": Limit("at least", "high")}), *FROM_MEDIUM),
                 rests_on=CONFORMAL,
             ),
             Rule(
                 code="UQ302",
-                title=SHUFFLED,
-                severity="medium",
-                when=f"More than {100 * self.shuffled:g} % of the rows are outside after the feature is shuffled "
-                f"(level {self.level:g}, Holm-adjusted over features). Medium if at least half are, else low.",
+                title="Shuffling a feature leaves the training support",
+                thresholds={"level": self.level, "shuffled": self.shuffled, "medium": 0.5},
+                when="More than {shuffled:pct} of the rows are outside after the feature is shuffled (level {level}, "
+                "Holm-adjusted over features). Medium if at least {medium:pct} are, else low.",
+                raised=({"share": Limit("above", "shuffled"), "p_adjusted": Limit("at most", "level")},),
+                grades=FROM_MEDIUM,
                 rests_on="lecture:extrapolation",
             ),
             Rule(
                 code="UQ303",
-                title=VALUES,
-                severity="medium",
+                title="Audited rows hold values that the training rows do not have",
+                thresholds={"level": self.level / 2, "medium": 0.05},
                 when="More audited values lie beyond the training range, have an unseen level or are newly missing "
-                f"than chance gives (exact tests, level {self.level / 2:g}, Holm-adjusted over features). Medium if at "
-                "least 5 % of the rows are concerned, else low.",
+                "than chance gives (exact tests, level {level}, Holm-adjusted over features). Medium if at least "
+                "{medium:pct} of the rows are concerned, else low.",
+                raised=({"p_adjusted": Limit("at most", "level")},),
+                grades=FROM_MEDIUM,
                 rests_on="Audited and training rows drawn alike are exchangeable: any deal of them is as likely",
             ),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's results on support."""
-        result, values = run.find("support"), run.find("support.values")
-        if result is None or values is None:
-            reason = absent(run, "support" if result is None else "support.values")
+        view, values = Support.find(run), SupportValues.find(run)
+        if view is None or values is None:
+            reason = absent(run, (Support if view is None else SupportValues).id)
             return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
-        return close(self.name, [self._outside(result), self._shuffled(run, result), self._values(values)])
+        outside, shuffled, unseen = self.rules
+        return close(
+            self.name, [self._outside(outside, view), self._shuffled(shuffled, view, run), _values(unseen, values)]
+        )
 
-    def _outside(self, result: Result) -> Part:
-        line = _of(result, "outside").iloc[0]
-        share, expected, p = (float(line[name]) for name in ("estimate", "expected", "p_value"))
-        if not p <= self.level / 2:
-            unsure = float(line["upper"]) > expected + self.tolerance
+    def _outside(self, rule: Rule, view: Support) -> Part:
+        line = next(line for line in view.lines if line.item == OUTSIDE)
+        severity = rule.judge(p_value=line.p_value, share=line.estimate)
+        if severity is None:
+            unsure = line.upper > line.expected + self.tolerance
             return Part(
-                code="UQ301",
+                code=rule.code,
                 undecided=(f"the share of rows outside ({_span(line)})",) if unsure else (),
-                passed=f"{_span(line)} of the audited rows are outside; {expected:.3g} expected (p = {p:.3g}).",
+                passed=f"{_span(line)} of the audited rows are outside; {line.expected:.3g} expected "
+                f"(p = {line.p_value:.3g}).",
             )
-        finding = Finding(
-            code="UQ301",
-            title=OUTSIDE,
-            severity=_graded(share),
-            statement=f"{_span(line)} of the audited rows are farther from the training rows than held-out training "
-            f"rows usually are; by construction at most {100 * expected:.3g} % of rows drawn alike would be (p = "
-            f"{p:.2g}). There the model extrapolates, and so does its uncertainty.",
-            evidence=("support", "support.rows"),
-            rests_on=CONFORMAL,
+        finding = rule.finding(
+            severity,
+            f"{_span(line)} of the audited rows are farther from the training rows than held-out training rows usually "
+            f"are; by construction at most {100 * line.expected:.3g} % of rows drawn alike would be (p = "
+            f"{line.p_value:.2g}). There the model extrapolates, and so does its uncertainty.",
+            (ids.SUPPORT, ids.SUPPORT_ROWS),
             remedy="Look at the rows outside: restrict the model's use to the support, or train on rows like them.",
-            threshold=expected,
-            observed=share,
-            lower=_bound(line, "lower"),
-            upper=_bound(line, "upper"),
+            threshold=line.expected,
+            observed=line.estimate,
+            lower=_bound(line.lower),
+            upper=_bound(line.upper),
         )
-        return Part(code="UQ301", findings=(finding,))
+        return Part(code=rule.code, findings=(finding,))
 
-    def _shuffled(self, run: Run, result: Result) -> Part:
-        table = _of(result, "shuffled")
-        df = freedom(run, float(result.meta.get("units", np.inf)) - 1)
-        excess = np.asarray(table["estimate"], dtype=float) - self.shuffled
-        p_values = holm(np.where(excess > 0, two_sided(excess, table["std_error"], df) / 2, 1.0))
-        found, unsure = [], []
-        for line, p in zip(table.to_dict("records"), p_values, strict=True):
-            if p <= self.level:
-                found.append(self._extrapolates(line))
-            elif line["upper"] > self.shuffled:
-                unsure.append(str(line["feature"]))
+    def _shuffled(self, rule: Rule, view: Support, run: Run) -> Part:
+        lines = [line for line in view.lines if line.item == SHUFFLED]
+        excess = np.array([line.estimate for line in lines]) - self.shuffled
+        errors = [line.std_error for line in lines]
+        df = freedom(run, view.units - 1)
+        p_values = holm(np.where(excess > 0, two_sided(excess, errors, df) / 2, 1.0))
+        findings, unsure = [], []
+        for line, p in zip(lines, p_values.tolist(), strict=True):
+            severity = rule.judge(share=line.estimate, p_adjusted=p)
+            if severity:
+                findings.append(_extrapolates(rule, severity, line))
+            elif line.upper > self.shuffled:
+                unsure.append(line.feature)
         passed = f"After no feature's shuffle more than {100 * self.shuffled:g} % of the rows are outside."
-        return Part(code="UQ302", findings=tuple(found), undecided=tuple(unsure), passed=passed)
-
-    def _extrapolates(self, line: Any) -> Finding:
-        share, feature = float(line["estimate"]), str(line["feature"])
-        return Finding(
-            code="UQ302",
-            title=SHUFFLED,
-            severity="medium" if share >= 0.5 else "low",
-            statement=f"After {short(feature)} is shuffled, {_span(line)} of the rows are outside the training "
-            "support. Its permutation results rest on rows that do not occur: they say what the model does there, not "
-            "what the feature is worth.",
-            evidence=("support",),
-            rests_on="lecture:extrapolation",
-            remedy="Read accumulated local effects beside the permutation results, or shuffle the feature together "
-            "with those it depends on (a group).",
-            features=(feature,),
-            threshold=self.shuffled,
-            observed=share,
-            lower=_bound(line, "lower"),
-            upper=_bound(line, "upper"),
-        )
-
-    def _values(self, values: Result) -> Part:
-        table = values.estimates
-        tests = int(values.meta.get("tests", len(table)))
-        given = np.asarray(table["p_value"], dtype=float)
-        adjusted = holm(np.concatenate([given, np.ones(max(0, tests - len(given)))]))[: len(given)]
-        found = table[adjusted <= self.level / 2]
-        findings = tuple(_unseen(feature, part) for feature, part in found.groupby("feature", sort=False))
-        return Part(code="UQ303", findings=findings, passed="Values new to the model are no more than chance gives.")
+        return Part(code=rule.code, findings=tuple(findings), undecided=tuple(unsure), passed=passed)
 
 
-def _unseen(feature: Any, part: pd.DataFrame) -> Finding:
-    """Return what is said of one feature with values that the training rows do not have."""
-    share = float(part["share"].max())
-    words = {
-        "below range": "{count} below the training minimum {bound}",
-        "above range": "{count} above the training maximum {bound}",
-        "unseen level": "{count} with a level that no training row has ({bound})",
-        "newly missing": "{count} missing, while no training row lacks it",
-    }
-    said = [
-        words[str(line["item"])].format(count=int(line["estimate"]), bound=line["bound"])
-        for line in part.to_dict("records")
-    ]
-    return Finding(
-        code="UQ303",
-        title=VALUES,
-        severity="medium" if share >= 0.05 else "low",
-        statement=f"{short(feature)}: {listed(said)}, of {int(part['n'].iloc[0])} rows. That is more than chance "
-        "gives; the model never saw such values.",
-        evidence=("support.values",),
-        rests_on="Audited and training rows drawn alike are exchangeable: any deal of them is as likely",
+def _extrapolates(rule: Rule, severity: Severity, line: SupportLine) -> Finding:
+    return rule.finding(
+        severity,
+        f"After {short(line.feature)} is shuffled, {_span(line)} of the rows are outside the training support. Its "
+        "permutation results rest on rows that do not occur: they say what the model does there, not what the feature "
+        "is worth.",
+        (ids.SUPPORT,),
+        remedy="Read accumulated local effects beside the permutation results, or shuffle the feature together with "
+        "those it depends on (a group).",
+        features=(line.feature,),
+        threshold=rule.thresholds["shuffled"],
+        observed=line.estimate,
+        lower=_bound(line.lower),
+        upper=_bound(line.upper),
+    )
+
+
+def _values(rule: Rule, view: SupportValues) -> Part:
+    others = [1.0] * (view.tests - len(view.lines))
+    adjusted = holm([*(line.p_value for line in view.lines), *others]).tolist()
+    judged = [(line, rule.judge(p_adjusted=p, share=line.share)) for line, p in zip(view.lines, adjusted, strict=False)]
+    features: dict[str, list[tuple[ValueLine, Severity]]] = {}
+    for line, severity in judged:
+        if severity:
+            features.setdefault(line.feature, []).append((line, severity))
+    return Part(
+        code=rule.code,
+        findings=tuple(_unseen(rule, lines) for lines in features.values()),
+        passed="Values new to the model are no more than chance gives.",
+    )
+
+
+def _unseen(rule: Rule, lines: Sequence[tuple[ValueLine, Severity]]) -> Finding:
+    """Return the finding on one feature with values that the training rows do not have."""
+    largest, severity = max(lines, key=lambda judged: judged[0].share)
+    words = [WORDS[line.item].format(line=line) for line, _ in lines]
+    return rule.finding(
+        severity,
+        f"{short(largest.feature)}: {listed(words)}, of {largest.n} rows. That is more than chance gives; the model "
+        "never saw such values.",
+        (ids.SUPPORT_VALUES,),
         remedy="Check how the column was filled and coded; say what the model does with such values.",
-        features=(str(feature),),
+        features=(largest.feature,),
         threshold=0.0,
-        observed=share,
+        observed=largest.share,
     )
 
 
-def _of(result: Result, item: str) -> pd.DataFrame:
-    return result.estimates[result.estimates["item"] == item]
-
-
-def _graded(share: float) -> Severity:
-    return "high" if share >= 0.25 else "medium" if share >= 0.1 else "low"
-
-
-def _span(line: Any) -> str:
+def _span(line: SupportLine) -> str:
     """Return a share with its interval in words."""
-    low, high = (100 * float(line[name]) for name in ("lower", "upper"))
-    held = f"{100 * float(line['estimate']):.1f} %"
-    return (
-        held if np.isnan(low) else f"{held} ({100 * float(line['confidence']):g} % interval {low:.1f} to {high:.1f} %)"
-    )
+    share = f"{100 * line.estimate:.1f} %"
+    if not line.has_interval:
+        return share
+    return f"{share} ({100 * line.confidence:g} % interval {100 * line.lower:.1f} to {100 * line.upper:.1f} %)"
 
 
-def _bound(line: Any, side: str) -> float | None:
-    return None if np.isnan(line[side]) else float(line[side])
+def _bound(value: float) -> float | None:
+    return None if isnan(value) else value

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..core.finding import Severity
+from ..evidence.finding import Severity
 from .flags import flags
 from .runs import How, audit_subject, errors_told, run_described
 from .shared import (
@@ -83,6 +83,7 @@ def run(  # noqa: PLR0913, PLR0917 - the flags of the main command
         list[str] | None, typer.Option(help="Explainers to run; repeat for more. Default: all.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of every random stream. Default: 0.")] = None,
+    confidence: Annotated[float | None, typer.Option(help="Level of every interval. Default: 0.95.")] = None,
     max_rows: Annotated[int | None, typer.Option(min=1, help="Audit at most so many rows, drawn at random.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Workers; they change no number. Default: 1.")] = None,
     as_of: Annotated[str | None, typer.Option(help="The report's date, YYYY-MM-DD.")] = None,

@@ -73,8 +73,8 @@ def check(
 
 @config.command()
 def schema() -> None:
-    """Print the JSON Schema of audit.toml, for editors."""
+    """Print the JSON Schema of audit.toml, with the options of all installed plugins, for editors."""
     with told():
-        from ..config import audit_schema
+        from .. import files
 
-        print_json(audit_schema())
+        print_json(files.installed_schema())

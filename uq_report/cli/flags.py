@@ -31,6 +31,7 @@ KEYS = {
     "protected": "protected.attributes",
     "fail_on": "policy.fail_on",
     "seed": "run.seed",
+    "confidence": "run.confidence",
     "jobs": "run.jobs",
     "explainers": "run.explainers",
     "deny": "run.deny",

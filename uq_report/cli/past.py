@@ -12,7 +12,7 @@ from ..core.text import clean, count
 from .shared import VERIFICATION, Formats, HistoryFolder, Quiet, app, print_json, print_table, say, told
 
 if TYPE_CHECKING:
-    from ..core.run import Changes, Run
+    from ..evidence.run import Changes, Run
     from ..store import Filed, History
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -59,7 +59,7 @@ def show(
     with told():
         done = _load(run, folder)
         if as_json:
-            from ..store.codec import encode
+            from ..evidence.codec import encode
 
             print_json(encode(done))
             return
@@ -186,7 +186,7 @@ def _print_changes(found: Changes) -> None:
     left = len(found.findings) - len(moved)
     say(
         f"{len(moved)} findings changed, {left} unchanged; {len(values)} of {len(found.values)} values changed beyond "
-        f"their interval (95 %, Holm's adjustment over all); {len(found.inputs)} inputs changed."
+        f"their interval (Holm's adjustment over all); {len(found.inputs)} inputs changed."
     )
     for sentence in found.not_compared:
         say(f"Not compared: {clean(sentence)}")

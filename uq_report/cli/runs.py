@@ -15,8 +15,8 @@ from .shared import TEMPORARY, exit_code, print_line, say
 if TYPE_CHECKING:
     from ..config import AuditFile, OutputPart
     from ..config.audit_file import MlflowPart
-    from ..core.run import Run
     from ..core.subject import Subject
+    from ..evidence.run import Run
     from ..store import Filing
 
 

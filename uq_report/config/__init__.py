@@ -1,7 +1,7 @@
 """Arguments, flags and files become one `Settings`, typed and frozen; every mistake is reported together."""
 
 from .audit_file import AuditFile, DataPart, ModelPart, OutputPart, audit_schema
-from .mistakes import make_settings, refuse
+from .mistakes import make_settings, refuse, settled
 from .reading import Description, describe_audit, read_audit, toml_value
 from .settings import About, Action, Settings, WaiverSettings, logical_date
 
@@ -21,5 +21,6 @@ __all__ = [
     "make_settings",
     "read_audit",
     "refuse",
+    "settled",
     "toml_value",
 ]

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from ..core.digest import is_sha256
-from ..core.finding import Severity
+from ..core.inference import CONFIDENCE
+from ..evidence.finding import Severity
 from .mistakes import make_settings
-from .settings import About, Action, Date, Names, Part, Positive, Settings, Text, WaiverSettings, Workers
+from .settings import About, Action, Date, Level, Names, Part, Positive, Settings, Text, WaiverSettings, Workers
 
 Direction = Literal["increasing", "decreasing"]
 Options = Mapping[str, Mapping[str, Any]]
@@ -93,13 +94,14 @@ class PolicyPart(Part):
 
 
 class RunPart(Part):
-    """What is run, and how."""
+    """What is run, and how; `confidence` is the level of every interval of the run."""
 
     seed: Annotated[int, Field(ge=0)] = 0
+    confidence: Level = CONFIDENCE
     jobs: Workers = 1
     backend: Literal["threading", "loky", "dask", "ray"] = "threading"
     explainers: Names | None = None
-    checks: Names | None = None
+    rules: Names | None = None
     deny: Names = ()
     require: Names = ()
     as_of: Date | None = None
@@ -173,7 +175,7 @@ class AuditFile(Part):
     expectations: Mapping[str, Direction] = Field(default_factory=dict)
     policy: PolicyPart = PolicyPart()
     explainers: Options = Field(default_factory=dict)
-    checks: Options = Field(default_factory=dict)
+    rules: Options = Field(default_factory=dict)
     run: RunPart = RunPart()
     budget: BudgetPart = BudgetPart()
     about: About = About()
@@ -185,16 +187,17 @@ class AuditFile(Part):
 
     def settings(self) -> Settings:
         """Return what decides the audit beside its subject."""
-        checks = {name: dict(given) for name, given in self.checks.items()}
+        rules = {name: dict(given) for name, given in self.rules.items()}
         for (name, option), (_, given) in self._said_twice().items():
             if given:
-                checks.setdefault(name, {})[option] = given
+                rules.setdefault(name, {})[option] = given
         return make_settings(
             {
                 "explainers": self.run.explainers,
-                "checks": self.run.checks,
-                "options": {**self.explainers, **{f"checks.{name}": given for name, given in checks.items()}},
+                "rules": self.run.rules,
+                "options": {**self.explainers, **{f"rules.{name}": given for name, given in rules.items()}},
                 "seed": self.run.seed,
+                "confidence": self.run.confidence,
                 "n_jobs": self.run.jobs,
                 "backend": self.run.backend,
                 "batch_rows": self.budget.batch_rows,
@@ -217,8 +220,8 @@ class AuditFile(Part):
         if model and predictions:
             found.append("data.predictions must be left out where model.source is given; got both. Keep one of them.")
         for (name, option), (key, given) in self._said_twice().items():
-            if given and option in self.checks.get(name, {}):
-                found.append(f"{key} and checks.{name}.{option} must not both be given; got both. Keep one of them.")
+            if given and option in self.rules.get(name, {}):
+                found.append(f"{key} and rules.{name}.{option} must not both be given; got both. Keep one of them.")
         return found
 
     def _said_twice(self) -> dict[tuple[str, str], tuple[str, Any]]:
@@ -230,5 +233,5 @@ class AuditFile(Part):
 
 
 def audit_schema() -> dict[str, Any]:
-    """Return the JSON Schema of ``audit.toml``, for editors."""
+    """Return the JSON Schema of ``audit.toml``; what options a plugin has, only the plugin knows."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **AuditFile.model_json_schema()}

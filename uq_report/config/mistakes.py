@@ -35,10 +35,11 @@ def validated(model: type[P], given: Mapping[str, Any], who: str) -> P:
         raise InputError("\n".join(_mistakes(model, given, who, error))) from error
 
 
-def settled(model: type[P], given: Mapping[str, Any]) -> tuple[P | None, list[str]]:
+def settled(model: type[P], given: Mapping[str, Any], who: str = "") -> tuple[P | None, list[str]]:
     """Return an object and all mistakes by key; with mistakes, what is left without the keys they are in.
 
-    What is left serves to look for more mistakes, never to run: None, if nothing can be made of it.
+    `who` opens each line. What is left serves to look for more mistakes, never to run: None, if nothing can be made of
+    it.
     """
     content = deepcopy(dict(given))
     mistakes: list[str] = []
@@ -46,7 +47,7 @@ def settled(model: type[P], given: Mapping[str, Any]) -> tuple[P | None, list[st
         try:
             return model.model_validate(content), mistakes
         except ValidationError as error:
-            mistakes += [line for line in _mistakes(model, content, "", error) if line not in mistakes]
+            mistakes += [line for line in _mistakes(model, content, who, error) if line not in mistakes]
             for detail in error.errors():
                 _remove(content, _place(content, detail))
     return None, mistakes

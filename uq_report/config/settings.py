@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from ..core.errors import InputError
+from ..core.inference import CONFIDENCE
 
 # Facts of the machine, not of the audit: they change no number, so they are kept out of run.json.
 MACHINE = frozenset({"n_jobs", "backend"})
@@ -55,6 +56,7 @@ def _is_list(value: Any) -> Any:
 
 
 Positive = Annotated[int, Field(ge=1)]
+Level = Annotated[float, Field(gt=0.5, lt=1)]
 Workers = Annotated[int, AfterValidator(_is_workers)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_is_list)]
 
@@ -143,12 +145,14 @@ class Settings(Part):
     ----------
     explainers : tuple of str, optional
         Names of the explainers to run; all that are registered by default.
-    checks : tuple of str, optional
+    rules : tuple of str, optional
         Names of the checks to run; all by default.
     options : mapping of str to mapping
-        Options of explainers by name, ``{"pfi": {"n_repeats": 10}}``.
+        Options of explainers, and of checks as ``rules.<name>``, ``{"pfi": {"n_repeats": 10}}``.
     seed : int
         All random streams derive from it.
+    confidence : float
+        Level of every interval of the run, between 0.5 and 1; levels of tests are options of the rules.
     n_jobs : int
         Workers; they change no number.
     backend : {"threading", "loky", "dask", "ray"}
@@ -177,9 +181,10 @@ class Settings(Part):
     """
 
     explainers: Names | None = None
-    checks: Names | None = None
+    rules: Names | None = None
     options: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     seed: Annotated[int, Field(ge=0)] = 0
+    confidence: Level = CONFIDENCE
     n_jobs: Workers = 1
     backend: Literal["threading", "loky", "dask", "ray"] = "threading"
     batch_rows: Positive | None = None

@@ -14,6 +14,10 @@ from ..core.foreign import from_frame, numeric_target, to_frame
 from ..core.measures import Measure
 from ..core.results import Importance, Profile, Result
 from ..core.subject import Subject
+from ..evidence import columns as col
+from ..evidence import ids
+from ..evidence.importance import WithLosses
+from ..evidence.profiles import DalexProfile
 
 FULL, BASELINE = "_full_model_", "_baseline_"
 VARIABLE_TYPES = ("numerical", "categorical")
@@ -51,8 +55,8 @@ def to_dalex(result: Result, label: str = "", variable_type: str = "numerical") 
     if isinstance(result, Profile):
         if variable_type not in VARIABLE_TYPES:
             raise InputError(f"to_dalex.variable_type must be one of {VARIABLE_TYPES}; got {variable_type!r}.")
-        made = dalex.model_explanations.AggregatedProfiles
-        return {name: _profile(made, result, name, f"{prefix} {name}", variable_type) for name in _measures(result)}
+        profiles = dalex.model_explanations.AggregatedProfiles
+        return {name: _profile(profiles, result, name, f"{prefix} {name}", variable_type) for name in _measures(result)}
     raise InputError(f"to_dalex.result must be an Importance or a Profile; got {result.id!r}, a {result.kind}.")
 
 
@@ -78,20 +82,20 @@ def dalex_explainer(subject: Subject, engine: Engine, measure: str, y: Any = Non
     dalex's own losses compare with y, which only the prediction stands for.
     """
     dalex = _dalex("dalex_explainer")
-    found, omitted = engine.select([measure])
-    if not found:
+    selected, omitted = engine.select([measure])
+    if not selected:
         raise UnsupportedError(
             f"dalex_explainer.measure must be one that applies here; got {omitted[0].measure!r}: {omitted[0].reason}."
         )
     target = numeric_target(engine)
-    classes = found[0].name == "prediction" and "proba" in engine.baseline.supports
-    model = MeasureModel(subject, engine, found[0], None if y is None else engine.baseline.encode([y])[0])
+    classes = selected[0].name == "prediction" and "proba" in engine.baseline.supports
+    model = MeasureModel(subject, engine, selected[0], None if y is None else engine.baseline.encode([y])[0])
     return dalex.Explainer(
         model,
         to_frame(subject),
         np.zeros(subject.n) if target is None else target,
         lambda chosen, X: chosen.predict(X),
-        label=label or f"{subject.label} {found[0].name}",
+        label=label or f"{subject.label} {selected[0].name}",
         verbose=False,
         precalculate=False,
         model_type="classification" if classes else "regression",
@@ -141,68 +145,68 @@ def _dalex(who: str) -> Any:
     try:
         import dalex
     except ImportError as error:
-        raise MissingDependencyError(who, "dalex", "dalex") from error
+        raise MissingDependencyError(who, ids.DALEX) from error
     return dalex
 
 
 def _measures(result: Result) -> list[str]:
     """Return the measures that have values, in the result's order."""
-    found = [str(name) for name in dict.fromkeys(result.frame["measure"])]
-    if not found:
+    names = [str(name) for name in dict.fromkeys(result.frame[col.MEASURE])]
+    if not names:
         raise InputError(f"to_dalex.result must have values; got an empty {result.id!r}.")
-    return found
+    return names
 
 
 def _importance(kind: Any, result: Importance, measure: str, label: str) -> Any:
     """Return a VariableImportance whose drop-out losses are the full model's value plus the importance."""
     full = _full_model(result, measure)
-    baseline = float(result.meta.get("baseline", {}).get(measure, full))
-    own = result.frame[result.frame["measure"] == measure]
-    table = result.estimates[result.estimates["measure"] == measure].sort_values("estimate", kind="stable")
-    made = kind(N=None, B=max(1, own["repeat"].nunique()))
-    made.result = pd.DataFrame(
+    baseline = float(WithLosses.from_result(result).baseline.get(measure, full))
+    own = result.frame[result.frame[col.MEASURE] == measure]
+    table = result.estimates[result.estimates[col.MEASURE] == measure].sort_values(col.ESTIMATE, kind="stable")
+    importance = kind(N=None, B=max(1, own[col.REPEAT].nunique()))
+    importance.result = pd.DataFrame(
         {
-            "variable": [FULL, *table["feature"], BASELINE],
-            "dropout_loss": [full, *(table["estimate"] + full), baseline],
+            "variable": [FULL, *table[col.FEATURE], BASELINE],
+            "dropout_loss": [full, *(table[col.ESTIMATE] + full), baseline],
             "label": label,
         }
     )
-    rounds = own.pivot_table(index="repeat", columns="feature", values="value", sort=False) + full
-    made.permutation = (
+    rounds = own.pivot_table(index=col.REPEAT, columns=col.FEATURE, values=col.VALUE, sort=False) + full
+    importance.permutation = (
         rounds.assign(**{FULL: full, BASELINE: baseline}).reset_index(drop=True).rename_axis(None, axis=1)
     )
-    made.variables = {name: name for name in table["feature"]}
-    return made
+    importance.variables = {name: name for name in table[col.FEATURE]}
+    return importance
 
 
 def _full_model(result: Importance, measure: str) -> float:
     """Return the measure's mean before any shuffle, where the result records it, else 0."""
-    recorded = result.meta.get("full_model", {}).get(measure)
-    if recorded is None and "unpermuted" in result.estimates.columns:
-        recorded = result.estimates.loc[result.estimates["measure"] == measure, "unpermuted"].iloc[0]
+    recorded = WithLosses.from_result(result).full_model.get(measure)
+    if recorded is None and col.UNPERMUTED in result.estimates.columns:
+        recorded = result.estimates.loc[result.estimates[col.MEASURE] == measure, col.UNPERMUTED].iloc[0]
     return 0.0 if recorded is None or not np.isfinite(recorded) else float(recorded)
 
 
 def _profile(kind: Any, result: Profile, measure: str, label: str, variable_type: str) -> Any:
     """Return an AggregatedProfiles of the average curves of single features of one kind."""
     frame = result.frame
-    single = (frame["measure"] == measure) & (frame["curve"] == -1) & (frame["feature_2"] == "")
-    numeric = frame["level"] == ""
+    single = (frame[col.MEASURE] == measure) & (frame[col.CURVE] == -1) & (frame[col.FEATURE_2] == "")
+    numeric = frame[col.LEVEL] == ""
     own = frame[single & (numeric if variable_type == "numerical" else ~numeric)]
     if own.empty:
         raise InputError(
             f"to_dalex.variable_type must be a kind of feature that {result.id!r} has average curves of for {measure}; "
             f"got {variable_type!r}."
         )
-    made = kind(variable_type=variable_type, variables=list(dict.fromkeys(own["feature"])))
-    made.result = pd.DataFrame(
+    profiles = kind(variable_type=variable_type, variables=list(dict.fromkeys(own[col.FEATURE])))
+    profiles.result = pd.DataFrame(
         {
-            "_vname_": own["feature"].to_numpy(),
+            "_vname_": own[col.FEATURE].to_numpy(),
             "_label_": label,
-            "_x_": own["x" if variable_type == "numerical" else "level"].to_numpy(),
-            "_yhat_": own["value"].to_numpy(),
+            "_x_": own[col.X if variable_type == "numerical" else col.LEVEL].to_numpy(),
+            "_yhat_": own[col.VALUE].to_numpy(),
             "_ids_": 0,
         }
     )
-    made.mean_prediction = float(result.meta.get("mean", {}).get(measure, own["value"].mean()))
-    return made
+    profiles.mean_prediction = float(DalexProfile.from_result(result).mean.get(measure, own[col.VALUE].mean()))
+    return profiles

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -12,6 +12,9 @@ import pandas as pd
 from ..core.arrays import FloatArray
 from ..core.errors import InputError, MissingDependencyError, nearest
 from ..core.results import Attribution
+from ..evidence import columns as col
+from ..evidence import ids
+from ..evidence.rows import Attributions
 
 
 def to_shap(result: Attribution, measure: str, data: pd.DataFrame | None = None) -> Any:
@@ -33,28 +36,29 @@ def to_shap(result: Attribution, measure: str, data: pd.DataFrame | None = None)
         ``error_std`` holds the Monte-Carlo standard errors; shap's plots do not draw them.
     """
     shap = _shap()
-    own = result.frame[result.frame["measure"] == measure]
+    own = result.frame[result.frame[col.MEASURE] == measure]
     if own.empty:
         raise InputError(
             f"to_shap.measure must be one that {result.id!r} has values of; got {measure!r}. "
-            f"{nearest(measure, result.frame['measure'].unique())}"
+            f"{nearest(measure, result.frame[col.MEASURE].unique())}"
         )
-    features = [str(name) for name in dict.fromkeys(result.frame["feature"])]
-    values = own.pivot_table(index="row", columns="feature", values="value").reindex(columns=features)
+    features = [str(name) for name in dict.fromkeys(result.frame[col.FEATURE])]
+    rows = [int(row) for row in dict.fromkeys(own[col.ROW])]
+    values = own.pivot_table(index=col.ROW, columns=col.FEATURE, values=col.VALUE).reindex(index=rows, columns=features)
     if values.isna().any(axis=None):
         raise InputError(
             f"to_shap.result must have one value for each feature and row; got {result.id!r} with gaps. "
             "Break-down with interactions has no such table."
         )
-    shown = _recorded(result, values.index.tolist(), features) if data is None else _given(data, len(values), features)
-    numbers = None if shown is None else np.column_stack([_numbers(shown[name].tolist()) for name in features])
-    plain = shown is None or all(map(_is_numeric, shown.to_numpy(dtype=object).T))
+    table = _recorded(result, rows, features) if data is None else _given(data, rows, features)
+    numbers = None if table is None else np.column_stack([_numbers(table[name].tolist()) for name in features])
+    plain = table is None or all(map(_is_numeric, table.to_numpy(dtype=object).T))
     return shap.Explanation(
         values.to_numpy(),
-        base_values=own.groupby("row")["base"].first().to_numpy(),
+        base_values=own.groupby(col.ROW, sort=False)[col.BASE].first().to_numpy(),
         data=numbers,
-        display_data=None if plain or shown is None else shown.to_numpy(dtype=object),
-        instance_names=[str(row) for row in values.index],
+        display_data=None if plain or table is None else table.to_numpy(dtype=object),
+        instance_names=[str(row) for row in rows],
         feature_names=features,
         error_std=_errors(result, measure, values),
     )
@@ -65,26 +69,26 @@ def _shap() -> Any:
     try:
         import shap
     except ImportError as error:
-        raise MissingDependencyError("to_shap", "shap", "shap") from error
+        raise MissingDependencyError("to_shap", ids.SHAP) from error
     return shap
 
 
 def _recorded(result: Attribution, rows: Sequence[int], features: Sequence[str]) -> pd.DataFrame | None:
     """Return the feature values that the result keeps for its rows, or None if it keeps none."""
-    data, explained = result.meta.get("data"), list(result.meta.get("explained", ()))
-    if not isinstance(data, Mapping) or not set(features) <= set(data):
+    view = Attributions.from_result(result)
+    values = [view.values_of(row) for row in rows]
+    if not all(set(features) <= set(own) for own in values):
         return None
-    at = [explained.index(row) for row in rows]
-    return pd.DataFrame({name: pd.Series(data[name], dtype=object).iloc[at] for name in features})
+    return pd.DataFrame({name: pd.Series([own[name] for own in values], dtype=object) for name in features})
 
 
-def _given(data: pd.DataFrame, rows: int, features: Sequence[str]) -> pd.DataFrame:
+def _given(data: pd.DataFrame, rows: Sequence[int], features: Sequence[str]) -> pd.DataFrame:
     """Return the user's rows with the result's features, or refuse them."""
     missing = [name for name in features if name not in data.columns]
-    if missing or len(data) != rows:
+    if missing or len(data) != len(rows):
         raise InputError(
-            f"to_shap.data must hold the {rows} explained rows with the columns {list(features)}; got {len(data)} rows "
-            f"without {missing}. Pass subject.X.iloc[result.meta['explained']]."
+            f"to_shap.data must hold the {len(rows)} explained rows with the columns {list(features)}; got {len(data)} "
+            f"rows without {missing}. Pass subject.X.iloc[result.frame['row'].unique()]."
         )
     return data[list(features)]
 
@@ -107,8 +111,8 @@ def _numbers(column: Sequence[Any]) -> FloatArray:
 
 def _errors(result: Attribution, measure: str, values: pd.DataFrame) -> FloatArray | None:
     """Return the standard errors in the layout of `values`, or None where there are none."""
-    table = result.estimates[result.estimates["measure"] == measure]
-    if "row" not in table.columns or table["std_error"].isna().any():
+    table = result.estimates[result.estimates[col.MEASURE] == measure]
+    if col.ROW not in table.columns or table[col.STD_ERROR].isna().any():
         return None
-    errors = table.pivot_table(index="row", columns="feature", values="std_error")
+    errors = table.pivot_table(index=col.ROW, columns=col.FEATURE, values=col.STD_ERROR)
     return errors.reindex(index=values.index, columns=values.columns).to_numpy()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
-from .arrays import Table
+from .arrays import IntArray, Table
 from .predictive import Distribution
+
+if TYPE_CHECKING:
+    from .derivatives import Derivatives
 
 API_VERSION = 1
 
@@ -23,15 +27,7 @@ class Match(NamedTuple):
 
 @runtime_checkable
 class Adapter(Protocol):
-    """Turns rows into predictive distributions of one family of models.
-
-    An adapter may also define ``unpack(model) -> dict`` when the object brings its own data:
-    the dictionary holds arguments of `uq_report.explain` (model, X, y, train, label ...).
-    It may define ``rows_together(model) -> int | None``: where `batch_rows` is None, how many rows a call may
-    hold when they are variants of the same columns, since a call has a cost of its own (pipelines).
-    One that holds predictions of the given rows and no model says so in ``only_given_rows``, the reason why
-    changed rows are refused, and defines ``take(model, rows)`` for a subject that keeps some rows.
-    """
+    """Turns rows into predictive distributions of one family of models."""
 
     name: ClassVar[str]
     api_version: ClassVar[int]
@@ -48,6 +44,43 @@ class Adapter(Protocol):
         A number is for models whose rows do not depend on their neighbours to the last bit (trees);
         models that multiply matrices (BLAS) change last bits with the rows of a call, so None.
         """
+
+
+@runtime_checkable
+class Unpacks(Protocol):
+    """Optional: an adapter of objects that bring their own data."""
+
+    def unpack(self, model: Any) -> Mapping[str, Any]:
+        """Return arguments of `uq_report.explain`: model, X, y, train, label ..."""
+
+
+@runtime_checkable
+class SharesCalls(Protocol):
+    """Optional: an adapter of models whose calls have a cost of their own (pipelines)."""
+
+    def rows_together(self, model: Any) -> int | None:
+        """Return how many rows a call may hold that are variants of the same columns, where `batch_rows` is None."""
+
+
+@runtime_checkable
+class HoldsGivenRows(Protocol):
+    """Optional: an adapter of stored predictions, without a model; ``only_given_rows`` is why changed rows are refused.
+
+    Both members belong together.
+    """
+
+    only_given_rows: ClassVar[str]
+
+    def take(self, model: Any, rows: IntArray) -> Any:
+        """Return the stored predictions of some rows, for a subject that keeps only these."""
+
+
+@runtime_checkable
+class Differentiates(Protocol):
+    """Optional: an adapter that knows the derivatives of the parameters of its family."""
+
+    def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
+        """Return the derivatives by all columns up to `order`, NaN where no rule holds; None if there is no rule."""
 
 
 def class_names(model: Any) -> tuple[str, ...]:

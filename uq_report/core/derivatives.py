@@ -1,8 +1,8 @@
 """Derivatives of a predictive distribution's parameters with respect to numeric features.
 
-Exact where the adapter knows a rule for its family (an optional method ``derivatives(model, X, order)``
-that returns `Derivatives` of all columns, or None), proven on a few rows against differences; else central
-differences at a step and its half, joined by Richardson's rule, with the step and the error estimate.
+Exact where the adapter knows a rule for its family (`core.adapter.Differentiates`), proven on a few rows against
+differences; else central differences at a step and its half, joined by Richardson's rule, with the step and the
+error estimate.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
+from .adapter import Differentiates
 from .arrays import Columns, FloatArray, IntArray, Table, take_rows
 from .errors import InputError
 from .predictive import Distribution
@@ -76,16 +77,22 @@ def derivatives(engine: Engine, columns: Sequence[int], order: int = 1, rows: In
     if not (spreads > 0).all():
         names = [subject.features[c] for c, s in zip(columns, spreads, strict=True) if not s > 0]
         raise InputError(f"engine.derivatives.columns must vary; got constant {names}. Leave them out.")
-    rule = getattr(subject.adapter, "derivatives", None)
-    size = len(X) * len(subject.features) ** 2
-    found = rule(subject.model, X, order) if rule and (order == 1 or size <= _MOST) else None
+    every = _by_rule(engine, X, order)
     precision = _EPS
-    if found is not None:
-        precision = found.precision
-        exact: Derivatives = found.of(columns)
+    if every is not None:
+        precision, exact = every.precision, every.of(columns)
         if np.isfinite(exact.first).all() and _proven(exact, X, columns, spreads, engine):
             return exact
     return finite_differences(X, columns, spreads, engine.predict, order, engine.batch_rows, precision)
+
+
+def _by_rule(engine: Engine, X: Table, order: int) -> Derivatives | None:
+    """Return the derivatives by all columns as the adapter gives them; None without a rule, or if they are too many."""
+    adapter = engine.subject.adapter
+    too_many = order == 2 and len(X) * len(engine.subject.features) ** 2 > _MOST
+    if too_many or not isinstance(adapter, Differentiates):
+        return None
+    return adapter.derivatives(engine.subject.model, X, order)
 
 
 def finite_differences(

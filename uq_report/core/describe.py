@@ -31,31 +31,31 @@ def describe(subject: Subject, dist: Distribution) -> dict[str, Any]:
     """
     classes = _classes(dist)
     train = subject.train
-    return {
-        "label": subject.label,
-        "task": task(dist),
-        "family": dist.family,
-        "model_class": _dotted(subject.model),
-        "model_parameters": _parameters(subject.model),
-        "adapter": subject.adapter.name,
-        "adapter_reason": subject.adapter_reason,
-        "n": subject.n,
-        "d": len(subject.features),
-        "sampled_from": subject.sampled_from,
-        "classes": classes,
-        "positive_class": None if classes is None else classes[getattr(dist, "positive", 0)],
-        "has_y": subject.y is not None,
-        "has_train": train is not None,
-        "n_train": None if train is None else len(train[0]),
-        "weights": subject.weights is not None,
-        "clusters": None if subject.clusters is None else len(np.unique(subject.clusters)),
-        "groups": {name: list(members) for name, members in subject.groups.items()},
-        "protected": list(subject.protected),
-        "features": _features(subject),
-        "hashes": _hashes(subject),
-        "sources": dict(subject.sources),
-        "y_summary": None if subject.y is None else _target(subject.y, dist),
-    }
+    return dict(
+        label=subject.label,
+        task=task(dist),
+        family=dist.family,
+        model_class=_dotted(subject.model),
+        model_parameters=_parameters(subject.model),
+        adapter=subject.adapter.name,
+        adapter_reason=subject.adapter_reason,
+        n=subject.n,
+        d=len(subject.features),
+        sampled_from=subject.sampled_from,
+        classes=classes,
+        positive_class=None if classes is None else classes[getattr(dist, "positive", 0)],
+        has_y=subject.y is not None,
+        has_train=train is not None,
+        n_train=None if train is None else len(train[0]),
+        weights=subject.weights is not None,
+        clusters=None if subject.clusters is None else len(np.unique(subject.clusters)),
+        groups={name: list(members) for name, members in subject.groups.items()},
+        protected=list(subject.protected),
+        features=_features(subject),
+        hashes=_hashes(subject),
+        sources=dict(subject.sources),
+        y_summary=None if subject.y is None else _target(subject.y, dist),
+    )
 
 
 def task(dist: Distribution) -> str:
@@ -72,28 +72,28 @@ def _classes(dist: Distribution) -> list[Any] | None:
 
 
 def _features(subject: Subject) -> list[dict[str, Any]]:
-    seen: dict[bytes, str] = {}
+    first: dict[bytes, str] = {}
     facts = []
     for name in subject.features:
         values = pd.Series(subject.values(name))
-        original = seen.setdefault(column_digest(values), name)
+        original = first.setdefault(column_digest(values), name)
         doubled = None if original == name else original
         facts.append({**_feature(name, subject.kinds[name], values), "duplicate_of": doubled})
     return facts
 
 
 def _feature(name: str, kind: str, values: pd.Series[Any]) -> dict[str, Any]:
-    known = values.dropna()
-    distinct = int(known.nunique())
-    ordered = kind != "categorical" and len(known) > 0
-    counts = known.value_counts().head(TOP_LEVELS) if kind == "categorical" else known.iloc[:0]
+    present = values.dropna()
+    distinct = int(present.nunique())
+    ordered = kind != "categorical" and len(present) > 0
+    counts = present.value_counts().head(TOP_LEVELS) if kind == "categorical" else present.iloc[:0]
     return {
         "name": name,
         "kind": kind,
         "missing": int(values.isna().sum()),
         "distinct": distinct,
-        "min": scalar(known.min()) if ordered else None,
-        "max": scalar(known.max()) if ordered else None,
+        "min": scalar(present.min()) if ordered else None,
+        "max": scalar(present.max()) if ordered else None,
         "top_levels": [[str(level), int(count)] for level, count in counts.items()],
         "constant": distinct + int(values.isna().any()) <= 1,
     }
@@ -149,12 +149,12 @@ def _parameters(model: Any, prefix: str = "") -> dict[str, str]:
     """Return what ``get_params`` says of a model and of the models in it, as text without memory addresses."""
     if not _has_parameters(model) or prefix.count("__") > _MAX_DEPTH:
         return {}
-    found = {}
+    parameters = {}
     for key, value in sorted(model.get_params(deep=False).items()):
-        found[f"{prefix}{key}"] = _text(value)
+        parameters[f"{prefix}{key}"] = _text(value)
         for name, part in _parts(key, value):
-            found |= _parameters(part, f"{prefix}{name}__")
-    return found
+            parameters |= _parameters(part, f"{prefix}{name}__")
+    return parameters
 
 
 def _parts(key: str, value: Any) -> list[tuple[str, Any]]:

@@ -19,11 +19,13 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed, parallel_config
 
+from .adapter import HoldsGivenRows, SharesCalls
 from .arrays import AnyArray, FloatArray, IntArray, Table
 from .derivatives import Derivatives, derivatives
 from .errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError, nearest
+from .inference import CONFIDENCE
 from .measures import Measure
-from .passes import Group, Task, grouped, rows_of, run_group
+from .passes import Group, Task, grouped, refuse_base, rows_of, run_group
 from .predictive import Distribution
 from .results import Omission
 from .subject import Subject
@@ -69,6 +71,8 @@ class Engine:
         Rows per predict call, instead of the adapter's rule.
     row_budget : int, optional
         Rows that may be predicted in all; the next call beyond it raises `BudgetError`.
+    confidence : float, default=0.95
+        Level of every interval of the run; explainers read it here.
     progress : callable, optional
         Called with a `Progress` after each group.
     """
@@ -83,17 +87,21 @@ class Engine:
         backend: str = "threading",
         batch_rows: int | None = None,
         row_budget: int | None = None,
+        confidence: float = CONFIDENCE,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
         for name, value in (("batch_rows", batch_rows), ("row_budget", row_budget)):
             if value is not None and value < 1:
                 raise InputError(f"engine.{name} must be >= 1 or None; got {value}.")
+        if not 0.5 < confidence < 1:
+            raise InputError(f"engine.confidence must be a number between 0.5 and 1; got {confidence}.")
         self.subject = subject
         self.measures = measures
         self.seed = seed
         self.n_jobs = n_jobs
         self.backend = backend
         self.row_budget = row_budget
+        self.confidence = confidence
         self.explainer = "engine"
         self._progress = progress
         self._shared = _Shared()
@@ -139,7 +147,7 @@ class Engine:
 
     def unchanged(self, measures: Sequence[Measure]) -> FloatArray:
         """Return all measures of the subject's own rows, shape (measures, rows), without another prediction."""
-        return rows_of(self.baseline, measures, self.y)
+        return rows_of(self.baseline, measures, self.y, self.baseline)
 
     def select(self, names: Iterable[str]) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
         """Return the measures that can be evaluated here, and why the others cannot.
@@ -210,7 +218,13 @@ class Engine:
         """Return all measures of the rows of any table, shape (measures, rows), in calls of the batch size.
 
         `y` is encoded, one value per row of `X`, and needed only if a measure needs it.
+
+        Raises
+        ------
+        UnsupportedError
+            If a measure compares rows with themselves unchanged: these rows are changes of no others.
         """
+        refuse_base(measures)
         self._ask_model()
         _ = self.baseline
         step = self.batch_rows or len(X)
@@ -218,15 +232,17 @@ class Engine:
         for start in range(0, len(X), step):
             part = X[start : start + step]
             dist = self.predict(part)
-            parts.append(rows_of(dist, measures, None if y is None else y[start : start + step]))
+            parts.append(rows_of(dist, measures, None if y is None else y[start : start + step], None))
         return np.concatenate(parts, axis=1)
 
     def function(self, measure: Measure, y: Any = None) -> Callable[[Table], FloatArray]:
         """Return ``f(X) -> (n,)``, one measure as a plain function of rows, for libraries that call the model.
 
         A measure that needs y takes it from `y`, one encoded value for every row, else looks it up
-        by the row index of the frame, so the caller must keep the subject's index.
+        by the row index of the frame, so the caller must keep the subject's index. A measure that needs
+        the unchanged rows is refused as by `measure_rows`.
         """
+        refuse_base([measure])
 
         def evaluate(X: Table) -> FloatArray:
             if not measure.needs_y:
@@ -250,9 +266,8 @@ class Engine:
 
     def _ask_model(self) -> None:
         """Refuse changed rows where an adapter holds predictions of the given rows only."""
-        reason = getattr(self.subject.adapter, "only_given_rows", "")
-        if reason:
-            raise UnsupportedError(reason)
+        if isinstance(self.subject.adapter, HoldsGivenRows):
+            raise UnsupportedError(self.subject.adapter.only_given_rows)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the progress callback behind: it belongs to the parent process."""
@@ -260,8 +275,9 @@ class Engine:
 
     def _together(self) -> int:
         """Return the rows that variants of the same columns may share a call up to."""
-        ask = getattr(self.subject.adapter, "rows_together", None)
-        return (ask(self.subject.model) if ask else None) or SHORT_CALL
+        adapter = self.subject.adapter
+        rows = adapter.rows_together(self.subject.model) if isinstance(adapter, SharesCalls) else None
+        return rows or SHORT_CALL
 
     def _mapped(self, groups: Iterator[tuple[int, list[Variant]]], task: Task) -> Iterator[Group]:
         if self.n_jobs == 1:

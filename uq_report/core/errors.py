@@ -34,12 +34,11 @@ class PluginError(UQReportError):
 
 
 class MissingDependencyError(UQReportError, ImportError):
-    """An optional library is not installed; the message names the extra to install."""
+    """An optional library is not installed; the message names the extra to install, that of its name by default."""
 
-    def __init__(self, who: str, library: str, extra: str) -> None:
-        super().__init__(
-            f"{who} needs {library}, which is not installed. Install it with: pip install 'uq_report[{extra}]'."
-        )
+    def __init__(self, who: str, library: str, extra: str = "") -> None:
+        remedy = f"Install it with: pip install 'uq_report[{extra or library}]'."
+        super().__init__(f"{who} needs {library}, which is not installed. {remedy}")
 
 
 class LockedError(UQReportError):

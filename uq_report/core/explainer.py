@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
 from .engine import Engine
@@ -12,6 +13,29 @@ from .subject import Subject
 Prior = Mapping[str, Sequence[Result]]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """A method in short, as the report prints it; the fields are plain sentences.
+
+    Parameters
+    ----------
+    title, definition : str
+    assumes, fails : str
+        What must hold, and when the numbers mislead.
+    interval : str
+        What the intervals cover.
+    references : str
+        Works of `core.references` as ``work:place; work``, or plain words.
+    """
+
+    title: str
+    definition: str
+    assumes: str = ""
+    fails: str = ""
+    interval: str = ""
+    references: str = ""
+
+
 @runtime_checkable
 class Explainer(Protocol):
     """A frozen dataclass whose fields are its options, its config keys and its provenance.
@@ -19,10 +43,9 @@ class Explainer(Protocol):
     Class variables
     ---------------
     name : the entry-point name and file name
-    section : its slot in the report (``outcome``, ``drivers``, ``profiles``, ``dependence``,
-        ``dalex``, ``shap``; any other name makes a section of its own)
+    section : the slot of the report its results stand in (`uq_report.document.slots`), unless a section of a plugin
+        shows them; any other name puts them behind the slots
     needs : names of explainers whose results it reads from `prior`; it does not run without them
-    after : optional; names of explainers to run before it where they run at all, ``"*"`` for all others
     requires : methods the predictive distribution must support
     """
 
@@ -36,7 +59,20 @@ class Explainer(Protocol):
         """Ask the engine, return tidy results."""
 
 
+@runtime_checkable
+class RunsAfter(Protocol):
+    """Optional: an explainer that runs after others where they run at all; ``"*"`` stands for all others."""
+
+    after: ClassVar[tuple[str, ...]]
+
+
+@runtime_checkable
+class HasCard(Protocol):
+    """Optional: an explainer with a method card of its own; without, its docstring is the card."""
+
+    card: ClassVar[Card]
+
+
 def wishes(explainer: Explainer | type[Explainer]) -> tuple[str, ...]:
     """Return the names in ``after``; explainers that wish for nothing need not have it."""
-    names: tuple[str, ...] = getattr(explainer, "after", ())
-    return names
+    return explainer.after if isinstance(explainer, RunsAfter) else ()

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 from .arrays import FloatArray, IntArray
 
+CONFIDENCE = 0.95  # of every interval, where a run asks for no other level
 MIN_SHUFFLES = 3
 MIN_CLUSTERS = 20
 _CONVERGED = 1e-13

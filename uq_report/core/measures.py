@@ -1,4 +1,6 @@
-"""What is explained: a number per row, computed from the predictive distribution and, if needed, y.
+"""What is explained: a number per row, computed from the predictive distribution and, if needed, y and the base.
+
+The base is the distribution of the same rows unchanged: `KL` is the distance from it.
 
 The constants below are the built-in measures; each is named like its constant in lower case. Larger
 losses are worse. Values may be infinite where the formula is: `LOG_ODDS` at a probability of 0 or 1,
@@ -8,19 +10,21 @@ Examples
 --------
 >>> from uq_report.core.distributions import Categorical, Normal
 >>> classes = Categorical([[0.75, 0.25], [0.0, 1.0]])
->>> BRIER.rows(classes, np.array([0, 0]))
+>>> BRIER.rows(classes, np.array([0, 0]), None)
 array([0.125, 2.   ])
->>> NLL.rows(classes, np.array([0, 0])).round(4)
+>>> NLL.rows(classes, np.array([0, 0]), None).round(4)
 array([0.2877,    inf])
 >>> BRIER.why_not(Normal([0.0], 1.0), has_y=True)
 'brier needs class probabilities, which a normal predictive distribution has not; use squared_error or nll'
+>>> KL.rows(Normal([0.0, 1.0], 1.0), None, Normal([0.0, 0.0], 1.0))
+array([0. , 0.5])
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol, cast
+from typing import ClassVar, Literal, Protocol, TypeAlias, cast, get_args, runtime_checkable
 
 import numpy as np
 
@@ -28,11 +32,16 @@ from .arrays import AnyArray, FloatArray
 from .auc import OneMinusAUC
 from .distributions import Categorical
 from .distributions.rowwise import row_sum
+from .divergence import divergence
+from .errors import InputError, nearest
 from .predictive import Distribution
 
 Role = Literal["prediction", "loss", "uncertainty"]
+Direction = Literal["larger", "smaller"]
+Rows: TypeAlias = Callable[[Distribution, AnyArray | None, Distribution | None], FloatArray]
 
 
+@runtime_checkable
 class Statistic(Protocol):
     """A summary over rows that is no plain mean (1 - AUC): its value and each row's influence."""
 
@@ -55,7 +64,8 @@ class Measure:
     name : str
         The name users write, and the value of the column ``measure`` in every frame.
     rows : callable
-        ``rows(distribution, y) -> (n,)``; `y` is encoded, and None unless `needs_y`.
+        ``rows(distribution, y, base) -> (n,)``. `y` is encoded; `base` is the predictive distribution of the
+        same rows unchanged, row by row. Each may be None unless the measure needs it.
     unit : str
         ``"nats"``, ``"units of y"``, ``"probability"`` ...; printed beside every number.
     role : {"prediction", "loss", "uncertainty"}
@@ -70,10 +80,19 @@ class Measure:
     unsuited : callable, optional
         ``unsuited(distribution)`` returns why this family makes no sense here, or the empty string;
         for what `requires` cannot say.
+    needs_base : bool
+        Whether it compares with the rows unchanged; then `Engine.measure_rows` refuses it.
+    direction : {"larger", "smaller"}
+        Which way is worse (loss) or less certain (uncertainty); for predictions it has no meaning.
+
+    Raises
+    ------
+    InputError
+        If the role or the direction is another word.
     """
 
     name: str
-    rows: Callable[[Distribution, AnyArray | None], FloatArray]
+    rows: Rows
     unit: str
     role: Role
     requires: frozenset[str]
@@ -81,7 +100,19 @@ class Measure:
     statistic: Statistic | None = None
     title: str = ""
     unsuited: Callable[[Distribution], str] | None = None
+    needs_base: bool = False
+    direction: Direction = "larger"
     api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse a role or a direction that does not exist."""
+        for field, allowed in (("role", get_args(Role)), ("direction", get_args(Direction))):
+            value = getattr(self, field)
+            if value not in allowed:
+                raise InputError(
+                    f"measure {self.name!r}.{field} must be {' or '.join(map(repr, allowed))}; got {value!r}. "
+                    f"{nearest(str(value), allowed)}"
+                )
 
     def why_not(self, dist: Distribution, has_y: bool) -> str:
         """Return the reason why this measure cannot be evaluated, or the empty string."""
@@ -95,81 +126,86 @@ class Measure:
         return reason if not reason or reason.startswith(self.name) else f"{self.name}: {reason}"
 
 
-def prediction(dist: Distribution, _: AnyArray | None) -> FloatArray:
+def prediction(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
     """Return the mean, or the probability of the positive class."""
     return dist.mean()
 
 
-def log_odds(dist: Distribution, _: AnyArray | None) -> FloatArray:
+def log_odds(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
     """Return log(p / (1 - p)) of the positive of two classes; infinite at p of 0 and 1."""
     return _classes(dist).log_odds()
 
 
-def squared_error(dist: Distribution, y: AnyArray | None) -> FloatArray:
+def squared_error(dist: Distribution, y: AnyArray | None, _base: Distribution | None) -> FloatArray:
     """Return (y - mean)^2."""
     return np.asarray(np.square(_given(y) - dist.mean()))
 
 
-def absolute_error(dist: Distribution, y: AnyArray | None) -> FloatArray:
+def absolute_error(dist: Distribution, y: AnyArray | None, _base: Distribution | None) -> FloatArray:
     """Return the absolute value of y - mean."""
     return np.abs(_given(y) - dist.mean())
 
 
-def brier(dist: Distribution, y: AnyArray | None) -> FloatArray:
+def brier(dist: Distribution, y: AnyArray | None, _base: Distribution | None) -> FloatArray:
     """Return sum_c (p_c - 1[y = c])^2, in [0, 2]: for two classes twice the one-column form."""
     error = _classes(dist).probabilities.copy()
     error[np.arange(len(error)), _given(y)] -= 1
     return row_sum(np.square(error, out=error))
 
 
-def zero_one(dist: Distribution, y: AnyArray | None) -> FloatArray:
+def zero_one(dist: Distribution, y: AnyArray | None, _base: Distribution | None) -> FloatArray:
     """Return 1 where the most probable class (the first, of equals) is not y, else 0."""
     return np.asarray(_classes(dist).probabilities.argmax(axis=1) != _given(y), dtype=float)
 
 
-def score_of_class_1(dist: Distribution, _: AnyArray | None) -> FloatArray:
+def score_of_class_1(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
     """Return the probability of class position 1, the score that `OneMinusAUC` summarises."""
     return _classes(dist).probabilities[:, 1]
 
 
-def nll(dist: Distribution, y: AnyArray | None) -> FloatArray:
+def nll(dist: Distribution, y: AnyArray | None, _base: Distribution | None) -> FloatArray:
     """Return -log q(y | x); infinite where the outcome had probability 0."""
     return -dist.log_prob(_given(y))
 
 
-def nll_clipped(dist: Distribution, y: AnyArray | None) -> FloatArray:
+def nll_clipped(dist: Distribution, y: AnyArray | None, _base: Distribution | None) -> FloatArray:
     """Return -log max(q(y | x), smallest normal float): at most 708.4 nats."""
-    return np.minimum(nll(dist, y), -float(np.log(np.finfo(float).tiny)))
+    return np.minimum(nll(dist, y, None), -float(np.log(np.finfo(float).tiny)))
 
 
-def entropy(dist: Distribution, _: AnyArray | None) -> FloatArray:
+def entropy(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
     """Return the entropy."""
     return dist.entropy()
 
 
-def variance(dist: Distribution, _: AnyArray | None) -> FloatArray:
+def variance(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
     """Return the variance; of classes, that of the positive class's indicator."""
     return dist.variance()
 
 
-def aleatoric(dist: Distribution, _: AnyArray | None) -> FloatArray:
+def aleatoric(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
     """Return the members' mean entropy."""
     return dist.aleatoric()
 
 
-def epistemic(dist: Distribution, _: AnyArray | None) -> FloatArray:
+def epistemic(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
     """Return the mutual information of outcome and member: entropy less `aleatoric`."""
     return dist.epistemic()
 
 
-def aleatoric_variance(dist: Distribution, _: AnyArray | None) -> FloatArray:
+def aleatoric_variance(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
     """Return the members' mean variance."""
     return dist.aleatoric_variance()
 
 
-def epistemic_variance(dist: Distribution, _: AnyArray | None) -> FloatArray:
+def epistemic_variance(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
     """Return the variance of the members' means."""
     return dist.epistemic_variance()
+
+
+def kl(dist: Distribution, _y: AnyArray | None, base: Distribution | None) -> FloatArray:
+    """Return KL(base ‖ dist): the rise of the nll that the model itself expects if `dist` stands in for `base`."""
+    return divergence(cast("Distribution", base), dist, "kl")
 
 
 def _given(y: AnyArray | None) -> AnyArray:
@@ -250,4 +286,15 @@ EPISTEMIC_VARIANCE = Measure(
     "uncertainty",
     frozenset({"epistemic_variance"}),
     title="epistemic variance",
+)
+# A prediction, because it says how far the prediction moves. It is no loss: no outcome has confirmed it. It is no
+# uncertainty: it grows alike where the model becomes surer and where it becomes less sure.
+KL = Measure(
+    "kl",
+    kl,
+    "nats",
+    "prediction",
+    frozenset({"kl"}),
+    title="claimed loss (Kullback-Leibler divergence from the unchanged prediction)",
+    needs_base=True,
 )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 # The share of the larger range below which curves are not called different: more than interpolation makes up.
 LEAST = 0.1
@@ -21,13 +21,32 @@ class Parting(NamedTuple):
     pdp: float
 
 
+class Widest(NamedTuple):
+    """Where two curves part most beyond their errors, by which share of the larger range, and the error of that.
+
+    Both are adjusted for the number of points: `reach`, half the interval of the difference, and `p_value`.
+    """
+
+    at: Parting
+    share: float
+    error: float
+    points: int
+
+    def reach(self, confidence: float) -> float:
+        """Return half the width of the interval of the difference."""
+        return float(-ndtri((1 - confidence) / 2 / self.points)) * self.error
+
+    @property
+    def p_value(self) -> float:
+        """The two-sided p-value of the difference."""
+        apart = abs(self.at.ale - self.at.pdp)
+        return min(2 * self.points * float(ndtr(-apart / self.error)), 1.0) if self.error else float(not apart)
+
+
 def parting(ale: pd.DataFrame, pdp: pd.DataFrame, confidence: float) -> Parting | None:
     """Return where an ALE and a PDP part most beyond their errors, or None if that is not shown.
 
-    Estimates of one measure along one numeric feature, in order of x. Compared are the changes from
-    the first point that both have, the PDP interpolated between its points. The error of their
-    difference is at most the sum of the standard errors, whatever their dependence; points are
-    Bonferroni-corrected, and the difference must exceed a tenth of the larger range.
+    The difference must exceed a tenth of the larger range, and what their errors allow.
 
     Examples
     --------
@@ -37,6 +56,20 @@ def parting(ale: pd.DataFrame, pdp: pd.DataFrame, confidence: float) -> Parting 
     >>> parting(ale, pdp, 0.95)
     Parting(x=2.0, start=0.0, ale=4.0, pdp=2.0)
     """
+    widest = widest_parting(ale, pdp, confidence)
+    if widest is None or not (widest.share > LEAST and widest.p_value < 1 - confidence):
+        return None
+    return widest.at
+
+
+def widest_parting(ale: pd.DataFrame, pdp: pd.DataFrame, confidence: float, least: float = LEAST) -> Widest | None:
+    """Return where an ALE and a PDP part most beyond their errors and the share `least` of the larger range.
+
+    Estimates of one measure along one numeric feature, in order of x. Compared are the changes from
+    the first point that both have, the PDP interpolated between its points; None where they have fewer than
+    two. The error of their difference is at most the sum of the standard errors, whatever their dependence;
+    points are Bonferroni-corrected.
+    """
     x, at = (curve["x"].to_numpy(dtype=float) for curve in (ale, pdp))
     inside = (x >= at.min()) & (x <= at.max())
     if inside.sum() < 2:
@@ -44,10 +77,9 @@ def parting(ale: pd.DataFrame, pdp: pd.DataFrame, confidence: float) -> Parting 
     level, error = (np.interp(x, at, pdp[c].to_numpy(dtype=float))[inside] for c in ("estimate", "std_error"))
     value, moved = (ale[c].to_numpy(dtype=float)[inside] for c in ("estimate", "std_error_change"))
     accumulated, partial = value - value[0], level - level[0]
-    reach = -ndtri((1 - confidence) / 2 / (len(value) - 1)) * (moved + moved[0] + error + error[0])
-    least = LEAST * max(float(np.ptp(value)), float(np.ptp(level)))
-    excess = np.abs(accumulated - partial) - np.maximum(reach, least)
+    apart, error, points = np.abs(accumulated - partial), moved + moved[0] + error + error[0], len(value) - 1
+    span = max(float(np.ptp(value)), float(np.ptp(level)))
+    excess = apart - np.maximum(-ndtri((1 - confidence) / 2 / points) * error, least * span)
     k = int(np.argmax(excess[1:])) + 1
-    if not excess[k] > 0:
-        return None
-    return Parting(float(x[inside][k]), float(x[inside][0]), float(accumulated[k]), float(partial[k]))
+    where = Parting(float(x[inside][k]), float(x[inside][0]), float(accumulated[k]), float(partial[k]))
+    return Widest(where, float(apart[k]) / span if span else 0.0, float(error[k]), points)

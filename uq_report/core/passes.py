@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .arrays import AnyArray, Columns, FloatArray, IntArray, take_rows
-from .errors import ModelError
+from .errors import ModelError, UnsupportedError
 from .measures import Measure
 from .predictive import Distribution
 from .variants import Buffer, Variant, make_buffer
@@ -35,6 +35,7 @@ class Task:
         self.source = Columns(engine.subject.X)
         self.rows = engine.subject.X if rows is None else take_rows(engine.subject.X, rows)
         self.y = engine.y if engine.y is None or rows is None else engine.y[rows]
+        self.base = self._base(rows) if any(measure.needs_base for measure in measures) else None
         self.n = len(self.rows)
         self.step = self.n if engine.batch_rows is None else max(1, min(self.n, engine.batch_rows))
         self._buffers: dict[tuple[int, int, int], Buffer] = {}
@@ -49,8 +50,13 @@ class Task:
         table = buffer.filled(self.source, start, stop, group)
         dist = self.engine.call_model(table)
         y = None if self.y is None else np.repeat(self.y[start:stop], len(group))
-        values = rows_of(dist, self.measures, y)
+        base = None if self.base is None else self.base.take(np.repeat(np.arange(start, stop), len(group)))
+        values = rows_of(dist, self.measures, y, base)
         return values.reshape(len(self.measures), stop - start, len(group)).swapaxes(1, 2)
+
+    def _base(self, rows: IntArray | None) -> Distribution:
+        """Return the distribution of the evaluated rows unchanged."""
+        return self.engine.baseline if rows is None else self.engine.baseline.take(rows)
 
     def _buffer(self, start: int, stop: int, variants: int) -> Buffer:
         """Return the buffer of these rows and so many variants; two are held, for full groups and the last."""
@@ -86,14 +92,29 @@ def grouped(variants: Iterable[Variant], width: int, *, mixed: bool) -> Iterator
             first += len(group)
 
 
-def rows_of(dist: Distribution, measures: Sequence[Measure], y: AnyArray | None) -> FloatArray:
-    """Evaluate every measure on one prediction; a NaN is an error of the model, told with the measure."""
+def rows_of(
+    dist: Distribution, measures: Sequence[Measure], y: AnyArray | None, base: Distribution | None
+) -> FloatArray:
+    """Evaluate every measure on one prediction; a NaN is an error of the model, told with the measure.
+
+    `base` is the prediction of the same rows unchanged, or None where no measure needs it.
+    """
     values = np.empty((len(measures), len(dist)))
     for m, measure in enumerate(measures):
-        values[m] = measure.rows(dist, y)
+        values[m] = measure.rows(dist, y, base)
         bad = int(np.isnan(values[m]).sum())
         if bad:
             raise ModelError(
                 f"measure {measure.name!r} must be a number on every row; got NaN on {bad} of {len(dist)} rows."
             )
     return values
+
+
+def refuse_base(measures: Sequence[Measure]) -> None:
+    """Refuse measures of rows changed against unchanged, where rows of any table are asked for."""
+    names = [measure.name for measure in measures if measure.needs_base]
+    if names:
+        raise UnsupportedError(
+            f"{', '.join(names)} compares each row with itself unchanged, and rows that a method makes up are changes "
+            "of no given row. Use it with methods that change given rows, such as pfi, pdp or ale."
+        )

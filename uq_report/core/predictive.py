@@ -72,6 +72,18 @@ class Distribution(ABC):
         """Return log q(y_i | x_i) in nats, shape (n,)."""
         self._cannot("log_prob")
 
+    def kl(self, other: Self) -> FloatArray:
+        """Return the Kullback-Leibler divergence KL(self ‖ other) of each row in nats, shape (n,).
+
+        `other` is of the same family and length. Infinite where it gives no probability to what this
+        distribution allows; such a value is never clipped.
+        """
+        self._cannot("kl")
+
+    def renyi_half(self, other: Self) -> FloatArray:
+        """Return the Rényi divergence of order 1/2 of each row from `other`, -2 log ∫ √(p q) in nats, shape (n,)."""
+        self._cannot("renyi_half")
+
     def cdf(self, y: AnyArray) -> FloatArray:
         """Return P(Y_i <= y_i), shape (n,)."""
         self._cannot("cdf")

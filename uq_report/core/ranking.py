@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import ndtr, stdtrit
 
 from .arrays import BoolArray, FloatArray, IntArray
-from .inference import n_units
+from .inference import CONFIDENCE, n_units
 
 ROUNDING = 1e-12
 
@@ -85,7 +85,7 @@ def rank_intervals(
     draws: FloatArray,
     units: int,
     *,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     absolute: bool = False,
 ) -> RankIntervals:
     """Return the ranks of d estimates with simultaneous intervals.

@@ -25,6 +25,30 @@ class Omission:
 
 
 @dataclass(frozen=True)
+class MeasureFacts:
+    """What a reader must know of a measure to read its numbers.
+
+    Parameters
+    ----------
+    title, unit : str
+    role : str
+        ``"prediction"``, ``"loss"`` or ``"uncertainty"``; empty where it is not recorded.
+    direction : {"larger", "smaller"}
+        Which values are worse (of a loss) or less certain (of an uncertainty).
+    """
+
+    title: str
+    unit: str
+    role: str
+    direction: str = "larger"
+
+    @property
+    def sign(self) -> int:
+        """What a value is multiplied by so that larger is worse or less certain."""
+        return -1 if self.direction == "smaller" else 1
+
+
+@dataclass(frozen=True)
 class RowValues:
     """Per-row values, shape (measures, features, rows), that carry the sampling error of an importance."""
 
@@ -62,6 +86,8 @@ class Result:
     omissions : tuple of Omission
     meta : mapping
         Small JSON values that belong to no row.
+    measures : mapping of str to MeasureFacts
+        The measures in the frames. An explainer states those of its own only: the host adds the registered ones.
     """
 
     id: str
@@ -74,6 +100,7 @@ class Result:
     notes: tuple[str, ...] = ()
     omissions: tuple[Omission, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
+    measures: Mapping[str, MeasureFacts] = field(default_factory=dict)
 
     kind: ClassVar[str]
     columns: ClassVar[tuple[str, ...]]

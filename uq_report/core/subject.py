@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import inputs
-from .adapter import Adapter
+from .adapter import Adapter, HoldsGivenRows
 from .arrays import AnyArray, FloatArray, IntArray, Table, column, take_rows
 from .errors import InputError, nearest
 from .inputs import Kind
@@ -133,10 +133,10 @@ def _drawn(subject: Subject, max_rows: int, seed: int) -> Subject:
     if max_rows >= subject.n:
         return subject
     keep = np.sort(np.random.default_rng([seed, 0x5A]).choice(subject.n, max_rows, replace=False))
-    take = getattr(subject.adapter, "take", None)
+    adapter = subject.adapter
     return replace(
         subject,
-        model=take(subject.model, keep) if take else subject.model,
+        model=adapter.take(subject.model, keep) if isinstance(adapter, HoldsGivenRows) else subject.model,
         X=take_rows(subject.X, keep),
         y=None if subject.y is None else subject.y[keep],
         weights=None if subject.weights is None else subject.weights[keep],

@@ -9,8 +9,10 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from .arrays import FloatArray
+from .inference import CONFIDENCE
 
 Verdict = Literal["positive", "negative", "about 0", "undetermined"]
+EQUIVALENCE = 0.05  # level of each of the two one-sided tests of "about 0", whatever the level of the intervals
 
 
 class Judgement(NamedTuple):
@@ -22,13 +24,13 @@ class Judgement(NamedTuple):
     n_needed: float
 
 
-def judge(estimate: float, se: float, df: int, margin: float, *, n: int, confidence: float = 0.95) -> Judgement:
+def judge(estimate: float, se: float, df: int, margin: float, *, n: int, confidence: float = CONFIDENCE) -> Judgement:
     """Judge whether an estimate is positive, negative, about 0 or undetermined.
 
-    With α = 1 - `confidence`: *about 0* if the t interval of level 1 - 2α lies inside (-margin, margin), that
-    is, if two one-sided tests at level α say so (Schuirmann 1987, doi:10.1007/BF01068419); else
-    *positive* or *negative* if the interval of level 1 - α excludes 0; else *undetermined*, with the n
-    at which a true 0 is called so in 80 % of samples, ``n (z_{1-α} + z_{0.9})² se² / margin²``.
+    *About 0* if the t interval of 90 % lies inside (-margin, margin), that is, if two one-sided tests at
+    level 0.05 say so (Schuirmann 1987, doi:10.1007/BF01068419); else *positive* or *negative* if the interval
+    of level `confidence` excludes 0; else *undetermined*, with the n at which a true 0 is called "about 0" in
+    80 % of samples, ``n (z_{0.95} + z_{0.9})² se² / margin²``.
     An unknown `se` (NaN) leaves everything undetermined.
 
     Examples
@@ -40,14 +42,13 @@ def judge(estimate: float, se: float, df: int, margin: float, *, n: int, confide
     """
     if math.isnan(se):
         return Judgement(math.nan, math.nan, "undetermined", math.nan)
-    alpha = 1 - confidence
-    outer, inner = (float(stdtrit(df, 1 - level)) * se for level in (alpha / 2, alpha))
+    outer, inner = (float(stdtrit(df, 1 - tail)) * se for tail in ((1 - confidence) / 2, EQUIVALENCE))
     lower, upper = estimate - outer, estimate + outer
     if abs(estimate) + inner < margin:
         return Judgement(lower, upper, "about 0", math.nan)
     if lower > 0 or upper < 0:
         return Judgement(lower, upper, "positive" if lower > 0 else "negative", math.nan)
-    per_row = float(ndtri(1 - alpha) + ndtri(0.9)) * se
+    per_row = float(ndtri(1 - EQUIVALENCE) + ndtri(0.9)) * se
     needed = float(math.ceil(n * (per_row / margin) ** 2)) if margin > 0 else math.nan
     return Judgement(lower, upper, "undetermined", needed)
 

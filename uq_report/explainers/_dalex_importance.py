@@ -12,7 +12,7 @@ from ..core.arrays import IntArray
 from ..core.foreign import mean_measure
 from ..core.measures import Measure
 from ..core.results import Importance, Omission
-from ._choice import INFINITE_REMEDY, measure_words
+from ._choice import INFINITE_REMEDY
 from ._dalex_calls import PREDICTION, Dalex, bare_estimates, stacked
 
 QUANTILES_FROM = 20
@@ -50,7 +50,7 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int) -> Importance:
             "dalex's baseline shuffles y, which the prediction's loss alone reads: it is left out for other measures.",
             *dalex.notes(rows),
         ),
-        meta=facts | {"measures": measure_words(dalex.measures)},
+        meta=facts,
     )
 
 

@@ -12,7 +12,7 @@ from ..core.arrays import AnyArray, IntArray
 from ..core.measures import Measure
 from ..core.results import Importance, Omission, Profile
 from ..core.subject import Subject
-from ._choice import INFINITE_REMEDY, measure_words
+from ._choice import INFINITE_REMEDY
 from ._dalex_calls import Dalex, bare_estimates, stacked
 from ._grids import Grid, make_grid
 
@@ -64,7 +64,7 @@ def model_profile(dalex: Dalex, rows: IntArray, features: Sequence[str], grid_po
             *(note for grid in grids.values() for note in grid.notes),
             *dalex.notes(rows),
         ),
-        meta={"mean": means, "measures": measure_words(dalex.measures)},
+        meta={"mean": means},
     )
 
 

@@ -11,7 +11,7 @@ from ..core.arrays import IntArray
 from ..core.foreign import to_frame
 from ..core.measures import Measure
 from ..core.results import Attribution, Diagnostic, Omission
-from ._choice import INFINITE_REMEDY, Roles, measure_words, plain_values, positions
+from ._choice import INFINITE_REMEDY, Roles, plain_values, positions
 from ._dalex_calls import PREDICTION, Dalex, bare_estimates, stacked
 
 CUTOFF = 0.5
@@ -44,7 +44,6 @@ def predict_parts(dalex: Dalex, background: IntArray, roles: Roles, predict_type
             "rows": {role: list(held) for role, held in roles.items()},
             "explained": rows,
             "data": {name: plain_values(dalex.subject.values(name)[rows]) for name in dalex.subject.features},
-            "measures": measure_words(dalex.measures),
         },
     )
 

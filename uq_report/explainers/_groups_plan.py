@@ -39,10 +39,6 @@ class Options(Protocol):
     def n_draws(self) -> int:
         """Draws of each exact test, at least."""
 
-    @property
-    def confidence(self) -> float:
-        """Level of the intervals."""
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -123,12 +119,12 @@ class Plan:
     def _mean(self, one: Values, rows: BoolArray, place: tuple[str, str]) -> dict[str, Any]:
         part = self.sampling.part(rows)
         if one.share:
-            line = share_of(one.rows[rows], part, self.options.confidence)
+            line = share_of(one.rows[rows], part, self.engine.confidence)
         else:
             mean, error = (float(value) for value in part.mean(one.rows[rows]))
-            low, high = part.interval(mean, error, self.options.confidence)
+            low, high = part.interval(mean, error, self.engine.confidence)
             line = {"estimate": mean, "std_error": error, "lower": low, "upper": high}
-            line |= {"confidence": self.options.confidence, "covers": "new test rows"}
+            line |= {"confidence": self.engine.confidence, "covers": "new test rows"}
         count = int((rows & (self.sampling.weights > 0)).sum())
         names = {"measure": one.measure, "feature": place[0], "item": place[1]}
         return {**line, **names, "n": count, "unit": one.unit, "p_value": np.nan}
@@ -163,7 +159,7 @@ class Plan:
             if not rest.any():
                 continue
             found = difference(one.rows, group, rest, self.sampling, one.share)
-            low, high = found.interval(self.options.confidence)
+            low, high = found.interval(self.engine.confidence)
             overall = float(self.sampling.part(one.inside).mean(one.rows[one.inside])[0])
             yield {
                 "measure": one.measure,
@@ -173,7 +169,7 @@ class Plan:
                 "std_error": found.std_error,
                 "lower": min(low, found.estimate),
                 "upper": max(high, found.estimate),
-                "confidence": self.options.confidence,
+                "confidence": self.engine.confidence,
                 "covers": "new test rows",
                 "n": int(group.sum()),
                 "n_rest": int(rest.sum()),

@@ -23,7 +23,7 @@ COLUMNS = (*ESTIMATE_COLUMNS, "item", "n")
 TOGETHER = "all features"
 
 
-def proxies(subject: Subject, engine: Engine, targets: Mapping[str, FloatArray], confidence: float) -> Diagnostic:
+def proxies(subject: Subject, engine: Engine, targets: Mapping[str, FloatArray]) -> Diagnostic:
     """Return the result ``groups.proxy``.
 
     `targets` holds, for each attribute, the values to predict, shape (n, k): a centred number, or the indicators
@@ -41,7 +41,7 @@ def proxies(subject: Subject, engine: Engine, targets: Mapping[str, FloatArray],
             continue
         drawn = engine.rng("proxy rows", name).permutation(rows)
         chosen, wider = np.sort(drawn[:MOST_ROWS]), np.sort(drawn[:SINGLE_ROWS])
-        together = _together(subject, engine, name, (target[chosen], others), chosen, confidence)
+        together = _together(subject, engine, name, (target[chosen], others), chosen)
         if isinstance(together, Omission):
             omissions.append(together)
         else:
@@ -82,7 +82,6 @@ def _together(
     name: str,
     known: tuple[FloatArray, Sequence[Coded]],
     rows: IntArray,
-    confidence: float,
 ) -> dict[str, Any] | Omission:
     """Return the skill of all features together, or why there is none."""
     truth, others = known
@@ -97,9 +96,9 @@ def _together(
     spread = np.square(truth - sampling.weights @ truth).sum(axis=1)
     ratio = float(sampling.weights @ missed / (sampling.weights @ spread))
     error = float(sampling.mean((missed - ratio * spread) / (sampling.weights @ spread))[1])
-    lower, upper = sampling.interval(1 - ratio, error, confidence)
+    lower, upper = sampling.interval(1 - ratio, error, engine.confidence)
     values = {"estimate": 1 - ratio, "std_error": error, "lower": lower, "upper": upper}
-    place = {"confidence": confidence, "covers": "new test rows", "item": TOGETHER, "n": len(rows)}
+    place = {"confidence": engine.confidence, "covers": "new test rows", "item": TOGETHER, "n": len(rows)}
     return {"measure": "brier_skill" if truth.shape[1] > 1 else "r_squared", "feature": name, **values, **place}
 
 

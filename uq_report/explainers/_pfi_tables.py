@@ -204,5 +204,4 @@ def _meta(tables: Tables) -> dict[str, Any]:
     return {
         "spread": f"{'5 % and 95 % quantiles' if kept else 'smallest and largest'} of {tables.n_shuffles} shuffles",
         "degrees_of_freedom": tables.rows.units - 1,
-        "measures": {m.name: {"title": m.title, "unit": m.unit, "role": m.role} for m in tables.rows.measures},
     }

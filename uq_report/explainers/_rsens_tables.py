@@ -24,7 +24,6 @@ _COVERS = "new test rows"
 def importance_table(
     sample: Sample,
     terms: Mapping[tuple[str, str], FloatArray],
-    confidence: float,
     units: Mapping[str, float],
     *,
     keep_rows: bool = True,
@@ -33,7 +32,7 @@ def importance_table(
     table, frames = [], []
     for (measure, feature), values in terms.items():
         unit, spread = (1.0, 1.0) if measure in _UNITLESS else (units[feature], sample.spreads[feature])
-        row = _estimate(sample, values, confidence, unit)
+        row = _estimate(sample, values, unit)
         raw = row["estimate"] / unit
         bare = measure in _UNITLESS
         place = {"raw": np.nan if bare else raw, "per_spread": np.nan if bare else raw * spread}
@@ -47,7 +46,7 @@ def importance_table(
 
 
 def pair_table(
-    sample: Sample, pairs: Pairs, left_out: Collection[str], confidence: float, *, per_unit: bool
+    sample: Sample, pairs: Pairs, left_out: Collection[str], *, per_unit: bool
 ) -> tuple[pd.DataFrame, RowValues | None]:
     """Return one row per measure and unordered pair, and the local values of pairs known on every row."""
     table, names, local = [], [], []
@@ -58,7 +57,7 @@ def pair_table(
         spread = sample.spreads[one] * sample.spreads[two]
         unit = 1.0 if per_unit else spread
         for measure, values in _measures(sample, pairs, a, b).items():
-            row = _estimate(sample, values, confidence, unit)
+            row = _estimate(sample, values, unit)
             raw = row["estimate"] / unit
             place = {"raw": raw, "per_spread": raw * spread, "spread": spread, "feature_2": two}
             table.append({"measure": measure, "feature": one, **row, **place})
@@ -82,7 +81,7 @@ def symmetric(sample: Sample, pairs: Pairs, left_out: Collection[str], *, per_un
             if f"{first} x {second}" in left_out or np.isinf(values).any():
                 continue
             unit = 1.0 if per_unit else sample.spreads[one] * sample.spreads[two]
-            table.append(("rsens2", one, two, 0, _estimate(sample, values, 0.95, unit)["estimate"]))
+            table.append(("rsens2", one, two, 0, _estimate(sample, values, unit)["estimate"]))
     return pd.DataFrame(table, columns=list(Interaction.columns))
 
 
@@ -111,10 +110,11 @@ def _measures(sample: Sample, pairs: Pairs, a: int, b: int) -> dict[str, FloatAr
     return found
 
 
-def _estimate(sample: Sample, values: FloatArray, confidence: float, unit: float) -> dict[str, Any]:
+def _estimate(sample: Sample, values: FloatArray, unit: float) -> dict[str, Any]:
     """Return the mean of the rows that have a value, times a unit, with its t-interval over new test rows."""
     known = ~np.isnan(values)
     sampling = sample.sampling if known.all() else sample.sampling.part(known)
+    confidence = sample.engine.confidence
     mean, error = (float(part) * unit for part in sampling.mean(values[known]))
     lower, upper = sampling.interval(mean, error, confidence)
     judged = bool(np.isfinite(error))

@@ -14,7 +14,7 @@ from ..core.measures import Measure
 from ..core.results import ESTIMATE_COLUMNS, Attribution, Importance, Omission, RowValues
 from ..core.sampling import Sampling, t_quantile
 from ..core.subject import Subject
-from ._choice import INFINITE_REMEDY, Roles, measure_words, plain_values
+from ._choice import INFINITE_REMEDY, Roles, plain_values
 from ._shapley import Shares
 
 
@@ -85,7 +85,7 @@ class Telling:
             options=self.options,
             notes=(*self._notes(), *self._sample_notes(), *sampling.notes()),
             omissions=(*self.omitted, *self._infinite(infinite, "a mean without those rows would mislead")),
-            meta={"rows_used": self.sample.tolist(), "measures": measure_words(self.measures)},
+            meta={"rows_used": self.sample.tolist(), "sizes": True},
         )
 
     def _keys(self, m: IntArray) -> dict[str, AnyArray]:
@@ -142,7 +142,6 @@ class Telling:
     def _meta(self) -> dict[str, Any]:
         """Return what a figure, or shap itself, needs beside the values; JSON values only."""
         return {
-            "measures": measure_words(self.measures),
             "rows": {role: list(rows) for role, rows in self.roles.items()},
             "rows_used": self.sample.tolist(),
             "explained": self.rows.tolist(),

@@ -14,7 +14,7 @@ from scipy.stats import kendalltau
 from ..core.arrays import FloatArray
 from ..core.engine import Engine
 from ..core.errors import check_options
-from ..core.explainer import Prior
+from ..core.explainer import Card, Prior
 from ..core.ranking import rank_entropy, top_overlap
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ..core.subject import Subject
@@ -51,7 +51,6 @@ class Agreement:
     ----------
     sign : {"signed", "absolute"}
         Whether a negative importance ranks last, or by its size; one convention for all methods.
-    confidence : float, default=0.95
     n_draws : int, default=2000
         Draws for the max-t quantile and the rank entropy.
     top_k : int, default=5
@@ -70,12 +69,23 @@ class Agreement:
     """
 
     sign: str = "signed"
-    confidence: float = 0.95
     n_draws: int = 2000
     top_k: int = 5
 
     name: ClassVar[str] = "agreement"
-    section: ClassVar[str] = "agreement"
+    section: ClassVar[str] = "relations.agreement"
+    card: ClassVar[Card] = Card(
+        title="Agreement between methods",
+        definition="Ranks of the features by every importance; intervals from all pairwise differences of a method's "
+        "row terms, tested at once by a bootstrap max-t. Two rankings are compared by Kendall's τ-b and by "
+        "their leaders.",
+        assumes="The row terms of an importance average to it, and rows (or clusters) are independent.",
+        fails="Methods answer different questions, so agreement is no proof of either. τ-b and overlap compare "
+        "estimated ranks and take ties and noise as they come. A stated reason is what another result shows, not "
+        "a cause.",
+        interval="Of ranks: simultaneous for all features of one method, over new test rows. None between methods.",
+        references="klein; mogstad; kendall",
+    )
     needs: ClassVar[tuple[str, ...]] = ()
     after: ClassVar[tuple[str, ...]] = ("pfi", "*")
     requires: ClassVar[frozenset[str]] = frozenset()
@@ -85,7 +95,6 @@ class Agreement:
         """Refuse options that cannot be used."""
         rules = (
             ("sign", self.sign in SIGNS, f"one of {SIGNS}"),
-            ("confidence", 0.5 < self.confidence < 1, "a number between 0.5 and 1"),
             ("n_draws", self.n_draws >= 100, "an integer >= 100"),
             ("top_k", self.top_k >= 1, "an integer >= 1"),
         )
@@ -93,16 +102,16 @@ class Agreement:
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``agreement``, ``agreement.pairs`` and ``agreement.stability`` from the results so far."""
-        choice = Choice(self.sign == "absolute", self.confidence, self.n_draws)
+        choice = Choice(self.sign == "absolute", engine.confidence, self.n_draws)
         found, gaps = methods(prior, subject, engine, choice)
         gaps = gaps if found else (*gaps, Omission("", "", NOTHING))
-        return [self._ranks(found, gaps, prior, subject), self._pairs(found), self._stability(found)]
+        return [self._ranks(found, gaps, prior, engine), self._pairs(found), self._stability(found)]
 
-    def _ranks(self, found: Sequence[Method], gaps: tuple[Omission, ...], prior: Prior, subject: Subject) -> Diagnostic:
-        lines = [line for method in found for line in self._lines(method)]
+    def _ranks(self, found: Sequence[Method], gaps: tuple[Omission, ...], prior: Prior, engine: Engine) -> Diagnostic:
+        lines = [line for method in found for line in self._lines(method, engine.confidence)]
         estimates = pd.DataFrame(lines, columns=[*ESTIMATE_COLUMNS, "item", "role", "value"])
         frame = estimates.assign(x=estimates["estimate"], value=estimates["value"])[list(Diagnostic.columns)]
-        told, total = disagreements(found, prior, self.confidence)
+        told, total = disagreements(found, prior, engine.confidence)
         return Diagnostic(
             id=self.name,
             explainer=self.name,
@@ -110,7 +119,7 @@ class Agreement:
             frame=frame,
             estimates=estimates,
             options=asdict(self),
-            notes=self._notes(found, subject, len(told), total),
+            notes=self._notes(found, engine, len(told), total),
             omissions=gaps,
             meta={
                 "sign": self.sign,
@@ -123,7 +132,7 @@ class Agreement:
             },
         )
 
-    def _lines(self, method: Method) -> list[dict[str, Any]]:
+    def _lines(self, method: Method, confidence: float) -> list[dict[str, Any]]:
         known = method.bounds is not None
         lines = []
         for j, feature in enumerate(method.features):
@@ -136,7 +145,7 @@ class Agreement:
                     "std_error": np.nan,
                     "lower": float(lower) if known else np.nan,
                     "upper": float(upper) if known else np.nan,
-                    "confidence": self.confidence if known else np.nan,
+                    "confidence": confidence if known else np.nan,
                     "covers": "new test rows, all ranks together" if known else "none",
                     "item": method.id,
                     "role": method.role,
@@ -145,17 +154,19 @@ class Agreement:
             )
         return lines
 
-    def _notes(self, found: Sequence[Method], subject: Subject, told: int, total: int) -> tuple[str, ...]:
+    def _notes(self, found: Sequence[Method], engine: Engine, told: int, total: int) -> tuple[str, ...]:
         order = "by size, whatever the sign" if self.sign == "absolute" else "with their sign: negative ones rank last"
         notes = [f"Importances are ranked {order}; 1 is the largest, and equal values share the better rank."]
         if any(method.bounds is not None for method in found):
             notes.append(
-                f"A method's intervals hold all its ranks together with {self.confidence:.0%} confidence, for new test "
-                "rows and this model; each method and measure has its own."
+                f"A method's intervals hold all its ranks together with {100 * engine.confidence:g} % confidence, for "
+                "new test rows and this model; each method and measure has its own."
             )
+        below = ", ".join(dict.fromkeys(method.measure for method in found if method.sign < 0))
+        notes += [f"Lower values of {below} are worse or less certain: there 1 is the smallest."] if below else []
         bare = {f"{m.id}: {m.why}" for m in found if m.why}
         notes += [f"Ranks only, without intervals: {'; '.join(sorted(bare))}."] if bare else []
-        notes += ["Groups of features are left out: they overlap the features."] if subject.groups else []
+        notes += ["Groups of features are left out: they overlap the features."] if engine.subject.groups else []
         notes += [f"{told} of {total} disagreements are listed: the clearest."] if total > told else []
         return tuple(notes)
 

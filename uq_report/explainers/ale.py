@@ -12,7 +12,7 @@ import pandas as pd
 from ..core.arrays import FloatArray
 from ..core.engine import Engine
 from ..core.errors import InputError, check_options, nearest
-from ..core.explainer import Prior
+from ..core.explainer import Card, Prior
 from ..core.measures import Measure
 from ..core.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ..core.sampling import Sampling
@@ -39,6 +39,7 @@ class AccumulatedLocalEffects:
     Parameters
     ----------
     measures : tuple of str
+        What is explained, by the names of measures.
     features : tuple of str, optional
         All features by default.
     pairs : tuple of (str, str)
@@ -47,7 +48,6 @@ class AccumulatedLocalEffects:
         Quantile bins of a numeric feature.
     edges : mapping of str to sequence
         Edges of a numeric feature, instead of its quantiles.
-    confidence : float
 
     References
     ----------
@@ -59,10 +59,19 @@ class AccumulatedLocalEffects:
     pairs: tuple[tuple[str, str], ...] = ()
     n_bins: int = 20
     edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    confidence: float = 0.95
 
     name: ClassVar[str] = "ale"
-    section: ClassVar[str] = "profiles"
+    section: ClassVar[str] = "soundness.local-effects"
+    card: ClassVar[Card] = Card(
+        title="Accumulated local effects (ALE)",
+        definition="Mean change of a measure between the edges of each bin, over the rows in the bin, added up from "
+        "the left and centred by its mean over the data.",
+        assumes="Inside a bin a feature can be moved without leaving the data; the edges are given.",
+        fails="Few rows in a bin make a rough curve, and an error in one bin is carried to all after it. The order of "
+        "levels is a choice. Interactions vanish in the mean.",
+        interval="Pointwise, over new test rows, given the edges. A band does not hold for the whole curve at once.",
+        references="apley; modeva",
+    )
     needs: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[frozenset[str]] = frozenset()
     api_version: ClassVar[int] = 1
@@ -71,7 +80,6 @@ class AccumulatedLocalEffects:
         """Refuse options that cannot be used."""
         rules = (
             ("n_bins", self.n_bins >= 1, "an integer >= 1"),
-            ("confidence", 0 < self.confidence < 1, "a number in (0, 1)"),
             ("pairs", all(len(pair) == 2 and pair[0] != pair[1] for pair in self.pairs), "pairs of two features"),
         )
         check_options("ale", self, rules)
@@ -83,11 +91,10 @@ class AccumulatedLocalEffects:
         single = [Effects((axes[f],)) for f in self._features(subject) if f in axes]
         double = [Effects((axes[a], axes[b])) for a, b in self.pairs if {a, b} <= set(axes)]
         _fill([*single, *double], engine, measures)
-        sampling = Sampling.of(subject)
-        notes = tuple(note for axis in axes.values() for note in axis.notes) + sampling.notes()
-        results: list[Result] = [self._profile("ale", single, measures, sampling, notes, (*omitted, *without))]
+        notes = tuple(note for axis in axes.values() for note in axis.notes) + Sampling.of(subject).notes()
+        results: list[Result] = [self._profile("ale", single, measures, engine, notes, (*omitted, *without))]
         if self.pairs:
-            results.append(self._profile("ale.interaction", double, measures, sampling, notes, (*omitted, *without)))
+            results.append(self._profile("ale.interaction", double, measures, engine, notes, (*omitted, *without)))
         return results
 
     def _features(self, subject: Subject) -> tuple[str, ...]:
@@ -107,11 +114,11 @@ class AccumulatedLocalEffects:
         id: str,
         effects: Sequence[Effects],
         measures: Sequence[Measure],
-        sampling: Sampling,
+        engine: Engine,
         notes: tuple[str, ...],
         omissions: tuple[Omission, ...],
     ) -> Profile:
-        joint = id != "ale"
+        joint, sampling = id != "ale", Sampling.of(engine.subject)
         tables, gaps, filled = [], list(omissions), []
         for m, measure in enumerate(measures):
             for effect in effects:
@@ -125,7 +132,7 @@ class AccumulatedLocalEffects:
                     filled += _filled_note(effect, found) if m == 0 else []
                     tables.append(_surface_rows(measure.name, effect, found))
                 else:
-                    tables.append(self._curve_rows(measure.name, effect, m, sampling))
+                    tables.append(_curve_rows(measure.name, effect, m, sampling, engine.confidence))
         places = ["feature_2", "x", "level", "x_2", "level_2"] if joint else ["x", "level", "std_error_change"]
         estimates = stacked(tables, [*ESTIMATE_COLUMNS, *places])
         frame = stacked([t.assign(curve=-1, value=t["estimate"]) for t in tables], Profile.columns)
@@ -140,29 +147,30 @@ class AccumulatedLocalEffects:
             omissions=tuple(gaps),
         )
 
-    def _curve_rows(self, measure: str, effect: Effects, m: int, sampling: Sampling) -> pd.DataFrame:
-        axis = effect.axes[0]
-        found = curve(effect, m, sampling)
-        lower, upper = sampling.interval(found.value, found.std_error, self.confidence)
-        known = np.isfinite(found.std_error)
-        return pd.DataFrame(
-            {
-                "measure": measure,
-                "feature": axis.feature,
-                "feature_2": "",
-                "estimate": found.value,
-                "std_error": found.std_error,
-                "lower": lower,
-                "upper": upper,
-                "confidence": np.where(known, self.confidence, np.nan),
-                "covers": np.where(known, "new test rows, given the edges", "none"),
-                "x": axis.x,
-                "level": axis.levels,
-                "x_2": np.nan,
-                "level_2": "",
-                "std_error_change": found.std_error_change,
-            }
-        )
+
+def _curve_rows(measure: str, effect: Effects, m: int, sampling: Sampling, confidence: float) -> pd.DataFrame:
+    axis = effect.axes[0]
+    found = curve(effect, m, sampling)
+    lower, upper = sampling.interval(found.value, found.std_error, confidence)
+    known = np.isfinite(found.std_error)
+    return pd.DataFrame(
+        {
+            "measure": measure,
+            "feature": axis.feature,
+            "feature_2": "",
+            "estimate": found.value,
+            "std_error": found.std_error,
+            "lower": lower,
+            "upper": upper,
+            "confidence": np.where(known, confidence, np.nan),
+            "covers": np.where(known, "new test rows, given the edges", "none"),
+            "x": axis.x,
+            "level": axis.levels,
+            "x_2": np.nan,
+            "level_2": "",
+            "std_error_change": found.std_error_change,
+        }
+    )
 
 
 def _fill(effects: Sequence[Effects], engine: Engine, measures: Sequence[Measure]) -> None:

@@ -14,7 +14,7 @@ from ..core.arrays import AnyArray
 from ..core.distributions import Categorical
 from ..core.engine import Engine
 from ..core.errors import InputError, check_options
-from ..core.explainer import Prior
+from ..core.explainer import Card, Prior
 from ..core.predictive import Distribution
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ..core.sampling import Sampling
@@ -39,7 +39,8 @@ class Calibration:
     (clusters summed); Brier score, ECE, CRPS, PIT distance and coverage are tested against outcomes
     drawn from q itself. P-values are adjusted together by Holm's method. The recalibration gain is
     what a cross-fitted recalibration would save in nll: temperature and class offsets for classes, an
-    affine map of the normal score of the PIT for numbers (for a normal q: of mean and sd).
+    affine map of the normal score of the PIT for numbers (for a normal q: of mean and sd). Intervals
+    are at the run's level; ``lower_90`` and ``upper_90`` are always at 90 %.
 
     Parameters
     ----------
@@ -49,8 +50,6 @@ class Calibration:
         Bins of equal numbers of rows for ECE and the reliability table.
     n_splits : int
         Folds of the recalibration gain.
-    confidence : float
-        Level of the intervals; ``lower_90`` and ``upper_90`` are always at 90 %.
 
     References
     ----------
@@ -61,10 +60,18 @@ class Calibration:
     n_draws: int = 999
     n_bins: int = 10
     n_splits: int = 5
-    confidence: float = 0.95
 
     name: ClassVar[str] = "calibration"
-    section: ClassVar[str] = "outcome"
+    section: ClassVar[str] = "uncertainty-quality.calibration"
+    card: ClassVar[Card] = Card(
+        title="Calibration and the gate",
+        definition="Confidence gap G = mean of (negative log-likelihood − entropy), in nats; scores and tests against "
+        "outcomes drawn from the model's own distributions, adjusted together by Holm's method.",
+        assumes="Rows are independent, or dependent only inside the stated clusters.",
+        fails="Over- and under-confidence in different regions can cancel in G; read PIT and reliability beside it.",
+        interval="Over new test rows, for the fixed model.",
+        references="broecker; czado",
+    )
     needs: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[frozenset[str]] = frozenset()
     api_version: ClassVar[int] = 1
@@ -75,7 +82,6 @@ class Calibration:
             ("n_draws", self.n_draws >= 99, "an integer >= 99"),
             ("n_bins", self.n_bins >= 2, "an integer >= 2"),
             ("n_splits", self.n_splits >= 2, "an integer >= 2"),
-            ("confidence", 0 < self.confidence < 1, "a number in (0, 1)"),
         )
         check_options("calibration", self, rules)
 
@@ -86,12 +92,12 @@ class Calibration:
             raise InputError("calibration.y must be given; got None. Pass the outcomes of the test rows.")
         sampling = Sampling.of(subject)
         train = None if subject.train is None or subject.train[1] is None else q.encode(subject.train[1])
-        setting = Setting(y, train, sampling, engine.rng, **asdict(self))
+        setting = Setting(y, train, sampling, engine.rng, confidence=engine.confidence, **asdict(self))
         classes = "proba" in q.supports
         found = class_parts(cast("Categorical", q), setting) if classes else number_parts(q, setting)
         gap, missing = _gap(q, y)
         scores = [*gap, *found.scores]
-        estimates = self._estimates([score for score in scores if _finite(score)], found.tests, sampling)
+        estimates = self._estimates([score for score in scores if _finite(score)], found.tests, setting)
         omissions = (*missing, *found.omissions, *(_infinite(score) for score in scores if not _finite(score)))
         result = Diagnostic(
             id="calibration",
@@ -106,9 +112,9 @@ class Calibration:
         )
         return [result, *found.results]
 
-    def _estimates(self, scores: Sequence[Score], tests: Sequence[MonteCarlo], sampling: Sampling) -> pd.DataFrame:
+    def _estimates(self, scores: Sequence[Score], tests: Sequence[MonteCarlo], setting: Setting) -> pd.DataFrame:
         """Return one row per item: scores with their intervals, tests with their p-values."""
-        table = {score.item: self._score(score, sampling) for score in scores}
+        table = {score.item: self._score(score, setting) for score in scores}
         for test in tests:
             bare = estimate("", test.observed, np.nan, (np.nan, np.nan), np.nan) | {"covers": "none"}
             row = table.setdefault(test.item, bare | {"item": test.item, "unit": UNITS.get(test.item, "units of y")})
@@ -120,9 +126,10 @@ class Calibration:
         estimates.loc[tested, "p_adjusted"] = holm(estimates.loc[tested, "p_value"].to_numpy())
         return estimates
 
-    def _score(self, score: Score, sampling: Sampling) -> dict[str, Any]:
+    def _score(self, score: Score, setting: Setting) -> dict[str, Any]:
+        sampling, level = setting.sampling, setting.confidence
         mean, error = (float(value) for value in sampling.mean(score.rows))
-        row = estimate("", mean, error, sampling.interval(mean, error, self.confidence), self.confidence)
+        row = estimate("", mean, error, sampling.interval(mean, error, level), level)
         if np.isnan(error):
             row |= {"confidence": np.nan, "covers": "none"}
         low, high = sampling.interval(mean, error, 0.9)

@@ -12,7 +12,7 @@ import pandas as pd
 from ..core.arrays import FloatArray
 from ..core.engine import Engine
 from ..core.errors import check_options
-from ..core.explainer import Prior
+from ..core.explainer import Card, Prior
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, Result, RowValues
 from ..core.sampling import Sampling
 from ..core.subject import Subject
@@ -68,7 +68,21 @@ class CoveredInformation:
     refit: bool = False
 
     name: ClassVar[str] = "cid"
-    section: ClassVar[str] = "dependence"
+    section: ClassVar[str] = "relations.cover"
+    card: ClassVar[Card] = Card(
+        title="Covered information (CID)",
+        definition="CI = I(X; Y) − I(X; Y | all other features), from one Markov random field fitted to features and "
+        "target; the covered share is max(CI, 0) / I(X; Y). Corrected importance is what a regression of "
+        "importance on these terms predicts for no redundant cover.",
+        assumes="The field (Gaussian copula, conditional Gaussian or discrete pairwise) describes the joint "
+        "distribution.",
+        fails="A wrong field or too large a penalty hides or makes up cover. Corrected values are extrapolations: they "
+        "are shown only for eight features or more, if the map predicts features it was not fitted to, and if "
+        "cover lowers importance in every fit.",
+        interval="Of information: over new test rows, given the fitted field. Of corrected values: over sets of rows, "
+        "given the map. The share and the graph have none.",
+        references="pereira:definitions 2.1 to 2.3 and theorem 2.1",
+    )
     needs: ClassVar[tuple[str, ...]] = ("pfi",)
     requires: ClassVar[frozenset[str]] = frozenset()
     api_version: ClassVar[int] = 1
@@ -89,10 +103,14 @@ class CoveredInformation:
         choice = Choice(self.estimator, self.penalty, self.graph, self.potentials, self.bins)
         found = estimate(subject, engine, choice)
         plain = next((r for r in prior["pfi"] if r.id == "pfi"), None)
-        return [self._information(subject, found), self._graph(found), self._corrected(subject, engine, found, plain)]
+        return [
+            self._information(engine, found),
+            self._graph(found),
+            self._corrected(subject, engine, found, plain),
+        ]
 
-    def _information(self, subject: Subject, found: Estimate) -> Diagnostic:
-        sampling = Sampling.of(subject)
+    def _information(self, engine: Engine, found: Estimate) -> Diagnostic:
+        sampling, level = Sampling.of(engine.subject), engine.confidence
         covered, mutual = found.terms.covered, found.terms.mutual
         items = {
             "covered information": covered,
@@ -103,11 +121,10 @@ class CoveredInformation:
         table = []
         for item, values in items.items():
             mean, error = sampling.mean(values.T)
-            lower, upper = sampling.interval(mean, error, 0.95)
-            table.append(_rows(found.features, item, mean, error, lower, upper))
+            table.append(_rows(found.features, item, mean, error, sampling.interval(mean, error, level), level))
         share = covered_share(sampling.weights @ covered, sampling.weights @ mutual)
         nothing = np.full(len(share), np.nan)
-        table.append(_rows(found.features, "covered share", share, nothing, nothing, nothing))
+        table.append(_rows(found.features, "covered share", share, nothing, (nothing, nothing), np.nan))
         estimates = pd.concat(table, ignore_index=True)
         unknown = [
             Omission("", f, "I(X; Y) is not positive, so it has no share") for f in _where(found, np.isnan(share))
@@ -164,7 +181,9 @@ class CoveredInformation:
                 omissions.append(Omission(measure, "", reason))
                 continue
             frames.append(_sets(measure, found.features, fitted.corrected))
-            tables.append(_corrections(measure, found.features, importances[measure], fitted.corrected))
+            tables.append(
+                _corrections(measure, found.features, importances[measure], fitted.corrected, engine.confidence)
+            )
         columns = [*ESTIMATE_COLUMNS, "plain", "rank", "plain_rank"]
         return Importance(
             id="cid.corrected",
@@ -206,7 +225,12 @@ def bootstrap_weights(subject: Subject, engine: Engine, sets: int) -> FloatArray
 
 
 def _rows(
-    features: Sequence[str], item: str, mean: FloatArray, error: FloatArray, lower: FloatArray, upper: FloatArray
+    features: Sequence[str],
+    item: str,
+    mean: FloatArray,
+    error: FloatArray,
+    bounds: tuple[FloatArray, FloatArray],
+    confidence: float,
 ) -> pd.DataFrame:
     known = not np.isnan(error).all()
     return pd.DataFrame(
@@ -215,9 +239,9 @@ def _rows(
             "feature": list(features),
             "estimate": mean,
             "std_error": error,
-            "lower": lower,
-            "upper": upper,
-            "confidence": 0.95,
+            "lower": bounds[0],
+            "upper": bounds[1],
+            "confidence": confidence if known else np.nan,
             "covers": "new test rows" if known else "none",
             "item": item,
         }
@@ -244,10 +268,13 @@ def _sets(measure: str, features: Sequence[str], corrected: FloatArray) -> pd.Da
     )
 
 
-def _corrections(measure: str, features: Sequence[str], plain: FloatArray, corrected: FloatArray) -> pd.DataFrame:
+def _corrections(
+    measure: str, features: Sequence[str], plain: FloatArray, corrected: FloatArray, confidence: float
+) -> pd.DataFrame:
     """Return the median over sets with its spread, beside the plain importance, and both ranks."""
+    tail = (1 - confidence) / 2
     middle, before = np.median(corrected, axis=0), plain.mean(axis=0)
-    low, high = np.quantile(corrected, [0.025, 0.975], axis=0)
+    low, high = np.quantile(corrected, [tail, 1 - tail], axis=0)
     return pd.DataFrame(
         {
             "measure": measure,
@@ -256,7 +283,7 @@ def _corrections(measure: str, features: Sequence[str], plain: FloatArray, corre
             "std_error": corrected.std(axis=0, ddof=1),
             "lower": low,
             "upper": high,
-            "confidence": 0.95,
+            "confidence": confidence,
             "covers": "sets of rows, given the map",
             "plain": before,
             "rank": pd.Series(-middle).rank(method="min").astype(int),

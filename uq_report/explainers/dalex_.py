@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ..core.engine import Engine
 from ..core.errors import check_options
-from ..core.explainer import Prior
+from ..core.explainer import Card, Prior
 from ..core.results import Importance, Result
 from ..core.subject import Subject
 from ._choice import as_names, as_rows, chosen_rows, draw, row_measures
@@ -33,12 +33,14 @@ class DalexExplanations:
     Parameters
     ----------
     measures : tuple of str
+        What is explained, by the names of measures.
     parts : tuple of str
         Any of ``model_parts``, ``model_profile``, ``predict_parts``, ``model_performance``.
     rows : tuple of int, optional
         Rows for ``predict_parts``; by default `n_local` each of the most uncertain, the most wrong
         and the typical ones.
     n_local : int
+        Rows of each of these kinds.
     n_repeats : int
         Permutation rounds of ``model_parts`` (dalex's B).
     max_rows : int
@@ -50,6 +52,7 @@ class DalexExplanations:
     grid_points : int
         Points of a numeric profile, at equally spaced quantile levels.
     predict_type : {"break_down", "break_down_interactions", "shap"}
+        What dalex makes of single rows.
     n_paths : int
         Random orders of ``predict_type="shap"`` (dalex's B).
 
@@ -71,7 +74,16 @@ class DalexExplanations:
     n_paths: int = 25
 
     name: ClassVar[str] = "dalex"
-    section: ClassVar[str] = "dalex"
+    section: ClassVar[str] = "prediction.dalex"
+    card: ClassVar[Card] = Card(
+        title="DALEX",
+        definition="dalex's permutation importance, profiles, break-down and performance, with the measure as the "
+        "predict function.",
+        assumes="As for permutation importance and profiles.",
+        fails="As for permutation importance and profiles; a break-down depends on the order of the features.",
+        interval="There are none: dalex gives no sampling intervals.",
+        references="baniecki; biecek",
+    )
     needs: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[frozenset[str]] = frozenset()
     api_version: ClassVar[int] = 1

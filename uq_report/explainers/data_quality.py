@@ -12,7 +12,7 @@ import pandas as pd
 from ..core.arrays import column
 from ..core.engine import Engine
 from ..core.errors import check_options
-from ..core.explainer import Prior
+from ..core.explainer import Card, Prior
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ..core.subject import Subject
 from ..core.text import short
@@ -41,7 +41,16 @@ class DataQuality:
     sparse: float = 0.95
 
     name: ClassVar[str] = "data_quality"
-    section: ClassVar[str] = "data"
+    section: ClassVar[str] = "data.quality"
+    card: ClassVar[Card] = Card(
+        title="Data quality",
+        definition="Counts of missing, constant, copied and sparse columns, duplicate rows, rows that occur in "
+        "training, and numbers that may stand for missing values.",
+        assumes="Rows with equal values are copies, unless chance explains them.",
+        fails="Wrong values that look ordinary are not found, nor are near copies.",
+        interval="There are none: these are counts.",
+        references="gebru",
+    )
     needs: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[frozenset[str]] = frozenset()
     api_version: ClassVar[int] = 1

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..core.engine import Engine
 from ..core.errors import InputError, check_options
-from ..core.explainer import Prior
+from ..core.explainer import Card, Prior
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ..core.subject import Subject
 from ._groups_cut import attributes
@@ -38,11 +38,11 @@ class Groups:
     Parameters
     ----------
     n_min : int
+        Rows (clusters) that a group must have to be shown.
     max_levels : int
         Numbers and dates of more different values are cut at their quartiles.
     n_draws : int
         Draws of each exact test, at least; 100 for each test there is.
-    confidence : float
 
     References
     ----------
@@ -52,10 +52,20 @@ class Groups:
     n_min: int = 30
     max_levels: int = 6
     n_draws: int = 999
-    confidence: float = 0.95
 
     name: ClassVar[str] = "groups"
-    section: ClassVar[str] = "groups"
+    section: ClassVar[str] = "outcomes.groups"
+    card: ClassVar[Card] = Card(
+        title="Groups",
+        definition="Means of loss, uncertainty, prediction and error rates over the rows of each group of a named "
+        "attribute, and each group less the rest.",
+        assumes="Rows are independent, or dependent only inside the stated clusters; the attribute is recorded "
+        "rightly.",
+        fails="Small groups are withheld, so that a harm to few people is not seen. Equal means can hide unequal "
+        "causes, and unequal means can have fair ones.",
+        interval="Of each mean and each difference by itself, over new test rows.",
+        references="mitchell",
+    )
     needs: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[frozenset[str]] = frozenset()
     api_version: ClassVar[int] = 1
@@ -66,7 +76,6 @@ class Groups:
             ("n_min", self.n_min >= 5, "an integer >= 5"),
             ("max_levels", self.max_levels >= 2, "an integer >= 2"),
             ("n_draws", self.n_draws >= 99, "an integer >= 99"),
-            ("confidence", 0 < self.confidence < 1, "a number in (0, 1)"),
         )
         check_options(self.name, self, rules)
 
@@ -85,7 +94,7 @@ class Groups:
         return [
             self._result("groups", "Errors and uncertainty by group", means, plan, omissions),
             self._result("groups.difference", "Each group against all other rows", apart, plan, ()),
-            proxies(subject, engine, targets, self.confidence),
+            proxies(subject, engine, targets),
         ]
 
     def _result(

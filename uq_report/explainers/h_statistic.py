@@ -13,7 +13,7 @@ import pandas as pd
 from ..core.arrays import FloatArray, IntArray
 from ..core.engine import Engine
 from ..core.errors import InputError, check_options, nearest
-from ..core.explainer import Prior
+from ..core.explainer import Card, Prior
 from ..core.measures import Measure
 from ..core.results import ESTIMATE_COLUMNS, Interaction, Omission, Result
 from ..core.sampling import Sampling
@@ -45,6 +45,7 @@ class HStatistic:
     Parameters
     ----------
     measures : tuple of str
+        What is explained, by the names of measures.
     features : tuple of str, optional
         All features by default.
     max_rows : int
@@ -66,7 +67,17 @@ class HStatistic:
     unstable_below: float = 0.01
 
     name: ClassVar[str] = "h_statistic"
-    section: ClassVar[str] = "dependence"
+    section: ClassVar[str] = "robustness.interactions"
+    card: ClassVar[Card] = Card(
+        title="H-statistic",
+        definition="H² of a pair: variance of the joint partial dependence that is no sum of the single ones, as a "
+        "share of the joint one's variance; H² of one feature: the same with all others together.",
+        assumes="Partial dependence is a fair summary: features can be changed apart from each other.",
+        fails="Dependent features lead into empty regions, which can pass for interaction. Small samples bias H² "
+        "upwards, and the ratio is unstable where the joint effect is small: such pairs are not ranked.",
+        interval="There are none.",
+        references="friedman_popescu",
+    )
     needs: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[frozenset[str]] = frozenset()
     api_version: ClassVar[int] = 1
@@ -88,7 +99,7 @@ class HStatistic:
         if len(rows) < 3:
             raise InputError(f"h_statistic.X must have at least 3 rows; got {len(rows)}.")
         weights = Sampling.of(subject, rows).weights
-        base = np.stack([m.rows(engine.baseline, engine.y)[rows] for m in measures])
+        base = engine.unchanged(measures)[:, rows]
         pairs = _Tables(subject, engine, measures, rows, base)
         single = pairs.of([(f,) for f in features])
         totals = {

@@ -11,7 +11,7 @@ import numpy as np
 from ..core.arrays import IntArray
 from ..core.engine import Engine
 from ..core.errors import InputError, check_options, nearest
-from ..core.explainer import Prior
+from ..core.explainer import Card, Prior
 from ..core.measures import Measure
 from ..core.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ..core.sampling import Sampling
@@ -34,6 +34,7 @@ class PartialDependence:
     Parameters
     ----------
     measures : tuple of str
+        What is explained, by the names of measures.
     features : tuple of str, optional
         All features by default.
     pairs : tuple of (str, str)
@@ -50,8 +51,6 @@ class PartialDependence:
         ICE curves kept: rows at equally spaced ranks of the prediction.
     max_levels : int
         Levels of a categorical feature; the most frequent ones above that.
-    confidence : float
-        Level of the intervals.
 
     References
     ----------
@@ -67,10 +66,19 @@ class PartialDependence:
     mode: str = "plain"
     max_ice: int = 60
     max_levels: int = 30
-    confidence: float = 0.95
 
     name: ClassVar[str] = "pdp"
-    section: ClassVar[str] = "profiles"
+    section: ClassVar[str] = "soundness.profiles"
+    card: ClassVar[Card] = Card(
+        title="Profiles (PDP and ICE)",
+        definition="ICE: one row's measure as one feature is changed. PDP: the mean of all rows' curves.",
+        assumes="The feature can be changed alone; points are observed values.",
+        fails="Where features depend on each other the curves run through rows that do not occur; interactions vanish "
+        "in the mean.",
+        interval="Pointwise, over new test rows. A band of pointwise intervals does not hold for the whole curve at "
+        "once.",
+        references="friedman; goldstein; wood:section 4",
+    )
     needs: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[frozenset[str]] = frozenset()
     api_version: ClassVar[int] = 1
@@ -84,7 +92,6 @@ class PartialDependence:
             ("mode", self.mode in MODES, f"one of {MODES}"),
             ("max_ice", self.max_ice >= 0, "an integer >= 0"),
             ("max_levels", self.max_levels >= 1, "an integer >= 1"),
-            ("confidence", 0 < self.confidence < 1, "a number in (0, 1)"),
             ("pairs", all(len(pair) == 2 and pair[0] != pair[1] for pair in self.pairs), "pairs of two features"),
         )
         check_options("pdp", self, rules)
@@ -93,16 +100,16 @@ class PartialDependence:
         """Return ``pdp``, ``pdp.own`` and ``pdp.distribution``, and ``pdp.surface`` where pairs are asked for."""
         measures, omitted = row_measures(self.name, engine, self.measures)
         grids, unknown = self._grids(subject)
-        base = np.stack([measure.rows(engine.baseline, engine.y) for measure in measures])
+        base = engine.unchanged(measures)
         ice, rule = _ice_rows(engine, self.max_ice)
         rows = Rows(measures, Sampling.of(subject), ice, np.isinf(base))
         single, flat = self._single(subject, grids, rows)
         double = [Curves((grids[a], grids[b]), rows, _joint(self.mode)) for a, b in self.pairs if {a, b} <= set(grids)]
         _fill([*single, *double], engine, measures)
         notes = (*rows.sampling.notes(), *(note for grid in grids.values() for note in grid.notes))
-        results: list[Result] = [self._profile(single, (rule, *notes), (*omitted, *unknown, *flat))]
+        results: list[Result] = [self._profile(single, engine, (rule, *notes), (*omitted, *unknown, *flat))]
         if self.pairs:
-            results.append(self._profile(double, notes, (*omitted, *unknown), joint=True))
+            results.append(self._profile(double, engine, notes, (*omitted, *unknown), joint=True))
         if self.mode != "derivative":
             results.append(own_values(subject, single, base, engine))
         return [*results, distributions(subject, [grids[f] for f in self._features(subject) if f in grids], engine)]
@@ -141,7 +148,13 @@ class PartialDependence:
         return [Curves((grid,), rows, self.mode) for grid in sloped], flat
 
     def _profile(
-        self, curves: Sequence[Curves], notes: tuple[str, ...], omissions: tuple[Omission, ...], *, joint: bool = False
+        self,
+        curves: Sequence[Curves],
+        engine: Engine,
+        notes: tuple[str, ...],
+        omissions: tuple[Omission, ...],
+        *,
+        joint: bool = False,
     ) -> Profile:
         """Return the finite curves as one result, and the others as omissions."""
         every = [(m, c) for m in range(len(curves[0].rows.measures) if curves else 0) for c in curves]
@@ -153,7 +166,7 @@ class PartialDependence:
             explainer=self.name,
             title="Joint partial dependence" if joint else "Partial dependence and ICE",
             frame=stacked([c.frame(m) for m, c in kept], Profile.columns),
-            estimates=stacked([c.estimates(m, self.confidence) for m, c in kept], (*ESTIMATE_COLUMNS, *places)),
+            estimates=stacked([c.estimates(m, engine.confidence) for m, c in kept], (*ESTIMATE_COLUMNS, *places)),
             options=asdict(self) | {"custom_values": plain},
             notes=(*notes, "Intervals are pointwise and cover new test rows for the fixed model."),
             omissions=(*omissions, *(gap for m, c in every for gap in c.omission(m))),

@@ -12,7 +12,7 @@ import numpy as np
 from ..core.arrays import FloatArray, IntArray, take_rows
 from ..core.engine import Engine
 from ..core.errors import InputError, UnsupportedError, nearest
-from ..core.explainer import Prior
+from ..core.explainer import Card, Prior
 from ..core.inference import cyclic_donors
 from ..core.measures import Measure
 from ..core.results import Importance, Omission, Result
@@ -47,7 +47,6 @@ class PermutationImportance:
         Features and groups to shuffle; all by default. A group's values move together.
     exact : bool, default=False
         Use all n² pairs of rows, n - 1 cyclic shifts, instead of `n_repeats` shuffles.
-    confidence : float, default=0.95
     margin : float or mapping of measure to float, optional
         How large an importance must be to matter; by default 0.01 nats, and 1 % of the unpermuted mean of
         measures in other units. Between -margin and margin is "about 0".
@@ -79,12 +78,23 @@ class PermutationImportance:
     n_repeats: int = 30
     features: tuple[str, ...] | None = None
     exact: bool = False
-    confidence: float = 0.95
     margin: Mapping[str, float] | float | None = None
     train: bool = True
 
     name: ClassVar[str] = "pfi"
-    section: ClassVar[str] = "drivers"
+    section: ClassVar[str] = "prediction.importance"
+    card: ClassVar[Card] = Card(
+        title="Permutation importance (PFI, Likelihood-PFI, Entropy-PFI)",
+        definition="Mean change of a measure when a feature's values are shuffled between rows: of a loss (PFI), of "
+        "the negative log-likelihood (Likelihood-PFI), of the predictive entropy (Entropy-PFI).",
+        assumes="The model is fixed. The importance is that of the model on these rows, not of the feature in the "
+        "world.",
+        fails="Shuffling breaks ties between features: a feature that others repeat is under-reported by the loss, and "
+        "the model may be asked about rows that do not occur. Entropy-PFI is what shows it.",
+        interval="Over new test rows, receiver and donor of each shuffle included. The spread of the shuffles is no "
+        "such interval.",
+        references="wood:sections 3 and 3.5; breiman; lecture",
+    )
     needs: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[frozenset[str]] = frozenset()
     api_version: ClassVar[int] = 1
@@ -99,8 +109,6 @@ class PermutationImportance:
                 object.__setattr__(self, field, tuple(value))
         if isinstance(self.n_repeats, bool) or not isinstance(self.n_repeats, int) or self.n_repeats < 1:
             raise InputError(f"pfi.n_repeats must be an integer >= 1; got {self.n_repeats!r}.")
-        if not 0.5 < self.confidence < 1:
-            raise InputError(f"pfi.confidence must be between 0.5 and 1; got {self.confidence!r}.")
         self._check_margin()
 
     def _check_margin(self) -> None:
@@ -166,7 +174,7 @@ class PermutationImportance:
             features=features,
             terms=[feature_terms(T, donors, rows) for donors, T in self._shuffled(subject, engine, rows, features)],
             margins=[known[m.name] for m in measures],
-            confidence=self.confidence,
+            confidence=engine.confidence,
             options=asdict(self),
             omitted=omitted,
         )

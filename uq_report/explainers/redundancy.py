@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from ..core.arrays import FloatArray, IntArray, take_rows
 from ..core.engine import Engine
 from ..core.errors import InputError, check_options
-from ..core.explainer import Prior
+from ..core.explainer import Card, Prior
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ..core.sampling import Sampling
 from ..core.subject import Subject
@@ -57,16 +57,23 @@ class Redundancy:
         Rows used at most. None: as many as keep the work that of 1000 rows of 20 features, 200 at least.
     n_jobs : int, optional
         Threads; None takes the engine's. Results do not depend on it.
-    confidence : float
     """
 
     n_splits: int | None = None
     max_rows: int | None = None
     n_jobs: int | None = None
-    confidence: float = 0.95
 
     name: ClassVar[str] = "redundancy"
-    section: ClassVar[str] = "dependence"
+    section: ClassVar[str] = "relations.dependence"
+    card: ClassVar[Card] = Card(
+        title="Redundancy",
+        definition="R² of predicting each feature from all others by a random forest, scored on rows its trees have "
+        "not seen, without and with the target.",
+        assumes="A forest finds the dependence if there is one.",
+        fails="A low R² does not prove independence: the forest may have missed it.",
+        interval="Over new rows, for the fitted forest.",
+        references="wood:figure 9; breiman",
+    )
     needs: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[frozenset[str]] = frozenset()
     api_version: ClassVar[int] = 1
@@ -76,7 +83,6 @@ class Redundancy:
         rules = (
             ("n_splits", self.n_splits is None or self.n_splits >= 2, "an integer >= 2 or None"),
             ("max_rows", self.max_rows is None or self.max_rows >= 10, "an integer >= 10 or None"),
-            ("confidence", 0 < self.confidence < 1, "a number in (0, 1)"),
         )
         check_options("redundancy", self, rules)
 
@@ -113,7 +119,7 @@ class Redundancy:
         table, failed = [], list(omissions)
         ordered = {c.name: c.ordered for c in columns}
         for task, forecast in zip(tasks, found, strict=True):
-            row = self._estimate(task, forecast, Sampling.of(subject, rows[task.rows]))
+            row = _estimate(task, forecast, Sampling.of(subject, rows[task.rows]), engine.confidence)
             if isinstance(row, Omission):
                 failed.append(row)
             else:
@@ -131,24 +137,25 @@ class Redundancy:
             omissions=tuple(failed),
         )
 
-    def _estimate(self, task: Task, forecast: FloatArray, sampling: Sampling) -> dict[str, object] | Omission:
-        """Return one estimate with its interval, or why there is none."""
-        if np.isnan(forecast).any():
-            return Omission("", task.feature, "too few different rows to leave some out of every tree")
-        value, influence = skill(task.Y, forecast, sampling.weights)
-        error = float(sampling.mean(influence)[1])
-        lower, upper = sampling.interval(value, error, self.confidence)
-        return {
-            "feature": task.feature,
-            "estimate": value,
-            "std_error": error,
-            "lower": lower,
-            "upper": upper,
-            "confidence": self.confidence,
-            "covers": "new test rows",
-            "item": task.item,
-            "n": len(task.rows),
-        }
+
+def _estimate(task: Task, forecast: FloatArray, sampling: Sampling, confidence: float) -> dict[str, object] | Omission:
+    """Return one estimate with its interval, or why there is none."""
+    if np.isnan(forecast).any():
+        return Omission("", task.feature, "too few different rows to leave some out of every tree")
+    value, influence = skill(task.Y, forecast, sampling.weights)
+    error = float(sampling.mean(influence)[1])
+    lower, upper = sampling.interval(value, error, confidence)
+    return {
+        "feature": task.feature,
+        "estimate": value,
+        "std_error": error,
+        "lower": lower,
+        "upper": upper,
+        "confidence": confidence,
+        "covers": "new test rows",
+        "item": task.item,
+        "n": len(task.rows),
+    }
 
 
 def skill(truth: FloatArray, forecast: FloatArray, weights: FloatArray) -> tuple[float, FloatArray]:

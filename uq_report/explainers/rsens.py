@@ -10,8 +10,8 @@ import numpy as np
 
 from ..core.engine import Engine
 from ..core.errors import InputError, UnsupportedError, check_options, nearest
-from ..core.explainer import Prior
-from ..core.results import Importance, Interaction, Omission, Result, RowValues
+from ..core.explainer import Card, Prior
+from ..core.results import Importance, Interaction, MeasureFacts, Omission, Result, RowValues
 from ..core.subject import Subject
 from ._rsens_compare import NAMES, Terms, comparators
 from ._rsens_local import Local, local_values
@@ -63,8 +63,6 @@ class RSens:
     shared_unit : bool
         Say True only if all features have one unit: then values per unit are ranked. By default
         each is multiplied by its feature's standard deviation.
-    confidence : float
-        Level of the intervals.
 
     References
     ----------
@@ -80,10 +78,21 @@ class RSens:
     top: int = 8
     step: float = 0.5
     shared_unit: bool = False
-    confidence: float = 0.95
 
     name: ClassVar[str] = "rsens"
-    section: ClassVar[str] = "drivers"
+    section: ClassVar[str] = "uncertainty.sensitivity"
+    card: ClassVar[Card] = Card(
+        title="R-sens and its comparators",
+        definition="R-sens = √(∂λ/∂x' I(λ) ∂λ/∂x), with λ the parameters of the predictive distribution and I their "
+        "Fisher information; R-sens₂ has the second derivatives of a pair. Comparators describe the "
+        "prediction alone.",
+        assumes="The model is smooth at the scale of the step; features can be changed one at a time by a little. "
+        "Per-spread values take a standard deviation as the common unit.",
+        fails="Piecewise-constant models have no derivatives: there it is a change over a stated step, and depends on "
+        "it. A derivative says nothing about large changes. R-sens₂ depends on the parametrisation.",
+        interval="Of the mean over rows: over new test rows. The error of differences is listed apart.",
+        references="paananen; gelman; greenwell; cui",
+    )
     needs: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[frozenset[str]] = frozenset()
     api_version: ClassVar[int] = 1
@@ -95,7 +104,6 @@ class RSens:
             ("max_rows", self.max_rows >= 2, "an integer >= 2"),
             ("top", self.top >= 2, "an integer >= 2"),
             ("step", self.step > 0, "a number > 0"),
-            ("confidence", 0 < self.confidence < 1, "a number in (0, 1)"),
         )
         check_options(self.name, self, rules)
 
@@ -120,7 +128,7 @@ class RSens:
 
     def _main(self, sample: Sample, local: Local) -> Importance:
         terms, omissions = self._finite(sample, {("rsens", f): v for f, v in local.values.items()})
-        estimates, frame = importance_table(sample, terms, self.confidence, self._units(sample))
+        estimates, frame = importance_table(sample, terms, self._units(sample))
         return Importance(
             id=self.name,
             explainer=self.name,
@@ -131,12 +139,13 @@ class RSens:
             options=asdict(self),
             notes=(f"Method: {local.method}.", *local.notes, *self._notes(sample)),
             omissions=(*sample.omissions, *omissions),
-            meta=_meta(("rsens",)) | {"method": local.method} | self._recorded(sample) | step_meta(sample, local),
+            measures=_measures(("rsens",)),
+            meta={"method": local.method} | self._recorded(sample) | step_meta(sample, local),
         )
 
     def _pairs(self, sample: Sample, pairs: Pairs) -> Interaction:
         left_out = {g.feature for g in pairs.omissions}
-        estimates, rows = pair_table(sample, pairs, left_out, self.confidence, per_unit=self.shared_unit)
+        estimates, rows = pair_table(sample, pairs, left_out, per_unit=self.shared_unit)
         method = (f"Method: {pairs.method}.",) if pairs.method else ()
         return Interaction(
             id=f"{self.name}.interaction",
@@ -148,16 +157,15 @@ class RSens:
             options=asdict(self),
             notes=(*method, *pairs.notes, *self._notes(sample), "The frame holds the full symmetric matrix."),
             omissions=pairs.omissions,
-            meta=_meta(("rsens2", "eah", "aeh")) | {"method": pairs.method} | self._recorded(sample),
+            measures=_measures(("rsens2", "eah", "aeh")),
+            meta={"method": pairs.method} | self._recorded(sample),
         )
 
     def _comparators(self, sample: Sample, local: Local) -> Importance:
         terms, gaps = comparators(sample, local)
         units = self._units(sample)
         terms, omissions = self._finite(sample, terms)
-        estimates, frame = importance_table(
-            sample, terms, self.confidence, {f: units[f] for f in sample.features}, keep_rows=False
-        )
+        estimates, frame = importance_table(sample, terms, {f: units[f] for f in sample.features}, keep_rows=False)
         return Importance(
             id=f"{self.name}.comparators",
             explainer=self.name,
@@ -171,7 +179,8 @@ class RSens:
                 *self._notes(sample),
             ),
             omissions=(*sample.omissions, *gaps, *omissions),
-            meta=_meta(NAMES) | {"method": local.method} | self._recorded(sample),
+            measures=_measures(NAMES),
+            meta={"method": local.method} | self._recorded(sample),
         )
 
     def _units(self, sample: Sample) -> Mapping[str, float]:
@@ -211,10 +220,10 @@ class RSens:
         }
 
 
-def _meta(names: Sequence[str]) -> dict[str, Any]:
+def _measures(names: Sequence[str]) -> dict[str, MeasureFacts]:
+    """Return what these numbers are; they are no registered measures of rows."""
     roles = {"rsens": "uncertainty", "rsens2": "uncertainty"}
-    said = {m: {"title": _WORDS[m][0], "unit": _WORDS[m][1], "role": roles.get(m, "prediction")} for m in names}
-    return {"measures": said}
+    return {name: MeasureFacts(*_WORDS[name], roles.get(name, "prediction")) for name in names}
 
 
 def _row_values(sample: Sample, terms: Terms, units: Mapping[str, float]) -> RowValues | None:

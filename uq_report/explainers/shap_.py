@@ -12,7 +12,7 @@ import pandas as pd
 from ..core.arrays import IntArray, Table, take_rows
 from ..core.engine import Engine
 from ..core.errors import InputError, check_options
-from ..core.explainer import Prior
+from ..core.explainer import Card, Prior
 from ..core.results import Result
 from ..core.subject import Subject
 from ._choice import as_names, as_rows, chosen_rows, draw, positions, row_measures
@@ -40,10 +40,12 @@ class ShapleyValues:
     Parameters
     ----------
     measures : tuple of str
+        What is explained, by the names of measures.
     rows : tuple of int, optional
         Rows to explain one by one; by default `n_local` each of the most uncertain, the most wrong
         and the typical ones.
     n_local : int
+        Rows of each of these kinds.
     n_rows : int
         Rows sampled for the global importance, the mean of |φ|; 0 for none.
     max_evaluations : int
@@ -54,8 +56,6 @@ class ShapleyValues:
         Features up to which all coalitions are evaluated.
     n_permutations : int
         Orders above that, reverses included: an even number from 4.
-    confidence : float
-        Level of the intervals.
 
     References
     ----------
@@ -70,10 +70,19 @@ class ShapleyValues:
     n_background: int = 30
     max_exact: int = 10
     n_permutations: int = 20
-    confidence: float = 0.95
 
     name: ClassVar[str] = "shap"
-    section: ClassVar[str] = "shap"
+    section: ClassVar[str] = "prediction.shapley"
+    card: ClassVar[Card] = Card(
+        title="Shapley values (SHAP)",
+        definition="A row's measure less its mean over background rows, split among the features by Shapley's formula; "
+        "absent features take their values from background rows.",
+        assumes="The background rows are the right comparison.",
+        fails="Absent features are drawn apart from present ones, so composite rows may not occur.",
+        interval="Of single rows: Monte Carlo only, none where exact. Of the mean size: over new test rows, given the "
+        "background.",
+        references="lundberg; watson",
+    )
     needs: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[frozenset[str]] = frozenset()
     api_version: ClassVar[int] = 1
@@ -90,7 +99,6 @@ class ShapleyValues:
             ("n_background", self.n_background >= 1, "an integer >= 1"),
             ("max_exact", 0 <= self.max_exact <= 20, "an integer from 0 to 20"),
             ("n_permutations", orders >= 4 and orders % 2 == 0, "an even number >= 4"),
-            ("confidence", 0 < self.confidence < 1, "a number in (0, 1)"),
         )
         check_options(self.name, self, rules)
 
@@ -116,7 +124,7 @@ class ShapleyValues:
             roles=roles,
             background=background,
             n_permutations=0 if len(subject.features) <= self.max_exact else self.n_permutations,
-            confidence=self.confidence,
+            confidence=engine.confidence,
             options=asdict(self),
         )
         results: list[Result] = [telling.attribution(shares)]

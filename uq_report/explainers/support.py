@@ -13,7 +13,7 @@ from scipy import stats
 from ..core.arrays import FloatArray, IntArray
 from ..core.engine import Engine
 from ..core.errors import InputError, check_options
-from ..core.explainer import Prior
+from ..core.explainer import Card, Prior
 from ..core.inference import shuffled_pairs, standard_error
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Result
 from ..core.sampling import Sampling, share_interval
@@ -54,11 +54,11 @@ class Support:
     expected : float
         Share of rows outside by construction.
     n_neighbors : int
+        k, of the k-th nearest row.
     n_repeats : int
         Shuffles of each feature, 3 at least, of 1000 rows at most.
     max_train, max_rows : int
         Training rows and audited rows used at most, drawn at random.
-    confidence : float
 
     References
     ----------
@@ -71,10 +71,21 @@ class Support:
     n_repeats: int = 3
     max_train: int = 2000
     max_rows: int = 10_000
-    confidence: float = 0.95
 
     name: ClassVar[str] = "support"
-    section: ClassVar[str] = "dependence"
+    section: ClassVar[str] = "robustness.support"
+    card: ClassVar[Card] = Card(
+        title="Extrapolation and support",
+        definition="A row lies outside the support if it is farther from its k-th nearest training row than all but a "
+        "small share of other training rows, held back for this, are; and the same after each feature is "
+        "shuffled.",
+        assumes="The distance (Mahalanobis for numbers, levels by equality) is a fair one for this model.",
+        fails="A row can be far off in one feature that does not matter, or lie in a hole that the distance does not "
+        "see. With many features all rows are far from each other.",
+        interval="Of shares: over new test rows, given the limit. The test against training rows also covers their "
+        "draw.",
+        references="vovk:conformal p-values",
+    )
     needs: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[frozenset[str]] = frozenset()
     api_version: ClassVar[int] = 1
@@ -87,7 +98,6 @@ class Support:
             ("n_repeats", self.n_repeats >= 3, "an integer >= 3"),
             ("max_train", self.max_train >= self.least, f"an integer >= {self.least}, for this share and neighbours"),
             ("max_rows", self.max_rows >= 10, "an integer >= 10"),
-            ("confidence", 0 < self.confidence < 1, "a number in (0, 1)"),
         )
         check_options(self.name, self, rules)
 
@@ -111,7 +121,7 @@ class Support:
         p_values = found.limit.p_values(found.space.nearest(found.space.test.take(rows), self.n_neighbors))
         outside = (p_values <= found.limit.expected + 1e-12).astype(float)
         units = Sampling.of(subject).one_row_per_unit(engine.rng("units"))
-        table = [self._share(outside, np.isin(rows, units), Sampling.of(subject, rows), found)]
+        table = [self._share(outside, np.isin(rows, units), Sampling.of(subject, rows), (found, engine))]
         table += self._shuffles(subject, engine, found, rows)
         estimates = pd.DataFrame(table, columns=list(COLUMNS))
         return [
@@ -128,12 +138,13 @@ class Support:
         scores = space.nearest(space.train.take(np.sort(held)), self.n_neighbors)
         return Frontier(space, limit(scores, self.expected), len(reference), n)
 
-    def _share(self, outside: FloatArray, used: Any, sampling: Sampling, found: Frontier) -> dict[str, Any]:
+    def _share(self, outside: FloatArray, used: Any, sampling: Sampling, by: tuple[Frontier, Engine]) -> dict[str, Any]:
         """Return the share of audited rows outside, tested on one row of each unit."""
+        found, engine = by
         count, n, held = int(outside[used].sum()), int(used.sum()), len(found.limit.scores)
         rank = found.limit.rank
         p_value = float(stats.betabinom.sf(count - 1, n, rank, held + 1 - rank)) if n else np.nan
-        row = share_of(outside, sampling, self.confidence)
+        row = share_of(outside, sampling, engine.confidence)
         return row | {
             "measure": MEASURE,
             "item": "outside",
@@ -166,9 +177,9 @@ class Support:
         terms = shuffled_pairs(outside[None], np.zeros((1, n)), donors, sampling.weights)
         share = float(np.clip(terms.repeats.mean(), 0.0, 1.0))
         error = float(standard_error(terms, sampling.weights, sampling.codes)[0])
-        low, high = sampling.interval(share, error, self.confidence)
+        low, high = sampling.interval(share, error, engine.confidence)
         if not error > 0:
-            low, high = share_interval(share, sampling.effective_n(share, 0.0), self.confidence)
+            low, high = share_interval(share, sampling.effective_n(share, 0.0), engine.confidence)
         return {
             "measure": MEASURE,
             "feature": target,
@@ -176,7 +187,7 @@ class Support:
             "std_error": error,
             "lower": max(low, 0.0),
             "upper": min(high, 1.0),
-            "confidence": self.confidence,
+            "confidence": engine.confidence,
             "covers": "new test rows",
             "item": "shuffled",
             "n": n,

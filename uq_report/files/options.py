@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from .. import plugins
+from .. import plugins, runner
 from ..config import AuditFile, Settings
-from ..core.errors import UQReportError, nearest
+from ..core.errors import nearest
 from ..report.kinds import KINDS
-from ..runner.prepare import prepare
 
 # How settings are called in messages of the runner -> where they stand in audit.toml.
 _KEYS = (
-    ("checks.policy.require", "policy.rules"),
-    ("checks.direction.monotone", "expectations"),
+    ("rules.policy.require", "policy.rules"),
+    ("rules.direction.monotone", "expectations"),
     ("settings.options", "explainers"),
     ("settings.", "run."),
     ("plugins.require", "run.require"),
@@ -20,13 +19,7 @@ _KEYS = (
 
 def option_mistakes(audit: AuditFile) -> list[str]:
     """Return the mistakes in names and options of explainers and checks, and plugins that are missing."""
-    try:
-        settings = audit.settings()
-        catalog = plugins.catalog(settings.deny, settings.require)
-        prepare(catalog, _with_all_options(settings, audit, catalog))
-    except UQReportError as error:
-        return [_by_key(line) for line in str(error).splitlines()]
-    return []
+    return [_by_key(line) for line in runner.option_mistakes(_with_all_options(audit))]
 
 
 def _by_key(line: str) -> str:
@@ -51,15 +44,15 @@ def unregistered(audit: AuditFile) -> list[str]:
     ]
 
 
-def _with_all_options(settings: Settings, audit: AuditFile, catalog: plugins.Catalog) -> Settings:
+def _with_all_options(audit: AuditFile) -> Settings:
     """Return settings that also choose what has options without being chosen, so that these are looked at too."""
-    more = {}
+    settings, more = audit.settings(), {}
     for name, group, given in (
         ("explainers", plugins.EXPLAINERS, audit.explainers),
-        ("checks", plugins.CHECKS, audit.checks),
+        ("rules", plugins.RULES, audit.rules),
     ):
         chosen = getattr(settings, name)
-        known = {plugin.name for plugin in catalog[group]}
         if chosen is not None:
+            known = {plugin.name for plugin in plugins.find(group, settings.deny)}
             more[name] = (*chosen, *sorted(known & set(given) - set(chosen)))
     return settings.model_copy(update=more)

@@ -15,6 +15,7 @@ from .. import plugins
 from ..config import ModelPart
 from ..core.digest import is_sha256
 from ..core.errors import InputError
+from ..core.loader import Cautions, HasSha256, Loader, TakesOptions
 
 _BLOCK = 2**20
 # Options of model loaders; they are fields of `ModelPart`, as are further ones that a loader lists.
@@ -52,12 +53,11 @@ def read_model(part: ModelPart, deny: Sequence[str] = ()) -> ReadModel:
         Another hash than `part.sha256`, an option its loader does not take, or what the loader raises.
     """
     loader = _loader("model", part.source, deny)
-    names = dict.fromkeys((*_MODEL_OPTIONS, *getattr(loader, "options", ())))
+    names = dict.fromkeys((*_MODEL_OPTIONS, *_options(loader)))
     given = {name: Given(f"model.{name}", value) for name in names if (value := getattr(part, name, None))}
     content, found = _read(loader, part.source, given, expected=part.sha256)
-    warns = getattr(loader, "caution", None)
-    said = warns(part.source, **{name: one.value for name, one in given.items()}) if callable(warns) else ""
-    return ReadModel(content, found, said)
+    options = {name: one.value for name, one in given.items()}
+    return ReadModel(content, found, loader.caution(part.source, **options) if isinstance(loader, Cautions) else "")
 
 
 def read_table(
@@ -104,9 +104,9 @@ def shown(source: str) -> str:
     return source if re.match(r"[\w.]{2,}:", source) else Path(source).name
 
 
-def _loader(kind: str, source: str, deny: Sequence[str]) -> Any:
+def _loader(kind: str, source: str, deny: Sequence[str]) -> Loader:
     """Return the loader that reads a source; more than one is an error."""
-    loaders = [plugins.load(plugin)() for plugin in plugins.find(plugins.LOADERS, deny)]
+    loaders: list[Loader] = [plugins.load(plugin)() for plugin in plugins.find(plugins.LOADERS, deny)]
     fitting = [one for one in loaders if one.kind == kind and one.matches(source)]
     if len(fitting) != 1:
         names = ", ".join(one.name for one in (fitting or loaders) if one.kind == kind)
@@ -116,15 +116,19 @@ def _loader(kind: str, source: str, deny: Sequence[str]) -> Any:
     return fitting[0]
 
 
+def _options(loader: Loader) -> tuple[str, ...]:
+    return loader.options if isinstance(loader, TakesOptions) else ()
+
+
 def _read(
-    loader: Any,
+    loader: Loader,
     source: str,
     given: Mapping[str, Given],
     offers: Mapping[str, Any] | None = None,
     expected: str = "",
 ) -> Read:
     """Return what a loader reads, with the options it takes."""
-    takes = tuple(getattr(loader, "options", ()))
+    takes = _options(loader)
     for name, (key, _) in given.items():
         if name not in takes:
             what = f"the loader {loader.name!r} of {shown(source)} does not take it"
@@ -137,10 +141,9 @@ def _read(
     return Read(content, found)
 
 
-def _hash(loader: Any, source: str, expected: str) -> str:
+def _hash(loader: Loader, source: str, expected: str) -> str:
     """Return the hash of a source, or why there is none; refuse another than is expected."""
-    own = getattr(loader, "sha256", None)
-    found = str(own(source)) if callable(own) else _file_sha256(source)
+    found = loader.sha256(source) if isinstance(loader, HasSha256) else _file_sha256(source)
     if expected and found != expected:
         got = found if is_sha256(found) else "a source without a hash"
         raise InputError(

@@ -20,18 +20,19 @@ REST = """\
 #fail_on = "high"
 
 #[explainers.pfi]
-# Options of an explainer, one section each; `uq-report plugins` lists them all.
+# Options of an explainer, one section each; `uq-report plugins pfi` lists them.
 #n_repeats = 30
 
-#[checks.calibration]
+#[rules.calibration]
 # Options of a check, such as its thresholds.
 #effect = 0.02
 
 [run]
 seed = 0
+#confidence = 0.95  # level of every interval
 #jobs = -1  # workers; they change no number
 #explainers = ["calibration", "pfi"]  # all by default
-#checks = ["calibration"]  # all by default
+#rules = ["calibration"]  # all by default
 #deny = ["dalex"]  # plugins or distributions that must not be imported
 #require = ["pfi"]  # plugins without whose part the audit ends with exit code 1
 #as_of = "2026-01-31"  # the report's date; by default SOURCE_DATE_EPOCH or today

@@ -51,8 +51,8 @@ class Ended:
         """One line that says how it ended."""
         if self.failed:
             return f"{clean(self.name, 80)}: the audit failed (exit code {self.exit_code})"
-        found = ", ".join(f"{number} {name}" for name, number in self.findings.items()) or "no open findings"
-        return f"{clean(self.name, 80)}: {clean(self.summary.get('rating', 'done'), 40)}, {found}"
+        findings = ", ".join(f"{number} {name}" for name, number in self.findings.items()) or "no open findings"
+        return f"{clean(self.name, 80)}: {clean(self.summary.get('rating', 'done'), 40)}, {findings}"
 
 
 def after(hooks: HooksPart, ended: Ended, environ: Mapping[str, str] = os.environ) -> list[str]:
@@ -75,8 +75,8 @@ def after(hooks: HooksPart, ended: Ended, environ: Mapping[str, str] = os.enviro
 
 def wanted(hooks: HooksPart, ended: Ended) -> bool:
     """Say whether a run that ended so has hooks."""
-    found = bool(ended.findings) or ended.exit_code == 1
-    return {"always": True, "findings": found or ended.failed, "failure": ended.failed}[hooks.when]
+    findings = bool(ended.findings) or ended.exit_code == 1
+    return {"always": True, "findings": findings or ended.failed, "failure": ended.failed}[hooks.when]
 
 
 def refused(hooks: HooksPart) -> list[str]:
@@ -109,12 +109,12 @@ def _asked(hooks: HooksPart, ended: Ended, environ: Mapping[str, str]) -> Iterat
 
 def _body(ended: Ended) -> str:
     """Return the text of a mail: what a reader must know before opening the report."""
-    told = ended.summary
+    summary = ended.summary
     lines = [ended.subject, ""]
-    lines += [f"- {clean(reason)}" for reason in told.get("reasons", ())]
-    lines += [f"Not run: {clean(name)}: {clean(why)}" for name, why in told.get("not_run", {}).items()]
-    facts = {"As of": told.get("as_of"), "Report": told.get("folder"), "SHA-256 of run.json": told.get("run_sha256")}
-    lines += [f"{label}: {clean(value)}" for label, value in facts.items() if value]
+    lines += [f"- {clean(reason)}" for reason in summary.get("reasons", ())]
+    lines += [f"Not run: {clean(name)}: {clean(why)}" for name, why in summary.get("not_run", {}).items()]
+    facts = {"As of": "as_of", "Report": "folder", "SHA-256 of run.json": "run_sha256"}
+    lines += [f"{label}: {clean(summary[key])}" for label, key in facts.items() if summary.get(key)]
     return "\n".join(lines) + "\n"
 
 

@@ -16,6 +16,6 @@ def copy(folder: Path, name: str, reports: Sequence[Path], summary: Mapping[str,
 
     Of a run that failed there is the summary alone; the last report stays beside it.
     """
-    told = json.dumps(summary, indent=2, sort_keys=True).encode() + b"\n"
+    content = json.dumps(summary, indent=2, sort_keys=True).encode() + b"\n"
     files = {file.name: file.read_bytes() for file in reports}
-    return store.write_files(folder / slug(name), {**files, "summary.json": told})
+    return store.write_files(folder / slug(name), {**files, "summary.json": content})

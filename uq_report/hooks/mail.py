@@ -32,30 +32,30 @@ def check(part: EmailPart) -> None:
     ------
     InputError
     """
-    for key, given in (("sender", part.sender), *(("to", one) for one in part.to)):
+    for key, address in (("sender", part.sender), *(("to", recipient) for recipient in part.to)):
         try:
-            fine = not any(ord(one) < 32 for one in given) and bool(Address(addr_spec=given).domain)
+            fine = not any(ord(character) < 32 for character in address) and bool(Address(addr_spec=address).domain)
         except (ValueError, IndexError, MessageError):
             fine = False
         if not fine:
-            raise InputError(f"hooks.email.{key} must be an address such as risk@example.org; got {given!r}.")
+            raise InputError(f"hooks.email.{key} must be an address such as risk@example.org; got {address!r}.")
 
 
 def message(part: EmailPart, subject: str, body: str, reports: Sequence[Path]) -> EmailMessage:
     """Return the mail, with the reports if they are asked for and not too large together."""
     check(part)
-    made = EmailMessage()
-    made["From"], made["To"], made["Subject"] = part.sender, ", ".join(part.to), clean(subject, 200)
-    made["Date"], made["Message-ID"] = formatdate(), make_msgid(domain=part.sender.rpartition("@")[2])
-    made["Auto-Submitted"] = "auto-generated"  # RFC 3834: no automatic answers
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = part.sender, ", ".join(part.to), clean(subject, 200)
+    mail["Date"], mail["Message-ID"] = formatdate(), make_msgid(domain=part.sender.rpartition("@")[2])
+    mail["Auto-Submitted"] = "auto-generated"  # RFC 3834: no automatic answers
     files = [(file, file.read_bytes()) for file in reports] if part.attach else []
     if sum(len(data) for _, data in files) > MAX_ATTACHED:
         body, files = f"{body}\nThe report is too large to attach.\n", []
-    made.set_content(body)
+    mail.set_content(body)
     for file, data in files:
         maintype, subtype = _TYPES.get(file.suffix, ("application", "octet-stream"))
-        made.add_attachment(data, maintype=maintype, subtype=subtype, filename=file.name)
-    return made
+        mail.add_attachment(data, maintype=maintype, subtype=subtype, filename=file.name)
+    return mail
 
 
 def send(part: EmailPart, mail: EmailMessage, environ: Mapping[str, str]) -> None:

@@ -11,10 +11,11 @@ from urllib.parse import quote
 
 from .. import plugins, store
 from ..core.errors import InputError
-from ..core.finding import SEVERITIES
 from ..core.text import clean
+from ..document.document import Badge
+from ..evidence.finding import SEVERITIES
+from ..evidence.outcomes import LOG_SCORE
 from ..render.environment import render
-from ..report.document import Badge
 from ..report.rating import RULE
 from ..store import Filed, History
 from .ratings import UNREADABLE, ratings
@@ -78,11 +79,11 @@ def write_overview(history: str | Path, page: str | Path) -> int:
     place, target = History(history), Path(page)
     if target.is_symlink() or target.is_dir():
         raise InputError(f"index.output must be a file, no link or folder; got {str(page)!r}. Name another.")
-    made = overview(place, target.parent)
-    content = render(None, "overview", document=made, paged=False).encode()
+    listing = overview(place, target.parent)
+    content = render(None, "overview", document=listing, paged=False).encode()
     if not (target.is_file() and target.read_bytes() == content):
         store.write_files(target.parent, {target.name: content})
-    return len(made.rows)
+    return len(listing.rows)
 
 
 def overview(history: History, beside: Path) -> Overview:
@@ -100,8 +101,8 @@ def overview(history: History, beside: Path) -> Overview:
 
 
 def _row(runs: tuple[Filed, ...], rated: Badge, beside: Path) -> Row:
-    last, shown = runs[-1], runs[-SHOWN:]
-    scores = [float(one.entry.scores["log_score"]) for one in shown if "log_score" in one.entry.scores]
+    last, recent = runs[-1], runs[-SHOWN:]
+    scores = [float(run.entry.scores[LOG_SCORE]) for run in recent if LOG_SCORE in run.entry.scores]
     return Row(
         name=last.entry.name,
         label=last.entry.label,
@@ -111,31 +112,31 @@ def _row(runs: tuple[Filed, ...], rated: Badge, beside: Path) -> Row:
         rating=rated if last.kept else _DELETED,
         findings=_counts(last),
         score=spark("Log score in nats", [value for value in scores if math.isfinite(value)]),
-        trend=spark("Open findings", [float(_open(one)) for one in shown], "g"),
+        trend=spark("Open findings", [float(_open(run)) for run in recent], "g"),
         links=_links(last, beside),
     )
 
 
-def _open(one: Filed) -> int:
-    return sum(one.entry.findings.get(severity, 0) for severity in SEVERITIES)
+def _open(filed: Filed) -> int:
+    return sum(filed.entry.findings.get(severity, 0) for severity in SEVERITIES)
 
 
-def _counts(one: Filed) -> str:
+def _counts(filed: Filed) -> str:
     """Return the open findings by severity in words, and those that are waived."""
-    found = one.entry.findings
-    parts = [f"{found[name]} {name}" for name in (*SEVERITIES, "waived") if found.get(name)]
+    counts = filed.entry.findings
+    parts = [f"{counts[name]} {name}" for name in (*SEVERITIES, "waived") if counts.get(name)]
     return ", ".join(parts) or "none"
 
 
-def _links(one: Filed, beside: Path) -> tuple[Link, ...]:
+def _links(filed: Filed, beside: Path) -> tuple[Link, ...]:
     """Return the reports that are there, HTML first; links of the file system are left out."""
-    found = []
-    base = os.path.relpath(one.folder.resolve(), beside.resolve())
+    links = []
+    base = os.path.relpath(filed.folder.resolve(), beside.resolve())
     for stem in _REPORTS:
         for ending in _FORMATS:
-            file = one.folder / f"{stem}{ending}"
+            file = filed.folder / f"{stem}{ending}"
             if file.is_file() and not file.is_symlink():
                 steps = Path(base).parts if base != "." else ()
                 address = "/".join(quote(part, safe="") for part in (*steps, file.name))
-                found.append(Link(clean(file.name), f"./{address}"))
-    return tuple(found)
+                links.append(Link(clean(file.name), f"./{address}"))
+    return tuple(links)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .. import store
 from ..core.errors import UQReportError
-from ..report.document import Badge
+from ..document.document import Badge
 from ..report.rating import AMBER, GREEN, NOT_ASSESSED, RED, rating
 from ..store import Filed
 
@@ -24,21 +24,21 @@ def ratings(root: Path, runs: Iterable[Filed]) -> dict[str, Badge]:
 
     The note is no truth: without it, or if it cannot be read or written, the runs are read.
     """
-    known, found = _read(root / NOTE), {}
-    for one in runs:
-        key = one.entry.hash
-        found[key] = known[key] if key in known else _rated(one)
-    lasting = {key: badge.text for key, badge in found.items() if badge is not UNREADABLE}
-    if lasting != {key: badge.text for key, badge in known.items()}:
+    noted, rated = _read(root / NOTE), {}
+    for run in runs:
+        key = run.entry.hash
+        rated[key] = noted[key] if key in noted else _rated(run)
+    lasting = {key: badge.text for key, badge in rated.items() if badge is not UNREADABLE}
+    if lasting != {key: badge.text for key, badge in noted.items()}:
         _write(root, lasting)
-    return found
+    return rated
 
 
-def _rated(one: Filed) -> Badge:
+def _rated(filed: Filed) -> Badge:
     try:
-        return rating(store.read(one.folder)[0].outcomes)
+        return rating(store.read(filed.folder)[0].outcomes)
     except UQReportError as error:
-        _log.warning("Not rated: %s: %s", one.entry.reference, error)
+        _log.warning("Not rated: %s: %s", filed.entry.reference, error)
         return UNREADABLE
 
 

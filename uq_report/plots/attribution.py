@@ -13,6 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ..core.results import Result
+from ..evidence import columns as col
+from ..evidence.rows import Attributions
 from . import style
 from .frames import choose, several
 from .importance import wrapped
@@ -38,20 +40,22 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, row: int | 
         Features with a bar of their own; the others share the last one.
     """
     frame = result.frame
-    at_row = frame[frame["row"] == choose(result, "row", row, frame["row"])]
-    chosen = several(result, "measure", measure, at_row["measure"])[: None if measure else PANELS]
-    parts = {one: at_row[at_row["measure"] == one].set_index("feature") for one in chosen}
-    shown, rest = _order(parts, top)
-    held = row_values(result, int(at_row["row"].iloc[0]))
+    at_row = frame[frame[col.ROW] == choose(result, "row", row, frame[col.ROW])]
+    chosen = several(result, "measure", measure, at_row[col.MEASURE])[: None if measure else PANELS]
+    parts = {one: at_row[at_row[col.MEASURE] == one].set_index(col.FEATURE) for one in chosen}
+    features, rest = _order(parts, top)
+    own = row_values(result, int(at_row[col.ROW].iloc[0]))
     with style.context():
-        figure = style.new_figure(0.28 * (len(shown) + bool(rest)) + 1.15)
+        figure = style.new_figure(0.28 * (len(features) + bool(rest)) + 1.15)
         panels = figure.subplots(1, len(chosen), sharey=True, squeeze=False)[0]
         for axes, (one, part) in zip(panels, parts.items(), strict=True):
-            values = [*part["value"].reindex(shown).fillna(0.0), *([part["value"].reindex(rest).sum()] if rest else [])]
-            _panel(axes, float(part["base"].iloc[0]), np.array(values, dtype=float), ROOM[min(len(chosen), PANELS) - 1])
-            axes.set_xlabel(wrapped(axis_label(one, result.meta)), fontsize=style.SMALL)
+            values = part[col.VALUE]
+            steps = [*values.reindex(features).fillna(0.0), *([values.reindex(rest).sum()] if rest else [])]
+            room = ROOM[min(len(chosen), PANELS) - 1]
+            _panel(axes, float(part[col.BASE].iloc[0]), np.array(steps, dtype=float), room)
+            axes.set_xlabel(wrapped(axis_label(one, result.measures)), fontsize=style.SMALL)
             axes.xaxis.set_major_locator(MaxNLocator(4 if len(chosen) > 1 else 8))
-        names = [style.name(f"{f} = {held[f]}" if f in held else f, 30) for f in shown]
+        names = [style.name(f"{f} = {own[f]}" if f in own else f, 30) for f in features]
         names += [f"{len(rest)} other features"] if rest else []
         panels[0].set_yticks(range(len(names)), names)
         panels[0].set_ylim(len(names) + 0.15, -1.15)
@@ -61,12 +65,8 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, row: int | 
 
 
 def row_values(result: Result, row: int) -> dict[str, str]:
-    """Return the explained row's own feature values, where the result's ``meta["data"]`` holds them."""
-    explained, data = result.meta.get("explained"), result.meta.get("data")
-    if not isinstance(data, Mapping) or not isinstance(explained, Sequence) or row not in explained:
-        return {}
-    at = list(explained).index(row)
-    return {str(feature): _value(values[at]) for feature, values in data.items()}
+    """Return the explained row's own feature values as text, where the result records them."""
+    return {feature: _value(value) for feature, value in Attributions.from_result(result).values_of(row).items()}
 
 
 def _value(value: Any) -> str:
@@ -81,13 +81,14 @@ def _order(parts: Mapping[str, pd.DataFrame], top: int) -> tuple[list[str], list
     The first measure's sequence orders them where its method has one, else the mean size, each
     measure in units of its largest contribution.
     """
-    sizes = pd.DataFrame({m: part["value"].abs() / (part["value"].abs().max() or 1.0) for m, part in parts.items()})
+    values = {measure: part[col.VALUE].abs() for measure, part in parts.items()}
+    sizes = pd.DataFrame({measure: size / (size.max() or 1.0) for measure, size in values.items()})
     ranked = [str(f) for f in sizes.mean(axis=1).sort_values(ascending=False, kind="stable").index]
-    shown, rest = ranked[:top], ranked[top:]
-    places = next(iter(parts.values()))["position"]
+    largest, rest = ranked[:top], ranked[top:]
+    places = next(iter(parts.values()))[col.POSITION]
     if len(places) and (places != places.iloc[0]).any():
-        shown = [str(f) for f in places.reindex(shown).sort_values(kind="stable").index]
-    return shown, rest
+        largest = [str(f) for f in places.reindex(largest).sort_values(kind="stable").index]
+    return largest, rest
 
 
 def _panel(axes: Axes, base: float, steps: Any, room: float) -> None:

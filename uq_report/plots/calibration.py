@@ -11,6 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..core.results import Result
+from ..evidence import columns as col
+from ..evidence.outcomes import Reliability
 from . import style
 from .frames import has_interval, interval_words, optional
 
@@ -26,14 +28,14 @@ def draw_reliability(result: Result) -> Figure:
         Its estimates, a row per bin: ``x`` (mean predicted), ``estimate`` (observed) with its
         interval, and ``null_lower``, ``null_upper``, the range if the model were right.
     """
-    table = result.estimates.sort_values("x", kind="stable")
-    event = str(result.meta.get("event") or "the event")
+    table = result.estimates.sort_values(col.X, kind="stable")
+    event = Reliability.from_result(result).event or "the event"
     with style.context():
         figure = style.new_figure(3.9)
         axes = style.plain(figure.subplots(), "both")
         axes.plot([0, 1], [0, 1], color=style.MUTED, linewidth=0.8, linestyle=(0, (3, 2)))
-        if optional(table, "null_lower").notna().any():
-            axes.fill_between(table["x"], table["null_lower"], table["null_upper"], **NULL)
+        if optional(table, col.NULL_LOWER).notna().any():
+            axes.fill_between(table[col.X], table[col.NULL_LOWER], table[col.NULL_UPPER], **NULL)
         _points(axes, table)
         axes.set_ylim(-0.03, 1.03)
         axes.set_xlim(-0.03, 1.03)
@@ -51,13 +53,13 @@ def draw_coverage(result: Result) -> Figure:
     result : Diagnostic
         Its estimates: ``x`` (nominal level) and ``estimate`` (observed share).
     """
-    table = result.estimates.sort_values("x", kind="stable")
+    table = result.estimates.sort_values(col.X, kind="stable")
     with style.context():
         figure = style.new_figure(3.4)
         axes = style.plain(figure.subplots(), "both")
         axes.plot([0, 1], [0, 1], color=style.MUTED, linewidth=0.8, linestyle=(0, (3, 2)))
         _points(axes, table)
-        low = min(0.4, *(float(table[c].min()) for c in ("x", "estimate", "lower") if table[c].notna().any()))
+        low = min(0.4, *(float(table[c].min()) for c in (col.X, col.ESTIMATE, col.LOWER) if table[c].notna().any()))
         axes.set_xlim(max(0.0, low - 0.05), 1.02)
         axes.set_ylim(max(0.0, low - 0.05), 1.02)
         axes.set_xlabel("nominal level of the central interval")
@@ -74,13 +76,13 @@ def draw_pit(result: Result) -> Figure:
     result : Diagnostic
         Its estimates: ``x`` (bin centre) and ``estimate``, the density in the bin (1 is flat).
     """
-    table = result.estimates.sort_values("x", kind="stable")
+    table = result.estimates.sort_values(col.X, kind="stable")
     with style.context():
         figure = style.new_figure(2.9)
         axes = style.plain(figure.subplots(), "y")
         edge = style.ROLE["prediction"]
-        axes.bar(table["x"], table["estimate"], 0.92 / len(table), color="#9fbfd8", edgecolor=edge, linewidth=0.7)
-        low, at = style.segments(table["lower"], table["upper"], table["x"])
+        axes.bar(table[col.X], table[col.ESTIMATE], 0.92 / len(table), color="#9fbfd8", edgecolor=edge, linewidth=0.7)
+        low, at = style.segments(table[col.LOWER], table[col.UPPER], table[col.X])
         axes.plot(at, low, color=style.INK, linewidth=1.3)
         axes.axhline(1.0, color=style.MUTED, linewidth=0.9, linestyle=(0, (3, 2)))
         axes.set_xlim(0, 1)
@@ -93,15 +95,15 @@ def draw_pit(result: Result) -> Figure:
 def _points(axes: Axes, table: pd.DataFrame) -> None:
     """Draw points joined by a line, with their intervals."""
     color = style.ROLE["uncertainty"]
-    low, at = style.segments(table["lower"], table["upper"], table["x"])
+    low, at = style.segments(table[col.LOWER], table[col.UPPER], table[col.X])
     axes.plot(at, low, color=color, linewidth=1.3)
-    axes.plot(table["x"], table["estimate"], "-o", color=color, linewidth=1.0, markersize=5)
+    axes.plot(table[col.X], table[col.ESTIMATE], "-o", color=color, linewidth=1.0, markersize=5)
 
 
 def _legend(table: pd.DataFrame, ideal: str) -> list[Any]:
     handles: list[Any] = [Line2D([], [], color=style.MUTED, linewidth=0.9, linestyle=(0, (3, 2)), label=ideal)]
     if has_interval(table).any():
         handles.append(Line2D([], [], color=style.INK, linewidth=1.3, label=interval_words(table)))
-    if optional(table, "null_lower").notna().any():
+    if optional(table, col.NULL_LOWER).notna().any():
         handles.append(Patch(color=style.BAND, linewidth=0, label="where a right model's points would lie"))
     return handles

@@ -12,19 +12,20 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..core.results import Result
+from ..evidence import columns as col
+from ..evidence.information import COVERED, MUTUAL, SHARE
 from . import style
 from .frames import choose, has_interval, interval_words
 from .shapes import rectangles
 from .words import words
 
-MUTUAL, COVERED, SHARE = "mutual information", "covered information", "covered share"
 BAR = "#b9c4d0"
 
 
 def part(result: Result, item: str) -> pd.DataFrame:
     """Return the estimates of one item of ``cid``, indexed by feature."""
     table = result.estimates
-    return table[table["item"] == item].drop_duplicates("feature").set_index("feature")
+    return table[table[col.ITEM] == item].drop_duplicates(col.FEATURE).set_index(col.FEATURE)
 
 
 def draw(result: Result, top: int = 20) -> Figure:
@@ -35,22 +36,22 @@ def draw(result: Result, top: int = 20) -> Figure:
     result : Diagnostic
         ``cid``; its estimates have a column ``item``.
     """
-    mutual = part(result, MUTUAL).sort_values("estimate", ascending=False, kind="stable").head(top)
-    shown = list(mutual.index)
-    covered, share = (part(result, item).reindex(shown) for item in (COVERED, SHARE))
-    at = np.arange(len(shown), dtype=float)
+    mutual = part(result, MUTUAL).sort_values(col.ESTIMATE, ascending=False, kind="stable").head(top)
+    features = list(mutual.index)
+    covered, share = (part(result, item).reindex(features) for item in (COVERED, SHARE))
+    at = np.arange(len(features), dtype=float)
     with style.context():
-        figure = style.new_figure(0.29 * len(shown) + 1.25)
+        figure = style.new_figure(0.29 * len(features) + 1.25)
         axes = style.plain(figure.subplots(), "x")
-        ends = mutual["estimate"].to_numpy(dtype=float)
+        ends = mutual[col.ESTIMATE].to_numpy(dtype=float)
         rectangles(axes, ((0.0, v, k - 0.32, k + 0.32) for k, v in zip(at, ends, strict=True)), BAR)
-        axes.plot(*style.segments(mutual["lower"], mutual["upper"], at - 0.16), color=style.MUTED, linewidth=1.0)
+        axes.plot(*style.segments(mutual[col.LOWER], mutual[col.UPPER], at - 0.16), color=style.MUTED, linewidth=1.0)
         axes.axvline(0, color=style.INK, linewidth=0.8)
-        axes.plot(*style.segments(covered["lower"], covered["upper"], at + 0.12), **_line())
-        axes.plot(covered["estimate"], at + 0.12, **_dot())
-        _shares(axes, share["estimate"].to_numpy(dtype=float), at)
-        axes.set_yticks(at, [style.name(feature) for feature in shown])
-        axes.set_ylim(len(shown) - 0.4, -0.6)
+        axes.plot(*style.segments(covered[col.LOWER], covered[col.UPPER], at + 0.12), **_line())
+        axes.plot(covered[col.ESTIMATE], at + 0.12, **_dot())
+        _shares(axes, share[col.ESTIMATE].to_numpy(dtype=float), at)
+        axes.set_yticks(at, [style.name(feature) for feature in features])
+        axes.set_ylim(len(features) - 0.4, -0.6)
         axes.set_xlabel("information about y (nats)")
         style.key(figure, _legend(covered), columns=2)
     return figure
@@ -92,24 +93,27 @@ def draw_moves(result: Result, measure: str | None = None, top: int = 20) -> Fig
     result : Importance
         ``cid.corrected``; its estimates have ``plain_rank`` and ``rank``.
     """
-    chosen = choose(result, "measure", measure, result.estimates["measure"])
-    table = result.estimates[result.estimates["measure"] == chosen].sort_values("plain_rank", kind="stable").head(top)
+    chosen = choose(result, "measure", measure, result.estimates[col.MEASURE])
+    table = result.estimates.sort_values(col.PLAIN_RANK, kind="stable")
+    table = table[table[col.MEASURE] == chosen].head(top)
     # equal ranks stand below each other, in the order of the table
-    before, after = (table[column].rank(method="first").to_numpy(dtype=float) for column in ("plain_rank", "rank"))
+    before, after = (table[column].rank(method="first").to_numpy(dtype=float) for column in (col.PLAIN_RANK, col.RANK))
     with style.context():
         figure = style.new_figure(0.25 * len(table) + 0.8)
         axes = figure.subplots()
+        look: dict[str, Any] = {"va": "center", "fontsize": style.SMALL}
         for feature, old, new in zip(table.index, before, after, strict=True):
             row = table.loc[feature]
-            axes.plot([0, 1], [old, new], **_move(int(row["plain_rank"]), int(row["rank"])))
-            axes.text(-0.04, old, _place(row, "plain_rank"), ha="right", va="center", fontsize=style.SMALL)
-            axes.text(1.04, new, _place(row, "rank"), ha="left", va="center", fontsize=style.SMALL)
+            axes.plot([0, 1], [old, new], **_move(int(row[col.PLAIN_RANK]), int(row[col.RANK])))
+            name = style.name(row[col.FEATURE])
+            axes.text(-0.04, old, f"{name}  {int(row[col.PLAIN_RANK])}", ha="right", **look)
+            axes.text(1.04, new, f"{int(row[col.RANK])}  {name}", ha="left", **look)
         axes.set_xlim(-1.1, 2.1)
         axes.set_ylim(len(table) + 0.6, 0.2)
         axes.set_xticks([0, 1], ["plain importance", "corrected (extrapolated)"])
         axes.xaxis.tick_top()
         axes.set_yticks([])
-        axes.set_xlabel(f"rank by importance for {words(str(chosen), result.meta).title}")
+        axes.set_xlabel(f"rank by importance for {words(str(chosen), result.measures).title}")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         style.key(figure, [Line2D([], [], label=text, **_move(*ends)) for text, ends in MOVES.items()], columns=3)
@@ -131,10 +135,3 @@ def _move(old: int, new: int) -> dict[str, Any]:
         "marker": "^" if rises else "v",
         "markersize": 5,
     }
-
-
-def _place(row: Any, column: str) -> str:
-    text = f"{int(row[column])}"
-    return (
-        f"{style.name(row['feature'])}  {text}" if column == "plain_rank" else f"{text}  {style.name(row['feature'])}"
-    )

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ..core.results import Result
+from ..evidence import columns as col
 from . import style
 from .frames import choose
 from .words import axis_label
@@ -26,23 +27,23 @@ def draw(result: Result, measure: str | None = None) -> Figure:
     measure : str, optional
         The first one by default.
     """
-    chosen = choose(result, "measure", measure, result.frame["measure"])
-    part = result.frame[result.frame["measure"] == chosen]
-    label = axis_label(str(chosen), result.meta) if chosen else "value"
+    chosen = choose(result, "measure", measure, result.frame[col.MEASURE])
+    part = result.frame[result.frame[col.MEASURE] == chosen]
+    label = axis_label(str(chosen), result.measures) if chosen else "value"
     with style.context():
         return _lines(part, label) if runs(part) else _dots(part, label)
 
 
 def runs(part: pd.DataFrame) -> bool:
     """Say whether any item has several places along x."""
-    return len(part) > 0 and bool(part.groupby(["feature", "item"], sort=False)["x"].nunique().max() > 2)
+    return len(part) > 0 and bool(part.groupby([col.FEATURE, col.ITEM], sort=False)[col.X].nunique().max() > 2)
 
 
 def _lines(part: pd.DataFrame, label: str) -> Figure:
     figure = style.new_figure(3.2)
     axes = style.plain(figure.subplots(), "both")
     handles = []
-    for position, ((feature, item), rows) in enumerate(part.groupby(["feature", "item"], sort=False)):
+    for position, ((feature, item), rows) in enumerate(part.groupby([col.FEATURE, col.ITEM], sort=False)):
         if position == LINES:
             break
         look: dict[str, Any] = {
@@ -51,8 +52,8 @@ def _lines(part: pd.DataFrame, label: str) -> Figure:
             "markersize": 4,
             "linewidth": 1.1,
         }
-        ordered = rows.sort_values("x", kind="stable")
-        axes.plot(ordered["x"], ordered["value"], **look)
+        ordered = rows.sort_values(col.X, kind="stable")
+        axes.plot(ordered[col.X], ordered[col.VALUE], **look)
         label_ = " ".join(filter(None, (str(feature), str(item))))
         handles.append(Line2D([], [], label=style.name(label_, 30), **look))
     axes.set_xlabel("x")
@@ -66,8 +67,8 @@ def _dots(part: pd.DataFrame, label: str) -> Figure:
     figure = style.new_figure(0.26 * len(part) + 0.7)
     axes = style.plain(figure.subplots(), "x")
     axes.axvline(0, color=style.INK, linewidth=0.8)
-    axes.plot(part["value"], range(len(part)), "o", color=style.ROLE["prediction"], markersize=5)
-    names = [" ".join(filter(None, (str(f), str(i)))) for f, i in zip(part["feature"], part["item"], strict=True)]
+    axes.plot(part[col.VALUE], range(len(part)), "o", color=style.ROLE["prediction"], markersize=5)
+    names = [" ".join(filter(None, (str(f), str(i)))) for f, i in zip(part[col.FEATURE], part[col.ITEM], strict=True)]
     axes.set_yticks(range(len(part)), [style.name(name, 34) for name in names])
     axes.set_ylim(len(part) - 0.4, -0.6)
     axes.set_xlabel(label)

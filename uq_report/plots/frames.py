@@ -10,26 +10,27 @@ import pandas as pd
 
 from ..core.errors import InputError
 from ..core.results import Result
+from ..evidence import columns as col
 
 
-def choose(result: Result, what: str, asked: Any, held: Iterable[Any]) -> Any:
+def choose(result: Result, what: str, choice: Any, allowed: Iterable[Any]) -> Any:
     """Return `asked` if the result holds it, the first held value if nothing was asked; else refuse."""
-    values = list(dict.fromkeys(held))
+    values = list(dict.fromkeys(allowed))
     if not values:
         raise InputError(f"{result.id}.{what} must have values to draw; got an empty result.")
-    if asked is None:
+    if choice is None:
         return values[0]
-    if asked not in values:
-        raise InputError(f"{result.id}.{what} must be one of {values[:20]}; got {asked!r}.")
-    return asked
+    if choice not in values:
+        raise InputError(f"{result.id}.{what} must be one of {values[:20]}; got {choice!r}.")
+    return choice
 
 
-def several(result: Result, what: str, asked: Sequence[str] | str | None, held: Iterable[Any]) -> list[Any]:
+def several(result: Result, what: str, choice: Sequence[str] | str | None, allowed: Iterable[Any]) -> list[Any]:
     """Return the asked values, each held by the result; all held ones, in their order, if nothing was asked."""
-    values = list(dict.fromkeys(held))
-    if asked is None:
+    values = list(dict.fromkeys(allowed))
+    if choice is None:
         return values
-    return [choose(result, what, one, values) for one in ([asked] if isinstance(asked, str) else asked)]
+    return [choose(result, what, name, values) for name in ([choice] if isinstance(choice, str) else choice)]
 
 
 def optional(table: pd.DataFrame, column: str) -> pd.Series[Any]:
@@ -39,7 +40,7 @@ def optional(table: pd.DataFrame, column: str) -> pd.Series[Any]:
 
 def has_interval(table: pd.DataFrame) -> Any:
     """Say which rows have an interval."""
-    return np.isfinite(pd.to_numeric(table["lower"]).to_numpy(dtype=float))
+    return np.isfinite(pd.to_numeric(table[col.LOWER]).to_numpy(dtype=float))
 
 
 def interval_words(table: pd.DataFrame) -> str:
@@ -47,10 +48,10 @@ def interval_words(table: pd.DataFrame) -> str:
 
     Intervals that cover different things are left to the caption.
     """
-    shown = table[has_interval(table)]
-    if shown.empty:
+    intervals = table[has_interval(table)]
+    if intervals.empty:
         return ""
-    level = float(shown["confidence"].iloc[0])
-    covers = [str(c) for c in dict.fromkeys(shown["covers"]) if c and c != "none"]
+    level = float(intervals[col.CONFIDENCE].iloc[0])
+    covers = [str(c) for c in dict.fromkeys(intervals[col.COVERS]) if c and c != "none"]
     over = f" over {covers[0]}" if len(covers) == 1 else " (see the caption)" if covers else ""
     return f"{100 * level:.0f} % interval{over}" if np.isfinite(level) else f"interval{over}"

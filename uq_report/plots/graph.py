@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ..core.results import Result
+from ..evidence import columns as col
+from ..evidence.information import PARTIAL_CORRELATION, CidGraph
 from . import style
 from .words import number
 
@@ -25,18 +27,18 @@ def draw(result: Result, top: int = 24) -> Figure:
     Parameters
     ----------
     result : Diagnostic
-        ``cid.graph``: an edge from ``feature`` to ``item`` per row; ``meta["nodes"]`` ends with y.
+        ``cid.graph``: an edge from ``feature`` to ``item`` per row; the nodes end with y.
     top : int
         Features drawn: those of the strongest edges with y, then of any.
     """
     frame = result.frame
     nodes = shown(result, top)
-    inside = frame[frame["feature"].isin(nodes) & frame["item"].isin(nodes)]
+    inside = frame[frame[col.FEATURE].isin(nodes) & frame[col.ITEM].isin(nodes)]
     edges = [
         (nodes.index(str(a)), nodes.index(str(b)), float(v))
-        for a, b, v in inside[["feature", "item", "value"]].itertuples(index=False)
+        for a, b, v in inside[[col.FEATURE, col.ITEM, col.VALUE]].itertuples(index=False)
     ]
-    signed = str(result.meta.get("edge", "")) == "partial correlation"
+    meaning = CidGraph.from_result(result).edge or "edge"
     largest = max((abs(value) for *_, value in edges), default=1.0)
     angle = np.pi / 2 - 2 * np.pi * np.arange(len(nodes)) / max(len(nodes), 1)
     with style.context():
@@ -46,15 +48,15 @@ def draw(result: Result, top: int = 24) -> Figure:
             ends = [a, b]
             axes.plot(np.cos(angle[ends]), np.sin(angle[ends]), **_look(value, largest, to_y=0 in ends))
         _nodes(axes, nodes, angle)
-        style.key(figure, _legend(largest, str(result.meta.get("edge", "edge")), signed), columns=2)
+        style.key(figure, _legend(largest, meaning), columns=2)
     return figure
 
 
 def shown(result: Result, top: int = 24) -> list[str]:
     """Return y and the features drawn, in the result's order: those most strongly tied to y, then to each other."""
-    nodes = [str(node) for node in result.meta.get("nodes", ())]
+    nodes = [str(node) for node in CidGraph.from_result(result).nodes]
     strength = dict.fromkeys(nodes, (0.0, 0.0))
-    for a, b, value in result.frame[["feature", "item", "value"]].itertuples(index=False):
+    for a, b, value in result.frame[[col.FEATURE, col.ITEM, col.VALUE]].itertuples(index=False):
         for one, other in ((str(a), str(b)), (str(b), str(a))):
             if one in strength:
                 direct, any_ = strength[one]
@@ -99,11 +101,11 @@ def _nodes(axes: Axes, nodes: Sequence[str], angle: Any) -> None:
     axes.set_axis_off()
 
 
-def _legend(largest: float, meaning: str, signed: bool) -> list[Any]:
+def _legend(largest: float, meaning: str) -> list[Any]:
     half = number(largest / 2, 2)
     entries = [(largest, f"{meaning}, size {number(largest, 2)} (the strongest)"), (largest / 2, f"size {half}")]
     handles = [Line2D([], [], label=text, **_look(value, largest, to_y=False)) for value, text in entries]
-    if signed:
+    if meaning == PARTIAL_CORRELATION:
         handles.append(Line2D([], [], label="negative: broken line", **_look(-largest / 2, largest, to_y=False)))
     handles.append(Line2D([], [], label="edge with y", **_look(largest / 2, largest, to_y=True)))
     return handles

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from ..evidence import columns as col
 from . import style
 
 
@@ -23,19 +24,19 @@ def draw_counts(axes: Axes, counts: pd.DataFrame, edges: Sequence[float] | None,
     order : sequence of str
         The classes in the order that fixes their colours; items beyond it follow.
     """
-    items = [item for item in order if item in set(counts["item"])]
-    items += [item for item in dict.fromkeys(counts["item"]) if item not in items]
+    items = [item for item in order if item in set(counts[col.ITEM])]
+    items += [item for item in dict.fromkeys(counts[col.ITEM]) if item not in items]
     single = len(items) == 1
     for position, item in enumerate(items):
-        part = counts[counts["item"] == item].sort_values("x", kind="stable")
+        part = counts[counts[col.ITEM] == item].sort_values(col.X, kind="stable")
         look = style.class_style(position)
         color = style.SPREAD if single else look["color"]
-        values = part["value"].to_numpy(dtype=float)
+        values = part[col.VALUE].to_numpy(dtype=float)
         if edges is not None and len(edges) == len(values) + 1:
             axes.stairs(values, np.asarray(edges), fill=True, color=color, alpha=0.22, linewidth=0)
             axes.stairs(values, np.asarray(edges), color=color, linewidth=1.1, linestyle=look["linestyle"])
             continue
         width = 0.76 / len(items)
-        at = part["x"].to_numpy(dtype=float) - 0.38 + width * (position + 0.5)
+        at = part[col.X].to_numpy(dtype=float) - 0.38 + width * (position + 0.5)
         axes.bar(at, values, 0.9 * width, color=color, alpha=0.8)
     axes.set_ylim(bottom=0)

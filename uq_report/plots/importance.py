@@ -14,16 +14,18 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from ..core.results import Result
+from ..evidence import columns as col
+from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, directed
 from . import style
 from .frames import choose, has_interval, interval_words, optional, several
 from .words import axis_label, words
 
 # verdict -> marker, filled
 VERDICTS: dict[str, tuple[str, bool]] = {
-    "positive": ("o", True),
-    "negative": ("v", True),
-    "about 0": ("D", False),
-    "undetermined": ("s", False),
+    POSITIVE: ("o", True),
+    NEGATIVE: ("v", True),
+    ABOUT_0: ("D", False),
+    UNDETERMINED: ("s", False),
 }
 PANELS = 3
 NARROW = 22  # characters of a label that fit under a narrow panel
@@ -60,17 +62,18 @@ def draw(
         The measure that orders the features; by default the first one shown.
     """
     table = result.estimates
-    chosen = several(result, "measure", measure, table["measure"])[: None if measure else PANELS]
-    order = choose(result, "measure", by or chosen[0], table["measure"])
-    shown = list(features) if features is not None else largest(table, order, top)
+    chosen = several(result, "measure", measure, table[col.MEASURE])[: None if measure else PANELS]
+    order = choose(result, "measure", by or next(iter(chosen), None), table[col.MEASURE])
+    sign = directed(result, words(order, result.measures)).sign
+    names = list(features) if features is not None else largest(table, order, top, sign)
     panels = [panel(result, one) for one in chosen]
-    return draw_panels(panels, shown)
+    return draw_panels(panels, names)
 
 
 def panel(result: Result, measure: str, title: str = "") -> Panel:
     """Return one measure of an importance as a panel; panels of several measures need no title."""
-    table = result.estimates[result.estimates["measure"] == measure]
-    return Panel(title, axis_label(measure, result.meta), words(measure, result.meta).role, table)
+    table = result.estimates[result.estimates[col.MEASURE] == measure]
+    return Panel(title, axis_label(measure, result.measures), words(measure, result.measures).role, table)
 
 
 def draw_panels(panels: Sequence[Panel], features: Sequence[str]) -> Figure:
@@ -79,14 +82,14 @@ def draw_panels(panels: Sequence[Panel], features: Sequence[str]) -> Figure:
         single = len(panels) == 1
         figure = style.new_figure(0.27 * len(features) + (1.3 if single else 1.55))
         row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-        parts = [shown.table.set_index("feature").reindex(list(features)) for shown in panels]
-        for axes, shown, part in zip(row, panels, parts, strict=True):
-            _panel(axes, part, shown.role)
+        parts = [entry.table.set_index(col.FEATURE).reindex(list(features)) for entry in panels]
+        for axes, entry, part in zip(row, panels, parts, strict=True):
+            _panel(axes, part, entry.role)
             axes.set_xlabel(
-                shown.label if single else wrapped(shown.label), fontsize=style.SIZE if single else style.SMALL
+                entry.label if single else wrapped(entry.label), fontsize=style.SIZE if single else style.SMALL
             )
             if not single:
-                axes.set_title(shown.title, fontsize=style.SMALL + 0.5)
+                axes.set_title(entry.title, fontsize=style.SMALL + 0.5)
                 axes.xaxis.set_major_locator(MaxNLocator(4))
         row[0].set_yticks(range(len(features)), [style.name(feature) for feature in features])
         row[0].set_ylim(len(features) - 0.4, -0.6)
@@ -112,28 +115,29 @@ def wrapped(label: str) -> str:
     return f"{label[:at]}\n{label[at + 1 :]}" if at else label
 
 
-def largest(table: pd.DataFrame, measure: str, top: int) -> list[str]:
-    """Return the `top` features with the largest estimates of one measure, largest first."""
-    part = table[table["measure"] == measure]
-    return [str(f) for f in part.sort_values("estimate", ascending=False, kind="stable")["feature"].head(top)]
+def largest(table: pd.DataFrame, measure: str, top: int, sign: int = 1) -> list[str]:
+    """Return the `top` features with the largest estimates of one measure, largest first; the smallest of sign -1."""
+    part = table[table[col.MEASURE] == measure]
+    part = part.sort_values(col.ESTIMATE, ascending=sign < 0, kind="stable")
+    return [str(f) for f in part[col.FEATURE].head(top)]
 
 
 def _panel(axes: Axes, part: pd.DataFrame, role: str) -> None:
     """Draw one measure; row k of `part` stands at height k."""
     style.plain(axes, "x")
     axes.axvline(0, color=style.INK, linewidth=0.8)
-    margin = pd.to_numeric(optional(part, "margin")).max()
+    margin = pd.to_numeric(optional(part, col.MARGIN)).max()
     if np.isfinite(margin):
         axes.axvspan(-margin, margin, color=style.BAND, linewidth=0, zorder=0)
     at = np.arange(len(part), dtype=float)
-    low, high = (pd.to_numeric(optional(part, f"spread_{end}")).to_numpy(dtype=float) for end in ("low", "high"))
+    low, high = (pd.to_numeric(optional(part, end)).to_numpy(dtype=float) for end in (col.SPREAD_LOW, col.SPREAD_HIGH))
     axes.plot(*style.segments(low, high, at + 0.24), color=style.SPREAD, linewidth=0.8)
     for end in (low, high):
         axes.plot(end, at + 0.24, linestyle="", marker="|", markersize=4, color=style.SPREAD, markeredgewidth=0.8)
     color = style.ROLE.get(role, style.INK)
-    lower, upper = (pd.to_numeric(part[c]).to_numpy(dtype=float) for c in ("lower", "upper"))
+    lower, upper = (pd.to_numeric(part[c]).to_numpy(dtype=float) for c in (col.LOWER, col.UPPER))
     axes.plot(*style.segments(lower, upper, at), color=color, linewidth=2.0)
-    estimate = part["estimate"].to_numpy(dtype=float)
+    estimate = part[col.ESTIMATE].to_numpy(dtype=float)
     kinds = _verdicts(part)
     for verdict, (marker, filled) in {"": ("o", True), **VERDICTS}.items():
         rows = kinds == verdict
@@ -153,10 +157,10 @@ def _marker(marker: str, filled: bool, color: str) -> dict[str, Any]:
 
 def _verdicts(part: pd.DataFrame) -> Any:
     """Return each row's verdict without its addition ("about 0, but not 0"), empty where there is none."""
-    if "verdict" not in part.columns:
+    if col.VERDICT not in part.columns:
         return np.full(len(part), "", dtype=object)
-    said = part["verdict"].fillna("").astype(str)
-    return np.array([next((v for v in VERDICTS if text.startswith(v)), "") for text in said], dtype=object)
+    texts = part[col.VERDICT].fillna("").astype(str)
+    return np.array([next((v for v in VERDICTS if text.startswith(v)), "") for text in texts], dtype=object)
 
 
 def _legend(part: pd.DataFrame) -> list[Any]:
@@ -168,9 +172,9 @@ def _legend(part: pd.DataFrame) -> list[Any]:
             handles.append(Line2D([], [], linestyle="", label=verdict, **_marker(marker, filled, style.INK)))
     if has_interval(part).any():
         handles.append(Line2D([], [], color=style.INK, linewidth=2.0, label=interval_words(part)))
-    if pd.to_numeric(optional(part, "margin")).notna().any():
+    if pd.to_numeric(optional(part, col.MARGIN)).notna().any():
         handles.append(Patch(color=style.BAND, linewidth=0, label="margin of “about 0”"))
-    if pd.to_numeric(optional(part, "spread_low")).notna().any():
+    if pd.to_numeric(optional(part, col.SPREAD_LOW)).notna().any():
         thin: dict[str, Any] = {"color": style.SPREAD, "linewidth": 0.8, "marker": "|", "markersize": 4}
         handles.append(Line2D([], [], label="spread of the shuffles (no interval)", **thin))
     return handles

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..core.results import Result
+from ..evidence import columns as col
 from . import style
 from .frames import choose, has_interval, interval_words, optional
 from .labels import place
@@ -31,20 +32,20 @@ def draw(result: Result, top: int = 40, x: str = "entropy", y: str = "nll") -> F
     """
     across, up = (_measure(result, measure) for measure in (x, y))
     both = across.index.intersection(up.index, sort=False)
-    reach = np.maximum(across.loc[both, "estimate"].abs(), up.loc[both, "estimate"].abs())
-    shown = list(reach.sort_values(ascending=False, kind="stable").index[:top])
-    across, up = across.loc[shown], up.loc[shown]
+    reach = np.maximum(across.loc[both, col.ESTIMATE].abs(), up.loc[both, col.ESTIMATE].abs())
+    features = list(reach.sort_values(ascending=False, kind="stable").index[:top])
+    across, up = across.loc[features], up.loc[features]
     with style.context():
         figure = style.new_figure(4.6)
         axes = style.plain(figure.subplots())
         _margins(axes, across, up)
         color = style.ROLE["uncertainty"]
-        axes.plot(*style.segments(across["lower"], across["upper"], up["estimate"]), color=color, linewidth=1.1)
-        starts, at = style.segments(up["lower"], up["upper"], across["estimate"])
+        axes.plot(*style.segments(across[col.LOWER], across[col.UPPER], up[col.ESTIMATE]), color=color, linewidth=1.1)
+        starts, at = style.segments(up[col.LOWER], up[col.UPPER], across[col.ESTIMATE])
         axes.plot(at, starts, color=style.ROLE["loss"], linewidth=1.1)
-        axes.plot(across["estimate"], up["estimate"], "o", color=style.INK, markersize=4.5)
-        axes.set_xlabel(f"Entropy-PFI ({words(x, result.meta).unit}): how much less sure the model becomes")
-        axes.set_ylabel(f"Likelihood-PFI ({words(y, result.meta).unit}): how much worse it predicts")
+        axes.plot(across[col.ESTIMATE], up[col.ESTIMATE], "o", color=style.INK, markersize=4.5)
+        axes.set_xlabel(f"Entropy-PFI ({words(x, result.measures).unit}): how much less sure the model becomes")
+        axes.set_ylabel(f"Likelihood-PFI ({words(y, result.measures).unit}): how much worse it predicts")
         axes.margins(0.08)
         axes.set_title(" ", fontsize=style.SMALL, loc="right")
         style.key(figure, _legend(across, up))
@@ -54,17 +55,17 @@ def draw(result: Result, top: int = 40, x: str = "entropy", y: str = "nll") -> F
 
 def inside_margins(across: pd.DataFrame, up: pd.DataFrame) -> Any:
     """Say which features have both estimates within their margins."""
-    small = [part["estimate"].abs() < pd.to_numeric(optional(part, "margin")) for part in (across, up)]
+    small = [part[col.ESTIMATE].abs() < pd.to_numeric(optional(part, col.MARGIN)) for part in (across, up)]
     return (small[0] & small[1]).to_numpy()
 
 
 def _measure(result: Result, measure: str) -> pd.DataFrame:
-    choose(result, "measure", measure, result.estimates["measure"])
-    return result.estimates[result.estimates["measure"] == measure].set_index("feature")
+    choose(result, "measure", measure, result.estimates[col.MEASURE])
+    return result.estimates[result.estimates[col.MEASURE] == measure].set_index(col.FEATURE)
 
 
 def _margins(axes: Axes, across: pd.DataFrame, up: pd.DataFrame) -> None:
-    wide, high = (pd.to_numeric(optional(part, "margin")).max() for part in (across, up))
+    wide, high = (pd.to_numeric(optional(part, col.MARGIN)).max() for part in (across, up))
     if np.isfinite(wide):
         axes.axvspan(-wide, wide, color=style.BAND, linewidth=0, zorder=0)
     if np.isfinite(high):
@@ -74,11 +75,13 @@ def _margins(axes: Axes, across: pd.DataFrame, up: pd.DataFrame) -> None:
 
 
 def _labels(figure: Figure, axes: Axes, across: pd.DataFrame, up: pd.DataFrame) -> None:
-    points = list(zip(across["estimate"], up["estimate"], strict=True))
+    points = list(zip(across[col.ESTIMATE], up[col.ESTIMATE], strict=True))
     hidden = inside_margins(across, up)
     named = [k for k in range(len(points)) if not hidden[k]]
-    bars = [((low, y), (high, y)) for low, high, (_, y) in zip(across["lower"], across["upper"], points, strict=True)]
-    bars += [((x, low), (x, high)) for low, high, (x, _) in zip(up["lower"], up["upper"], points, strict=True)]
+    bars = [
+        ((low, y), (high, y)) for low, high, (_, y) in zip(across[col.LOWER], across[col.UPPER], points, strict=True)
+    ]
+    bars += [((x, low), (x, high)) for low, high, (x, _) in zip(up[col.LOWER], up[col.UPPER], points, strict=True)]
     left_out = place(
         figure,
         axes,
@@ -87,10 +90,10 @@ def _labels(figure: Figure, axes: Axes, across: pd.DataFrame, up: pd.DataFrame) 
         busy=[bar for bar in bars if np.isfinite(bar).all()],
     )
     counts = ((int(hidden.sum()), "inside both margins"), (len(left_out), "for lack of room"))
-    said = ", ".join(f"{count} {why}" for count, why in counts if count)
-    if said:
+    text = ", ".join(f"{count} {why}" for count, why in counts if count)
+    if text:
         look: dict[str, Any] = {"fontsize": style.SMALL, "fontweight": "normal", "color": style.MUTED, "loc": "right"}
-        axes.set_title(f"not labelled: {said}", **look)
+        axes.set_title(f"not labelled: {text}", **look)
 
 
 def _legend(across: pd.DataFrame, up: pd.DataFrame) -> list[Any]:
@@ -99,6 +102,6 @@ def _legend(across: pd.DataFrame, up: pd.DataFrame) -> list[Any]:
         if has_interval(part).any():
             label = f"{word}: {interval_words(part)}"
             handles.append(Line2D([], [], color=style.ROLE[role], linewidth=1.1, label=label))
-    if pd.to_numeric(optional(across, "margin")).notna().any():
+    if pd.to_numeric(optional(across, col.MARGIN)).notna().any():
         handles.append(Patch(color=style.BAND, linewidth=0, label="margins of “about 0”"))
     return handles

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from ..core.results import Importance, Interaction
+from ..evidence import columns as col
 from .importance import draw as draw_importance
 
 
@@ -21,9 +22,7 @@ def draw(result: Interaction, measure: str | None = None, top: int = 20) -> Figu
     result : Interaction
         Its estimates have a column ``feature_2``.
     """
-    recorded = result.meta.get("measures")
-    said = recorded if isinstance(recorded, Mapping) else {}
-    bare = {str(m): {"unit": ""} | dict(said.get(m, {})) for m in dict.fromkeys(result.estimates["measure"])}
+    bare = {name: replace(facts, unit="") for name, facts in result.measures.items()}
     estimates = result.estimates.assign(feature=paired(result.estimates))
     frame = result.frame.assign(feature=paired(result.frame))[list(Importance.columns)]
     pairs = Importance(
@@ -32,12 +31,12 @@ def draw(result: Interaction, measure: str | None = None, top: int = 20) -> Figu
         title=result.title,
         frame=frame,
         estimates=estimates,
-        meta={"measures": bare},
+        measures=bare,
     )
     return draw_importance(pairs, measure, top=top)
 
 
 def paired(table: pd.DataFrame) -> list[str]:
     """Return ``"a × b"`` for every row, ``"a"`` where there is no partner."""
-    partners = table["feature_2"] if "feature_2" in table.columns else [""] * len(table)
-    return [f"{a} × {b}" if b and not pd.isna(b) else str(a) for a, b in zip(table["feature"], partners, strict=True)]
+    partners = table[col.FEATURE_2] if col.FEATURE_2 in table.columns else [""] * len(table)
+    return [f"{a} × {b}" if b and not pd.isna(b) else str(a) for a, b in zip(table[col.FEATURE], partners, strict=True)]

@@ -11,12 +11,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ..core.results import Result
+from ..evidence import columns as col
+from ..evidence.information import AFTER, BEFORE
 from . import style
 
 PAIRS = 4
 LOOKS: dict[str, dict[str, Any]] = {
-    "after": {"marker": "x", "markersize": 3.0, "color": style.ROLE["loss"], "markeredgewidth": 0.6},
-    "before": {"marker": "o", "markersize": 2.8, "color": style.ROLE["prediction"], "markeredgewidth": 0.0},
+    AFTER: {"marker": "x", "markersize": 3.0, "color": style.ROLE["loss"], "markeredgewidth": 0.6},
+    BEFORE: {"marker": "o", "markersize": 2.8, "color": style.ROLE["prediction"], "markeredgewidth": 0.0},
 }
 
 
@@ -31,29 +33,29 @@ def draw(result: Result, pairs: Sequence[tuple[str, str]] | None = None) -> Figu
         The first four by default.
     """
     frame = result.frame
-    held = list(dict.fromkeys(zip(frame["feature"].astype(str), frame["item"].astype(str), strict=True)))
-    shown = list(pairs or held[:PAIRS])
-    across = min(len(shown), 2)
-    rows = -(-len(shown) // across)
+    available = list(dict.fromkeys(zip(frame[col.FEATURE].astype(str), frame[col.ITEM].astype(str), strict=True)))
+    chosen = list(pairs or available[:PAIRS])
+    across = min(len(chosen), 2)
+    rows = -(-len(chosen) // across)
     with style.context():
         figure = style.new_figure(2.3 * rows + 0.35)
         panels = figure.subplots(rows, across, squeeze=False).ravel()
-        for axes, (feature, partner) in zip(panels, shown, strict=False):
-            part = frame[(frame["feature"] == feature) & (frame["item"] == partner)]
+        for axes, (feature, partner) in zip(panels, chosen, strict=False):
+            part = frame[(frame[col.FEATURE] == feature) & (frame[col.ITEM] == partner)]
             _panel(axes, part, feature, partner)
-        for axes in panels[len(shown) :]:
+        for axes in panels[len(chosen) :]:
             axes.set_visible(False)
         style.key(figure, [Line2D([], [], linestyle="", label=_WORDS[when], **LOOKS[when]) for when in reversed(LOOKS)])
     return figure
 
 
-_WORDS = {"before": "rows of the data", "after": "rows after the shuffle"}
+_WORDS = {BEFORE: "rows of the data", AFTER: "rows after the shuffle"}
 
 
 def _panel(axes: Axes, part: pd.DataFrame, feature: str, partner: str) -> None:
     style.plain(axes)
     for when, look in LOOKS.items():
-        points = part[part["measure"] == when]
-        axes.plot(points["x"], points["value"], linestyle="", **look)
+        points = part[part[col.MEASURE] == when]
+        axes.plot(points[col.X], points[col.VALUE], linestyle="", **look)
     axes.set_xlabel(style.name(feature, 30))
     axes.set_ylabel(style.name(partner, 22))

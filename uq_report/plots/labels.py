@@ -27,8 +27,8 @@ class Box(NamedTuple):
 
     def meets(self, other: Box) -> bool:
         """Say whether two boxes overlap."""
-        beside = self.right <= other.left or other.right <= self.left
-        return not beside and self.bottom < other.top and other.bottom < self.top
+        apart = self.right <= other.left or other.right <= self.left
+        return not apart and self.bottom < other.top and other.bottom < self.top
 
     def within(self, other: Box) -> bool:
         """Say whether this box lies inside another."""
@@ -60,11 +60,11 @@ def place(
     inside = Box(0.0, 0.0, frame.width * scale, frame.height * scale)
     left_out = []
     for k, (point, text) in enumerate(zip(points, texts, strict=True)):
-        found = _free(position(point), text, inside, taken)
-        if found is None:
+        spot = _free(position(point), text, inside, taken)
+        if spot is None:
             left_out.append(k)
             continue
-        box, far = found
+        box, far = spot
         taken.append(box)
         _write(axes, point, text, (box, position(point)), far)
     return left_out

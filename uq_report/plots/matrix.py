@@ -59,15 +59,15 @@ def draw(
     return figure
 
 
-def _held(marked: Collection[tuple[str, str]], one: str, two: str) -> bool:
-    return (one, two) in marked or (two, one) in marked
+def _held(marked: Collection[tuple[str, str]], first: str, two: str) -> bool:
+    return (first, two) in marked or (two, first) in marked
 
 
 def _bounds(values: Any, scale: Scale) -> Any:
     """Return round limits of at most as many levels as there are shades."""
-    known = values[np.isfinite(values)]
-    low = scale.low if scale.low is not None else float(known.min()) if known.size else 0.0
-    high = scale.high if scale.high is not None else float(known.max()) if known.size else 0.0
+    finite = values[np.isfinite(values)]
+    low = scale.low if scale.low is not None else float(finite.min()) if finite.size else 0.0
+    high = scale.high if scale.high is not None else float(finite.max()) if finite.size else 0.0
     return MaxNLocator(len(style.LEVELS), steps=[1, 2, 2.5, 5, 10]).tick_values(low, high if high > low else low + 1.0)
 
 
@@ -79,14 +79,14 @@ def _shades(bounds: Any) -> list[int]:
 def _cells(axes: Axes, values: Any, bounds: Any, hollow: Collection[tuple[int, int]]) -> None:
     shades = np.array(_shades(bounds))
     level = shades[np.clip(np.searchsorted(bounds, values, side="right") - 1, 0, len(shades) - 1)]
-    known = [(int(r), int(c)) for r, c in np.argwhere(np.isfinite(values))]
+    filled = [(int(r), int(c)) for r, c in np.argwhere(np.isfinite(values))]
     for k, color in enumerate(style.LEVELS):
-        cells = [(r, c) for r, c in known if level[r, c] == k and (r, c) not in hollow]
+        cells = [(r, c) for r, c in filled if level[r, c] == k and (r, c) not in hollow]
         rectangles(axes, (_box(r, c) for r, c in cells), color)
-    rectangles(axes, (_box(r, c) for r, c in known if (r, c) in hollow), "white", style.MUTED, 0.7)
+    rectangles(axes, (_box(r, c) for r, c in filled if (r, c) in hollow), "white", style.MUTED, 0.7)
     if len(values) > NUMBERS:
         return
-    for r, c in known:
+    for r, c in filled:
         text = number(float(values[r, c]), 2)
         bare = (r, c) in hollow
         color = "white" if level[r, c] >= DARK and not bare else style.INK

@@ -13,6 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..core.results import Result
+from ..evidence import columns as col
+from ..evidence.profiles import PdpDistribution, PdpOwn
 from . import style
 from .frames import choose, has_interval, interval_words, several
 from .histogram import draw_counts
@@ -69,23 +71,23 @@ def draw(
         The results ``pdp.own`` and ``pdp.distribution``: own values and classes of the rows with a
         curve, and counts.
     """
-    chosen = choose(result, "feature", feature, result.frame["feature"])
-    frame = result.frame[result.frame["feature"] == chosen]
-    names = several(result, "measure", measure, frame["measure"])[: None if measure else PANELS]
+    chosen = choose(result, "feature", feature, result.frame[col.FEATURE])
+    frame = result.frame[result.frame[col.FEATURE] == chosen]
+    names = several(result, "measure", measure, frame[col.MEASURE])[: None if measure else PANELS]
     axis = _axis(frame, str(chosen))
     classes = _classes(own)
     counts = result.frame.head(0) if distribution is None else distribution.frame
-    counts = counts[counts["feature"] == chosen]
+    counts = counts[counts[col.FEATURE] == chosen]
     counted = not counts.empty
     cells = len(names) + counted
     with style.context():
         figure, panels, across = _panels(cells, axis)
         for axes, one in zip(panels, names, strict=False):
-            part = frame[frame["measure"] == one]
-            _curves(axes, part[part["curve"] >= 0], axis, classes)
-            _average(axes, part[part["curve"] < 0], _estimates(result, str(chosen), one), axis)
+            part = frame[frame[col.MEASURE] == one]
+            _curves(axes, part[part[col.CURVE] >= 0], axis, classes)
+            _average(axes, part[part[col.CURVE] < 0], _estimates(result, str(chosen), one), axis)
             _own(axes, own, str(chosen), one, classes)
-            label = axis_label(one, result.meta)
+            label = axis_label(one, result.measures)
             axes.set_title(wrapped(label) if across > 2 else label, fontsize=style.SMALL + 0.5)
         if counted:
             draw_counts(panels[len(names)], counts, _edges(distribution, chosen), _order(classes))
@@ -106,20 +108,19 @@ def _panels(cells: int, axis: Axis) -> tuple[Figure, Sequence[Axes], int]:
 
 
 def _axis(frame: pd.DataFrame, feature: str) -> Axis:
-    points = frame[["x", "level"]].drop_duplicates().sort_values("x", kind="stable")
-    levels = tuple(str(level) for level in points["level"])
-    return Axis(feature, tuple(float(x) for x in points["x"]), levels if any(levels) else ())
+    points = frame[[col.X, col.LEVEL]].drop_duplicates().sort_values(col.X, kind="stable")
+    levels = tuple(str(level) for level in points[col.LEVEL])
+    return Axis(feature, tuple(float(x) for x in points[col.X]), levels if any(levels) else ())
 
 
 def _classes(own: Result | None) -> dict[int, str]:
     """Return the class of each row with a curve, where the rows have classes."""
-    said = own.meta.get("row_class") if own is not None else None
-    return {int(row): str(label) for row, label in said.items()} if isinstance(said, Mapping) else {}
+    labels = PdpOwn.from_result(own).row_class if own is not None else {}
+    return {int(row): str(label) for row, label in labels.items()}
 
 
 def _edges(distribution: Result | None, feature: str) -> Sequence[float] | None:
-    said = distribution.meta.get("edges") if distribution is not None else None
-    return said.get(feature) if isinstance(said, Mapping) else None
+    return PdpDistribution.from_result(distribution).edges.get(feature) if distribution is not None else None
 
 
 def _order(classes: Mapping[int, str]) -> list[str]:
@@ -129,22 +130,22 @@ def _order(classes: Mapping[int, str]) -> list[str]:
 def _estimates(result: Result, feature: str, measure: str) -> pd.DataFrame:
     """Return one profile's estimates along x; none where the explainer does not say where they are."""
     table = result.estimates
-    if "x" not in table.columns:
+    if col.X not in table.columns:
         return table.head(0)
-    return table[(table["feature"] == feature) & (table["measure"] == measure)].sort_values("x", kind="stable")
+    return table[(table[col.FEATURE] == feature) & (table[col.MEASURE] == measure)].sort_values(col.X, kind="stable")
 
 
 def _curves(axes: Axes, part: pd.DataFrame, axis: Axis, classes: Mapping[int, str]) -> None:
     """Draw all ICE curves of one class as one path; levels are not joined but stand as short dashes."""
     order = _order(classes)
     for position, label in enumerate(order or [""]):
-        rows = [row for row in part["curve"].unique() if classes.get(int(row), "") == label]
-        curves = [part[part["curve"] == row].sort_values("x", kind="stable") for row in rows]
+        rows = [row for row in part[col.CURVE].unique() if classes.get(int(row), "") == label]
+        curves = [part[part[col.CURVE] == row].sort_values(col.X, kind="stable") for row in rows]
         if not curves:
             continue
         color = style.class_style(position)["color"] if order else style.SPREAD
         if axis.numeric:
-            x, y = style.bundle([c["x"] for c in curves], [c["value"] for c in curves])
+            x, y = style.bundle([c[col.X] for c in curves], [c[col.VALUE] for c in curves])
             axes.plot(x, y, color=color, linewidth=0.6, alpha=0.55, linestyle=style.class_style(position)["linestyle"])
         else:
             _dashes(axes, curves, color, (position, max(len(order), 1)))
@@ -155,24 +156,26 @@ def _dashes(axes: Axes, curves: Sequence[pd.DataFrame], color: str, place: tuple
     position, lanes = place
     left = -0.36 + 0.72 * position / lanes
     at = pd.concat(curves)
-    starts = at["x"].to_numpy(dtype=float) + left
-    axes.plot(*style.segments(starts, starts + 0.72 / lanes - 0.04, at["value"]), color=color, linewidth=0.5, alpha=0.7)
+    starts = at[col.X].to_numpy(dtype=float) + left
+    axes.plot(
+        *style.segments(starts, starts + 0.72 / lanes - 0.04, at[col.VALUE]), color=color, linewidth=0.5, alpha=0.7
+    )
 
 
 def _average(axes: Axes, part: pd.DataFrame, estimates: pd.DataFrame, axis: Axis) -> None:
-    part = part.sort_values("x", kind="stable")
+    part = part.sort_values(col.X, kind="stable")
     banded = has_interval(estimates).any()
     if axis.numeric:
         if banded:
-            axes.fill_between(estimates["x"], estimates["lower"], estimates["upper"], **BAND)
-        axes.plot(part["x"], part["value"], color="white", linewidth=3.4)
-        axes.plot(part["x"], part["value"], color=style.INK, linewidth=1.9)
+            axes.fill_between(estimates[col.X], estimates[col.LOWER], estimates[col.UPPER], **BAND)
+        axes.plot(part[col.X], part[col.VALUE], color="white", linewidth=3.4)
+        axes.plot(part[col.X], part[col.VALUE], color=style.INK, linewidth=1.9)
         return
-    across, value = style.segments(part["x"] - 0.42, part["x"] + 0.42, part["value"])
+    across, value = style.segments(part[col.X] - 0.42, part[col.X] + 0.42, part[col.VALUE])
     axes.plot(across, value, color="white", linewidth=3.6)
     axes.plot(across, value, color=style.INK, linewidth=2.2)
     if banded:
-        low, at = style.segments(estimates["lower"], estimates["upper"], estimates["x"])
+        low, at = style.segments(estimates[col.LOWER], estimates[col.UPPER], estimates[col.X])
         axes.plot(at, low, color=style.INK, linewidth=5.0, alpha=0.35)
 
 
@@ -180,12 +183,12 @@ def _own(axes: Axes, own: Result | None, feature: str, measure: str, classes: Ma
     """Mark where each row itself stands."""
     if own is None:
         return
-    part = own.frame[(own.frame["feature"] == feature) & (own.frame["measure"] == measure)]
+    part = own.frame[(own.frame[col.FEATURE] == feature) & (own.frame[col.MEASURE] == measure)]
     order = _order(classes)
     for position, label in enumerate(order or [""]):
-        rows = part[part["item"].map(lambda item: classes.get(int(item), "")) == label]
+        rows = part[part[col.ITEM].map(lambda item: classes.get(int(item), "")) == label]
         look = _dot(position, bool(order))
-        axes.plot(rows["x"], rows["value"], linestyle="", **look)
+        axes.plot(rows[col.X], rows[col.VALUE], linestyle="", **look)
 
 
 def _dot(position: int, by_class: bool) -> dict[str, Any]:
@@ -207,11 +210,11 @@ def _dress(axes: Axes, axis: Axis, bottom: bool) -> None:
 
 
 def _legend(result: Result, frame: pd.DataFrame, own: Result | None, order: Sequence[str]) -> list[Any]:
-    table = result.estimates[result.estimates["feature"] == frame["feature"].iloc[0]]
+    table = result.estimates[result.estimates[col.FEATURE] == frame[col.FEATURE].iloc[0]]
     handles: list[Any] = [Line2D([], [], color=style.INK, linewidth=1.9, label="average")]
     if has_interval(table).any():
         handles.append(Patch(label=f"pointwise {interval_words(table)}", **BAND))
-    if (frame["curve"] >= 0).any():
+    if (frame[col.CURVE] >= 0).any():
         for position, label in enumerate(order):
             look = {**style.class_style(position), **_mark(position)}
             handles.append(Line2D([], [], linewidth=0.9, label=f"rows of class {style.name(label, 20)}", **look))

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..evidence import columns as col
 from . import style
 from .ranks import ASLANT, SHADES
 from .shapes import rectangles
@@ -27,8 +28,8 @@ class Ranking(NamedTuple):
 
 def order(rankings: Sequence[Ranking]) -> list[str]:
     """Return the features by their mean rank over the rankings that hold them."""
-    held = pd.DataFrame({k: ranking.table["estimate"] for k, ranking in enumerate(rankings)}, dtype=float)
-    return [str(feature) for feature in held.mean(axis=1).sort_values(kind="stable").index]
+    table = pd.DataFrame({k: ranking.table[col.ESTIMATE] for k, ranking in enumerate(rankings)}, dtype=float)
+    return [str(feature) for feature in table.mean(axis=1).sort_values(kind="stable").index]
 
 
 def draw(rankings: Sequence[Ranking], features: Sequence[str], role: str = "") -> Figure:
@@ -56,8 +57,8 @@ def draw(rankings: Sequence[Ranking], features: Sequence[str], role: str = "") -
 
 
 def _column(axes: Axes, c: int, table: pd.DataFrame) -> None:
-    rank = table["estimate"].to_numpy(dtype=float)
-    lower, upper = (table[end].to_numpy(dtype=float) for end in ("lower", "upper"))
+    rank = table[col.ESTIMATE].to_numpy(dtype=float)
+    lower, upper = (table[end].to_numpy(dtype=float) for end in (col.LOWER, col.UPPER))
     sure = np.isfinite(lower) & np.isfinite(upper)
     for k, (limit, color) in enumerate(SHADES):
         above = SHADES[k - 1][0] if k else 0

@@ -9,11 +9,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ..core.results import Result
+from ..evidence import columns as col
+from ..evidence.information import WITH_TARGET, WITHOUT_TARGET
 from . import style
 from .frames import has_interval, interval_words
 
-ITEMS = ("without target", "with target")
-OFFSETS = {"without target": -0.12, "with target": 0.12}
+ITEMS = (WITHOUT_TARGET, WITH_TARGET)
+OFFSETS = {WITHOUT_TARGET: -0.12, WITH_TARGET: 0.12}
 
 
 def draw(result: Result, top: int = 20) -> Figure:
@@ -25,19 +27,19 @@ def draw(result: Result, top: int = 20) -> Figure:
         Its estimates have a column ``item`` with the values of `ITEMS`.
     """
     table = result.estimates
-    first = table[table["item"] == ITEMS[0]]
-    shown = [str(f) for f in first.sort_values("estimate", ascending=False, kind="stable")["feature"].head(top)]
-    parts = {item: table[table["item"] == item].set_index("feature").reindex(shown) for item in ITEMS}
+    first = table[table[col.ITEM] == ITEMS[0]]
+    features = [str(f) for f in first.sort_values(col.ESTIMATE, ascending=False, kind="stable")[col.FEATURE].head(top)]
+    parts = {item: table[table[col.ITEM] == item].set_index(col.FEATURE).reindex(features) for item in ITEMS}
     with style.context():
-        figure = style.new_figure(0.29 * len(shown) + 1.1)
+        figure = style.new_figure(0.29 * len(features) + 1.1)
         axes = style.plain(figure.subplots(), "x")
         axes.axvline(0, color=style.INK, linewidth=0.8)
-        first_ends, second_ends = (parts[item]["estimate"] for item in ITEMS)
-        axes.plot(*style.segments(first_ends, second_ends, range(len(shown))), color=style.BAND, linewidth=5.0)
+        first_ends, second_ends = (parts[item][col.ESTIMATE] for item in ITEMS)
+        axes.plot(*style.segments(first_ends, second_ends, range(len(features))), color=style.BAND, linewidth=5.0)
         for item in ITEMS:
             _dots(axes, parts[item], item)
-        axes.set_yticks(range(len(shown)), [style.name(feature) for feature in shown])
-        axes.set_ylim(len(shown) - 0.4, -0.6)
+        axes.set_yticks(range(len(features)), [style.name(feature) for feature in features])
+        axes.set_ylim(len(features) - 0.4, -0.6)
         axes.set_xlabel("R² (skill, for levels) of predicting the feature from all others")
         style.key(figure, _legend(pd.concat(parts.values())))
     return figure
@@ -52,10 +54,10 @@ def _look(item: str) -> dict[str, Any]:
 def _dots(axes: Any, part: pd.DataFrame, item: str) -> None:
     at = [k + OFFSETS[item] for k in range(len(part))]
     if has_interval(part).any():
-        axes.plot(*style.segments(part["lower"], part["upper"], at), color=_look(item)["color"], linewidth=1.0)
-        axes.plot(part["estimate"], at, linestyle="", **_look(item))
+        axes.plot(*style.segments(part[col.LOWER], part[col.UPPER], at), color=_look(item)["color"], linewidth=1.0)
+        axes.plot(part[col.ESTIMATE], at, linestyle="", **_look(item))
         return
-    axes.plot(part["estimate"], range(len(part)), linestyle="", **_look(item))
+    axes.plot(part[col.ESTIMATE], range(len(part)), linestyle="", **_look(item))
 
 
 def _legend(table: pd.DataFrame) -> list[Any]:

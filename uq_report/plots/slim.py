@@ -105,7 +105,7 @@ def _look(element: ET.Element) -> Look:
 def _drop_unused(root: ET.Element) -> None:
     """Remove definitions nothing refers to, the style element, and groups that are empty then."""
     used = {element.get(HREF, "")[1:] for element in root.iter()}
-    used |= {found for e in root.iter() for found in re.findall(r"url\(#([^)]+)\)", e.get("clip-path", ""))}
+    used |= {reference for e in root.iter() for reference in re.findall(r"url\(#([^)]+)\)", e.get("clip-path", ""))}
     for parent in list(root.iter()):
         for child in list(parent):
             hidden = parent.tag == f"{SVG}defs" and child.get("id") not in used

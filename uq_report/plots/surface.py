@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from ..core.results import Result
+from ..evidence import columns as col
 from . import style
 from .frames import choose
 from .shapes import rectangles
@@ -26,21 +28,21 @@ def draw(result: Result, measure: str | None = None, pair: tuple[str, str] | Non
     pair : (str, str), optional
         The first one by default.
     """
-    chosen = choose(result, "measure", measure, result.frame["measure"])
-    frame = result.frame[(result.frame["measure"] == chosen) & (result.frame["curve"] < 0)]
-    first, second = choose(result, "pair", pair, zip(frame["feature"], frame["feature_2"], strict=True))
-    frame = frame[(frame["feature"] == first) & (frame["feature_2"] == second)]
-    table = frame.set_index(["x_2", "x"])["value"].unstack()  # noqa: PD010 - one value per cell, nothing to aggregate
+    chosen = choose(result, "measure", measure, result.frame[col.MEASURE])
+    frame = result.frame[(result.frame[col.MEASURE] == chosen) & (result.frame[col.CURVE] < 0)]
+    first, second = choose(result, "pair", pair, zip(frame[col.FEATURE], frame[col.FEATURE_2], strict=True))
+    frame = frame[(frame[col.FEATURE] == first) & (frame[col.FEATURE_2] == second)]
+    table = frame.set_index([col.X_2, col.X])[col.VALUE].unstack()  # noqa: PD010 - one value per cell, nothing to aggregate
     with style.context():
         figure = style.new_figure(3.9)
         axes, scale = figure.subplots(1, 2, width_ratios=(14, 1))
         bounds = _bounds(table)
         _cells(axes, table, bounds)
-        _ticks(axes, frame, ("x", "level"))
-        _ticks(axes, frame, ("x_2", "level_2"))
+        _ticks(axes.xaxis, frame, col.X, col.LEVEL)
+        _ticks(axes.yaxis, frame, col.X_2, col.LEVEL_2)
         axes.set_xlabel(style.name(first, 40))
         axes.set_ylabel(style.name(second, 40))
-        _scale(scale, bounds, axis_label(chosen, result.meta))
+        _scale(scale, bounds, axis_label(chosen, result.measures))
     return figure
 
 
@@ -77,12 +79,11 @@ def _cells(axes: Axes, table: pd.DataFrame, bounds: Any) -> None:
     axes.set_ylim(up[0], up[-1])
 
 
-def _ticks(axes: Axes, frame: pd.DataFrame, columns: tuple[str, str]) -> None:
-    points = frame[list(columns)].drop_duplicates().sort_values(columns[0], kind="stable")
-    texts = [str(text) for text in points[columns[1]]]
+def _ticks(axis: Axis, frame: pd.DataFrame, place: str, level: str) -> None:
+    points = frame[[place, level]].drop_duplicates().sort_values(place, kind="stable")
+    texts = [str(text) for text in points[level]]
     if any(texts):
-        axis = axes.xaxis if columns[0] == "x" else axes.yaxis
-        axis.set_ticks(list(points[columns[0]]), [style.name(text, 12) for text in texts])
+        axis.set_ticks(list(points[place]), [style.name(text, 12) for text in texts])
 
 
 def _scale(axes: Axes, bounds: Any, label: str) -> None:

@@ -1,64 +1,31 @@
-"""What the built-in measures are called on axes and in sentences, where the result itself does not say."""
+"""How measures and numbers are written on axes and in sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+
+from ..core.results import MeasureFacts
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-class MeasureWords(NamedTuple):
-    """Title, unit and role of a measure; the role is empty where it is not known."""
-
-    title: str
-    unit: str
-    role: str
-
-
-BUILT_IN: dict[str, MeasureWords] = {
-    "prediction": MeasureWords("prediction", "", "prediction"),
-    "log_odds": MeasureWords("log-odds", "log-odds", "prediction"),
-    "squared_error": MeasureWords("squared error", "units of y, squared", "loss"),
-    "absolute_error": MeasureWords("absolute error", "units of y", "loss"),
-    "brier": MeasureWords("Brier score", "0 to 2", "loss"),
-    "zero_one": MeasureWords("0-1 loss", "share of rows", "loss"),
-    "one_minus_auc": MeasureWords("1 − AUC", "probability", "loss"),
-    "nll": MeasureWords("negative log-likelihood", "nats", "loss"),
-    "entropy": MeasureWords("entropy", "nats", "uncertainty"),
-    "variance": MeasureWords("predictive variance", "units of y, squared", "uncertainty"),
-    "aleatoric": MeasureWords("aleatoric entropy", "nats", "uncertainty"),
-    "epistemic": MeasureWords("epistemic entropy", "nats", "uncertainty"),
-    "aleatoric_variance": MeasureWords("aleatoric variance", "units of y, squared", "uncertainty"),
-    "epistemic_variance": MeasureWords("epistemic variance", "units of y, squared", "uncertainty"),
-}
-
-
-def words(measure: str, meta: Mapping[str, Any] | None = None) -> MeasureWords:
-    """Return a measure's words: what the result's ``meta["measures"]`` records, else ours, else its name.
+def words(measure: str, measures: Mapping[str, MeasureFacts]) -> MeasureFacts:
+    """Return what the result records of a measure, else its name without a unit.
 
     Examples
     --------
-    >>> words("nll").title
-    'negative log-likelihood'
-    >>> words("gini", {"measures": {"gini": {"unit": "probability", "role": "uncertainty"}}})
-    MeasureWords(title='gini', unit='probability', role='uncertainty')
+    >>> words("rank_loss", {})
+    MeasureFacts(title='rank loss', unit='', role='', direction='larger')
     """
-    known = BUILT_IN.get(measure, MeasureWords(measure.replace("_", " "), "", ""))
-    recorded = (meta or {}).get("measures")
-    said = recorded.get(measure, {}) if isinstance(recorded, Mapping) else {}
-    if not isinstance(said, Mapping):
-        return known
-    title = str(said.get("title") or known.title)
-    return MeasureWords(title, str(said.get("unit", known.unit)), str(said.get("role", known.role)))
+    return measures.get(measure) or MeasureFacts(measure.replace("_", " "), "", "")
 
 
-def axis_label(measure: str, meta: Mapping[str, Any] | None = None) -> str:
+def axis_label(measure: str, measures: Mapping[str, MeasureFacts]) -> str:
     """Return ``"title (unit)"`` for an axis, ``"title (of it), unit"`` where the title has brackets of its own."""
-    said = words(measure, meta)
-    if not said.unit:
-        return said.title
-    return f"{said.title}, {said.unit}" if said.title.endswith(")") else f"{said.title} ({said.unit})"
+    facts = words(measure, measures)
+    if not facts.unit:
+        return facts.title
+    return f"{facts.title}, {facts.unit}" if facts.title.endswith(")") else f"{facts.title} ({facts.unit})"
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 from ..core.errors import RenderError
-from ..report.document import Attachment
+from ..document.document import Attachment
 from .printer import print_page
 from .wire import pack, unpack
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from ..core.errors import RenderError
-from ..report.document import Badge, Block, Cell, Table
+from ..document.document import Badge, Block, Cell, Table
 from .formats import integer, number, percent, pvalue, show, show_column
 from .text import anchor, clean
 

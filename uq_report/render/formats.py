@@ -7,7 +7,7 @@ from math import isfinite, isnan
 from numbers import Integral, Real
 from typing import TypeGuard
 
-from ..report.document import Badge, Cell, Column
+from ..document.document import Badge, Cell, Column
 
 GAP = "–"
 MINUS = "−"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from ..report.document import Document
+from ..document.document import Document
 from .environment import render
 from .outline import outline
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 from xml.etree import ElementTree as ET
 
-from ..core.finding import SEVERITIES
-from ..report.document import CheckEntry, Document
+from ..document.document import CheckEntry, Document
+from ..evidence.finding import SEVERITIES
 from .text import clean
 
 SUITE = "uq_report.checks"

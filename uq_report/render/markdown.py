@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..report.document import Badge, Block, Bullets, Callout, Cell, Columns, Document, Facts, Figure, Paragraph, Table
+from ..document.document import Badge, Block, Bullets, Callout, Cell, Columns, Document, Facts, Figure, Paragraph, Table
 from .filters import SIGNS, capped, rows, short
 from .formats import integer, show
 from .outline import Outline, Part, outline

@@ -9,7 +9,7 @@ from itertools import count
 from string import ascii_uppercase
 
 from ..core.errors import RenderError
-from ..report.document import Block, Columns, Document, Figure, Section, Table
+from ..document.document import Block, Columns, Document, Figure, Section, Table
 from .text import anchor
 
 # Targets that base.html and report.html use themselves.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..core.errors import RenderError, check_options
-from ..report.document import Document
+from ..document.document import Document
 from .html import page
 from .process import Limits, print_apart
 

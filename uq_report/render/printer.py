@@ -16,7 +16,7 @@ from weasyprint import Attachment as PdfAttachment
 from weasyprint.urls import FatalURLFetchingError, URLFetcher
 
 from ..core.errors import RenderError
-from ..report.document import Attachment
+from ..document.document import Attachment
 from .text import clean
 
 VARIANT = "pdf/a-3a"

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..core.errors import RenderError
 from ..core.text import clean
-from ..report.document import Attachment
+from ..document.document import Attachment
 from .wire import pack, unpack
 
 CHILD = "uq_report.render.child"

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
-from ..core.finding import Outcome
-from ..core.run import Run
-from ..store.codec import sha256
+from .. import figures
+from ..document.document import Badge, Cell, CheckEntry, Document, Section
+from ..document.evidence import Evidence, as_cell, version
+from ..document.text import clean
+from ..evidence.codec import sha256
+from ..evidence.finding import Outcome
+from ..evidence.run import Run
+from ..evidence.subject import SubjectFacts
 from .attachments import attachments
-from .document import Badge, Cell, CheckEntry, Document, Section
-from .evidence import Evidence, as_cell, version
+from .placing import Placed
 from .rating import rating
 from .sections.changes import changes
 from .sections.comparison import comparison
@@ -32,7 +37,6 @@ from .sections.soundness import soundness
 from .sections.summary import summary
 from .sections.uncertainty import uncertainty
 from .side_by_side import merged
-from .text import clean
 
 DRAFT = "DRAFT"
 
@@ -46,25 +50,26 @@ def document(run: Run, *, title: str | None = None, subtitle: str | None = None)
     title, subtitle : str, optional
         Instead of those in the run's settings, or ours.
     """
-    e = Evidence(run)
-    told: Sequence[Section | None] = _sections(e)
+    e = read(run)
+    sections: Sequence[Section | None] = _sections(e)
     if run.challenger is not None:
-        names = ("Champion: " + clean(e.fact("label"), 60), "Challenger: " + clean(run.challenger.subject["label"], 60))
-        told = (comparison(e), *merged(told, _sections(Evidence(run.challenger)), names))
-    label = str(e.fact("label"))
-    made = shell(
-        run,
+        other = read(run.challenger)
+        names = (f"Champion: {clean(as_cell(e.subject.label), 60)}", f"Challenger: {clean(other.subject.label, 60)}")
+        sections = (comparison(e), *merged(sections, _sections(other), names))
+    label = str(as_cell(e.subject.label))
+    cover = shell(
+        e,
         title=title or e.about("title") or f"Uncertainty audit of {label}",
         subtitle=subtitle or f"What drives the prediction, the loss and the uncertainty of {label}",
     )
-    body = tuple(section for section in told if section is not None)
-    sections = (*body, *_appendices(e, body, made.evidence_sha256))
-    return replace(made, sections=sections, attachments=attachments(run, sections))
+    body = tuple(section for section in sections if section is not None)
+    whole = (*body, *_appendices(e, body, cover.evidence_sha256))
+    return replace(cover, sections=whole, attachments=attachments(run, whole))
 
 
-def shell(run: Run, *, title: str, subtitle: str, kind: str = "audit") -> Document:
+def shell(e: Evidence, *, title: str, subtitle: str, kind: str = "audit") -> Document:
     """Return the document of a run without its sections and attachments: cover, rating, banner and checks."""
-    e = Evidence(run)
+    run = e.run
     return Document(
         title=clean(title, 200),
         subtitle=clean(subtitle, 300),
@@ -80,21 +85,27 @@ def shell(run: Run, *, title: str, subtitle: str, kind: str = "audit") -> Docume
     )
 
 
-def _sections(e: Evidence) -> tuple[Section, ...]:
-    """Return what is told of one model, in the order of the table of contents."""
+def read(run: Run) -> Evidence:
+    """Return a run as sections read it, with the registered figures."""
+    return Evidence(run, partial(figures.draw, deny=run.denied))
+
+
+def _sections(e: Evidence) -> tuple[Section | None, ...]:
+    """Return the chapters on one model, in the order of the table of contents."""
+    placed = Placed(e)
     return (
         summary(e),
         findings(e),
         changes(e),
         model(e),
-        data(e),
-        soundness(e),
-        outcomes(e),
-        uncertainty(e),
-        prediction(e),
-        uncertainty_drivers(e),
-        relations(e),
-        robustness(e),
+        data(e, placed),
+        soundness(e, placed),
+        outcomes(e, placed),
+        uncertainty(e, placed),
+        prediction(e, placed),
+        uncertainty_drivers(e, placed),
+        relations(e, placed),
+        robustness(placed),
         monitoring(e),
         limitations(e),
         sign_off(e),
@@ -102,10 +113,10 @@ def _sections(e: Evidence) -> tuple[Section, ...]:
 
 
 def _appendices(e: Evidence, body: tuple[Section, ...], digest: str) -> tuple[Section, ...]:
-    """Return what is told of the run as a whole, and the index of what was cited."""
+    """Return the appendices on the run as a whole, and the index of what was cited."""
     again, cards = reproducibility(e, digest), methods(e)
-    found = (again, mapping(e, (*body, again, cards)), cards)
-    return tuple(replace(section, appendix=True) for section in (*found, references((*body, *found))))
+    appendices = (again, mapping(e, (*body, again, cards)), cards)
+    return tuple(replace(section, appendix=True) for section in (*appendices, references((*body, *appendices))))
 
 
 def _banner(e: Evidence) -> str:
@@ -119,14 +130,14 @@ def _cover(e: Evidence) -> tuple[tuple[str, Cell], ...]:
     challenger: tuple[tuple[str, Cell], ...] = ()
     if other is not None:
         challenger = (
-            ("Challenger", as_cell(other.subject.get("label"))),
+            ("Challenger", as_cell(SubjectFacts.of(other).label)),
             ("Rating of the challenger", rating(other.outcomes)),
         )
     return (
-        ("Model", e.fact("label")),
+        ("Model", as_cell(e.subject.label)),
         ("Version", e.said("version")),
-        ("Class", e.fact("model_class")),
-        ("Rows", e.fact("n")),
+        ("Class", as_cell(e.subject.model_class)),
+        ("Rows", as_cell(e.subject.n)),
         ("Open findings", counted(e.findings)),
         ("Calibration gate", Badge(e.gate.word, e.gate.tone)),
         ("Status", e.about("status") or "draft"),

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
-from ..core.run import Run
 from ..core.text import file_stem
-from ..store.codec import dumps
+from ..document.document import Attachment, Badge, Block, Columns, Section, Table
+from ..evidence.codec import dumps
+from ..evidence.run import Run
 from ..store.folder import RUN, guarded_csv
-from .document import Attachment, Badge, Block, Columns, Section, Table
 
 CSV = "text/csv"
 # Every point of a curve, every row of a local explanation: those stand in run.json, which keeps a report small.
@@ -19,13 +19,13 @@ POINTS = ("profile", "attribution")
 
 def attachments(run: Run, sections: Iterable[Section]) -> tuple[Attachment, ...]:
     """Return run.json, then a guarded CSV of each result's estimates and of each table that is not printed in full."""
-    found = [Attachment(RUN, dumps(run), "application/json", "The run: every number of this report"), *_estimates(run)]
-    found += [
+    own = Attachment(RUN, dumps(run), "application/json", "The run: every number of this report")
+    tables = (
         Attachment(table.attachment, _csv(table), CSV, f"All rows of: {table.caption}")
         for table in _tables(sections)
         if table.rest
-    ]
-    return tuple(found)
+    )
+    return (own, *_estimates(run), *tables)
 
 
 def _estimates(run: Run) -> Iterator[Attachment]:

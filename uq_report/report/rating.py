@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..core.finding import Outcome
-from .document import Badge
+from ..document.document import Badge
+from ..document.evidence import gate_of
+from ..evidence.finding import Outcome
 
-CALIBRATION, UNJUDGED = "calibration", "UQ102"
 RED, AMBER, GREEN = Badge("Red", "bad"), Badge("Amber", "warning"), Badge("Green", "good")
 NOT_ASSESSED = Badge("Not assessed", "unknown")
 RULE = (
@@ -37,8 +37,4 @@ def rating(outcomes: Iterable[Outcome]) -> Badge:
 
 def calibration_judged(outcomes: Iterable[Outcome]) -> bool:
     """Say whether the calibration check came to a verdict; a waiver does not make one."""
-    outcome = next((one for one in outcomes if one.check == CALIBRATION), None)
-    if outcome is None or outcome.state not in ("found", "passed", "ignored"):
-        return False
-    raised = {finding.code for finding in (*outcome.findings, *(one.finding for one in outcome.waived))}
-    return UNJUDGED not in raised
+    return gate_of(outcomes).tone in ("good", "bad")

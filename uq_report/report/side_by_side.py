@@ -7,7 +7,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
-from .document import Block, Columns, Figure, Section, Table
+from ..document.document import Block, Columns, Figure, Section, Table
 
 PREFIX = "challenger-"
 
@@ -19,10 +19,10 @@ def merged(
 
     What both say alike stands once, over the whole width; what only one says stands in its column.
     """
-    known = {section.id: section for section in right if section is not None}
+    others = {section.id: section for section in right if section is not None}
     here = [section for section in left if section is not None]
-    both = [_section(section, known.pop(section.id, None), names) for section in here]
-    return (*both, *(_section(None, section, names) for section in known.values()))
+    both = [_section(section, others.pop(section.id, None), names) for section in here]
+    return (*both, *(_section(None, section, names) for section in others.values()))
 
 
 def _section(left: Section | None, right: Section | None, names: tuple[str, str]) -> Section:

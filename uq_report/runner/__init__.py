@@ -3,7 +3,7 @@
 from .audit import Audited, facts, make_engine, run, side_by_side, single
 from .changes import changes
 from .choice import choose_adapter, unpack
-from .prepare import load_measures
+from .prepare import load_measures, option_mistakes
 
 __all__ = [
     "Audited",
@@ -12,6 +12,7 @@ __all__ = [
     "facts",
     "load_measures",
     "make_engine",
+    "option_mistakes",
     "run",
     "side_by_side",
     "single",

@@ -18,9 +18,9 @@ from ..core.engine import Engine, Progress
 from ..core.errors import InputError, PluginError, UnsupportedError, UQReportError
 from ..core.explainer import Explainer, wishes
 from ..core.measures import Measure
-from ..core.results import Result
-from ..core.run import NotRun, Run
+from ..core.results import MeasureFacts, Result
 from ..core.subject import Subject
+from ..evidence.run import NotRun, Run
 from ..plugins import Catalog
 from . import records
 from .budget import Watch
@@ -28,6 +28,7 @@ from .changes import changes, check_comparable
 from .compare import check_pair, compare
 from .judge import judge
 from .prepare import Prepared, load_measures, make_explainer, prepare
+from .recorded import described, measure_facts, method_of, with_measures
 
 _log = logging.getLogger(__name__)
 Callback = Callable[[Progress], None]
@@ -92,7 +93,8 @@ def side_by_side(
     measures = load_measures(settings.deny)
     engines = tuple(make_engine(subject, measures, settings, None) for subject in (champion, challenger))
     differences = compare(first.run, second.run, (engines[0], engines[1]))
-    results = (*first.run.results, *map(store.as_saved, differences))
+    facts = measure_facts(measures.values(), engines[0].baseline)
+    results = (*first.run.results, *(store.as_saved(with_measures(one, facts)) for one in differences))
     both = {label: audited.clock for label, audited in ((champion.label, first), (challenger.label, second))}
     return _against(previous, Audited(replace(first.run, results=results, challenger=second.run), both))
 
@@ -128,7 +130,8 @@ def single(
         reason = _unsupported(one, engine)
         if reason:
             raise UnsupportedError(f"{one.name} must have what it requires of the model; {reason}.")
-        return tuple(one.explain(subject, engine.bound(one.name), prior))
+        facts = measure_facts(engine.measures.values(), engine.baseline)
+        return tuple(described(result, one, facts) for result in one.explain(subject, engine.bound(one.name), prior))
 
     results = ask(make_explainer(name, options, settings.deny))
     if all(result.frame.empty for result in results):
@@ -149,10 +152,15 @@ class _Audit:
     facts: Run
     progress: Callback | None
     watch: Watch
+    measures: Mapping[str, MeasureFacts] = field(init=False)
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     results: dict[str, tuple[Result, ...]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Note what the run says of its measures."""
+        self.measures = measure_facts(self.prepared.measures.values(), self.engine.baseline)
 
     def explain(self) -> None:
         """Run the explainers in their order."""
@@ -180,7 +188,7 @@ class _Audit:
         try:
             prior = MappingProxyType(self.results)
             made = explainer.explain(self.subject, self.engine.bound(name), prior)
-            self.results[name] = self._saved(name, made)
+            self.results[name] = self._saved(explainer, made)
         except UQReportError as error:
             return str(error)
         except Exception as error:  # noqa: BLE001 - foreign code: whatever it raises becomes the reason in the report
@@ -188,8 +196,9 @@ class _Audit:
             return f"{type(error).__name__}: {error}"
         return ""
 
-    def _saved(self, name: str, made: Sequence[Result]) -> tuple[Result, ...]:
+    def _saved(self, explainer: Explainer, made: Sequence[Result]) -> tuple[Result, ...]:
         """Return results exactly as run.json will give them back; refuse what breaks the contract."""
+        name = explainer.name
         ids = [result.id for results in self.results.values() for result in results]
         for result in made:
             if not isinstance(result, Result):
@@ -199,13 +208,14 @@ class _Audit:
             if result.id in ids:
                 raise PluginError(f"{name}: result ids must be unique in a run; got {result.id!r} twice.")
             ids.append(result.id)
-        return tuple(map(store.as_saved, made))
+        return tuple(store.as_saved(described(result, explainer, self.measures)) for result in made)
 
     def finish(self) -> Audited:
         """Judge the results and gather everything in the run."""
         failed_ones = [NotRun(name, "explainers", reason) for name, reason in self.reasons.items()]
         run = replace(
             self.facts,
+            methods=tuple(method_of(self.prepared.explainers[name]) for name in self.results),
             results=tuple(result for results in self.results.values() for result in results),
             not_run=(*self.facts.not_run, *failed_ones),
             not_reproducible=self.watch.cut,
@@ -229,6 +239,7 @@ def make_engine(
         backend=settings.backend,
         batch_rows=settings.batch_rows,
         row_budget=settings.row_budget,
+        confidence=settings.confidence,
         progress=progress,
     )
 

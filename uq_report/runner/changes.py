@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 from .. import store
 from ..core.digest import is_sha256
 from ..core.errors import InputError
-from ..core.finding import SEVERITIES, Finding
-from ..core.run import Changes, FindingChange, InputChange, Run
+from ..evidence.finding import SEVERITIES, Finding
+from ..evidence.run import SUBJECT_FACTS, Changes, FindingChange, InputChange, Run
 from .differences import differences
 
 WAIVED = "waived"
@@ -156,7 +156,7 @@ def _facts(run: Run) -> dict[str, str]:
     """Return what went into a run, by a name for readers."""
     subject = run.subject
     facts = {f"hash of {name}": str(value) for name, value in subject["hashes"].items()}
-    for name in ("label", "model_class", "adapter", "n", "n_train", "positive_class", "classes", "groups", "protected"):
+    for name in SUBJECT_FACTS:
         facts[name.replace("_", " ")] = _text(subject.get(name))
     facts |= {f"feature {one['name']}": str(one["kind"]) for one in subject["features"]}
     facts |= {f"model parameter {name}": _text(value) for name, value in subject["model_parameters"].items()}

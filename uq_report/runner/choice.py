@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import plugins
-from ..core.adapter import Adapter, Match
+from ..core.adapter import Adapter, Match, Unpacks
 from ..core.errors import InputError, PluginError
 
 _log = logging.getLogger(__name__)
+A = TypeVar("A", bound=Adapter)
 
 
 def choose_adapter(model: Any, wanted: str | Adapter | None = None, deny: Sequence[str] = ()) -> tuple[Adapter, str]:
@@ -50,16 +51,12 @@ def choose_adapter(model: Any, wanted: str | Adapter | None = None, deny: Sequen
 
 def unpack(model: Any, deny: Sequence[str] = ()) -> Mapping[str, Any] | None:
     """Return the arguments of `uq_report.explain` that an object such as a `dalex.Explainer` brings, or None."""
-    openers = [one for one in _all_adapters(deny) if callable(getattr(one, "unpack", None))]
+    openers = [one for one in _all_adapters(deny) if isinstance(one, Unpacks)]
     matches = [(match, one) for one in openers if (match := one.matches(model)) is not None]
-    if not matches:
-        return None
-    opener: Any = _closest(model, matches)[0]
-    brought: Mapping[str, Any] = opener.unpack(model)
-    return brought
+    return _closest(model, matches)[0].unpack(model) if matches else None
 
 
-def _closest(model: Any, matches: list[tuple[Match, Adapter]]) -> tuple[Adapter, str]:
+def _closest(model: Any, matches: list[tuple[Match, A]]) -> tuple[A, str]:
     best = min(match.distance for match, _ in matches)
     closest = [(match, one) for match, one in matches if match.distance == best]
     if len(closest) > 1:

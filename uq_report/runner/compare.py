@@ -7,7 +7,7 @@ importances is itself an importance of the difference, row by row, and its inter
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,11 +16,11 @@ from ..core.arrays import FloatArray
 from ..core.engine import Engine
 from ..core.errors import InputError
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, Result
-from ..core.run import Run
 from ..core.sampling import Sampling
 from ..core.subject import Subject
+from ..evidence import ids
+from ..evidence.run import Run
 
-CONFIDENCE = 0.95
 COVERS = "new test rows, paired"
 SCORES = ("loss", "nll", "entropy")
 NOT_RELIED_ON = ("about 0", "negative")
@@ -50,17 +50,24 @@ def check_pair(champion: Subject, challenger: Subject) -> None:
 
 def compare(champion: Run, challenger: Run, engines: tuple[Engine, Engine]) -> tuple[Result, ...]:
     """Return ``compare.scores``, ``compare.importance`` and ``compare.reliance``, challenger less champion."""
-    sampling = Sampling.of(engines[0].subject)
-    importance = _importance(champion, challenger, sampling)
-    return (_scores(engines, sampling), importance, _reliance(importance))
+    paired = _Paired(Sampling.of(engines[0].subject), engines[0].confidence)
+    importance = _importance(champion, challenger, paired)
+    return (_scores(engines, paired), importance, _reliance(importance))
 
 
-def _scores(engines: tuple[Engine, Engine], sampling: Sampling) -> Diagnostic:
+class _Paired(NamedTuple):
+    """How rows enter a mean, and the level of the intervals."""
+
+    sampling: Sampling
+    confidence: float
+
+
+def _scores(engines: tuple[Engine, Engine], paired: _Paired) -> Diagnostic:
     """Compare the mean loss, nll, entropy and confidence gap of the two models' own predictions."""
     chosen = [engine.select(SCORES) for engine in engines]
     omissions = {o.measure: o for _, omitted in chosen for o in omitted}
     rows: list[dict[str, FloatArray]] = [
-        {m.name: m.rows(engine.baseline, engine.y) for m in measures if m.statistic is None}
+        {m.name: m.rows(engine.baseline, engine.y, engine.baseline) for m in measures if m.statistic is None}
         for engine, (measures, _) in zip(engines, chosen, strict=True)
     ]
     for values in rows:
@@ -75,22 +82,22 @@ def _scores(engines: tuple[Engine, Engine], sampling: Sampling) -> Diagnostic:
             reason = f"{name} is infinite for {infinite[0]} rows of the champion and {infinite[1]} of the challenger"
             omissions[name] = Omission(name, "", reason)
             continue
-        table.append(_line(name, "", before, after, sampling))
+        table.append(_line(name, "", before, after, paired))
     estimates = pd.DataFrame(table, columns=[*ESTIMATE_COLUMNS, "champion", "challenger"])
     return Diagnostic(
-        id="compare.scores",
+        id=ids.COMPARE_SCORES,
         explainer="compare",
         title="Challenger less champion: loss, likelihood and uncertainty",
         frame=estimates.assign(item="difference", x=np.nan, value=estimates["estimate"])[list(Diagnostic.columns)],
         estimates=estimates,
-        notes=("Differences are of the same rows, so their intervals are paired.", *sampling.notes()),
+        notes=("Differences are of the same rows, so their intervals are paired.", *paired.sampling.notes()),
         omissions=tuple(omissions.values()),
     )
 
 
-def _importance(champion: Run, challenger: Run, sampling: Sampling) -> Importance:
+def _importance(champion: Run, challenger: Run, paired: _Paired) -> Importance:
     """Compare permutation importances; a conservative interval, which keeps the noise of the shuffles in."""
-    found = [run.find("pfi") for run in (champion, challenger)]
+    found = [run.find(ids.PFI) for run in (champion, challenger)]
     columns = [*ESTIMATE_COLUMNS, "champion", "challenger", "champion_verdict", "challenger_verdict"]
     omissions, table, frames = [], [], []
     if found[0] is None or found[1] is None or found[0].rows is None or found[1].rows is None:
@@ -101,18 +108,21 @@ def _importance(champion: Run, challenger: Run, sampling: Sampling) -> Importanc
     for measure, feature in pairs:
         first, second = _estimate(found[0], measure, feature), _estimate(found[1], measure, feature)
         before, after = (_rows(result, measure, feature) for result in found)
-        line = _line(measure, feature, before, after, sampling)
+        line = _line(measure, feature, before, after, paired)
         line |= {"champion_verdict": first["verdict"], "challenger_verdict": second["verdict"]}
         table.append(line)
         frames.append(_repeats(found, measure, feature))
     frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(Importance.columns))
     return Importance(
-        id="compare.importance",
+        id=ids.COMPARE_IMPORTANCE,
         explainer="compare",
         title="Challenger less champion: permutation importance",
         frame=frame,
         estimates=pd.DataFrame(table, columns=columns),
-        notes=("Both models saw the same shuffles of the same rows, so intervals are paired.", *sampling.notes()),
+        notes=(
+            "Both models saw the same shuffles of the same rows, so intervals are paired.",
+            *paired.sampling.notes(),
+        ),
         omissions=tuple(omissions),
     )
 
@@ -126,7 +136,7 @@ def _reliance(importance: Importance) -> Diagnostic:
             if row[f"{relies}_verdict"] == "positive" and row[f"{other}_verdict"] in NOT_RELIED_ON and apart:
                 found.append((row["measure"], row["feature"], f"only the {relies}", np.nan, row["estimate"]))
     return Diagnostic(
-        id="compare.reliance",
+        id=ids.COMPARE_RELIANCE,
         explainer="compare",
         title="What one model relies on and the other does not",
         frame=pd.DataFrame(found, columns=list(Diagnostic.columns)),
@@ -166,10 +176,11 @@ def _repeats(found: Sequence[Result | None], measure: str, feature: str) -> pd.D
     return joined.assign(value=joined["value_1"] - joined["value_0"])[list(Importance.columns)]
 
 
-def _line(measure: str, feature: str, before: FloatArray, after: FloatArray, sampling: Sampling) -> dict[str, object]:
+def _line(measure: str, feature: str, before: FloatArray, after: FloatArray, paired: _Paired) -> dict[str, object]:
     """Return the means of both and of their difference, with its paired interval."""
+    sampling, confidence = paired
     mean, error = sampling.mean(after - before)
-    lower, upper = sampling.interval(mean, error, CONFIDENCE)
+    lower, upper = sampling.interval(mean, error, confidence)
     known = bool(np.isfinite(error))
     return {
         "measure": measure,
@@ -178,7 +189,7 @@ def _line(measure: str, feature: str, before: FloatArray, after: FloatArray, sam
         "std_error": float(error),
         "lower": float(lower),
         "upper": float(upper),
-        "confidence": CONFIDENCE if known else np.nan,
+        "confidence": confidence if known else np.nan,
         "covers": COVERS if known else "none",
         "champion": float(sampling.weights @ before),
         "challenger": float(sampling.weights @ after),

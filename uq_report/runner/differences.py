@@ -8,8 +8,9 @@ With `b` and `a` an estimate before and now, the interval is ``a - b ± t se``, 
 - *independent*: ``√(se_a² + se_b²)``, where the rows are not the same.
 
 `t` has the degrees of freedom of the run with fewer units, which is on the safe side of Welch's. Shuffling noise
-stays in paired row terms, so the interval is wide enough for two runs of different seeds as well. A difference
-counts as a change if its p-value is at most 0.05 after Holm's adjustment over all values compared.
+stays in paired row terms, so the interval is wide enough for two runs of different seeds as well. The level is that
+of the later run, whatever the earlier one had. A difference counts as a change if its p-value is at most one less the
+level after Holm's adjustment over all values compared.
 """
 
 from __future__ import annotations
@@ -22,16 +23,17 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from ..core.arrays import FloatArray
+from ..core.inference import CONFIDENCE
 from ..core.results import Importance, Result
-from ..core.run import Run, ValueChange
 from ..core.verdicts import holm
+from ..evidence import ids
+from ..evidence.run import Run, ValueChange
 
-CONFIDENCE = 0.95
-PAIRED = "95 %, same rows, paired"
-BOUND = "95 %, same rows, standard errors added"
-INDEPENDENT = "95 %, independent samples"
+PAIRED = "same rows, paired"
+BOUND = "same rows, standard errors added"
+INDEPENDENT = "independent samples"
 RANKS = "from the rank intervals of both runs"
-RANKING = "agreement"
+RANKING = ids.AGREEMENT
 ROUNDING = 1e-9  # of a value's size: a smaller difference is rounding
 CLOSE = 1e-6
 SCOPE = "Curves, interactions and contributions to single rows: only importances, scores and ranks are compared."
@@ -59,9 +61,9 @@ def differences(previous: Run, run: Run) -> tuple[tuple[ValueChange, ...], list[
             lines += _lines(before, now, rows, gaps)
     gone = [r.id for r in previous.results if _is_compared(r) and run.find(r.id) is None]
     gaps += [f"{name}: it is only in the previous run." for name in gone]
-    adjusted = holm([line.p_value for line in lines])
-    changed = adjusted <= 1 - CONFIDENCE
-    return (*(line.told(bool(is_new)) for line, is_new in zip(lines, changed, strict=True)), *ranks), gaps
+    level = float(run.settings.get("confidence", CONFIDENCE))
+    changed = holm([line.p_value for line in lines]) <= 1 - level
+    return (*(line.told(level, bool(is_new)) for line, is_new in zip(lines, changed, strict=True)), *ranks), gaps
 
 
 class _Rows(NamedTuple):
@@ -117,9 +119,9 @@ class _Line(NamedTuple):
             return 1.0
         return float(2 * stdtr(self.dof, -abs(self.difference) / self.error)) if self.error > 0 else 0.0
 
-    def told(self, changed: bool) -> ValueChange:
+    def told(self, level: float, changed: bool) -> ValueChange:
         """Return the line for the report."""
-        reach = float(stdtrit(self.dof, 0.5 + CONFIDENCE / 2)) * self.error
+        reach = float(stdtrit(self.dof, 0.5 + level / 2)) * self.error
         return ValueChange(
             result=self.result,
             measure=_label(self.key),
@@ -129,7 +131,7 @@ class _Line(NamedTuple):
             difference=self.difference,
             lower=self.difference - reach,
             upper=self.difference + reach,
-            interval=self.how,
+            interval=f"{100 * level:g} %, {self.how}",
             changed=changed,
         )
 
@@ -227,6 +229,10 @@ def _label(key: _Key) -> str:
 def _rank_changes(before: Result, now: Result, gaps: list[str]) -> Iterator[ValueChange]:
     """Yield the ranks that moved, where both runs know their intervals and rank the same features."""
     old, new = _table(before), _table(now)
+    levels = {line["confidence"] for line in (*old.values(), *new.values()) if np.isfinite(line["confidence"])}
+    if len(levels) > 1:
+        gaps.append(f"{now.id}: the rank intervals of the two runs have different levels.")
+        return
     without = set()
     for measure, item in dict.fromkeys((key[0], key[2]) for key in new):
         keys = [key for key in new if (key[0], key[2]) == (measure, item)]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 
 from .. import plugins, store
 from ..config import Settings, WaiverSettings
 from ..core.errors import PluginError
-from ..core.finding import Check, Finding, Outcome, Waived, Waiver
-from ..core.run import NotRun, Run
+from ..evidence.finding import SEVERITIES, Finding, Outcome, RuleRecord, Waived, Waiver
+from ..evidence.run import NotRun, Run
 from ..plugins import Catalog
+from ..rules.contract import Check
 
 _log = logging.getLogger(__name__)
 
@@ -29,29 +30,29 @@ class Judged:
 def judge(catalog: Catalog, checks: Mapping[str, Check], run: Run, settings: Settings) -> Judged:
     """Let every check judge the run; one that fails is skipped, with its reason, and the others go on."""
     outcomes, failed, seconds = [], [], {}
-    for plugin in catalog[plugins.CHECKS]:
+    for plugin in catalog[plugins.RULES]:
         check = checks.get(plugin.name)
         start = perf_counter()
         try:
-            outcome = _left_out(plugin.name, run) if check is None else _asked(check, run)
+            outcome = _left_out(plugin.name, run) if check is None else outcome_of(check, run)
             outcome = waive(outcome, settings.waivers, run.as_of)
         except Exception as error:  # noqa: BLE001 - foreign code: a failing check is told, and the others go on
             _log.warning("check %s failed", plugin.name, exc_info=True)
             reason = f"it failed with {type(error).__name__}: {error}"
-            failed.append(NotRun(plugin.name, "checks", reason))
+            failed.append(NotRun(plugin.name, "rules", reason))
             outcome = Outcome(check=plugin.name, state="skipped", reason=reason)
         outcomes.append(outcome)
-        seconds[f"checks.{plugin.name}"] = perf_counter() - start
+        seconds[f"rules.{plugin.name}"] = perf_counter() - start
     return Judged(tuple(outcomes), tuple(failed), seconds)
 
 
 def waive(outcome: Outcome, waivers: Iterable[WaiverSettings], as_of: str) -> Outcome:
     """Return the outcome with the findings set apart that a waiver holds for on the day `as_of`."""
-    held = [(finding, _waiver(finding, waivers, as_of)) for finding in outcome.findings]
-    waived = tuple(Waived(finding=finding, waiver=waiver) for finding, waiver in held if waiver is not None)
+    pairs = [(finding, _waiver(finding, waivers, as_of)) for finding in outcome.findings]
+    waived = tuple(Waived(finding=finding, waiver=waiver) for finding, waiver in pairs if waiver is not None)
     if not waived:
         return outcome
-    still_open = tuple(finding for finding, waiver in held if waiver is None)
+    still_open = tuple(finding for finding, waiver in pairs if waiver is None)
     if still_open:
         return replace(outcome, findings=still_open, waived=waived)
     reason = "; ".join(dict.fromkeys(f"waived by {w.waiver.owner} until {w.waiver.expires}" for w in waived))
@@ -68,16 +69,35 @@ def _waiver(finding: Finding, waivers: Iterable[WaiverSettings], as_of: str) -> 
 
 
 def _left_out(name: str, run: Run) -> Outcome:
-    reason = next((entry.reason for entry in run.not_run if (entry.group, entry.name) == ("checks", name)), "")
+    reason = next((entry.reason for entry in run.not_run if (entry.group, entry.name) == ("rules", name)), "")
     return Outcome(check=name, state="skipped", reason=reason, title=name)
 
 
-def _asked(check: Check, run: Run) -> Outcome:
+def outcome_of(check: Check, run: Run) -> Outcome:
+    """Return a check's outcome as it is saved; refuse what its rules do not allow, by name."""
     outcome = check.check(run)
     if not isinstance(outcome, Outcome) or outcome.check != check.name:
         raise PluginError(f"check {check.name!r} must return its own Outcome; got {outcome!r}.")
-    codes = {rule.code for rule in check.rules}
-    strange = sorted({finding.code for finding in outcome.findings} - codes)
-    if strange:
-        raise PluginError(f"check {check.name!r} must raise codes of its own rules, {sorted(codes)}; got {strange}.")
-    return store.outcome_as_saved(replace(outcome, title=check.title, rules=check.rules))
+    rules = {rule.code: rule.record for rule in check.rules}
+    # that an explainer did not run is evidence too: a rule that needs it stays open
+    absent = {entry.name for entry in run.not_run if entry.group == "explainers"}
+    evidence = {result.id for result in run.results} | absent
+    breaches = [breach for finding in outcome.findings for breach in _breaches(finding, rules, evidence)]
+    if breaches:
+        raise PluginError(f"check {check.name!r} {'; '.join(breaches)}.")
+    return store.outcome_as_saved(replace(outcome, title=check.title, rules=tuple(rules.values())))
+
+
+def _breaches(finding: Finding, rules: Mapping[str, RuleRecord], evidence: Collection[str]) -> Iterator[str]:
+    """Say where a finding is not what the printed rule of its code allows."""
+    rule = rules.get(finding.code)
+    if rule is None:
+        yield f"must raise codes of its own rules, {sorted(rules)}; got {finding.code}"
+        return
+    if finding.title != rule.title:
+        yield f"must title {rule.code} {rule.title!r}, as its rule is printed; got {finding.title!r}"
+    if SEVERITIES.index(finding.severity) < SEVERITIES.index(rule.severity):
+        yield f"must raise {rule.code} at worst as {rule.severity}, as its rule is printed; got {finding.severity}"
+    unknown = sorted(set(finding.evidence) - set(evidence))
+    if unknown:
+        yield f"must rest {rule.code} on results of the run; got {', '.join(unknown)}, which it has not"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -11,10 +11,11 @@ from .. import plugins
 from ..config import Settings
 from ..core.errors import InputError, PluginError, UQReportError, nearest
 from ..core.explainer import Explainer, wishes
-from ..core.finding import Check
 from ..core.measures import Measure
-from ..core.run import NotRun
+from ..evidence.run import NotRun
 from ..plugins import Catalog, Plugin
+from ..rules.contract import Check
+from .options import options_of, read_options
 
 
 @dataclass(frozen=True)
@@ -42,17 +43,26 @@ def prepare(catalog: Catalog, settings: Settings) -> Prepared:
     measures = _loaded(catalog[plugins.MEASURES], settings, broken)
     chosen = _chosen(catalog[plugins.EXPLAINERS], settings.explainers, "explainers", broken, mistakes)
     classes = _loaded(chosen, settings, broken)
-    checking = _chosen(catalog[plugins.CHECKS], settings.checks, "checks", broken, mistakes)
+    checking = _chosen(catalog[plugins.RULES], settings.rules, "rules", broken, mistakes)
     check_classes = _loaded(checking, settings, broken)
     _loaded(catalog[plugins.ADAPTERS], settings, broken)
     options = {_key(name): dict(given) for name, given in settings.options.items()}
-    known = {f"{p.short_group}.{p.name}" for p in (*catalog[plugins.EXPLAINERS], *catalog[plugins.CHECKS])}
+    known = {f"{p.short_group}.{p.name}" for p in (*catalog[plugins.EXPLAINERS], *catalog[plugins.RULES])}
     mistakes += [_unknown(name, known) for name in options if name not in known]
     explainers = {name: _made(cls, f"explainers.{name}", options, mistakes) for name, cls in classes.items()}
-    checks = {name: _made(cls, f"checks.{name}", options, mistakes) for name, cls in check_classes.items()}
+    checks = {name: _made(cls, f"rules.{name}", options, mistakes) for name, cls in check_classes.items()}
     if mistakes:
         raise InputError("\n".join(mistakes))
     return Prepared(measures, {name: explainers[name] for name in ordered(explainers)}, checks, tuple(broken))
+
+
+def option_mistakes(settings: Settings) -> list[str]:
+    """Return what `prepare` would refuse, one line each."""
+    try:
+        prepare(plugins.catalog(settings.deny, settings.require), settings)
+    except UQReportError as error:
+        return str(error).splitlines()
+    return []
 
 
 def load_measures(deny: Iterable[str] = ()) -> dict[str, Measure]:
@@ -123,12 +133,13 @@ def _loaded(found: Iterable[Plugin], settings: Settings, broken: list[NotRun]) -
 
 def _made(cls: Any, key: str, options: Mapping[str, dict[str, Any]], mistakes: list[str]) -> Any:
     """Return an object of `cls` with its options, or None with the mistakes noted."""
-    given = {name: _tuples(value) for name, value in options.get(key, {}).items()}
-    known = {field.name for field in fields(cls) if field.init} if is_dataclass(cls) else set()
-    unknown = sorted(set(given) - known)
-    mistakes += [f"{key}.{name} must be a known option; got {name!r}. {_hint(name, known)}" for name in unknown]
+    known, given = options_of(cls), options.get(key, {})
+    usable, wrong = read_options(known, given, key, Settings.model_fields)
+    mistakes += wrong
+    if any(known[name].default is MISSING for name in given if name in known and name not in usable):
+        return None
     try:
-        return cls(**{name: value for name, value in given.items() if name in known})
+        return cls(**usable)
     except (InputError, TypeError) as error:
         group, _, name = key.rpartition(".")
         own = f"{name}."  # options name themselves; the key says whether it is the explainer or the check
@@ -137,21 +148,12 @@ def _made(cls: Any, key: str, options: Mapping[str, dict[str, Any]], mistakes: l
         return None
 
 
-def _hint(name: str, known: set[str]) -> str:
-    return nearest(name, known) if known else "It has no options."
-
-
-def _tuples(value: Any) -> Any:
-    """Return lists of a file or a call as the tuples that options are."""
-    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
-
-
 def _key(name: str) -> str:
-    """Return ``explainers.pfi`` for ``pfi``; ``checks.x`` stays."""
-    return name if name.startswith(("explainers.", "checks.")) else f"explainers.{name}"
+    """Return ``explainers.pfi`` for ``pfi``; ``rules.x`` stays."""
+    return name if name.startswith(("explainers.", "rules.")) else f"explainers.{name}"
 
 
 def _unknown(key: str, known: set[str]) -> str:
     names = {name.removeprefix("explainers.") for name in known}
     name = key.removeprefix("explainers.")
-    return f"settings.options must be keyed by explainer, or checks.<name>; got {name!r}. {nearest(name, names)}"
+    return f"settings.options must be keyed by explainer, or rules.<name>; got {name!r}. {nearest(name, names)}"

@@ -11,10 +11,14 @@ from typing import Any
 
 from .. import plugins
 from ..config import Settings
-from ..core.run import NotRun, PluginRecord, Run
 from ..core.subject import Subject
 from ..core.text import count
+from ..evidence import columns as col
+from ..evidence.run import NotRun, PluginRecord, Run
 from ..plugins import Catalog, Plugin
+
+# what an audit itself has no use for: its contract was not checked here
+_NOT_IMPORTED = (plugins.SECTIONS, plugins.FIGURES, plugins.RENDERERS, plugins.LOADERS)
 
 
 def denied(settings: Settings) -> list[NotRun]:
@@ -46,23 +50,22 @@ def plugin_records(catalog: Catalog, run: Run, subject: Subject, rows: Mapping[s
             name=plugin.name,
             distribution=plugin.distribution,
             version=plugin.version,
-            api_version=0 if group in ("renderers", "loaders") else plugins.API_VERSION,
+            api_version=0 if plugin.entry.group in _NOT_IMPORTED else plugins.API_VERSION,
             rows_predicted=predicted,
             outcome=f"not run: {reason}" if reason else _outcome(group, plugin.name, run, subject),
         )
 
-    return tuple(record(plugin) for found in catalog.values() for plugin in found)
+    return tuple(record(plugin) for members in catalog.values() for plugin in members)
 
 
 def _outcome(group: str, name: str, run: Run, subject: Subject) -> str:
     """Say in a word what a plugin did."""
     if group == "explainers":
-        made = sum(result.explainer == name for result in run.results)
-        return f"ran: {count(made, 'result')}"
-    if group == "checks":
+        return f"ran: {count(sum(result.explainer == name for result in run.results), 'result')}"
+    if group == "rules":
         return next(outcome.state for outcome in run.outcomes if outcome.check == name).replace("_", " ")
     if group == "measures":
-        return "used" if any((result.estimates["measure"] == name).any() for result in run.results) else "not used"
+        return "used" if any((result.estimates[col.MEASURE] == name).any() for result in run.results) else "not used"
     if group == "adapters":
         return "used" if name == subject.adapter.name else "not used"
     return "available"
@@ -70,7 +73,7 @@ def _outcome(group: str, name: str, run: Run, subject: Subject) -> str:
 
 def environment(catalog: Catalog, subject: Subject) -> dict[str, Any]:
     """Return the versions of Python, the platform, and every package that took part or may have."""
-    distributions = {plugin.distribution for found in catalog.values() for plugin in found}
+    distributions = {plugin.distribution for members in catalog.values() for plugin in members}
     libraries = {type(part).__module__.partition(".")[0] for part in (subject.model, subject.adapter)}
     return {
         "python": platform.python_version(),

@@ -1,6 +1,6 @@
 """Runs on disk: run.json, which holds everything a report needs, the folder around it, and histories of folders."""
 
-from .codec import as_saved, dumps, loads, outcome_as_saved, plain, sha256
+from ..evidence.codec import as_saved, dumps, loads, outcome_as_saved, plain, sha256
 from .entry import Entry, inputs_key
 from .filing import Filed, Filing
 from .folder import read, write, write_files

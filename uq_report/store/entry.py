@@ -12,9 +12,10 @@ from pathlib import Path
 
 from ..core.digest import is_sha256
 from ..core.errors import InputError
-from ..core.run import Run
+from ..evidence.codec import canonical, plain
+from ..evidence.outcomes import scores_of
+from ..evidence.run import Run
 from . import names
-from .codec import canonical, plain
 
 ENTRY = "entry.json"
 FORMAT = 1
@@ -43,7 +44,7 @@ class Entry:
     checks : mapping of str to int
         Checks by their state.
     scores : mapping of str to float
-        The estimates of the result ``calibration``, for trends.
+        Those of the calibration, for trends.
     previous_hash, hash : str
         The hash of the audit's entry before, and that of this one, which covers all other fields.
     """
@@ -100,7 +101,7 @@ def make_entry(name: str, run: Run, run_sha256: str, before: Entry | None) -> En
         inputs=inputs_key(run),
         findings=dict(Counter(f.severity for f in run.findings)) | ({"waived": waived} if waived else {}),
         checks=dict(Counter(outcome.state for outcome in run.outcomes)),
-        scores=_scores(run),
+        scores=scores_of(run),
         previous_hash="" if before is None else before.hash,
     )
     return Entry(**(asdict(bare) | {"hash": bare.expected_hash()}))
@@ -110,15 +111,15 @@ def loads(data: bytes | str, source: str) -> Entry:
     """Return the entry of its JSON; refuse anything else."""
     try:
         content = json.loads(data)
-        found = int(content["format"])
-        entry = None if found > FORMAT else Entry(**{key: content[key] for key in content if key in _FIELDS})
+        number = int(content["format"])
+        entry = None if number > FORMAT else Entry(**{key: content[key] for key in content if key in _FIELDS})
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{source} must be an entry of a history; got something else ({type(error).__name__}: {error}). "
             "Restore it from a copy."
         ) from error
     if entry is None:
-        raise InputError(f"{source} must have format {FORMAT}; got {found}. Upgrade uq_report to read it.")
+        raise InputError(f"{source} must have format {FORMAT}; got {number}. Upgrade uq_report to read it.")
     if not (isinstance(entry.name, str) and isinstance(entry.sequence, int) and is_sha256(str(entry.run_sha256))):
         raise InputError(f"{source} must name its audit, number and run; it does not. Restore it from a copy.")
     return entry
@@ -156,14 +157,6 @@ def inputs_key(run: Run) -> str:
         "past": [run.as_of > day for day in dated],
     }
     return hashlib.sha256(canonical(plain(content, "run"))).hexdigest()
-
-
-def _scores(run: Run) -> dict[str, float]:
-    result = run.find("calibration")
-    if result is None or "item" not in result.estimates:
-        return {}
-    table = result.estimates[result.estimates["estimate"].notna()]
-    return {str(item): float(value) for item, value in zip(table["item"], table["estimate"], strict=True)}
 
 
 def lost(name: str, sequence: int) -> Entry:

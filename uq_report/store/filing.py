@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..core.errors import InputError, UQReportError
-from ..core.run import Run
+from ..evidence.run import Run
 from . import entry as entries
 from . import names, sums
 from .entry import ENTRY, Entry
@@ -92,10 +92,10 @@ class Filing:
         copy : Path, optional
             Another folder that must hold the same reports and run.json.
         """
-        last, wanted = self._last(), {RUN, *reports}
-        if last is None or not inputs or last.inputs != inputs or not self._whole(last, wanted):
+        last, required = self._last(), {RUN, *reports}
+        if last is None or not inputs or last.inputs != inputs or not self._whole(last, required):
             return None
-        if copy is not None and not sums.match(copy, sums.loads(self._audit / last.folder), wanted):
+        if copy is not None and not sums.match(copy, sums.loads(self._audit / last.folder), required):
             return None
         if read(self._audit / last.folder)[0].not_reproducible:  # cut by a limit: another attempt may get further
             return None
@@ -103,11 +103,11 @@ class Filing:
             os.utime(self._audit / LATEST, follow_symlinks=False)
         return Filed(last, self._audit / last.folder, kept=True)
 
-    def _whole(self, entry: Entry, wanted: Iterable[str]) -> bool:
+    def _whole(self, entry: Entry, required: Iterable[str]) -> bool:
         """Say whether all files of a run are there with their hashes, and those wanted are among them."""
         folder = self._audit / entry.folder
         listed = sums.loads(folder)
-        return listed.get(RUN) == entry.run_sha256 and sums.match(folder, listed, {*listed, *wanted})
+        return listed.get(RUN) == entry.run_sha256 and sums.match(folder, listed, {*listed, *required})
 
     def _last(self) -> Entry | None:
         """Return the entry filed last; one that cannot be read still counts in the numbers."""
@@ -136,10 +136,10 @@ class Filing:
             self._index.add([Row(self._audit.name, entry)])
         except (sqlite3.Error, InputError) as error:
             _log.warning("The index could not be written (%s); the run is filed, and listed when it can.", error)
-        beside = self._audit / f"{_STAGE}-{LATEST}"
-        beside.unlink(missing_ok=True)
-        write_through(beside, f"{entry.folder}\n".encode())
-        beside.replace(self._audit / LATEST)
+        pointer = self._audit / f"{_STAGE}-{LATEST}"
+        pointer.unlink(missing_ok=True)
+        write_through(pointer, f"{entry.folder}\n".encode())
+        pointer.replace(self._audit / LATEST)
         _flush(self._audit)
         return Filed(entry, self._audit / entry.folder, kept=True)
 

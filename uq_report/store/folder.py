@@ -18,10 +18,10 @@ from typing import Any
 import pandas as pd
 
 from ..core.errors import InputError
-from ..core.run import Run
 from ..core.text import file_stem
+from ..evidence.codec import dumps, loads
+from ..evidence.run import Run
 from . import stage
-from .codec import dumps, loads
 
 RUN, CLOCK, EVIDENCE = "run.json", "clock.json", "evidence"
 # What a spreadsheet would take for a formula (OWASP ASVS 1.2.10), also behind blanks.

@@ -93,17 +93,17 @@ class History:
         """Return the run of ``NAME``, its latest one that is kept, or of ``NAME@NUMBER``."""
         name, _, number = reference.rpartition("@")
         runs = self.runs(name) if name and number.isdigit() else []
-        found = [one for one in runs if one.entry.sequence == int(number)]
-        if not found:
-            found = [one for one in self.runs(reference) if one.kept][-1:]
-        if not found:
-            known = ", ".join(dict.fromkeys(one.entry.name for one in self.runs())) or "none"
+        chosen = [run for run in runs if run.entry.sequence == int(number)]
+        if not chosen:
+            chosen = [run for run in self.runs(reference) if run.kept][-1:]
+        if not chosen:
+            audits = ", ".join(dict.fromkeys(run.entry.name for run in self.runs())) or "none"
             raise InputError(
-                f"run must be a filed run, NAME or NAME@NUMBER; got {reference!r}. Audits in {self.root}: {known}."
+                f"run must be a filed run, NAME or NAME@NUMBER; got {reference!r}. Audits in {self.root}: {audits}."
             )
-        if not found[-1].kept:
+        if not chosen[-1].kept:
             raise InputError(f"run must still be kept; {reference!r} was deleted by retention. Name a later one.")
-        return found[-1]
+        return chosen[-1]
 
     def rebuild(self) -> int:
         """Make the index anew from the folders; return how many runs it lists.
@@ -125,19 +125,19 @@ class History:
 
     def check(self) -> list[str]:
         """Return what is wrong, one sentence each: lost or changed files, and breaks in the chains of hashes."""
-        found = []
+        troubles = []
         for audit in names.audit_folders(self.root):
             before, sequence = "", 0
             for folder in names.run_folders(audit):
                 try:
                     entry = entries.read(folder.path)
                 except InputError as error:
-                    found.append(str(error))
+                    troubles.append(str(error))
                     before, sequence = "?", folder.sequence
                     continue
-                found += _troubles(folder.path, entry, before, sequence)
+                troubles += _troubles(folder.path, entry, before, sequence)
                 before, sequence = entry.hash, entry.sequence
-        return found
+        return troubles
 
     def _audit(self, name: str) -> Path:
         audit = self.root / names.slug(name)
@@ -154,8 +154,8 @@ class History:
         except (sqlite3.Error, InputError) as error:
             _log.warning("The index of %s cannot be used (%s); the folders are read instead.", self.root, error)
         pairs = sorted(self._there())
-        found = ((name, self._read(name, folder)) for name, folder in pairs if audit in (None, name))
-        return [Row(name, entry) for name, entry in found if entry is not None]
+        rows = ((name, self._read(name, folder)) for name, folder in pairs if audit in (None, name))
+        return [Row(name, entry) for name, entry in rows if entry is not None]
 
     def _there(self) -> set[tuple[str, str]]:
         """Return the run folders on the disk, as pairs (audit, run)."""

@@ -60,8 +60,8 @@ class Index:
         chosen = "" if audit is None else "WHERE audit = ? "
         query = f"SELECT audit, content FROM runs {chosen}ORDER BY audit, sequence, folder"  # noqa: S608 - own text
         with self._open() as database:
-            found = database.execute(query, () if audit is None else (audit,)).fetchall()
-        return [Row(str(name), loads(content, str(self.file))) for name, content in found]
+            rows = database.execute(query, () if audit is None else (audit,)).fetchall()
+        return [Row(str(name), loads(content, str(self.file))) for name, content in rows]
 
     def folders(self) -> set[tuple[str, str]]:
         """Return the folders that are listed, as pairs (audit, run)."""
@@ -74,9 +74,9 @@ class Index:
         `there` is asked once nobody else can write to the index, so that a run filed meanwhile is not dropped.
         """
         with self._writing() as database:
-            found, listed = there(), _folders(database)
-            database.executemany("DELETE FROM runs WHERE audit = ? AND folder = ?", sorted(listed - found))
-            entries = ((audit, read(audit, folder)) for audit, folder in sorted(found - listed))
+            present, listed = there(), _folders(database)
+            database.executemany("DELETE FROM runs WHERE audit = ? AND folder = ?", sorted(listed - present))
+            entries = ((audit, read(audit, folder)) for audit, folder in sorted(present - listed))
             _insert(database, (Row(audit, entry) for audit, entry in entries if entry is not None))
 
     def clear(self) -> None:

@@ -27,9 +27,9 @@ def checked(name: str) -> str:
     """Return an audit's name, composed (NFC); refuse one that is empty, too long, or holds control characters."""
     text = unicodedata.normalize("NFC", name).strip()
     if not text or len(text) > MAX_NAME or any(unicodedata.category(c) in ("Cc", "Cs") for c in text):
-        shown = repr(name if len(name) <= _KEPT else f"{name[:_KEPT]}…")
+        quoted = repr(name if len(name) <= _KEPT else f"{name[:_KEPT]}…")
         raise InputError(
-            f"history.name must be 1 to {MAX_NAME} characters of one line, no control characters; got {shown} "
+            f"history.name must be 1 to {MAX_NAME} characters of one line, no control characters; got {quoted} "
             f"({len(name)} characters). Name the audit otherwise."
         )
     return text
@@ -68,8 +68,8 @@ def audit_folders(root: Path) -> list[Path]:
 def run_folders(audit: Path) -> list[RunFolder]:
     """Return the folders of an audit's runs in the order they were filed."""
     named = ((place, _RUN.fullmatch(place.name)) for place in _folders(audit))
-    found = [RunFolder(place, int(match["sequence"])) for place, match in named if match]
-    return sorted(found, key=lambda folder: (folder.sequence, folder.path.name))
+    folders = [RunFolder(place, int(match["sequence"])) for place, match in named if match]
+    return sorted(folders, key=lambda folder: (folder.sequence, folder.path.name))
 
 
 def _folders(place: Path) -> list[Path]:

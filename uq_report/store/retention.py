@@ -43,12 +43,12 @@ class Retention:
     def due(self, runs: Iterable[Filed], now: datetime | None = None) -> list[Filed]:
         """Return the runs that no rule keeps. Nothing is deleted."""
         limit = None if self.days is None else (now or datetime.now(UTC)) - timedelta(days=self.days)
-        found = []
-        for _, group in groupby((one for one in runs if one.kept), key=lambda one: one.entry.name):
+        expired = []
+        for _, group in groupby((run for run in runs if run.kept), key=lambda run: run.entry.name):
             own = list(group)
             older = own[: -(self.last or 1)]
-            found += [one for one in older if limit is None or _filed(one, limit) < limit]
-        return found
+            expired += [run for run in older if limit is None or _filed(run, limit) < limit]
+        return expired
 
 
 def delete(history: History, runs: Iterable[Filed]) -> int:
@@ -58,19 +58,19 @@ def delete(history: History, runs: Iterable[Filed]) -> int:
     killed process left of one is removed by the next call for it.
     """
     count = 0
-    for one in runs:
-        with history.filing(one.entry.name, _WAIT):
-            count += _emptied(one)
+    for run in runs:
+        with history.filing(run.entry.name, _WAIT):
+            count += _emptied(run)
     return count
 
 
-def _emptied(one: Filed) -> bool:
-    run, note = one.folder / RUN, one.folder / PRUNED
+def _emptied(filed: Filed) -> bool:
+    run, note = filed.folder / RUN, filed.folder / PRUNED
     was_there = run.is_file()
     if not note.exists():
         write_through(note, b"Deleted by retention; entry.json stays as a link in the chain of hashes.\n")
     run.unlink(missing_ok=True)
-    for place in one.folder.iterdir():
+    for place in filed.folder.iterdir():
         if place.is_dir() and not place.is_symlink():
             shutil.rmtree(place)
         elif place.name not in (ENTRY, PRUNED):
@@ -78,9 +78,9 @@ def _emptied(one: Filed) -> bool:
     return was_there
 
 
-def _filed(one: Filed, unknown: datetime) -> datetime:
+def _filed(run: Filed, unknown: datetime) -> datetime:
     """Return when a run was filed; one that does not say so is kept."""
     try:
-        return datetime.fromisoformat(one.entry.filed)
+        return datetime.fromisoformat(run.entry.filed)
     except ValueError:
         return unknown

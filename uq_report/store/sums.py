@@ -26,12 +26,12 @@ def dumps(files: Mapping[str, bytes]) -> bytes:
 def loads(folder: Path) -> dict[str, str]:
     """Return the hashes a folder's SHA256SUMS lists; nothing if there is none, or it is no such file."""
     try:
-        found = [_LINE.fullmatch(line) for line in (folder / SUMS).read_text(encoding="utf-8").splitlines()]
+        lines = [_LINE.fullmatch(line) for line in (folder / SUMS).read_text(encoding="utf-8").splitlines()]
     except (OSError, UnicodeDecodeError):
         return {}
-    sums = {match["name"]: match["digest"] for match in found if match}
+    sums = {match["name"]: match["digest"] for match in lines if match}
     inside = all(not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts for name in sums)
-    return sums if inside and len(sums) == len(found) else {}
+    return sums if inside and len(sums) == len(lines) else {}
 
 
 def match(folder: Path, sums: Mapping[str, str], names: Iterable[str]) -> bool:

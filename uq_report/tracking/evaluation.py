@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from inspect import Parameter, signature
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -17,10 +18,11 @@ from .artifacts import ReportArtifact, RunArtifact
 from .record import PREFIX, log_folder, report_files
 
 WHO = "mlflow.evaluator_config"
-SUBJECT = (
-    "adapter", "categorical", "clusters", "groups", "label", "max_rows", "positive_class", "protected",
-    "sample_weight", "train",
-)  # fmt: skip
+SUBJECT = tuple(
+    name
+    for name, parameter in signature(explain).parameters.items()
+    if parameter.kind is Parameter.KEYWORD_ONLY and name not in Settings.model_fields
+)
 REPORT = ("formats", "template", "templates")
 
 
@@ -31,8 +33,8 @@ def evaluated(
     settings, about_subject, look = _split(config)
     subject = _subject(unwrapped(model), dataset, settings, about_subject, model_id)
     done = audit(subject, settings, progress=False)
-    with TemporaryDirectory() as made:
-        folder = done.write(made, **{"formats": ("html",), **look})
+    with TemporaryDirectory() as place:
+        folder = done.write(place, **{"formats": ("html",), **look})
         template = look.get("template", "audit")
         values = log_folder(MlflowClient(), run_id, folder, template, model_id)
         reports = {file.name: file.read_bytes() for file in report_files(folder, template)}
@@ -66,20 +68,20 @@ def unwrapped(model: Any) -> Any:
 
 def _split(config: Mapping[str, Any]) -> tuple[Settings, dict[str, Any], dict[str, Any]]:
     """Return the settings, what describes the subject, and how the report looks; name every unknown key."""
-    known = (*Settings.model_fields, *SUBJECT, *REPORT)
-    unknown = [key for key in config if key not in known]
+    allowed = (*Settings.model_fields, *SUBJECT, *REPORT)
+    unknown = [key for key in config if key not in allowed]
     if unknown:
         raise InputError(
-            "\n".join(f"{WHO}.{key} must be a known setting; got {key!r}. {nearest(key, known)}" for key in unknown)
+            "\n".join(f"{WHO}.{key} must be a known setting; got {key!r}. {nearest(key, allowed)}" for key in unknown)
         )
     parts = [{key: config[key] for key in names if key in config} for names in (Settings.model_fields, SUBJECT, REPORT)]
     return make_settings(parts[0], WHO), parts[1], parts[2]
 
 
-def _subject(model: Any, dataset: Any, settings: Settings, given: Mapping[str, Any], model_id: str | None) -> Subject:
+def _subject(model: Any, dataset: Any, settings: Settings, about: Mapping[str, Any], model_id: str | None) -> Subject:
     """Return the subject, with the names MLflow knows model and data by."""
     subject = explain(
-        model, dataset.features_data, dataset.labels_data, seed=settings.seed, deny=settings.deny, **given
+        model, dataset.features_data, dataset.labels_data, seed=settings.seed, deny=settings.deny, **about
     )
     sources = {"data": f"MLflow dataset {dataset.name}"}
     if model_id:

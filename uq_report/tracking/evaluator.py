@@ -59,8 +59,8 @@ class ReportEvaluator(ModelEvaluator):  # type: ignore[misc] # MLflow is not typ
         """
         from .evaluation import evaluated
 
-        found, artifacts = evaluated(model, dataset, run_id, evaluator_config or {}, kwargs.get("model_id"))
-        return EvaluationResult(metrics=found, artifacts=artifacts, run_id=run_id)
+        metrics, artifacts = evaluated(model, dataset, run_id, evaluator_config or {}, kwargs.get("model_id"))
+        return EvaluationResult(metrics=metrics, artifacts=artifacts, run_id=run_id)
 
 
 def _unasked() -> bool:

@@ -75,15 +75,15 @@ def log_finished(folder: Path, where: MlflowPart, template: str = "audit", *, on
 
 def _experiment(client: Any, name: str) -> str:
     """Return the id of an experiment, which is made if it is missing."""
-    found = client.get_experiment_by_name(name)
-    return str(client.create_experiment(name) if found is None else found.experiment_id)
+    experiment = client.get_experiment_by_name(name)
+    return str(client.create_experiment(name) if experiment is None else experiment.experiment_id)
 
 
 def _logged(client: Any, experiment: str, sha256: str) -> str:
     """Return the id of the finished run that has a run.json of this hash, or nothing."""
-    asked = f"tags.`{PREFIX}.run_sha256` = '{sha256}' and attributes.status = 'FINISHED'"
-    found = client.search_runs([experiment], asked, max_results=1)
-    return str(found[0].info.run_id) if found else ""
+    query = f"tags.`{PREFIX}.run_sha256` = '{sha256}' and attributes.status = 'FINISHED'"
+    runs = client.search_runs([experiment], query, max_results=1)
+    return str(runs[0].info.run_id) if runs else ""
 
 
 @contextmanager

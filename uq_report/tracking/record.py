@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from .. import store
-from ..core.finding import SEVERITIES
-from ..core.run import Run
 from ..core.text import clean
+from ..evidence.finding import SEVERITIES
+from ..evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, SHARPNESS, scores_of
+from ..evidence.run import Run
 from ..report.rating import rating
 
 PREFIX = "uq_report"
 _LABEL_LENGTH = 250
-_NAMES = {"log_score": "nll", "sharpness_entropy": "entropy"}
+_NLL, _ENTROPY = "nll", "entropy"
+_NAMES = {LOG_SCORE: _NLL, SHARPNESS: _ENTROPY}
 
 
 def metrics(run: Run) -> dict[str, float]:
@@ -28,26 +30,23 @@ def metrics(run: Run) -> dict[str, float]:
     0.0
     """
     severities = [finding.severity for finding in run.findings]
-    found = {f"findings_{severity}": float(severities.count(severity)) for severity in SEVERITIES}
-    scores = run.find("calibration")
-    if scores is not None:
-        items = scores.estimates[["item", "estimate"]].itertuples(index=False)
-        found |= {_NAMES.get(item, str(item)): float(estimate) for item, estimate in items}
-        if {"nll", "confidence_gap"} <= set(found):
-            found.setdefault("entropy", found["nll"] - found["confidence_gap"])
-    return {f"{PREFIX}/{name}": value for name, value in found.items()}
+    numbers = {f"findings_{severity}": float(severities.count(severity)) for severity in SEVERITIES}
+    numbers |= {_NAMES.get(item, item): score for item, score in scores_of(run).items()}
+    if {_NLL, CONFIDENCE_GAP} <= set(numbers):
+        numbers.setdefault(_ENTROPY, numbers[_NLL] - numbers[CONFIDENCE_GAP])
+    return {f"{PREFIX}/{name}": value for name, value in numbers.items()}
 
 
 def tags(run: Run, sha256: str) -> dict[str, str]:
     """Return the rating, and what says which run this is."""
-    told = {
+    values = {
         "rating": rating(run.outcomes).text,
         "label": clean(run.subject["label"])[:_LABEL_LENGTH],
         "as_of": run.as_of,
         "version": str(run.environment.get("uq_report", "")),
         "run_sha256": sha256,
     }
-    return {f"{PREFIX}.{name}": value for name, value in told.items() if value}
+    return {f"{PREFIX}.{name}": value for name, value in values.items() if value}
 
 
 def log_folder(

@@ -6,59 +6,77 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import store
-from ..core.errors import InputError
-from ..core.run import FORMAT, Run
+from ..evidence.codec import canonical
+from ..evidence.migrations import STEPS
+from ..evidence.run import FORMAT, Run
 from .claims import Claim, sayer
 
 RUN = "run.json"
 
 
-def judge_run(data: bytes, file: str) -> tuple[Run | None, list[Claim]]:
-    """Return the run in `data`, None if there is none, and whether its bytes and fields are as they must be.
+class Recorded(NamedTuple):
+    """The run in a file, None if there is none, the format it was written in, and what is said of the file."""
+
+    run: Run | None
+    format: int
+    claims: list[Claim]
+
+
+def judge_run(data: bytes, file: str) -> Recorded:
+    """Read the run in `data`, and judge whether its bytes and fields are as they must be.
 
     Raises
     ------
     InputError
-        The run has another format than this version reads; that is no fault of it.
+        The run has a format that this version cannot read; that is no fault of it.
     """
     say = sayer(file)
     try:
         content = json.loads(data)
     except ValueError as error:
-        return None, [say("canonical", "FAILED", f"it is no JSON ({error})")]
-    found = content.get("format") if isinstance(content, dict) else None
-    if isinstance(found, int) and found != FORMAT:
+        return Recorded(None, FORMAT, [say("canonical", "FAILED", f"it is no JSON ({error})")])
+    number = content.get("format") if isinstance(content, dict) else None
+    written = number if isinstance(number, int) else FORMAT
+    if written not in (FORMAT, *STEPS):
         store.loads(data, file)
     try:
         run = store.loads(data, file)
-        again = store.dumps(run)
-    except InputError as error:
-        return None, [say("canonical", "FAILED", str(error))]
+        again = store.dumps(run) if written == FORMAT else canonical(content)
+    except ValueError as error:
+        return Recorded(None, written, [say("canonical", "FAILED", str(error))])
     if again != data:
-        return run, [
-            say("canonical", "FAILED", f"it is not written as uq_report writes it; {first_change(data, again)}")
-        ]
-    return run, [say("canonical", "ok", f"its {len(data)} bytes are those uq_report writes"), _schema(content, file)]
+        reason = f"it is not written as uq_report writes it; {first_change(data, again)}"
+        return Recorded(run, written, [say("canonical", "FAILED", reason)])
+    claim = say("canonical", "ok", f"its {len(data)} bytes are those uq_report writes")
+    return Recorded(run, written, [claim, _schema(content, written, file)])
 
 
-def judge_files(found: Mapping[str, bytes], expected: Mapping[str, bytes], name: str, file: str) -> Iterator[Claim]:
-    """Say whether files are exactly those made again from run.json: none changed, missing or added."""
+def judge_files(
+    files: Mapping[str, bytes], expected: Mapping[str, bytes], name: str, file: str, excuse: str = ""
+) -> Iterator[Claim]:
+    """Say whether files are exactly those made again from run.json: none changed, missing or added.
+
+    With an `excuse`, what differs here from where they were made, other files disprove nothing.
+    """
     say = sayer(file)
-    faults = [f"{n} is missing" for n in expected if n not in found]
-    faults += [f"{n} was not made from run.json" for n in found if n not in expected]
-    shared = [n for n in expected if n in found]
-    faults += [f"{n}: {first_change(found[n], expected[n])}" for n in shared if found[n] != expected[n]]
-    if faults:
-        more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
-        yield say(name, "FAILED", "; ".join(faults[:3]) + more)
+    faults = [f"{n} is missing" for n in expected if n not in files]
+    faults += [f"{n} was not made from run.json" for n in files if n not in expected]
+    shared = [n for n in expected if n in files]
+    faults += [f"{n}: {first_change(files[n], expected[n])}" for n in shared if files[n] != expected[n]]
+    more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
+    listed = "; ".join(faults[:3]) + more
+    if faults and excuse:
+        yield say(name, "not judged", f"{excuse}, which may make other files: {listed}")
+    elif faults:
+        yield say(name, "FAILED", listed)
     else:
         yield say(name, "ok", f"{len(expected)} files equal those made again from run.json")
 
 
-def first_change(found: bytes, expected: bytes) -> str:
+def first_change(data: bytes, expected: bytes) -> str:
     """Say where two byte strings part.
 
     Examples
@@ -66,12 +84,12 @@ def first_change(found: bytes, expected: bytes) -> str:
     >>> first_change(b"abc", b"abd"), first_change(b"ab", b"abc")
     ('first change at byte 2', 'it has 2 bytes instead of 3')
     """
-    low, high = 0, min(len(found), len(expected))
-    if found[:high] == expected[:high]:
-        return f"it has {len(found)} bytes instead of {len(expected)}"
+    low, high = 0, min(len(data), len(expected))
+    if data[:high] == expected[:high]:
+        return f"it has {len(data)} bytes instead of {len(expected)}"
     while low < high:  # the longest common start, by halves
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if found[:middle] == expected[:middle] else (low, middle - 1)
+        low, high = (middle, high) if data[:middle] == expected[:middle] else (low, middle - 1)
     return f"first change at byte {low}"
 
 
@@ -80,13 +98,16 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _schema(content: Any, file: str) -> Claim:
+def _schema(content: Any, written: int, file: str) -> Claim:
     say = sayer(file)
+    if written != FORMAT:
+        reason = f"it was written in format {written}; this version has the schema of format {FORMAT}"
+        return say("schema", "not judged", reason)
     try:
         import jsonschema
     except ImportError:
         return say("schema", "not judged", "jsonschema is not installed: pip install 'uq_report[verify]'")
-    schema = json.loads(resources.files("uq_report.store").joinpath("run.schema.json").read_bytes())
+    schema = json.loads(resources.files("uq_report.evidence").joinpath("run.schema.json").read_bytes())
     fault = next(jsonschema.Draft202012Validator(schema).iter_errors(content), None)
     if fault is None:
         return say("schema", "ok", f"it follows the published schema of format {FORMAT}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.digest import table_sha256, vector_sha256
 from ..core.errors import InputError, UQReportError
-from ..core.run import Run
+from ..evidence.run import Run
 from ..files import read_table
 from .claims import Claim, sayer
 from .evidence import sha256
@@ -17,7 +17,7 @@ _FILES = {"model": "model", "data": "data_file", "train": "train_file"}
 _TABLES = {"data": ("X", "y"), "train": ("train_X", "train_y")}
 
 
-def judge_inputs(run: Run, given: Mapping[str, str | Path | None], beside: Path, file: str) -> Iterator[Claim]:
+def judge_inputs(run: Run, files: Mapping[str, str | Path | None], beside: Path, file: str) -> Iterator[Claim]:
     """Say of model, data and training data whether they are the ones audited.
 
     Parameters
@@ -31,18 +31,18 @@ def judge_inputs(run: Run, given: Mapping[str, str | Path | None], beside: Path,
         What the claims are about.
     """
     for role in _FILES:
-        if role != "train" or run.subject.get("has_train") or given.get(role) is not None:
-            yield _judge(role, run.subject, given.get(role), beside, file)
+        if role != "train" or run.subject.get("has_train") or files.get(role) is not None:
+            yield _judge(role, run.subject, files.get(role), beside, file)
     if run.challenger is not None:  # its rows are those of the champion
         claim = _judge("model", run.challenger.subject, None, beside, file)
         yield Claim(file, "challenger model", claim.state, claim.reason)
 
 
-def _judge(role: str, subject: Mapping[str, Any], given: str | Path | None, beside: Path, file: str) -> Claim:
+def _judge(role: str, subject: Mapping[str, Any], named: str | Path | None, beside: Path, file: str) -> Claim:
     say = sayer(file)
     hashes, names = _mapping(subject, "hashes"), _mapping(subject, "sources")
     recorded = str(hashes.get(_FILES[role], ""))
-    place = Path(given) if given is not None else _beside(beside, str(names.get(role, "")))
+    place = Path(named) if named is not None else _beside(beside, str(names.get(role, "")))
     if place is None:
         return say(role, "not judged", f"not given; recorded: {recorded or _recorded_tables(role, hashes)}")
     try:
@@ -88,8 +88,8 @@ def _beside(folder: Path, name: str) -> Path | None:
 
 
 def _recorded_tables(role: str, hashes: Mapping[str, Any]) -> str:
-    found = [f"{key} {hashes[key]}" for key in _TABLES.get(role, ()) if key in hashes]
-    return ", ".join(found) or "no hash"
+    recorded = [f"{key} {hashes[key]}" for key in _TABLES.get(role, ()) if key in hashes]
+    return ", ".join(recorded) or "no hash"
 
 
 def _mapping(subject: Mapping[str, Any], key: str) -> Mapping[str, Any]:

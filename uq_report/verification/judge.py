@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ..core.errors import InputError
-from ..core.run import Run
+from ..evidence.run import Run
 from ..report.kinds import KINDS
 from ..store.folder import EVIDENCE, evidence_files
 from .claims import Claim, Verification, sayer
 from .evidence import RUN, judge_files, judge_run, sha256
 from .inputs import judge_inputs
-from .rendering import Made, Maker, judge_rendering
+from .rendering import Made, Maker, judge_rendering, of_ours
 from .reports import Report, open_report
 from .signatures import judge_signatures
 
@@ -61,16 +61,16 @@ def verify(
     place = Path(path)
     reports = _reports(place)
     folder = place if place.is_dir() else place.parent
-    given = {"model": model, "data": data, "train": train}
+    inputs = {"model": model, "data": data, "train": train}
     evidence, source = _evidence(place, reports, run)
-    found, claims = judge_run(evidence, source)
-    if found is not None:
-        maker = Maker(found, None if templates is None else Path(templates))
+    run_, written, claims = judge_run(evidence, source)
+    if run_ is not None:
+        maker = Maker(run_, None if templates is None else Path(templates), written)
         for report in reports:
             claims += _judge_report(report, maker, evidence, tuple(trust))
         if place.is_dir():
-            claims += _judge_tables(place, found)
-        claims += judge_inputs(found, given, folder, source)
+            claims += _judge_tables(place, run_)
+        claims += judge_inputs(run_, inputs, folder, source)
     return Verification(str(path), sha256(evidence), tuple(claims))
 
 
@@ -111,7 +111,7 @@ def _judge_report(report: Report, maker: Maker, evidence: bytes, trust: Sequence
     made = maker.like(report)
     yield _printed(report, made, sha256(evidence))
     if report.format == "pdf" and made is not None:
-        yield from _judge_attachments(report, made)
+        yield from _judge_attachments(report, made, evidence, of_ours(maker.differing))
     signatures = list(judge_signatures(report.data, report.name, trust)) if report.has_signature else []
     about = [claim for claim in signatures if claim.name.startswith("signature")]
     signed: bool | None = None
@@ -119,7 +119,7 @@ def _judge_report(report: Report, maker: Maker, evidence: bytes, trust: Sequence
         signed = False
     elif about and all(claim.state == "ok" for claim in about):
         signed = True
-    yield from judge_rendering(report, made, maker.run, signed=signed)
+    yield from judge_rendering(report, made, maker.differing, signed=signed)
     yield from signatures
 
 
@@ -138,11 +138,12 @@ def _printed(report: Report, made: Made | None, digest: str) -> Claim:
     return say("evidence", "FAILED", f"it does not print the SHA-256 of run.json, {digest}")
 
 
-def _judge_attachments(report: Report, made: Made) -> Iterator[Claim]:
-    """Hold what travels inside a PDF against what is made again."""
-    expected = {attachment.name: attachment.content for attachment in made.document.attachments}
+def _judge_attachments(report: Report, made: Made, evidence: bytes, excuse: str) -> Iterator[Claim]:
+    """Hold what travels inside a PDF against the evidence, and what is made from it again unless that has an excuse."""
+    expected = {attachment.name: attachment.content for attachment in made.document.attachments} | {RUN: evidence}
     try:
-        yield from judge_files(report.attachments, expected, "attachments", report.name)
+        excused = excuse if report.attachments.get(RUN) == evidence else ""
+        yield from judge_files(report.attachments, expected, "attachments", report.name, excused)
     except InputError as error:
         yield sayer(report.name)("attachments", "FAILED", str(error))
 
@@ -154,5 +155,5 @@ def _judge_tables(place: Path, run: Run) -> Iterator[Claim]:
         yield sayer(EVIDENCE)("tables", "not judged", "there is no such folder beside the report")
         return
     files = sorted(file for file in folder.rglob("*") if file.is_file())
-    found = {file.relative_to(place).as_posix(): file.read_bytes() for file in files}
-    yield from judge_files(found, evidence_files(run), "tables", EVIDENCE)
+    contents = {file.relative_to(place).as_posix(): file.read_bytes() for file in files}
+    yield from judge_files(contents, evidence_files(run), "tables", EVIDENCE)

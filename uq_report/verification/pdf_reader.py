@@ -26,10 +26,10 @@ class Reader(PdfFileReader):  # type: ignore[misc] # an extra, Any to the types
             return super()._get_object_from_stream(idnum, stmnum, idx)
         place = io.BytesIO(content)
         place.seek(first + numbers[2 * idx + 1])
-        found = generic.read_object(place, generic.Reference(idnum, 0, self))
-        if isinstance(found, generic.StreamObject | generic.IndirectObject):
+        item = generic.read_object(place, generic.Reference(idnum, 0, self))
+        if isinstance(item, generic.StreamObject | generic.IndirectObject):
             return super()._get_object_from_stream(idnum, stmnum, idx)
-        return found
+        return item
 
     def _index(self, stmnum: int) -> tuple[list[int], int, bytes]:
         """Return object numbers and offsets in turn, where the offsets count from, and the content."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import zip_longest
@@ -13,17 +13,18 @@ from typing import Any, NamedTuple
 
 from .. import plugins
 from ..core.errors import InputError, RenderError
-from ..core.run import Run
 from ..core.text import clean
+from ..document.document import Document
+from ..evidence.run import FORMAT, Run
 from ..render.html import page
-from ..report.document import Document
 from ..report.kinds import KINDS, document
 from .claims import Claim, sayer
 from .evidence import first_change, sha256
 from .reports import Report
 from .words import headings, html_blocks, not_found, paper_blocks, pdf_text
 
-# Packages that decide what a report looks like.
+# What decides how a report looks: the format of its run, and packages.
+_FORMAT = "format"
 _DECIDING = ("uq_report", "numpy", "pandas", "matplotlib", "jinja2", "weasyprint")
 
 
@@ -43,11 +44,14 @@ class Maker:
     run : Run
     templates : Path, optional
         The house style the report was made with.
+    written : int
+        The format in which the run was found.
     """
 
-    def __init__(self, run: Run, templates: Path | None = None) -> None:
+    def __init__(self, run: Run, templates: Path | None = None, written: int = FORMAT) -> None:
         self.run = run
         self.templates = templates
+        self.differing = differing(run.environment, written)
         self._document = cache(lambda kind: document(run, kind))
         self._page = cache(lambda kind: page(self._document(kind), templates).encode())
         self._data = cache(self._rendered)
@@ -79,12 +83,12 @@ class Maker:
             yield named
 
     def _rendered(self, kind: str, suffix: str) -> bytes:
-        denied = self.run.settings.get("deny", ())
-        renderers: list[Any] = [plugins.load(one) for one in plugins.find(plugins.RENDERERS, denied)]
-        fitting = next((one for one in renderers if one.extension == suffix), None)
+        registered = plugins.find(plugins.RENDERERS, self.run.denied)
+        renderers: list[Any] = [plugins.load(plugin) for plugin in registered]
+        fitting = next((cls for cls in renderers if cls.extension == suffix), None)
         if fitting is None:
-            known = ", ".join(sorted(one.extension for one in renderers))
-            raise RenderError(f"verify.path must end as reports do ({known}); got {suffix!r}. Rename it.")
+            endings = ", ".join(sorted(cls.extension for cls in renderers))
+            raise RenderError(f"verify.path must end as reports do ({endings}); got {suffix!r}. Rename it.")
         styled = {} if self.templates is None else {"templates": self.templates}
         renderer = fitting(**styled) if hasattr(fitting, "templates") else fitting()
         with warnings.catch_warnings():
@@ -92,7 +96,7 @@ class Maker:
             return bytes(renderer.render(self._document(kind)))
 
 
-def judge_rendering(report: Report, made: Made | None, run: Run, *, signed: bool | None) -> Iterator[Claim]:
+def judge_rendering(report: Report, made: Made | None, other: Sequence[str], *, signed: bool | None) -> Iterator[Claim]:
     """Say whether the report is the one made from its evidence: its bytes, and the numbers it prints.
 
     Parameters
@@ -100,7 +104,8 @@ def judge_rendering(report: Report, made: Made | None, run: Run, *, signed: bool
     report : Report
     made : Made, optional
         None if the run renders with no template.
-    run : Run
+    other : sequence of str
+        What decides the look of a report and is `differing` here.
     signed : bool, optional
         Whether valid signatures account for what follows the rendered bytes; None if that was not judged.
     """
@@ -111,18 +116,17 @@ def judge_rendering(report: Report, made: Made | None, run: Run, *, signed: bool
     elif report.data.startswith(made.data):
         yield from _same_start(report, made, signed)
     else:
-        other = differing(run.environment)
         yield _numbers(report, made, other)
         yield _bytes(report, made, other)
 
 
-def differing(recorded: Mapping[str, Any]) -> list[str]:
+def differing(recorded: Mapping[str, Any], written: int = FORMAT) -> list[str]:
     """Return what decides the look of a report and is not here as it was recorded, as ``pandas 2.3.2, here 2.3.3``.
 
     Examples
     --------
-    >>> differing({"python": "1.0"})[0].startswith("python 1.0, here 3.")
-    True
+    >>> differing({"python": "1.0"}, written=1)[0]
+    'format 1, here 2'
     """
     here = {
         "python": platform.python_version(),
@@ -131,8 +135,14 @@ def differing(recorded: Mapping[str, Any]) -> list[str]:
     }
     now = {key.lower().replace("-", "_"): value for key, value in here.items()}
     then = {key.lower().replace("-", "_"): clean(value, 60) for key, value in recorded.items()}
-    deciding = [key for key in ("python", "platform", *_DECIDING) if then.get(key) != now.get(key)]
+    now[_FORMAT], then[_FORMAT] = str(FORMAT), str(written)
+    deciding = [key for key in (_FORMAT, "python", "platform", *_DECIDING) if then.get(key) != now.get(key)]
     return [f"{key} {then.get(key, 'not recorded')}, here {now.get(key, 'none')}" for key in deciding]
+
+
+def of_ours(differing: Sequence[str]) -> str:
+    """Return the first difference that is one of uq_report itself, whose words may then be others, or nothing."""
+    return next((entry for entry in differing if entry.startswith((f"{_FORMAT} ", "uq_report "))), "")
 
 
 def _same_start(report: Report, made: Made, signed: bool | None) -> Iterator[Claim]:
@@ -143,9 +153,9 @@ def _same_start(report: Report, made: Made, signed: bool | None) -> Iterator[Cla
         yield say("numbers", "ok", "every number and figure is that of the evidence, as the bytes are equal")
         yield say("bytes", "ok", f"the evidence renders to the same {size} bytes")
     elif signed:
-        told = f"the first {size} bytes, SHA-256 {sha256(made.data)}, are what the evidence renders to"
+        start = f"the first {size} bytes, SHA-256 {sha256(made.data)}, are what the evidence renders to"
         yield say("numbers", "ok", "every number and figure is that of the evidence; signatures change none")
-        yield say("bytes", "ok", f"{told}; the other {after} are signatures")
+        yield say("bytes", "ok", f"{start}; the other {after} are signatures")
     elif signed is None and report.has_signature:
         fault = f"{after} bytes follow the rendered report and may change what is shown; see the signature"
         yield from (say("numbers", "not judged", fault), say("bytes", "not judged", fault))
@@ -154,18 +164,19 @@ def _same_start(report: Report, made: Made, signed: bool | None) -> Iterator[Cla
         yield from (say("numbers", "FAILED", fault), say("bytes", "FAILED", fault))
 
 
-def _numbers(report: Report, made: Made, other: list[str]) -> Claim:
+def _numbers(report: Report, made: Made, other: Sequence[str]) -> Claim:
     """Compare words where bytes differ; another version of ours may use other words."""
     say = sayer(report.name)
     wrong = _wrong_words(report, made)
     if not wrong:
         return say("numbers", "ok", "every printed word and number is that of the evidence; figures were not compared")
-    if any(one.startswith("uq_report ") for one in other):
-        return say("numbers", "not judged", f"{other[0]}, which may write other words: first {wrong}")
+    ours = of_ours(other)
+    if ours:
+        return say("numbers", "not judged", f"{ours}, which may write other words: first {wrong}")
     return say("numbers", "FAILED", f"{wrong}. If it was made with a house style, name it by --templates")
 
 
-def _bytes(report: Report, made: Made, other: list[str]) -> Claim:
+def _bytes(report: Report, made: Made, other: Sequence[str]) -> Claim:
     say = sayer(report.name)
     place = first_change(report.data, made.data)
     if other:
@@ -179,16 +190,16 @@ def _bytes(report: Report, made: Made, other: list[str]) -> Claim:
 def _wrong_words(report: Report, made: Made) -> str:
     """Say where the printed words first differ from the evidence's; the empty string if nowhere."""
     try:
-        found = report.text
+        text = report.text
     except InputError as error:
         return str(error)
     if report.format == "pdf":
         blocks = paper_blocks(made.page)
-        missing = not_found(blocks, found)
+        missing = not_found(blocks, text)
         unreadable = set(not_found(blocks, pdf_text(made.data))) if missing else set()
         wrong = [block for block in missing if block not in unreadable]
         return f"the page does not read {clean(wrong[0], 120)!r}" if wrong else ""
-    told = html_blocks(made.page) if report.format == "html" else made.data.decode("utf-8", "replace").splitlines()
-    pairs = zip_longest(found.split("\n"), told, fillvalue="")
+    expected = html_blocks(made.page) if report.format == "html" else made.data.decode("utf-8", "replace").splitlines()
+    pairs = zip_longest(text.split("\n"), expected, fillvalue="")
     first = next(((one, other) for one, other in pairs if one != other), None)
     return "" if first is None else f"it reads {clean(first[0], 120)!r} instead of {clean(first[1], 120)!r}"

@@ -89,10 +89,11 @@ def attached(data: bytes) -> dict[str, bytes]:
         The PDF cannot be read, or two files inside have one name.
     """
     try:
-        found = {name: [bytes(one) for one in files] for name, files in PdfReader(io.BytesIO(data)).attachments.items()}
+        attachments = PdfReader(io.BytesIO(data)).attachments
+        contents = {name: [bytes(content) for content in files] for name, files in attachments.items()}
     except Exception as error:  # a damaged file can fail in any way in the reader
         raise InputError(f"report must be a PDF that can be read; got one that fails ({cause(error)}).") from error
-    for name, files in found.items():
+    for name, files in contents.items():
         if len(files) != 1:
             raise InputError(f"attachments must have names of their own; got {len(files)} called {name!r}.")
-    return {name: files[0] for name, files in found.items()}
+    return {name: files[0] for name, files in contents.items()}

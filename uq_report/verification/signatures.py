@@ -37,11 +37,11 @@ def judge_signatures(data: bytes, file: str, trust: Sequence[str | Path] = ()) -
     logging.getLogger("pyhanko").addHandler(logging.NullHandler())
     logging.getLogger("pyhanko_certvalidator").addHandler(logging.NullHandler())
     try:
-        found = list(Reader(data).embedded_signatures)
-        if not found:
+        signatures = list(Reader(data).embedded_signatures)
+        if not signatures:
             yield say("signature", "FAILED", "there are remains of a signature, and no signature field")
-        for position, signature in enumerate(found, 1):
-            yield from _judge(signature, data, anchors, file, last=position == len(found))
+        for position, signature in enumerate(signatures, 1):
+            yield from _judge(signature, data, anchors, file, last=position == len(signatures))
     except Exception as error:  # noqa: BLE001 - a damaged signature can fail in any way in the reader
         yield say("signature", "FAILED", f"it cannot be read ({cause(error)})")
 
@@ -50,15 +50,15 @@ def trusted(files: Sequence[str | Path]) -> list[Any]:
     """Return the certificates in files."""
     from pyhanko.keys import load_certs_from_pemder
 
-    found = []
+    certificates = []
     for file in files:
         try:
-            found += list(load_certs_from_pemder([str(file)]))
+            certificates += list(load_certs_from_pemder([str(file)]))
         except (OSError, ValueError) as error:
             raise InputError(
                 f"verify.trust must be a file with certificates; got {str(file)!r} ({cause(error)}). Name a PEM file."
             ) from error
-    return found
+    return certificates
 
 
 def _judge(signature: Any, data: bytes, anchors: list[Any], file: str, *, last: bool) -> Iterator[Claim]:
@@ -84,12 +84,12 @@ def _judge(signature: Any, data: bytes, anchors: list[Any], file: str, *, last: 
     wrong = [fault for fault, holds in faults.items() if holds]
     level = LEVELS.get(getattr(signature.docmdp_level, "value", 0), "approval, which forbids no further signature")
     covers = "the whole file" if whole else "its revision; a later signature follows"
-    told = (
+    covered = (
         f"intact, covers {covers}; certifies: {level}"
         if signature.docmdp_level
         else f"intact, covers {covers}; {level}"
     )
-    yield say(name, "FAILED" if wrong else "ok", "; ".join(wrong) or told)
+    yield say(name, "FAILED" if wrong else "ok", "; ".join(wrong) or covered)
     yield _signer(status, anchors, f"signer of {name.removeprefix('signature ')}", file)
 
 
@@ -104,15 +104,15 @@ def _signer(status: Any, anchors: list[Any], name: str, file: str) -> Claim:
     else:
         claimed = status.signer_reported_dt
         when = "no time given" if claimed is None else f"says {claimed.isoformat(timespec='seconds')}, no time stamp"
-    told = f"{who}; {when}"
+    signed = f"{who}; {when}"
     if stamp is not None and not (stamp.intact and stamp.valid):
-        return say(name, "FAILED", told)
+        return say(name, "FAILED", signed)
     if not anchors:
-        return say(name, "not judged", f"{told}; name the certificate it must lead to by --trust")
+        return say(name, "not judged", f"{signed}; name the certificate it must lead to by --trust")
     if status.bottom_line:
-        return say(name, "ok", f"{told}; leads to a trusted certificate; revocation was not looked up")
+        return say(name, "ok", f"{signed}; leads to a trusted certificate; revocation was not looked up")
     reason = "the time stamp is not trusted" if status.trusted else "does not lead to a trusted certificate, or expired"
-    return say(name, "FAILED", f"{told}; {reason}")
+    return say(name, "FAILED", f"{signed}; {reason}")
 
 
 def _is_tidy(signature: Any, data: bytes) -> bool:

@@ -91,14 +91,14 @@ def html_blocks(page: bytes) -> list[str]:
     >>> html_blocks(b'<p>a <b>b</b></p><tr><td>1<td>2</tr><img alt="c">')
     ['a b', '12', 'c']
     """
-    found = _read(page)
-    return [*found.blocks, *found.told]
+    content = _read(page)
+    return [*content.blocks, *content.told]
 
 
 def paper_blocks(page: bytes) -> list[str]:
     """Return the blocks of an HTML page that its print shows."""
-    found = _read(page)
-    return [block for block, shown in zip(found.blocks, found.on_paper, strict=True) if shown]
+    content = _read(page)
+    return [block for block, printed in zip(content.blocks, content.on_paper, strict=True) if printed]
 
 
 def headings(page: bytes) -> list[str]:

@@ -12,12 +12,13 @@ from scipy.special import entr
 from ..arrays import AnyArray, FloatArray, IntArray
 from ..errors import InputError
 from ..predictive import Distribution
-from .normal import FISHER
+from .normal import DIVERGENCES, FISHER
+from .relative_entropy import half_of, kl_of
 from .rowwise import row_sum
 from .validate import numbers
 
 TOLERANCE = 1e-5  # of a row's sum: single precision leaves about 1e-6
-_SUPPORTS = frozenset({"mean", "variance", "entropy", "log_prob", "sample", "proba"}) | FISHER
+_SUPPORTS = frozenset({"mean", "variance", "entropy", "log_prob", "sample", "proba"}) | FISHER | DIVERGENCES
 
 
 class Categorical(Distribution):
@@ -141,6 +142,14 @@ class Categorical(Distribution):
     def entropy(self) -> FloatArray:
         """Return -sum p log p with 0 log 0 = 0."""
         return entropy_of(self.probabilities)
+
+    def kl(self, other: Self) -> FloatArray:
+        """Return sum p log(p / q); infinite where `other` has probability 0 and this has not."""
+        return kl_of(self.probabilities, other.probabilities)
+
+    def renyi_half(self, other: Self) -> FloatArray:
+        """Return -2 log sum √(p q); infinite where no class is possible for both."""
+        return half_of(self.probabilities, other.probabilities)
 
     def log_prob(self, y: AnyArray) -> FloatArray:
         """Return log p of the classes at positions y; -inf where the probability is 0."""

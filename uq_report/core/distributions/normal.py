@@ -10,6 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from ..arrays import AnyArray, FloatArray
 from ..predictive import Distribution
+from .relative_entropy import kl_terms
 from .validate import levels, numbers, refuse, same_length, vector
 
 LOG_2PI = float(np.log(2 * np.pi))
@@ -47,7 +48,7 @@ class Normal(Distribution):
     @property
     def supports(self) -> frozenset[str]:
         """All but the split into parts."""
-        return frozenset({"mean", "variance", "entropy", "log_prob", "cdf", "quantile", "sample", "crps"}) | FISHER
+        return _SUPPORTS
 
     def __len__(self) -> int:
         return len(self.loc)
@@ -94,6 +95,19 @@ class Normal(Distribution):
         """Return sigma [z (2 Phi(z) - 1) + 2 phi(z) - 1 / sqrt(pi)] (Gneiting & Raftery 2007, eq. 21)."""
         return np.asarray(absolute_moment(y - self.loc, self.variance()) - self.scale / np.sqrt(np.pi))
 
+    def kl(self, other: Self) -> FloatArray:
+        """Return log(s_q / s_p) + (s_p^2 + (mu_p - mu_q)^2) / (2 s_q^2) - 1/2, as a sum of terms >= 0."""
+        with np.errstate(over="ignore"):  # then it is beyond the largest float
+            ratio, z = self.scale / other.scale, (self.loc - other.loc) / other.scale
+            narrower = kl_terms(other.scale, self.scale) / other.scale
+            return np.asarray(narrower + (np.square(ratio - 1) + np.square(z)) / 2)
+
+    def renyi_half(self, other: Self) -> FloatArray:
+        """Return log((s_p^2 + s_q^2) / (2 s_p s_q)) + (mu_p - mu_q)^2 / (2 (s_p^2 + s_q^2))."""
+        wider = np.square(self.scale - other.scale) / (2 * self.scale * other.scale)
+        apart = np.square(self.loc - other.loc) / (2 * (self.variance() + other.variance()))
+        return np.asarray(np.log1p(wider) + apart)
+
     @property
     def parameters(self) -> FloatArray:
         """(mu, sigma^2), shape (n, 2)."""
@@ -106,6 +120,9 @@ class Normal(Distribution):
 
 
 FISHER = frozenset({"parameters", "fisher_information", "fisher_norm"})
+DIVERGENCES = frozenset({"kl", "renyi_half"})
+_SUPPORTS = frozenset({"mean", "variance", "entropy", "log_prob", "cdf", "quantile", "sample", "crps"})
+_SUPPORTS |= FISHER | DIVERGENCES
 
 
 def log_density(z: FloatArray, std: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from scipy.special import logsumexp, ndtr
 from ..arrays import AnyArray, FloatArray
 from ..errors import InputError
 from ..predictive import Distribution
-from .mixture_information import mutual_information
+from .mixture_information import Mixtures, kl_of_mixtures, mutual_information
 from .mixture_quantiles import quantiles, standardised
 from .normal import LOG_2PI, absolute_moment, log_density
 from .rowwise import row_sum
@@ -21,7 +21,7 @@ _REMEDY = "raise min_samples_leaf, or give the members a noise variance"
 _ALWAYS = frozenset(
     {"mean", "variance", "cdf", "quantile", "sample", "crps", "aleatoric_variance", "epistemic_variance"}
 )
-_DENSITY = frozenset({"entropy", "log_prob", "aleatoric", "epistemic"})
+_DENSITY = frozenset({"entropy", "log_prob", "aleatoric", "epistemic", "kl"})
 
 
 class NormalMixture(Distribution):
@@ -39,8 +39,8 @@ class NormalMixture(Distribution):
 
     Notes
     -----
-    With points there is no density: entropy, log_prob, aleatoric and epistemic are not supported, the
-    rest is. ``entropy`` = ``aleatoric`` + ``epistemic`` in nats and ``variance`` likewise.
+    With points there is no density: entropy, log_prob, aleatoric, epistemic and kl are not supported,
+    the rest is. ``entropy`` = ``aleatoric`` + ``epistemic`` in nats and ``variance`` likewise.
 
     Examples
     --------
@@ -123,8 +123,15 @@ class NormalMixture(Distribution):
         """Return the mutual information of outcome and member, between 0 and the entropy of the weights."""
         self._need_density("epistemic")
         if self.information is None:
-            self.information = mutual_information(self.means, self.stds, self.weights)
+            self.information = mutual_information(Mixtures(self.means, self.stds, self.weights))
         return self.information
+
+    def kl(self, other: Self) -> FloatArray:
+        """Return the divergence from `other` by quadrature, to 1e-6 nats; see `mixture_information`."""
+        self._need_density("kl")
+        other._need_density("kl")
+        p, q = (Mixtures(dist.means, dist.stds, dist.weights) for dist in (self, other))
+        return kl_of_mixtures(p, q)
 
     def log_prob(self, y: AnyArray) -> FloatArray:
         """Return the log density at y."""

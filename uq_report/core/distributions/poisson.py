@@ -10,9 +10,12 @@ from scipy.special import entr, gammaln, i0e, i1e, pdtr, pdtrik, xlogy
 
 from ..arrays import AnyArray, FloatArray, IntArray
 from ..predictive import Distribution
-from .normal import FISHER, diagonal
+from .normal import DIVERGENCES, FISHER, diagonal
+from .relative_entropy import kl_terms
 from .validate import levels, numbers, refuse, vector
 
+_SUPPORTS = frozenset({"mean", "variance", "entropy", "log_prob", "cdf", "quantile", "sample", "crps"})
+_SUPPORTS |= FISHER | DIVERGENCES
 _BLOCK = 1024  # rows of similar rate whose series is summed at once
 
 
@@ -41,7 +44,7 @@ class Poisson(Distribution):
     @property
     def supports(self) -> frozenset[str]:
         """All but the split into parts."""
-        return frozenset({"mean", "variance", "entropy", "log_prob", "cdf", "quantile", "sample", "crps"}) | FISHER
+        return _SUPPORTS
 
     def __len__(self) -> int:
         return len(self.rate)
@@ -98,6 +101,14 @@ class Poisson(Distribution):
         rate = self.rate
         spread = rate * (i0e(2 * rate) + i1e(2 * rate))
         return np.asarray((y - rate) * (2 * self.cdf(y) - 1) + 2 * rate * np.exp(self.log_prob(y)) - spread)
+
+    def kl(self, other: Self) -> FloatArray:
+        """Return l_p log(l_p / l_q) - l_p + l_q; infinite where only the rate of `other` is 0."""
+        return kl_terms(self.rate, other.rate)
+
+    def renyi_half(self, other: Self) -> FloatArray:
+        """Return (sqrt(l_p) - sqrt(l_q))^2."""
+        return np.asarray(np.square(np.sqrt(self.rate) - np.sqrt(other.rate)))
 
     @property
     def parameters(self) -> FloatArray:

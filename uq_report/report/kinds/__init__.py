@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ...core.errors import InputError, nearest
-from ...core.run import Run
+from ...document.document import Document
+from ...evidence.run import Run
 from .. import assemble
-from ..document import Document
 from .brief import brief
 from .model_card import model_card
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...core.references import cite
-from ...core.run import Run
 from ...core.text import count
-from ..blocks import make_table
-from ..document import Block, Bullets, Callout, Cell, Column, Document, Facts, Paragraph, Section, Table
-from ..evidence import OPEN, Evidence, as_cell
-from ..questions import answers
+from ...document.blocks import make_table
+from ...document.document import Block, Bullets, Callout, Cell, Column, Document, Facts, Paragraph, Section, Table
+from ...document.evidence import OPEN, Evidence, as_cell
+from ...document.questions import answers
+from ...document.text import clean, items, joined, sentence
+from ...evidence.importance import Pfi
+from ...evidence.run import Run
+from ..assemble import read
+from ..placing import Placed
 from ..sections.data import data
 from ..sections.missing import not_run
 from ..sections.outcomes import outcomes
 from ..sections.ranking import side_by_side
 from ..sections.summary import agreement_of, scope
-from ..text import clean, items, joined, sentence
 from .frame import framed
 
 GROUPS = "UQ8"  # codes of findings on groups
@@ -25,7 +28,7 @@ FINDINGS = 10
 
 def model_card(run: Run) -> Document:
     """Return the model card of a run."""
-    e = Evidence(run)
+    e = read(run)
     sections = (
         _details(e),
         _use(e),
@@ -37,52 +40,52 @@ def model_card(run: Run) -> Document:
         _ethics(e),
         _caveats(e),
     )
-    return framed(e, "model-card", f"Model card: {clean(e.fact('label'), 120)}", sections)
+    return framed(e, "model-card", f"Model card: {clean(as_cell(e.subject.label), 120)}", sections)
 
 
 def _details(e: Evidence) -> Section:
+    about = e.subject
     rows: tuple[tuple[str, Cell], ...] = (
-        ("Name", e.fact("label")),
+        ("Name", as_cell(about.label)),
         ("Version", e.said("version")),
-        ("Class", e.fact("model_class")),
-        ("Task", e.fact("task")),
-        ("Predictive distribution", e.fact("family")),
-        ("Classes", e.fact("classes")),
+        ("Class", as_cell(about.model_class)),
+        ("Task", as_cell(about.task)),
+        ("Predictive distribution", as_cell(about.family)),
+        ("Classes", as_cell(about.classes)),
         ("Owner, for questions", e.said("owner")),
         ("Tier", e.said("tier")),
-        ("SHA-256 of the model", as_cell(e.mapping("hashes").get("model"))),
+        ("SHA-256 of the model", as_cell(about.hashes.get("model"))),
     )
     return Section(id="details", title="Model details", blocks=(Facts(rows=rows),))
 
 
 def _use(e: Evidence) -> Section:
-    said = (
+    texts = (
         ("Purpose", "purpose"),
         ("Intended use", "intended_use"),
         ("Intended users", "users"),
         ("Out-of-scope use", "out_of_scope"),
     )
-    return Section(
-        id="use", title="Intended use", blocks=(Facts(rows=tuple((label, e.said(key)) for label, key in said)),)
-    )
+    facts = Facts(rows=tuple((label, e.said(key)) for label, key in texts))
+    return Section(id="use", title="Intended use", blocks=(facts,))
 
 
 def _factors(e: Evidence) -> Section:
-    protected = e.run.subject.get("protected")
+    protected = e.subject.protected
     rows: tuple[tuple[str, Cell], ...] = (
         ("Protected attributes", as_cell(protected) if protected else "none named"),
         ("Groups of features, changed together", e.group_words or "none"),
         ("Factors that matter in use, instruments and environments included", OPEN),
     )
-    return Section(id="factors", title="Factors", blocks=(Facts(rows=rows), *_table(data(e), "data-features")))
+    features = _table(data(e, Placed(e)), "data-features")
+    return Section(id="factors", title="Factors", blocks=(Facts(rows=rows), *features))
 
 
 def _metrics(e: Evidence) -> Section:
-    """Return the measures of this run, and how their variation is told."""
-    told = [answer.measure for answer in answers(e)]
-    permuted = [str(m) for result in e.of("pfi") for m in result.estimates["measure"] if m]
-    known = {m: e.words(m) for m in dict.fromkeys((*told, *permuted))}
-    rows = [(said.title, said.role, said.unit) for said in known.values() if said.role]
+    """Return the measures of this run, and how their variation is shown."""
+    answered, permuted = (answer.measure for answer in answers(e)), Pfi.find(e.run)
+    measures = dict.fromkeys((*answered, *(permuted.measures if permuted is not None else ())))
+    rows = [(facts.title, facts.role, facts.unit) for facts in map(e.words, measures) if facts.role]
     columns = [Column("measure"), Column("what it is about"), Column("unit")]
     table = make_table("metrics-table", "Measures that are explained in this card.", columns, rows) if rows else None
     text = (
@@ -97,19 +100,19 @@ def _evaluation(e: Evidence) -> Section:
         ("Origin", e.said("data_origin")),
         ("How rows were split", e.said("data_split")),
         ("Licence", e.said("data_licence")),
-        ("Rows", e.fact("n")),
-        ("Features", e.fact("d")),
-        ("Outcomes given", e.fact("has_y")),
-        ("SHA-256 of the rows", as_cell(e.mapping("hashes").get("X"))),
+        ("Rows", as_cell(e.subject.n)),
+        ("Features", as_cell(e.subject.d)),
+        ("Outcomes given", as_cell(e.subject.has_y)),
+        ("SHA-256 of the rows", as_cell(e.subject.hashes.get("X"))),
     )
     return Section(id="evaluation", title="Evaluation data", blocks=(Paragraph(text=scope(e)), Facts(rows=rows)))
 
 
 def _training(e: Evidence) -> Section:
-    given = bool(e.run.subject.get("has_train"))
+    train = f"yes, {count(e.subject.n_train or 0, 'row')}" if e.subject.has_train else "no"
     rows: tuple[tuple[str, Cell], ...] = (
-        ("Training rows given to the audit", f"yes, {count(e.number('n_train') or 0, 'row')}" if given else "no"),
-        ("SHA-256 of the training rows", as_cell(e.mapping("hashes").get("train_X"))),
+        ("Training rows given to the audit", train),
+        ("SHA-256 of the training rows", as_cell(e.subject.hashes.get("train_X"))),
         ("Collection, consent and preprocessing", OPEN),
     )
     return Section(id="training", title="Training data", blocks=(Facts(rows=rows),))
@@ -117,50 +120,48 @@ def _training(e: Evidence) -> Section:
 
 def _quantitative(e: Evidence) -> Section:
     """Return scores over all rows and by group, then what drives the three questions."""
-    told = answers(e)
-    driven = (Paragraph(text=agreement_of(told)), *side_by_side(told)) if told else ()
+    answered = answers(e)
     drivers: tuple[Section, ...] = ()
-    if driven:
+    if answered:
         title = "What drives the prediction, the loss and the uncertainty"
-        drivers = (Section(id="card-drivers", title=title, blocks=driven),)
+        blocks: tuple[Block, ...] = (Paragraph(text=agreement_of(answered)), *side_by_side(answered))
+        drivers = (Section(id="card-drivers", title=title, blocks=blocks),)
     gate = Callout(tone=e.gate.tone, title=f"Calibration gate: {e.gate.word}", text=e.gate.reason)
     return Section(
         id="quantitative",
         title="Quantitative analyses",
         blocks=(gate,),
-        sections=(*outcomes(e).sections, *drivers),
+        sections=(*outcomes(e, Placed(e)).sections, *drivers),
     )
 
 
 def _ethics(e: Evidence) -> Section:
-    found = [f for f in e.findings if f.code.startswith(GROUPS)]
+    findings = [f for f in e.findings if f.code.startswith(GROUPS)]
     rows: tuple[tuple[str, Cell], ...] = (
         ("Risks, harms and how they are reduced", OPEN),
         ("Sensitive data and human life", OPEN),
-        ("Open findings on groups and protected attributes", joined([f.code for f in found]) or "none"),
+        ("Open findings on groups and protected attributes", joined([f.code for f in findings]) or "none"),
     )
     blocks: list[Block] = [Facts(rows=rows)]
-    if not e.run.subject.get("protected"):
+    if not e.subject.protected:
         blocks.append(Paragraph(text="No protected attribute was named, so nothing was looked for by group."))
-    if found:
-        blocks.append(Bullets(items=tuple(f"{f.code}: {sentence(f.statement)}" for f in found)))
+    if findings:
+        blocks.append(Bullets(items=tuple(f"{f.code}: {sentence(f.statement)}" for f in findings)))
     return Section(id="ethics", title="Ethical considerations", blocks=tuple(blocks))
 
 
 def _caveats(e: Evidence) -> Section:
-    told = [f"{f.code} ({f.severity}): {sentence(f.title)} {sentence(f.remedy)}".strip() for f in e.findings[:FINDINGS]]
+    worst = e.findings[:FINDINGS]
+    caveats = [f"{f.code} ({f.severity}): {sentence(f.title)} {sentence(f.remedy)}".strip() for f in worst]
     if len(e.findings) > FINDINGS:
-        told.append(f"{count(len(e.findings) - FINDINGS, 'further finding')}: see the audit.")
+        caveats.append(f"{count(len(e.findings) - FINDINGS, 'further finding')}: see the audit.")
     missing = items(one.name for one in e.run.not_run)
-    told.append(f"Not run: {joined(missing)}." if missing else "Every part that was asked for ran.")
-    told.append("No interval covers the fitting of the model: one fitted to other rows would give other numbers.")
-    told.append("Importance is that of the model on these rows; it is no causal effect.")
-    told.append(f"The headings of this card are those of {cite('mitchell')}.")
-    return Section(
-        id="caveats",
-        title="Caveats and recommendations",
-        blocks=(Bullets(items=tuple(told)), *_table(not_run(e), "not-run-table")),
-    )
+    caveats.append(f"Not run: {joined(missing)}." if missing else "Every part that was asked for ran.")
+    caveats.append("No interval covers the fitting of the model: one fitted to other rows would give other numbers.")
+    caveats.append("Importance is that of the model on these rows; it is no causal effect.")
+    caveats.append(f"The headings of this card are those of {cite('mitchell')}.")
+    blocks: tuple[Block, ...] = (Bullets(items=tuple(caveats)), *_table(not_run(e), "not-run-table"))
+    return Section(id="caveats", title="Caveats and recommendations", blocks=blocks)
 
 
 def _table(section: Section, key: str) -> tuple[Table, ...]:

@@ -48,9 +48,9 @@ def frameworks() -> tuple[Framework, ...]:
 
 
 def _read(file: Path) -> Framework:
-    held = tomllib.loads(file.read_text(encoding="utf-8"))
+    content = tomllib.loads(file.read_text(encoding="utf-8"))
     points = tuple(
         Requirement(one["place"], one["asks"], tuple(one["sections"]), tuple(one["evidence"]))
-        for one in held.pop("requirement")
+        for one in content.pop("requirement")
     )
-    return Framework(**held, requirements=points)
+    return Framework(**content, requirements=points)

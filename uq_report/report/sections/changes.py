@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...core.run import Changes, ValueChange
 from ...core.text import count
-from ..blocks import make_table
-from ..document import Badge, Block, Bullets, Column, Facts, Paragraph, Section, Tone
-from ..evidence import Evidence, as_cell
-from ..text import clean, items, joined, name, sentence
+from ...document.blocks import make_table
+from ...document.document import Badge, Block, Bullets, Column, Facts, Paragraph, Section, Tone
+from ...document.evidence import Evidence, as_cell
+from ...document.text import clean, items, joined, name, sentence
+from ...evidence.run import Changes, ValueChange
 
 TITLE = "Changes since the previous run"
 TONES: dict[str, Tone] = {
@@ -22,33 +22,33 @@ CLOSED = "A finding that is closed is no longer raised; whether its cause is gon
 
 def changes(e: Evidence) -> Section:
     """Return the comparison, or the one sentence that there was nothing to compare with."""
-    found = e.run.changes
-    if found is None:
+    since = e.run.changes
+    if since is None:
         return Section(id="changes", title=TITLE, blocks=(Paragraph(text="No previous run was given."),))
-    rows = tuple((name(key).replace("_", " "), as_cell(value)) for key, value in sorted(found.previous.items()))
-    blocks: list[Block] = [Paragraph(text=in_short(found)), Facts(rows=rows or (("Previous run", as_cell(None)),))]
-    blocks += [*_findings(found), *_values(e, found), *_inputs(found), *_not_compared(found)]
+    rows = tuple((name(key).replace("_", " "), as_cell(value)) for key, value in sorted(since.previous.items()))
+    blocks: list[Block] = [Paragraph(text=in_short(since)), Facts(rows=rows or (("Previous run", as_cell(None)),))]
+    blocks += [*_findings(since), *_values(e, since), *_inputs(since), *_not_compared(since)]
     return Section(id="changes", title=TITLE, blocks=tuple(blocks))
 
 
-def in_short(found: Changes) -> str:
+def in_short(since: Changes) -> str:
     """Say in one sentence what changed."""
-    numbers = [(kind, sum(one.change == kind for one in found.findings)) for kind in TONES]
-    told = joined([f"{number} {kind}" for kind, number in numbers if number]) or "none"
-    moved = sum(one.changed for one in found.values)
-    differing = count(len(found.inputs), "hash, version or setting", "hashes, versions or settings")
+    numbers = [(kind, sum(one.change == kind for one in since.findings)) for kind in TONES]
+    findings = joined([f"{number} {kind}" for kind, number in numbers if number]) or "none"
+    moved = sum(one.changed for one in since.values)
+    differing = count(len(since.inputs), "hash, version or setting", "hashes, versions or settings")
     return (
-        f"Findings against the previous run: {told}. Of {count(len(found.values), 'compared value')}, {moved} changed "
-        f"beyond what new rows would explain. {differing} {'differs' if len(found.inputs) == 1 else 'differ'}."
+        f"Findings against the previous run: {findings}. Of {count(len(since.values), 'compared value')}, {moved} "
+        f"changed beyond what new rows would explain. {differing} {'differs' if len(since.inputs) == 1 else 'differ'}."
     )
 
 
-def _findings(found: Changes) -> list[Block]:
-    moved = [one for one in found.findings if one.change != "unchanged"]
+def _findings(since: Changes) -> list[Block]:
+    moved = [one for one in since.findings if one.change != "unchanged"]
     if not moved:
         return []
     order = list(TONES)
-    columns = [Column("code"), Column("change"), Column("finding"), Column("about"), Column("before"), Column("now")]
+    columns = [Column(label) for label in ("code", "change", "finding", "about", "before", "now")]
     rows = [
         (
             clean(one.code, 20),
@@ -63,14 +63,14 @@ def _findings(found: Changes) -> list[Block]:
     return [make_table("changes-findings", f"Findings that changed. {CLOSED}", columns, rows)]
 
 
-def _values(e: Evidence, found: Changes) -> list[Block]:
+def _values(e: Evidence, since: Changes) -> list[Block]:
     """Return values before and now, those that changed first."""
-    if not found.values:
+    if not since.values:
         return []
     columns = [Column("result"), Column("measure"), Column("feature")]
     columns += [Column(label, "number") for label in ("before", "now", "difference", "from", "to")]
-    ordered = sorted(found.values, key=lambda one: not one.changed)
-    kinds = joined([clean(kind) for kind in dict.fromkeys(one.interval for one in found.values) if kind])
+    ordered = sorted(since.values, key=lambda one: not one.changed)
+    kinds = joined([clean(kind) for kind in dict.fromkeys(one.interval for one in since.values) if kind])
     caption = (
         "Values before and now. Changed: the difference stays apart from 0 when adjusted for all compared values "
         f"(Holm); of ranks, that the two intervals have no rank in common. Intervals: {kinds or 'none'}."
@@ -80,21 +80,21 @@ def _values(e: Evidence, found: Changes) -> list[Block]:
 
 
 def _value(e: Evidence, one: ValueChange) -> tuple[object, ...]:
-    known = one.lower is not None and one.upper is not None
-    said = Badge("changed", "warning") if one.changed else "not shown" if known else "no interval"
+    interval = one.lower is not None and one.upper is not None
+    verdict = Badge("changed", "warning") if one.changed else "not shown" if interval else "no interval"
     about = name(one.feature) if one.feature else "all"
-    told = (name(one.result), e.words(one.measure).title if one.measure else "", about)
-    return (*told, one.before, one.now, one.difference, one.lower, one.upper, said)
+    names = (name(one.result), e.words(one.measure).title if one.measure else "", about)
+    return (*names, one.before, one.now, one.difference, one.lower, one.upper, verdict)
 
 
-def _inputs(found: Changes) -> list[Block]:
-    if not found.inputs:
+def _inputs(since: Changes) -> list[Block]:
+    if not since.inputs:
         return [Paragraph(text="No hash, version or setting differs.")]
-    rows = [(name(one.what), clean(one.before or "none", 120), clean(one.now or "none", 120)) for one in found.inputs]
+    rows = [(name(one.what), clean(one.before or "none", 120), clean(one.now or "none", 120)) for one in since.inputs]
     columns = [Column("input"), Column("before"), Column("now")]
     return [make_table("changes-inputs", "Hashes, versions and settings that differ.", columns, rows)]
 
 
-def _not_compared(found: Changes) -> list[Block]:
-    told = tuple(f"Not compared: {clean(one).rstrip('.')}." for one in found.not_compared)
-    return [Bullets(items=told)] if told else []
+def _not_compared(since: Changes) -> list[Block]:
+    sentences = tuple(f"Not compared: {clean(one).rstrip('.')}." for one in since.not_compared)
+    return [Bullets(items=sentences)] if sentences else []

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from collections.abc import Sequence
 
-from ...core.results import Result
-from ...plots import draw
-from ..blocks import interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
-from ..document import Block, Bullets, Column, Paragraph, Section
-from ..evidence import Evidence
-from ..text import joined, name, value_words
+from ...document.blocks import interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
+from ...document.document import Block, Bullets, Column, Paragraph, Section
+from ...document.evidence import Evidence
+from ...document.text import joined, name, value_words
+from ...evidence.comparison import CompareImportance, CompareReliance, CompareScores, PairedImportanceLine, PairedLine
+from ...evidence.subject import SubjectFacts
+from ...evidence.view import of_measure, table_of
 
 TITLE = "Champion against challenger"
 LEAD = (
@@ -20,85 +21,81 @@ LEAD = (
 
 def comparison(e: Evidence) -> Section | None:
     """Return the section, or None for an audit of one model."""
-    challenger = e.run.challenger
-    if challenger is None:
+    if e.run.challenger is None:
         return None
-    names = f"Champion: {name(e.run.subject.get('label'))}. Challenger: {name(challenger.subject.get('label'))}."
+    names = f"Champion: {name(e.subject.label)}. Challenger: {name(SubjectFacts.of(e.run.challenger).label)}."
     blocks: list[Block] = [Paragraph(text=names), Paragraph(text=LEAD)]
-    scores, importance, reliance = (e.find(f"compare.{part}") for part in ("scores", "importance", "reliance"))
+    scores, importance = CompareScores.find(e.run), CompareImportance.find(e.run)
+    reliance = CompareReliance.find(e.run)
     if scores is not None:
-        blocks += [Paragraph(text=_scores_told(e, scores.estimates)), _table(e, scores), *left_out(scores)]
+        blocks += [Paragraph(text=_differing(e, scores)), _scores(e, scores), *left_out(scores.result)]
     if reliance is not None:
-        blocks += [_reliance(e, reliance.frame), Paragraph(text=notes_of(reliance))]
-    sections = () if importance is None else _importance(e, importance)
+        blocks += [_reliance(e, reliance), Paragraph(text=notes_of(reliance.result))]
+    sections = () if importance is None else tuple(_importance(e, importance, m) for m in importance.measures)
     return Section(id="comparison", title=TITLE, blocks=tuple(blocks), sections=sections)
 
 
-def _scores_told(e: Evidence, table: pd.DataFrame) -> str:
+def _differing(e: Evidence, view: CompareScores) -> str:
     """Say which scores differ beyond their interval."""
-    lower = [e.words(str(r["measure"])).title for r in table.to_dict("records") if r["upper"] < 0]
-    higher = [e.words(str(r["measure"])).title for r in table.to_dict("records") if r["lower"] > 0]
-    told = []
-    if lower:
-        told.append(f"lower for the challenger: {joined(lower)}")
-    if higher:
-        told.append(f"higher for the challenger: {joined(higher)}")
-    return f"Beyond the interval, {'; '.join(told)}." if told else "No score differs beyond its interval."
+    lower = [e.words(line.measure).title for line in view.lines if line.upper < 0]
+    higher = [e.words(line.measure).title for line in view.lines if line.lower > 0]
+    sides = [f"{side} for the challenger: {joined(t)}" for side, t in (("lower", lower), ("higher", higher)) if t]
+    return f"Beyond the interval, {'; '.join(sides)}." if sides else "No score differs beyond its interval."
 
 
-def _reliance(e: Evidence, frame: pd.DataFrame) -> Block:
-    if not len(frame):
+def _reliance(e: Evidence, view: CompareReliance) -> Block:
+    if not view.reliances:
         return Paragraph(text="No feature is shown to be relied on by one model alone.")
-    told = (
-        f"{name(row['feature'])} ({e.words(str(row['measure'])).title}): {row['item']} relies on it."
-        for row in frame.to_dict("records")
+    items = (f"{name(one.feature)} ({e.words(one.measure).title}): {one.who} relies on it." for one in view.reliances)
+    return Bullets(items=tuple(items))
+
+
+def _scores(e: Evidence, view: CompareScores) -> Block:
+    facts = [e.words(line.measure) for line in view.lines]
+    rows = [(f.title, *_numbers(line, view.lines), f.unit) for f, line in zip(facts, view.lines, strict=True)]
+    caption = f"Challenger less champion. {intervals_caption(view.result.estimates)}"
+    columns = _columns("measure", view.lines, "unit")
+    note = notes_of(view.result)
+    return make_table("comparison-table-scores", caption, columns, rows, evidence=view.id, note=note)
+
+
+def _importances(e: Evidence, view: CompareImportance, measure: str) -> Block:
+    lines = of_measure(view.lines, measure)
+    rows = [(name(x.feature), *_numbers(x, lines), x.champion_verdict, x.challenger_verdict) for x in lines]
+    caption = f"Challenger less champion, {e.words(measure).title}. {intervals_caption(table_of(lines))}"
+    columns = _columns("feature", lines, "champion says", "challenger says")
+    note = notes_of(view.result)
+    return make_table(f"comparison-table-{measure}", caption, columns, rows, evidence=view.id, note=note)
+
+
+def _columns(first: str, lines: Sequence[PairedLine], *last: str) -> tuple[Column, ...]:
+    numbers = (Column(label, "number") for label in ("champion", "challenger", "difference"))
+    return (Column(first), *numbers, *interval_columns(table_of(lines)), *map(Column, last))
+
+
+def _numbers(line: PairedLine, lines: Sequence[PairedLine]) -> tuple[float, ...]:
+    """Return the numbers of a line, with its interval where any of `lines` has one."""
+    interval = (line.lower, line.upper) if any(one.has_interval for one in lines) else ()
+    return (line.champion, line.challenger, line.estimate, *interval)
+
+
+def _importance(e: Evidence, view: CompareImportance, measure: str) -> Section:
+    """Return one measure: the sentence, the figure, the table."""
+    lines, title = of_measure(view.lines, measure), e.words(measure).title
+    text = _apart(lines)
+    figure = make_figure(
+        f"comparison-figure-{measure}",
+        f"Importance for {title}, challenger less champion. {intervals_caption(table_of(lines))}",
+        text,
+        lambda: e.draw(view.result, measure=measure),
+        view.id,
     )
-    return Bullets(items=tuple(told))
+    blocks = (Paragraph(text=text), figure, _importances(e, view, measure))
+    return Section(id=f"comparison-{measure}", title=f"Importance for {title}", blocks=blocks)
 
 
-def _table(e: Evidence, result: Result, measure: str = "") -> Block:
-    table = result.estimates if not measure else result.estimates[result.estimates["measure"] == measure]
-    first = Column("feature" if measure else "measure")
-    verdicts = (Column("champion says"), Column("challenger says")) if measure else (Column("unit"),)
-    columns = (
-        first,
-        Column("champion", "number"),
-        Column("challenger", "number"),
-        Column("difference", "number"),
-        *interval_columns(table),
-        *verdicts,
-    )
-    interval = ("lower", "upper") if len(interval_columns(table)) else ()
-    rows = []
-    for row in table.to_dict("records"):
-        said = e.words(str(row["measure"]))
-        last = (row["champion_verdict"], row["challenger_verdict"]) if measure else (said.unit,)
-        label = name(row["feature"]) if measure else said.title
-        rows.append((label, row["champion"], row["challenger"], row["estimate"], *(row[i] for i in interval), *last))
-    caption = f"Challenger less champion{f', {e.words(measure).title}' if measure else ''}. {intervals_caption(table)}"
-    key = f"comparison-table-{measure or 'scores'}"
-    return make_table(key, caption, columns, rows, evidence=result.id, note=notes_of(result))
-
-
-def _importance(e: Evidence, result: Result) -> tuple[Section, ...]:
-    """Return one sub-section per measure: the sentence, the figure, the table."""
-    found = []
-    for measure in dict.fromkeys(map(str, result.estimates["measure"])):
-        table = result.estimates[result.estimates["measure"] == measure]
-        apart = table[(table["lower"] > 0) | (table["upper"] < 0)]
-        told = [
-            f"{name(row['feature'])} {value_words(row['estimate'], row['lower'], row['upper'])}"
-            for row in apart.to_dict("records")
-        ]
-        sentence = f"Importance differs for {joined(told)}." if told else "No importance differs beyond its interval."
-        title = e.words(measure).title
-        figure = make_figure(
-            f"comparison-figure-{measure}",
-            f"Importance for {title}, challenger less champion. {intervals_caption(table)}",
-            sentence,
-            lambda measure=measure: draw(result, measure=measure),  # type: ignore[misc] # the loop's value, bound now
-            result.id,
-        )
-        blocks = (Paragraph(text=sentence), figure, _table(e, result, measure))
-        found.append(Section(id=f"comparison-{measure}", title=f"Importance for {title}", blocks=blocks))
-    return tuple(found)
+def _apart(lines: Sequence[PairedImportanceLine]) -> str:
+    """Say for which features the importance differs beyond its interval."""
+    apart = [line for line in lines if line.lower > 0 or line.upper < 0]
+    words = joined([f"{name(x.feature)} {value_words(x.estimate, x.lower, x.upper)}" for x in apart])
+    return f"Importance differs for {words}." if words else "No importance differs beyond its interval."

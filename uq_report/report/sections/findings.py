@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ...core.finding import SEVERITIES, Finding, Outcome
 from ...core.references import cite
 from ...core.text import count
-from ..blocks import make_table
-from ..document import Badge, Block, Callout, Cell, Column, Facts, Paragraph, Section, Tone
-from ..evidence import OPEN, SEVERITY_TONES, Evidence, severity_badge
-from ..text import clean, interval, items, joined, name, plain, sentence, value_words
+from ...document.blocks import make_table
+from ...document.document import Badge, Block, Callout, Cell, Column, Facts, Paragraph, Section, Tone
+from ...document.evidence import OPEN, SEVERITY_TONES, Evidence, severity_badge
+from ...document.text import clean, interval, items, joined, name, plain, sentence, value_words
+from ...evidence.finding import SEVERITIES, Finding, Outcome
 from .waivers import waivers
 
 TITLE = "Findings register"
@@ -50,21 +50,54 @@ def nothing_open(e: Evidence) -> str:
     return f"No finding is open.{waived}"
 
 
-def counted(found: tuple[Finding, ...]) -> str:
+def counted(findings: tuple[Finding, ...]) -> str:
     """Count findings by severity, worst first: ``"1 high and 2 low"``."""
-    numbers = [(severity, sum(one.severity == severity for one in found)) for severity in SEVERITIES]
+    numbers = [(severity, sum(one.severity == severity for one in findings)) for severity in SEVERITIES]
     return joined([f"{many} {severity}" for severity, many in numbers if many]) or "none"
 
 
 def _register(e: Evidence) -> Block:
     columns = [Column("code"), Column("severity"), Column("finding"), Column("about")]
     columns += [Column("owner"), Column("due"), Column("since the previous run")]
+    arranged = under_causes(e.findings)
     rows = [
-        (f.code, severity_badge(f.severity), sentence(f.title), _about(f), *_followers(e, f), e.since(f))
-        for f in e.findings
+        (f.code, severity_badge(f.severity), _titled(f, cause), _about(f), *_followers(e, f), e.since(f))
+        for f, cause in arranged
     ]
-    caption = f"All {count(len(e.findings), 'open finding')}, worst first."
+    explained = sum(cause is not None for _, cause in arranged)
+    order = "worst first"
+    if explained:
+        order += f"; {explained} of them {'stands' if explained == 1 else 'stand'} under the one that explains it"
+    caption = f"All {count(len(e.findings), 'open finding')}, {order}."
     return make_table("findings-register", caption, columns, rows)
+
+
+def under_causes(findings: Sequence[Finding]) -> list[tuple[Finding, Finding | None]]:
+    """Return every finding once, in order but under the first that explains it, and that cause."""
+    causes = [next((k for k, other in enumerate(findings) if one.is_explained_by(other)), None) for one in findings]
+    order: dict[int, None] = {}
+
+    def place(k: int) -> None:
+        if k not in order:
+            order[k] = None
+            for j in range(len(findings)):
+                if causes[j] == k:
+                    place(j)
+
+    # those without a cause come first; what is left explains each other
+    for k in sorted(range(len(findings)), key=lambda k: causes[k] is not None):
+        place(k)
+    return [(findings[k], None if (cause := causes[k]) is None else findings[cause]) for k in order]
+
+
+def _titled(finding: Finding, cause: Finding | None) -> str:
+    return sentence(finding.title) if cause is None else f"{sentence(finding.title)} It is {explained_by(cause)}."
+
+
+def explained_by(cause: Finding) -> str:
+    """Name the finding that explains another one."""
+    features = f" ({joined(items(cause.features), 4)})" if cause.features else ""
+    return f"explained by {clean(cause.code, 20)}{features}"
 
 
 def _followers(e: Evidence, finding: Finding) -> tuple[Cell, ...]:
@@ -80,7 +113,8 @@ def _in_full(e: Evidence) -> Section | None:
     """Return every open finding with its numbers, what it rests on and what to do."""
     if not e.findings:
         return None
-    blocks = [block for finding in e.findings for block in (about_finding(finding), _followed(e, finding))]
+    arranged = under_causes(e.findings)
+    blocks = [block for finding, cause in arranged for block in (about_finding(finding), _followed(e, finding, cause))]
     return Section(id="findings-open", title="Open findings in full", blocks=tuple(blocks))
 
 
@@ -95,19 +129,36 @@ def about_finding(finding: Finding) -> Callout:
     )
 
 
-def _followed(e: Evidence, finding: Finding) -> Facts:
+def _followed(e: Evidence, finding: Finding, cause: Finding | None) -> Facts:
     """Return the numbers of a finding, its source, what to do, and who does it until when."""
     owner, due = e.action(finding)
+    stated = (
+        ("Affected", sentence(finding.affected)),
+        ("Size", size_words(finding)),
+        ("Cause", "" if cause is None else sentence(explained_by(cause))),
+    )
     return Facts(
         rows=(
             ("Observed (its interval)", observed_words(finding)),
             ("Threshold", threshold_words(finding)),
+            *(row for row in stated if row[1]),
             ("Rests on", sentence(cite(finding.rests_on))),
             ("What to do", sentence(finding.remedy) or "not stated"),
             ("Owner and due date", OPEN if owner == OPEN else f"{owner}, until {due}"),
             ("Since the previous run", e.since(finding)),
         )
     )
+
+
+def size_words(finding: Finding) -> str:
+    """Return the size as a percentage of the model's skill; empty where it is not stated.
+
+    Examples
+    --------
+    >>> size_words(Finding(code="UQ1", title="", severity="low", statement="", evidence=("a",), rests_on="", size=0.25))
+    "25 % of the model's skill"
+    """
+    return "" if finding.size is None else f"{100 * finding.size:.3g} % of the model's skill"
 
 
 def observed_words(finding: Finding) -> str:
@@ -154,12 +205,12 @@ def _checks(e: Evidence) -> tuple[Block, ...]:
 
 def ended(e: Evidence) -> str:
     """Count the checks by how they ended, against the registered ones."""
-    told = joined([f"{number_of} {state.replace('_', ' ')}" for state, number_of in _states(e)]) or "none"
-    registered = sum(plugin.group.removeprefix("uq_report.") == "checks" for plugin in e.run.plugins)
+    states = joined([f"{number_of} {state.replace('_', ' ')}" for state, number_of in _states(e)]) or "none"
+    registered = sum(plugin.group.removeprefix("uq_report.") == "rules" for plugin in e.run.plugins)
     ran = len(e.run.outcomes)
     if registered == ran:
-        return f"{count(ran, 'check')} registered: {told}."
-    return f"{count(ran, 'check')}: {told}. Registered are {registered}: the run does not account for all of them."
+        return f"{count(ran, 'check')} registered: {states}."
+    return f"{count(ran, 'check')}: {states}. Registered are {registered}: the run does not account for all of them."
 
 
 def _states(e: Evidence) -> Iterator[tuple[str, int]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..blocks import make_table
-from ..document import Column, Paragraph, Section
-from ..evidence import Evidence
-from ..text import clean, name
+from ...document.blocks import make_table
+from ...document.document import Column, Paragraph, Section
+from ...document.evidence import Evidence
+from ...document.text import clean, name
 
 
 def inventory(e: Evidence) -> Section:

@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterator
 
 from ...core.text import count
-from ..document import Block, Bullets, Paragraph, Section
-from ..evidence import Evidence
-from ..text import items, joined
-from .methods import CARDS
+from ...document.document import Block, Bullets, Paragraph, Section
+from ...document.evidence import Evidence
+from ...document.text import clean, items, joined
 from .missing import not_run
 
 TITLE = "Limitations and what was not tested"
@@ -38,38 +37,38 @@ def limitations(e: Evidence) -> Section:
 
 def _triggered(e: Evidence) -> Iterator[str]:
     """Yield what this run lacks or warns of."""
-    subject = e.run.subject
-    if not subject.get("has_y"):
+    about = e.subject
+    if not about.has_y:
         yield "No outcomes were given: scores, calibration and everything about the loss were not examined."
-    if not subject.get("has_train"):
+    if not about.has_train:
         yield "No training rows were given: over-fitting, support and rows seen in training were not examined."
-    if not subject.get("clusters"):
+    if not about.clusters:
         yield "No clusters were named: rows are taken as independent. If they are not, intervals are too narrow."
-    if not subject.get("protected"):
+    if not about.protected:
         yield "No protected attribute was named: nothing was examined by group."
     if not e.gate.passed:
         yield f"Calibration gate: {e.gate.word}. Explanations of uncertainty tell what the model says of itself."
     if e.run.changes is None:
         yield "No previous run was given: nothing is known about change over time."
-    if UNAVAILABLE in str(e.mapping("hashes").get("model", UNAVAILABLE)):
+    if UNAVAILABLE in about.hashes.get("model", UNAVAILABLE):
         yield "The model has no file hash: this report cannot be tied to the bytes of a deployed model."
     yield from _about_data(e)
 
 
 def _about_data(e: Evidence) -> Iterator[str]:
-    total, n = e.number("sampled_from"), e.number("n")
+    total, n = e.subject.sampled_from, e.subject.n
     if total and n:
-        error = 50 * math.sqrt((int(total) - int(n)) / (int(n) * max(int(total) - 1, 1)))  # a share of one half
+        error = 50 * math.sqrt((total - n) / (n * max(total - 1, 1)))  # a share of one half
         yield (
             f"{n} of {total} rows were drawn at random; the others were not looked at. A share of rows stated here has "
             f"a sampling error (standard error, for all {total} rows) of at most {math.ceil(10 * error) / 10:g} "
             "percentage points."
         )
-    missing = [str(f.get("name")) for f in e.features if f.get("missing")]
+    missing = [f.name for f in e.subject.features if f.missing]
     if missing:
         verb = "has" if len(missing) == 1 else "have"
         yield f"{joined(items(missing))} {verb} missing values; how the model fills them is part of what is explained."
-    constant = [str(f.get("name")) for f in e.features if f.get("constant")]
+    constant = [f.name for f in e.subject.features if f.constant]
     if constant:
         yield f"{joined(items(constant))} did not vary on these rows, so nothing can be said about them."
     gaps = sum(len(result.omissions) for result in e.run.results)
@@ -79,6 +78,8 @@ def _about_data(e: Evidence) -> Iterator[str]:
 
 def _methods(e: Evidence) -> tuple[Block, ...]:
     """Return how each method in use fails, from its card."""
-    used = {result.explainer for result in e.run.results}
-    told = tuple(f"{card.title}: {card.fails}" for card in CARDS if card.id in used)
-    return (Bullets(items=told),) if told else (Paragraph(text="No method was in use."),)
+    cards = (method.card for method in e.methods_in_use)
+    words = tuple(f"{clean(card.title)}: {clean(card.fails)}" for card in cards if card.fails)
+    if words:
+        return (Bullets(items=words),)
+    return (Paragraph(text="They were not recorded." if e.results else "No method was in use."),)

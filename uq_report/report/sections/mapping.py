@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from ..blocks import make_table
-from ..document import Badge, Column, Facts, Paragraph, Section
-from ..evidence import Evidence
+from ...document.blocks import make_table
+from ...document.document import Badge, Column, Facts, Paragraph, Section
+from ...document.evidence import Evidence
+from ...document.text import clean, joined
 from ..mappings import Framework, Requirement, frameworks
-from ..text import clean, joined
 
 JUDGED = ("found", "passed", "ignored")  # states in which a check came to a verdict
 LEAD = (
@@ -28,16 +28,16 @@ COLUMNS = (
 )
 
 
-class Found(NamedTuple):
+class Match(NamedTuple):
     """What of the needed evidence a run has, and what it lacks."""
 
-    given: tuple[str, ...]
+    present: tuple[str, ...]
     missing: tuple[str, ...]
 
     @property
     def state(self) -> Badge:
         """Filled only by evidence; where nothing is needed of a run, open."""
-        if not self.given:
+        if not self.present:
             return OPEN
         return PARTLY if self.missing else FILLED
 
@@ -69,28 +69,29 @@ def _part(e: Evidence, framework: Framework, titles: Mapping[str, str]) -> Secti
 
 
 def _row(e: Evidence, requirement: Requirement, titles: Mapping[str, str]) -> tuple[str | Badge, ...]:
-    found = evidence_for(e, requirement)
-    named = list(dict.fromkeys(titles[key] for key in requirement.sections if key in titles))
+    match = evidence_for(e, requirement)
+    sections = list(dict.fromkeys(titles[key] for key in requirement.sections if key in titles))
     nothing = "" if requirement.evidence else PEOPLE
     return (
         f"{requirement.place}: {requirement.asks}",
-        "; ".join(named),
-        "; ".join(found.given),
-        "; ".join(found.missing) or nothing,
-        found.state,
+        "; ".join(sections),
+        "; ".join(match.present),
+        "; ".join(match.missing) or nothing,
+        match.state,
     )
 
 
-def evidence_for(e: Evidence, requirement: Requirement) -> Found:
+def evidence_for(e: Evidence, requirement: Requirement) -> Match:
     """Return which of the evidence that a requirement names is in the run."""
-    given, missing = [], []
+    present, missing = [], []
     for needed in requirement.evidence:
-        told = [words for choice in needed.split(" | ") if (words := _present(e, choice))]
-        if told:
-            given.append("; ".join(told))
+        choices = needed.split(" | ")
+        words = [words for choice in choices if (words := _present(e, choice))]
+        if words:
+            present.append("; ".join(words))
         else:
-            missing.append(" or ".join(map(_words, needed.split(" | "))))
-    return Found(tuple(given), tuple(missing))
+            missing.append(" or ".join(map(_words, choices)))
+    return Match(tuple(present), tuple(missing))
 
 
 def _present(e: Evidence, name: str) -> str:
@@ -102,14 +103,14 @@ def _present(e: Evidence, name: str) -> str:
         return _words(name) if any(o.check == key and o.state in JUDGED for o in e.run.outcomes) else ""
     if kind == "run":
         return _words(name) if RECORDS[key](e) else ""
-    ids = [clean(result.id, 60) for result in e.results if name in (result.id, result.explainer) and len(result.frame)]
-    return joined(ids, 2)
+    keys = [clean(result.id, 60) for result in e.results if name in (result.id, result.explainer) and len(result.frame)]
+    return joined(keys, 2)
 
 
 def _words(name: str) -> str:
     kind, _, key = name.rpartition(":")
-    told = key.replace("_", " ")
-    return {"about": f"text: {told}", "check": f"check {told}", "run": told}.get(kind, told)
+    words = key.replace("_", " ")
+    return {"about": f"text: {words}", "check": f"check {words}", "run": words}.get(kind, words)
 
 
 # name -> whether a run holds it
@@ -117,13 +118,13 @@ RECORDS: Mapping[str, Callable[[Evidence], bool]] = {
     "challenger": lambda e: e.run.challenger is not None,
     "changes": lambda e: e.run.changes is not None,
     "checks": lambda e: any(outcome.state in JUDGED for outcome in e.run.outcomes),
-    "features": lambda e: bool(e.features),
-    "hashes": lambda e: bool(e.mapping("hashes")),
-    "parameters": lambda e: bool(e.mapping("model_parameters")),
+    "features": lambda e: bool(e.subject.features),
+    "hashes": lambda e: bool(e.subject.hashes),
+    "parameters": lambda e: bool(e.subject.model_parameters),
     "plugins": lambda e: bool(e.run.plugins),
     "record of what did not run": lambda e: bool(e.run.results or e.run.outcomes or e.run.not_run),
     "settings": lambda e: bool(e.run.settings),
-    "training rows": lambda e: bool(e.run.subject.get("has_train")),
+    "training rows": lambda e: bool(e.subject.has_train),
     "versions": lambda e: bool(e.run.environment),
 }
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...core.text import count
-from ..blocks import make_table
-from ..document import Block, Column, Paragraph, Section
-from ..evidence import Evidence
-from ..text import clean, items, joined, name, sentence
+from ...document.blocks import make_table
+from ...document.document import Block, Column, Paragraph, Section
+from ...document.evidence import Evidence
+from ...document.text import clean, items, joined, name, sentence
 
 
 def not_run(e: Evidence) -> Section:
@@ -25,43 +25,31 @@ def _parts(e: Evidence) -> list[Block]:
         (clean(entry.group).removeprefix("uq_report."), name(entry.name), sentence(entry.reason))
         for entry in e.run.not_run
     ]
-    return [
-        make_table(
-            "not-run-table",
-            "Explainers and checks that did not run.",
-            [Column("group"), Column("name"), Column("reason")],
-            rows,
-        )
-    ]
+    columns = [Column("group"), Column("name"), Column("reason")]
+    return [make_table("not-run-table", "Explainers and checks that did not run.", columns, rows)]
 
 
 def _omissions(e: Evidence) -> list[Block]:
     """Return every omission once, with the results, measures and features that share its reason."""
-    ids: dict[tuple[str, str, str], list[str]] = {}
+    sources: dict[tuple[str, str, str], list[str]] = {}
     for result in e.run.results:
         for gap in result.omissions:
-            ids.setdefault((gap.measure, gap.feature, gap.reason), []).append(result.id)
-    if not ids:
+            sources.setdefault((gap.measure, gap.feature, gap.reason), []).append(result.id)
+    if not sources:
         return [Paragraph(text="No part that ran left anything out.")]
     by_feature: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for (measure, feature, reason), results in ids.items():
+    for (measure, feature, reason), results in sources.items():
         by_feature.setdefault((measure, reason, tuple(dict.fromkeys(results))), []).append(feature)
     by_measure: dict[tuple[tuple[str, ...], str, tuple[str, ...]], list[str]] = {}
-    for (measure, reason, held), features in by_feature.items():
-        by_measure.setdefault((tuple(features), reason, held), []).append(measure)
+    for (measure, reason, shared), features in by_feature.items():
+        by_measure.setdefault((tuple(features), reason, shared), []).append(measure)
     rows = [
-        (joined(items(held)), _names(measures), _names(features), sentence(reason))
-        for (features, reason, held), measures in by_measure.items()
+        (joined(items(shared)), _names(measures), _names(features), sentence(reason))
+        for (features, reason, shared), measures in by_measure.items()
     ]
     columns = [Column("result"), Column("measure"), Column("feature"), Column("reason")]
-    return [
-        make_table(
-            "not-run-omissions",
-            f"Left out inside parts that ran: {count(len(rows), 'entry', 'entries')}.",
-            columns,
-            rows,
-        )
-    ]
+    caption = f"Left out inside parts that ran: {count(len(rows), 'entry', 'entries')}."
+    return [make_table("not-run-omissions", caption, columns, rows)]
 
 
 def _names(values: Sequence[str]) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..blocks import make_table
-from ..document import Cell, Column, Facts, Paragraph, Section, Table
-from ..evidence import Evidence, as_cell
-from ..text import clean
+from ...document.blocks import make_table
+from ...document.document import Cell, Column, Facts, Paragraph, Section, Table
+from ...document.evidence import Evidence, as_cell
+from ...document.text import clean
 
 TITLE = "Model, purpose and materiality"
 LEAD = "What only people can say comes from the settings of the audit; where they said nothing it stands open."
-SAID = (
+TEXTS = (
     ("Purpose", "purpose"),
     ("Intended use", "intended_use"),
     ("Out of scope", "out_of_scope"),
@@ -23,7 +23,7 @@ SAID = (
 
 def model(e: Evidence) -> Section:
     """Return purpose and materiality, the model's identity, and its parameters."""
-    purpose = Facts(rows=tuple((label, e.said(key)) for label, key in SAID))
+    purpose = Facts(rows=tuple((label, e.said(key)) for label, key in TEXTS))
     identity = Section(id="model-identity", title="Identity", blocks=(Facts(rows=_identity(e)),))
     table = _parameters(e)
     parameters = Section(
@@ -33,28 +33,25 @@ def model(e: Evidence) -> Section:
 
 
 def _identity(e: Evidence) -> tuple[tuple[str, Cell], ...]:
-    sources = e.mapping("sources")
+    about = e.subject
+    caution = about.sources.get("model_loading")
     return (
-        ("Name", e.fact("label")),
+        ("Name", as_cell(about.label)),
         ("Version", e.said("version")),
-        ("Class", e.fact("model_class")),
-        ("File", as_cell(sources.get("model"))),
-        *(
-            (("Caution", as_cell(e.mapping("sources")["model_loading"])),)
-            if "model_loading" in e.mapping("sources")
-            else ()
-        ),
-        ("SHA-256", as_cell(e.mapping("hashes").get("model"))),
-        ("Task", e.fact("task")),
-        ("Predictive distribution", e.fact("family")),
-        ("Classes", e.fact("classes")),
-        ("Positive class", e.fact("positive_class")),
-        ("Read by the adapter", e.fact("adapter")),
-        ("Why this adapter", e.fact("adapter_reason")),
+        ("Class", as_cell(about.model_class)),
+        ("File", as_cell(about.sources.get("model"))),
+        *((("Caution", as_cell(caution)),) if caution is not None else ()),
+        ("SHA-256", as_cell(about.hashes.get("model"))),
+        ("Task", as_cell(about.task)),
+        ("Predictive distribution", as_cell(about.family)),
+        ("Classes", as_cell(about.classes)),
+        ("Positive class", as_cell(about.positive_class)),
+        ("Read by the adapter", as_cell(about.adapter)),
+        ("Why this adapter", as_cell(about.adapter_reason)),
     )
 
 
 def _parameters(e: Evidence) -> Table | None:
-    rows = [(clean(key, 200), clean(value, 300)) for key, value in e.mapping("model_parameters").items()]
+    rows = [(clean(key, 200), clean(value, 300)) for key, value in e.subject.model_parameters.items()]
     columns = [Column("parameter"), Column("value")]
     return make_table("model-parameters-table", "Parameters of the model.", columns, rows) if rows else None

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from ...core.finding import Finding, Outcome, Rule
 from ...core.results import Result
 from ...core.text import count
+from ...document.blocks import make_table
+from ...document.document import Badge, Block, Column, Facts, Paragraph, Section
+from ...document.evidence import Evidence
+from ...document.text import clean, name, sentence
+from ...evidence import columns as col
+from ...evidence.finding import Finding, Outcome, RuleRecord
 from ...plots.frames import optional
-from ..blocks import make_table
-from ..document import Badge, Block, Column, Facts, Paragraph, Section
-from ..evidence import Evidence
-from ..text import clean, name, sentence
 from .findings import observed_words, threshold_words
 
 TITLE = "Monitoring thresholds"
@@ -41,8 +42,8 @@ def _now(e: Evidence) -> str:
     states = [_state(outcome, rule)[0].text for outcome in e.run.outcomes for rule in outcome.rules]
     if not states:
         return "No check of this run states a rule."
-    told = [f"{states.count(state)} {state}" for state in dict.fromkeys(states)]
-    return f"{count(len(states), 'rule')}: {', '.join(told)}."
+    counts = [f"{states.count(state)} {state}" for state in dict.fromkeys(states)]
+    return f"{count(len(states), 'rule')}: {', '.join(counts)}."
 
 
 def _rules(e: Evidence) -> list[Block]:
@@ -50,7 +51,7 @@ def _rules(e: Evidence) -> list[Block]:
     for outcome in e.run.outcomes:
         for rule in outcome.rules:
             state, observed = _state(outcome, rule)
-            rows.append((rule.code, sentence(rule.when), _source(e, f"checks.{outcome.check}"), state, observed))
+            rows.append((rule.code, sentence(rule.when), _source(e, f"rules.{outcome.check}"), state, observed))
     if not rows:
         return []
     columns = [Column("code"), Column("raised when"), Column("source"), Column("now")]
@@ -59,11 +60,11 @@ def _rules(e: Evidence) -> list[Block]:
     return [make_table("monitoring-rules", "Rules of the checks, and how they stand now.", columns, rows)]
 
 
-def _state(outcome: Outcome, rule: Rule) -> tuple[Badge, str]:
+def _state(outcome: Outcome, rule: RuleRecord) -> tuple[Badge, str]:
     """Return how one rule stands, with the numbers of its worst finding."""
-    held = [f for f in outcome.findings if f.code == rule.code]
-    if held:
-        return Badge("raised", "bad" if rule.severity in ("critical", "high") else "warning"), _observed(held)
+    raised = [f for f in outcome.findings if f.code == rule.code]
+    if raised:
+        return Badge("raised", "bad" if rule.severity in ("critical", "high") else "warning"), _observed(raised)
     waived = [one.finding for one in outcome.waived if one.finding.code == rule.code]
     if waived:
         return Badge("raised but waived", "neutral"), _observed(waived)
@@ -81,24 +82,24 @@ def _undecided(outcome: Outcome) -> dict[str, tuple[Badge, str]]:
     if not codes:
         return {}
     parts = re.split(rf"\b({codes}) ({'|'.join(OPEN_STATES)})[: ]", outcome.reason)[1:]
-    told = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
-    return {code: (Badge(OPEN_STATES[state], "unknown"), clean(why.strip(" ."), 300)) for code, state, why in told}
+    reasons = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    return {code: (Badge(OPEN_STATES[state], "unknown"), clean(why.strip(" ."), 300)) for code, state, why in reasons}
 
 
-def _observed(found: list[Finding]) -> str:
-    first = found[0]
+def _observed(findings: list[Finding]) -> str:
+    first = findings[0]
     limit = "" if first.threshold is None else f", threshold {threshold_words(first)}"
-    more = f"; and {count(len(found) - 1, 'further finding')}" if len(found) > 1 else ""
+    more = f"; and {count(len(findings) - 1, 'further finding')}" if len(findings) > 1 else ""
     return f"{observed_words(first)}{limit}{more}"
 
 
 def _source(e: Evidence, key: str) -> str:
     """Return the settings key that was given for a plugin, or that its defaults hold."""
     options = e.run.settings.get("options")
-    given = options.get(key) if isinstance(options, Mapping) else None
-    if not isinstance(given, Mapping) or not given:
+    own = options.get(key) if isinstance(options, Mapping) else None
+    if not isinstance(own, Mapping) or not own:
         return DEFAULT
-    return clean(", ".join(f"options.{key}.{option}" for option in sorted(given)), 200)
+    return clean(", ".join(f"options.{key}.{option}" for option in sorted(own)), 200)
 
 
 def _margins(e: Evidence) -> list[Block]:
@@ -114,8 +115,8 @@ def _margins(e: Evidence) -> list[Block]:
 def _margins_of(e: Evidence, result: Result) -> list[tuple[object, ...]]:
     if not len(result.estimates):
         return []
-    margin = pd.to_numeric(optional(result.estimates, "margin"))
-    largest = margin.groupby(result.estimates["measure"].astype(str), sort=False).max().dropna()
+    margin = pd.to_numeric(optional(result.estimates, col.MARGIN))
+    largest = margin.groupby(result.estimates[col.MEASURE].astype(str), sort=False).max().dropna()
     return [
         (name(result.id), e.words(str(m)).title, value, e.words(str(m)).unit, _source(e, result.explainer))
         for m, value in largest.items()

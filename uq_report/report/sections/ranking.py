@@ -2,116 +2,147 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import pandas as pd
 
 from ...core.text import count
+from ...document.blocks import TOP, intervals_caption, make_figure, make_table
+from ...document.document import Block, Column, Table
+from ...document.evidence import Evidence
+from ...document.questions import Answer, leader, leading
+from ...document.telling import NUMBERS, largest_words
+from ...document.text import joined, name, value_words
+from ...evidence import columns as col
+from ...evidence import ids
 from ...plots import importance, ranks
 from ...plots.frames import interval_words
-from ..blocks import TOP, intervals_caption, make_figure, make_table
-from ..document import Block, Column, Table
-from ..evidence import Evidence
-from ..questions import Answer
-from ..telling import largest_words, ordered
-from ..telling import ranks as places_of
-from ..text import joined, name, value_words
 
 SIDE = 12  # features in the figure with all questions
 COLUMNS = 10
 ROWS = 10  # features in the table with all questions
 # results whose importances are compared by rank, and what they are called there
-RANKED = (("pfi", "PFI"), ("shap.importance", "SHAP"), ("dalex.model_parts", "DALEX"))
+RANKED = ((ids.PFI, "PFI"), (ids.SHAP_IMPORTANCE, "SHAP"), (ids.DALEX_PARTS, "DALEX"))
 ROLES = ("prediction", "loss", "uncertainty")
+LAST = 10**6  # the place of a feature that a ranking has not
 
 
-def side_by_side(told: list[Answer], most: int = SIDE) -> list[Block]:
+def side_by_side(answered: Sequence[Answer], most: int = SIDE) -> list[Block]:
     """Return the figure with one panel per question, ordered by the loss where it is there."""
-    if not told:
+    if not answered:
         return []
-    leader = next((answer for answer in told if answer.heading == "loss"), told[0])
-    order = [str(f) for answer in (leader, *told) for f in ordered(answer.table)["feature"]]
-    shown = list(dict.fromkeys(order))[:most]
-    alt = " ".join(f"{a.heading.capitalize()} ({a.said.title}). {largest_words(a.table, a.said)}" for a in told)
-    covers = " ".join(f"{a.heading.capitalize()}: {a.method}. {intervals_caption(a.table)}" for a in told)
-    lead = f"The questions side by side for {count(len(shown), 'feature')}, ordered by {leader.said.title}."
-    panels = [answer.panel() for answer in told]
-    evidence = leader.result.id
-    return [
-        make_figure("drivers-side", f"{lead} {covers}", alt, lambda: importance.draw_panels(panels, shown), evidence)
-    ]
+    features, first = leading(answered, most), leader(answered)
+    alt = " ".join(f"{a.heading.capitalize()} ({a.facts.title}). {largest_words(a.table, a.facts)}" for a in answered)
+    covers = " ".join(f"{a.heading.capitalize()}: {a.method}. {intervals_caption(a.table)}" for a in answered)
+    lead = f"The questions side by side for {count(len(features), 'feature')}, ordered by {first.facts.title}."
+    panels = [answer.panel() for answer in answered]
+    figure = make_figure(
+        "drivers-side", f"{lead} {covers}", alt, lambda: importance.draw_panels(panels, features), first.result.id
+    )
+    return [figure]
 
 
-def drivers_table(e: Evidence, told: list[Answer], key: str, top: int = ROWS) -> Table:
+def drivers_table(e: Evidence, answered: Sequence[Answer], key: str) -> Table:
     """Return ranks and importances side by side, one pair of columns per question."""
-    places = [places_of(answer.table) for answer in told]
-    features = list(dict.fromkeys(f for place in places for f in place))
-    features.sort(key=lambda f: (min(p.get(f, 10**6) for p in places), sum(p.get(f, 10**6) for p in places)))
-    columns = [Column("feature")]
-    for answer in told:
-        columns += [Column("rank", "integer"), Column(answer.heading, "text", answer.said.unit)]
-    rows = []
-    for feature in features[:top]:
-        cells: list[str | int | None] = [name(feature)]
-        for answer, place in zip(told, places, strict=True):
-            row = answer.table[answer.table["feature"] == feature]
-            said = value_words(*row.iloc[0][["estimate", "lower", "upper"]]) if len(row) else None
-            cells += [place.get(feature), said]
-        rows.append(cells)
+    places = [answer.ranks() for answer in answered]
+    features = list(dict.fromkeys(feature for place in places for feature in place))
+    features.sort(key=lambda f: (min(p.get(f, LAST) for p in places), sum(p.get(f, LAST) for p in places)))
     return make_table(
         key,
         "What drives the prediction, the loss and the uncertainty, side by side.",
-        columns,
-        rows,
-        evidence=told[-1].result.id,
-        note=f"{_sources(told)} {e.group_words}".strip(),
+        answer_columns(answered),
+        [[name(feature), *answer_cells(answered, feature)] for feature in features[:ROWS]],
+        evidence=answered[-1].result.id,
+        note=f"{_sources(answered)} {e.group_words}".strip(),
     )
 
 
-def _sources(told: list[Answer]) -> str:
+def answer_columns(answered: Sequence[Answer]) -> list[Column]:
+    """Return the columns of a table with a rank and a value per question."""
+    pairs = ((Column("rank", "integer"), Column(a.heading, "text", a.facts.unit)) for a in answered)
+    return [Column("feature"), *(column for pair in pairs for column in pair)]
+
+
+def answer_cells(answered: Sequence[Answer], feature: str) -> list[str | int | None]:
+    """Return a feature's rank and value for each question."""
+    cells: list[str | int | None] = []
+    for answer in answered:
+        row = answer.table[answer.table[col.FEATURE] == feature]
+        words = value_words(*row.iloc[0][list(NUMBERS)]) if len(row) else None
+        cells += [answer.ranks().get(feature), words]
+    return cells
+
+
+def _sources(answered: Sequence[Answer]) -> str:
     """Say which numbers these are, and which intervals stand in brackets."""
     parts = [
-        f"{a.heading}: {a.method}{f', in brackets the {w}' if (w := interval_words(a.table)) else ''}" for a in told
+        f"{a.heading}: {a.method}{f', in brackets the {w}' if (w := interval_words(a.table)) else ''}" for a in answered
     ]
     return f"{'. '.join(parts)}. Ranks of features whose intervals overlap may be exchanged in new data."
 
 
+class _Ranking(NamedTuple):
+    """A column of the matrix, whose values are the estimates times `sign`."""
+
+    column: ranks.Column
+    sign: int
+
+    @property
+    def head(self) -> str:
+        return f"{self.column.method} {self.column.measure}"
+
+    def places(self) -> dict[str, int]:
+        return ranks.ranks(self.column.values)
+
+
 def rank_matrix(e: Evidence) -> list[Block]:
     """Return every ranking by method and measure, as a figure and as a table."""
-    columns = _columns(e)
-    if len(columns) < 2:
+    rankings = _rankings(e)
+    if len(rankings) < 2:
         return []
-    evidence = "pfi" if e.find("pfi") is not None else columns[0].source
-    placed = [ranks.ranks(column.values) for column in columns]
-    heads = [f"{c.method} {c.measure}" for c in columns]
-    leaders = [name(min(place, key=lambda feature: place[feature])) for place in placed]
-    first = joined([f"{head}: {leader}" for head, leader in zip(heads, leaders, strict=True)], COLUMNS)
-    figure = make_figure(
+    evidence = ids.PFI if e.find(ids.PFI) is not None else rankings[0].column.source
+    return [_matrix(rankings, evidence), _matrix_table(rankings, evidence)]
+
+
+def _matrix(rankings: Sequence[_Ranking], evidence: str) -> Block:
+    places = [one.places() for one in rankings]
+    leaders = [name(min(place, key=lambda feature: place[feature])) for place in places]
+    first = joined([f"{one.head}: {feature}" for one, feature in zip(rankings, leaders, strict=True)], COLUMNS)
+    below = joined([one.head for one in rankings if one.sign < 0])
+    return make_figure(
         "drivers-ranks",
-        "Ranks by method and measure, 1 for the largest value (signs kept; equal values share the better rank).",
+        "Ranks by method and measure, 1 for the largest value (signs kept; equal values share the better rank)."
+        f"{f' For {below}, where lower values are worse or less certain, 1 is the lowest.' if below else ''}",
         f"Matrix of ranks, a column per method and measure. First in each: {first}.",
-        lambda: ranks.draw(columns, TOP),
+        lambda: ranks.draw([one.column for one in rankings], TOP),
         evidence,
     )
-    mean = pd.DataFrame(placed).mean().sort_values(kind="stable")
-    table = make_table(
+
+
+def _matrix_table(rankings: Sequence[_Ranking], evidence: str) -> Block:
+    places = [one.places() for one in rankings]
+    mean = pd.DataFrame(places).mean().sort_values(kind="stable")
+    return make_table(
         "drivers-ranks-table",
         "The same ranks as numbers.",
-        [Column("feature"), *(Column(head, "integer") for head in heads)],
-        [(name(feature), *(place.get(str(feature)) for place in placed)) for feature in mean.index],
+        [Column("feature"), *(Column(one.head, "integer") for one in rankings)],
+        [(name(feature), *(place.get(str(feature)) for place in places)) for feature in mean.index],
         evidence=evidence,
         note="Ranks carry the error of the estimates they come from; they have no interval of their own here.",
     )
-    return [figure, table]
 
 
-def _columns(e: Evidence) -> list[ranks.Column]:
+def _rankings(e: Evidence) -> list[_Ranking]:
     """Return the rankings, those of one question together."""
-    found = []
+    rankings = []
     for key, method in RANKED:
         result = e.find(key)
-        for measure, table in result.estimates.groupby("measure", sort=False) if result is not None else ():
-            known = table.dropna(subset=["estimate"])
-            values = dict(zip(known["feature"].astype(str), known["estimate"], strict=True))
+        for measure, table in result.estimates.groupby(col.MEASURE, sort=False) if result is not None else ():
+            facts, rows = e.words(str(measure), result), table.dropna(subset=[col.ESTIMATE])
+            values = dict(zip(rows[col.FEATURE].astype(str), facts.sign * rows[col.ESTIMATE], strict=True))
             if values:
-                found.append(ranks.Column(method, str(measure), e.words(str(measure)).role, values, key))
-    found.sort(key=lambda column: ROLES.index(column.role) if column.role in ROLES else len(ROLES))
-    return found[:COLUMNS]
+                column = ranks.Column(method, str(measure), facts.role, values, key)
+                rankings.append(_Ranking(column, facts.sign))
+    rankings.sort(key=lambda one: ROLES.index(one.column.role) if one.column.role in ROLES else len(ROLES))
+    return rankings[:COLUMNS]

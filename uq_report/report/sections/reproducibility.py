@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..blocks import make_table
-from ..document import Block, Callout, Cell, Column, Facts, Paragraph, Section, Table
-from ..evidence import Evidence, as_cell
-from ..text import ABSENT, clean, name
+from ...document.blocks import make_table
+from ...document.document import Block, Callout, Cell, Column, Facts, Paragraph, Section, Table
+from ...document.evidence import Evidence, as_cell
+from ...document.text import ABSENT, clean, name
 from .inventory import inventory
 
 TITLE = "Reproducibility"
@@ -63,8 +63,8 @@ def _facts(e: Evidence, sha256: str) -> tuple[tuple[str, Cell], ...]:
 
 
 def _settings(e: Evidence) -> Table:
-    given = [(key, value) for key, value in flat(e.run.settings) if value or not key.startswith("about.")]
-    rows = [(name(key), _setting(value)) for key, value in given]
+    settings = flat(e.run.settings)
+    rows = [(name(key), _setting(value)) for key, value in settings if value or not key.startswith("about.")]
     caption = "Settings of the run. Texts about the model that were not given stand as open in their sections."
     return make_table("settings-table", caption, [Column("setting"), Column("value")], rows or [(ABSENT, "")])
 
@@ -100,12 +100,9 @@ def _versions(e: Evidence) -> Table:
 
 def _options(e: Evidence) -> Table:
     """List the options of each explainer that ran, which are its provenance."""
-    used: dict[str, Mapping[str, Any]] = {}
-    for result in e.run.results:
-        used[result.explainer] = used.get(result.explainer) or result.options
     rows = [
-        (name(explainer), "; ".join(f"{name(k)} = {_setting(v)}" for k, v in sorted(options.items())) or "none")
-        for explainer, options in used.items()
+        (name(m.name), "; ".join(f"{name(k)} = {_setting(v)}" for k, v in sorted(m.options.items())) or "none")
+        for m in e.run.methods
     ]
     columns = [Column("explainer"), Column("options as used")]
     return make_table("options-table", "Options of each explainer.", columns, rows or [(ABSENT, "")])

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from ..document import Paragraph, Section
-from ..evidence import Evidence
-from .agreement import stability
-from .interactions import interactions
-from .support import support
-from .training import training
+from ...document.document import Paragraph, Section
+from ..placing import Placed
 
 TITLE = "Sensitivity, support and stability"
 LEAD = (
@@ -17,7 +13,6 @@ LEAD = (
 )
 
 
-def robustness(e: Evidence) -> Section:
+def robustness(placed: Placed) -> Section:
     """Return interactions, support, the stability of ranks, and training rows beside test rows."""
-    sections = (interactions(e), support(e), stability(e), training(e))
-    return Section(id="robustness", title=TITLE, blocks=(Paragraph(text=LEAD),), sections=sections)
+    return Section(id="robustness", title=TITLE, blocks=(Paragraph(text=LEAD),), sections=placed.chapter("robustness"))

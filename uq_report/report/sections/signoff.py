@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from ...config import About
 from ...core.text import count
-from ..blocks import make_table
-from ..document import Block, Bullets, Column, Facts, Paragraph, Section
-from ..evidence import OPEN, Evidence
-from ..text import clean, items, joined
+from ...document.blocks import make_table
+from ...document.document import Block, Bullets, Column, Facts, Paragraph, Section
+from ...document.evidence import OPEN, Evidence
+from ...document.text import clean, items, joined
 
 TITLE = "Sign-off"
 BLANK = "____________________"
@@ -62,8 +62,7 @@ def _open(e: Evidence) -> Iterator[str]:
     if not e.gate.passed:
         yield f"Calibration gate: {e.gate.word}."
     if e.run.not_run:
-        told = joined(items(dict.fromkeys(entry.name for entry in e.run.not_run)), 12)
-        yield f"Not run: {told}."
+        yield f"Not run: {joined(items(dict.fromkeys(entry.name for entry in e.run.not_run)), 12)}."
     if e.about("status") != "final":
         yield f"The report is a {clean(e.about('status') or 'draft', 20)}."
     elif not (empty or e.findings or e.run.not_run) and e.gate.passed:

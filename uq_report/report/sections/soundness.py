@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from ...core.finding import Outcome
-from ..document import Badge, Block, Bullets, Facts, Paragraph, Section
-from ..evidence import OPEN, Evidence
-from ..text import clean, joined, name, sentence
+from ...document.document import Badge, Block, Bullets, Facts, Paragraph, Section
+from ...document.evidence import OPEN, Evidence
+from ...document.text import clean, items, joined, name, sentence
+from ...evidence.finding import Outcome
+from ..placing import Placed
 from .findings import STATES
-from .local_effects import local_effects
-from .profiles import profiles
 
 TITLE = "Conceptual soundness"
 LEAD = (
@@ -18,26 +17,26 @@ LEAD = (
 DIRECTIONS = "UQ90"  # codes of checks that hold effects against what people expect
 
 
-def soundness(e: Evidence) -> Section:
+def soundness(e: Evidence, placed: Placed) -> Section:
     """Return assumptions, stated directions, profiles and local effects."""
     return Section(
         id="soundness",
         title=TITLE,
         blocks=(Paragraph(text=LEAD),),
-        sections=(_assumptions(e), _directions(e), profiles(e), local_effects(e)),
+        sections=(_assumptions(e), _directions(e), *placed.chapter("soundness")),
     )
 
 
 def _assumptions(e: Evidence) -> Section:
-    said = e.about("assumptions")
-    block: Block = Paragraph(text=said) if said else Facts(rows=(("Assumptions and design choices", OPEN),))
+    text = e.about("assumptions")
+    block: Block = Paragraph(text=text) if text else Facts(rows=(("Assumptions and design choices", OPEN),))
     return Section(id="assumptions", title="Assumptions and design choices", blocks=(block,))
 
 
 def _directions(e: Evidence) -> Section:
     """Return how the check of stated directions ended, whatever it is called."""
-    found = [o for o in e.run.outcomes if any(rule.code.startswith(DIRECTIONS) for rule in o.rules)]
-    blocks = [block for outcome in found for block in _ended(outcome)]
+    outcomes = [o for o in e.run.outcomes if any(rule.code.startswith(DIRECTIONS) for rule in o.rules)]
+    blocks = [block for outcome in outcomes for block in _ended(outcome)]
     if not blocks:
         blocks = [Paragraph(text="No check held the effects against a stated direction.")]
     return Section(id="directions", title="Stated directions of effects", blocks=tuple(blocks))
@@ -46,9 +45,9 @@ def _directions(e: Evidence) -> Section:
 def _ended(outcome: Outcome) -> list[Block]:
     badge = Badge(outcome.state.replace("_", " "), STATES[outcome.state])
     rows = ((name(outcome.title or outcome.check), badge), ("Why", sentence(outcome.reason) or "see the findings"))
-    told = [
-        f"{f.code} ({f.severity}) {joined([name(one) for one in f.features])}: {clean(f.statement)}"
+    findings = tuple(
+        f"{f.code} ({f.severity}) {joined(items(f.features))}: {clean(f.statement)}"
         for f in outcome.findings
         if f.code.startswith(DIRECTIONS)
-    ]
-    return [Facts(rows=rows), *([Bullets(items=tuple(told))] if told else [])]
+    )
+    return [Facts(rows=rows), *([Bullets(items=findings)] if findings else [])]

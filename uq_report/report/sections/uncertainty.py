@@ -2,99 +2,115 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from typing import NamedTuple
 
-from ...core.results import Result
-from ...plots import draw
+from ...document.blocks import intervals_caption, make_figure, notes_of
+from ...document.document import Block, Callout, Paragraph, Section
+from ...document.evidence import Evidence
+from ...document.tables import plain_table
+from ...document.text import clean, joined, value_words
+from ...evidence import columns as col
+from ...evidence import ids
+from ...evidence.outcomes import CONFIDENCE_GAP, Bins, Calibration, Coverage, Pit, Reliability
+from ...evidence.view import table_of
 from ...plots.words import number
-from ..blocks import intervals_caption, make_figure, notes_of
-from ..document import Block, Callout, Paragraph, Section
-from ..evidence import Evidence
-from ..tables import plain_table
-from ..text import clean, joined, value_words
-from .extras import extras
-from .outcomes import about_uncertainty, items_table
+from ..placing import Placed
+from .outcomes import scores_table
 
 TITLE = "Uncertainty quality"
-FIGURES = (
-    ("calibration.reliability", "Reliability: observed frequency against predicted probability."),
-    ("calibration.pit", "Histogram of the probability integral transform; flat when calibrated."),
-    ("calibration.coverage", "Coverage of central intervals: observed share against nominal level."),
-)
-HEADS = {
-    "calibration.reliability": "Reliability",
-    "calibration.pit": "Probability integral transform",
-    "calibration.coverage": "Coverage of intervals",
-}
 SPLIT = ("aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance")
 
 
-def uncertainty(e: Evidence) -> Section:
+class Diagram(NamedTuple):
+    """A figure of calibration: the result it draws, its heading and its caption."""
+
+    view: type[Bins]
+    title: str
+    caption: str
+
+
+DIAGRAMS = (
+    Diagram(Reliability, "Reliability", "Reliability: observed frequency against predicted probability."),
+    Diagram(
+        Pit,
+        "Probability integral transform",
+        "Histogram of the probability integral transform; flat when calibrated.",
+    ),
+    Diagram(
+        Coverage,
+        "Coverage of intervals",
+        "Coverage of central intervals: observed share against nominal level.",
+    ),
+)
+
+
+def uncertainty(e: Evidence, placed: Placed) -> Section:
     """Return the gate, tests and scores of calibration, reliability, PIT and coverage, and the parts of uncertainty."""
-    result = e.find("calibration")
-    gate = Callout(
-        tone=e.gate.tone, title=f"Calibration gate: {e.gate.word}", text=e.gate.reason, evidence=("calibration",)
-    )
-    if result is None:
-        blocks: list[Block] = [gate, Paragraph(text=e.why_missing("calibration"))]
+    view = Calibration.find(e.run)
+    blocks: list[Block] = [gate(e, e.gate.reason)]
+    if view is None:
+        blocks.append(Paragraph(text=e.why_missing(Calibration.id)))
     else:
-        table = about_uncertainty(result.estimates)
-        caption = f"Calibration tests and sharpness. {intervals_caption(table)}"
-        blocks = [gate, Paragraph(text=_gap(result)), items_table(result, table, "calibration-table", caption)]
-    more = extras(e, "calibration", ("calibration", *HEADS))
-    return Section(
-        id="uncertainty-quality", title=TITLE, blocks=tuple(blocks), sections=(*_figures(e), _parts(e), *more)
-    )
+        lines = [line for line in view.lines if line.judges_uncertainty or line.is_tested]
+        caption = f"Calibration tests and sharpness. {intervals_caption(table_of(lines))}"
+        blocks += [Paragraph(text=_gap(view)), scores_table(view, lines, "calibration-table", caption, tests=True)]
+    diagrams = (_diagram(e, diagram) for diagram in DIAGRAMS)
+    sections = (*filter(None, diagrams), _parts(e), *placed.chapter("uncertainty-quality"))
+    return Section(id="uncertainty-quality", title=TITLE, blocks=tuple(blocks), sections=sections)
 
 
-def _gap(result: Result) -> str:
+def gate(e: Evidence, text: str) -> Callout:
+    """Return the state of the calibration gate with a text."""
+    title = f"Calibration gate: {e.gate.word}"
+    return Callout(tone=e.gate.tone, title=title, text=text, evidence=(ids.CALIBRATION,))
+
+
+def _gap(view: Calibration) -> str:
     """Explain the confidence gap, and say what its interval allows."""
     lead = (
         "If outcomes follow the model's own distributions, the mean negative log-likelihood equals the mean entropy. "
         "Their difference, the confidence gap, is above 0 for an over-confident model and below 0 for an "
         "under-confident one. It is necessary for calibration, not sufficient."
     )
-    row = result.estimates[result.estimates["item"] == "confidence_gap"]
-    if row.empty:
+    gap = next((line for line in view.lines if line.item == CONFIDENCE_GAP), None)
+    if gap is None:
         return lead
-    gap = row.iloc[0]
-    side = "over-confident" if gap["lower"] > 0 else "under-confident" if gap["upper"] < 0 else "of no clear direction"
-    return f"{lead} Here it is {value_words(gap['estimate'], gap['lower'], gap['upper'], 'nats')}: {side}."
+    side = "over-confident" if gap.lower > 0 else "under-confident" if gap.upper < 0 else "of no clear direction"
+    return f"{lead} Here it is {value_words(gap.estimate, gap.lower, gap.upper, 'nats')}: {side}."
 
 
-def _figures(e: Evidence) -> tuple[Section, ...]:
-    found = []
-    for key, caption in FIGURES:
-        part = e.find(key)
-        if part is not None and len(part.estimates):
-            found.append(Section(id=key.removeprefix("calibration."), title=HEADS[key], blocks=_shown(part, caption)))
-    return tuple(found)
-
-
-def _shown(part: Result, caption: str) -> tuple[Block, ...]:
+def _diagram(e: Evidence, diagram: Diagram) -> Section | None:
     """Return observed against ideal values: a sentence, a figure, and the numbers."""
-    table, flat = part.estimates, part.id.endswith("pit")
-    ideal = pd.Series(1.0, index=table.index) if flat else table["x"]
-    held = int(((table["lower"] <= ideal) & (ideal <= table["upper"])).sum())
-    at = int((table["estimate"] - ideal).abs().to_numpy().argmax())
-    told = (
-        f"{held} of {len(table)} intervals hold the {'flat line' if flat else 'diagonal'}. Farthest from it: "
-        f"{number(float(table['estimate'].iloc[at]))} where {number(float(ideal.iloc[at]))} is expected. Each interval "
-        "holds by itself, not all at once."
+    view = diagram.view.find(e.run)
+    if view is None or not view.lines:
+        return None
+    result, anchor = view.result, view.id.replace(".", "-")
+    intervals, text = intervals_caption(result.estimates), _against_ideal(view)
+    caption = f"{diagram.caption} {intervals}"
+    figure = make_figure(anchor, caption, f"{diagram.caption} {text}", lambda: e.draw(result), result.id)
+    title = f"{clean(result.title)}: the numbers. {intervals}"
+    table = plain_table(result.estimates, f"{anchor}-table", title, result.id, notes_of(result))
+    key = view.id.removeprefix(f"{ids.CALIBRATION}.")
+    return Section(id=key, title=diagram.title, blocks=(Paragraph(text=text), figure, table))
+
+
+def _against_ideal(view: Bins) -> str:
+    """Say how many intervals hold the ideal, and where the estimates are farthest from it."""
+    ideals = [(line, view.ideal(line)) for line in view.lines]
+    inside = sum(line.lower <= ideal <= line.upper for line, ideal in ideals)
+    line, ideal = max(ideals, key=lambda pair: abs(pair[0].estimate - pair[1]))
+    return (
+        f"{inside} of {len(ideals)} intervals hold the {'flat line' if view.flat else 'diagonal'}. Farthest from it: "
+        f"{number(line.estimate)} where {number(ideal)} is expected. Each interval holds by itself, not all at once."
     )
-    intervals = intervals_caption(table)
-    anchor = part.id.replace(".", "-")
-    title = f"{clean(part.title)}: the numbers. {intervals}"
-    figure = make_figure(anchor, f"{caption} {intervals}", f"{caption} {told}", lambda: draw(part), part.id)
-    return (Paragraph(text=told), figure, plain_table(table, f"{anchor}-table", title, part.id, notes_of(part)))
 
 
 def _parts(e: Evidence) -> Section:
     """Say where the aleatoric and epistemic parts are explained, or that they were not told apart."""
-    held = {str(m) for result in e.results for m in result.estimates["measure"]} & set(SPLIT)
-    if held:
-        names = joined([e.words(m).title for m in SPLIT if m in held])
-        text = f"This run explains {names} apart; see “Drivers of the uncertainty”."
+    measures = {str(measure) for result in e.results for measure in result.estimates[col.MEASURE]}
+    parts = [e.words(measure).title for measure in SPLIT if measure in measures]
+    if parts:
+        text = f"This run explains {joined(parts)} apart; see “Drivers of the uncertainty”."
     else:
         text = (
             "Not told apart in this run: the model gives one distribution without parts, or the measures "

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.text import count
-from ..blocks import make_table
-from ..document import Badge, Block, Column, Paragraph, Section
-from ..evidence import Evidence, severity_badge
-from ..text import clean, items, joined, name, sentence
+from ...document.blocks import make_table
+from ...document.document import Badge, Block, Column, Paragraph, Section
+from ...document.evidence import Evidence, severity_badge
+from ...document.text import clean, items, joined, name, sentence
 
 TITLE = "Waived findings and waivers"
 
@@ -57,9 +57,9 @@ def _given(e: Evidence, given: tuple[Mapping[str, Any], ...]) -> list[Block]:
         for one in given
     ]
     expired = [str(row[0]) for row, one in zip(rows, given, strict=True) if _is_expired(e, one)]
-    told = f"Expired: {count(len(expired), 'waiver')}, of {joined(items(expired))}." if expired else ""
+    text = f"Expired: {count(len(expired), 'waiver')}, of {joined(items(expired))}." if expired else ""
     table = make_table("findings-waivers", f"Waivers in the settings, on {clean(e.run.as_of, 20)}.", columns, rows)
-    return [*([Paragraph(text=told)] if told else []), table]
+    return [*([Paragraph(text=text)] if text else []), table]
 
 
 def _is_expired(e: Evidence, waiver: Mapping[str, Any]) -> bool:
@@ -69,11 +69,11 @@ def _is_expired(e: Evidence, waiver: Mapping[str, Any]) -> bool:
 def _state(e: Evidence, waiver: Mapping[str, Any]) -> Badge:
     """Say whether a waiver holds, and for how many findings; dates compare as text, ``YYYY-MM-DD``."""
     code, feature = waiver.get("code"), waiver.get("feature")
-    given = (code, feature or "", waiver.get("expires"))
-    held = sum((one.waiver.code, one.waiver.feature, one.waiver.expires) == given for one in e.waived)
-    if held:
-        return Badge(f"holds for {count(held, 'finding')}", "neutral")
-    found = sum(f.code == code and (not feature or f.features == (feature,)) for f in e.findings)
+    key = (code, feature or "", waiver.get("expires"))
+    holds = sum((one.waiver.code, one.waiver.feature, one.waiver.expires) == key for one in e.waived)
+    if holds:
+        return Badge(f"holds for {count(holds, 'finding')}", "neutral")
+    still_open = sum(f.code == code and (not feature or f.features == (feature,)) for f in e.findings)
     if _is_expired(e, waiver):
-        return Badge(f"expired; {count(found, 'finding')} open again" if found else "expired", "warning")
+        return Badge(f"expired; {count(still_open, 'finding')} open again" if still_open else "expired", "warning")
     return Badge("nothing to waive", "neutral")

@@ -1,0 +1,77 @@
+"""A check of one's own: its rule is data, so that what is printed is what decides."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from uq_report.evidence.finding import Finding, Outcome
+from uq_report.evidence.run import Run
+from uq_report.evidence.view import Estimate, of_measure
+from uq_report.rules.rule import Grade, Limit, Rule
+
+from .measures import SURPRISE
+from .screen import ID, Screen
+
+
+@dataclass(frozen=True)
+class FollowsFeature:
+    """Finds features that the surprise follows: there the model is more often wrong than it says.
+
+    Parameters
+    ----------
+    weak, strong : float
+        Sizes of the rank correlation that its interval must reach.
+    """
+
+    weak: float = 0.05
+    strong: float = 0.3
+
+    name: ClassVar[str] = ID
+    title: ClassVar[str] = "Surprise by feature"
+    api_version: ClassVar[int] = 1
+
+    @property
+    def rules(self) -> tuple[Rule]:
+        """The one rule, with this object's thresholds."""
+        return (
+            Rule(
+                code="SCREEN1",
+                title="The surprise follows a feature",
+                thresholds={"weak": self.weak, "strong": self.strong},
+                when="The interval of the rank correlation of the surprise with a feature lies beyond ±{weak}. "
+                "Medium beyond ±{strong}, else low.",
+                raised=({"nearest": Limit("above", "weak")},),
+                grades=(Grade("medium", {"nearest": Limit("above", "strong")}), Grade("low")),
+                rests_on="E[-log q(Y) - H(q)] = 0 in every part of the feature's range if y follows the model",
+            ),
+        )
+
+    def check(self, run: Run) -> Outcome:
+        """Judge the screen of the surprise."""
+        view = Screen.find(run)
+        lines = of_measure(view.lines, SURPRISE.name) if view else ()
+        if not lines:
+            return Outcome(check=self.name, state="not_applicable", reason="the surprise was not screened")
+        findings = tuple(finding for finding in map(self._finding, lines) if finding is not None)
+        reason = "" if findings else f"No interval lies beyond ±{self.weak:g}."
+        return Outcome(check=self.name, state="found" if findings else "passed", reason=reason, findings=findings)
+
+    def _finding(self, line: Estimate) -> Finding | None:
+        (rule,) = self.rules
+        nearest = max(line.lower, -line.upper)  # of the interval, to 0; below 0 if it holds 0
+        severity = rule.judge(nearest=nearest)
+        if severity is None:
+            return None
+        side = "high" if line.estimate > 0 else "low"
+        return rule.finding(
+            severity,
+            f"Where {line.feature} is {side}, the model is more often surprised than it says (rank correlation "
+            f"{line.estimate:+.2f}, {100 * line.confidence:g} % interval {line.lower:+.2f} to {line.upper:+.2f}).",
+            (ID,),
+            remedy=f"Look at the residuals along {line.feature}, and recalibrate there.",
+            measures=(SURPRISE.name,),
+            features=(line.feature,),
+            threshold=self.weak,
+            observed=line.estimate,
+            lower=line.lower,
+            upper=line.upper,
+        )

@@ -1,0 +1,50 @@
+"""Runs that hold every built-in result: one stored in format 1, made by the last version of it, and fresh ones."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from uq_report import runner, testing
+from uq_report.config import Settings
+from uq_report.evidence import codec
+from uq_report.evidence.run import Run
+
+STORED = Path(__file__).parent / "format1" / "run.json.gz"
+
+
+@cache
+def stored_bytes() -> bytes:
+    """The audit of the credit demo as version 0.1.0 wrote it in format 1."""
+    return gzip.decompress(STORED.read_bytes())
+
+
+@cache
+def stored_json() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(stored_bytes())
+    return content
+
+
+@cache
+def stored() -> Run:
+    return codec.loads(stored_bytes())
+
+
+@cache
+def runs() -> dict[str, Run]:
+    normal, logistic, overconfident = testing.known_runs()
+    champion = testing.linear_subject(60)
+    challenger = replace(champion, model=testing.KnownLinear((2.0, 0.0, 1.0, 0.0), (0.0,) * 4), label="challenger")
+    settings = Settings(explainers=("calibration", "pfi"), as_of="2026-01-01")
+    compared = runner.side_by_side(champion, challenger, settings).run
+    return {
+        "format 1": stored(),
+        "normal": normal,
+        "logistic": logistic,
+        "over-confident": overconfident,
+        "two models": compared,
+    }

@@ -1,0 +1,107 @@
+"""Real runs come back as they were, with their methods, measures, thresholds and causes, and follow the schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from uq_report.core.results import MeasureFacts
+from uq_report.evidence import codec, ids
+from uq_report.evidence.finding import Finding, Outcome, Symptom
+from uq_report.evidence.run import Run
+from uq_report.rules.rule import Grade, Rule
+
+from .runs import runs
+
+SCHEMA = json.loads(Path(codec.__file__).with_name("run.schema.json").read_text(encoding="utf-8"))
+RULE = Rule(
+    code="X1", title="T", thresholds={"share": 0.1, "rows": 3}, when="{share:pct} of {rows}", grades=(Grade("low"),),
+    rests_on="counting",
+)  # fmt: skip
+CAUSE = RULE.finding(
+    "low",
+    "S",
+    (ids.PFI,),
+    affected="3 of 9 rows",
+    size=0.25,
+    explains=(Symptom(code="X2", feature="age"), Symptom(code="X3")),
+)
+
+
+def again(run: Run) -> Run:
+    return codec.loads(codec.dumps(run))
+
+
+@pytest.mark.parametrize("name", ["format 1", "normal", "logistic", "over-confident", "two models"])
+def test_a_real_run_comes_back_equal(name: str) -> None:
+    run, read = runs()[name], again(runs()[name])
+    assert codec.dumps(read) == codec.dumps(run)
+    assert read.methods == run.methods
+    assert read.outcomes == run.outcomes
+    for before, after in zip(run.results, read.results, strict=True):
+        assert after.measures == before.measures
+        pd.testing.assert_frame_equal(after.estimates, before.estimates)
+
+
+def test_methods_and_measures_of_a_real_run_say_what_was_done() -> None:
+    run = again(runs()["normal"])
+    pfi = next(method for method in run.methods if method.name == ids.PFI)
+    assert pfi.card.definition
+    assert pfi.options["n_repeats"] > 0
+    assert run.result(ids.PFI).measures["nll"] == MeasureFacts("negative log-likelihood", "nats", "loss", "larger")
+    thresholds = {rule.code: rule.thresholds for outcome in run.outcomes for rule in outcome.rules}
+    assert thresholds["UQ101"] == {"level": 0.05, "effect": 0.02}
+
+
+def test_thresholds_causes_and_sizes_come_back() -> None:
+    outcome = Outcome(check="x", state="found", findings=(CAUSE,), rules=(RULE.record,))
+    read = again(replace(runs()["normal"], outcomes=(outcome,))).outcomes[0]
+    assert read == outcome
+    assert dict(read.rules[0].thresholds) == {"share": 0.1, "rows": 3}
+    assert read.rules[0].when == "10 % of 3"
+    (finding,) = read.findings
+    assert (finding.affected, finding.size) == ("3 of 9 rows", 0.25)
+    symptom = Finding(code="X2", title="T", severity="low", statement="S", evidence=("pfi",), rests_on="x")
+    assert not symptom.is_explained_by(finding)
+    assert replace(symptom, features=("age",)).is_explained_by(finding)
+    assert replace(symptom, code="X3").is_explained_by(finding)
+
+
+@pytest.fixture(scope="module")
+def validate() -> Callable[[Any], None]:
+    jsonschema = pytest.importorskip("jsonschema", reason="validating needs jsonschema")
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    return validator.validate
+
+
+@pytest.mark.parametrize("name", ["format 1", "normal", "logistic", "over-confident", "two models"])
+def test_the_schema_accepts_a_real_run(name: str, validate: Callable[[Any], None]) -> None:
+    validate(codec.encode(runs()[name]))
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (("methods",), "'methods' is a required property"),
+        (("methods", 0, "card"), "'card' is a required property"),
+        (("results", 0, "measures"), "'measures' is a required property"),
+        (("outcomes", 0, "rules", 0, "thresholds"), "'thresholds' is a required property"),
+    ],
+)
+def test_the_schema_refuses_a_run_that_lacks_a_part(
+    path: tuple[Any, ...], message: str, validate: Callable[[Any], None]
+) -> None:
+    content = json.loads(codec.dumps(runs()["logistic"]))
+    *inner, last = path
+    part = content
+    for key in inner:
+        part = part[key]
+    del part[last]
+    with pytest.raises(Exception, match=message):
+        validate(content)

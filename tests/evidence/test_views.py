@@ -1,0 +1,82 @@
+"""Every built-in result has a view that reads all of it: its columns are fields, its facts are fields, both ways."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields, replace
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report.core.errors import InputError
+from uq_report.core.results import Result
+from uq_report.evidence import comparison, ids, importance, information, outcomes, profiles, rows
+from uq_report.evidence.view import View
+
+from .runs import runs
+
+MODULES = (comparison, importance, information, outcomes, profiles, rows)
+VIEWS: dict[str, type[View]] = {
+    part.id: part
+    for module in MODULES
+    for part in vars(module).values()
+    if isinstance(part, type) and issubclass(part, View) and part.id
+}
+EXPLAINERS_ONLY = {ids.DALEX}  # it gives parts and no result of its own name
+RUNS = ["format 1", "normal", "logistic", "over-confident", "two models"]
+
+
+def line_of(view: type[View]) -> Any:
+    return get_args(get_type_hints(view)["lines"])[0]
+
+
+def facts_of(view: type[View]) -> dict[str, Any]:
+    return {field.name: field for field in fields(view) if field.name not in ("result", "lines")}
+
+
+def required(found: Any) -> set[str]:
+    return {one.name for one in found if one.default is MISSING and one.default_factory is MISSING}
+
+
+def results() -> dict[str, list[Result]]:
+    found: dict[str, list[Result]] = {}
+    for run in runs().values():
+        for result in run.results:
+            found.setdefault(result.id, []).append(result)
+    return found
+
+
+def test_every_id_has_a_view_and_a_result_somewhere() -> None:
+    known = {value for name, value in vars(ids).items() if name.isupper()} - EXPLAINERS_ONLY
+    assert set(VIEWS) == known
+    assert known <= set(results())
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_view_reads_all_columns_and_facts_of_its_result(name: str) -> None:
+    for result in runs()[name].results:
+        view = VIEWS[result.id]
+        columns, names = set(result.estimates.columns), {field.name for field in fields(line_of(view))}
+        assert columns <= names, result.id
+        assert required(fields(line_of(view))) <= columns, result.id
+        assert set(result.meta) <= set(facts_of(view)), result.id
+        assert required(facts_of(view).values()) <= set(result.meta), result.id
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_lines_are_the_estimates(name: str) -> None:
+    for result in runs()[name].results:
+        table = VIEWS[result.id].from_result(result).to_frame()[list(result.estimates.columns)]
+        for column in table.columns:
+            ours, theirs = table[column], result.estimates[column]
+            if ours.dtype.kind in "fiub":
+                np.testing.assert_array_equal(ours.to_numpy(float), pd.to_numeric(theirs).to_numpy(float), result.id)
+            else:
+                assert ours.tolist() == ["" if pd.isna(cell) else str(cell) for cell in theirs], result.id
+
+
+def test_a_result_that_lacks_a_column_is_refused_by_name() -> None:
+    pfi = next(result for result in runs()["normal"].results if result.id == ids.PFI)
+    with pytest.raises(InputError, match=r"pfi\.estimates must have the columns \['verdict'\]"):
+        importance.Pfi.from_result(replace(pfi, estimates=pfi.estimates.drop(columns="verdict")))

@@ -1,0 +1,150 @@
+"""A measure of which smaller values mean less certain ranks as its opposite does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from uq_report import testing
+from uq_report.core.engine import Engine
+from uq_report.core.measures import ENTROPY, Measure
+from uq_report.core.results import Importance, MeasureFacts, Result
+from uq_report.document.document import Document, Figure, Paragraph
+from uq_report.document.evidence import Evidence
+from uq_report.evidence import ids
+from uq_report.evidence.importance import ShapImportance, directed
+from uq_report.evidence.information import Agreement as AgreementView
+from uq_report.evidence.run import Run
+from uq_report.evidence.view import of_measure
+from uq_report.explainers.agreement import Agreement
+from uq_report.explainers.pfi import PermutationImportance
+from uq_report.explainers.shap_ import ShapleyValues
+from uq_report.plots.importance import draw
+from uq_report.report.assemble import document
+from uq_report.runner.recorded import measure_facts, with_measures
+
+from . import reading
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+PRECISION = Measure(
+    "precision",
+    lambda dist, _y, _base: -dist.entropy(),
+    "nats",
+    "uncertainty",
+    frozenset({"entropy"}),
+    title="precision",
+    direction="smaller",
+)
+MEASURES = {measure.name: measure for measure in (ENTROPY, PRECISION)}
+
+
+@cache
+def results() -> dict[str, Result]:
+    """The importances of entropy and precision, and their ranks."""
+    subject = testing.logistic_subject(150)
+    engine = Engine(subject, MEASURES)
+    facts = measure_facts(MEASURES.values(), engine.baseline)
+    pfi = PermutationImportance(measures=tuple(MEASURES), n_repeats=5)
+    shap = ShapleyValues(measures=tuple(MEASURES), n_rows=40, n_background=10)
+    prior = {
+        one.name: tuple(with_measures(result, facts) for result in one.explain(subject, engine.bound(one.name), {}))
+        for one in (pfi, shap)
+    }
+    agreement = Agreement().explain(subject, engine.bound(ids.AGREEMENT), prior)
+    return {result.id: result for result in (*prior[ids.PFI], *prior[ids.SHAP], *agreement)}
+
+
+@cache
+def report(measure: str = "") -> Document:
+    """The report of these results, or of one measure's importance alone."""
+    if not measure:
+        return document(holding(*results().values()))
+    pfi = results()[ids.PFI]
+    return document(holding(replace(pfi, estimates=pfi.estimates[pfi.estimates["measure"] == measure])))
+
+
+def holding(*results: Result) -> Run:
+    return Run(as_of="2026-11-21", subject={}, settings={}, environment={}, results=results)
+
+
+def features(table_id: str, made: Document) -> list[tuple[object, ...]]:
+    """The features and ranks of a table."""
+    return [row[:2] for row in reading.table(made, table_id).rows]
+
+
+def test_a_table_of_importance_is_read_from_below_and_says_so() -> None:
+    assert features("drivers-precision-table", report()) == features("drivers-entropy-table", report())
+    table = reading.table(report(), "drivers-precision-table")
+    assert table.caption == (
+        "Importance for precision, lowest first: lower values mean less certain, so what makes the model least "
+        "certain when it is lost leads."
+    )
+    numbers = np.array([row[2] for row in table.rows], dtype=float)
+    assert (np.diff(numbers) >= 0).all()
+    assert numbers[0] < 0
+
+
+def test_sentences_and_figures_are_read_from_below() -> None:
+    section = reading.section(report(), "drivers-precision")
+    (text,) = [block.text for block in section.blocks if isinstance(block, Paragraph)]
+    first = str(reading.table(report(), "drivers-entropy-table").rows[0][0])
+    assert text.startswith(f"Lowest (lower values mean less certain): {first} −")
+    (figure,) = [block for block in section.blocks if isinstance(block, Figure)]
+    assert "the 4 lowest features from top to bottom" in figure.alt
+    order = [label.get_text() for label in draw(results()[ids.PFI], measure="precision").axes[0].get_yticklabels()]
+    assert order == [row[0] for row in features("drivers-precision-table", report())]
+
+
+def test_the_chapter_says_whose_signs_are_reversed() -> None:
+    (lead, *_) = reading.section(report(), "prediction").blocks
+    assert isinstance(lead, Paragraph)
+    assert "Of precision it is the other way round: lower values are worse or less certain." in lead.text
+
+
+def test_the_question_of_uncertainty_is_answered_alike() -> None:
+    of_entropy, of_precision = (features("relations-drivers", report(m)) for m in ("entropy", "precision"))
+    assert of_entropy == of_precision
+
+
+def ranks(measure: str, source: str) -> dict[str, tuple[float, float, float]]:
+    lines = of_measure(AgreementView.from_result(results()[ids.AGREEMENT]).lines, measure)
+    return {line.feature: (line.estimate, line.lower, line.upper) for line in lines if line.item == source}
+
+
+@pytest.mark.parametrize("source", [ids.PFI, ids.SHAP_IMPORTANCE])
+def test_ranks_and_their_intervals_are_those_of_the_opposite(source: str) -> None:
+    precision, entropy = ranks("precision", source), ranks("entropy", source)
+    assert [precision[name][0] for name in entropy] == [rank for rank, _, _ in entropy.values()]
+    assert np.allclose([precision[name] for name in entropy], list(entropy.values()), atol=1)
+    notes = " ".join(results()[ids.AGREEMENT].notes)
+    assert "Lower values of precision are worse or less certain: there 1 is the smallest." in notes
+
+
+def test_sizes_predictions_and_other_kinds_have_no_direction() -> None:
+    facts = MeasureFacts("precision", "nats", "uncertainty", "smaller")
+    shap = results()[ids.SHAP_IMPORTANCE]
+    assert ShapImportance.from_result(shap).sizes
+    assert directed(shap, facts).sign == 1
+    assert directed(results()[ids.SHAP], facts).sign == 1
+    pfi = results()[ids.PFI]
+    assert isinstance(pfi, Importance)
+    assert directed(pfi, facts).sign == -1
+    assert directed(pfi, replace(facts, role="prediction")).sign == 1
+    e = Evidence(holding(pfi))
+    assert (e.words("precision").sign, e.words("precision", pfi).sign) == (-1, -1)
+
+
+def test_the_matrix_of_ranks_says_which_rankings_are_read_from_below() -> None:
+    made = tuple(result for result in results().values() if result.explainer != ids.AGREEMENT)
+    whole = document(holding(*made))
+    (figure,) = [b for b in reading.blocks(whole) if isinstance(b, Figure) and b.id == "drivers-ranks"]
+    assert "For PFI precision, where lower values are worse or less certain, 1 is the lowest." in figure.caption
+    rows = reading.table(whole, "drivers-ranks-table")
+    heads = [column.label for column in rows.columns]
+    for method in ("PFI", "SHAP"):
+        a, b = (heads.index(f"{method} {measure}") for measure in ("entropy", "precision"))
+        assert [row[a] for row in rows.rows] == [row[b] for row in rows.rows]

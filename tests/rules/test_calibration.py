@@ -1,0 +1,131 @@
+"""The calibration gate has three states, and never merges the last two."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report.checks.calibration import CalibrationGate
+from uq_report.core.errors import InputError
+from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Omission
+from uq_report.evidence.finding import Outcome
+from uq_report.evidence.run import NotRun, Run
+
+NONE = float("nan")
+COLUMNS = ("item", "unit", "p_adjusted", "lower_90", "upper_90")
+
+
+def judged(
+    gap: float = 0.0,
+    reach: float = 0.01,
+    gain: float = 0.0,
+    p_adjusted: float = 1.0,
+    *,
+    infinite: int = 0,
+    gate: CalibrationGate | None = None,
+) -> Outcome:
+    """Return the outcome for a confidence gap with the 90 % interval gap ± reach; NaN means not computed."""
+    rows: list[dict[str, Any]] = [
+        {"item": "confidence_gap", "estimate": gap, "lower_90": gap - reach, "upper_90": gap + reach},
+        {"item": "ece", "estimate": 0.1, "p_adjusted": p_adjusted},
+        {"item": "recalibration_gain", "estimate": gain},
+    ]
+    known = [row for row in rows if not np.isnan(row["estimate"])]
+    result = Diagnostic(
+        id="calibration",
+        explainer="calibration",
+        title="",
+        frame=pd.DataFrame(columns=list(Diagnostic.columns)),
+        estimates=pd.DataFrame(
+            known, columns=[*ESTIMATE_COLUMNS, "item", "unit", "p_adjusted", "lower_90", "upper_90"]
+        ),
+        omissions=(Omission("confidence_gap", "", "entropy needs a density"),) if np.isnan(gap) else (),
+        meta={"infinite_nll": infinite},
+    )
+    return (gate or CalibrationGate()).check(run(results=(result,)))
+
+
+def run(**parts: Any) -> Run:
+    return Run(as_of="2026-01-01", subject={}, settings={}, environment={}, **parts)
+
+
+def code(outcome: Outcome) -> str:
+    return outcome.findings[0].code if outcome.findings else outcome.state
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        ({"gap": 0.0, "reach": 0.04}, "passed"),
+        ({"gap": 0.04, "reach": 0.02}, "UQ102"),
+        ({"gap": 0.0, "reach": 0.2}, "UQ102"),
+        ({"gap": 0.1, "p_adjusted": 0.2}, "UQ102"),
+        ({"gap": 0.1, "p_adjusted": 0.01}, "UQ101"),
+        ({"gap": -0.1, "p_adjusted": 0.05}, "UQ101"),
+        ({"gap": 0.01, "gain": 0.03, "p_adjusted": 0.01}, "UQ101"),
+        ({"gap": 0.01, "gain": 0.01, "p_adjusted": 0.01}, "passed"),
+        ({"gap": 0.01, "gain": NONE, "p_adjusted": 0.01}, "passed"),
+        ({"gap": 0.01, "reach": 0.2, "p_adjusted": 0.01}, "UQ102"),
+        ({"gap": NONE, "p_adjusted": 0.01}, "UQ102"),
+        ({"gap": NONE, "gain": 0.1, "p_adjusted": 0.01}, "UQ101"),
+        ({"gap": NONE, "gain": NONE, "p_adjusted": 0.01}, "UQ102"),
+        ({"gap": 0.0, "reach": NONE}, "UQ102"),
+        ({"gap": NONE, "infinite": 3}, "UQ101"),
+    ],
+)
+def test_states(case: dict[str, float], expected: str) -> None:
+    assert code(judged(**case)) == expected  # type: ignore[arg-type]
+
+
+def test_a_failure_says_what_rejected_by_how_much_and_which_way() -> None:
+    outcome = judged(gap=0.1, gain=0.08, p_adjusted=0.004)
+    finding = outcome.findings[0]
+    assert (finding.severity, finding.evidence) == ("high", ("calibration",))
+    for words in ("rejected by ece", "+0.100 nats (over-confident)", "+0.090 to +0.110", "save 0.080 nats"):
+        assert words in finding.statement
+    assert (finding.observed, finding.threshold) == (0.1, 0.02)
+    assert (finding.lower, finding.upper) == pytest.approx((0.09, 0.11))
+    assert {"nll", "entropy", "variance", "aleatoric", "epistemic"} <= set(finding.measures)
+
+
+def test_an_infinite_nll_fails_and_says_why() -> None:
+    finding = judged(gap=NONE, infinite=3).findings[0]
+    assert "probability of 0 in 3 rows" in finding.statement
+    assert (finding.observed, finding.lower) == (None, None)
+
+
+def test_what_cannot_be_judged_claims_nothing() -> None:
+    finding = judged(gap=-0.01, reach=0.2).findings[0]
+    assert finding.severity == "medium"
+    assert "no clear direction" in finding.statement
+    assert "neither shown to be calibrated nor shown not to be" in finding.statement
+    assert "more test rows" in finding.remedy
+    assert "entropy needs a density" in judged(gap=NONE).findings[0].statement
+    assert "only one row" in judged(reach=NONE).findings[0].statement
+    assert "Rejected by ece, with a small effect" in judged(gap=0.01, reach=0.2, p_adjusted=0.01).findings[0].statement
+
+
+def test_a_pass_gives_its_reason() -> None:
+    assert "within ±0.05; no test rejects" in judged().reason
+    assert "rejected by ece but below 0.02 nats" in judged(gap=0.01, p_adjusted=0.01).reason
+
+
+def test_thresholds_are_configurable() -> None:
+    assert code(judged(gap=0.1, p_adjusted=0.01, gate=CalibrationGate(effect=0.2))) == "UQ102"
+    assert code(judged(gap=0.1, gate=CalibrationGate(margin=0.2))) == "passed"
+    assert code(judged(gap=0.1, p_adjusted=0.1, gate=CalibrationGate(level=0.1))) == "UQ101"
+    with pytest.raises(InputError, match=r"calibration\.margin must be"):
+        CalibrationGate(margin=0)
+
+
+def test_without_the_result_it_does_not_apply() -> None:
+    outcome = CalibrationGate().check(run(not_run=(NotRun("calibration", "explainers", "y was not given"),)))
+    assert (outcome.state, outcome.reason) == ("not_applicable", "calibration was not run: y was not given")
+    assert CalibrationGate().check(run()).reason == "calibration was not run"
+
+
+def test_every_code_is_declared() -> None:
+    assert {code(judged(gap=0.1, p_adjusted=0.01)), code(judged(reach=1.0))} == {
+        rule.code for rule in CalibrationGate().rules
+    }

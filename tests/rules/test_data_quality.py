@@ -1,0 +1,158 @@
+"""Every rule on data: raised above its threshold, silent below, and not judged without its evidence."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report.checks.data_quality import DataQualityCheck
+from uq_report.core.errors import InputError
+from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Omission
+from uq_report.evidence.finding import Finding, Outcome
+from uq_report.evidence.run import NotRun, Run
+
+Fact = tuple[str, str, str, int]
+CLEAN: tuple[Fact, ...] = (
+    ("duplicate_rows", "", "all", 0),
+    ("duplicate_rows", "", "distinctive", 0),
+    ("overlap", "", "all", 0),
+    ("overlap", "", "distinctive", 0),
+    ("class", "", "no", 100),
+    ("class", "", "yes", 100),
+)
+
+
+def judged(
+    *facts: Fact, without: tuple[str, ...] = (), check: DataQualityCheck | None = None, train: bool = True
+) -> Outcome:
+    """Return the outcome for 200 rows with these facts in place of the clean ones of their kind."""
+    kinds = {fact[:3] for fact in facts} | {fact[:1] for fact in facts if fact[0] == "class"}
+    table = [*facts, *(fact for fact in CLEAN if fact[:3] not in kinds and fact[:1] not in kinds)]
+    rows = [
+        {"measure": m, "feature": f, "item": i, "count": c, "n": 200, "estimate": c / 200, "covers": "none"}
+        for m, f, i, c in table
+        if m not in without
+    ]
+    result = Diagnostic(
+        id="data_quality",
+        explainer="data_quality",
+        title="",
+        frame=pd.DataFrame(columns=list(Diagnostic.columns)),
+        estimates=pd.DataFrame(rows, columns=[*ESTIMATE_COLUMNS, "item", "count", "n"]),
+        omissions=tuple(Omission(name, "", f"{name} was not given") for name in without),
+        meta={"has_train": train},
+    )
+    return (check or DataQualityCheck()).check(run(results=(result,)))
+
+
+def run(**parts: Any) -> Run:
+    return Run(as_of="2026-01-01", subject={}, settings={}, environment={}, **parts)
+
+
+def only(outcome: Outcome) -> Finding:
+    assert len(outcome.findings) == 1
+    return outcome.findings[0]
+
+
+def test_clean_data_pass_with_their_reasons() -> None:
+    outcome = judged()
+    assert outcome.state == "passed"
+    assert "0 of 200 audited rows are copies of training rows." in outcome.reason
+
+
+@pytest.mark.parametrize(("count", "severity"), [(3, "medium"), (10, "high")])
+def test_uq701(count: int, severity: str) -> None:
+    finding = only(judged(("overlap", "", "distinctive", count), ("overlap_other_y", "", "distinctive", 2)))
+    assert (finding.code, finding.severity, finding.observed) == ("UQ701", severity, count / 200)
+    assert "2 of them have another y there" in finding.statement
+    assert judged(("overlap", "", "distinctive", 2)).state == "passed"
+    assert judged(("overlap", "", "all", 150)).state == "passed"
+
+
+@pytest.mark.parametrize(("count", "severity"), [(3, "low"), (10, "medium")])
+def test_uq702(count: int, severity: str) -> None:
+    finding = only(judged(("duplicate_rows", "", "distinctive", count)))
+    assert (finding.code, finding.severity, finding.threshold) == ("UQ702", severity, 0.01)
+    assert judged(("duplicate_rows", "", "all", 150), ("duplicate_rows", "", "distinctive", 2)).state == "passed"
+
+
+@pytest.mark.parametrize(("count", "severity"), [(2, "low"), (20, "medium")])
+def test_uq703(count: int, severity: str) -> None:
+    finding = only(judged(("placeholder", "bmi", "0", count)))
+    assert (finding.code, finding.severity, finding.features) == ("UQ703", severity, ("bmi",))
+    assert f"bmi is 0 in {count} of 200 rows" in finding.statement
+    assert "may stand for a missing value" in finding.statement
+    assert judged(("placeholder", "bmi", "0", 1)).state == "passed"
+
+
+@pytest.mark.parametrize(
+    ("fact", "severity", "words"),
+    [
+        (("constant", "a", "1", 200), "low", "a = 1"),
+        (("copied_column", "b", "a", 200), "low", "b of a"),
+        (("sparse", "c", "0", 199), "observation", "c = 0"),
+    ],
+)
+def test_uq704(fact: Fact, severity: str, words: str) -> None:
+    finding = only(judged(fact))
+    assert (finding.code, finding.severity, finding.features) == ("UQ704", severity, (fact[1],))
+    assert words in finding.statement
+
+
+@pytest.mark.parametrize(("count", "severity"), [(11, "low"), (60, "medium")])
+def test_uq705(count: int, severity: str) -> None:
+    finding = only(judged(("missing", "a", "", count), ("missing_train", "a", "", 100)))
+    assert (finding.code, finding.severity, finding.features) == ("UQ705", severity, ("a",))
+    assert "(50 % of the training rows)" in finding.statement
+    assert "training" not in only(judged(("missing", "a", "", 60), train=False)).statement
+    assert judged(("missing", "a", "", 10)).state == "passed"
+
+
+def test_uq706() -> None:
+    finding = only(judged(("type_change", "a", "int64 -> float64", 200)))
+    assert (finding.code, finding.severity, finding.features) == ("UQ706", "medium", ("a",))
+    assert "int64 -> float64" in finding.statement
+
+
+def test_uq707() -> None:
+    finding = only(judged(("class", "", "no", 195), ("class", "", "yes", 5)))
+    assert (finding.code, finding.severity, finding.observed) == ("UQ707", "observation", 0.025)
+    assert "yes (5)" in finding.statement
+    assert judged(("class", "", "no", 190), ("class", "", "yes", 10)).state == "passed"
+
+
+def test_what_was_not_given_is_not_judged() -> None:
+    outcome = judged(without=("overlap", "type_change", "class"))
+    assert outcome.state == "skipped"
+    for words in ("UQ701 was not judged: overlap was not given", "UQ706 was not judged", "UQ707 was not judged"):
+        assert words in outcome.reason
+
+
+def test_without_the_result_it_does_not_apply() -> None:
+    outcome = DataQualityCheck().check(run(not_run=(NotRun("data_quality", "explainers", "denied"),)))
+    assert (outcome.state, outcome.reason) == ("not_applicable", "data_quality was not run: denied")
+
+
+def test_thresholds_are_options_and_stand_in_the_rules() -> None:
+    check = DataQualityCheck(missing=0.5, overlap=0.1)
+    assert judged(("missing", "a", "", 60), ("overlap", "", "distinctive", 15), check=check).state == "passed"
+    rules = {rule.code: rule.text for rule in check.rules}
+    assert "More than 50 %" in rules["UQ705"]
+    assert "More than 10 %" in rules["UQ701"]
+    with pytest.raises(InputError, match=r"data_quality\.placeholder must be"):
+        DataQualityCheck(placeholder=-0.1)
+
+
+def test_a_severity_is_never_worse_than_its_rule_says() -> None:
+    order = ("critical", "high", "medium", "low", "observation")
+    worst = {rule.code: order.index(rule.severity) for rule in DataQualityCheck().rules}
+    facts: list[Fact] = [
+        *((m, "", "distinctive", 200) for m in ("overlap", "duplicate_rows")),
+        *((m, "a", "0", 200) for m in ("placeholder", "constant", "copied_column", "sparse", "missing", "type_change")),
+        ("class", "", "yes", 1),
+    ]
+    findings = judged(*facts).findings
+    assert {f.code for f in findings} == set(worst)
+    assert all(order.index(f.severity) >= worst[f.code] for f in findings)
+    assert not np.isnan([f.observed for f in findings if f.observed is not None]).any()

@@ -1,0 +1,234 @@
+"""Disagreement: two methods that answer one question surely part, or a driver of the prediction does not help it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report.checks.disagreement import Disagreement
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.core.explainer import Explainer
+from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Result
+from uq_report.core.subject import make_subject
+from uq_report.evidence.finding import Finding, Outcome
+from uq_report.evidence.run import NotRun
+from uq_report.explainers.agreement import Agreement
+from uq_report.explainers.pfi import PermutationImportance
+from uq_report.explainers.shap_ import ShapleyValues
+from uq_report.runner.recorded import described, measure_facts
+from uq_report.testing import KnownLinear, KnownTruth, measures
+
+from .rankings import NONE, Place, agreement, case, line, pfi, ranking, run
+
+FIRST: dict[str, Place] = {"a": (1, 1, 1), "b": (2, 2, 3), "c": (3, 2, 3), "d": (4, 4, 4)}
+LAST: dict[str, Place] = {"a": (4, 3, 4), "b": (2, 1, 2), "c": (1, 1, 2), "d": (3, 3, 4)}
+NEXT: dict[str, Place] = {"a": (2, 2, 2), "b": (1, 1, 1), "c": (3, 3, 4), "d": (4, 3, 4)}
+PFI, SHAP = ("pfi", "nll"), ("shap.importance", "nll")
+
+
+def judged(
+    *cases: dict[str, Any], one: Any = None, other: Any = None, check: Disagreement | None = None, **parts: Any
+) -> Outcome:
+    rankings = (
+        ranking(*PFI, FIRST) if one is None else one,
+        ranking(*SHAP, LAST) if other is None else other,
+    )
+    return (check or Disagreement()).check(run(agreement(*rankings, disagreements=cases), **parts))
+
+
+def only(outcome: Outcome) -> Finding:
+    assert len(outcome.findings) == 1
+    return outcome.findings[0]
+
+
+# ------------------------------------------------------------------ UQ601: contradictions
+
+
+def test_an_unexplained_contradiction_about_a_leader_is_medium() -> None:
+    finding = only(judged(case("a", PFI, SHAP)))
+    assert (finding.code, finding.severity, finding.features) == ("UQ601", "medium", ("a",))
+    assert finding.statement == "a is ranked otherwise."
+    assert finding.evidence == ("agreement", "pfi", "shap.importance")
+    assert (finding.threshold, finding.observed, finding.lower, finding.upper) == (2.0, 4.0, 3.0, 4.0)
+
+
+def test_an_explained_contradiction_is_low_and_cites_the_reason() -> None:
+    finding = only(judged(case("a", PFI, SHAP, explained=True, evidence=["cid"])))
+    assert (finding.severity, finding.evidence[-1]) == ("low", "cid")
+
+
+def test_pairs_about_one_feature_and_question_are_one_finding() -> None:
+    third = ranking("cid.corrected", "nll", LAST)
+    cases = (case("a", PFI, SHAP, explained=True), case("a", PFI, ("cid.corrected", "nll")))
+    whole = agreement(ranking(*PFI, FIRST), ranking(*SHAP, LAST), third, disagreements=cases)
+    finding = only(Disagreement().check(run(whole)))
+    assert finding.severity == "medium"
+    assert "So do 1 more pairs of methods" in finding.statement
+    assert finding.evidence == ("agreement", "pfi", "shap.importance", "cid.corrected")
+
+
+@pytest.mark.parametrize(
+    ("high", "low", "other"),
+    [
+        (PFI, SHAP, ranking(*SHAP, NEXT)),  # one place apart
+        (PFI, ("shap.importance", "squared_error"), ranking("shap.importance", "squared_error", LAST)),
+        (PFI, ("pfi", "squared_error"), ranking("pfi", "squared_error", LAST)),  # one method
+        (PFI, ("shap.importance", "entropy"), ranking("shap.importance", "entropy", LAST)),
+    ],
+)
+def test_other_questions_and_small_differences_stay_silent(high: Any, low: Any, other: Any) -> None:
+    assert judged(case("a", high, low), other=other).findings == ()
+
+
+def test_features_that_do_not_lead_stay_silent() -> None:
+    assert judged(case("d", SHAP, PFI), check=Disagreement(top=1)).findings == ()
+
+
+def test_rankings_of_the_prediction_are_one_question_whatever_their_measure() -> None:
+    one, other = ranking("rsens.comparators", "aed", FIRST), ranking("shap.importance", "prediction", LAST)
+    outcome = judged(case("a", ("rsens.comparators", "aed"), ("shap.importance", "prediction")), one=one, other=other)
+    assert only(outcome).code == "UQ601"
+
+
+def test_ranks_without_intervals_neither_raise_nor_clear() -> None:
+    bare = ranking(*SHAP, {name: (rank, NONE, NONE) for name, (rank, _, _) in LAST.items()})
+    outcome = judged(case("a", PFI, SHAP, sure=False), other=bare)
+    assert outcome.state == "not_applicable"
+    assert "no two rankings with intervals answer the same question" in outcome.reason
+
+
+@pytest.mark.parametrize(("sure", "state"), [(True, "skipped"), (False, "passed")])
+def test_a_list_cut_within_the_sure_ones_clears_nothing(sure: bool, state: str) -> None:
+    listed = case("a", ("x", "nll"), ("y", "nll"), sure=sure)
+    two = agreement(
+        ranking("shap.importance", "prediction", FIRST),
+        ranking("rsens.comparators", "aed", FIRST),
+        disagreements=(listed,),
+        total=61,
+    )
+    outcome = Disagreement().check(run(two, pfi(line("a", "positive"))))
+    assert (outcome.state, outcome.findings) == (state, ())
+    assert ("does not list" in outcome.reason) == sure
+
+
+def test_no_contradiction_passes_and_says_what_was_compared() -> None:
+    prediction = {"one": ranking("shap.importance", "prediction", FIRST)}
+    two = agreement(prediction["one"], ranking("rsens.comparators", "aed", FIRST))
+    outcome = Disagreement().check(run(two, pfi(line("a", "positive"), line("b", "positive"))))
+    assert outcome.state == "passed"
+    assert "compared were shap.importance and rsens.comparators on prediction" in outcome.reason
+    assert "lowers a loss: a." in outcome.reason
+
+
+# ------------------------------------------------------------------ UQ602: drivers without a benefit
+
+PREDICTION = ranking("shap.importance", "prediction", FIRST)
+
+
+def drivers(*lines: dict[str, Any], results: tuple[Any, ...] = (), level: float = 0.05) -> Outcome:
+    return Disagreement(level=level).check(run(agreement(PREDICTION), pfi(*lines), *results))
+
+
+@pytest.mark.parametrize(("own", "estimate"), [("about 0", 0.0), ("negative", -0.5)])
+def test_a_leading_driver_that_does_not_lower_the_loss_is_found(own: str, estimate: float) -> None:
+    finding = only(drivers(line("a", own, estimate, 0.001), line("b", "positive")))
+    assert (finding.code, finding.severity, finding.features) == ("UQ602", "medium", ("a",))
+    assert f"{own} for nll" in finding.statement
+    assert "Not explained by any result here." in finding.statement
+    assert finding.evidence == ("agreement", "pfi", "shap.importance")
+    assert (finding.threshold, finding.observed) == (0.01, estimate)
+
+
+def test_over_fitting_and_the_reading_explain_it() -> None:
+    train = pfi(line("a", "positive"), id="pfi.train", meta={"overfit": [{"measure": "nll", "feature": "a"}]})
+    reading = Diagnostic(
+        id="pfi.reading",
+        explainer="pfi",
+        title="",
+        frame=pd.DataFrame([("", "a", "better without it", 0.0, 0.0)], columns=list(Diagnostic.columns)),
+        estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
+        meta={"sentences": {"a": "Better without a."}},
+    )
+    finding = only(drivers(line("a", "negative", -0.5, 0.001), line("b", "positive"), results=(train, reading)))
+    assert finding.severity == "low"
+    assert "on the training rows only" in finding.statement
+    assert "Better without a." in finding.statement
+    assert finding.evidence[-2:] == ("pfi.train", "pfi.reading")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (line("a", "positive"), line("b", "about 0", 0.0)),  # it helps
+        (line("a", "about 0", 0.0), line("b", "about 0", 0.0)),  # nothing helps
+        (line("a", "about 0", 0.0), line("a", "positive", measure="squared_error"), line("b", "positive")),
+    ],
+)
+def test_drivers_that_help_or_models_without_skill_stay_silent(lines: Any) -> None:
+    assert drivers(*lines).findings == ()
+
+
+def test_a_sign_that_holm_takes_away_is_undetermined() -> None:
+    weak = [line(name, "undetermined", 0.0, 0.1) for name in "cdefgh"]
+    border = line("a", "negative", -0.21, 0.1)
+    outcome = drivers(border, line("b", "positive"), *weak)
+    assert (outcome.state, outcome.findings) == ("skipped", ())
+    assert "UQ602 is undetermined for a" in outcome.reason
+    assert drivers(border, line("b", "positive")).findings != ()
+
+
+def test_without_a_ranking_of_the_prediction_it_is_not_judged() -> None:
+    outcome = Disagreement().check(
+        run(agreement(ranking(*PFI, FIRST), ranking(*SHAP, FIRST)), pfi(line("a", "about 0")))
+    )
+    assert outcome.state == "skipped"
+    assert "UQ602 was not judged: no ranking of the prediction has intervals" in outcome.reason
+    entropy = pfi(line("a", "about 0", measure="entropy"))
+    assert "pfi has no loss" in Disagreement().check(run(agreement(PREDICTION), entropy)).reason
+
+
+# ------------------------------------------------------------------ the check
+
+
+def test_a_model_with_one_wrong_sign_raises_both() -> None:
+    """The model takes d as +2 where the truth is -0.5: d leads the prediction, and shuffling it helps."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
+    truth, model = (KnownLinear((1.2, 0.4, 0.2, d), (0.0, 0.0, 0.0, 0.0)) for d in (-0.5, 2.0))
+    subject = make_subject(model, KnownTruth(), X, truth.distribution(X).sample(rng, 1)[0])
+    engine = Engine(subject, measures(), seed=0)
+    prior: dict[str, Sequence[Result]] = {}
+    explainers: tuple[Explainer, ...] = (
+        PermutationImportance(measures=("nll",), n_repeats=5),
+        ShapleyValues(measures=("prediction", "nll")),
+        Agreement(n_draws=500),
+    )
+    facts = measure_facts(measures().values(), engine.baseline)
+    for explainer in explainers:
+        results = explainer.explain(subject, engine.bound(explainer.name), prior)
+        prior[explainer.name] = [described(result, explainer, facts) for result in results]
+    outcome = Disagreement().check(run(*(result for results in prior.values() for result in results)))
+    assert [(finding.code, finding.features) for finding in outcome.findings] == [("UQ601", ("d",)), ("UQ602", ("d",))]
+    assert "is ranked 1 by shap.importance: nll but 4 by pfi: nll" in outcome.findings[0].statement
+    assert "negative for nll" in outcome.findings[1].statement
+
+
+def test_without_results_it_does_not_apply() -> None:
+    outcome = Disagreement().check(run(not_run=(NotRun("agreement", "explainers", "nothing to rank"),)))
+    assert (outcome.state, outcome.reason) == ("not_applicable", "agreement was not run: nothing to rank")
+
+
+def test_every_code_has_its_rule_with_the_thresholds() -> None:
+    rules = {rule.code: rule.text for rule in Disagreement(top=4, apart=3).rules}
+    assert list(rules) == ["UQ601", "UQ602"]
+    assert "first 4" in rules["UQ601"]
+    assert "starts 3 or more places behind" in rules["UQ601"]
+
+
+@pytest.mark.parametrize("option", [{"top": 0}, {"apart": 0}, {"level": 1.0}])
+def test_thresholds_that_cannot_be_used_are_refused(option: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=rf"disagreement\.{next(iter(option))} must be"):
+        Disagreement(**option)

@@ -1,0 +1,228 @@
+"""Stability judges the audit: leaders that are open, seeds that move the numbers, importances of a few rows."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from uq_report.checks.stability import Stability
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.core.results import Importance
+from uq_report.evidence.finding import Finding, Outcome
+from uq_report.evidence.run import NotRun
+from uq_report.explainers.pfi import PermutationImportance
+from uq_report.testing import linear_subject, measures
+
+from .rankings import NONE, Place, agreement, line, pfi, ranking, run
+
+SURE: dict[str, Place] = {"a": (1, 1, 1), "b": (2, 2, 3), "c": (3, 2, 3), "d": (4, 4, 4)}
+WIDE: dict[str, Place] = {"a": (1, 1, 3), "b": (2, 1, 3), "c": (3, 1, 4), "d": (4, 3, 4)}
+CALM = (0.50, 0.51, 0.49, 0.50, 0.50, 0.49, 0.51, 0.50, 0.505, 0.495)
+WILD = (0.2, 0.8, 0.3, 0.7, 0.5, 0.4, 0.6, 0.9, 0.1, 0.5)
+SHARE = float(np.var(WILD, ddof=1)) / 10 / 0.1**2  # of the shuffles, at the standard error of `line`
+
+
+def even(n: int = 400) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return row terms of mean 0.5 that all rows share."""
+    return 0.5 + np.tile([-0.1, 0.1], n // 2)
+
+
+def importance(verdict: str = "positive", **parts: Any) -> Importance:
+    given: dict[str, Any] = {"repeats": {"a": CALM}, "rows": {"a": even()}}
+    return pfi(line("a", verdict), **(given | parts))
+
+
+def codes(outcome: Outcome) -> list[str]:
+    return [finding.code for finding in outcome.findings]
+
+
+def only(outcome: Outcome) -> Finding:
+    assert len(outcome.findings) == 1
+    return outcome.findings[0]
+
+
+# ------------------------------------------------------------------ UQ501: the leader
+
+
+def test_an_open_leader_is_an_observation_that_names_the_candidates() -> None:
+    finding = only(Stability().check(run(agreement(ranking("pfi", "nll", WIDE)), importance())))
+    assert (finding.code, finding.severity) == ("UQ501", "observation")
+    assert "may be anything from 1 to 3; any of a, b and c may lead" in finding.statement
+    assert "equally important, or the rows too few" in finding.statement
+    assert (finding.features, finding.measures, finding.evidence) == (("a",), ("nll",), ("agreement", "pfi"))
+    assert (finding.threshold, finding.lower, finding.upper) == (2.0, 1.0, 3.0)
+
+
+def test_a_determined_leader_passes_with_its_name() -> None:
+    outcome = Stability().check(run(agreement(ranking("pfi", "nll", SURE)), importance()))
+    assert outcome.state == "passed"
+    assert "Leaders whose ranks are determined: a by pfi of nll." in outcome.reason
+
+
+def test_an_open_leader_that_does_not_matter_is_no_finding() -> None:
+    outcome = Stability().check(run(agreement(ranking("pfi", "nll", WIDE)), importance("about 0")))
+    assert outcome.state == "passed"
+    assert "No ranking has a leader" in outcome.reason
+
+
+def test_a_leader_of_unknown_sign_neither_raises_nor_clears() -> None:
+    outcome = Stability().check(run(agreement(ranking("pfi", "nll", WIDE)), importance("undetermined")))
+    assert (outcome.state, outcome.findings) == ("skipped", ())
+    assert "UQ501 is undetermined for pfi of nll (no sign)" in outcome.reason
+
+
+def test_methods_without_verdicts_are_judged_by_their_interval() -> None:
+    shap = pfi({**line("a", ""), "measure": "prediction"}, id="pfi.shap")
+    held = type(shap)(**{**vars(shap), "estimates": shap.estimates.drop(columns="verdict"), "id": "pfi.shap"})
+    results = (agreement(ranking("pfi.shap", "prediction", WIDE)), held, importance())
+    assert codes(Stability().check(run(*results))) == ["UQ501"]
+
+
+def test_one_observation_for_each_question() -> None:
+    rankings = (
+        ranking("pfi", "nll", WIDE),
+        ranking("pfi", "squared_error", WIDE),
+        ranking("pfi", "entropy", WIDE),
+    )
+    lines = [line("a", "positive", measure=name) for name in ("nll", "squared_error", "entropy")]
+    found = Stability().check(run(agreement(*rankings), pfi(*lines, repeats={"a": CALM}, exact=True)))
+    open_ones = [finding for finding in found.findings if finding.code == "UQ501"]
+    assert [finding.measures for finding in open_ones] == [("nll", "squared_error"), ("entropy",)]
+
+
+@pytest.mark.parametrize(("top", "raised"), [(1, True), (2, True), (3, True)])
+def test_no_more_than_half_of_the_features_lead(top: int, raised: bool) -> None:
+    outcome = Stability(top=top).check(run(agreement(ranking("pfi", "nll", WIDE)), importance()))
+    assert (codes(outcome) == ["UQ501"]) == raised
+    six = {name: (rank, 1, 3) for rank, name in enumerate("abcdef", 1)}
+    outcome = Stability(top=top).check(run(agreement(ranking("pfi", "nll", six)), importance()))
+    assert (codes(outcome) == ["UQ501"]) == (top < 3)
+
+
+def test_rankings_without_intervals_do_not_apply() -> None:
+    bare = {name: (rank, NONE, NONE) for name, (rank, _, _) in WIDE.items()}
+    outcome = Stability().check(run(agreement(ranking("pfi", "nll", bare)), importance()))
+    assert outcome.state == "skipped"
+    assert "UQ501 was not judged: no ranking of two or more features has intervals" in outcome.reason
+
+
+# ------------------------------------------------------------------ UQ502: seeds
+
+
+def test_shuffles_that_move_the_numbers_are_found_with_the_number_that_would_do() -> None:
+    finding = only(Stability().check(run(agreement(ranking("pfi", "nll", SURE)), importance(repeats={"a": WILD}))))
+    assert (finding.code, finding.severity, finding.features) == ("UQ502", "low", ("a",))
+    share = SHARE
+    assert finding.observed == pytest.approx(share)
+    assert finding.lower == pytest.approx(share * 9 / stats.chi2.ppf(0.95, 9))
+    assert finding.upper == pytest.approx(share * 9 / stats.chi2.ppf(0.05, 9))
+    assert f"about {int(np.ceil(10 * share * 0.9 / (0.1 * (1 - share))))}." in finding.remedy
+
+
+def test_shuffles_that_do_not_matter_pass() -> None:
+    outcome = Stability().check(run(agreement(ranking("pfi", "nll", SURE)), importance()))
+    assert "The shuffles have at most 0% of the variance" in outcome.reason
+
+
+def test_a_share_whose_interval_holds_the_threshold_is_undetermined() -> None:
+    outcome = Stability(seed_share=SHARE).check(
+        run(agreement(ranking("pfi", "nll", SURE)), importance(repeats={"a": WILD}))
+    )
+    assert outcome.state == "skipped"
+    assert "UQ502 is undetermined for nll" in outcome.reason
+
+
+def test_features_that_are_about_0_do_not_count() -> None:
+    lines = (line("a", "positive"), line("b", "about 0"))
+    result = pfi(*lines, repeats={"a": CALM, "b": WILD}, rows={"a": even(), "b": even()})
+    assert Stability().check(run(agreement(ranking("pfi", "nll", SURE)), result)).state == "passed"
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"exact": True, "repeats": {"a": WILD}}, "no seed enters"),
+        ({"repeats": {"a": WILD[:2]}}, "UQ502 was not judged: fewer than 3 shuffles"),
+    ],
+)
+def test_where_no_seed_enters_or_none_can_be_judged(parts: dict[str, Any], words: str) -> None:
+    outcome = Stability().check(run(agreement(ranking("pfi", "nll", SURE)), importance(**parts)))
+    assert codes(outcome) == []
+    assert words in outcome.reason
+
+
+@pytest.mark.parametrize(("n_repeats", "share"), [(3, 1 / 4), (10, 1 / 11), (30, 1 / 31)])
+def test_the_share_of_an_independent_feature_is_that_of_one_shuffle_in_m_plus_one(n_repeats: int, share: float) -> None:
+    """For f = a(x) + c(u) + r(x, u) with x independent of u, g is -r and the residual is r: σ²/m over σ² + σ²/m."""
+    subject = linear_subject(1000)
+    engine = Engine(subject, measures(), seed=1)
+    options = PermutationImportance(measures=("nll",), features=("c",), n_repeats=n_repeats, train=False)
+    result = options.explain(subject, engine.bound("pfi"), {})[0]
+    noise = result.frame["value"].var(ddof=1) / n_repeats / result.estimates["std_error"].iloc[0] ** 2
+    ratio = noise / share * (n_repeats - 1)  # about χ², within a factor of 2 for the error of se²
+    assert stats.chi2.ppf(1e-4, n_repeats - 1) / 2 < ratio < 2 * stats.chi2.ppf(1 - 1e-4, n_repeats - 1)
+
+
+# ------------------------------------------------------------------ UQ503: a few rows
+
+
+def few(n: int, k: int, sign: float = 1.0) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return row terms that only the first k rows make positive."""
+    terms = np.full(n, -0.001)
+    terms[:k] = 50.0
+    return sign * terms
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_an_importance_of_a_few_rows_is_found(sign: float) -> None:
+    verdict = "positive" if sign > 0 else "negative"
+    result = pfi(line("a", verdict, sign * 0.5), repeats={"a": CALM}, rows={"a": few(1000, 10, sign)})
+    finding = only(Stability().check(run(agreement(ranking("pfi", "nll", SURE)), result)))
+    assert (finding.code, finding.severity) == ("UQ503", "medium")
+    assert finding.observed == pytest.approx(-sign * 0.001)
+    assert f"{sign * 0.5:+.3g} on all 1000 rows, but {-sign * 0.001:+.3g} without the 10" in finding.statement
+
+
+@pytest.mark.parametrize(
+    ("verdict", "terms"),
+    [("positive", few(1000, 11)), ("positive", even()), ("undetermined", few(1000, 10)), ("about 0", few(1000, 10))],
+)
+def test_more_rows_or_no_sign_stay_silent(verdict: str, terms: Any) -> None:
+    result = pfi(line("a", verdict), repeats={"a": CALM}, rows={"a": terms})
+    assert codes(Stability().check(run(agreement(ranking("pfi", "nll", SURE)), result))) == []
+
+
+def test_weighted_rows_and_missing_terms_are_not_judged() -> None:
+    results = (agreement(ranking("pfi", "nll", SURE)), importance())
+    assert (
+        "UQ503 was not judged: the rows are weighted"
+        in Stability().check(run(*results, subject={"weights": True})).reason
+    )
+    bare = importance(rows=None)
+    assert "UQ503 was not judged: pfi has no row terms" in Stability().check(run(results[0], bare)).reason
+
+
+# ------------------------------------------------------------------ the check
+
+
+def test_without_results_it_does_not_apply() -> None:
+    outcome = Stability().check(run(not_run=(NotRun("pfi", "explainers", "y was not given"),)))
+    assert outcome.state == "not_applicable"
+    assert "pfi was not run: y was not given" in outcome.reason
+    assert "agreement was not run" in outcome.reason
+
+
+def test_every_code_has_its_rule_with_the_thresholds() -> None:
+    rules = {rule.code: rule.text for rule in Stability(top=2, seed_share=0.2, row_share=0.02).rules}
+    assert list(rules) == ["UQ501", "UQ502", "UQ503"]
+    assert "rank 2" in rules["UQ501"]
+    assert "20 %" in rules["UQ502"]
+    assert "2 %" in rules["UQ503"]
+
+
+@pytest.mark.parametrize("option", [{"top": 0}, {"seed_share": 1.0}, {"row_share": 0.6}, {"level": 0.0}])
+def test_thresholds_that_cannot_be_used_are_refused(option: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=rf"stability\.{next(iter(option))} must be"):
+        Stability(**option)

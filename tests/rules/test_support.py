@@ -1,0 +1,135 @@
+"""Every rule on support: raised, silent, undetermined, and not judged without its evidence."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report import testing
+from uq_report.checks.support import SupportCheck
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic
+from uq_report.evidence.finding import Outcome
+from uq_report.evidence.run import NotRun, Run
+from uq_report.explainers.support import Support
+
+
+def share(item: str, feature: str, value: float, reach: float, p_value: float = np.nan) -> dict[str, Any]:
+    bounds = {"lower": value - reach, "upper": value + reach, "std_error": reach / 2, "confidence": 0.95}
+    names = {"measure": "share_outside", "feature": feature, "item": item, "covers": "new test rows"}
+    return {**names, **bounds, "estimate": value, "n": 400, "p_value": p_value, "expected": 0.05}
+
+
+def count(feature: str, item: str, rows: int, p_value: float, bound: str = "60") -> dict[str, Any]:
+    names = {"measure": "count", "feature": feature, "item": item, "covers": "none", "bound": bound}
+    return {**names, "estimate": float(rows), "n": 400, "share": rows / 400, "p_value": p_value}
+
+
+def result(id: str, rows: list[dict[str, Any]], columns: tuple[str, ...], meta: dict[str, Any]) -> Diagnostic:
+    return Diagnostic(
+        id=id,
+        explainer="support",
+        title="",
+        frame=pd.DataFrame(columns=list(Diagnostic.columns)),
+        estimates=pd.DataFrame(rows, columns=[*ESTIMATE_COLUMNS, *columns]),
+        meta=meta,
+    )
+
+
+def judged(
+    outside: dict[str, Any] | None = None,
+    shuffled: list[dict[str, Any]] | None = None,
+    values: list[dict[str, Any]] | None = None,
+    tests: int = 6,
+    check: SupportCheck | None = None,
+) -> Outcome:
+    first = outside or share("outside", "", 0.05, 0.02, p_value=0.5)
+    rest = shuffled if shuffled is not None else [share("shuffled", "a", 0.05, 0.02)]
+    results = (
+        result("support", [first, *rest], ("item", "n", "p_value", "expected"), {"units": 400}),
+        result("support.values", values or [], ("item", "n", "share", "p_value", "bound"), {"tests": tests}),
+    )
+    return (check or SupportCheck()).check(run(results=results))
+
+
+def run(**parts: Any) -> Run:
+    return Run(as_of="2026-01-01", subject={"n": 400}, settings={}, environment={}, **parts)
+
+
+def test_all_is_well() -> None:
+    outcome = judged()
+    assert outcome.state == "passed"
+    assert "5.0 % (95 % interval 3.0 to 7.0 %) of the audited rows are outside" in outcome.reason
+
+
+@pytest.mark.parametrize(("value", "severity"), [(0.08, "low"), (0.12, "medium"), (0.3, "high")])
+def test_uq301_is_raised_by_the_test_and_graded_by_the_share(value: float, severity: str) -> None:
+    finding = judged(outside=share("outside", "", value, 0.02, p_value=0.02)).findings[0]
+    assert (finding.code, finding.severity, finding.observed, finding.threshold) == ("UQ301", severity, value, 0.05)
+    assert finding.lower == pytest.approx(value - 0.02)
+    assert "support.rows" in finding.evidence
+
+
+def test_uq301_is_neither_raised_nor_cleared_by_a_wide_interval() -> None:
+    outcome = judged(outside=share("outside", "", 0.08, 0.1, p_value=0.03))
+    assert outcome.state == "skipped"
+    assert "UQ301 is undetermined for the share of rows outside (8.0 %" in outcome.reason
+
+
+def test_uq302_is_raised_stays_silent_or_undetermined() -> None:
+    clear, silent, open_ = (share("shuffled", f, v, 0.05) for f, v in (("a", 0.6), ("b", 0.1), ("c", 0.22)))
+    outcome = judged(shuffled=[clear, silent, open_])
+    assert [(f.code, f.features, f.severity) for f in outcome.findings] == [("UQ302", ("a",), "medium")]
+    assert outcome.reason == "UQ302 is undetermined for c."
+    assert judged(shuffled=[share("shuffled", "a", 0.4, 0.05)]).findings[0].severity == "low"
+    exact = share("shuffled", "a", 1.0, 0.0)
+    assert judged(shuffled=[exact]).findings[0].features == ("a",)
+    assert judged(shuffled=[share("shuffled", "a", 0.0, 0.0)]).state == "passed"
+
+
+def test_uq302_is_adjusted_for_the_number_of_features() -> None:
+    borderline = share("shuffled", "a", 0.3, 0.1)  # one-sided p = 0.023
+    assert judged(shuffled=[borderline]).findings
+    others = [share("shuffled", f"b{i}", 0.05, 0.02) for i in range(5)]
+    assert judged(shuffled=[borderline, *others]).state == "skipped"
+
+
+def test_uq303_is_adjusted_for_all_tests_there_were() -> None:
+    found = judged(values=[count("a", "above range", 30, 1e-6), count("a", "newly missing", 9, 1e-4)])
+    assert [(f.code, f.features, f.severity) for f in found.findings] == [("UQ303", ("a",), "medium")]
+    assert "30 above the training maximum 60 and 9 missing" in found.findings[0].statement
+    one = [count("a", "unseen level", 3, 0.004, bound="w")]
+    finding = judged(values=one).findings[0]
+    assert (finding.severity, finding.observed) == ("low", 3 / 400)
+    assert "no training row has (w)" in finding.statement
+    assert judged(values=one, tests=7).state == "passed"
+
+
+def test_without_training_rows_it_does_not_apply() -> None:
+    outcome = SupportCheck().check(run(not_run=(NotRun("support", "explainers", "support.train must be given"),)))
+    assert (outcome.state, outcome.reason) == ("not_applicable", "support was not run: support.train must be given")
+
+
+def test_thresholds_are_options_and_stand_in_the_rules() -> None:
+    check = SupportCheck(shuffled=0.7, tolerance=0.5, level=0.01)
+    assert judged(shuffled=[share("shuffled", "a", 0.6, 0.05)], check=check).state == "passed"
+    assert "More than 70 %" in check.rules[1].text
+    assert "level 0.005" in check.rules[0].text
+    for option in ("level", "shuffled", "tolerance"):
+        with pytest.raises(InputError, match=rf"support\.{option} must be"):
+            SupportCheck(**{option: 1.0})
+
+
+def test_the_explainer_and_the_check_fit_together() -> None:
+    given = testing.linear_subject(300, train=True)
+    results = Support().explain(given, Engine(given, testing.measures()).bound("support"), {})
+    outcome = SupportCheck().check(run(results=tuple(results)))
+    assert {f.code for f in outcome.findings} <= {"UQ302"}  # a and b are correlated
+    X = given.X
+    assert isinstance(X, pd.DataFrame)
+    moved = testing.linear_subject(300, train=True)
+    object.__setattr__(moved, "X", X + 3)
+    results = Support().explain(moved, Engine(moved, testing.measures()).bound("support"), {})
+    assert {"UQ301", "UQ303"} <= {f.code for f in SupportCheck().check(run(results=tuple(results))).findings}

@@ -1,0 +1,101 @@
+"""Every number of every registered rule is printed and decides: changing it changes the words and the decision."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from string import Formatter
+
+import pytest
+
+from uq_report import plugins
+from uq_report.evidence import ids
+from uq_report.evidence.finding import SEVERITIES, Outcome
+from uq_report.rules.rule import Limit, Rule
+from uq_report.testing import linear_subject
+
+from .importances import audited, outcome
+
+Observed = Mapping[str, float]
+CHECKS = [plugins.load(plugin)() for plugin in plugins.find(plugins.RULES)]
+RULES = [pytest.param(rule, id=rule.code) for check in CHECKS for rule in check.rules]
+NUMBERS = [
+    pytest.param(rule, name, id=f"{rule.code}-{name}")
+    for check in CHECKS
+    for rule in check.rules
+    for name in rule.thresholds
+]
+# Numbers that are no thresholds: the level of the intervals that calibration gives, and values of a column.
+WORDS = {"UQ102": {"90"}, "UQ703": {"1", "9", "99"}}
+
+
+def inside(limits: Mapping[str, Limit], thresholds: Mapping[str, float]) -> dict[str, float]:
+    """Return observed numbers that are well within limits."""
+    bounds = {name: thresholds.get(str(limit.threshold), limit.threshold) for name, limit in limits.items()}
+    return {
+        name: float(bound) + (1 if limits[name].side in ("above", "at least") else -1) * (1 + abs(float(bound)))
+        for name, bound in bounds.items()
+    }
+
+
+def cases(rule: Rule, threshold: str, between: float) -> Iterator[Observed]:
+    """Yield what may be observed where one number, judged by the threshold, is `between` and the others are inside."""
+    for raised in rule.raised:
+        for limits in (raised, *({**raised, **grade.limits} for grade in rule.grades)):
+            for name, limit in limits.items():
+                if limit.threshold == threshold:
+                    yield inside(limits, rule.thresholds) | {name: between}
+
+
+def decisions(rule: Rule, threshold: str, value: float) -> set[tuple[str | None, str | None]]:
+    """Return the severities before and after a threshold is `value`, of numbers between the two."""
+    moved = replace(rule, thresholds={**rule.thresholds, threshold: value})
+    between = (rule.thresholds[threshold] + value) / 2
+    return {(rule.judge(**observed), moved.judge(**observed)) for observed in cases(rule, threshold, between)}
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+@pytest.mark.parametrize(("rule", "threshold"), NUMBERS)
+def test_a_threshold_is_printed_and_decides(rule: Rule, threshold: str, factor: float) -> None:
+    value = rule.thresholds[threshold] * factor
+    assert replace(rule, thresholds={**rule.thresholds, threshold: value}).text != rule.text
+    assert any(before != after for before, after in decisions(rule, threshold, value))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_words_and_limits_name_the_same_thresholds(rule: Rule) -> None:
+    grades = [grade.limits for grade in rule.grades]
+    limits = [limit.threshold for part in (*rule.raised, *grades) for limit in part.values()]
+    printed = {name for _, name, _, _ in Formatter().parse(rule.when) if name}
+    assert printed == set(rule.thresholds) == {name for name in limits if isinstance(name, str)}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_words_hold_no_number_beside_the_thresholds(rule: Rule) -> None:
+    words = re.sub(r"{\w+(:\w+)?}", "", rule.when)
+    assert set(re.findall(r"\b\d+(?:\.\d+)?", words)) <= {"0"} | WORDS.get(rule.code, set())
+    assert not re.search(r"\b(half|third|quarter|tenth|twice)\b", words)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_severity_is_the_worst_grade(rule: Rule) -> None:
+    assert rule.severity == SEVERITIES[min(SEVERITIES.index(grade.severity) for grade in rule.grades)]
+    assert (rule.record.severity, rule.record.when) == (rule.severity, rule.text)
+
+
+def test_nothing_is_raised_by_what_was_not_observed() -> None:
+    assert all(rule.judge() is None for check in CHECKS for rule in check.rules)
+
+
+def test_an_edited_option_stands_in_the_rule_and_in_the_findings() -> None:
+    subject = linear_subject(150, train=True)
+
+    def judged(**options: float) -> Outcome:
+        given = {"rules.support": options}
+        return outcome(audited(subject, [ids.SUPPORT], rules=[ids.SUPPORT], options=given), ids.SUPPORT)
+
+    strict, lax = judged(shuffled=0.01), judged(shuffled=0.99)
+    assert "More than 1 % of the rows are outside after" in strict.rules[1].when
+    assert "More than 99 % of the rows are outside after" in lax.rules[1].when
+    assert (strict.rules[1].thresholds["shuffled"], lax.rules[1].thresholds["shuffled"]) == (0.01, 0.99)
+    assert {finding.threshold for finding in strict.findings if finding.code == "UQ302"} == {0.01}
+    assert not any(finding.code == "UQ302" for finding in lax.findings)

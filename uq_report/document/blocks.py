@@ -1,0 +1,126 @@
+"""Blocks made from frames and figures: tables with a cap, figures with words, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import matplotlib.figure
+import numpy as np
+import pandas as pd
+
+from ..core.results import Result
+from ..core.text import count
+from ..evidence import columns as col
+from ..plots.frames import has_interval, interval_words
+from ..plots.svg import to_svg
+from .document import Badge, Bullets, Callout, Cell, Column, Figure, Table
+from .text import clean, joined, name
+
+MAX_ROWS = 60
+TOP = 20  # features in a figure
+
+
+def make_table(
+    key: str,
+    caption: str,
+    columns: Sequence[Column],
+    rows: Iterable[Sequence[Any]],
+    *,
+    evidence: str = "",
+    note: str = "",
+) -> Table:
+    """Return a table that prints at most `MAX_ROWS` rows, says how many there are, and holds the rest."""
+    cells = tuple(tuple(cell(value) for value in row) for row in rows)
+    return Table(
+        id=key,
+        caption=caption,
+        columns=tuple(columns),
+        rows=cells[:MAX_ROWS],
+        evidence=evidence,
+        note=note,
+        total_rows=len(cells),
+        rest=cells[MAX_ROWS:],
+    )
+
+
+def cell(value: Any) -> Cell:
+    r"""Return a frame's value as a cell: NaN is a missing number, text is cleaned.
+
+    Examples
+    --------
+    >>> cell(np.float64("nan")) is None, cell(np.int64(3)), cell("a\tb")
+    (True, 3, 'a b')
+    """
+    if isinstance(value, Badge):
+        return value
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return None
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, int | float) else clean(value)
+
+
+def drawn(figure: Callable[[], matplotlib.figure.Figure]) -> bytes:
+    """Draw a figure and return its SVG."""
+    return to_svg(figure())
+
+
+def make_figure(
+    key: str, caption: str, alt: str, figure: Callable[[], matplotlib.figure.Figure], evidence: str
+) -> Figure | Callout:
+    """Return a figure, or a callout with the reason if it cannot be drawn: the rest of the report still holds."""
+    try:
+        svg = drawn(figure)
+    except Exception as error:  # noqa: BLE001 - third-party results may hold anything; one figure must not cost a report
+        text = f"The figure “{caption}” could not be drawn: {clean(error, 300)} Its numbers are in the evidence."
+        return Callout(tone="warning", title="A figure is missing", text=text, evidence=(evidence,))
+    return Figure(id=key, caption=caption, alt=clean(alt), svg=svg, evidence=evidence)
+
+
+def intervals_caption(*tables: pd.DataFrame) -> str:
+    """Say which intervals the tables hold, as the end of a caption."""
+    words = [words for words in dict.fromkeys(map(interval_words, tables)) if words]
+    return f"Intervals: {joined(words)}." if words else "There are no intervals: the method gives none."
+
+
+def interval_columns(table: pd.DataFrame) -> tuple[Column, ...]:
+    """Return the columns of an interval, with its level; none where the table has no interval."""
+    if not has_interval(table).any():
+        return ()
+    level = float(table.loc[has_interval(table), col.CONFIDENCE].iloc[0])
+    label = f"{100 * level:.0f} % " if np.isfinite(level) else ""
+    return (Column(f"{label}from", "number"), Column("to", "number"))
+
+
+def notes_of(*results: Result | None) -> str:
+    """Return what a reader must know to read the numbers, each note once."""
+    notes = dict.fromkeys(note for result in results if result is not None for note in result.notes)
+    return " ".join(map(clean, notes))
+
+
+def left_out(*results: Result | None, most: int = 5) -> tuple[Bullets, ...]:
+    """List what these results leave out and why; the full list stands in the section on what was not run."""
+    shared: dict[tuple[str, str], list[str]] = {}
+    for gap in (gap for result in results if result is not None for gap in result.omissions):
+        shared.setdefault((gap.measure, gap.reason), []).append(gap.feature)
+    unique = [omission_words(measure, reason, features) for (measure, reason), features in shared.items()]
+    if not unique:
+        return ()
+    more = [f"{count(len(unique) - most, 'further omission')}: see “What was not run”."] if len(unique) > most else []
+    return (Bullets(items=tuple(f"Left out: {text}" for text in unique[:most]) + tuple(more)),)
+
+
+def omission_words(measure: str, reason: str, features: Iterable[str] = ()) -> str:
+    """Return what is missing, for one reason, in words.
+
+    Examples
+    --------
+    >>> omission_words("nll", "it is infinite", ["age", "income"])
+    'nll of age and income: it is infinite.'
+    """
+    about = joined([name(feature) for feature in dict.fromkeys(features) if feature])
+    what = " of ".join(filter(None, (name(measure) if measure else "", about)))
+    return f"{what or 'everything'}: {clean(reason)}."

@@ -1,0 +1,107 @@
+"""Tables made from estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from ..core.results import Result
+from ..evidence import columns as col
+from .blocks import interval_columns, intervals_caption, make_table, notes_of
+from .document import Column, Table
+from .evidence import Evidence
+from .telling import order_words, ordered, range_ends, ranks
+from .text import name
+
+# column of the estimates -> heading and number format, printed where the column is there and not empty
+FURTHER: dict[str, tuple[str, str]] = {
+    col.VERDICT: ("verdict", "text"),
+    col.P_VALUE: ("p (shuffles)", "pvalue"),
+    col.SPREAD_LOW: ("shuffles from", "number"),
+    col.SPREAD_HIGH: ("to", "number"),
+    col.N_NEEDED: ("rows to decide", "integer"),
+}
+FIRST = (col.FEATURE, col.FEATURE_2, col.ITEM, col.MEASURE)
+
+
+def importance_table(e: Evidence, result: Result, measure: str, key: str) -> Table:
+    """Return one measure's importances: rank, estimate, error, interval, verdict and shuffles."""
+    facts = e.words(measure, result)
+    table = ordered(result.estimates[result.estimates[col.MEASURE] == measure], facts.sign)
+    place = ranks(table, facts.sign)
+    interval = interval_columns(table)
+    further = [(c, *FURTHER[c]) for c in FURTHER if c in table.columns and not _is_blank(table[c])]
+    error = not _is_blank(table[col.STD_ERROR])
+    columns = [Column("feature"), Column("rank", "integer"), Column("importance", "number", facts.unit)]
+    columns += [Column("std. error", "number")] * error + list(interval)
+    columns += [Column(heading, kind) for _, heading, kind in further]  # type: ignore[arg-type] # literals of FURTHER
+    numbers = [col.ESTIMATE, *[col.STD_ERROR] * error, *(col.LOWER, col.UPPER) * bool(interval)]
+    rows = []
+    for row in table.to_dict("records"):
+        cells = [name(row[col.FEATURE]), place.get(str(row[col.FEATURE])), *(row[c] for c in numbers)]
+        rows.append(cells + [_whole(row[c]) if kind == "integer" else row[c] for c, _, kind in further])
+    caption = f"Importance for {facts.title}, {order_words(facts)}."
+    return make_table(key, caption, columns, rows, evidence=result.id, note=notes_of(result))
+
+
+def wide_table(e: Evidence, result: Result, key: str, caption: str, measures: Sequence[str]) -> Table:
+    """Return features by measures, each with its interval, ordered by the first measure."""
+    table = result.estimates.drop_duplicates([col.MEASURE, col.FEATURE])
+    parts = [table[table[col.MEASURE] == m].set_index(col.FEATURE) for m in measures]
+    order = ordered(parts[0].reset_index(), e.words(measures[0], result).sign)[col.FEATURE]
+    columns = [Column("feature")]
+    for measure, part in zip(measures, parts, strict=True):
+        columns += [Column(e.words(measure).title, "number", e.words(measure).unit), *interval_columns(part)]
+    numbers = [[col.ESTIMATE, *(col.LOWER, col.UPPER) * bool(interval_columns(part))] for part in parts]
+    records = [part.to_dict("index") for part in parts]
+    rows = []
+    for feature in order:
+        cells = [rows_.get(feature, {}).get(c) for rows_, names in zip(records, numbers, strict=True) for c in names]
+        rows.append([name(feature), *cells])
+    return make_table(key, caption, columns, rows, evidence=result.id, note=notes_of(result))
+
+
+def ends_table(
+    e: Evidence, result: Result, features: Sequence[str], measures: Sequence[str], key: str
+) -> tuple[Table, ...]:
+    """Return where the average profile of each feature is lowest and highest, a row per measure; none without x."""
+    if not {col.X, col.LEVEL} <= set(result.estimates.columns):
+        return ()
+    rows = []
+    for feature in features:
+        table = result.estimates[result.estimates[col.FEATURE] == feature]
+        for measure in measures:
+            ends = range_ends(table[table[col.MEASURE] == measure])
+            if ends is not None:
+                rows.append((name(feature), e.words(measure).title, *ends))
+    columns = [Column("feature"), Column("measure"), Column("lowest"), Column("highest"), Column("intervals apart")]
+    caption = f"Ends of the average profiles. {intervals_caption(result.estimates)} Each holds by itself."
+    return (make_table(key, caption, columns, rows, evidence=result.id),) if rows else ()
+
+
+def plain_table(frame: pd.DataFrame, key: str, caption: str, evidence: str, note: str = "") -> Table:
+    """Return any frame as it is, without columns that hold nothing or that its caption says."""
+    first = [c for c in FIRST if c in frame.columns]
+    order = [*first, *(c for c in frame.columns if c not in first)]
+    idle = {c for c in (col.CONFIDENCE, col.COVERS) if c in frame.columns and len(frame[c].astype(str).unique()) == 1}
+    printed = [c for c in order if c not in idle and not _is_blank(frame[c])] or order[:1]
+    columns = [Column(name(c).replace("_", " "), _kind(frame[c])) for c in printed]
+    return make_table(key, caption, columns, frame[printed].itertuples(index=False), evidence=evidence, note=note)
+
+
+def _is_blank(column: pd.Series[Any]) -> bool:
+    return bool((column.isna() | column.astype(str).eq("")).all())
+
+
+def _kind(column: pd.Series[Any]) -> Any:
+    if str(column.name) in (col.P_VALUE, col.P_ADJUSTED):
+        return "pvalue"
+    if pd.api.types.is_integer_dtype(column):
+        return "integer"
+    return "number" if pd.api.types.is_float_dtype(column) else "text"
+
+
+def _whole(value: Any) -> Any:
+    return None if pd.isna(value) else int(value)

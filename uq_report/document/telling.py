@@ -1,0 +1,141 @@
+"""Sentences about results. They state what an interval allows, and nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..core.results import MeasureFacts
+from ..core.text import count
+from ..evidence import columns as col
+from ..plots.frames import has_interval, interval_words, optional
+from ..plots.importance import VERDICTS
+from .text import joined, name, plain, value_words
+
+NUMBERS = (col.ESTIMATE, col.LOWER, col.UPPER)
+
+
+def ordered(table: pd.DataFrame, sign: int = 1) -> pd.DataFrame:
+    """Return estimates, largest first, of sign -1 smallest first; equal ones keep their order."""
+    return table.sort_values(col.ESTIMATE, ascending=sign < 0, kind="stable", ignore_index=True)
+
+
+def ranks(table: pd.DataFrame, sign: int = 1) -> dict[str, int]:
+    """Return each feature's rank in the order of `ordered`; equal values share the better rank."""
+    order = table[col.ESTIMATE].rank(method="min", ascending=sign < 0)
+    return {str(f): int(r) for f, r in zip(table[col.FEATURE], order, strict=True) if np.isfinite(r)}
+
+
+def order_words(facts: MeasureFacts) -> str:
+    """Say how a table of importances is ordered.
+
+    Examples
+    --------
+    >>> order_words(MeasureFacts("entropy", "nats", "uncertainty"))
+    'largest first'
+    >>> order_words(MeasureFacts("precision", "", "uncertainty", "smaller"))
+    'lowest first: lower values mean less certain, so what makes the model least certain when it is lost leads'
+    """
+    if facts.sign > 0:
+        return "largest first"
+    worst = "least certain" if facts.role == "uncertainty" else "worst"
+    return f"lowest first: {_lower(facts)}, so what makes the model {worst} when it is lost leads"
+
+
+def _lower(facts: MeasureFacts) -> str:
+    return f"lower values {'mean less certain' if facts.role == 'uncertainty' else 'are worse'}"
+
+
+def largest_words(table: pd.DataFrame, facts: MeasureFacts, most: int = 3) -> str:
+    """Name the leading estimates with their intervals: the largest, or the lowest of a measure that is read from below.
+
+    ``"Largest: age 0.156 nats (0.127 to 0.185), amount ..."``
+    """
+    parts = [
+        f"{name(row.feature)} {value_words(row.estimate, row.lower, row.upper, facts.unit)}"
+        for row in ordered(table, facts.sign).head(most).itertuples()
+    ]
+    lead = "Largest" if facts.sign > 0 else f"Lowest ({_lower(facts)})"
+    return f"{lead}: {joined(parts)}."
+
+
+def verdict_words(table: pd.DataFrame) -> str:
+    """Count the verdicts, or without verdicts the intervals above and below 0."""
+    n = count(len(table), "feature")
+    if col.VERDICT in table.columns and table[col.VERDICT].astype(bool).any():
+        verdicts = table[col.VERDICT].astype(str)
+        groups = [(verdict, int(verdicts.str.startswith(verdict).sum())) for verdict in VERDICTS]
+        return f"Of {n}: {joined([f'{number_of} {verdict}' for verdict, number_of in groups if number_of])}."
+    if not has_interval(table).any():
+        return ""
+    above, below = int((table[col.LOWER] > 0).sum()), int((table[col.UPPER] < 0).sum())
+    signs = ((above, "above 0"), (below, "below 0"), (len(table) - above - below, "that holds 0"))
+    counts = [f"{number_of} with an interval {where}" for number_of, where in signs if number_of]
+    return f"Of {n}: {joined(counts)}."
+
+
+def importance_alt(table: pd.DataFrame, facts: MeasureFacts, top: int) -> str:
+    """Say what an importance figure of at most `top` features shows, findings included."""
+    around = f" with the {interval_words(table)}" if has_interval(table).any() else ""
+    leading = count(min(top, len(table)), f"{'largest' if facts.sign > 0 else 'lowest'} feature")
+    dots = f"One dot per feature{around}, the {leading} from top to bottom."
+    parts = (f"Importance for {facts.title}.", dots, largest_words(table, facts), verdict_words(table))
+    return " ".join(filter(None, parts))
+
+
+def margin_words(table: pd.DataFrame, unit: str) -> str:
+    """Say which margin decides "about 0"."""
+    margin = pd.to_numeric(optional(table, col.MARGIN)).max()
+    return f"“About 0” means inside ±{value_words(margin, unit=unit)}." if np.isfinite(margin) else ""
+
+
+def range_words(table: pd.DataFrame, facts: MeasureFacts) -> str:
+    """Say between which values an average profile runs, and where; `table` holds one measure's estimates.
+
+    The two ends are only called different if their intervals do not meet.
+    """
+    ends = range_ends(table, facts.unit)
+    if ends is None:
+        return ""
+    low, high, apart = ends
+    return f"Average {facts.title}: lowest {low}, highest {high}{'; the two intervals overlap' * (apart == 'no')}."
+
+
+def range_ends(table: pd.DataFrame, unit: str = "") -> tuple[str, str, str] | None:
+    """Return the lowest and the highest point of an average profile in words, and whether their intervals are apart.
+
+    None without a number; "no intervals" where there is no saying.
+    """
+    points = table[np.isfinite(table[col.ESTIMATE].to_numpy(dtype=float))]
+    if points.empty:
+        return None
+    values = points[col.ESTIMATE].to_numpy(dtype=float)
+    low, high = points.iloc[int(values.argmin())], points.iloc[int(values.argmax())]
+    lowest, highest = (
+        f"{value_words(end[col.ESTIMATE], end[col.LOWER], end[col.UPPER], unit)} at {_place(end)}"
+        for end in (low, high)
+    )
+    if not has_interval(points).all():
+        return lowest, highest, "no intervals"
+    return lowest, highest, "yes" if low[col.UPPER] < high[col.LOWER] else "no"
+
+
+def _place(row: pd.Series[Any]) -> str:
+    level = str(row[col.LEVEL])
+    return name(level) if level else plain(row[col.X])
+
+
+def agreement_words(tops: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """Say which leading features rankings share; each is its heading and its leading features."""
+    if len(tops) < 2:
+        return ""
+    shared = set.intersection(*(set(features) for _, features in tops))
+    common = [feature for feature in tops[0][1] if feature in shared]
+    size = max(len(features) for _, features in tops)
+    if not common:
+        return f"No feature is among the first {size} of all {len(tops)} rankings."
+    verb = "is" if len(common) == 1 else "are"
+    return f"{joined([name(f) for f in common])} {verb} among the first {size} of all {len(tops)} rankings."

@@ -1,0 +1,63 @@
+"""Views of two models on the same rows: challenger less champion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from . import columns as col
+from . import ids
+from .view import Estimate, View
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedLine(Estimate):
+    """A difference with its paired interval, and what each model has."""
+
+    champion: float
+    challenger: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareScores(View):
+    """Differences of mean scores."""
+
+    id: ClassVar[str] = ids.COMPARE_SCORES
+    lines: tuple[PairedLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedImportanceLine(PairedLine):
+    """A difference of importances, with each model's verdict."""
+
+    champion_verdict: str
+    challenger_verdict: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareImportance(View):
+    """Differences of permutation importances."""
+
+    id: ClassVar[str] = ids.COMPARE_IMPORTANCE
+    lines: tuple[PairedImportanceLine, ...]
+
+
+class Reliance(NamedTuple):
+    """A feature that one model alone relies on for a measure, and which (``"only the champion"``)."""
+
+    measure: str
+    feature: str
+    who: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareReliance(View):
+    """What one model relies on and the other does not."""
+
+    id: ClassVar[str] = ids.COMPARE_RELIANCE
+
+    @property
+    def reliances(self) -> tuple[Reliance, ...]:
+        """The features that one model alone relies on."""
+        cells = self.result.frame[[col.MEASURE, col.FEATURE, col.ITEM]].astype(str)
+        return tuple(Reliance(*row) for row in cells.itertuples(index=False))

@@ -1,0 +1,167 @@
+"""What checks return: findings with codes, and exactly one state per registered check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from ..core.errors import InputError
+
+State = Literal["found", "passed", "not_applicable", "skipped", "ignored"]
+Severity = Literal["critical", "high", "medium", "low", "observation"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleRecord:
+    """A rule of a check as the run keeps it; printed in the report beside the findings.
+
+    Parameters
+    ----------
+    code : str
+        ``UQ101`` ...; stable, documented, used by waivers and gates.
+    title : str
+    severity : {"critical", "high", "medium", "low", "observation"}
+        The worst a finding of this code can be.
+    when : str
+        When it is raised and how severe it then is, in words, thresholds included.
+    rests_on : str
+        ``work:place`` of `core.references`, or plain words.
+    thresholds : mapping of str to float
+        The numbers of `when`, by name.
+    """
+
+    code: str
+    title: str
+    severity: Severity
+    when: str
+    rests_on: str
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Symptom:
+    """A finding that another one explains; every finding of the code where no feature is named."""
+
+    code: str
+    feature: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiver:
+    """A finding that somebody answers for until a day: it stays in the report, and is not open.
+
+    Parameters
+    ----------
+    code : str
+    owner, reason : str
+    expires : str
+        ``YYYY-MM-DD``, the last day it holds, against the report's `as_of`.
+    feature : str
+        Only findings about this feature; all of the code if empty.
+    """
+
+    code: str
+    owner: str
+    reason: str
+    expires: str
+    feature: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One statement a validator can act on, tied to the evidence it rests on.
+
+    Parameters
+    ----------
+    code : str
+        ``UQ101`` ...; stable, documented, used by waivers and gates.
+    title, statement, remedy : str
+        Plain words. The statement never claims more than the interval allows.
+    severity : {"critical", "high", "medium", "low", "observation"}
+    evidence : tuple of str
+        Ids of the results it was read from.
+    rests_on : str
+        The proposition, equation or source behind the rule: ``work:place`` of `core.references`, or plain words.
+    measures, features : tuple of str
+        What it is about; the report repeats it beside those results. Empty means all.
+    threshold, observed, lower, upper : float, optional
+        The rule's threshold, the observed value and the interval it was judged by.
+    affected : str
+        Who or what is affected, in plain words (``"17 of 250 rows"``); empty where that is all of them.
+    size : float, optional
+        How large it is, as a share of the model's skill (the baseline's nll less the model's).
+    explains : tuple of Symptom
+        Findings that this one is the cause of.
+    """
+
+    code: str
+    title: str
+    severity: Severity
+    statement: str
+    evidence: tuple[str, ...]
+    rests_on: str
+    remedy: str = ""
+    measures: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    threshold: float | None = None
+    observed: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    affected: str = ""
+    size: float | None = None
+    explains: tuple[Symptom, ...] = ()
+
+    def is_explained_by(self, cause: Finding) -> bool:
+        """Say whether `cause` names this finding among those it explains."""
+        if cause is self:
+            return False
+        return any(
+            symptom.code == self.code and (not symptom.feature or symptom.feature in self.features)
+            for symptom in cause.explains
+        )
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown severity or a finding without evidence."""
+        if self.severity not in SEVERITIES:
+            raise InputError(f"{self.code}.severity must be one of {SEVERITIES}; got {self.severity!r}.")
+        if not self.evidence:
+            raise InputError(f"{self.code}.evidence must name at least one result; got none.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waived:
+    """A finding with the waiver that holds for it."""
+
+    finding: Finding
+    waiver: Waiver
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How one check ended.
+
+    The state is ``found`` if and only if there are open `findings`, and ``ignored`` if all that was found is
+    `waived`; every other state but ``passed`` comes with a `reason`. Checks leave `waived`, `title` and `rules`
+    empty: the runner fills them in.
+    """
+
+    check: str
+    state: State
+    reason: str = ""
+    findings: tuple[Finding, ...] = ()
+    waived: tuple[Waived, ...] = ()
+    title: str = ""
+    rules: tuple[RuleRecord, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a state that its findings contradict."""
+        if self.state not in get_args(State):
+            raise InputError(f"{self.check}.state must be one of {get_args(State)}; got {self.state!r}.")
+        if (self.state == "found") != bool(self.findings):
+            raise InputError(f"{self.check}: state {self.state!r} contradicts {len(self.findings)} findings.")
+        if self.waived and self.state not in ("found", "ignored"):
+            raise InputError(f"{self.check}: state {self.state!r} contradicts {len(self.waived)} waived findings.")
+        if self.state not in ("found", "passed") and not self.reason:
+            raise InputError(f"{self.check}: state {self.state!r} must come with a reason.")

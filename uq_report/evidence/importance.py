@@ -1,0 +1,171 @@
+"""Views of importances: by permutation, Shapley values, dalex and R-sens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from ..core.results import Importance, MeasureFacts, Result
+from . import columns as col
+from . import ids
+from .view import Estimate, View
+
+INFINITE = float("inf")
+
+POSITIVE, NEGATIVE, ABOUT_0, UNDETERMINED = "positive", "negative", "about 0", "undetermined"  # `PfiLine.verdict`
+RSENS, RSENS2 = "rsens", "rsens2"  # measures of `RSens` and of its pairs
+RAW = "raw"  # `RSens.ranked_by`: per unit of the feature
+
+
+def directed(result: Result, facts: MeasureFacts) -> MeasureFacts:
+    """Return the facts of a measure as rankings of this result read them.
+
+    Importances of a measure whose smaller values are worse or less certain are ranked from below: losing the feature
+    lowers it. Predictions, sizes (``meta["sizes"]``) and what is no importance have no direction.
+    """
+    changes = isinstance(result, Importance) and not result.meta.get("sizes")
+    return facts if changes and facts.role != "prediction" else replace(facts, direction="larger")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PfiLine(Estimate):
+    """Permutation importance of one feature for one measure, with its verdict against ±`margin`.
+
+    ``p_value`` is the exact one of the shuffles; ``spread_low`` and ``spread_high`` show the shuffles only.
+    """
+
+    verdict: str
+    margin: float
+    p_value: float
+    spread_low: float
+    spread_high: float
+    unpermuted: float
+    n_needed: float
+    exact_zero: bool
+    remark: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pfi(View):
+    """Permutation importance on the audited rows."""
+
+    id: ClassVar[str] = ids.PFI
+    lines: tuple[PfiLine, ...]
+    degrees_of_freedom: float = INFINITE
+    spread: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PfiTrain(Pfi):
+    """Permutation importance on the training rows; `overfit` lists what mattered there only."""
+
+    id: ClassVar[str] = ids.PFI_TRAIN
+    overfit: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PfiReading(View):
+    """Loss and entropy importance read together: a sentence per feature."""
+
+    id: ClassVar[str] = ids.PFI_READING
+    likelihood: str = ""
+    sentences: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def readings(self) -> Mapping[str, str]:
+        """The reading of each feature, in a few words."""
+        frame = self.result.frame
+        return dict(zip(frame[col.FEATURE].astype(str), frame[col.ITEM].astype(str), strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PfiDelta(View):
+    """Changes of single rows when a feature is shuffled."""
+
+    id: ClassVar[str] = ids.PFI_DELTA
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapImportance(View):
+    """Mean size of the Shapley values over `rows_used`; `sizes` says that no value has a sign."""
+
+    id: ClassVar[str] = ids.SHAP_IMPORTANCE
+    rows_used: tuple[int, ...] = ()
+    sizes: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DalexLine(Estimate):
+    """dalex's importance and the range of its rounds."""
+
+    spread_low: float
+    spread_high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithLosses(View):
+    """An importance that may record its measures before any shuffle (`full_model`), with y shuffled (`baseline`)."""
+
+    baseline: Mapping[str, float] = field(default_factory=dict)
+    full_model: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DalexParts(WithLosses):
+    """dalex's permutation importance."""
+
+    id: ClassVar[str] = ids.DALEX_PARTS
+    lines: tuple[DalexLine, ...]
+    losses: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RSensLine(Estimate):
+    """Sensitivity per unit (`raw`) and per standard deviation of the feature, and its rank."""
+
+    raw: float
+    per_spread: float
+    spread: float
+    rank: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RSens(View):
+    """R-sens: `method` says how derivatives were taken, `ranked_by` whether per unit or per spread."""
+
+    id: ClassVar[str] = ids.RSENS
+    lines: tuple[RSensLine, ...]
+    method: str = ""
+    ranked_by: str = ""
+    rows_used: tuple[int, ...] = ()
+    spreads: Mapping[str, float] = field(default_factory=dict)
+    steps: Mapping[str, float] = field(default_factory=dict)
+    relative_error: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_finite_step(self) -> bool:
+        """Whether the values are changes over a step instead of derivatives."""
+        return "finite-step" in self.method
+
+
+@dataclass(frozen=True, kw_only=True)
+class RSensComparators(RSens):
+    """Comparators of R-sens that describe the prediction alone."""
+
+    id: ClassVar[str] = ids.RSENS_COMPARATORS
+
+
+@dataclass(frozen=True, kw_only=True)
+class RSensPairLine(RSensLine):
+    """Sensitivity to two features moved together."""
+
+    feature_2: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RSensInteraction(RSens):
+    """R-sens₂ of pairs."""
+
+    id: ClassVar[str] = ids.RSENS_INTERACTION
+    lines: tuple[RSensPairLine, ...]

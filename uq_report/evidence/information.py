@@ -1,0 +1,174 @@
+"""Views of dependence: covered information, redundancy, and the agreement of rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from . import columns as col
+from . import ids
+from .view import Estimate, View
+
+# items: of `Cid`, of `Redundancy`, of `AgreementPairs`
+MUTUAL, COVERED, SHARE = "mutual information", "covered information", "covered share"
+WITHOUT_TARGET, WITH_TARGET = "without target", "with target"
+BEFORE, AFTER = "before", "after"
+PARTIAL_CORRELATION = "partial correlation"
+KENDALL, OVERLAP = "Kendall tau-b", "top-k overlap"
+UNKNOWN = float("nan")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemLine(Estimate):
+    """An estimate named by `item`: a quantity, a partner, a bin ..."""
+
+    item: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cid(View):
+    """Covered information by feature: `estimator` and `graph` say which field was fitted, `penalty` how strongly.
+
+    `penalty` is None where the graph was given, `condition` the number of a fitted precision matrix, `bins` those of a
+    discrete field.
+    """
+
+    id: ClassVar[str] = ids.CID
+    lines: tuple[ItemLine, ...]
+    estimator: str = ""
+    graph: str = ""
+    penalty: float | None = None
+    condition: float = UNKNOWN
+    bins: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CidGraph(View):
+    """The field's edges, in the frame: `edge` says what their number is, `nodes` ends with y."""
+
+    id: ClassVar[str] = ids.CID_GRAPH
+    lines: tuple[ItemLine, ...]
+    nodes: tuple[str, ...] = ()
+    edge: str = ""
+
+    @property
+    def edges(self) -> tuple[tuple[str, str, float], ...]:
+        """Both ends of each edge and its number, strongest first."""
+        rows = self.result.frame[[col.FEATURE, col.ITEM, col.VALUE]].itertuples(index=False)
+        edges = [(str(one), str(other), float(value)) for one, other, value in rows]
+        return tuple(sorted(edges, key=lambda edge: -abs(edge[2])))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorrectedLine(Estimate):
+    """Importance corrected by the map, beside the plain one; a measure whose map's gate is closed has no line."""
+
+    plain: float
+    rank: int
+    plain_rank: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CidCorrected(View):
+    """Importance corrected for cover by the map of Pereira et al., equations 3 and 4."""
+
+    id: ClassVar[str] = ids.CID_CORRECTED
+    lines: tuple[CorrectedLine, ...]
+    maps: Mapping[str, Any] = field(default_factory=dict)
+    coefficients: tuple[str, ...] = ()
+    estimator: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RedundancyLine(ItemLine):
+    """R² of predicting a feature from the others, on `n` rows, without or with the target (`item`)."""
+
+    n: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Redundancy(View):
+    """How well each feature is predicted by the others."""
+
+    id: ClassVar[str] = ids.REDUNDANCY
+    lines: tuple[RedundancyLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RedundancyPartner(View):
+    """Each feature's most dependent partner (`item`) and their association."""
+
+    id: ClassVar[str] = ids.REDUNDANCY_PARTNER
+    lines: tuple[ItemLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RedundancyJoint(View):
+    """Pairs of a feature and its partner; the measure says whether `BEFORE` or `AFTER` a shuffle."""
+
+    id: ClassVar[str] = ids.REDUNDANCY_JOINT
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Each feature with its partner; of a pair that stands there both ways, the first."""
+        frame = self.result.frame
+        pairs = dict.fromkeys(zip(frame[col.FEATURE].astype(str), frame[col.ITEM].astype(str), strict=True))
+        unique: dict[frozenset[str], tuple[str, str]] = {}
+        for pair in pairs:
+            unique.setdefault(frozenset(pair), pair)
+        return tuple(unique.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankLine(ItemLine):
+    """A feature's rank by the method `item`, the value ranked, and the question (`role`) it answers."""
+
+    role: str
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement(View):
+    """Ranks of every method with simultaneous intervals, and what the methods disagree about."""
+
+    id: ClassVar[str] = ids.AGREEMENT
+    lines: tuple[RankLine, ...]
+    disagreements: tuple[Mapping[str, Any], ...] = ()
+    n_disagreements: int = 0
+    methods: tuple[Mapping[str, Any], ...] = ()
+    sign: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairLine(ItemLine):
+    """Agreement (`item`) of the rankings `first` and `second`."""
+
+    first: str
+    second: str
+    n_features: int
+    top_k: int
+    by_chance: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementPairs(View):
+    """Pairwise agreement of rankings."""
+
+    id: ClassVar[str] = ids.AGREEMENT_PAIRS
+    lines: tuple[PairLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StabilityLine(ItemLine):
+    """Entropy of the rank over bootstrap samples, at most `largest`."""
+
+    largest: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementStability(View):
+    """How stable each method's ranks are over bootstrap samples."""
+
+    id: ClassVar[str] = ids.AGREEMENT_STABILITY
+    lines: tuple[StabilityLine, ...]

@@ -1,0 +1,175 @@
+"""Views of calibration, scores and groups: what is read against what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from . import columns as col
+from . import ids
+from .information import ItemLine
+from .run import Run
+from .view import View
+
+UNKNOWN = float("nan")
+LOG_SCORE, SHARPNESS, CONFIDENCE_GAP = "log_score", "sharpness_entropy", "confidence_gap"
+# items of `Calibration` that judge the uncertainty, beside those that begin with "sharpness"
+OF_UNCERTAINTY = (CONFIDENCE_GAP, "recalibration_gain", "ece", "pit_distance", "coverage_gap")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreLine(ItemLine):
+    """A score or diagnostic with its test against outcomes drawn from the model's own distributions."""
+
+    unit: str
+    p_value: float = UNKNOWN
+    p_adjusted: float = UNKNOWN
+    null_mean: float = UNKNOWN
+    lower_90: float = UNKNOWN
+    upper_90: float = UNKNOWN
+
+    @property
+    def is_skill(self) -> bool:
+        """Whether it is a baseline's score less the model's."""
+        return self.item.endswith("_skill")
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether there is a test of it."""
+        return not np.isnan(self.p_value)
+
+    @property
+    def judges_uncertainty(self) -> bool:
+        """Whether it is about the uncertainty rather than the prediction."""
+        return self.item in OF_UNCERTAINTY or self.item.startswith("sharpness")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration(View):
+    """Scores, the confidence gap, and tests of calibration."""
+
+    id: ClassVar[str] = ids.CALIBRATION
+    lines: tuple[ScoreLine, ...]
+    family: str = ""
+    n: int = 0
+    infinite_nll: int = 0
+
+
+def scores_of(run: Run) -> dict[str, float]:
+    """Return the known scores of a run's calibration by name; none where it has none."""
+    result = run.find(ids.CALIBRATION)
+    if result is None or col.ITEM not in result.estimates:
+        return {}
+    table = result.estimates[result.estimates[col.ESTIMATE].notna()]
+    return {str(item): float(value) for item, value in zip(table[col.ITEM], table[col.ESTIMATE], strict=True)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinLine(ItemLine):
+    """What was observed where `x` was expected, in `n` rows."""
+
+    x: float
+    n: int
+    null_lower: float = UNKNOWN
+    null_upper: float = UNKNOWN
+    width: float = UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bins(View):
+    """What was observed bin by bin; calibrated models give `x`, or 1 where the ideal is `flat`."""
+
+    lines: tuple[BinLine, ...]
+
+    flat: ClassVar[bool] = False
+
+    def ideal(self, line: BinLine) -> float:
+        """Return what a calibrated model gives in a bin."""
+        return 1.0 if self.flat else line.x
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reliability(Bins):
+    """Observed frequency against predicted probability of `event`."""
+
+    id: ClassVar[str] = ids.CALIBRATION_RELIABILITY
+    event: str = ""
+    form: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pit(Bins):
+    """Histogram of the probability integral transform; `form` says which one."""
+
+    id: ClassVar[str] = ids.CALIBRATION_PIT
+    flat: ClassVar[bool] = True
+    form: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coverage(Bins):
+    """Observed coverage of central intervals against their nominal level."""
+
+    id: ClassVar[str] = ids.CALIBRATION_COVERAGE
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupLine(ItemLine):
+    """A mean over the `n` rows of a group (`item`) of an attribute (`feature`)."""
+
+    n: int
+    unit: str
+    p_value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Groups(View):
+    """Means by group; groups of fewer than `n_min` rows are withheld."""
+
+    id: ClassVar[str] = ids.GROUPS
+    lines: tuple[GroupLine, ...]
+    attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    n_min: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class DifferenceLine(GroupLine):
+    """A group's mean less that of the `n_rest` other rows; `overall` is the mean of all."""
+
+    n_rest: int
+    overall: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupsDifference(Groups):
+    """Each group less the rest."""
+
+    id: ClassVar[str] = ids.GROUPS_DIFFERENCE
+    lines: tuple[DifferenceLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxyLine(ItemLine):
+    """How well a feature, or all of them, tell the groups of an attribute apart; `n` rows, NaN if not counted."""
+
+    n: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupsProxy(View):
+    """Features that stand for an attribute."""
+
+    id: ClassVar[str] = ids.GROUPS_PROXY
+    lines: tuple[ProxyLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DalexPerformance(View):
+    """dalex's scores of the whole model; classes are cut at `cutoff`."""
+
+    id: ClassVar[str] = ids.DALEX_PERFORMANCE
+    lines: tuple[ItemLine, ...]
+    cutoff: float = UNKNOWN

@@ -1,0 +1,145 @@
+"""Views of data quality and support, of attributions to single rows, and of two models side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from . import ids
+from .information import ItemLine
+from .view import Estimate, View
+
+UNKNOWN = float("nan")
+OUTSIDE, SHUFFLED = "outside", "shuffled"  # items of `Support`
+# items of `SupportValues`
+BELOW_RANGE, ABOVE_RANGE = "below range", "above range"
+UNSEEN_LEVEL, NEWLY_MISSING = "unseen level", "newly missing"
+# measures of `DataQuality`, and the item of copied rows that chance does not explain
+OVERLAP, OVERLAP_OTHER_Y, DUPLICATE_ROWS = "overlap", "overlap_other_y", "duplicate_rows"
+CONSTANT, COPIED_COLUMN, SPARSE = "constant", "copied_column", "sparse"
+PLACEHOLDER, MISSING, MISSING_TRAIN, TYPE_CHANGE = "placeholder", "missing", "missing_train", "type_change"
+DISTINCTIVE = "distinctive"
+CLASS = "class"  # the measure of `DataQuality` that counts rows of a class, which is no fault
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountLine(ItemLine):
+    """How many (`count`) of `n` rows or columns have the property `item`."""
+
+    count: int
+    n: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataQuality(View):
+    """Missing, constant, copied and sparse columns, copies of rows, sentinels."""
+
+    id: ClassVar[str] = ids.DATA_QUALITY
+    lines: tuple[CountLine, ...]
+    n: int = 0
+    n_train: int = 0
+    columns_checked: int = 0
+    has_train: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupportLine(ItemLine):
+    """Share of `n` rows outside the support, as they are or with a feature shuffled."""
+
+    n: int
+    p_value: float = UNKNOWN
+    expected: float = UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Support(View):
+    """Rows outside the training support, against the share `expected` of rows drawn as the training rows."""
+
+    id: ClassVar[str] = ids.SUPPORT
+    lines: tuple[SupportLine, ...]
+    expected: float = UNKNOWN
+    n_calibration: int = 0
+    n_neighbors: int = 0
+    n_reference: int = 0
+    n_rows: int = 0
+    n_train: int = 0
+    units: float = float("inf")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupportRows(View):
+    """How far each row is from the training rows."""
+
+    id: ClassVar[str] = ids.SUPPORT_ROWS
+    expected: float = UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueLine(ItemLine):
+    """Values of a feature that the training rows do not have: count, `share` of `n`, and the `bound` left."""
+
+    n: int
+    share: float
+    p_value: float
+    bound: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupportValues(View):
+    """Values beyond the training range, unseen levels, newly missing values; `tests` of them were tested."""
+
+    id: ClassVar[str] = ids.SUPPORT_VALUES
+    lines: tuple[ValueLine, ...]
+    tests: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributionLine(Estimate):
+    """A feature's contribution to the measure of one row."""
+
+    row: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attributions(View):
+    """Contributions to single rows, of any explainer: which are `explained`, why (`rows`), their values (`data`)."""
+
+    explained: tuple[int, ...] = ()
+    rows: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    data: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    def values_of(self, row: int) -> Mapping[str, Any]:
+        """Return the own values of an explained row by feature; none where the result does not record them."""
+        if not isinstance(self.data, Mapping) or row not in self.explained:
+            return {}
+        at = self.explained.index(row)
+        return {str(feature): values[at] for feature, values in self.data.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shap(Attributions):
+    """Shapley values, and against what background."""
+
+    id: ClassVar[str] = ids.SHAP
+    lines: tuple[AttributionLine, ...]
+    rows_used: tuple[int, ...] = ()
+    background: Mapping[str, Any] = field(default_factory=dict)
+    exact: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BreakDownLine(AttributionLine):
+    """A contribution in a break-down, at its `position` in the order of the features."""
+
+    position: int
+    spread_low: float
+    spread_high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class DalexRows(Attributions):
+    """dalex's break-down of single rows."""
+
+    id: ClassVar[str] = ids.DALEX_ROWS
+    lines: tuple[BreakDownLine, ...]

@@ -1,0 +1,138 @@
+"""The facts about what was audited, as `core.describe` records them; what a run does not record is None or empty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any, Self, get_type_hints
+
+from .run import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureFacts:
+    """One feature on the audited rows: its range, or its most frequent levels with their counts.
+
+    ``duplicate_of`` names the feature whose values it repeats.
+    """
+
+    name: str = ""
+    kind: str = ""
+    missing: int | None = None
+    distinct: int | None = None
+    min: Any = None
+    max: Any = None
+    top_levels: tuple[tuple[str, int], ...] = ()
+    constant: bool | None = None
+    duplicate_of: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubjectFacts:
+    """What was audited: the model, its rows, their features, and the hashes of all of them.
+
+    ``n`` rows of ``d`` features were predicted, drawn from ``sampled_from`` where there were more; ``clusters`` counts
+    the clusters of rows. ``classes`` is None where the model predicts no classes.
+
+    Examples
+    --------
+    >>> run = Run(as_of="", subject={"label": "Forest", "n": 40, "d": "ten"}, settings={}, environment={})
+    >>> facts = SubjectFacts.of(run)
+    >>> facts.label, facts.n, facts.d, facts.features
+    ('Forest', 40, None, ())
+    """
+
+    label: str = ""
+    task: str = ""
+    family: str = ""
+    model_class: str = ""
+    model_parameters: Mapping[str, str] = field(default_factory=dict)
+    adapter: str = ""
+    adapter_reason: str = ""
+    n: int | None = None
+    d: int | None = None
+    sampled_from: int | None = None
+    classes: tuple[Any, ...] | None = None
+    positive_class: Any = None
+    has_y: bool | None = None
+    has_train: bool | None = None
+    n_train: int | None = None
+    weights: bool | None = None
+    clusters: int | None = None
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    protected: tuple[str, ...] = ()
+    features: tuple[FeatureFacts, ...] = ()
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    y_summary: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, run: Run) -> Self:
+        """Read the facts of a run."""
+        return cls(**_read(cls, run.subject))
+
+
+def _read(cls: type, recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of `cls` that are recorded; a value of another type is left out."""
+    hints = _hints(cls)
+    values = {f.name: _READERS[hints[f.name]](recorded.get(f.name)) for f in fields(cls)}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+# that mypy does not see it of types is why this is no decorator
+_hints: Callable[[type], Mapping[str, Any]] = cache(get_type_hints)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _items(value: Any) -> tuple[Any, ...] | None:
+    return tuple(value) if isinstance(value, list | tuple) else None
+
+
+def _texts(value: Any) -> tuple[str, ...] | None:
+    return tuple(map(str, _items(value) or ()))
+
+
+def _by_key(reader: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any] | None]:
+    """Return a reader of mappings, in the order of their keys, which is that of a saved run."""
+
+    def read(value: Any) -> dict[str, Any] | None:
+        return {str(key): reader(value[key]) for key in sorted(value, key=str)} if isinstance(value, Mapping) else None
+
+    return read
+
+
+def _levels(value: Any) -> tuple[tuple[str, int], ...] | None:
+    pairs = (level for level in _items(value) or () if isinstance(level, list | tuple) and len(level) == 2)
+    return tuple((str(level), count) for level, count in pairs)
+
+
+def _features(value: Any) -> tuple[FeatureFacts, ...] | None:
+    listed = (one for one in _items(value) or () if isinstance(one, Mapping))
+    return tuple(FeatureFacts(**_read(FeatureFacts, one)) for one in listed)
+
+
+_READERS: Mapping[Any, Callable[[Any], Any]] = {
+    str: _text,
+    int | None: _whole,
+    bool | None: _flag,
+    Any: lambda value: value,
+    tuple[Any, ...] | None: _items,
+    tuple[str, ...]: _texts,
+    tuple[tuple[str, int], ...]: _levels,
+    tuple[FeatureFacts, ...]: _features,
+    Mapping[str, str]: _by_key(str),
+    Mapping[str, Any]: _by_key(lambda value: value),
+    Mapping[str, tuple[str, ...]]: _by_key(_texts),
+}

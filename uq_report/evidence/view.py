@@ -1,0 +1,179 @@
+"""Typed readings of results: one frozen line per estimate, and the facts beside them.
+
+A `View` names its result, the type of its lines and, as further fields, the facts it reads from the result's
+``meta``. A renamed column or fact is then a type error in its readers, not an empty cell in a report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields
+from functools import cache
+from typing import Any, ClassVar, Self, TypeVar, get_args, get_type_hints
+
+import numpy as np
+import pandas as pd
+
+from ..core.errors import InputError
+from ..core.results import ESTIMATE_COLUMNS, Omission, Result
+from .run import Run
+
+L = TypeVar("L", bound="Estimate")
+
+
+def _text(cell: Any) -> str:
+    return "" if cell is None or cell != cell else str(cell)  # noqa: PLR0124 - NaN is itself not
+
+
+def _float(cell: Any) -> float:
+    return float("nan") if cell is None or cell == "" else float(cell)
+
+
+_CONVERTERS: Mapping[Any, Callable[[Any], Any]] = {str: _text, float: _float, int: int, bool: bool}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """One line of a result's estimates: the columns every result has.
+
+    ``covers`` names which variance the interval is for; numbers that are not known are NaN, words the empty string.
+    """
+
+    measure: str
+    feature: str
+    estimate: float
+    std_error: float
+    lower: float
+    upper: float
+    confidence: float
+    covers: str
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether the line has an interval."""
+        return bool(np.isfinite(self.lower))
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """One result as its readers use it.
+
+    Parameters
+    ----------
+    result : Result
+        For its raw frame, row values, notes and omissions.
+    lines : tuple of Estimate
+        The estimates, in the result's order.
+
+    Examples
+    --------
+    >>> from uq_report.core.results import Importance
+    >>> columns = {"measure": ["nll"], "feature": ["age"], "estimate": [0.2], "std_error": [0.1], "lower": [0.0],
+    ...            "upper": [0.4], "confidence": [0.95], "covers": ["new test rows"]}
+    >>> frame = pd.DataFrame({"measure": ["nll"], "feature": ["age"], "repeat": [0], "value": [0.2]})
+    >>> result = Importance(id="x", explainer="x", title="X", frame=frame, estimates=pd.DataFrame(columns))
+    >>> view = View.from_result(result)
+    >>> [(line.feature, line.estimate) for line in of_measure(view.lines, "nll")]
+    [('age', 0.2)]
+    """
+
+    result: Result
+    lines: tuple[Estimate, ...]
+
+    id: ClassVar[str] = ""
+
+    @classmethod
+    def from_result(cls, result: Result) -> Self:
+        """Read a result; refuse one that lacks a column or fact without a default."""
+        line, facts = _shape(cls)
+        missing = [name for name, spec in facts.items() if _is_required(spec) and name not in result.meta]
+        if missing:
+            raise InputError(f"{result.id}.meta must hold {missing}; got {sorted(result.meta)}.")
+        held = {name: _frozen(result.meta[name]) for name in facts if name in result.meta}
+        return cls(result=result, lines=lines_of(result, line), **held)
+
+    @classmethod
+    def find(cls, run: Run | Mapping[str, Result]) -> Self | None:
+        """Return this view of a run's result, or None where the run has none."""
+        result = run.find(cls.id) if isinstance(run, Run) else run.get(cls.id)
+        return None if result is None else cls.from_result(result)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the lines as a table, a column per field."""
+        line, _ = _shape(type(self))
+        return pd.DataFrame({f.name: [getattr(one, f.name) for one in self.lines] for f in fields(line)})
+
+    @property
+    def omissions(self) -> tuple[Omission, ...]:
+        """What the result leaves out, and why."""
+        return self.result.omissions
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures of the lines, in their order."""
+        return tuple(dict.fromkeys(line.measure for line in self.lines))
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features of the lines, in their order."""
+        return tuple(dict.fromkeys(line.feature for line in self.lines))
+
+
+def lines_of(result: Result, line: type[L]) -> tuple[L, ...]:
+    """Return the estimates of a result as objects of `line`; refuse a line that lacks one of its columns."""
+    table, hints = result.estimates, _hints(line)
+    wanted = [f for f in fields(line) if f.name in table.columns]
+    lacking = [f.name for f in fields(line) if f.name not in table.columns and _is_required(f)]
+    if lacking and len(table):
+        raise InputError(f"{result.id}.estimates must have the columns {lacking}; got {list(table.columns)}.")
+    columns = {f.name: [_CONVERTERS[hints[f.name]](cell) for cell in table[f.name].tolist()] for f in wanted}
+    return tuple(line(**dict(zip(columns, cells, strict=True))) for cells in zip(*columns.values(), strict=True))
+
+
+def of_measure(lines: Iterable[L], measure: str) -> tuple[L, ...]:
+    """Return the lines of one measure."""
+    return tuple(line for line in lines if line.measure == measure)
+
+
+def of_feature(lines: Iterable[L], feature: str) -> tuple[L, ...]:
+    """Return the lines of one feature."""
+    return tuple(line for line in lines if line.feature == feature)
+
+
+def by_feature(lines: Iterable[L]) -> dict[str, L]:
+    """Return lines of one measure by their feature; the first of each counts."""
+    table: dict[str, L] = {}
+    for line in lines:
+        table.setdefault(line.feature, line)
+    return table
+
+
+def largest_first(lines: Iterable[L], sign: int = 1) -> tuple[L, ...]:
+    """Return the lines by their estimate, largest first, of sign -1 smallest first; equal ones keep their order."""
+    return tuple(sorted(lines, key=lambda line: (bool(np.isnan(line.estimate)), -sign * line.estimate)))
+
+
+def table_of(lines: Sequence[Estimate]) -> pd.DataFrame:
+    """Return lines as a table, a column per field."""
+    names = [f.name for f in fields(lines[0])] if lines else ESTIMATE_COLUMNS
+    return pd.DataFrame({name: [getattr(line, name) for line in lines] for name in names})
+
+
+def _is_required(spec: Field[Any]) -> bool:
+    return spec.default is MISSING and spec.default_factory is MISSING
+
+
+def _fields_of(view: type[View]) -> tuple[type[Estimate], Mapping[str, Field[Any]]]:
+    """Return the type of a view's lines, and its facts by name."""
+    line = get_args(_hints(view)["lines"])[0]
+    return line, {f.name: f for f in fields(view) if f.name not in ("result", "lines")}
+
+
+# types are hashable; that mypy does not see it of classes with fields is why these are no decorators
+_hints: Callable[[Any], Mapping[str, Any]] = cache(get_type_hints)
+_shape: Callable[[Any], tuple[type[Estimate], Mapping[str, Field[Any]]]] = cache(_fields_of)
+
+
+def _frozen(fact: Any) -> Any:
+    """Return a recorded list as a tuple; its items stay as they are."""
+    return tuple(fact) if isinstance(fact, Sequence) and not isinstance(fact, str) else fact

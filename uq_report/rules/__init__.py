@@ -1,0 +1,1 @@
+"""What findings are made by: rules whose thresholds are data, and the checks that hold them."""

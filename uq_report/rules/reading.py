@@ -1,0 +1,214 @@
+"""What checks share: signs adjusted over features, and how the rules of a check end together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan, nan
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtr
+
+from ..core.arrays import FloatArray
+from ..core.measures import NLL, NLL_CLIPPED
+from ..core.results import Result
+from ..core.text import clean, short
+from ..core.verdicts import holm
+from ..evidence import ids
+from ..evidence.finding import Finding, Outcome
+from ..evidence.importance import NEGATIVE, POSITIVE, UNDETERMINED, Pfi
+from ..evidence.run import Run
+from ..evidence.view import View, of_measure
+
+NAMED = 6
+NAME = 200
+
+
+class Sign(NamedTuple):
+    """One importance with its interval, and its verdict after Holm's adjustment over the features.
+
+    `p_value` is two-sided and adjusted; NaN where there is no interval. `interval` is the verdict before that.
+    """
+
+    feature: str
+    estimate: float
+    lower: float
+    upper: float
+    confidence: float
+    margin: float
+    p_value: float
+    verdict: str
+    interval: str
+
+    def p_for(self, verdict: str) -> float:
+        """Return the p-value for a verdict that the interval gives; NaN if it gives another."""
+        return self.p_value if self.interval == verdict else nan
+
+    def words(self, unit: str = "nats") -> str:
+        """Return estimate and interval in words."""
+        return spanned(self.estimate, self.lower, self.upper, self.confidence, unit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """How one rule of a check ended.
+
+    Parameters
+    ----------
+    code : str
+    findings : tuple of Finding
+    undecided : tuple of str
+        What the evidence neither raises nor clears: names of features, or phrases.
+    absent : str
+        Why the rule was not judged at all; empty if it was.
+    passed : str
+        A sentence on what was judged, for a rule that nothing speaks against.
+    """
+
+    code: str
+    findings: tuple[Finding, ...] = ()
+    undecided: tuple[str, ...] = ()
+    absent: str = ""
+    passed: str = ""
+
+    @property
+    def remark(self) -> str:
+        """What of this rule stays open, in a sentence; empty if nothing."""
+        if self.absent:
+            return f"{self.code} was not judged: {self.absent}."
+        return f"{self.code} is undetermined for {listed(self.undecided)}." if self.undecided else ""
+
+
+def close(check: str, parts: Sequence[Part]) -> Outcome:
+    """Return the outcome of a check whose rules ended in `parts`.
+
+    It passes only if every rule was judged and nothing is undetermined. Without a finding, a rule that was
+    not judged, or is undetermined, makes it skipped, and no rule judged makes it not applicable; the reason
+    says which.
+
+    Examples
+    --------
+    >>> close("demo", [Part(code="UQ1", undecided=("a", "b"))]).reason
+    'Nothing was found, but not all is decided. UQ1 is undetermined for a and b.'
+    """
+    findings = tuple(finding for part in parts for finding in part.findings)
+    remarks = [part.remark for part in parts if part.remark]
+    if findings:
+        return Outcome(check=check, state="found", reason=" ".join(remarks), findings=findings)
+    if all(part.absent for part in parts):
+        return Outcome(check=check, state="not_applicable", reason="; ".join(dict.fromkeys(p.absent for p in parts)))
+    if remarks:
+        reason = " ".join(["Nothing was found, but not all is decided.", *remarks])
+        return Outcome(check=check, state="skipped", reason=reason)
+    return Outcome(check=check, state="passed", reason=" ".join(part.passed for part in parts if part.passed))
+
+
+def absent(run: Run, id: str) -> str:
+    """Say why a result is not there: why its explainer did not run, or that it did not."""
+    explainer = ids.explainer_of(id)
+    if run.find(explainer) is not None:
+        return f"{explainer} gave no result {id}"
+    groups = [one for one in run.not_run if one.name == explainer and one.group != "rules"]
+    return f"{explainer} was not run: {clean(groups[0].reason)}" if groups else f"{explainer} was not run"
+
+
+def lines(result: Result | None, **where: str) -> pd.DataFrame:
+    """Return the estimates whose columns have the given values; none if there is no result."""
+    if result is None:
+        return pd.DataFrame({name: [] for name in ("measure", "feature", "estimate")})
+    chosen = np.ones(len(result.estimates), dtype=bool)
+    for column, value in where.items():
+        chosen &= (result.estimates[column] == value).to_numpy()
+    return result.estimates[chosen]
+
+
+def lacking(view: View, measure: str) -> str:
+    """Say why a result has no values of a measure."""
+    reasons = [gap.reason for gap in view.omissions if gap.measure in (measure, "")]
+    return f"{view.id} has no {measure}" + (f": {clean(reasons[0])}" if reasons else "")
+
+
+def freedom(run: Run, most: float = np.inf) -> float:
+    """Return the degrees of freedom of a mean over the run's rows (clusters where given), at most `most`."""
+    units = run.subject.get("clusters") or run.subject.get("n") or np.inf
+    return max(min(float(units) - 1, most), 1.0)
+
+
+def two_sided(estimate: Any, std_error: Any, df: Any) -> FloatArray:
+    """Return two-sided p-values of t tests against 0; NaN where there is no standard error.
+
+    An exact value, of standard error 0, has the p-value 0, or 1 if it is 0.
+
+    Examples
+    --------
+    >>> two_sided([1.96, 0.0, 1.0], [1.0, 0.0, 0.0], np.inf).round(3).tolist()
+    [0.05, 1.0, 0.0]
+    """
+    value, error = np.abs(np.asarray(estimate, dtype=float)), np.asarray(std_error, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where((value == 0) & (error == 0), 0.0, value / error)
+    return np.asarray(2 * stdtr(df, -t))
+
+
+def signs(view: Pfi, measure: str, level: float) -> dict[str, Sign]:
+    """Return each feature's importance for one measure with its verdict after Holm's adjustment over features.
+
+    ``positive`` and ``negative`` need an adjusted two-sided p-value of at most `level`; those that lose it
+    are ``undetermined``. ``about 0``, two one-sided tests, stays as the result has it: a rule that needs it
+    beside a sign raises only where both hold, and a pass only where it holds for every feature.
+    """
+    rows = of_measure(view.lines, measure)
+    adjusted = holm(two_sided([r.estimate for r in rows], [r.std_error for r in rows], view.degrees_of_freedom))
+    table = {}
+    for row, p in zip(rows, adjusted.tolist(), strict=True):
+        lost = row.verdict in (POSITIVE, NEGATIVE) and not p <= level
+        table[row.feature] = Sign(
+            feature=row.feature,
+            estimate=row.estimate,
+            lower=row.lower,
+            upper=row.upper,
+            confidence=row.confidence,
+            margin=row.margin,
+            p_value=p,
+            verdict=UNDETERMINED if lost else row.verdict,
+            interval=row.verdict,
+        )
+    return table
+
+
+def likelihood(view: Pfi) -> str:
+    """Return the name of the likelihood measure that a result has, or the empty string."""
+    return next((one.name for one in (NLL, NLL_CLIPPED) if one.name in view.measures), "")
+
+
+def spanned(estimate: float, lower: float, upper: float, confidence: float, unit: str = "") -> str:
+    """Return an estimate with its interval in words.
+
+    Examples
+    --------
+    >>> spanned(0.1, 0.05, 0.15, 0.95, "nats")
+    '+0.1 nats, 95 % interval +0.05 to +0.15'
+    """
+    value = f"{estimate:+.3g} {unit}".strip()
+    return value if isnan(lower) else f"{value}, {100 * confidence:g} % interval {lower:+.3g} to {upper:+.3g}"
+
+
+def titles(view: View) -> Mapping[str, str]:
+    """Return what the result calls its measures in running text."""
+    return {name: facts.title or name for name, facts in view.result.measures.items()}
+
+
+def listed(names: Iterable[str], most: int = NAMED) -> str:
+    """Return names as words, at most `most` of them.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed("abcd", 2)
+    ('a, b and c', 'a, b and 2 more')
+    """
+    every = [short(name, NAME) for name in names]
+    if len(every) > most:
+        return f"{', '.join(every[:most])} and {len(every) - most} more"
+    return " and ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)

@@ -1,0 +1,69 @@
+"""Importance on training rows beside that on test rows: what was over-fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..document import slots
+from ..document.blocks import intervals_caption, make_table, notes_of
+from ..document.document import Block, Column, Paragraph, Section, Table
+from ..document.evidence import Evidence
+from ..document.text import joined, name
+from ..evidence.importance import Pfi, PfiTrain
+from ..evidence.view import by_feature, largest_first, of_measure, table_of
+
+TITLE = "Training rows against test rows"
+LEAD = (
+    "Importance on the training rows shows what the model learnt, chance included; on test rows what holds. The model "
+    "has seen the training rows, so their values stand for no population and have no interval."
+)
+RULE = "test verdict about 0 or negative, training value above the margin and above the test interval"
+
+
+@dataclass(frozen=True)
+class TrainingSection:
+    """Importance on training rows against test rows, measure by measure, or why there is no comparison."""
+
+    name: ClassVar[str] = "training"
+    slot: ClassVar[str] = slots.TRAINING
+    shows: ClassVar[tuple[str, ...]] = (PfiTrain.id,)
+    api_version: ClassVar[int] = 1
+
+    def section(self, evidence: Evidence) -> Section:
+        """Return the features that matter on training rows only, and both importances."""
+        test, train = Pfi.find(evidence.run), PfiTrain.find(evidence.run)
+        if test is None or train is None:
+            text = evidence.why_missing(Pfi.id) if test is None else "There are no importances on training rows."
+            return Section(id="drivers-train", title=TITLE, blocks=(Paragraph(text=text),))
+        tables = [_beside(evidence, test, train, measure) for measure in train.measures if measure in test.measures]
+        blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=_flagged(evidence, train)), *tables]
+        return Section(id="drivers-train", title=TITLE, blocks=tuple(blocks))
+
+
+def _flagged(e: Evidence, train: PfiTrain) -> str:
+    """Name the features that matter on training rows only."""
+    flagged = [f"{name(one['feature'])} ({e.words(str(one['measure'])).title})" for one in train.overfit]
+    if not flagged:
+        return f"No feature is important on the training rows only ({RULE})."
+    return f"Important on the training rows only ({RULE}): {joined(flagged, 20)}."
+
+
+def _beside(e: Evidence, test: Pfi, train: PfiTrain, measure: str) -> Table:
+    facts = e.words(measure, test.result)
+    lines = largest_first(of_measure(test.lines, measure), facts.sign)
+    trained = by_feature(of_measure(train.lines, measure))
+    columns = [
+        Column("feature"),
+        Column("test", "number", facts.unit),
+        Column("from", "number"),
+        Column("to", "number"),
+    ]
+    columns += [Column("train", "number", facts.unit), Column("train − test", "number")]
+    rows = []
+    for line in lines:
+        value = trained[line.feature].estimate if line.feature in trained else float("nan")
+        rows.append((name(line.feature), line.estimate, line.lower, line.upper, value, value - line.estimate))
+    caption = f"Importance for {facts.title} on test and on training rows. {intervals_caption(table_of(lines))}"
+    note = notes_of(train.result)
+    return make_table(f"drivers-train-{measure}", caption, columns, rows, evidence=train.id, note=note)

@@ -1,0 +1,161 @@
+"""Models, subjects and runs of known truth, and a document with every kind of block."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from .. import plugins, runner
+from ..config import Settings
+from ..core.adapter import Match
+from ..core.arrays import Table
+from ..core.distributions import Categorical, Normal
+from ..core.measures import Measure
+from ..core.predictive import Distribution
+from ..core.subject import Subject, make_subject
+from ..document import document as doc
+from ..evidence import ids
+from ..evidence.run import Run
+
+AS_OF = "2026-01-01"
+EMPTY = Run(as_of=AS_OF, subject={}, settings={}, environment={})
+_SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="6"><path d="M1 5L8 1" stroke="#17456f"/></svg>'
+
+
+@dataclass(frozen=True)
+class KnownLinear:
+    """y | x ~ N(x @ coefficients, (exp(x @ log_std))²): every measure has a closed form.
+
+    Examples
+    --------
+    >>> model = KnownLinear((1.0, 2.0, 0.0), (0.0, 0.0, 0.0))
+    >>> model.distribution(np.array([[1.0, 1.0, 5.0]])).mean()
+    array([3.])
+    """
+
+    coefficients: tuple[float, ...]
+    log_std: tuple[float, ...]
+
+    def distribution(self, X: Table) -> Distribution:
+        """Return the true distribution of each row."""
+        rows = np.asarray(X, dtype=float)
+        return Normal(rows @ np.array(self.coefficients), np.exp(rows @ np.array(self.log_std)))
+
+
+@dataclass(frozen=True)
+class KnownLogistic:
+    """P(y = "yes" | x) = 1 / (1 + exp(-x @ coefficients))."""
+
+    coefficients: tuple[float, ...]
+
+    def distribution(self, X: Table) -> Distribution:
+        """Return the true distribution of each row."""
+        p = 1 / (1 + np.exp(-np.asarray(X, dtype=float) @ np.array(self.coefficients)))
+        return Categorical(np.column_stack([1 - p, p]), classes=("no", "yes"))
+
+
+@dataclass(frozen=True)
+class KnownTruth:
+    """The adapter of the models above."""
+
+    name: ClassVar[str] = "known_truth"
+    api_version: ClassVar[int] = 1
+
+    def matches(self, model: Any) -> Match | None:
+        """Match the models of this module only."""
+        return Match(0, "a model of uq_report.testing") if isinstance(model, KnownLinear | KnownLogistic) else None
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return the model's own distribution."""
+        distribution: Distribution = model.distribution(X)
+        return distribution
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Let calls hold the subject's own rows."""
+        return None
+
+
+def linear_subject(n: int = 80, seed: int = 0, *, frame: bool = True, train: bool = False) -> Subject:
+    """Return a regression subject with a calibrated model: two features that matter, two correlated, one unused.
+
+    Features a, b (correlation 0.8, coefficients 1 and 1), c (independent, coefficient 1 and scale
+    exp(0.3 c)), d (unused); y is drawn from the model's own distribution.
+    """
+    model = KnownLinear((1.0, 1.0, 1.0, 0.0), (0.0, 0.0, 0.3, 0.0))
+    return _subject(model, n, seed, frame=frame, train=train)
+
+
+def logistic_subject(n: int = 80, seed: int = 0, *, frame: bool = True, train: bool = False) -> Subject:
+    """Return a binary subject with a calibrated model on the features of `linear_subject`."""
+    return _subject(KnownLogistic((1.0, 1.0, 1.0, 0.0)), n, seed, frame=frame, train=train)
+
+
+def _subject(model: KnownLinear | KnownLogistic, n: int, seed: int, *, frame: bool, train: bool) -> Subject:
+    rng = np.random.default_rng(seed)
+    parts = [_draw(model, n, rng, frame=frame) for _ in range(1 + train)]
+    return make_subject(model, KnownTruth(), *parts[0], train=parts[1] if train else None, label=type(model).__name__)
+
+
+def _draw(model: KnownLinear | KnownLogistic, n: int, rng: np.random.Generator, *, frame: bool) -> tuple[Table, Any]:
+    X = rng.normal(size=(n, 4))
+    X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
+    dist = model.distribution(X)
+    drawn = dist.sample(rng, 1)[0]
+    y = np.array(dist.classes)[drawn] if isinstance(dist, Categorical) else drawn
+    return (pd.DataFrame(X, columns=list("abcd")) if frame else X), y
+
+
+def measures() -> dict[str, Measure]:
+    """Return every registered measure by name."""
+    return {plugin.name: plugins.load(plugin) for plugin in plugins.find(plugins.MEASURES)}
+
+
+def equipped(make: Callable[..., Subject]) -> Subject:
+    """Return a subject with all that an explainer may ask for: y, training rows and a protected attribute."""
+    subject = make(train=True)
+    return dataclasses.replace(subject, protected={"group": np.arange(subject.n) % 2})
+
+
+def overconfident_subject(n: int = 80, seed: int = 0) -> Subject:
+    """Return the subject of `linear_subject` with outcomes twice as far from their mean as the model says."""
+    subject = linear_subject(n, seed, train=True)
+    return dataclasses.replace(subject, y=2 * np.asarray(subject.y) - subject.model.distribution(subject.X).mean())
+
+
+@cache
+def known_runs() -> tuple[Run, ...]:
+    """Return audits by everything that is installed: of a normal, a logistic and an over-confident model."""
+    subjects = (equipped(linear_subject), equipped(logistic_subject), overconfident_subject())
+    return tuple(runner.run(subject, Settings(as_of=AS_OF)).run for subject in subjects)
+
+
+def known_document() -> doc.Document:
+    """Return a document with every kind of block, three levels of sections and an appendix."""
+    columns = (doc.Column("Feature"), doc.Column("Importance", "number", "nats"), doc.Column("p", "pvalue"))
+    cells: tuple[tuple[doc.Cell, ...], ...] = (("a <b> & c", 0.1, None), (doc.Badge("about 0"), 2, 0.04))
+    table = doc.Table(id="table", caption="A table.", columns=columns, rows=cells, evidence=ids.PFI, note="A note.")
+    figure = doc.Figure(id="figure", caption="A line.", alt="It rises from 0 to 1.", svg=_SVG, evidence=ids.PFI)
+    callout = doc.Callout(tone="bad", title="Fails", text="The gate fails.", evidence=(ids.PFI,))
+    words = (doc.Paragraph(text="Text."), doc.Bullets(items=("one", "two")), doc.Facts(rows=(("Share", 0.25),)))
+    beside = doc.Columns(names=("old", "new"), left=doc.Paragraph(text="Left."), right=None)
+    deep = doc.Section(id="deep", title="Deep", blocks=(beside,))
+    inner = doc.Section(id="inner", title="Inner", blocks=(table, figure), sections=(deep,))
+    return doc.Document(
+        title="Audit",
+        subtitle="of a model",
+        as_of=AS_OF,
+        generator="uq_report",
+        evidence_sha256="0" * 64,
+        facts=(("Rows", 80), ("Gate", doc.Badge("passes", "good"))),
+        sections=(
+            doc.Section(id="first", title="First", blocks=(*words, callout), sections=(inner,)),
+            doc.Section(id="last", title="Last", blocks=(doc.Paragraph(text="End."),), appendix=True),
+        ),
+        checks=(doc.CheckEntry(ids.SUPPORT, "Support", "found", "", (("UQ501", "high", "Rows are outside."),)),),
+    )
