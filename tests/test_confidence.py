@@ -38,7 +38,7 @@ SMALL: dict[str, Any] = {
     "support": {"max_train": 200},
 }
 # What is 95 % whatever the level of the run: quantiles of shuffles, and shares that happen to be so large.
-NO_LEVELS = ("5 % and 95 % quantiles", "covered share 95 %", "a share of 95%")
+NO_LEVELS = ("5 % and 95 % quantiles", "covered share 95 %", "share of 95 %", "a share of 95%")
 
 
 def protected(made: Subject) -> Subject:

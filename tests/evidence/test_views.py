@@ -39,6 +39,10 @@ def required(found: Any) -> set[str]:
     return {one.name for one in found if one.default is MISSING and one.default_factory is MISSING}
 
 
+# facts that format 1 kept and no version reads any more: the rule that used them was withdrawn
+WITHDRAWN = {("format 1", ids.PFI_TRAIN): {"overfit"}}
+
+
 def results() -> dict[str, list[Result]]:
     found: dict[str, list[Result]] = {}
     for run in runs().values():
@@ -60,7 +64,7 @@ def test_a_view_reads_all_columns_and_facts_of_its_result(name: str) -> None:
         columns, names = set(result.estimates.columns), {field.name for field in fields(line_of(view))}
         assert columns <= names, result.id
         assert required(fields(line_of(view))) <= columns, result.id
-        assert set(result.meta) <= set(facts_of(view)), result.id
+        assert set(result.meta) - WITHDRAWN.get((name, result.id), set()) <= set(facts_of(view)), result.id
         assert required(facts_of(view).values()) <= set(result.meta), result.id
 
 

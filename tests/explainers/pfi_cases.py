@@ -16,6 +16,7 @@ from uq_report.core.engine import Engine
 from uq_report.core.predictive import Distribution
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
+from uq_report.evidence.importance import ALL_FEATURES
 from uq_report.explainers.pfi import PermutationImportance
 
 MEASURES = {
@@ -84,9 +85,12 @@ class Given:
 
 
 def give(monkeypatch: pytest.MonkeyPatch, shuffles: Callable[[str], Sequence[Any]]) -> None:
-    """Make every engine use ``shuffles(feature)[repeat]``."""
+    """Make every engine use ``shuffles(feature)[repeat]`` for single features."""
+    own = Engine.rng
 
-    def rng(_: Engine, feature: str, repeat: int) -> Given:
+    def rng(engine: Engine, feature: str, repeat: int) -> Given | np.random.Generator:
+        if feature in (ALL_FEATURES, "claims"):
+            return own(engine, feature, repeat)
         return Given(np.asarray(shuffles(feature)[repeat]))
 
     monkeypatch.setattr(Engine, "rng", rng)

@@ -390,8 +390,8 @@ def test_covered_information_explains_a_low_permutation_importance_and_nothing_e
     assert told(agree(swapped)[0], "a")[0]["evidence"] == []
 
 
-@pytest.mark.parametrize(("verdict", "evidence"), [("positive", ["pfi"]), ("undetermined", []), ("negative", [])])
-def test_a_positive_entropy_verdict_explains_and_an_open_one_does_not(verdict: str, evidence: list[str]) -> None:
+@pytest.mark.parametrize("verdict", ["positive", "undetermined", "negative"])
+def test_the_entropy_verdict_says_nothing_of_shared_information(verdict: str) -> None:
     entropy = importance("pfi", [2, 2, 2, 2], "entropy", extra={"verdict": verdict})
     likelihood = replace(LOW, estimates=LOW.estimates.assign(verdict="positive"))
     rows = RowValues(
@@ -401,7 +401,7 @@ def test_a_positive_entropy_verdict_explains_and_an_open_one_does_not(verdict: s
     )
     both = replace(LOW, estimates=pd.concat([likelihood.estimates, entropy.estimates]), rows=rows)
     (one,) = [o for o in told(agree({"pfi": [both], "shap": [HIGH]})[0], "a") if o["measures"] == ["nll", "nll"]]
-    assert one["evidence"] == evidence
+    assert one["evidence"] == []
 
 
 def test_interactions_explain_where_a_shuffle_counts_them_whole() -> None:
@@ -470,27 +470,18 @@ def test_extrapolation_explains_where_one_method_leaves_the_data() -> None:
     assert one["evidence"] == []
 
 
-def test_overfit_explains_a_rank_on_training_rows_by_its_verdict() -> None:
-    trained = replace(
-        importance("pfi.train", [4, 3, 2, 1], rows=False), meta={"overfit": [{"measure": "nll", "feature": "a"}]}
-    )
-    main = agree({"pfi": [LOW, trained]})[0]
-    assert told(main, "a")[0]["evidence"] == ["pfi.train"]
-    assert told(main, "b")[0]["evidence"] == []
-
-
-def test_two_questions_of_one_method_are_compared_and_read_by_wood() -> None:
+def test_two_questions_of_one_method_are_compared_and_read_together() -> None:
     entropy = importance("pfi", [4, 3, 2, 1], "entropy")
     assert LOW.rows is not None
     assert entropy.rows is not None
     rows = RowValues(("nll", "entropy"), FEATURES, np.concatenate([LOW.rows.values, entropy.rows.values]))
     both = replace(LOW, estimates=pd.concat([LOW.estimates, entropy.estimates]), rows=rows)
-    frame = pd.DataFrame([("", "a", "copy or spurious link", 1.0, 0.0)], columns=list(Diagnostic.columns))
-    reading = diagnostic("pfi.reading", frame, sentences={"a": "It is a copy."}, likelihood="nll")
+    frame = pd.DataFrame([("", "a", "less sure without predicting worse", 1.0, 0.0)], columns=list(Diagnostic.columns))
+    reading = diagnostic("pfi.reading", frame, sentences={"a": "Less sure."}, likelihood="nll")
     main = agree({"pfi": [both, reading]})[0]
     (one,) = told(main, "a")
     assert one["measures"] == ["entropy", "nll"]
-    assert one["sentence"].endswith("It is a copy.")
+    assert one["sentence"].endswith("Less sure.")
     assert one["evidence"] == ["pfi.reading"]
     assert told(main, "b")[0]["sentence"].endswith(OTHER_QUESTION)
 

@@ -1,5 +1,6 @@
-"""Wood's reading of the pair, from the verdicts only."""
+"""The reading of the pair on two axes, from the verdicts only."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -37,25 +38,32 @@ def read(E: str, L: str, *, still: float = 0.0, needed: float = np.nan, se: floa
     return result.frame["item"].item(), result.meta["sentences"]["x"]
 
 
+WORSE, AS_GOOD, BETTER = "predicts worse by 0.25 nats", "predicts no worse", "predicts better by 0.25 nats"
+LESS, AS_SURE, SURER = "becomes less sure by 0.5 nats", "is as sure as before", "becomes surer by 0.5 nats"
+
+
 @pytest.mark.parametrize(
-    ("E", "L", "item", "words"),
+    ("E", "L", "item", "loss", "doubt"),
     [
-        ("about 0", "about 0", "uninformative here", "uninformative on these rows"),
-        ("about 0", "positive", "informative, not shared", "can be trusted"),
-        ("positive", "positive", "informative, shared", "under-reports"),
-        ("positive", "about 0", "copy or spurious link", "a copy of another feature, or a spurious link"),
-        ("about 0", "negative", "better without it", "over-fitted to x"),
-        ("positive", "negative", "better without it", "over-fitted to x"),
-        ("negative", "about 0", "extrapolation alarm", "more confident on shuffled values of x"),
-        ("negative", "positive", "extrapolation alarm", "more confident on shuffled values of x"),
-        ("negative", "negative", "extrapolation alarm, better without it", "over-fitted to x"),
+        ("about 0", "positive", "matters for the loss, not for the doubt", WORSE, AS_SURE),
+        ("positive", "positive", "matters, and the model notices", WORSE, LESS),
+        ("negative", "positive", "matters for the loss, surer when shuffled", WORSE, SURER),
+        ("positive", "about 0", "less sure without predicting worse", AS_GOOD, LESS),
+        ("about 0", "about 0", "matters for neither", AS_GOOD, AS_SURE),
+        ("negative", "about 0", "surer when shuffled", AS_GOOD, SURER),
+        ("about 0", "negative", "predicts better when shuffled", BETTER, AS_SURE),
+        ("positive", "negative", "predicts better when shuffled, less sure", BETTER, LESS),
+        ("negative", "negative", "predicts better when shuffled, surer", BETTER, SURER),
     ],
 )
-def test_every_decided_pair_has_its_reading(E: str, L: str, item: str, words: str) -> None:
-    said, sentence = read(E, L)
-    assert said == item
-    assert words in sentence
-    assert "does not use it" not in sentence
+def test_every_decided_pair_has_its_reading(E: str, L: str, item: str, loss: str, doubt: str) -> None:
+    label, sentence = read(E, L)
+    assert label == item
+    assert sentence.startswith("With wrong values of x the model ")
+    assert loss in sentence
+    assert doubt in sentence
+    assert ("cannot be judged from these rows" in sentence) == (E == "negative")
+    assert not re.search("shares|cop(y|ies)|over-fit|means little|does not use it", sentence)
 
 
 @pytest.mark.parametrize("verdict", ["about 0", "positive", "negative", "undetermined"])
@@ -68,6 +76,7 @@ def test_an_undetermined_pair_names_the_measure_and_the_rows_it_takes() -> None:
     assert read("undetermined", "positive", needed=1200.0)[1] == (
         "These rows do not decide the entropy importance of x. About 1200 rows would."
     )
+    assert read("undetermined", "positive", needed=3.0)[1] == "These rows do not decide the entropy importance of x."
     assert "the entropy and the likelihood importance" in read("undetermined", "undetermined")[1]
     assert read("undetermined", "undetermined", se=np.nan)[1].startswith("Without an interval")
 
@@ -77,8 +86,8 @@ def test_not_used_is_said_only_where_no_row_changed() -> None:
     assert "does not use it" not in read("about 0", "about 0", still=0.99)[1]
 
 
-def test_a_binary_model_of_two_copies_is_read_as_shared() -> None:
-    """Two noisy copies of one signal: shuffling either costs confidence and likelihood; a third is apart."""
+def test_a_binary_model_notices_when_one_of_two_copies_is_wrong() -> None:
+    """Two noisy copies of one signal: shuffling either costs confidence and likelihood; a third is not used."""
     rng = np.random.default_rng(0)
     signal = rng.normal(size=600)
     X = np.column_stack(
@@ -91,4 +100,5 @@ def test_a_binary_model_of_two_copies_is_read_as_shared() -> None:
 
     y = (rng.random(600) < model(X).mean()).astype(int)
     items = explained(subject(model, X, y))["pfi.reading"].frame.set_index("feature")["item"]
-    assert items.to_dict() == {"a": "informative, shared", "b": "informative, shared", "c": "uninformative here"}
+    both = "matters, and the model notices"
+    assert items.to_dict() == {"a": both, "b": both, "c": "matters for neither"}

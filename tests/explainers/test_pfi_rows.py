@@ -99,12 +99,10 @@ def overfitted(n: int = 60, train: int = 60, **more: Any) -> Subject:
     return make_subject(model, Direct(), frame, y, train=(own, more.get("y_train", y_train)))
 
 
-def test_importance_on_training_rows_only_is_flagged_as_over_fitting() -> None:
+def test_importance_on_training_rows_has_no_interval() -> None:
     result = explained(overfitted())
     train = result["pfi.train"]
     assert isinstance(train, Importance)
-    assert {"measure": "nll", "feature": "b"} in train.meta["overfit"]
-    assert not [flag for flag in train.meta["overfit"] if flag["feature"] == "a"]
     assert train.estimates[["std_error", "lower", "upper", "p_value"]].isna().all(axis=None)
     assert set(train.estimates["covers"]) == {"none"}
     assert "seen these rows" in train.notes[0]

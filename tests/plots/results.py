@@ -20,6 +20,7 @@ from uq_report.core.results import (
     Result,
 )
 from uq_report.evidence import ids
+from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
 from uq_report.evidence.information import AFTER, BEFORE, COVERED, MUTUAL, SHARE, WITH_TARGET, WITHOUT_TARGET
 
 BLANK: dict[str, Any] = {
@@ -65,6 +66,21 @@ def importance() -> Importance:
     estimates = table(rows)
     frame = estimates.assign(repeat=0, value=estimates["estimate"])[list(Importance.columns)]
     return Importance(id=ids.PFI, explainer=ids.PFI, title="PFI", frame=frame, estimates=estimates, measures=MEASURES)
+
+
+def claims() -> Diagnostic:
+    """Three features and all together: b claims much and delivers nothing."""
+    numbers = {"a": (0.3, 0.28), "b": (0.5, 0.0), "c": (0.0, 0.001), ALL_FEATURES: (0.8, 0.3)}
+    rows = [
+        {"measure": "nll", "feature": f, "item": item, "estimate": v, "lower": v - 0.05, "upper": v + 0.05}
+        for f, (claimed, delivered) in numbers.items()
+        for item, v in ((CLAIMED, claimed), (DELIVERED, delivered), (DIFFERENCE, claimed - delivered))
+    ]
+    estimates = table(rows)
+    frame = estimates.assign(x=0.0, value=estimates["estimate"])[list(Diagnostic.columns)]
+    return Diagnostic(
+        id=ids.PFI_CLAIMS, explainer=ids.PFI, title="Claims", frame=frame, estimates=estimates, measures=MEASURES
+    )
 
 
 def profile(levels: tuple[str, ...] = ()) -> Profile:
@@ -173,6 +189,7 @@ def every_id() -> list[Result]:
     pairs = [{"measure": when, "feature": "a", "item": "b", "estimate": 0.5} for when in (BEFORE, AFTER)]
     binned = (ids.CALIBRATION_RELIABILITY, ids.CALIBRATION_COVERAGE, ids.CALIBRATION_PIT)
     return [
+        claims(),
         *(diagnostic(key, bins) for key in binned),
         diagnostic(ids.CID, cover),
         diagnostic(ids.CID_GRAPH, [{"feature": "a", "item": "y", "estimate": 0.5}], nodes=["a", "y"]),

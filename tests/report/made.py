@@ -10,6 +10,7 @@ import pandas as pd
 from uq_report.core.results import Attribution, Diagnostic, Importance, Interaction, Omission, Profile, Result
 from uq_report.evidence import ids
 from uq_report.evidence.information import WITH_TARGET, WITHOUT_TARGET
+from uq_report.explainers._pfi_reading import READINGS
 
 from .cases import LEVELS, Case, diagnostic, empty, estimates
 
@@ -58,15 +59,14 @@ def importance(case: Case, id: str = ids.PFI, explainer: str = ids.PFI, scale: f
         omissions=() if case.has_y else (Omission("nll", "", "nll needs y, which was not given"),),
         meta={
             "spread": "5 % and 95 % quantiles of 30 shuffles",
-            "overfit": [{"measure": "nll", "feature": case.names[-1]}],
         },
     )
 
 
 def reading(case: Case) -> Diagnostic:
-    """Wood's reading of each feature."""
+    """What both importances say of each feature."""
     pfi = importance(case).estimates.set_index(["measure", "feature"])["estimate"]
-    words = ("informative", "under-reported", "copy or spurious link", "uninformative here", "undetermined")
+    words = (*list(READINGS.values())[:4], "undetermined")
     rows = [
         ("", name, words[j % 5], float(pfi["entropy", name]), float(pfi["nll", name]))
         for j, name in enumerate(case.names)

@@ -97,13 +97,18 @@ def test_an_infinite_nll_fails_and_says_why() -> None:
 
 def test_what_cannot_be_judged_claims_nothing() -> None:
     finding = judged(gap=-0.01, reach=0.2).findings[0]
-    assert finding.severity == "medium"
+    assert finding.severity == "observation"
     assert "no clear direction" in finding.statement
     assert "neither shown to be calibrated nor shown not to be" in finding.statement
     assert "more test rows" in finding.remedy
     assert "entropy needs a density" in judged(gap=NONE).findings[0].statement
     assert "only one row" in judged(reach=NONE).findings[0].statement
     assert "Rejected by ece, with a small effect" in judged(gap=0.01, reach=0.2, p_adjusted=0.01).findings[0].statement
+
+
+@pytest.mark.parametrize(("effect", "severity"), [(0.03, "low"), (0.049, "low"), (0.05, "medium"), (0.1, "high")])
+def test_a_failure_is_as_severe_as_its_effect(effect: float, severity: str) -> None:
+    assert judged(gap=effect, reach=0.01, p_adjusted=0.01).findings[0].severity == severity
 
 
 def test_a_pass_gives_its_reason() -> None:

@@ -1,4 +1,4 @@
-"""What the model does off the data: negative Entropy-PFI, and PDP against ALE."""
+"""What the model does where shuffles take it: negative Entropy-PFI, and PDP against ALE."""
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from .importances import audited, diagnostic, outcome, pfi, run
 NOTHING = (0.0, 0.003)
 CALM = {"entropy": {"a": NOTHING, "b": NOTHING}}
 X = np.linspace(0, 1, 6)
+CHANGE = {"std_error_change": 1e-5}
 
 
 def profile(id: str, curve: FloatArray, error: float = 0.02, measure: str = "prediction", level: str = "") -> Profile:
@@ -40,46 +41,58 @@ def profile(id: str, curve: FloatArray, error: float = 0.02, measure: str = "pre
 
 def profiled(ale: FloatArray, pdp: FloatArray, error: float = 0.02, check: Extrapolation | None = None) -> Outcome:
     results = pfi(CALM), profile("ale", ale, error), profile("pdp", pdp, error)
-    return (check or Extrapolation()).check(run(*results))
+    return (check or Extrapolation()).check(run(*results, task="regression"))
 
 
 def confident(**entropy: tuple[float, float]) -> Outcome:
-    return Extrapolation().check(run(pfi({"entropy": entropy}), profile("ale", X), profile("pdp", X)))
+    return Extrapolation().check(
+        run(pfi({"entropy": entropy}), profile("ale", X), profile("pdp", X), task="regression")
+    )
 
 
 def codes(found: Outcome) -> list[tuple[str, tuple[str, ...]]]:
     return [(finding.code, finding.features) for finding in found.findings]
 
 
-def test_a_negative_entropy_importance_fires() -> None:
+def test_a_model_that_becomes_surer_is_an_observation_that_does_not_judge_it() -> None:
     found = confident(a=(-0.05, 0.01), b=NOTHING)
     assert codes(found) == [("UQ311", ("a",))]
     finding = found.findings[0]
-    assert (finding.severity, finding.evidence, finding.measures) == ("high", ("pfi",), ("entropy",))
-    assert (finding.observed, finding.threshold) == (-0.05, 0.0)
-    assert "Entropy-PFI of a is negative: -0.05 nats, 95 % interval -0.0697 to -0.0303" in finding.statement
+    assert (finding.severity, finding.evidence, finding.measures) == ("observation", ("pfi",), ("entropy",))
+    assert (finding.observed, finding.threshold) == (-0.05, -0.01)
+    assert finding.statement == (
+        "With exchanged values of a the model becomes surer by 0.050 nats (95 % interval 0.030 to 0.070). Whether it "
+        "is right there cannot be judged from these rows."
+    )
+
+
+def test_the_exchanged_rows_outside_the_support_are_counted() -> None:
+    outside = [{"measure": "", "feature": "a", "item": "shuffled", "estimate": 0.17, "n": 200}]
+    found = Extrapolation().check(run(pfi({"entropy": {"a": (-0.05, 0.01)}}), diagnostic("support", outside)))
+    assert "17 % of the exchanged rows lie outside the support. Whether" in found.findings[0].statement
+    assert found.findings[0].evidence == ("pfi", "support")
 
 
 def test_the_joint_before_and_after_is_cited_where_the_feature_is_in_it() -> None:
     joint = diagnostic("redundancy.joint", [{"measure": "before", "feature": "a", "item": "b", "estimate": 1.0}])
     sick = pfi({"entropy": {"a": (-0.05, 0.01), "b": (-0.05, 0.01)}})
-    found = Extrapolation().check(run(sick, joint, profile("ale", X), profile("pdp", 3 * X)))
+    found = Extrapolation().check(run(sick, joint, profile("ale", X), profile("pdp", 3 * X), task="regression"))
     evidence = {(f.code, f.features): f.evidence for f in found.findings}
     assert evidence == {
         ("UQ311", ("a",)): ("pfi", "redundancy.joint"),
         ("UQ311", ("b",)): ("pfi",),
         ("UQ312", ("a",)): ("ale", "pdp", "redundancy.joint"),
     }
-    assert "The pairs before and after a shuffle show where the data ends." in found.findings[0].statement
 
 
-def test_positive_or_no_entropy_importance_stays_silent() -> None:
-    assert confident(a=(0.05, 0.01), b=NOTHING).state == "passed"
+@pytest.mark.parametrize("entropy", [(0.05, 0.01), (-0.005, 0.002), (-0.009, 0.0004)])
+def test_less_than_the_margin_stays_silent(entropy: tuple[float, float]) -> None:
+    assert confident(a=entropy, b=NOTHING).state == "passed"
 
 
-def test_a_sign_that_the_adjustment_takes_away_is_undetermined() -> None:
-    assert codes(confident(a=(-0.023, 0.011))) == [("UQ311", ("a",))]
-    found = confident(a=(-0.023, 0.011), b=NOTHING, c=NOTHING)
+def test_a_size_that_the_adjustment_takes_away_is_undetermined() -> None:
+    assert codes(confident(a=(-0.033, 0.011))) == [("UQ311", ("a",))]
+    found = confident(a=(-0.033, 0.011), b=NOTHING, c=NOTHING)
     assert (found.state, codes(found)) == ("skipped", [])
     assert "UQ311 is undetermined for a." in found.reason
 
@@ -88,7 +101,9 @@ def test_curves_that_part_fire_with_their_changes() -> None:
     found = profiled(X, 3 * X)
     assert codes(found) == [("UQ312", ("a",))]
     finding = found.findings[0]
+    assert finding.severity == "observation"
     assert "Between a = 0 and 1 the prediction changes by +1 near the data (ALE), and by +3" in finding.statement
+    assert "apart by 67 % of the largest range of any curve" in finding.statement
     assert finding.observed == pytest.approx(-2)
     assert finding.lower is not None
     assert finding.upper is not None
@@ -123,13 +138,13 @@ def test_a_step_between_the_points_of_the_grid_is_no_difference() -> None:
     assert nearest_partial(local, moved)["estimate"].tolist() == ale.tolist()
     shifted = profile("pdp", pdp, 0.0)
     shifted.estimates["x"] = moved["x"]
-    assert Extrapolation().check(run(pfi(CALM), profile("ale", ale, 0.0), shifted)).state == "passed"
+    assert Extrapolation().check(run(pfi(CALM), profile("ale", ale, 0.0), shifted, task="regression")).state == "passed"
 
 
 def test_an_unknown_error_is_undetermined() -> None:
     ale = profile("ale", X)
     ale.estimates.loc[3:, "std_error_change"] = np.nan
-    found = Extrapolation().check(run(pfi(CALM), ale, profile("pdp", 3 * X)))
+    found = Extrapolation().check(run(pfi(CALM), ale, profile("pdp", 3 * X), task="regression"))
     assert (found.state, "UQ312 is undetermined for a." in found.reason) == ("skipped", True)
 
 
@@ -141,21 +156,49 @@ def test_without_both_profiles_they_are_not_compared(missing: str) -> None:
     assert f"UQ312 was not judged: {missing} was not run: denied." in found.reason
 
 
-def test_levels_and_measures_of_y_are_not_compared() -> None:
+def test_levels_are_not_compared() -> None:
     levels = profile("ale", X, level="red"), profile("pdp", 3 * X, level="red")
-    of_y = profile("ale", X, measure="nll"), profile("pdp", 3 * X, measure="nll")
-    for pair in (levels, of_y):
-        found = Extrapolation().check(run(pfi(CALM), *pair))
-        assert "no numeric feature has both a plain PDP and an ALE of these measures" in found.reason
-        assert codes(found) == []
-    with pytest.raises(InputError, match=r"extrapolation\.measures must be names of measures that need no y"):
-        Extrapolation(measures=("nll",))
+    found = Extrapolation().check(run(pfi(CALM), *levels, task="regression"))
+    assert ("no numeric feature has both" in found.reason, codes(found)) == (True, [])
+
+
+@pytest.mark.parametrize(
+    ("task", "measure", "compared"),
+    [
+        ("regression", "prediction", True),
+        ("classification", "log_odds", True),
+        ("classification", "prediction", False),
+        ("count", "prediction", False),
+        ("regression", "entropy", False),
+        ("regression", "nll", False),
+    ],
+)
+def test_only_scales_on_which_models_are_additive_are_compared(task: str, measure: str, compared: bool) -> None:
+    pair = profile("ale", X, measure=measure), profile("pdp", 3 * X, measure=measure)
+    found = Extrapolation().check(run(pfi(CALM), *pair, task=task))
+    assert (codes(found) == [("UQ312", ("a",))]) == compared
+    assert ("UQ312 was not judged: no PDP and ALE on a scale where models are additive" in found.reason) != compared
+
+
+def test_a_flat_curve_does_not_part_beside_a_steep_one() -> None:
+    pair = profile("ale", 0.02 * X), profile("pdp", 0.06 * X)
+    steep = profile("ale", X), profile("pdp", X)
+    for flat, other in zip(pair, steep, strict=True):
+        table = pd.concat([flat.estimates, other.estimates.assign(feature="b")], ignore_index=True)
+        object.__setattr__(flat, "estimates", table.assign(std_error=1e-5, **CHANGE if flat.id == "ale" else {}))
+    assert Extrapolation().check(run(pfi(CALM), *pair, task="regression")).state == "passed"
+
+
+@pytest.mark.parametrize("options", [{"level": 1.0}, {"margin": -1.0}, {"part": 0.0}])
+def test_thresholds_that_cannot_be_used_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=rf"extrapolation\.{next(iter(options))} must be"):
+        Extrapolation(**options)
 
 
 def test_all_curves_share_the_level() -> None:
     one = profile("ale", X, 0.13), profile("pdp", 2.1 * X, 0.13)
-    assert codes(Extrapolation().check(run(pfi(CALM), *one))) == [("UQ312", ("a",))]
-    assert codes(Extrapolation(level=0.02).check(run(pfi(CALM), *one))) == []
+    assert codes(Extrapolation().check(run(pfi(CALM), *one, task="regression"))) == [("UQ312", ("a",))]
+    assert codes(Extrapolation(level=0.02).check(run(pfi(CALM), *one, task="regression"))) == []
 
 
 def test_without_any_evidence_it_does_not_apply() -> None:

@@ -42,7 +42,7 @@ class Odd:
 
 
 class Calm(Odd):
-    name: ClassVar[str] = "overfit"
+    name: ClassVar[str] = "claims"
     title: ClassVar[str] = "Calm"
 
 

@@ -81,9 +81,8 @@ def test_uq301_is_neither_raised_nor_cleared_by_a_wide_interval() -> None:
 def test_uq302_is_raised_stays_silent_or_undetermined() -> None:
     clear, silent, open_ = (share("shuffled", f, v, 0.05) for f, v in (("a", 0.6), ("b", 0.1), ("c", 0.22)))
     outcome = judged(shuffled=[clear, silent, open_])
-    assert [(f.code, f.features, f.severity) for f in outcome.findings] == [("UQ302", ("a",), "medium")]
+    assert [(f.code, f.features, f.severity) for f in outcome.findings] == [("UQ302", ("a",), "observation")]
     assert outcome.reason == "UQ302 is undetermined for c."
-    assert judged(shuffled=[share("shuffled", "a", 0.4, 0.05)]).findings[0].severity == "low"
     exact = share("shuffled", "a", 1.0, 0.0)
     assert judged(shuffled=[exact]).findings[0].features == ("a",)
     assert judged(shuffled=[share("shuffled", "a", 0.0, 0.0)]).state == "passed"
@@ -94,6 +93,13 @@ def test_uq302_is_adjusted_for_the_number_of_features() -> None:
     assert judged(shuffled=[borderline]).findings
     others = [share("shuffled", f"b{i}", 0.05, 0.02) for i in range(5)]
     assert judged(shuffled=[borderline, *others]).state == "skipped"
+
+
+def test_a_column_out_of_range_as_a_whole_leads_what_it_explains() -> None:
+    whole, part = (judged(values=[count("a", "above range", n, 1e-9)]).findings[0] for n in (300, 3))
+    assert (whole.severity, part.severity) == ("high", "low")
+    assert {symptom.code for symptom in whole.explains} >= {"UQ301", "UQ302", "UQ101", "UQ401"}
+    assert part.explains == ()
 
 
 def test_uq303_is_adjusted_for_all_tests_there_were() -> None:

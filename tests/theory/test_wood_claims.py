@@ -1,4 +1,7 @@
-"""Wood et al., section 3.6: what the pair of importances says on data whose truth is known."""
+"""Wood et al., section 3.6: the pair of importances on clean examples whose truth is known.
+
+That copies lead Entropy-PFI holds for these examples; the converse does not, and no rule reads it so.
+"""
 
 import os
 from typing import Any

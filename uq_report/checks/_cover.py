@@ -50,7 +50,7 @@ def covers(rule: Rule, cid: Cid, run: Run) -> dict[str, Cover]:
     adjusted = holm(np.where(np.isnan(p_values).any(axis=0), np.nan, largest))
     cleared = np.any((excess < 0) & (p_values <= level), axis=0)
     # where nothing is shared with y, what is covered is all of it
-    part = np.divide(np.maximum(CI, 0), MI, out=(CI > 0).astype(float), where=MI > 0)
+    part = np.minimum(np.divide(np.maximum(CI, 0), MI, out=(CI > 0).astype(float), where=MI > 0), 1)
     return {
         line.feature: Cover(line, *numbers)
         for (line, _), *numbers in zip(both, part.tolist(), adjusted.tolist(), cleared.tolist(), strict=True)

@@ -62,8 +62,8 @@ class Leader(NamedTuple):
     def words(self) -> str:
         """Say who may lead."""
         return (
-            f"By {self.label}, {self.feature} leads by estimate, but its rank may be anything from 1 to {self.upper}; "
-            f"any of {listed(self.candidates)} may lead."
+            f"By {self.label} these rows do not tell which of {listed(self.candidates)} leads ({self.feature} by "
+            f"estimate, rank 1 to {self.upper})."
         )
 
 

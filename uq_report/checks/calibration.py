@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from ..core.errors import check_options
 from ..evidence import ids
-from ..evidence.finding import Finding, Outcome
+from ..evidence.finding import Finding, Outcome, Severity
 from ..evidence.outcomes import Calibration
 from ..evidence.run import Run
 from ..rules.reading import absent
@@ -53,12 +53,16 @@ class CalibrationGate:
     ----------
     level : float
         Level of the tests, Holm-adjusted.
-    effect, margin : float
-        In nats.
+    effect, medium, high : float
+        In nats: from which effect it is raised, and is medium or high.
+    margin : float
+        In nats: within which the gap must lie for the gate to pass.
     """
 
     level: float = 0.05
     effect: float = 0.02
+    medium: float = 0.05
+    high: float = 0.1
     margin: float = 0.05
 
     name: ClassVar[str] = ids.CALIBRATION
@@ -70,6 +74,8 @@ class CalibrationGate:
         rules = (
             ("level", 0 < self.level < 1, "a number in (0, 1)"),
             ("effect", self.effect > 0, "a number > 0"),
+            ("medium", self.medium > 0, "a number > 0"),
+            ("high", self.high > 0, "a number > 0"),
             ("margin", self.margin > 0, "a number > 0"),
         )
         check_options(self.name, self, rules)
@@ -81,14 +87,20 @@ class CalibrationGate:
             Rule(
                 code="UQ101",
                 title="The predictive distribution is not calibrated",
-                thresholds={"level": self.level, "effect": self.effect},
+                thresholds={"level": self.level, "effect": self.effect, "medium": self.medium, "high": self.high},
                 when="A calibration test rejects (level {level}, Holm-adjusted) and the confidence gap or the "
-                "recalibration gain is at least {effect} nats, or the negative log-likelihood is infinite.",
+                "recalibration gain is at least {effect} nats, or the negative log-likelihood is infinite. High where "
+                "it is infinite or from {high} nats, medium from {medium}, else low.",
                 raised=(
                     {"infinite": Limit("above", 0)},
                     {"p_adjusted": Limit("at most", "level"), "effect": Limit("at least", "effect")},
                 ),
-                grades=(Grade("high"),),
+                grades=(
+                    Grade("high", {"infinite": Limit("above", 0)}),
+                    Grade("high", {"effect": Limit("at least", "high")}),
+                    Grade("medium", {"effect": Limit("at least", "medium")}),
+                    Grade("low"),
+                ),
                 rests_on=RESTS_ON,
             ),
             Rule(
@@ -98,7 +110,7 @@ class CalibrationGate:
                 when="UQ101 does not hold, and the 90 % interval of the gap is not within ±{margin} nats.",
                 # a gap without an interval reaches infinitely far
                 raised=({"reach": Limit("at least", "margin")},),
-                grades=(Grade("medium"),),
+                grades=(Grade("observation"),),
                 rests_on=RESTS_ON,
             ),
         )
@@ -112,13 +124,13 @@ class CalibrationGate:
         fails, unjudged = self.rules
         failed = fails.judge(infinite=seen.infinite, p_adjusted=seen.p_adjusted, effect=seen.effect)
         if failed:
-            return Outcome(check=self.name, state="found", findings=(self._failed(fails, seen),))
+            return Outcome(check=self.name, state="found", findings=(self._failed(fails, seen, failed),))
         reach = float("inf") if isnan(seen.lower) else max(-seen.lower, seen.upper)
         if unjudged.judge(reach=reach):
             return Outcome(check=self.name, state="found", findings=(self._unjudged(unjudged, seen),))
         return Outcome(check=self.name, state="passed", reason=self._passed(seen))
 
-    def _failed(self, rule: Rule, seen: Gap) -> Finding:
+    def _failed(self, rule: Rule, seen: Gap, severity: Severity) -> Finding:
         if seen.infinite:
             statement = (
                 f"The model gave what happened a probability of 0 in {seen.infinite} rows, so its negative "
@@ -130,7 +142,7 @@ class CalibrationGate:
                 f"(level {self.level:g}, Holm-adjusted). {_gap_words(seen)}{_gain_words(seen)}"
             )
         return rule.finding(
-            rule.severity,
+            severity,
             f"{statement} Read every explanation of this model's uncertainty with that in mind.",
             (ids.CALIBRATION,),
             remedy="Recalibrate the model on held-out rows, then audit it again.",

@@ -1,4 +1,4 @@
-"""Dependence: whose importance other features hide, copies the model keys on, and pairs that repeat each other."""
+"""Dependence: information that other features cover, losses that a model does not notice, pairs that repeat."""
 
 from __future__ import annotations
 
@@ -15,39 +15,38 @@ from ..core.text import short
 from ..core.verdicts import holm
 from ..evidence import ids
 from ..evidence.finding import Finding, Outcome
-from ..evidence.importance import ABOUT_0, POSITIVE, UNDETERMINED, Pfi
+from ..evidence.importance import Pfi
 from ..evidence.information import COVERED, WITHOUT_TARGET, Cid, ItemLine, Redundancy, RedundancyLine, RedundancyPartner
+from ..evidence.outcomes import LOG_SCORE, scores_of
 from ..evidence.run import Run
+from ..evidence.subject import SubjectFacts
 from ..evidence.view import by_feature
-from ..rules.reading import Part, Sign, absent, close, lacking, likelihood, signs, spanned, two_sided
+from ..rules.reading import Part, absent, amount, close, lacking, likelihood, spanned, two_sided
 from ..rules.rule import Grade, Limit, Rule
 from ._cover import Cover, covers
+from ._unnoticed import Unnoticed, unnoticed
 
-READING = "wood:section 3.5"
-Pairs = Mapping[str, tuple[Sign, Sign]]
+SKILL = f"{LOG_SCORE}_skill"
 HOLDS = Limit("at most", "level")
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """Reads Likelihood- and Entropy-PFI together, covered information, and redundancy.
+    """Reads covered information, the part of a loss that the model does not notice, and redundancy.
 
-    Signs of the importances are Holm-adjusted over features, for each measure; ``about 0`` is two
-    one-sided tests and needs no adjustment, as UQ202 asks for it and a positive Entropy-PFI at once. With
-    independent features Entropy-PFI is 0 in expectation (Wood et al., proposition 1), so both readings
-    together keep the level.
-
-    UQ201 is also raised where the other features cover a feature's information about y by more than
-    `margin` nats and by more than `share` of it, both at once and Holm-adjusted over features.
+    UQ201 is raised where the other features cover a feature's information about y by more than `margin` nats
+    and by more than `share` of it, both at once and Holm-adjusted over features. UQ202 is raised where
+    Likelihood-PFI is positive and larger than Entropy-PFI by more than `margin` nats. Both are observations:
+    features that go together, and models that cannot know that a value is wrong, are no fault.
 
     Parameters
     ----------
     level : float, default=0.05
         Of each family of tests; all are two-sided, and raise on one side.
     share : float, default=0.5
-        Covered share from which an importance is under-reported.
+        Covered share from which it is worth a note.
     margin : float, default=0.01
-        Covered information that matters, in nats.
+        Covered information and unnoticed loss that matter, in nats.
     repeated : float, default=0.9
         From which two features repeat each other: the R² of each from the others, and their association.
     """
@@ -74,36 +73,35 @@ class Dependence:
     @property
     def rules(self) -> tuple[Rule, Rule, Rule]:
         """The three rules, with this check's thresholds."""
-        return self._hiding, self._copying, self._repeating
+        return self._covering, self._not_noticing, self._repeating
 
     @property
-    def _hiding(self) -> Rule:
+    def _covering(self) -> Rule:
         return Rule(
             code="UQ201",
-            title="The importance of a feature is under-reported",
+            title="Other features cover a feature's information about the outcome",
             thresholds={"level": self.level, "margin": self.margin, "share": self.share},
-            when="Entropy-PFI and Likelihood-PFI of a feature are both positive, or the other features cover more than "
-            "{margin} nats and more than {share:pct} of its information about y (level {level}, Holm-adjusted over "
-            "features).",
+            when="The other features cover more than {margin} nats and more than {share:pct} of a feature's "
+            "information about the outcome (level {level}, Holm-adjusted over features).",
             raised=(
-                {"p_entropy": HOLDS, "p_likelihood": HOLDS},
                 {"p_covered": HOLDS, "covered": Limit("above", "margin"), "covered_share": Limit("above", "share")},
             ),
-            grades=(Grade("medium"),),
-            rests_on=READING,
+            grades=(Grade("observation"),),
+            rests_on="pereira:definition 2.3",
         )
 
     @property
-    def _copying(self) -> Rule:
+    def _not_noticing(self) -> Rule:
         return Rule(
             code="UQ202",
-            title="The model keys on a feature that adds no likelihood",
-            thresholds={"level": self.level},
-            when="The Entropy-PFI of a feature is positive (level {level}, Holm-adjusted over features) and its "
-            "Likelihood-PFI is about 0.",
-            raised=({"p_entropy": HOLDS, "about 0": Limit("above", 0)},),
-            grades=(Grade("medium"),),
-            rests_on=READING,
+            title="The model does not notice when a feature is wrong",
+            thresholds={"level": self.level, "margin": self.margin},
+            when="With wrong values of a feature the loss rises (Likelihood-PFI is positive), and by more than "
+            "{margin} nats more than the stated uncertainty does (Entropy-PFI); level {level}, Holm-adjusted over "
+            "features.",
+            raised=({"p_likelihood": HOLDS, "p_unnoticed": HOLDS, "unnoticed": Limit("above", "margin")},),
+            grades=(Grade("observation"),),
+            rests_on="L - E is the importance for the confidence gap: the damage that the model does not notice",
         )
 
     @property
@@ -120,64 +118,80 @@ class Dependence:
         )
 
     def check(self, run: Run) -> Outcome:
-        """Judge the run's importances, covered information and redundancy."""
-        hiding, copying, repeating = self.rules
-        pairs, unread = self._pairs(run)
-        return close(
-            self.name, [_hidden(hiding, run, pairs, unread), _copies(copying, pairs, unread), _repeated(repeating, run)]
-        )
-
-    def _pairs(self, run: Run) -> tuple[Pairs, str]:
-        """Return Entropy- and Likelihood-PFI of every feature, or why there are none."""
-        pfi = Pfi.find(run)
-        if pfi is None:
-            return {}, absent(run, ids.PFI)
-        E, L = (signs(pfi, name, self.level) for name in (ENTROPY.name, likelihood(pfi)))
-        pairs = {feature: (E[feature], L[feature]) for feature in E if feature in L}
-        return pairs, "" if pairs else lacking(pfi, NLL.name if E else ENTROPY.name)
+        """Judge the run's covered information, importances and redundancy."""
+        covering, not_noticing, repeating = self.rules
+        return close(self.name, [_covered(covering, run), _not_noticed(not_noticing, run), _repeated(repeating, run)])
 
 
-def _hidden(rule: Rule, run: Run, pairs: Pairs, unread: str) -> Part:
-    """Judge by Wood's reading and by covered information."""
+def _covered(rule: Rule, run: Run) -> Part:
+    """Judge covered information."""
     cid = Cid.find(run)
     covered = {} if cid is None else covers(rule, cid, run)
-    shared = {f: pair for f, pair in pairs.items() if rule.judge(**_reading(pair)) is not None}
-    hidden = {f: cover for f, cover in covered.items() if rule.judge(**cover.observed) is not None}
-    names = tuple(dict.fromkeys([*shared, *hidden]))
-    unsure = [f for f, pair in pairs.items() if _may_be(pair, POSITIVE)]
-    unsure += [f for f, cover in covered.items() if not cover.cleared]
-    uncovered = "" if covered else absent(run, ids.CID) if cid is None else lacking(cid, COVERED)
+    if not covered:
+        return Part(code=rule.code, absent=absent(run, ids.CID) if cid is None else lacking(cid, COVERED))
+    raised = {f: cover for f, cover in covered.items() if rule.judge(**cover.observed) is not None}
     return Part(
         code=rule.code,
-        findings=tuple(_under(rule, name, shared.get(name), hidden.get(name)) for name in names),
-        undecided=tuple(name for name in dict.fromkeys(unsure) if name not in names),
-        absent="" if pairs or covered else f"{unread}; {uncovered}",
-        passed=f"No importance is shown to be under-reported{f' ({uncovered})' if uncovered else ''}.",
+        findings=tuple(_cover(rule, *named) for named in raised.items()),
+        undecided=tuple(f for f, cover in covered.items() if f not in raised and not cover.cleared),
+        passed="No feature's information about the outcome is shown to be covered by the others.",
     )
 
 
-def _copies(rule: Rule, pairs: Pairs, unread: str) -> Part:
-    copies = [(f, *pair) for f, pair in pairs.items() if rule.judge(**_reading(pair)) is not None]
-    return Part(
-        code=rule.code,
-        findings=tuple(_copied(rule, *copy) for copy in copies),
-        undecided=tuple(f for f, pair in pairs.items() if _may_be(pair, ABOUT_0)),
-        absent=unread,
-        passed="The model keys on no feature that adds no likelihood.",
+def _cover(rule: Rule, feature: str, cover: Cover) -> Finding:
+    line = cover.line
+    words = amount(line.estimate, line.lower, line.upper, line.confidence)
+    return rule.finding(
+        rule.severity,
+        f"The information of {short(feature)} about the outcome is covered by the other features to a share of "
+        f"{100 * cover.share:.0f} %: {words}.",
+        (ids.CID,),
+        remedy="Read its importance together with that of the features it goes with.",
+        features=(feature,),
+        threshold=rule.thresholds["share"],
+        observed=cover.share,
     )
 
 
-def _reading(pair: tuple[Sign, Sign]) -> dict[str, float]:
-    """Return what the rules judge of one feature's Entropy- and Likelihood-PFI."""
-    E, L = pair
-    p_values = {"p_entropy": E.p_for(POSITIVE), "p_likelihood": L.p_for(POSITIVE)}
-    return {**p_values, "about 0": float(L.verdict == ABOUT_0)}
+def _not_noticed(rule: Rule, run: Run) -> Part:
+    """Judge by how much more the loss rises than the stated uncertainty."""
+    pfi, facts = Pfi.find(run), SubjectFacts.of(run)
+    if pfi is None:
+        return Part(code=rule.code, absent=absent(run, ids.PFI))
+    if not likelihood(pfi) or ENTROPY.name not in pfi.measures:
+        return Part(code=rule.code, absent=lacking(pfi, ENTROPY.name if likelihood(pfi) else NLL.name))
+    if facts.weights is not False or facts.clusters:
+        return Part(code=rule.code, absent="the rows are weighted or in clusters")
+    every = unnoticed(rule, pfi)
+    raised = {f: one for f, one in every.items() if rule.judge(**one.observed) is not None}
+    return Part(
+        code=rule.code,
+        findings=tuple(_unseen(rule, one, scores_of(run).get(SKILL, nan)) for one in raised.values()),
+        undecided=tuple(f for f, one in every.items() if f not in raised and one.may_exceed(rule.thresholds["margin"])),
+        absent="" if every else "pfi has no row terms",
+        passed="Of no feature the model is shown to miss that its values are wrong.",
+    )
 
 
-def _may_be(pair: tuple[Sign, Sign], wanted: str) -> bool:
-    """Say whether a positive Entropy-PFI with the `wanted` Likelihood-PFI is neither shown nor excluded."""
-    E, L = (sign.verdict for sign in pair)
-    return UNDETERMINED in (E, L) and E in (POSITIVE, UNDETERMINED) and L in (wanted, UNDETERMINED)
+def _unseen(rule: Rule, one: Unnoticed, skill: float) -> Finding:
+    loss, margin = one.loss, rule.thresholds["margin"]
+    words = amount(one.estimate, one.lower, one.upper, loss.confidence)
+    part = "all" if one.estimate >= loss.estimate else f"{100 * one.estimate / loss.estimate:.0f} %"
+    return rule.finding(
+        rule.severity,
+        f"With wrong values of {short(loss.feature)} the model predicts worse by "
+        f"{amount(loss.estimate, loss.lower, loss.upper, loss.confidence)}, and {part} of it does not show in how "
+        f"unsure it is: {words}, above {margin:g}.",
+        (ids.PFI, ids.PFI_READING),
+        remedy="Watch the quality of this input: the stated uncertainty does not tell when it is wrong.",
+        measures=(NLL.name, ENTROPY.name),
+        features=(loss.feature,),
+        threshold=margin,
+        observed=one.estimate,
+        lower=one.lower,
+        upper=one.upper,
+        size=one.estimate / skill if skill > 0 else None,
+    )
 
 
 def _repeated(rule: Rule, run: Run) -> Part:
@@ -232,56 +246,4 @@ def _pair(rule: Rule, a: RedundancyLine, b: RedundancyLine, strength: float) -> 
         observed=weaker.estimate,
         lower=weaker.lower,
         upper=weaker.upper,
-    )
-
-
-def _under(rule: Rule, feature: str, pair: tuple[Sign, Sign] | None, cover: Cover | None) -> Finding:
-    """Return the finding on one feature, by either evidence or both."""
-    reasons: list[str] = []
-    evidence: list[str] = []
-    numbers: list[Sign | ItemLine] = []
-    if pair is not None:
-        E, L = pair
-        reasons.append(
-            f"Its Entropy-PFI ({E.words()}) and its Likelihood-PFI ({L.words()}) are both positive: it shares "
-            "information about y with other features."
-        )
-        evidence += [ids.PFI, ids.PFI_READING]
-        numbers.append(E)
-    if cover is not None:
-        words = spanned(cover.line.estimate, cover.line.lower, cover.line.upper, cover.line.confidence, "nats")
-        reasons.append(
-            f"The other features cover {words}, of its information about y: a share of {cover.share:.0%}, shown to be "
-            f"above {rule.thresholds['share']:.0%}."
-        )
-        evidence.append(ids.CID)
-        numbers.append(cover.line)
-    return rule.finding(
-        rule.severity,
-        f"Shuffling {short(feature)} under-reports its importance. {' '.join(reasons)}",
-        evidence,
-        rests_on=READING if pair else "pereira:definition 2.3",
-        remedy="Do not rank or drop the feature by its own importance; shuffle it together with those it depends on.",
-        features=(feature,),
-        threshold=0.0 if pair else rule.thresholds["margin"],
-        observed=numbers[0].estimate,
-        lower=numbers[0].lower,
-        upper=numbers[0].upper,
-    )
-
-
-def _copied(rule: Rule, feature: str, E: Sign, L: Sign) -> Finding:
-    return rule.finding(
-        rule.severity,
-        f"Shuffling {short(feature)} costs confidence (Entropy-PFI {E.words()}) but no likelihood (Likelihood-PFI "
-        f"{L.words()}, about 0: within ±{L.margin:.3g}). It is a copy of what other features say, or a spurious link "
-        "the model keys on.",
-        (ids.PFI, ids.PFI_READING),
-        remedy="Compare a model without the feature, by likelihood on held-out rows.",
-        measures=(ENTROPY.name, NLL.name),
-        features=(feature,),
-        threshold=0.0,
-        observed=E.estimate,
-        lower=E.lower,
-        upper=E.upper,
     )

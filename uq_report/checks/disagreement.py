@@ -9,21 +9,16 @@ from math import nan
 from typing import Any, ClassVar
 
 from ..core.errors import check_options
+from ..core.text import short
 from ..evidence import ids
-from ..evidence.finding import Finding, Outcome, Severity
-from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, Pfi, PfiReading, PfiTrain
-from ..evidence.information import Agreement, RankLine
+from ..evidence.finding import Finding, Outcome
+from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, Pfi
+from ..evidence.information import Agreement, RankLine, same_convention
 from ..evidence.run import Run
 from ..evidence.view import by_feature
-from ..rules.reading import Part, Sign, absent, close, listed, signs
+from ..rules.reading import Part, Sign, absent, amount, close, listed, signs
 from ..rules.rule import Grade, Limit, Rule
 
-EXPLAINING = (
-    "copy or spurious link",
-    "better without it",
-    "extrapolation alarm",
-    "extrapolation alarm, better without it",
-)
 PART = 0.5  # of the features at most lead a ranking
 LEADS = {"place": Limit("at most", "top"), "part": Limit("at most", "part")}
 HOLDS = Limit("at most", "level")
@@ -36,9 +31,10 @@ Case = Mapping[str, Any]
 class Disagreement:
     """Looks for two methods that answer one question and surely give a leading feature different places.
 
-    One question: the same measure, or rankings of the prediction by two methods; variants of one method,
-    and measures that ask different things (nll and squared error, R-sens and entropy), are not compared.
-    Ranks without intervals prove nothing and raise nothing.
+    One question: the same measure, or rankings of the prediction by two methods, and the same kind of number
+    (`uq_report.evidence.information.CONVENTIONS`): a signed mean change and a mean size may both be right.
+    Variants of one method, and measures that ask different things (nll and squared error, R-sens and entropy),
+    are not compared. Ranks without intervals prove nothing and raise nothing.
 
     Parameters
     ----------
@@ -76,10 +72,9 @@ class Disagreement:
                 title="Two methods contradict each other about a leading feature",
                 thresholds={"top": self.top, "part": PART, "apart": self.apart},
                 when="One method's rank interval lies within the first {top} ({part:pct} of the features if fewer), "
-                "another's of the same question starts {apart} or more places behind it. Medium if no other result "
-                "explains it, low if one does.",
+                "that of another method of the same question and kind of number starts {apart} or more places behind.",
                 raised=({**LEADS, "apart": Limit("at least", "apart")},),
-                grades=(Grade("medium", {"unexplained": Limit("above", 0)}), Grade("low")),
+                grades=(Grade("observation"),),
                 rests_on="klein:rank intervals that are apart",
             ),
             Rule(
@@ -88,10 +83,9 @@ class Disagreement:
                 thresholds={"top": self.top, "part": PART, "level": self.level},
                 when="Every ranking of the prediction with intervals places the feature within the first {top} "
                 "({part:pct} of the features if fewer), its permutation importance for every loss is about 0 or "
-                "negative (level {level}, Holm-adjusted over features), and another feature's is positive. Medium, or "
-                "low if another result explains it.",
+                "negative (level {level}, Holm-adjusted over features), and another feature's is positive.",
                 raised=({**LEADS, "lowered": Limit("at most", 0), "p_negative": HOLDS, "p_other": HOLDS},),
-                grades=(Grade("medium", {"reasons": Limit("at most", 0)}), Grade("low")),
+                grades=(Grade("observation"),),
                 rests_on="breiman:permutation importance",
             ),
         )
@@ -121,15 +115,15 @@ def _contradictions(rule: Rule, agreement: Agreement, rankings: Rankings) -> Par
     pairs = _pairs(rankings.values())
     if not pairs:
         return Part(code=rule.code, absent="no two rankings with intervals answer the same question")
-    cases = agreement.disagreements
-    cut = len(cases) < agreement.n_disagreements and cases[-1]["sure"]  # the clearest are listed first
+    listed_cases = agreement.disagreements
+    cut = len(listed_cases) < agreement.n_disagreements and listed_cases[-1]["sure"]  # the clearest are listed first
     raised: dict[tuple[str, str], list[Case]] = {}
-    for case in cases:
+    for case in agreement.contradictions:
         if rule.judge(**_places(case, rankings)) is not None:
             raised.setdefault((case["feature"], _of_case(case, rankings)[0][0].role), []).append(case)
     return Part(
         code=rule.code,
-        findings=tuple(f for several in raised.values() if (f := _contradiction(rule, several, rankings))),
+        findings=tuple(_contradiction(rule, cases, rankings) for cases in raised.values()),
         undecided=("the disagreements that agreement found and does not list",) if cut else (),
         passed=f"No rank interval contradicts another: compared were {'; '.join(pairs)}.",
     )
@@ -150,28 +144,30 @@ def _places(case: Case, rankings: Rankings) -> dict[str, float]:
     return {"place": first.upper, "part": first.upper / len(high), "apart": second.lower - first.upper}
 
 
-def _contradiction(rule: Rule, cases: Sequence[Case], rankings: Rankings) -> Finding | None:
+def _contradiction(rule: Rule, cases: Sequence[Case], rankings: Rankings) -> Finding:
     """Return the finding for one feature and question, in the words of its clearest pair of methods."""
-    unexplained = [case for case in cases if not case["explained"]]
-    clearest = (unexplained or cases)[0]
-    severity = rule.judge(**_places(clearest, rankings), unexplained=len(unexplained))
-    if severity is None:
-        return None
-    high, low = _of_case(clearest, rankings)
-    second = by_feature(low)[clearest["feature"]]
+    feature = cases[0]["feature"]
+    high, low = _of_case(cases[0], rankings)
+    first, second = (by_feature(ranking)[feature] for ranking in (high, low))
     more = f" So do {len(cases) - 1} more pairs of methods." if len(cases) > 1 else ""
     return rule.finding(
-        severity,
-        f"{clearest['sentence']}{more}",
-        [ids.AGREEMENT, *(result for case in cases for result in (*case["methods"], *case["evidence"]))],
+        rule.severity,
+        f"{short(feature)} is ranked {_place(first)}, but {_place(second)}: their rank intervals are "
+        f"{second.lower - first.upper:.0f} places apart.{more}",
+        [ids.AGREEMENT, *(result for case in cases for result in case["methods"])],
         remedy="Say which method's question is the one of the model's use, and quote that ranking.",
         measures=_distinct(measure for case in cases for measure in case["measures"]),
-        features=(clearest["feature"],),
+        features=(feature,),
         threshold=float(int(min(rule.thresholds["top"], rule.thresholds["part"] * len(high)))),
         observed=second.estimate,
         lower=second.lower,
         upper=second.upper,
     )
+
+
+def _place(line: RankLine) -> str:
+    ranks = f"{line.lower:.0f}" if line.lower == line.upper else f"{line.lower:.0f} to {line.upper:.0f}"
+    return f"{ranks} by {line.item} of {line.measure}"
 
 
 def _without_benefit(rule: Rule, run: Run, rankings: Rankings) -> Part:
@@ -191,10 +187,8 @@ def _without_benefit(rule: Rule, run: Run, rankings: Rankings) -> Part:
     for feature, places in leading.items():
         own = {name: table[feature] for name, table in tables.items() if feature in table}
         others = [sign.p_value for sign in useful if sign.feature != feature]
-        reasons = _reasons(feature, run)
-        severity = rule.judge(**places, **_benefit(own), p_other=min(others, default=nan), reasons=len(reasons))
-        if severity is not None:
-            findings[feature] = _useless(rule, severity, feature, methods, own, reasons)
+        if rule.judge(**places, **_benefit(own), p_other=min(others, default=nan)) is not None:
+            findings[feature] = _useless(rule, feature, methods, own)
     open_ones = [f for f in leading if f not in findings and f not in {sign.feature for sign in useful}]
     words = f"Each leading driver of the prediction lowers a loss: {listed(leading)}."
     passed = words if leading else "No feature surely leads in every ranking of the prediction."
@@ -228,23 +222,18 @@ def _benefit(own: Mapping[str, Sign]) -> dict[str, float]:
     return {"lowered": lowered, "p_negative": max(raised, default=0.0)}
 
 
-def _useless(
-    rule: Rule,
-    severity: Severity,
-    feature: str,
-    methods: Sequence[str],
-    own: Mapping[str, Sign],
-    reasons: Mapping[str, str],
-) -> Finding:
-    words = "; ".join(f"{sign.verdict} for {name} ({sign.words('')})" for name, sign in own.items())
+def _useless(rule: Rule, feature: str, methods: Sequence[str], own: Mapping[str, Sign]) -> Finding:
+    words = "; ".join(
+        f"{sign.verdict} for {name} ({amount(sign.estimate, sign.lower, sign.upper, sign.confidence, '').strip()})"
+        for name, sign in own.items()
+    )
     worst = min(own.values(), key=lambda sign: sign.estimate)
     return rule.finding(
-        severity,
-        f"{feature} is among the leading drivers of the prediction by {listed(methods)}, but its permutation "
-        f"importance is {words}: on these rows the model relies on it without a benefit. "
-        f"{' '.join(reasons.values()) or 'Not explained by any result here.'}",
-        (ids.AGREEMENT, ids.PFI, *methods, *reasons),
-        remedy=f"Refit the model without {feature} and compare the losses.",
+        rule.severity,
+        f"{short(feature)} is among the leading drivers of the prediction by {listed(methods)}, but with wrong values "
+        f"of it the loss does not rise: its permutation importance is {words}.",
+        (ids.AGREEMENT, ids.PFI, *methods),
+        remedy=f"Refit the model without {short(feature)} and compare the losses.",
         measures=tuple(own),
         features=(feature,),
         threshold=worst.margin,
@@ -254,23 +243,13 @@ def _useless(
     )
 
 
-def _reasons(feature: str, run: Run) -> dict[str, str]:
-    """Return why a driver does not help, by the results that say so."""
-    train, reading = PfiTrain.find(run), PfiReading.find(run)
-    reasons = {}
-    if train is not None and any(one["feature"] == feature for one in train.overfit):
-        reasons[train.id] = f"{feature} matters for the loss on the training rows only: the model is over-fitted to it."
-    if reading is not None and reading.readings.get(feature) in EXPLAINING:
-        reasons[reading.id] = str(reading.sentences[feature])
-    return reasons
-
-
 def _same_question(one: Ranking, other: Ranking) -> bool:
     """Say whether two rankings by different methods answer one question, and both have intervals."""
     if not one or not other:
         return False
     a, b = one[0], other[0]
-    return a.item != b.item and a.role == b.role and (a.measure == b.measure or a.role == "prediction")
+    alike = a.role == b.role and (a.measure == b.measure or a.role == "prediction")
+    return a.item != b.item and alike and same_convention(a.item, b.item)
 
 
 def _pairs(rankings: Iterable[Ranking]) -> tuple[str, ...]:

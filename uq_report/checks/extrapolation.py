@@ -9,48 +9,55 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..core import measures as registered
 from ..core.errors import check_options
+from ..core.measures import ENTROPY, LOG_ODDS, PREDICTION
 from ..core.parting import LEAST, Parting, widest_parting
 from ..core.text import short
+from ..core.verdicts import holm
 from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.finding import Finding, Outcome
-from ..evidence.importance import NEGATIVE, UNDETERMINED, Pfi
+from ..evidence.importance import Pfi, PfiLine
 from ..evidence.information import RedundancyJoint
 from ..evidence.profiles import Ale, Pdp
+from ..evidence.rows import SHUFFLED, Support
 from ..evidence.run import Run
-from ..rules.reading import Part, Sign, absent, close, lacking, signs
+from ..evidence.subject import SubjectFacts
+from ..evidence.view import of_measure
+from ..rules.reading import Part, absent, amount, close, lacking, two_sided
 from ..rules.rule import Grade, Limit, Rule
 
-ENTROPY = registered.ENTROPY.name
-NEED_Y = tuple(one.name for one in vars(registered).values() if isinstance(one, registered.Measure) and one.needs_y)
+NO_SCALE = "no PDP and ALE on a scale where models are additive: log-odds, or the prediction of a regression"
 FLAT = 1e-9
 
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """Looks for what the model does off the data, where shuffles and partial dependence take it.
+    """Looks for what the model does where shuffles and partial dependence take it.
 
-    UQ311 asks for a negative Entropy-PFI, two-sided and Holm-adjusted over features: with independent
-    features it is 0 in expectation (Wood et al., proposition 1).
+    Both are observations: whether the model is right there, these rows cannot tell.
+
+    UQ311 asks for an Entropy-PFI below -`margin`, Holm-adjusted over features.
 
     UQ312 asks for a point where a PDP and an ALE have changed by amounts that differ by more than the sum
-    of their standard errors allows (`uq_report.core.parting`), by more than a tenth of the larger range,
-    and by more than the grid of the PDP leaves open: between its points the PDP may be anything from one
-    neighbour to the other. All points, features and measures are Bonferroni-adjusted together, at half
-    the level, so that both rules together keep the level.
+    of their standard errors allows (`uq_report.core.parting`), by more than `part` of the largest range of any
+    feature's curve, and by more than the grid of the PDP leaves open: between its points the PDP may be
+    anything from one neighbour to the other. Compared is the scale on which models are additive: log-odds, or
+    the prediction of a regression; on any other, curves part for additive models with dependent features. All
+    points and features are Bonferroni-adjusted together, at half the level, so that both rules together keep it.
 
     Parameters
     ----------
     level : float, default=0.05
-    measures : tuple of str, default=("prediction", "entropy")
-        Whose curves are compared. A measure of y has no place here: where y depends on the feature, its
-        PDP and ALE differ even if all features are independent.
+    margin : float, default=0.01
+        By how much surer the model must become, in nats.
+    part : float, default=0.1
+        By which part of the largest range curves must differ.
     """
 
     level: float = 0.05
-    measures: tuple[str, ...] = ("prediction", "entropy")
+    margin: float = 0.01
+    part: float = LEAST
 
     name: ClassVar[str] = "extrapolation"
     title: ClassVar[str] = "Extrapolation"
@@ -58,74 +65,72 @@ class Extrapolation:
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        given: object = self.measures
-        named = not isinstance(given, str) and len(self.measures) > 0
-        free = not set(self.measures) & set(NEED_Y)
         rules = (
             ("level", 0 < self.level < 1, "a number in (0, 1)"),
-            ("measures", named and free, f"names of measures that need no y (not {', '.join(NEED_Y)})"),
+            ("margin", self.margin >= 0, "a number >= 0"),
+            ("part", 0 < self.part < 1, "a number in (0, 1)"),
         )
         check_options(self.name, self, rules)
-        object.__setattr__(self, "measures", tuple(self.measures))
 
     @property
     def rules(self) -> tuple[Rule, Rule]:
-        """The two rules, with this check's level."""
-        measures = " or ".join(self.measures).replace("{", "{{").replace("}", "}}")
+        """The two rules, with this check's thresholds."""
         return (
             Rule(
                 code="UQ311",
-                title="The model is more confident off the data",
-                thresholds={"level": self.level},
-                when="The Entropy-PFI of a feature is negative (level {level}, Holm-adjusted over features).",
-                raised=({"p_adjusted": Limit("at most", "level")},),
-                grades=(Grade("high"),),
+                title="The model becomes surer when a feature is exchanged",
+                thresholds={"level": self.level, "margin": self.margin},
+                when="With exchanged values of a feature the model becomes surer by more than {margin} nats "
+                "(Entropy-PFI below −{margin}; level {level}, Holm-adjusted over features).",
+                raised=({"surer": Limit("above", "margin"), "p_adjusted": Limit("at most", "level")},),
+                grades=(Grade("observation"),),
                 rests_on="wood:section 3.5",
             ),
             Rule(
                 code="UQ312",
                 title="Partial dependence and accumulated local effects part",
-                thresholds={"level": self.level / 2, "range": LEAST},
-                when=f"PDP and ALE of {measures} along a numeric feature change by amounts that "
-                "differ by more than their errors and the grid allow (level {level}, adjusted over all "
-                "points and curves), and by more than {range:pct} of the larger range.",
+                thresholds={"level": self.level / 2, "range": self.part},
+                when="On the scale where models are additive (log-odds, or the prediction of a regression) PDP and "
+                "ALE along a numeric feature change by amounts that differ by more than their errors and the grid "
+                "allow (level {level}, adjusted over all points and curves), and by more than {range:pct} of the "
+                "largest range of any curve.",
                 raised=({"share": Limit("above", "range"), "p_adjusted": Limit("at most", "level")},),
-                grades=(Grade("medium"),),
+                grades=(Grade("observation"),),
                 rests_on="apley:section 1",
             ),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's Entropy-PFI and profiles."""
-        confident, parted = self.rules
-        return close(self.name, [_confident(confident, run), self._parted(parted, run)])
+        surer, parted = self.rules
+        return close(self.name, [_surer(surer, run), _parted(parted, run)])
 
-    def _parted(self, rule: Rule, run: Run) -> Part:
-        ale, pdp = Ale.find(run), Pdp.find(run)
-        if ale is None or pdp is None:
-            missing = (name for name, view in ((ids.ALE, ale), (ids.PDP, pdp)) if view is None)
-            return Part(code=rule.code, absent=" and ".join(absent(run, name) for name in missing))
-        pairs = curves(ale, pdp, self.measures)
-        if not pairs:
-            reason = "no numeric feature has both a plain PDP and an ALE of these measures"
-            return Part(code=rule.code, absent=reason)
-        findings, unsure = [], []
-        for (measure, feature), (local, partial) in pairs.items():
-            apart = compared(local, partial, rule.thresholds, len(pairs))
-            if apart == "unknown":
-                unsure.append(feature)
-            elif apart and rule.judge(share=apart.share, p_adjusted=apart.p_adjusted):
-                findings.append(_difference(rule, measure, feature, apart, run))
-        return Part(
-            code=rule.code,
-            findings=tuple(findings),
-            undecided=tuple(dict.fromkeys(unsure)),
-            passed="No PDP is shown to part from its ALE.",
-        )
+
+def _parted(rule: Rule, run: Run) -> Part:
+    """Judge PDP against ALE on the scale where models are additive."""
+    ale, pdp = Ale.find(run), Pdp.find(run)
+    if ale is None or pdp is None:
+        missing = (name for name, view in ((ids.ALE, ale), (ids.PDP, pdp)) if view is None)
+        return Part(code=rule.code, absent=" and ".join(absent(run, name) for name in missing))
+    measure = scale(ale, pdp, run)
+    pairs = curves(ale, pdp, measure)
+    if not pairs:
+        reason = "no numeric feature has both a plain PDP and an ALE" if measure else NO_SCALE
+        return Part(code=rule.code, absent=reason)
+    widest = max(float(np.ptp(curve[col.ESTIMATE])) for pair in pairs.values() for curve in pair)
+    findings, unsure = [], []
+    for feature, (local, partial) in pairs.items():
+        apart = compared(local, partial, rule.thresholds, len(pairs), widest)
+        if apart == "unknown":
+            unsure.append(feature)
+        elif apart and rule.judge(share=apart.share, p_adjusted=apart.p_adjusted):
+            findings.append(_difference(rule, measure, feature, apart, run))
+    passed = "No PDP is shown to part from its ALE."
+    return Part(code=rule.code, findings=tuple(findings), undecided=tuple(unsure), passed=passed)
 
 
 class Apart(NamedTuple):
-    """Where two curves part, by which share of the larger range, and the p-value adjusted for points and curves.
+    """Where two curves part, by which share of the largest range, and the p-value adjusted for points and curves.
 
     `least` is the difference of their changes that the grid leaves at least, `lower` and `upper` its interval.
     """
@@ -138,32 +143,39 @@ class Apart(NamedTuple):
     upper: float
 
 
-def curves(ale: Ale, pdp: Pdp, measures: tuple[str, ...]) -> dict[tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]]:
-    """Return ALE and PDP in order of x, by measure and numeric feature, where both are there."""
+def scale(ale: Ale, pdp: Pdp, run: Run) -> str:
+    """Return the measure of both profiles on whose scale models are additive, or the empty string."""
+    scales = (LOG_ODDS, PREDICTION) if SubjectFacts.of(run).task == "regression" else (LOG_ODDS,)
+    return next((one.name for one in scales if one.name in ale.measures and one.name in pdp.measures), "")
+
+
+def curves(ale: Ale, pdp: Pdp, measure: str) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
+    """Return ALE and PDP of a measure in order of x, by numeric feature, where both are there."""
     if pdp.result.options.get("mode", "plain") == "derivative":
         return {}
-    columns = [col.MEASURE, col.FEATURE]
-    tables = [dict(iter(view.result.estimates.groupby(columns, sort=False))) for view in (ale, pdp)]
-    pairs = {}
-    for key, local in tables[0].items():
-        partial = tables[1].get(key)
-        measure, feature = (str(part) for part in key)
-        if partial is not None and measure in measures and (local[col.LEVEL] == "").all():
-            pairs[measure, feature] = (local.sort_values(col.X), partial.sort_values(col.X))
-    return pairs
+    estimates = [view.result.estimates for view in (ale, pdp)]
+    tables = [dict(iter(one[one[col.MEASURE] == measure].groupby(col.FEATURE, sort=False))) for one in estimates]
+    return {
+        str(feature): (local.sort_values(col.X), tables[1][feature].sort_values(col.X))
+        for feature, local in tables[0].items()
+        if feature in tables[1] and (local[col.LEVEL] == "").all()
+    }
 
 
 def compared(
-    local: pd.DataFrame, partial: pd.DataFrame, thresholds: Mapping[str, float], n_curves: int
+    local: pd.DataFrame, partial: pd.DataFrame, thresholds: Mapping[str, float], n_curves: int, largest: float
 ) -> Apart | Literal["unknown"] | None:
-    """Return where ALE and PDP part most, None where they cannot, or ``unknown`` where an error is not known."""
+    """Return where ALE and PDP part most, None where they cannot, or ``unknown`` where an error is not known.
+
+    `largest` is the largest range of the `n_curves` curves.
+    """
     values = [curve[col.ESTIMATE].to_numpy(dtype=float) for curve in (local, partial)]
     if max(np.ptp(one) for one in values) <= FLAT * max(np.abs(one).max() for one in values):
         return None
     if local[col.STD_ERROR_CHANGE].isna().any() or partial[col.STD_ERROR].isna().any():
         return "unknown"
     confidence = 1 - thresholds["level"] / n_curves
-    widest = widest_parting(local, nearest_partial(local, partial), confidence, thresholds["range"])
+    widest = widest_parting(local, nearest_partial(local, partial), confidence, thresholds["range"], largest)
     if widest is None:
         return None
     x, level = (partial[name].to_numpy(dtype=float) for name in (col.X, col.ESTIMATE))
@@ -212,52 +224,63 @@ def pictured(run: Run, feature: str) -> tuple[str, ...]:
     return (joint.id,) if joint is not None and (joint.result.frame[col.FEATURE] == feature).any() else ()
 
 
-def _confident(rule: Rule, run: Run) -> Part:
+def _surer(rule: Rule, run: Run) -> Part:
+    """Judge by how much the model becomes surer when a feature is exchanged."""
     view = Pfi.find(run)
     if view is None:
         return Part(code=rule.code, absent=absent(run, ids.PFI))
-    table = signs(view, ENTROPY, rule.thresholds["level"])
-    if not table:
-        return Part(code=rule.code, absent=lacking(view, ENTROPY))
+    lines = of_measure(view.lines, ENTROPY.name)
+    if not lines:
+        return Part(code=rule.code, absent=lacking(view, ENTROPY.name))
+    margin = rule.thresholds["margin"]
+    excess, errors = np.array([(-line.estimate - margin, line.std_error) for line in lines]).T
+    p_values = holm(np.where(excess > 0, two_sided(excess, errors, view.degrees_of_freedom), 1.0))
+    raised = [rule.judge(surer=-line.estimate, p_adjusted=p) for line, p in zip(lines, p_values, strict=True)]
+    judged = list(zip(lines, raised, strict=True))
     return Part(
         code=rule.code,
-        findings=tuple(
-            _confidence(rule, sign, run) for sign in table.values() if rule.judge(p_adjusted=sign.p_for(NEGATIVE))
-        ),
-        undecided=tuple(name for name, sign in table.items() if sign.verdict == UNDETERMINED),
-        passed="No feature has a negative Entropy-PFI.",
+        findings=tuple(_exchanged(rule, line, run) for line, severity in judged if severity),
+        undecided=tuple(line.feature for line, severity in judged if not severity and not line.lower >= -margin),
+        passed="Of no feature the model becomes surer when it is exchanged, beyond the margin.",
     )
 
 
-def _confidence(rule: Rule, sign: Sign, run: Run) -> Finding:
-    pictures = pictured(run, sign.feature)
-    where = " The pairs before and after a shuffle show where the data ends." if pictures else ""
+def _exchanged(rule: Rule, line: PfiLine, run: Run) -> Finding:
+    words = amount(-line.estimate, -line.upper, -line.lower, line.confidence)
+    outside = _outside(run, line.feature)
     return rule.finding(
         rule.severity,
-        f"The Entropy-PFI of {short(sign.feature)} is negative: {sign.words()}. The model is more confident on "
-        "shuffled values of it, combinations that the data lacks, than on the data: its confidence there "
-        f"means little.{where}",
-        (ids.PFI, *pictures),
-        remedy="Do not rely on the stated uncertainty off the data; detect such rows before the model is asked.",
-        measures=(ENTROPY,),
-        features=(sign.feature,),
-        threshold=0.0,
-        observed=sign.estimate,
-        lower=sign.lower,
-        upper=sign.upper,
+        f"With exchanged values of {short(line.feature)} the model becomes surer by {words}. {outside}Whether it is "
+        "right there cannot be judged from these rows.",
+        (ids.PFI, *((ids.SUPPORT,) if outside else ()), *pictured(run, line.feature)),
+        remedy="Where such rows may come, collect outcomes for them before its confidence is relied on.",
+        measures=(ENTROPY.name,),
+        features=(line.feature,),
+        threshold=-rule.thresholds["margin"],
+        observed=line.estimate,
+        lower=line.lower,
+        upper=line.upper,
     )
+
+
+def _outside(run: Run, feature: str) -> str:
+    """Say how many of the exchanged rows are outside the support, where that is known."""
+    view = Support.find(run)
+    shuffled = [line for line in view.lines if (line.item, line.feature) == (SHUFFLED, feature)] if view else []
+    return f"{100 * shuffled[0].estimate:.0f} % of the exchanged rows lie outside the support. " if shuffled else ""
 
 
 def _difference(rule: Rule, measure: str, feature: str, apart: Apart, run: Run) -> Finding:
-    name, at = short(feature), apart.at
+    name, at, title = short(feature), apart.at, LOG_ODDS.title if measure == LOG_ODDS.name else PREDICTION.title
+    near, forced = (f"{change:+.3g}".replace("-", "−") for change in (at.ale, at.pdp))
     return rule.finding(
         rule.severity,
-        f"Between {name} = {at.start:.4g} and {at.x:.4g} the {measure} changes by {at.ale:+.3g} near the data (ALE), "
-        f"and by {at.pdp:+.3g} when every row is set to these values (PDP): more than their errors allow. The model "
-        f"behaves differently on combinations with {name} that the data lacks, and partial dependence and shuffles "
-        "evaluate it there.",
+        f"Between {name} = {at.start:.4g} and {at.x:.4g} the {title} changes by {near} near the data (ALE), and by "
+        f"{forced} when every row is set to these values (PDP): apart by {100 * apart.share:.0f} % of the largest "
+        f"range of any curve. What {name} does there depends on features it goes together with; an additive model "
+        "shows no such difference.",
         (ids.ALE, ids.PDP, *pictured(run, feature)),
-        remedy="Read ALE rather than PDP for this feature, and importance by shuffles with care.",
+        remedy="Read ALE rather than PDP for this feature.",
         measures=(measure,),
         features=(feature,),
         threshold=0.0,

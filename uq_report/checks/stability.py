@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ..core.errors import check_options
 from ..core.inference import MIN_SHUFFLES
+from ..core.text import short
 from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.finding import Finding, Outcome
@@ -24,9 +25,9 @@ class Stability:
     """Judges the audit's conclusions, not the model: may the rows, the seed or a few rows turn them around.
 
     A wide rank interval is no defect of the model: features may well be equally important. Such a leader
-    is therefore an observation that claims nothing (UQ501), and only where the leader matters. What
-    a user can cure is a finding: shuffles that leave the numbers to the seed (UQ502), and an importance
-    whose sign rests on a few rows (UQ503).
+    is therefore an observation that claims nothing (UQ501), and only where the leader matters; so is an
+    importance whose sign rests on a few rows (UQ503). What is a fault of the audit itself is a finding:
+    too few shuffles, which leave the numbers to the seed (UQ502).
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ class Stability:
                 when="Shuffling has more than {seed_share:pct} of the variance of a measure's importances that "
                 "are not about 0: the lower end of its interval (level {level} over all measures) is above.",
                 raised=({"share": Limit("above", "seed_share"), "p_adjusted": Limit("at most", "level")},),
-                grades=(Grade("low"),),
+                grades=(Grade("observation"),),
                 rests_on="se² = var(g)/n + σ²/(nm): the second term is the shuffles' and falls with their number m",
             ),
             Rule(
@@ -90,7 +91,7 @@ class Stability:
                 when="The verdict is positive or negative, and without the {row_share:pct} of the rows that "
                 "support it most (one at least) the importance is 0 or of the other sign.",
                 raised=({"share": Limit("at most", "row_share")}, {"rows": Limit("at most", 1)}),
-                grades=(Grade("medium"),),
+                grades=(Grade("observation"),),
                 rests_on="The mean of the remaining row terms is, to first order, the importance without the rows "
                 "left out",
             ),
@@ -132,7 +133,7 @@ def _undetermined(rule: Rule, wide: Sequence[Leader]) -> Finding:
     return rule.finding(
         rule.severity,
         " ".join(leader.words() for leader in wide)
-        + " The features may be equally important, or the rows too few to tell.",
+        + " The features may be equally important, or the rows too few to tell: no fault of the model.",
         (ids.AGREEMENT, *(leader.method for leader in wide)),
         remedy="Do not name a single leader; audit the model on more test rows to tell the candidates apart.",
         measures=tuple(dict.fromkeys(leader.measure for leader in wide)),
@@ -199,8 +200,8 @@ def _few_rows(rule: Rule, pfi: Pfi, *, weighted: bool) -> Part:
 def _on_few_rows(rule: Rule, few: FewRows) -> Finding:
     return rule.finding(
         rule.severity,
-        f"The importance of {few.feature} for {few.measure} is {few.estimate:+.3g} on all {few.n} rows, "
-        f"but {few.rest:+.3g} without the {few.n_left_out} that support it most.",
+        f"The importance of {short(few.feature)} for {few.measure} is {_signed(few.estimate)} on all {few.n} rows, "
+        f"but {_signed(few.rest)} without the {few.n_left_out} that support it most.",
         (ids.PFI,),
         remedy="Look at those rows before the importance is used: they may be errors, or a group of their own.",
         measures=(few.measure,),
@@ -208,3 +209,7 @@ def _on_few_rows(rule: Rule, few: FewRows) -> Finding:
         threshold=0.0,
         observed=few.rest,
     )
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2g}".replace("-", "−")

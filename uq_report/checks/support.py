@@ -13,7 +13,7 @@ from ..core.errors import check_options
 from ..core.text import short
 from ..core.verdicts import holm
 from ..evidence import ids
-from ..evidence.finding import Finding, Outcome, Severity
+from ..evidence.finding import Finding, Outcome, Severity, Symptom
 from ..evidence.rows import (
     ABOVE_RANGE,
     BELOW_RANGE,
@@ -38,6 +38,8 @@ WORDS = {
     UNSEEN_LEVEL: "{line.estimate:.0f} with a level that no training row has ({line.bound})",
     NEWLY_MISSING: "{line.estimate:.0f} missing, while no training row lacks it",
 }
+# what a column that left its training range as a whole explains
+SYMPTOMS = ("UQ301", "UQ302", "UQ101", "UQ401", "UQ402", "UQ001")
 
 
 @dataclass(frozen=True)
@@ -93,22 +95,22 @@ class SupportCheck:
             Rule(
                 code="UQ302",
                 title="Shuffling a feature leaves the training support",
-                thresholds={"level": self.level, "shuffled": self.shuffled, "medium": 0.5},
+                thresholds={"level": self.level, "shuffled": self.shuffled},
                 when="More than {shuffled:pct} of the rows are outside after the feature is shuffled (level {level}, "
-                "Holm-adjusted over features). Medium if at least {medium:pct} are, else low.",
+                "Holm-adjusted over features): correlated features alone do that.",
                 raised=({"share": Limit("above", "shuffled"), "p_adjusted": Limit("at most", "level")},),
-                grades=FROM_MEDIUM,
+                grades=(Grade("observation"),),
                 rests_on="lecture:extrapolation",
             ),
             Rule(
                 code="UQ303",
                 title="Audited rows hold values that the training rows do not have",
-                thresholds={"level": self.level / 2, "medium": 0.05},
+                thresholds={"level": self.level / 2, "medium": 0.05, "high": 0.5},
                 when="More audited values lie beyond the training range, have an unseen level or are newly missing "
-                "than chance gives (exact tests, level {level}, Holm-adjusted over features). Medium if at least "
-                "{medium:pct} of the rows are concerned, else low.",
+                "than chance gives (exact tests, level {level}, Holm-adjusted over features). High if at least "
+                "{high:pct} of the rows are concerned, medium from {medium:pct}, else low.",
                 raised=({"p_adjusted": Limit("at most", "level")},),
-                grades=FROM_MEDIUM,
+                grades=(Grade("high", {"share": Limit("at least", "high")}), *FROM_MEDIUM),
                 rests_on="Audited and training rows drawn alike are exchangeable: any deal of them is as likely",
             ),
         )
@@ -211,6 +213,7 @@ def _unseen(rule: Rule, lines: Sequence[tuple[ValueLine, Severity]]) -> Finding:
         features=(largest.feature,),
         threshold=0.0,
         observed=largest.share,
+        explains=tuple(Symptom(code=code) for code in SYMPTOMS) if severity == "high" else (),
     )
 
 

@@ -22,7 +22,7 @@ class Parting(NamedTuple):
 
 
 class Widest(NamedTuple):
-    """Where two curves part most beyond their errors, by which share of the larger range, and the error of that.
+    """Where two curves part most beyond their errors, by which share of the range, and the error of that.
 
     Both are adjusted for the number of points: `reach`, half the interval of the difference, and `p_value`.
     """
@@ -62,8 +62,12 @@ def parting(ale: pd.DataFrame, pdp: pd.DataFrame, confidence: float) -> Parting 
     return widest.at
 
 
-def widest_parting(ale: pd.DataFrame, pdp: pd.DataFrame, confidence: float, least: float = LEAST) -> Widest | None:
+def widest_parting(
+    ale: pd.DataFrame, pdp: pd.DataFrame, confidence: float, least: float = LEAST, scale: float = 0.0
+) -> Widest | None:
     """Return where an ALE and a PDP part most beyond their errors and the share `least` of the larger range.
+
+    The range is at least `scale`, so that flat curves part by nothing that matters on it.
 
     Estimates of one measure along one numeric feature, in order of x. Compared are the changes from
     the first point that both have, the PDP interpolated between its points; None where they have fewer than
@@ -78,7 +82,7 @@ def widest_parting(ale: pd.DataFrame, pdp: pd.DataFrame, confidence: float, leas
     value, moved = (ale[c].to_numpy(dtype=float)[inside] for c in ("estimate", "std_error_change"))
     accumulated, partial = value - value[0], level - level[0]
     apart, error, points = np.abs(accumulated - partial), moved + moved[0] + error + error[0], len(value) - 1
-    span = max(float(np.ptp(value)), float(np.ptp(level)))
+    span = max(float(np.ptp(value)), float(np.ptp(level)), scale)
     excess = apart - np.maximum(-ndtri((1 - confidence) / 2 / points) * error, least * span)
     k = int(np.argmax(excess[1:])) + 1
     where = Parting(float(x[inside][k]), float(x[inside][0]), float(accumulated[k]), float(partial[k]))

@@ -13,6 +13,7 @@ PROFILES: Final = "soundness.profiles"
 LOCAL_EFFECTS: Final = "soundness.local-effects"
 GROUPS: Final = "outcomes.groups"
 CALIBRATION: Final = "uncertainty-quality.calibration"
+CLAIMS: Final = "uncertainty-quality.claims"
 IMPORTANCE: Final = "prediction.importance"
 SHAPLEY: Final = "prediction.shapley"
 LIBRARY: Final = "prediction.dalex"
@@ -28,8 +29,8 @@ STABILITY: Final = "robustness.stability"
 TRAINING: Final = "robustness.training"
 
 ORDER: Final = (
-    QUALITY, PROFILES, LOCAL_EFFECTS, GROUPS, CALIBRATION, IMPORTANCE, SHAPLEY, LIBRARY, UNSURE_IMPORTANCE, UNSURE_MAP,
-    SENSITIVITY, DEPENDENCE, COVER, AGREEMENT, INTERACTIONS, SUPPORT, STABILITY, TRAINING,
+    QUALITY, PROFILES, LOCAL_EFFECTS, GROUPS, CALIBRATION, CLAIMS, IMPORTANCE, SHAPLEY, LIBRARY, UNSURE_IMPORTANCE,
+    UNSURE_MAP, SENSITIVITY, DEPENDENCE, COVER, AGREEMENT, INTERACTIONS, SUPPORT, STABILITY, TRAINING,
 )  # fmt: skip
 CHAPTERS: Final = tuple(dict.fromkeys(slot.partition(".")[0] for slot in ORDER))
 PREDICTION, UNCERTAINTY = "prediction", "uncertainty"

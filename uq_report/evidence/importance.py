@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..core.results import Importance, MeasureFacts, Result
 from . import columns as col
@@ -58,10 +58,9 @@ class Pfi(View):
 
 @dataclass(frozen=True, kw_only=True)
 class PfiTrain(Pfi):
-    """Permutation importance on the training rows; `overfit` lists what mattered there only."""
+    """Permutation importance on the training rows."""
 
     id: ClassVar[str] = ids.PFI_TRAIN
-    overfit: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +76,35 @@ class PfiReading(View):
         """The reading of each feature, in a few words."""
         frame = self.result.frame
         return dict(zip(frame[col.FEATURE].astype(str), frame[col.ITEM].astype(str), strict=True))
+
+
+CLAIMED, DELIVERED, DIFFERENCE = "claimed", "delivered", "difference"  # `ClaimLine.item`
+ALL_FEATURES = "all features"  # `ClaimLine.feature` of all of them together
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimLine(Estimate):
+    """What a feature claims, delivers, or the difference; a difference also has its test and the share delivered."""
+
+    item: str
+    p_value: float = float("nan")
+    share: float = float("nan")
+    share_lower: float = float("nan")
+    share_upper: float = float("nan")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claims(View):
+    """Claimed and delivered importance; `margin` in the score's unit, `exact` whether p-values are."""
+
+    id: ClassVar[str] = ids.PFI_CLAIMS
+    lines: tuple[ClaimLine, ...]
+    margin: float = 0.0
+    exact: bool = False
+
+    def part(self, item: str) -> tuple[ClaimLine, ...]:
+        """Return the lines of one item, a line a feature."""
+        return tuple(line for line in self.lines if line.item == item)
 
 
 @dataclass(frozen=True, kw_only=True)

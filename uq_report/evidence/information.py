@@ -12,6 +12,7 @@ from .view import Estimate, View
 
 # items: of `Cid`, of `Redundancy`, of `AgreementPairs`
 MUTUAL, COVERED, SHARE = "mutual information", "covered information", "covered share"
+OF_ENTROPY, OF_VARIANCE = "share of entropy", "share of variance"
 WITHOUT_TARGET, WITH_TARGET = "without target", "with target"
 BEFORE, AFTER = "before", "after"
 PARTIAL_CORRELATION = "partial correlation"
@@ -128,6 +129,20 @@ class RankLine(ItemLine):
     value: float
 
 
+# What a method's numbers are: methods of different kinds answer different questions and do not disagree.
+SIGNED_CHANGE, SIZE, INTERACTION = "signed mean change", "mean size", "interaction"
+CONVENTIONS: Mapping[str, str] = {
+    **dict.fromkeys((ids.PFI, ids.PFI_TRAIN, ids.DALEX_PARTS, ids.CID_CORRECTED), SIGNED_CHANGE),
+    **dict.fromkeys((ids.SHAP_IMPORTANCE, ids.RSENS, ids.RSENS_COMPARATORS), SIZE),
+    **dict.fromkeys((ids.H_STATISTIC, ids.RSENS_INTERACTION), INTERACTION),
+}
+
+
+def same_convention(one: str, other: str) -> bool:
+    """Say whether two methods give the same kind of number; of a method that is not listed it is not known."""
+    return CONVENTIONS.get(one, one) == CONVENTIONS.get(other, other)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Agreement(View):
     """Ranks of every method with simultaneous intervals, and what the methods disagree about."""
@@ -138,6 +153,11 @@ class Agreement(View):
     n_disagreements: int = 0
     methods: tuple[Mapping[str, Any], ...] = ()
     sign: str = ""
+
+    @property
+    def contradictions(self) -> tuple[Mapping[str, Any], ...]:
+        """The disagreements of methods that give the same kind of number."""
+        return tuple(case for case in self.disagreements if same_convention(*case["methods"]))
 
 
 @dataclass(frozen=True, kw_only=True)

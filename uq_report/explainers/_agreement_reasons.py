@@ -127,21 +127,8 @@ def _covered(case: Case, known: Known) -> Reason | None:
     share = f", a share of {float(net.iloc[0]):.2f}" if len(net) else ""
     return Reason(
         f"Other features cover information of {case.feature} about y ({line['lower']:.3g} to {line['upper']:.3g} "
-        f"nats{share}), and shuffling under-reports covered features, as {case.low.id} may here.",
+        f"nats{share}); {case.low.id} shuffles it alone and leaves them as they are.",
         ("cid",),
-    )
-
-
-def _shared(case: Case, known: Known) -> Reason | None:
-    """Return a positive Entropy-PFI verdict, where a shuffle of a loss is the lower one."""
-    if not _shuffles_only(case.low, case.high) or case.low.role != "loss":
-        return None
-    if known.verdict("entropy", case.feature) != "positive":
-        return None
-    return Reason(
-        f"Its Entropy-PFI is positive: {case.feature} shares information with other features, and shuffling "
-        f"under-reports such features, as {case.low.id} may here.",
-        ("pfi",),
     )
 
 
@@ -197,7 +184,7 @@ def _bends(case: Case, known: Known) -> Reason | None:
 
 
 def _extrapolates(case: Case, known: Known) -> Reason | None:
-    """Return where ALE and PDP part, if only one of the methods leaves the data."""
+    """Return where the model is surer, or ALE and PDP part, if only one of the methods leaves the data."""
     composes = [method.id in COMPOSES for method in (case.high, case.low)]
     local = [method.id.startswith("rsens") and method.measure in DERIVATIVES for method in (case.high, case.low)]
     if not (any(composes) and any(local)):
@@ -205,8 +192,8 @@ def _extrapolates(case: Case, known: Known) -> Reason | None:
     composing = case.high if composes[0] else case.low
     if known.verdict("entropy", case.feature) == "negative":
         return Reason(
-            f"Its Entropy-PFI is negative: the model is more confident on shuffled values of {case.feature}, off the "
-            f"data, where {composing.id} evaluates it.",
+            f"Its Entropy-PFI is negative: the model is surer on shuffled values of {case.feature}, on which "
+            f"{composing.id} evaluates it.",
             ("pfi",),
         )
     measures = [case.low.measure, case.high.measure, "prediction"]
@@ -214,22 +201,9 @@ def _extrapolates(case: Case, known: Known) -> Reason | None:
     if measure is None:
         return None
     return Reason(
-        f"ALE and PDP of {measure} along {case.feature} differ by more than their intervals: the model behaves "
-        f"differently off the data, where {composing.id} evaluates it.",
+        f"ALE and PDP of {measure} along {case.feature} differ by more than their intervals, and {composing.id} "
+        "evaluates the model on combinations that ALE leaves out.",
         ("ale", "pdp"),
-    )
-
-
-def _overfitted(case: Case, known: Known) -> Reason | None:
-    """Return that the feature is important on training rows only."""
-    if case.high.id != "pfi.train" or case.low.id == "pfi.train":
-        return None
-    flagged = known.results["pfi.train"].meta.get("overfit", ())
-    if {"measure": case.high.measure, "feature": case.feature} not in [dict(one) for one in flagged]:
-        return None
-    return Reason(
-        f"{case.feature} matters for {case.high.measure} on the training rows only: the model is over-fitted to it.",
-        ("pfi.train",),
     )
 
 
@@ -248,11 +222,9 @@ def _read(case: Case, known: Known) -> Reason | None:
 
 RULES: tuple[Callable[[Case, Known], Reason | None], ...] = (
     _covered,
-    _shared,
     _interacts,
     _bends,
     _extrapolates,
-    _overfitted,
     _read,
 )
 

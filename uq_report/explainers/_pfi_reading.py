@@ -1,46 +1,40 @@
-"""Wood's reading of Likelihood- and Entropy-PFI together, and what is important on training rows only."""
+"""Likelihood- and Entropy-PFI read together, on two axes."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..core.measures import Measure
-from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Importance
+from ..core.results import ESTIMATE_COLUMNS, Diagnostic
 from ._pfi_tables import Tables
 
 Line = dict[Hashable, Any]
 LIKELIHOODS = ("nll", "nll_clipped")
 
-# (entropy verdict, likelihood verdict) -> reading
+# (likelihood verdict, entropy verdict) -> reading
 READINGS: dict[tuple[str, str], str] = {
-    ("about 0", "about 0"): "uninformative here",
-    ("about 0", "positive"): "informative, not shared",
-    ("about 0", "negative"): "better without it",
-    ("positive", "about 0"): "copy or spurious link",
-    ("positive", "positive"): "informative, shared",
-    ("positive", "negative"): "better without it",
-    ("negative", "about 0"): "extrapolation alarm",
-    ("negative", "positive"): "extrapolation alarm",
-    ("negative", "negative"): "extrapolation alarm, better without it",
+    ("positive", "positive"): "matters, and the model notices",
+    ("positive", "about 0"): "matters for the loss, not for the doubt",
+    ("positive", "negative"): "matters for the loss, surer when shuffled",
+    ("about 0", "positive"): "less sure without predicting worse",
+    ("about 0", "about 0"): "matters for neither",
+    ("about 0", "negative"): "surer when shuffled",
+    ("negative", "positive"): "predicts better when shuffled, less sure",
+    ("negative", "about 0"): "predicts better when shuffled",
+    ("negative", "negative"): "predicts better when shuffled, surer",
 }
-SENTENCES = {
-    "uninformative here": """Shuffling {feature} changes neither likelihood nor confidence by more than the margin:
-        it is uninformative on these rows.""",
-    "informative, not shared": """{feature} is informative and shares nothing that the model's confidence shows with
-        other features: its likelihood importance can be trusted.""",
-    "informative, shared": """{feature} shares task information with other features, so its likelihood importance,
-        as any permutation importance of a loss, under-reports it.""",
-    "copy or spurious link": """Shuffling {feature} costs confidence but no likelihood: it is a copy of another
-        feature, or a spurious link the model keys on.""",
-    "better without it": "The model does better when {feature} is shuffled: it is over-fitted to {feature}.",
-    "extrapolation alarm": """The model is more confident on shuffled values of {feature}, off the distribution it
-        knows: its confidence there means little.""",
-    "extrapolation alarm, better without it": """The model is more confident and does better on shuffled values of
-        {feature}: it is over-fitted to {feature}, and its confidence off the distribution it knows means little.""",
+LOSS = {
+    "positive": "predicts worse by {} nats",
+    "about 0": "predicts no worse beyond the margin",
+    "negative": "predicts better by {} nats",
+}
+DOUBT = {
+    "positive": "becomes less sure by {} nats",
+    "about 0": "is as sure as before, within the margin",
+    "negative": "becomes surer by {} nats: whether it is right there cannot be judged from these rows",
 }
 UNUSED = " No shuffle changed a single row: the model does not use it."
 
@@ -49,7 +43,8 @@ def read_pair(tables: Tables, estimates: pd.DataFrame) -> Diagnostic | None:
     """Return the result ``pfi.reading``, from the verdicts only, or None unless both measures are there.
 
     A frame line has the Entropy-PFI in ``x``, the Likelihood-PFI in ``value`` and the reading in ``item``;
-    ``meta["sentences"]`` has a sentence for each feature (Wood et al., section 3.5).
+    ``meta["sentences"]`` has a sentence for each feature: does it matter for the loss, and does the model notice.
+    Whether it shares information with others is never read off these two.
     """
     lines = {(line["measure"], line["feature"]): line for line in estimates.to_dict("records")}
     held = {measure for measure, _ in lines}
@@ -62,7 +57,7 @@ def read_pair(tables: Tables, estimates: pd.DataFrame) -> Diagnostic | None:
         E, L = (lines.get((name, feature)) for name in ("entropy", likelihood))
         if E is None or L is None:
             continue
-        item, sentences[feature] = _reading(feature, E, L, unused=bool((term.still[pair] == 1).all()))
+        item, sentences[feature] = _reading(feature, E, L, n=tables.rows.n, unused=bool((term.still[pair] == 1).all()))
         records.append(("", feature, item, E["estimate"], L["estimate"]))
     return Diagnostic(
         id="pfi.reading",
@@ -79,37 +74,22 @@ def read_pair(tables: Tables, estimates: pd.DataFrame) -> Diagnostic | None:
     )
 
 
-def _reading(feature: str, E: Line, L: Line, *, unused: bool) -> tuple[str, str]:
+def _reading(feature: str, E: Line, L: Line, *, n: int, unused: bool) -> tuple[str, str]:
     """Return the short reading and the sentence of one feature."""
-    pair = str(E["verdict"]), str(L["verdict"])
+    pair = str(L["verdict"]), str(E["verdict"])
     if "undetermined" in pair:
-        return "undetermined", _undetermined(feature, E, L)
-    item = READINGS[pair]
-    sentence = " ".join(SENTENCES[item].split()).format(feature=feature)
-    return item, sentence + (UNUSED if unused else "")
+        return "undetermined", _undetermined(feature, E, L, n)
+    sizes = (f"{abs(row['estimate']):.2g}" for row in (L, E))
+    loss, doubt = (words[verdict].format(size) for words, verdict, size in zip((LOSS, DOUBT), pair, sizes, strict=True))
+    joint = "but" if pair == ("positive", "about 0") else "and"
+    return READINGS[pair], f"With wrong values of {feature} the model {loss} {joint} {doubt}.{UNUSED if unused else ''}"
 
 
-def _undetermined(feature: str, E: Line, L: Line) -> str:
-    """Say what is not known, and how many rows would tell where that can be said."""
+def _undetermined(feature: str, E: Line, L: Line, n: int) -> str:
+    """Say what is not known, and how many rows would tell where that can be said and they are more than these."""
     if np.isnan([E["std_error"], L["std_error"]]).any():
         return f"Without an interval the importance of {feature} is not judged."
     names = [name for name, row in (("entropy", E), ("likelihood", L)) if row["verdict"] == "undetermined"]
-    needed = np.array([row["n_needed"] for row in (E, L) if row["verdict"] == "undetermined"], dtype=float)
+    needed = np.max([float(row["n_needed"]) for row in (E, L) if row["verdict"] == "undetermined"])  # NaN if one is
     sentence = f"These rows do not decide the {' and the '.join(names)} importance of {feature}."
-    return sentence if np.isnan(needed).any() else f"{sentence} About {int(needed.max())} rows would."
-
-
-def trained_only(test: Importance, train: Importance, measures: Sequence[Measure]) -> list[dict[str, str]]:
-    """Return the features important on training rows only, by loss.
-
-    Test verdict about 0 or negative, training importance above the margin and above the test interval.
-    """
-    losses = [measure.name for measure in measures if measure.role == "loss"]
-    both = test.estimates.merge(train.estimates[["measure", "feature", "estimate"]], on=["measure", "feature"])
-    flagged = both[
-        both["measure"].isin(losses)
-        & both["verdict"].isin(["about 0", "negative"])
-        & (both["estimate_y"] > both["margin"])
-        & (both["estimate_y"] > both["upper"])
-    ]
-    return [{"measure": m, "feature": f} for m, f in zip(flagged["measure"], flagged["feature"], strict=True)]
+    return f"{sentence} About {int(needed)} rows would." if needed > n else sentence

@@ -105,7 +105,6 @@ def untrained_result(main: Importance, omitted: tuple[Omission, ...]) -> Importa
         estimates=main.estimates.iloc[:0],
         options=main.options,
         omissions=omitted,
-        meta={"overfit": []},
     )
 
 

@@ -17,6 +17,7 @@ from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, R
 from ..core.sampling import Sampling
 from ..core.subject import Subject
 from ._cid_estimate import Choice, Estimate, estimate
+from ._cid_gaussian import normal_scores
 from ._cid_map import ImportanceMap, importance_map
 from ._cid_refit import refitted_sets
 from ._cid_terms import covered_share, regressors
@@ -32,8 +33,8 @@ class CoveredInformation:
 
     ``CI_i = I(X_i; Y) - I(X_i; Y | U)``, with U all other features, from one fitted Markov random
     field; positive where the others repeat what X_i says about Y. The covered share is net,
-    max(CI_i, 0) / I(X_i; Y). Permutation importance under-reports a covered feature; over bootstrap
-    sets of rows it is regressed on the information terms, and predicted for no redundant cover. That
+    max(CI_i, 0) / I(X_i; Y). What is covered is not lost when the feature alone is: over bootstrap
+    sets of rows its importance is regressed on the information terms, and predicted for no redundant cover. That
     is an extrapolation: corrected values appear only if the map passes its gate (see
     ``importance_map``), else the plain importance stands with its covered share.
 
@@ -117,6 +118,7 @@ class CoveredInformation:
             "mutual information": mutual,
             "redundant part": np.maximum(covered, 0),
             "synergistic part": np.maximum(-covered, 0),
+            **_alone(engine, found.features, mutual),
         }
         table = []
         for item, values in items.items():
@@ -222,6 +224,26 @@ def bootstrap_weights(subject: Subject, engine: Engine, sets: int) -> FloatArray
     counts = rng.multinomial(units, np.full(units, 1 / units), size=sets)[:, codes] * sampling.weights
     weights: FloatArray = counts / counts.sum(axis=1, keepdims=True)
     return weights
+
+
+def _alone(engine: Engine, features: Sequence[str], mutual: FloatArray) -> dict[str, FloatArray]:
+    """Return row values, linear about their mean: I(X; Y) / H(Y) of classes, of numbers r² of the normal scores.
+
+    The r² has no penalty, so it is not that of the field: `1 - exp(-2 I)` of a Gaussian copula.
+    """
+    weights, y = Sampling.of(engine.subject).weights, np.asarray(engine.y)
+    if "proba" in engine.baseline.supports:
+        surprise = -np.log((np.bincount(y.astype(np.int64)) / len(y))[y.astype(np.int64)])
+        entropy = float(weights @ surprise)
+        share = weights @ mutual / entropy if entropy > 0 else np.full(len(features), np.nan)
+        return {"share of entropy": share + (mutual - surprise[:, None] * share) / (entropy or 1.0)}
+    squared = np.full(mutual.shape, np.nan)
+    for k, name in enumerate(features):
+        if engine.subject.kinds[name] == "numeric":
+            a, b = normal_scores(np.column_stack([np.asarray(engine.subject.values(name), dtype=float), y])).T
+            r = float(np.clip(weights @ (a * b), -1, 1))
+            squared[:, k] = r * (2 * a * b - r * (a**2 + b**2) + r)
+    return {"share of variance": squared}
 
 
 def _rows(

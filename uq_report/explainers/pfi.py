@@ -18,9 +18,12 @@ from ..core.measures import Measure
 from ..core.results import Importance, Omission, Result
 from ..core.subject import Subject
 from ..core.variants import Variant
-from ._pfi_reading import read_pair, trained_only
+from ..evidence.importance import ALL_FEATURES
+from ._claims import score_of
+from ._claims_result import Claiming
+from ._pfi_reading import read_pair
 from ._pfi_tables import Tables, delta_result, importance_result, training_result, untrained_result
-from ._pfi_terms import Rows, feature_terms
+from ._pfi_terms import Rows, Terms, feature_terms
 
 MIN_ROWS = 3
 NATS_MARGIN = 0.01
@@ -60,7 +63,8 @@ class PermutationImportance:
     No conditional Entropy-PFI is offered: it is 0 by construction (Wood et al., proposition 3).
 
     Results: ``pfi`` (rows: the terms g that carry the sampling error), ``pfi.delta`` (rows: each row's own
-    mean change ΔL), ``pfi.reading`` where nll and entropy are both there, ``pfi.train``.
+    mean change ΔL), ``pfi.reading`` where nll and entropy are both there, ``pfi.claims`` where there are
+    outcomes and a proper score, ``pfi.train``.
 
     References
     ----------
@@ -89,8 +93,9 @@ class PermutationImportance:
         "the negative log-likelihood (Likelihood-PFI), of the predictive entropy (Entropy-PFI).",
         assumes="The model is fixed. The importance is that of the model on these rows, not of the feature in the "
         "world.",
-        fails="Shuffling breaks ties between features: a feature that others repeat is under-reported by the loss, and "
-        "the model may be asked about rows that do not occur. Entropy-PFI is what shows it.",
+        fails="It is the price of wrong values, not of values left out: a model that leans on a feature pays for wrong "
+        "values of it though others could stand in. Shuffling breaks ties between features, so the model may be asked "
+        "about rows that do not occur.",
         interval="Over new test rows, receiver and donor of each shuffle included. The spread of the shuffles is no "
         "such interval.",
         references="wood:sections 3 and 3.5; breiman; lecture",
@@ -129,9 +134,14 @@ class PermutationImportance:
         if not measures:
             reasons = "; ".join(dict.fromkeys(gap.reason for gap in omitted))
             raise UnsupportedError(f"pfi: no measure can be evaluated: {reasons}.")
-        tables = self._tables(subject, engine, measures, omitted, None)
+        score = score_of(engine.baseline) if engine.y is not None else None
+        claiming = None if score is None else Claiming.of(score, engine, self._rows(subject, engine, measures))
+        tables = self._tables(subject, engine, measures, omitted, None, claiming)
         main = importance_result(tables)
         results: list[Result] = [main, delta_result(tables)]
+        if claiming is not None:
+            claiming.add_all(self._donors(engine, ALL_FEATURES, subject.n))
+            results.append(claiming.result(asdict(self), engine.confidence))
         reading = read_pair(tables, main.estimates)
         if reading is not None:
             results.append(reading)
@@ -148,8 +158,7 @@ class PermutationImportance:
         if not measures:
             return untrained_result(main, omitted)
         trained = self._tables(sampled, own, measures, omitted, dict(zip(tables.names, tables.margins, strict=True)))
-        result = training_result(trained, sampled.sampled_from)
-        return replace(result, meta={**result.meta, "overfit": trained_only(main, result, tables.rows.measures)})
+        return training_result(trained, sampled.sampled_from)
 
     def _tables(
         self,
@@ -158,8 +167,23 @@ class PermutationImportance:
         measures: tuple[Measure, ...],
         omitted: tuple[Omission, ...],
         margins: Mapping[str, float] | None,
+        claiming: Claiming | None = None,
     ) -> Tables:
-        rows = Rows(
+        rows = self._rows(subject, engine, measures)
+        features = tuple(dict.fromkeys(subject.targets if self.features is None else self.features))
+        known = self._margins(rows) if margins is None else margins
+        return Tables(
+            rows=rows,
+            features=features,
+            terms=list(self._terms(subject, engine, rows, features, claiming)),
+            margins=[known[m.name] for m in measures],
+            confidence=engine.confidence,
+            options=asdict(self),
+            omitted=omitted,
+        )
+
+    def _rows(self, subject: Subject, engine: Engine, measures: tuple[Measure, ...]) -> Rows:
+        return Rows(
             measures=measures,
             b=engine.unchanged(measures),
             y=np.zeros(subject.n) if engine.y is None else engine.y,
@@ -167,17 +191,21 @@ class PermutationImportance:
             clusters=subject.clusters,
             exact=self.exact,
         )
-        features = tuple(dict.fromkeys(subject.targets if self.features is None else self.features))
-        known = self._margins(rows) if margins is None else margins
-        return Tables(
-            rows=rows,
-            features=features,
-            terms=[feature_terms(T, donors, rows) for donors, T in self._shuffled(subject, engine, rows, features)],
-            margins=[known[m.name] for m in measures],
-            confidence=engine.confidence,
-            options=asdict(self),
-            omitted=omitted,
+
+    def _terms(
+        self, subject: Subject, engine: Engine, rows: Rows, features: tuple[str, ...], claiming: Claiming | None
+    ) -> Iterator[Terms]:
+        """Yield the terms of each feature, and tell its shuffles to `claiming`, whose measures ride on the pass."""
+        held = len(rows.measures)
+        further = claiming.score.measures if claiming is not None else ()
+        base = np.concatenate([rows.b, *([claiming.base] if claiming is not None else [])])
+        shuffled = self._shuffled(
+            subject, engine, (*rows.measures, *further), base, held + min(len(further), 2), features
         )
+        for feature, (donors, T, means) in zip(features, shuffled, strict=True):
+            if claiming is not None:
+                claiming.add(feature, T[held:], means, donors)
+            yield feature_terms(T[:held], donors, rows)
 
     def _margins(self, rows: Rows) -> dict[str, float]:
         """Return each measure's margin: given, or 0.01 nats, or 1 % of the unpermuted mean."""
@@ -190,11 +218,18 @@ class PermutationImportance:
         return margins
 
     def _shuffled(
-        self, subject: Subject, engine: Engine, rows: Rows, features: tuple[str, ...]
-    ) -> Iterator[tuple[IntArray, FloatArray]]:
-        """Yield donors (m, n) and values (M, m, n) of one feature after the other; the arrays are used again.
+        self,
+        subject: Subject,
+        engine: Engine,
+        measures: tuple[Measure, ...],
+        base: FloatArray,
+        kept: int,
+        features: tuple[str, ...],
+    ) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
+        """Yield donors (m, n), values (`kept`, m, n) and means of the further measures (., n), feature by feature.
 
-        All features and repeats are one stream of variants, so that the engine can fill its calls.
+        All features and repeats are one stream of variants, so that the engine can fill its calls; the arrays are
+        used again. Of measures beyond the first `kept` only the mean over the shuffles is held.
         """
         n = subject.n
         per = n - 1 if self.exact else self.n_repeats
@@ -206,14 +241,17 @@ class PermutationImportance:
                 positions = subject.positions(feature)
                 yield from (Variant(positions, donors=donors) for donors in drawn[-1][self.exact :])
 
-        held = np.empty((len(rows.measures), per + self.exact, n))
-        held[:, : self.exact] = rows.b[:, None]
-        for group in engine.evaluate(variants(), rows.measures, total=per * len(features)):
+        held = np.empty((kept, per + self.exact, n))
+        held[:, : self.exact] = base[:kept, None]
+        means = base[kept:] * self.exact / held.shape[1]
+        for group in engine.evaluate(variants(), measures, total=per * len(features)):
             for v in range(group.values.shape[1]):
                 repeat = (group.first + v) % per
-                held[:, repeat + self.exact] = group.values[:, v]
+                held[:, repeat + self.exact] = group.values[:kept, v]
+                means += group.values[kept:, v] / held.shape[1]
                 if repeat == per - 1:
-                    yield drawn.popleft(), held
+                    yield drawn.popleft(), held, means
+                    means = base[kept:] * self.exact / held.shape[1]
 
     def _donors(self, engine: Engine, feature: str, n: int) -> IntArray:
         """Return the shuffles of a feature, shape (m, n): a stream for each repeat, or all cyclic shifts."""

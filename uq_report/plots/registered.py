@@ -14,6 +14,7 @@ from ..evidence import ids
 from . import (
     attribution,
     calibration,
+    claims,
     covered,
     diagnostic,
     graph,
@@ -51,6 +52,13 @@ class PitFigure(_Version):
 
     name: ClassVar[str] = ids.CALIBRATION_PIT
     draw = staticmethod(calibration.draw_pit)
+
+
+class ClaimsFigure(_Version):
+    """Claimed against delivered importance."""
+
+    name: ClassVar[str] = ids.PFI_CLAIMS
+    draw = staticmethod(claims.draw)
 
 
 class CoverFigure(_Version):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan, nan
+from math import floor, isnan, log10, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -193,6 +193,21 @@ def spanned(estimate: float, lower: float, upper: float, confidence: float, unit
     """
     value = f"{estimate:+.3g} {unit}".strip()
     return value if isnan(lower) else f"{value}, {100 * confidence:g} % interval {lower:+.3g} to {upper:+.3g}"
+
+
+def amount(estimate: float, lower: float, upper: float, confidence: float, unit: str = "nats") -> str:
+    """Return an estimate with its interval in words, rounded to the interval.
+
+    Examples
+    --------
+    >>> amount(0.10432, 0.0511, 0.1534, 0.95), amount(-0.2, float("nan"), float("nan"), 0.95)
+    ('0.10 nats (95 % interval 0.05 to 0.15)', '−0.200 nats')
+    """
+    width = upper - lower
+    places = min(max(1 - floor(log10(width)), 0), 6) if width > 0 else 3
+    value, *ends = (f"{round(one, places) + 0.0:.{places}f}".replace("-", "−") for one in (estimate, lower, upper))
+    interval = "" if isnan(lower) else f" ({100 * confidence:g} % interval {' to '.join(ends)})"
+    return f"{value} {unit}{interval}"
 
 
 def titles(view: View) -> Mapping[str, str]:

@@ -28,7 +28,7 @@ EDGES = 10
 LEAD = (
     "Covered information is the part of what a feature says about the target that the other features say as well; "
     "below 0, the feature says more once the others are known. The covered share relates it to all the feature says. "
-    "Permutation importance under-reports a feature by what others cover. All of it rests on a model of the joint "
+    "What others cover is not lost to the model when this feature alone is. All of it rests on a model of the joint "
     "distribution of features and target, which is drawn below."
 )
 

@@ -27,7 +27,7 @@ TITLE = "Dependence between features"
 PAIRS = 4
 LEAD = (
     "A feature that the others predict well shares its information with them: shuffling it alone breaks a tie that "
-    "holds in the data, and its permutation importance under-reports what it carries. A feature predicted better "
+    "holds in the data, and asks the model about rows that may not occur. A feature predicted better "
     "once the target is known shares something with the target that the other features lack."
 )
 

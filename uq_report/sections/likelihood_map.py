@@ -1,4 +1,4 @@
-"""The Likelihood- against Entropy-PFI map, with Wood's reading of each feature in words."""
+"""The Likelihood- against Entropy-PFI map, and what the two say of each feature."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ._wording import words_of
 PAIR = ("nll", "entropy")
 SENTENCES = 30
 IDENTITY = (
-    "Likelihood-PFI is the damage that shuffling a feature does to the log score; Entropy-PFI is the part of it the "
-    "model notices by becoming less sure. Their difference is the change of the confidence gap: damage the model does "
-    "not notice. The readings follow Wood et al., section 3.5, and use the verdicts only."
+    "Two questions about every feature: does the model predict worse when its values are wrong (Likelihood-PFI), and "
+    "does it become less sure (Entropy-PFI)? The first less the second is the damage that the model does not notice. "
+    "The readings use the verdicts only; whether a feature shares information with others cannot be read off them."
 )
 
 Axes = Mapping[str, Mapping[str, PfiLine]]

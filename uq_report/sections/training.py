@@ -1,4 +1,4 @@
-"""Importance on training rows beside that on test rows: what was over-fitted."""
+"""Importance on training rows beside that on test rows: what the model learnt and what holds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..document import slots
 from ..document.blocks import intervals_caption, make_table, notes_of
 from ..document.document import Block, Column, Paragraph, Section, Table
 from ..document.evidence import Evidence
-from ..document.text import joined, name
+from ..document.text import name
 from ..evidence.importance import Pfi, PfiTrain
 from ..evidence.view import by_feature, largest_first, of_measure, table_of
 
@@ -18,7 +18,6 @@ LEAD = (
     "Importance on the training rows shows what the model learnt, chance included; on test rows what holds. The model "
     "has seen the training rows, so their values stand for no population and have no interval."
 )
-RULE = "test verdict about 0 or negative, training value above the margin and above the test interval"
 
 
 @dataclass(frozen=True)
@@ -31,22 +30,14 @@ class TrainingSection:
     api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section:
-        """Return the features that matter on training rows only, and both importances."""
+        """Return both importances, measure by measure."""
         test, train = Pfi.find(evidence.run), PfiTrain.find(evidence.run)
         if test is None or train is None:
             text = evidence.why_missing(Pfi.id) if test is None else "There are no importances on training rows."
             return Section(id="drivers-train", title=TITLE, blocks=(Paragraph(text=text),))
         tables = [_beside(evidence, test, train, measure) for measure in train.measures if measure in test.measures]
-        blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=_flagged(evidence, train)), *tables]
+        blocks: list[Block] = [Paragraph(text=LEAD), *tables]
         return Section(id="drivers-train", title=TITLE, blocks=tuple(blocks))
-
-
-def _flagged(e: Evidence, train: PfiTrain) -> str:
-    """Name the features that matter on training rows only."""
-    flagged = [f"{name(one['feature'])} ({e.words(str(one['measure'])).title})" for one in train.overfit]
-    if not flagged:
-        return f"No feature is important on the training rows only ({RULE})."
-    return f"Important on the training rows only ({RULE}): {joined(flagged, 20)}."
 
 
 def _beside(e: Evidence, test: Pfi, train: PfiTrain, measure: str) -> Table:

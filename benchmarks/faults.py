@@ -1,0 +1,342 @@
+"""How often planted faults are named: the power of every rule, on real audits.
+
+    python benchmarks/faults.py [--reps 20] [--designs "target leak" ...] [--jobs 2]
+
+Every fault stands in data of a logistic truth with six features correlated .5, audited on 800 rows. `NAMED` says
+which code should name it, and of which feature; a code that no check has yet is told, and never counts as a pass.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from honest import (
+    FEATURES,
+    MIXED,
+    SEVERITIES,
+    Case,
+    Heard,
+    Rng,
+    Rows,
+    arguments,
+    chosen,
+    fitted,
+    letters,
+    logistic,
+    logistic_rows,
+    measured,
+    rate,
+    registered,
+    tossed,
+    troubles,
+)
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+
+Draw = Callable[[Rng], Case]
+SHARES = ("named", "right feature", "first", "severity")
+ABOVE_LOW = SEVERITIES[: SEVERITIES.index("low")]
+
+
+class Fault(NamedTuple):
+    """A fault of stated size."""
+
+    name: str
+    size: str
+    draw: Draw
+
+
+class Named(NamedTuple):
+    """What should name a fault: any of the codes, of any of the features; no features where the model is at fault.
+
+    `fair` features have a part in it: a finding on them accuses no innocent, and does not count as naming the fault.
+    """
+
+    codes: tuple[str, ...]
+    features: tuple[str, ...] = ()
+    fair: tuple[str, ...] = ()
+
+
+NAMED: Mapping[str, Named] = {
+    "over-confidence": Named(("UQ101", "UQ401")),
+    "under-confidence": Named(("UQ101", "UQ402")),
+    "too strong a penalty": Named(("UQ101", "UQ402")),
+    "exact copy": Named(("UQ704",), ("copy", "income")),
+    "near copy": Named(("UQ203",), ("copy", "income")),
+    "target leak": Named(("UQ411",), ("leak",)),
+    "leak in training only": Named(("UQ411", "UQ401"), ("leak",)),
+    "training rows in test": Named(("UQ701",)),
+    "shifted test column": Named(("UQ303", "UQ304"), ("income",)),
+    "wrong units, column": Named(("UQ303", "UQ304"), ("income",)),
+    "wrong units, rows": Named(("UQ303", "UQ304"), ("income",)),
+    "label noise in a group": Named(("UQ801", "UQ802"), ("group",)),
+    "over-fit with an id": Named(
+        ("UQ401",), ("id",), ("tenure", "savings", "visits")
+    ),  # of little or no effect, so over-fitted too
+    "over-fit on 300 rows": Named(("UQ401",), fair=FEATURES),
+    "wrong direction": Named(("UQ901",), ("debt",)),
+    "sentinel -999": Named(("UQ703",), ("savings",)),
+    "protected proxy": Named(("UQ803",), ("proxy",), ("sex",)),
+    "random predictions": Named(("UQ001",), fair=FEATURES),
+    "constant model": Named(("UQ001",)),
+    "shuffled labels": Named(("UQ001",)),
+    "constant column": Named(("UQ704",), ("visits",)),
+}
+
+
+class Scaled:
+    """A classifier of two classes whose log-odds are multiplied."""
+
+    def __init__(self, model: Any, factor: float) -> None:
+        self.model, self.factor, self.classes_ = model, factor, model.classes_
+
+    def predict_proba(self, X: pd.DataFrame) -> Any:
+        """Return the probabilities."""
+        p = 1 / (1 + np.exp(-self.factor * self.model.decision_function(X)))
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X: pd.DataFrame) -> Any:
+        """Return the likelier class."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+class Random:
+    """A classifier that draws its probabilities anew in each call."""
+
+    classes_ = np.array([0, 1])
+
+    def predict_proba(self, X: pd.DataFrame) -> Any:
+        """Return the probabilities."""
+        p = np.random.default_rng().uniform(0.05, 0.95, len(X))
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X: pd.DataFrame) -> Any:
+        """Return the likelier class."""
+        return self.predict_proba(X).argmax(axis=1)
+
+
+rows = partial(logistic_rows, b=MIXED, r=0.5)
+honest = partial(logistic, b=MIXED, r=0.5)
+
+
+def refitted(model: Any, train: Rows, test: Rows, **more: Any) -> Case:
+    """Fit a model to training rows with a fault in them."""
+    with warnings.catch_warnings(action="ignore"):
+        return Case(model=model.fit(*train), train=train, test=test, **more)
+
+
+def scaled(rng: Rng, factor: float) -> Case:
+    """Multiply the log-odds of an honest model."""
+    case = honest(rng)
+    return replace(case, model=Scaled(case.model, factor))
+
+
+def with_column(
+    rng: Rng, name: str, make: Callable[[Rows, str, Rng], Any], model: Any = None, n_train: int = 3000, **more: Any
+) -> Case:
+    """Add a column that `make` fills in each of the samples ``"train"`` and ``"test"``, and fit the model with it."""
+    train, test = rows(n_train, rng), rows(800, rng)
+    for sample, which in ((train, "train"), (test, "test")):
+        sample[0][name] = make(sample, which, rng)
+    return refitted(LogisticRegression(max_iter=1000) if model is None else model, train, test, **more)
+
+
+def leak(sample: Rows, which: str, rng: Rng, *, trained_only: bool = False) -> Any:
+    """Return the outcome with a little noise, or in test rows somebody else's."""
+    y = rng.permutation(sample[1]) if trained_only and which == "test" else sample[1]
+    return y + 0.1 * rng.normal(size=len(y))
+
+
+def near_copy(sample: Rows, _: str, rng: Rng) -> Any:
+    """Return income, measured with an error of 5 % of its spread."""
+    return sample[0]["income"] + 0.05 * rng.normal(size=len(sample[0]))
+
+
+def in_test(rng: Rng, change: Callable[[pd.DataFrame, Rng], Any], column: str = "income") -> Case:
+    """Change a column of the audited rows of an honest model; the outcomes stay."""
+    case = honest(rng)
+    X, y = case.test
+    return replace(case, test=(X.assign(**{column: change(X, rng)}), y))
+
+
+def some_times_1000(X: pd.DataFrame, rng: Rng) -> Any:
+    """Return income, in other units in one row of five."""
+    return X["income"] * np.where(rng.uniform(size=len(X)) < 0.2, 1000.0, 1.0)
+
+
+def trained_rows(rng: Rng) -> Case:
+    """Put training rows of a forest among the audited ones."""
+    case = fitted(RandomForestClassifier(100, min_samples_leaf=5, random_state=0), rows, rng)
+    X, y = case.test[0].copy(), case.test[1].copy()
+    X.iloc[:240], y[:240] = case.train[0].iloc[:240].to_numpy(), case.train[1][:240]
+    return replace(case, test=(X, y))
+
+
+def noisy_group(rng: Rng) -> Case:
+    """Let a third of a group's outcomes be wrong, in both samples; the group is no feature."""
+    (X, y), test = rows(3000, rng), rows(800, rng)
+    group = rng.uniform(size=800) < 0.3
+    trained = rng.uniform(size=3000) < 0.3
+    noisy = [np.where(g & (rng.uniform(size=len(z)) < 0.35), 1 - z, z) for g, z in ((trained, y), (group, test[1]))]
+    protected = {"group": np.where(group, "b", "a")}
+    return refitted(LogisticRegression(), (X, noisy[0]), (test[0], noisy[1]), told={"protected": protected})
+
+
+def overfit() -> Any:
+    """Return deep trees boosted without restraint."""
+    return HistGradientBoostingClassifier(
+        learning_rate=0.3, max_iter=200, min_samples_leaf=2, max_leaf_nodes=31, early_stopping=False
+    )
+
+
+def wrong_direction(rng: Rng) -> Case:
+    """Expect the outcome to fall with debt, where it rises."""
+    return replace(honest(rng), options={"rules.direction": {"monotone": {"debt": "decreasing"}}})
+
+
+def sentinel(rng: Rng) -> Case:
+    """Write -999 where savings are not known, in both samples, and fit boosting to that."""
+    train, test = rows(3000, rng), rows(800, rng)
+    for X, _ in (train, test):
+        X.loc[rng.uniform(size=len(X)) < 0.08, "savings"] = -999.0
+    return refitted(HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=8), train, test)
+
+
+def proxy(rng: Rng) -> Case:
+    """Let a feature tell a protected attribute in 95 of 100 rows, and the outcome depend on that attribute."""
+    sample = []
+    for n in (3000, 800):
+        X = rows(n, rng)[0]
+        sex = rng.integers(0, 2, n)
+        X["proxy"] = np.where(rng.uniform(size=n) < 0.05, 1 - sex, sex) + 0.05 * rng.normal(size=n)
+        sample.append(((X, tossed(X[list(FEATURES)].to_numpy() @ np.asarray(MIXED) + 1.5 * sex - 0.75, rng)), sex))
+    (train, _), (test, sex) = sample
+    return refitted(LogisticRegression(), train, test, told={"protected": {"sex": np.where(sex, "m", "f")}})
+
+
+def random(rng: Rng) -> Case:
+    """Return a model that guesses anew in each call."""
+    return replace(honest(rng), model=Random())
+
+
+def shuffled(rng: Rng) -> Case:
+    """Fit boosting to outcomes of other rows."""
+    (X, y), test = rows(3000, rng), rows(800, rng)
+    model = HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=8).fit(X, rng.permutation(y))
+    return Case(model=model, train=(X, y), test=test)
+
+
+def constant_column(rng: Rng) -> Case:
+    """Let visits be the same in all rows."""
+    train, test = rows(3000, rng), rows(800, rng)
+    return refitted(
+        LogisticRegression(), (train[0].assign(visits=1.0), train[1]), (test[0].assign(visits=1.0), test[1])
+    )
+
+
+def with_id(rng: Rng) -> Case:
+    """Let boosting without restraint see a running number of the customer."""
+    return with_column(rng, "id", lambda s, _, g: g.permutation(len(s[0])), overfit(), 800)
+
+
+FAULTS: tuple[Fault, ...] = (
+    Fault("over-confidence", "log-odds x 1.7", partial(scaled, factor=1.7)),
+    Fault("under-confidence", "log-odds x 0.5", partial(scaled, factor=0.5)),
+    Fault(
+        "too strong a penalty",
+        "C = 0.0003",
+        lambda rng: fitted(LogisticRegression(C=0.0003), rows, rng),
+    ),
+    Fault("exact copy", "a column twice", lambda rng: with_column(rng, "copy", lambda s, *_: s[0]["income"])),
+    Fault("near copy", "r = .999", lambda rng: with_column(rng, "copy", near_copy, also=("redundancy",))),
+    Fault("target leak", "y + 0.1 noise", lambda rng: with_column(rng, "leak", leak)),
+    Fault(
+        "leak in training only", "y + 0.1 noise", lambda rng: with_column(rng, "leak", partial(leak, trained_only=True))
+    ),
+    Fault("training rows in test", "30 % of rows", trained_rows),
+    Fault("shifted test column", "by 3 standard deviations", lambda rng: in_test(rng, lambda X, _: X["income"] + 3)),
+    Fault("wrong units, column", "x 1000, all rows", lambda rng: in_test(rng, lambda X, _: X["income"] * 1000)),
+    Fault("wrong units, rows", "x 1000, 20 % of rows", lambda rng: in_test(rng, some_times_1000)),
+    Fault("label noise in a group", "35 % of 30 % of rows", noisy_group),
+    Fault("over-fit with an id", "boosting, 800 rows", with_id),
+    Fault("over-fit on 300 rows", "boosting, 300 rows", lambda rng: fitted(overfit(), rows, rng, 300)),
+    Fault("wrong direction", "+0.6 for 'decreasing'", wrong_direction),
+    Fault("sentinel -999", "8 % of rows", sentinel),
+    Fault("protected proxy", "95 % of rows, 1.5 log-odds", proxy),
+    Fault("random predictions", "anew each call", random),
+    Fault("constant model", "the base rate", lambda rng: fitted(DummyClassifier(), rows, rng)),
+    Fault("shuffled labels", "boosting", shuffled),
+    Fault("constant column", "one value", constant_column),
+)
+
+
+def is_named(finding: Any, named: Named, *, feature: bool = True) -> bool:
+    """Say whether a finding has a right code and, where the fault has features, names one of them."""
+    right = not (feature and named.features) or bool({*finding.features} & {*named.features})
+    return finding.code in named.codes and right
+
+
+def accuses_innocent(finding: Any, named: Named) -> bool:
+    """Say whether a finding above 'low' names features of which none is at fault."""
+    about = {*finding.features}
+    wrong = bool(about) and not about & {*named.features, *named.fair}
+    return finding.severity in ABOVE_LOW and wrong and not is_named(finding, named)
+
+
+def shares(named: Named, audits: Sequence[Heard]) -> dict[str, str]:
+    """Return how often a fault is named, of the right feature, and first."""
+    found, n = [heard.findings for heard in audits], len(audits)
+    by_code = sum(any(is_named(one, named, feature=False) for one in every) for every in found)
+    right = [next((one for one in every if is_named(one, named)), None) for every in found]
+    return {
+        "named": rate(by_code, n),
+        "right feature": f"{sum(map(bool, right))}/{n}" if named.features else "-",
+        "first": f"{sum(one is every[0] for one, every in zip(right, found, strict=True) if one)}/{n}",
+        "severity": letters(one.severity for one in right if one),
+    }
+
+
+def line(fault: Fault, audits: Sequence[Heard]) -> dict[str, Any]:
+    """Return one line of the table."""
+    named, n = NAMED[fault.name], len(audits)
+    known = any(code in registered() for code in named.codes)
+    said = shares(named, audits) if known else dict.fromkeys(SHARES, "no rule yet")
+    innocent = sum(any(accuses_innocent(one, named) for one in heard.findings) for heard in audits)
+    return {
+        "fault": fault.name,
+        "size": fault.size,
+        "codes": "/".join(named.codes),
+        **said,
+        "innocent": f"{innocent}/{n}",
+        "worst of all": letters(heard.worst for heard in audits),
+        "refused": f"{sum(bool(heard.refused) for heard in audits)}/{n}",
+    }
+
+
+def first_said(audits: Sequence[Heard]) -> str:
+    """Return the first three findings of the first audit."""
+    return "; ".join(f"{f.code} {f.severity} {'+'.join(f.features)}".strip() for f in audits[0].findings[:3])
+
+
+def printed(faults: Sequence[Fault], table: Mapping[str, Sequence[Heard]]) -> None:
+    """Print the table, and what stands first in the first audit of each fault."""
+    print(pd.DataFrame(line(fault, table[fault.name]) for fault in faults).to_string(index=False), "\n")
+    print("\n".join(["First findings:", *(f"{name}: {first_said(audits)}" for name, audits in table.items())]), "\n")
+    print("\n".join(["Crashes and refusals:", *(troubles(table) or ["none"])]))
+
+
+def main() -> None:
+    options = arguments(__doc__, 20)
+    faults = chosen(FAULTS, options.designs)
+    printed(faults, measured(faults, options.reps, options.jobs))
+
+
+if __name__ == "__main__":
+    main()

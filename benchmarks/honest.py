@@ -1,0 +1,406 @@
+"""How often every rule speaks of honest, fitted models: its size, on real audits.
+
+    python benchmarks/honest.py [--reps 20] [--designs "rare class" ...] [--jobs 2]
+
+Every model is of the family that its data come from, or nearly, and fitted as people fit it. Rates are shares of
+audits, with exact binomial 95 % intervals; the rate of a rule is the worst over the designs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import warnings
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from scipy.stats import beta
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression, PoissonRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import uq_report as uq
+from uq_report import plugins
+from uq_report.core.errors import UQReportError
+from uq_report.evidence.finding import SEVERITIES, Finding, Outcome
+from uq_report.report.rating import rating
+
+COSTLY = frozenset({"dalex", "h_statistic", "redundancy", "rsens", "shap"})
+OPTIONS: Mapping[str, Mapping[str, Any]] = {"pfi": {"n_repeats": 10}}
+FEATURES = ("income", "age", "debt", "tenure", "savings", "visits")
+POSITIVE = (1.0, 0.6, 0.4, 0.2, 0.0, 0.0)
+MIXED = (1.0, -0.8, 0.6, -0.4, 0.2, 0.0)
+LETTERS = {severity: severity[0].upper() for severity in SEVERITIES}
+CRASH = re.compile(r"^(it failed with )?\w*(Error|Exception|Warning): ")
+
+Rng = np.random.Generator
+Rows = tuple[pd.DataFrame, Any]
+MakeRows = Callable[[int, Rng], Rows]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A fitted model with its rows, what else `explain` and `audit` are told, and costly explainers that it needs."""
+
+    model: Any
+    test: Rows
+    train: Rows
+    told: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
+
+
+class Heard(NamedTuple):
+    """What an audit said: findings in the order of the report, crashes, codes left out, or why it was refused."""
+
+    findings: tuple[Finding, ...] = ()
+    failed: tuple[str, ...] = ()
+    unjudged: frozenset[str] = frozenset()
+    refused: str = ""
+    rating: str = ""
+    seconds: float = 0.0
+
+    @property
+    def worst(self) -> str:
+        """The worst severity; empty if nothing was found."""
+        return self.findings[0].severity if self.findings else ""
+
+
+class Design(NamedTuple):
+    """Data sets of one kind with an honest model; `share` of the repetitions, for large ones."""
+
+    name: str
+    draw: Callable[[Rng], Case]
+    share: float = 1.0
+
+
+def explainers(also: Iterable[str] = ()) -> list[str]:
+    """Return the registered explainers of this package without the costly ones."""
+    ours = (one.name for one in plugins.find(plugins.EXPLAINERS) if one.distribution == "uq_report")
+    return [name for name in ours if name not in COSTLY or name in also]
+
+
+@cache
+def registered() -> Mapping[str, str]:
+    """Return every code of the registered checks with its title."""
+    checks = (plugins.load(plugin)() for plugin in plugins.find(plugins.RULES))
+    return dict(sorted((rule.code, rule.title) for check in checks for rule in check.rules))
+
+
+def audited(case: Case, seed: int) -> Heard:
+    """Audit a case; what cannot be audited at all is refused."""
+    start = perf_counter()
+    try:
+        subject = uq.explain(case.model, *case.test, train=case.train, **case.told)
+        asked: dict[str, Any] = {"explainers": explainers(case.also), "options": {**OPTIONS, **case.options}}
+        run = uq.audit(subject, **asked, seed=seed, progress=False).run
+    except UQReportError as error:
+        return Heard(refused=str(error), seconds=perf_counter() - start)
+    return Heard(
+        findings=tuple(sorted(run.findings, key=lambda finding: SEVERITIES.index(finding.severity))),
+        failed=tuple(f"{one.group} {one.name}: {one.reason}" for one in run.not_run if CRASH.match(one.reason)),
+        unjudged=frozenset(code for outcome in run.outcomes for code in left_out(outcome)),
+        rating=rating(run.outcomes).text,
+        seconds=perf_counter() - start,
+    )
+
+
+def left_out(outcome: Outcome) -> Iterable[str]:
+    """Return the codes of a check that it did not judge."""
+    if outcome.state == "not_applicable":
+        return [rule.code for rule in outcome.rules]
+    return re.findall(r"(UQ\d+) was not judged", outcome.reason)
+
+
+def normals(n: int, rng: Rng, r: float = 0.0, names: Sequence[str] = FEATURES) -> pd.DataFrame:
+    """Return standard normal columns, each pair correlated `r`."""
+    shared = np.sqrt(r) * rng.normal(size=(n, 1))
+    return pd.DataFrame(shared + np.sqrt(1 - r) * rng.normal(size=(n, len(names))), columns=list(names))
+
+
+def tossed(log_odds: Any, rng: Rng) -> Any:
+    """Return outcomes 0 and 1."""
+    return (rng.uniform(size=len(log_odds)) < 1 / (1 + np.exp(-np.asarray(log_odds)))).astype(int)
+
+
+def fitted(model: Any, rows: MakeRows, rng: Rng, n_train: int = 3000, n: int = 800) -> Case:
+    """Fit a model to rows of a kind, and hold it beside others of the same kind."""
+    train, test = rows(n_train, rng), rows(n, rng)
+    with warnings.catch_warnings(action="ignore"):
+        return Case(model=model.fit(*train), test=test, train=train)
+
+
+def told(case: Case, **more: Any) -> Case:
+    """Return the case with more said of it; `options` apart, arguments of `explain`."""
+    options = more.pop("options", case.options)
+    return Case(
+        model=case.model, test=case.test, train=case.train, options=options, also=case.also, told={**case.told, **more}
+    )
+
+
+def logistic_rows(n: int, rng: Rng, b: Sequence[float] = POSITIVE, r: float = 0.7, intercept: float = 0.0) -> Rows:
+    """Return correlated rows with outcomes of a logistic model."""
+    X = normals(n, rng, r)
+    return X, tossed(intercept + X.to_numpy() @ np.asarray(b), rng)
+
+
+def logistic(rng: Rng, n_train: int = 3000, n: int = 800, **rows: Any) -> Case:
+    """Return a logistic regression of a logistic truth."""
+    return fitted(LogisticRegression(), partial(logistic_rows, **rows), rng, n_train, n)
+
+
+def expected_directions(rng: Rng) -> Case:
+    """Return positive coefficients that the owner expects."""
+    expected = {name: "increasing" for name, b in zip(FEATURES, POSITIVE, strict=True) if b > 0}
+    return told(logistic(rng), options={"rules.direction": {"monotone": expected}})
+
+
+def idle_groups(rng: Rng) -> Case:
+    """Return independent features, and groups of rows that have nothing to do with them."""
+    case = logistic(rng, b=MIXED, r=0.0)
+    return told(case, protected={"group": rng.choice(["a", "b"], len(case.test[0]))})
+
+
+def differing_groups(rng: Rng) -> Case:
+    """Return groups that differ in income, and so in how many of their outcomes are 1."""
+    case = logistic(rng)
+    low = case.test[0]["income"] + rng.normal(size=len(case.test[0])) < 0
+    return told(case, protected={"group": np.where(low, "a", "b")})
+
+
+def linear_rows(n: int, rng: Rng, *, uneven: bool = False, heavy: bool = False) -> Rows:
+    """Return outcomes that are normal about a linear mean, their spread growing with age if `uneven`."""
+    X = normals(n, rng, 0.7)
+    X = X / np.sqrt(rng.chisquare(3, size=X.shape) / 3) if heavy else X
+    scale = np.exp(0.4 * X["age"].to_numpy()) if uneven else 1.0
+    return X, X.to_numpy() @ np.asarray(MIXED) + scale * rng.normal(size=n)
+
+
+class Heteroscedastic:
+    """A linear mean, and a log-linear spread fitted to the residuals."""
+
+    def fit(self, X: pd.DataFrame, y: Any) -> Heteroscedastic:
+        """Fit mean and spread in turn."""
+        self.mean_ = LinearRegression().fit(X, y)
+        for _ in range(3):
+            squares = (y - self.mean_.predict(X)) ** 2
+            self.spread_ = PoissonRegressor(alpha=0).fit(X, squares)  # E(residual²) = exp(...), whatever its law
+            self.mean_ = LinearRegression().fit(X, y, sample_weight=1 / self.spread_.predict(X))
+        return self
+
+    def predict(self, X: pd.DataFrame, return_std: bool = False) -> Any:
+        """Return means, and standard deviations if asked."""
+        mean = self.mean_.predict(X)
+        return (mean, np.sqrt(self.spread_.predict(X))) if return_std else mean
+
+
+def curved_rows(n: int, rng: Rng) -> Rows:
+    """Return outcomes with steps, curves and an interaction, for trees."""
+    X = normals(n, rng, 0.5)
+    bend = np.where(X["age"] > 0, X["income"], 0.2 * X["income"]) + 0.8 * np.sin(1.5 * X["debt"])
+    return X, tossed(1.2 * bend + 0.5 * (X["tenure"] > 0.5), rng)
+
+
+def mixed_rows(n: int, rng: Rng) -> Rows:
+    """Return numbers and words, the words tied to income."""
+    X = normals(n, rng, 0.5, FEATURES[:3])
+    ranks = np.digitize(X["income"] + rng.normal(size=n), [-1.0, 0.0, 1.2])
+    X["job"] = np.array(["none", "worker", "clerk", "own"])[ranks]
+    X["region"] = rng.choice(["north", "east", "south", "west"], n, p=[0.4, 0.3, 0.2, 0.1])
+    words = 0.5 * (X["job"] == "own") - 0.6 * (X["job"] == "none") + 0.4 * (X["region"] == "west")
+    return X, tossed(0.8 * X["income"] - 0.5 * X["debt"] + words, rng)
+
+
+def skewed_rows(n: int, rng: Rng) -> Rows:
+    """Return three lognormal and three t3 features."""
+    X = normals(n, rng, 0.5)
+    X.iloc[:, :3] = np.exp(X.iloc[:, :3])
+    X.iloc[:, 3:] = X.iloc[:, 3:] / np.sqrt(rng.chisquare(3, size=(n, 3)) / 3)
+    return X, tossed(-1.0 + X.to_numpy() @ np.array([0.5, -0.3, 0.2, 0.4, -0.3, 0.0]), rng)
+
+
+def count_rows(n: int, rng: Rng) -> Rows:
+    """Return Poisson counts."""
+    X = normals(n, rng, 0.6)
+    return X, rng.poisson(np.exp(0.7 + X.to_numpy() @ (0.4 * np.asarray(MIXED))))
+
+
+def class_rows(n: int, rng: Rng) -> Rows:
+    """Return one of three classes."""
+    X = normals(n, rng, 0.5)
+    scores = X.to_numpy() @ np.column_stack([np.zeros(6), MIXED, MIXED[::-1]]) + rng.gumbel(size=(n, 3))
+    return X, np.array(["low", "middle", "top"])[scores.argmax(axis=1)]
+
+
+def encoded() -> Any:
+    """Return a pipeline that encodes words."""
+    columns = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["job", "region"]), remainder="passthrough"
+    )
+    return make_pipeline(columns, LogisticRegression(max_iter=1000))
+
+
+def forest(rng: Rng, **options: Any) -> Case:
+    """Return a forest."""
+    return fitted(RandomForestClassifier(100, random_state=0, **options), curved_rows, rng)
+
+
+def boosting(rng: Rng) -> Case:
+    """Return trees that are boosted with care."""
+    model = HistGradientBoostingClassifier(learning_rate=0.05, max_iter=80, max_leaf_nodes=8, min_samples_leaf=30)
+    return fitted(model, curved_rows, rng)
+
+
+DESIGNS: tuple[Design, ...] = (
+    Design("independent logistic", idle_groups),
+    Design("correlated logistic", expected_directions),
+    Design("mixed signs", partial(logistic, b=MIXED)),
+    Design("rare class", partial(logistic, b=MIXED, intercept=-3.4)),
+    Design("groups differ", differing_groups),
+    Design("three classes", lambda rng: fitted(LogisticRegression(), class_rows, rng)),
+    Design("Bayesian linear", lambda rng: fitted(BayesianRidge(), linear_rows, rng)),
+    Design("heteroscedastic", lambda rng: fitted(Heteroscedastic(), partial(linear_rows, uneven=True), rng)),
+    Design("heavy linear", lambda rng: fitted(BayesianRidge(), partial(linear_rows, heavy=True), rng)),
+    Design("honest forest", partial(forest, min_samples_leaf=20)),
+    Design("honest boosting", boosting),
+    Design("default forest", forest),
+    Design("categorical", lambda rng: fitted(encoded(), mixed_rows, rng)),
+    Design(
+        "skewed features",
+        lambda rng: fitted(make_pipeline(StandardScaler(), LogisticRegression()), skewed_rows, rng),
+    ),
+    Design("n = 200", partial(logistic, n=200)),
+    Design("200 rows in all", partial(logistic, n_train=200, n=200)),
+    Design("n = 5000", partial(logistic, n_train=5000, n=5000, b=MIXED), share=0.3),
+    Design("Poisson", lambda rng: fitted(PoissonRegressor(alpha=1e-3), count_rows, rng)),
+)
+
+
+def one(draw: Callable[[Rng], Case], name: str, number: int) -> Heard:
+    """Audit data set `number` of a kind."""
+    return audited(draw(np.random.default_rng([zlib.crc32(name.encode()), number])), number)
+
+
+def measured(designs: Sequence[Any], reps: int, jobs: int = 1) -> dict[str, list[Heard]]:
+    """Audit every design `reps` times, or its share of that."""
+    tasks = [(d, k) for d in designs for k in range(max(1, round(reps * getattr(d, "share", 1.0))))]
+    heard = Parallel(n_jobs=jobs)(delayed(one)(design.draw, design.name, k) for design, k in tasks)
+    table: dict[str, list[Heard]] = {design.name: [] for design in designs}
+    for (design, _), said in zip(tasks, heard, strict=True):
+        table[design.name].append(said)
+    return table
+
+
+def exact(count: int, n: int) -> tuple[float, float]:
+    """Return the Clopper–Pearson 95 % interval of a share."""
+    low = beta.ppf(0.025, count, n - count + 1) if count else 0.0
+    return float(low), float(beta.ppf(0.975, count + 1, n - count)) if count < n else 1.0
+
+
+def rate(count: int, n: int) -> str:
+    """Return a share with its interval."""
+    low, high = exact(count, n)
+    return f"{count}/{n} = {count / n:.0%} ({low:.0%} to {high:.0%})"
+
+
+def loudest(heard: Heard, code: str) -> str:
+    """Return the worst severity an audit gave a code; empty if it did not raise it."""
+    return next((finding.severity for finding in heard.findings if finding.code == code), "")
+
+
+def letters(severities: Iterable[str]) -> str:
+    """Return counts of severities, ``2H 1L`` for two high and one low; ``.`` for none."""
+    counts = Counter(filter(None, severities))
+    return " ".join(f"{counts[severity]}{LETTERS[severity]}" for severity in SEVERITIES if counts[severity]) or "."
+
+
+def by_code(table: Mapping[str, Sequence[Heard]]) -> pd.DataFrame:
+    """Return one line a code: its rate, that above an observation in the worst design, and the count in each design."""
+    lines = []
+    for code in codes(table):
+        said = {name: [loudest(audit, code) for audit in audits] for name, audits in table.items()}
+        loud = {name: sum(one not in ("", "observation") for one in every) for name, every in said.items()}
+        worst = max(loud, key=lambda name: loud[name] / len(said[name]))
+        line = {"code": code, "raised": sum(bool(one) for every in said.values() for one in every)}
+        line |= {"above observation": sum(loud.values()), "worst rate": rate(loud[worst], len(said[worst]))}
+        lines.append(line | {"worst design": worst if loud[worst] else "-"} | {n: letters(e) for n, e in said.items()})
+    return pd.DataFrame(lines)
+
+
+def codes(table: Mapping[str, Sequence[Heard]]) -> list[str]:
+    """Return the registered codes, and any other that was raised."""
+    raised = {finding.code for audits in table.values() for heard in audits for finding in heard.findings}
+    return sorted({*registered(), *raised})
+
+
+def by_design(table: Mapping[str, Sequence[Heard]]) -> pd.DataFrame:
+    """Return one line a design: audits with nothing above an observation, the worst severities and ratings."""
+    return pd.DataFrame(
+        {
+            "design": name,
+            "nothing above observation": rate(sum(a.worst in ("", "observation") for a in audits), len(audits)),
+            "worst severity": letters(heard.worst for heard in audits),
+            "ratings": ", ".join(f"{n} {word}" for word, n in Counter(heard.rating for heard in audits).items()),
+            "seconds": round(float(np.mean([heard.seconds for heard in audits])), 2),
+        }
+        for name, audits in table.items()
+    )
+
+
+def troubles(table: Mapping[str, Sequence[Heard]]) -> list[str]:
+    """Return refusals and crashes of plugins, each once with its count."""
+    every = ((name, words) for name, audits in table.items() for a in audits for words in (*a.failed, a.refused))
+    return [f"{count} x {name}: {words}" for (name, words), count in Counter(every).items() if words]
+
+
+def printed(table: Mapping[str, Sequence[Heard]]) -> None:
+    """Print the tables; designs by letter where the table is wide."""
+    lines = by_code(table)
+    silent = set(lines[lines["raised"] == 0]["code"])
+    unheard = silent.intersection(*(heard.unjudged for audits in table.values() for heard in audits))
+    short = {name: f"d{i}" for i, name in enumerate(table)}
+    print("Audits by worst severity of a code:", ", ".join(f"{v} {k}" for k, v in LETTERS.items()))
+    print("Designs:", ", ".join(f"{short[name]} {name}" for name in table), "\n")
+    print(lines[lines["raised"] > 0].rename(columns=short).to_string(index=False), "\n")
+    print("Judged and never raised:", ", ".join(sorted(silent - unheard)))
+    print("Never judged:", ", ".join(sorted(unheard)), "\n")
+    print(by_design(table).to_string(index=False), "\n")
+    print("\n".join(["Crashes and refusals:", *(troubles(table) or ["none"])]))
+
+
+def chosen(among: Sequence[Any], names: Sequence[str] | None) -> list[Any]:
+    """Return those with the names, or all."""
+    known = [one.name for one in among]
+    if names and not set(names) <= set(known):
+        raise SystemExit(f"--designs must be among {known}; got {names}.")
+    return [one for one in among if not names or one.name in names]
+
+
+def arguments(doc: str, reps: int, **more: str) -> argparse.Namespace:
+    """Read --reps, --designs and --jobs, and `more` options with their defaults."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--reps", type=int, default=reps)
+    parser.add_argument("--designs", nargs="*", help="names; all by default")
+    parser.add_argument("--jobs", type=int, default=1)
+    for name, default in more.items():
+        parser.add_argument(f"--{name}", default=default)
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = arguments(__doc__, 20)
+    printed(measured(chosen(DESIGNS, options.designs), options.reps, options.jobs))
+
+
+if __name__ == "__main__":
+    main()

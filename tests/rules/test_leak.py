@@ -1,0 +1,133 @@
+"""Leaks: a column made from the outcome is named, alone; strong honest columns are not; what cannot be seen is said."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import BayesianRidge, LogisticRegression
+
+import uq_report as uq
+from uq_report.checks.leak import Leak
+from uq_report.core.errors import InputError
+from uq_report.core.subject import Subject
+from uq_report.evidence.finding import Outcome
+from uq_report.evidence.run import NotRun
+
+from . import importances
+from .importances import audited, diagnostic, outcome
+
+EVEN = {"classes": ["no", "yes"], "y_summary": {"counts": [100, 100]}}
+NUMBER: dict[str, Any] = {"classes": None, "y_summary": {"std": 1.0}, "meta": {"estimator": "Gaussian copula"}}
+
+
+def rows(n: int, seed: int, noise: float, *, classes: bool) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return three features that count and, where there is noise, a column that is the outcome but for it."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abc"))
+    eta = 2 * X.sum(axis=1).to_numpy()
+    y = (rng.random(n) < 1 / (1 + np.exp(-eta))).astype(int) if classes else eta + 0.5 * rng.normal(size=n)
+    return (X.assign(closed=y + noise * y.std() * rng.normal(size=n)) if noise else X), y
+
+
+def subject(noise: float, *, classes: bool) -> Subject:
+    train, test = rows(3000, 1, noise, classes=classes), rows(500, 2, noise, classes=classes)
+    model = LogisticRegression() if classes else BayesianRidge()
+    return uq.explain(model.fit(*train), *test, train=train)
+
+
+def fitted(noise: float, *, classes: bool) -> Outcome:
+    """Return what the check says of a model fitted on 3000 rows and audited on 500 others."""
+    options: dict[str, Any] = {
+        "pfi": {"n_repeats": 2},
+        "cid": {"penalty": 0.2},
+    }  # a leak keeps smaller ones from converging
+    explainers = ["calibration", "pfi", "cid"]
+    return outcome(audited(subject(noise, classes=classes), explainers, rules=["leak"], options=options), "leak")
+
+
+def judged(told: dict[str, tuple[float, float]], check: Leak | None = None, **subject: Any) -> Outcome:
+    """Return the outcome for shares, of the entropy or of the variance, with their standard errors."""
+    item = "share of entropy" if "classes" not in subject else "share of variance"
+    table = [{"feature": f, "item": item, "estimate": e, "std_error": s} for f, (e, s) in told.items()]
+    meta = subject.pop("meta", {"estimator": "conditional Gaussian"})
+    found = importances.run(diagnostic("cid", table, meta=meta), **{**EVEN, **subject})
+    return (check or Leak()).check(found)
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_a_column_made_from_the_outcome_is_named_alone(*, classes: bool) -> None:
+    found = fitted(0.05, classes=classes)
+    assert [(f.code, f.features) for f in found.findings] == [("UQ411", ("closed",))]
+    finding = found.findings[0]
+    assert finding.severity == ("critical" if classes else "high")
+    assert "it may be recorded after the outcome, or be made from it" in finding.statement
+    assert finding.evidence == (("cid", "calibration") if classes else ("cid",))
+    assert finding.size == (pytest.approx(1, abs=0.05) if classes else None)
+    assert "nan" not in finding.statement
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_strong_honest_columns_are_not_named(*, classes: bool) -> None:
+    found = fitted(0.0, classes=classes)
+    assert found.state == "passed"
+    assert "No feature alone gives the outcome" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [(0.995, "critical"), (0.95, "high"), (0.905, "skipped"), (0.87, "passed")]
+)
+def test_the_lower_end_decides(share: float, expected: str) -> None:
+    found = judged({"a": (share, 0.003), "b": (0.1, 0.01)})
+    assert (found.findings[0].severity if found.findings else found.state) == expected
+
+
+def test_the_level_is_shared_out_over_the_features() -> None:
+    others = {f"x{k}": (0.01, 0.01) for k in range(30)}
+    assert judged({"a": (0.908, 0.003)}).state == "found"
+    assert judged({"a": (0.908, 0.003), **others}).reason.endswith("UQ411 is undetermined for a.")
+
+
+def test_numbers_are_judged_by_the_variance() -> None:
+    finding = judged({"a": (0.992, 0.001)}, **NUMBER).findings[0]
+    assert (finding.severity, finding.size) == ("high", None)
+    assert "a alone gives 99.2 % (at least 99.0 %) of the variance of the outcome" in finding.statement
+    assert "an earlier value of a slow series" in finding.statement
+    assert judged({"a": (0.95, 0.005)}, **NUMBER).state == "passed"
+
+
+def test_cells_too_coarse_for_a_leak_leave_it_open() -> None:
+    facts: dict[str, Any] = {
+        "meta": {"estimator": "discrete field", "bins": 4},
+        "y_summary": {"counts": [180, 20]},
+        "features": [
+            {"name": "a", "kind": "numeric", "distinct": 200},
+            {"name": "b", "kind": "numeric", "distinct": 3},
+        ],
+    }
+    # four equal cells tell at most 48 % of the entropy of a class of 10 %
+    assert "undetermined for a." in judged({"a": (0.47, 0.02), "b": (0.47, 0.02)}, **facts).reason
+    assert judged({"a": (0.3, 0.02)}, **facts).state == "passed"
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        ({"y_summary": {"counts": [191, 9]}}, "9 rows outside the most frequent class are too few"),
+        ({"y_summary": {"counts": [0, 200]}}, "one class only"),
+    ],
+)
+def test_what_cannot_be_judged_says_why(facts: dict[str, Any], reason: str) -> None:
+    found = judged({"a": (0.99, 0.001)}, **facts)
+    assert found.state == "not_applicable"
+    assert reason in found.reason
+
+
+def test_options_and_absence() -> None:
+    assert judged({"a": (0.9, 0.003)}, Leak(share=0.8)).state == "found"
+    with pytest.raises(InputError, match=r"leak\.share must be"):
+        Leak(share=1)
+    found = Leak().check(importances.run(not_run=(NotRun("cid", "explainers", "cid.X must have no copies"),)))
+    assert (found.state, found.reason) == ("not_applicable", "cid was not run: cid.X must have no copies")
+    assert judged({"a": (0.99, float("nan"))}).state == "skipped"
+    assert judged({}).reason == "cid gave no share of entropy"

@@ -1,0 +1,154 @@
+"""Performance: models of no use are named, weak and strong honest ones are not, and few events are not judged."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import BayesianRidge, LogisticRegression
+
+import uq_report as uq
+from uq_report.checks.performance import Performance
+from uq_report.core.distributions import Normal
+from uq_report.core.errors import InputError
+from uq_report.evidence.finding import Outcome
+from uq_report.evidence.run import NotRun
+
+from . import importances
+from .importances import audited, diagnostic, outcome
+
+Rows = tuple[pd.DataFrame, np.ndarray]
+Line = tuple[str, float, float]
+
+
+def rows(n: int, seed: int, *, share: float = 0.5, slope: float = 1.0, classes: bool = True) -> Rows:
+    """Return three features, of which two count, and a class of about this share, or a number."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abc"))
+    eta = np.log(share / (1 - share)) + slope * (X["a"] + X["b"]).to_numpy()
+    return X, (rng.random(n) < 1 / (1 + np.exp(-eta))).astype(int) if classes else eta + rng.normal(size=n)
+
+
+def fitted(model: Any, n: int = 500, **kind: Any) -> Outcome:
+    """Return what the check says of a model fitted on 3000 rows and audited on `n` others."""
+    train, test = rows(3000, 1, **kind), rows(n, 2, **kind)
+    return audit(model.fit(*train), test, train)
+
+
+def audit(model: Any, test: Rows, train: Rows) -> Outcome:
+    run = audited(uq.explain(model, *test, train=train), ["calibration"], rules=["performance"])
+    return outcome(run, "performance")
+
+
+def judged(lines: Sequence[Line], check: Performance | None = None, **subject: Any) -> Outcome:
+    """Return the outcome for items, each with its estimate and the half width of its interval."""
+    units = {"unit": "nats"}
+    table = [{"feature": "", "item": i, "estimate": e, "lower": e - w, "upper": e + w, **units} for i, e, w in lines]
+    facts = {"classes": ["no", "yes"], "y_summary": {"counts": [160, 40]}} | subject
+    return (check or Performance()).check(importances.run(diagnostic("calibration", table), **facts))
+
+
+def scores(skill: float, reach: float, *more: Line, base: float = 0.5) -> list[Line]:
+    return [("log_score_skill", skill, reach), ("log_score_baseline", base, 0.01), *more]
+
+
+@pytest.mark.parametrize("share", [0.5, 0.05])
+@pytest.mark.parametrize(
+    "model", [DummyClassifier(strategy="prior"), HistGradientBoostingClassifier(min_samples_leaf=10**6)]
+)
+def test_a_constant_model_is_named(model: Any, share: float) -> None:
+    finding = fitted(model, share=share).findings[0]
+    assert (finding.code, finding.severity, finding.evidence) == ("UQ001", "high", ("calibration",))
+    assert "than the class frequencies, without the features" in finding.statement
+    assert "in place of the class frequencies" in finding.remedy
+    assert "nan" not in finding.statement
+
+
+def test_a_normal_that_is_the_same_everywhere_is_named() -> None:
+    train, test = rows(3000, 1, classes=False), rows(500, 2, classes=False)
+    mean, sd = float(train[1].mean()), float(train[1].std())
+
+    def same(X: Any) -> Normal:
+        return Normal(np.full(len(X), mean), np.full(len(X), sd))
+
+    finding = audit(same, test, train).findings[0]
+    assert (finding.code, finding.severity) == ("UQ001", "high")
+    assert "the distribution of the outcomes" in finding.statement
+    assert "its CRPS is" in finding.statement
+
+
+@pytest.mark.parametrize("kind", [{}, {"share": 0.03, "slope": 0.6, "n": 1500}, {"classes": False}])
+def test_a_sensible_model_is_not_named(kind: dict[str, Any]) -> None:
+    model = LogisticRegression() if kind.get("classes", True) else BayesianRidge()
+    found = fitted(model, **kind)
+    assert found.state == "passed"
+    assert "is better than that of" in found.reason
+
+
+def test_stated_certainty_that_is_wrong_is_told_from_a_useless_order() -> None:
+    finding = fitted(LogisticRegression(class_weight="balanced"), share=0.03, n=1500).findings[0]
+    assert finding.severity == "high"  # it loses much more than a tenth of the baseline's score
+    assert "predicts worse than the class frequencies" in finding.statement
+    assert "It does order the rows: the area under the ROC curve is 0." in finding.statement
+    assert finding.remedy.startswith("Recalibrate")
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (scores(0.0, 0.004), "high"),  # no more than 0.8 % of the baseline's score
+        (scores(0.0, 0.006), "skipped"),
+        (scores(0.003, 0.001), "high"),  # better, by too little to count
+        (scores(0.05, 0.04), "passed"),
+        (scores(-0.03, 0.01), "high"),
+        (scores(-0.03, 0.01, ("roc_auc", 0.8, 0.05)), "medium"),
+        (scores(-0.03, 0.01, ("roc_auc", 0.52, 0.05)), "high"),
+        (scores(-0.03, 0.01, ("brier_skill", 0.1, 0.05)), "medium"),
+        (scores(-0.08, 0.01, ("roc_auc", 0.8, 0.05)), "high"),
+        ([("brier_skill", -0.03, 0.01), ("brier_baseline", 0.5, 0.01)], "high"),  # an infinite log score has no line
+        (scores(0.0, np.nan), "not_applicable"),
+        ([("accuracy", 0.8, 0.1)], "not_applicable"),
+    ],
+)
+def test_the_interval_decides_and_other_scores_grade(lines: list[Line], expected: str) -> None:
+    found = judged(lines)
+    assert (found.findings[0].severity if found.findings else found.state) == expected
+
+
+def test_a_finding_has_shares_of_the_baselines_score_and_no_size() -> None:
+    finding = judged(scores(-0.03, 0.01)).findings[0]
+    assert "worse by 0.030 nats (95 % interval 0.020 to 0.040), against the baseline's 0.5" in finding.statement
+    assert (finding.observed, finding.lower, finding.upper) == pytest.approx((-0.06, -0.08, -0.04))
+    assert (finding.size, finding.affected) == (None, "")  # there is no skill to be a share of, and all rows count
+    assert "which may be none" in judged(scores(0.0, 0.01)).reason
+
+
+@pytest.mark.parametrize(
+    ("counts", "reason"),
+    [
+        ([191, 9], "9 rows outside the most frequent class are too few: 10 would do, in about 223"),
+        ([200, 0], "one class only"),
+    ],
+)
+def test_few_events_are_not_judged(counts: list[int], reason: str) -> None:
+    found = judged(scores(-0.03, 0.01), y_summary={"counts": counts})
+    assert found.state == "not_applicable"
+    assert reason in found.reason
+
+
+def test_means_that_help_are_named() -> None:
+    lines = [("crps_skill", -0.03, 0.01), ("crps_baseline", 0.5, 0.01), ("squared_error", 0.5, 0.1)]
+    finding = judged(lines, classes=None, y_summary={"std": 1.0}).findings[0]
+    assert finding.severity == "medium"
+    assert "take at least 40 % off the variance" in finding.statement
+
+
+def test_options_and_absence() -> None:
+    assert judged(scores(0.0, 0.006), Performance(margin=0.02)).state == "found"
+    with pytest.raises(InputError, match=r"performance\.margin must be"):
+        Performance(margin=0)
+    found = Performance().check(importances.run(not_run=(NotRun("calibration", "explainers", "y was not given"),)))
+    assert (found.state, found.reason) == ("not_applicable", "calibration was not run: y was not given")

@@ -1,0 +1,104 @@
+"""The batteries of honest designs and of planted faults in their quick form (in full: benchmarks)."""
+
+import importlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+QUIET = re.compile("UQ[23]")  # on honest models these raise observations only
+FEW = ("correlated logistic", "Bayesian linear", "independent logistic")
+PLANTED = ("over-confidence", "wrong direction", "constant column")
+
+
+@pytest.fixture(scope="module")
+def path() -> Iterator[None]:
+    """Let the scripts import each other, as they do when they are run."""
+    sys.path.insert(0, str(BENCHMARKS))
+    yield
+    sys.path.remove(str(BENCHMARKS))
+
+
+@pytest.fixture(scope="module")
+def honest(path: None) -> Any:
+    """Return the battery of honest designs."""
+    return importlib.import_module("honest")
+
+
+@pytest.fixture(scope="module")
+def faults(path: None) -> Any:
+    """Return the battery of faults."""
+    return importlib.import_module("faults")
+
+
+@pytest.fixture(scope="module")
+def real(path: None) -> Any:
+    """Return the battery of real data."""
+    return importlib.import_module("real")
+
+
+@pytest.fixture
+def reps() -> int:
+    """Return the repetitions asked for."""
+    return int(os.environ.get("UQ_STUDY_REPS", "1"))
+
+
+def test_every_fault_has_its_codes(faults: Any) -> None:
+    assert {fault.name for fault in faults.FAULTS} == set(faults.NAMED)
+    assert len(faults.FAULTS) >= 16
+    assert all(re.fullmatch(r"UQ\d{3}", code) for named in faults.NAMED.values() for code in named.codes)
+
+
+def test_designs_are_told_apart_by_their_names(honest: Any) -> None:
+    names = [design.name for design in honest.DESIGNS]
+    assert len(set(names)) == len(names) >= 12
+
+
+@pytest.mark.parametrize(
+    ("count", "n", "low", "high"), [(0, 10, 0.0, 0.308), (5, 10, 0.187, 0.813), (10, 10, 0.692, 1)]
+)
+def test_intervals_of_shares_are_exact(honest: Any, count: int, n: int, low: float, high: float) -> None:
+    assert honest.exact(count, n) == pytest.approx((low, high), abs=5e-4)
+
+
+def test_a_fault_without_a_rule_never_passes(faults: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults, "registered", dict)
+    line = faults.line(faults.FAULTS[0], [faults.Heard()])
+    assert {line[name] for name in faults.SHARES} == {"no rule yet"}
+
+
+def test_a_broken_model_counts_as_worse(real: Any) -> None:
+    sound, refused = real.Heard(), real.Heard(refused="it gives no probabilities")
+    assert real.badness(refused) > real.badness(sound)
+
+
+def test_a_version_is_fitted_as_it_says(real: Any) -> None:
+    wine = next(table for table in real.TABLES if table.name == "wine")
+    few = real.versioned(real.Version(wine, "naive Bayes", real.FEW_ROWS, Path()), np.random.default_rng(0))
+    assert len(few.train[0]) == 30
+
+
+@pytest.mark.study
+def test_honest_models_are_not_accused(honest: Any, reps: int) -> None:
+    table = honest.measured(honest.chosen(honest.DESIGNS, FEW), reps)
+    assert list(honest.by_design(table)["design"]) == [name for name in table if table[name]]
+    assert set(honest.by_code(table)["code"]) >= set(honest.registered())
+    assert honest.troubles(table) == []
+    loud = [f for name in FEW[:2] for heard in table[name] for f in heard.findings if f.severity != "observation"]
+    assert [(f.code, f.severity) for f in loud if QUIET.match(f.code)] == []
+
+
+@pytest.mark.study
+def test_faults_are_named(faults: Any, reps: int) -> None:
+    planted = faults.chosen(faults.FAULTS, PLANTED)
+    table = faults.measured(planted, reps)
+    for fault in planted:
+        line = faults.line(fault, table[fault.name])
+        assert line["named"].startswith(f"{reps}/{reps} ")
+        assert line["refused"] == f"0/{reps}"

@@ -1,0 +1,128 @@
+"""The result ``pfi.claims``: what each feature, and all together, claims and delivers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..core.arrays import FloatArray, IntArray
+from ..core.engine import Engine
+from ..core.passes import rows_of
+from ..core.results import Diagnostic, Omission
+from ..core.sampling import t_quantile
+from ..evidence import ids
+from ..evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
+from ._claims import NATS_MARGIN, SHARE_MARGIN, Claim, Score, claim_terms, exact_p_values
+from ._pfi_terms import Rows
+
+PARTS = (CLAIMED, DELIVERED, DIFFERENCE)
+
+
+@dataclass
+class Claiming:
+    """The claims of one audit in work: a score, its values unchanged, and what the shuffles gave so far."""
+
+    score: Score
+    engine: Engine
+    rows: Rows
+    base: FloatArray
+    claims: dict[str, Claim] = field(default_factory=dict)
+    omissions: list[Omission] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, score: Score, engine: Engine, rows: Rows) -> Claiming:
+        """Return the claims before any shuffle."""
+        return cls(score, engine, rows, engine.unchanged(score.measures))
+
+    def add(self, name: str, T: FloatArray, means: FloatArray, donors: IntArray) -> None:
+        """Add a set of features: divergence and loss `T` (2, m, n), and the mean coefficients (P, n)."""
+        infinite = int((~np.isfinite(T)).any(axis=(0, 1)).sum()) + int((~np.isfinite(self.base[1])).sum())
+        if infinite:
+            reason = f"the divergence or the loss is infinite in {infinite} of {self.rows.n} rows"
+            self.omissions.append(Omission(self.score.loss.name, name, reason))
+            return
+        excess = means - self.base[2:]
+        self.claims[name] = claim_terms(T[0], T[1], self.base[1], donors, self.rows, excess)
+
+    def add_all(self, donors: IntArray) -> None:
+        """Add all features together: a row with all values of another has its distribution, so nothing is predicted."""
+        q, y = self.engine.baseline, self.engine.y
+        T = np.stack([rows_of(q.take(one), self.score.measures, y, q) for one in donors], axis=1)
+        self.add(ALL_FEATURES, T[:2], T[2:].mean(axis=1), donors)
+
+    def result(self, options: Mapping[str, Any], confidence: float) -> Diagnostic:
+        """Return the result, with exact p-values where the score allows them and rows count alike."""
+        names, claims = tuple(self.claims), tuple(self.claims.values())
+        p_values = np.full(len(claims), np.nan)
+        if claims and self.rows.exchangeable and self.engine.y is not None:
+            rng = self.engine.rng("claims", 0)
+            p_values = exact_p_values(claims, self.score, self.engine.baseline, self.engine.y, rng)
+        reach = t_quantile(0.5 + confidence / 2, self.rows.units - 1)
+        lines = [
+            line
+            for name, claim, p in zip(names, claims, p_values.tolist(), strict=True)
+            for line in self._lines(name, claim, p, reach, confidence)
+        ]
+        return Diagnostic(
+            id=ids.PFI_CLAIMS,
+            explainer=ids.PFI,
+            title="Claimed and delivered importance",
+            frame=_frame(self.score.loss.name, names, claims),
+            estimates=pd.DataFrame(lines, columns=list(_COLUMNS)),
+            options=options,
+            notes=_NOTES,
+            omissions=tuple(self.omissions),
+            meta={"margin": self._margin(), "exact": bool(np.isfinite(p_values).any())},
+        )
+
+    def _margin(self) -> float:
+        loss = self.score.loss
+        return NATS_MARGIN if loss.unit == "nats" else SHARE_MARGIN * abs(float(self.base[1].mean()))
+
+    def _lines(self, name: str, claim: Claim, p: float, reach: float, confidence: float) -> list[dict[str, Any]]:
+        known = np.isfinite(claim.se)
+        share = {"share": claim.share, "share_lower": claim.share - reach * claim.share_se}
+        share["share_upper"] = claim.share + reach * claim.share_se
+        return [
+            {
+                "measure": self.score.loss.name,
+                "feature": name,
+                "estimate": claim.estimate[k],
+                "std_error": claim.se[k],
+                "lower": claim.estimate[k] - reach * claim.se[k],
+                "upper": claim.estimate[k] + reach * claim.se[k],
+                "confidence": confidence if known[k] else np.nan,
+                "covers": "new test rows" if known[k] else "none",
+                "item": part,
+                **({"p_value": p, **share} if part == DIFFERENCE else {}),
+            }
+            for k, part in enumerate(PARTS)
+        ]
+
+
+_COLUMNS = (
+    *("measure", "feature", "estimate", "std_error", "lower", "upper", "confidence", "covers", "item"),
+    *("p_value", "share", "share_lower", "share_upper"),
+)
+_CLAIMED = (
+    "Claimed: the rise of the loss that the model's own distributions expect; delivered: the rise that the outcomes "
+    "show. If outcomes follow the model, both are equal in expectation, whatever the model and the features."
+)
+_NOTES = (
+    _CLAIMED,
+    "p-values are exact for that hypothesis, given the shuffles: outcomes drawn from the model itself.",
+)
+
+
+def _frame(measure: str, names: Sequence[str], claims: Sequence[Claim]) -> pd.DataFrame:
+    records = [
+        (measure, name, part, float(repeat), value)
+        for name, claim in zip(names, claims, strict=True)
+        for part, values in zip(PARTS, claim.repeats, strict=True)
+        for repeat, value in enumerate(values.tolist())
+    ]
+    return pd.DataFrame(records, columns=list(Diagnostic.columns))

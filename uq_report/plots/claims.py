@@ -1,0 +1,52 @@
+"""Claimed against delivered importance: on the diagonal the model is honest."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ..core.results import Result
+from ..evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, Claims
+from ..evidence.view import by_feature
+from . import style
+from .words import words
+
+LABELLED = 8
+
+
+def draw(result: Result, top: int = LABELLED) -> Figure:
+    """Draw a dot per feature, claimed along x and delivered along y with its interval, and the diagonal.
+
+    Parameters
+    ----------
+    result : Diagnostic
+        ``pfi.claims``.
+    top : int
+        Features with a name: those that claim most, and at least a fifth of the largest claim.
+    """
+    view = Claims.from_result(result)
+    claimed, delivered = (by_feature(view.part(item)) for item in (CLAIMED, DELIVERED))
+    names = sorted((name for name in claimed if name != ALL_FEATURES), key=lambda name: -claimed[name].estimate)
+    x, y, low, high = (
+        np.array(values, dtype=float)
+        for values in (
+            [claimed[name].estimate for name in names],
+            [delivered[name].estimate for name in names],
+            [delivered[name].lower for name in names],
+            [delivered[name].upper for name in names],
+        )
+    )
+    unit = words(view.measures[0], result.measures).unit if view.measures else ""
+    with style.context():
+        figure = style.new_figure(3.4)
+        axes = style.plain(figure.subplots(), "both")
+        ends = np.array([min(0.0, *x, *y), max(1e-12, *x, *y)]) if len(x) else np.array([0.0, 1.0])
+        axes.plot(ends, ends, color=style.INK, linewidth=0.8, linestyle=style.LINES[1])
+        axes.vlines(x, low, high, color=style.ROLE["loss"], linewidth=1.4)
+        axes.plot(x, y, linestyle="", marker="o", markersize=4.5, color=style.ROLE["loss"])
+        for name, at, height in list(zip(names, x, y, strict=True))[:top]:
+            if at >= 0.2 * x[0]:  # names of small claims would lie on each other
+                axes.annotate(style.name(name), (at, height), (5, 3), textcoords="offset points", fontsize=style.SMALL)
+        axes.set_xlabel(f"claimed ({unit})")
+        axes.set_ylabel(f"delivered on unseen rows ({unit})")
+    return figure
