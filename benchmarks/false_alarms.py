@@ -167,6 +167,9 @@ NULLS: tuple[Null, ...] = (
         {"support": {}},
         train=True,
     ),
+    Null("leak", f"{OUTCOMES}; two classes", KnownLogistic(GRADED), {"cid": {}}),
+    Null("performance", f"{OUTCOMES}; features that matter, two classes", KnownLogistic(GRADED), FIT),
+    Null("performance", f"{OUTCOMES}; features that matter, normal", KnownLinear(GRADED, NOISE), FIT),
     Null("claims", f"{OUTCOMES}; two classes", KnownLogistic(IDLE), {"pfi": {"n_repeats": 10, "train": False}}),
     Null("claims", f"{OUTCOMES}; normal", KnownLinear(IDLE, NOISE), {"pfi": {"n_repeats": 10, "train": False}}),
     Null(

@@ -23,6 +23,8 @@ from uq_report.document.document import Facts, Paragraph, Section
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Outcome
 from uq_report.rules.rule import Grade, Limit, Rule
+from uq_report.testing import adapter, explainer, figure, loader, renderer, rule, section
+from uq_report.testing import measure as measure_
 
 X = np.random.default_rng(0).normal(size=(20, 2))
 CALLS: list[int] = []
@@ -367,62 +369,66 @@ class Unhashed(Loader):
 
 
 CASES: list[tuple[Callable[..., None], Any, str]] = [
-    (testing.check_explainer_declares_itself, Handless, "lacks explain, needs, requires, section"),
-    (testing.check_explainer_declares_itself, Thawed, "must be frozen"),
-    (testing.check_explainer_declares_itself, Wordless, "a card or a docstring"),
-    (testing.check_explainer_declares_itself, Loose, r"needs must be tuple\[str, \.\.\.\]; got 'pfi'"),
-    (testing.check_explainer_options_are_plain, Opaque, "options that JSON can hold"),
-    (testing.check_explainer_results_keep_the_contract, Foreign, "name its results after itself; got 'pfi'"),
-    (testing.check_explainer_results_keep_the_contract, Twice, "unique ids"),
-    (testing.check_explainer_results_can_be_saved, Unsaved, r"can be saved: odd\.meta"),
-    (testing.check_explainer_repeats_itself, Restless, "repeat 'odd' exactly"),
-    (testing.check_explainer_leaves_the_subject_alone, Random, "global random state"),
-    (testing.check_explainer_leaves_the_subject_alone, Writer, "the subject's rows"),
-    (testing.check_measure_declares_itself, measure(lambda dist, *_: dist.mean(), unit=""), "a unit and a title"),
-    (testing.check_measure_declares_itself, directed("up"), "a direction; got 'up'"),
-    (testing.check_measure_declares_itself, Adapter, "must be a Measure"),
-    (testing.check_measure_gives_a_number_per_row, measure(lambda dist, *_: dist.mean()[:3]), "one float per row"),
-    (testing.check_measure_gives_a_number_per_row, measure(lambda dist, *_: dist.mean() * np.nan), "NaN"),
-    (testing.check_measure_asks_for_what_it_uses, measure(lambda dist, y, _: dist.log_prob(y)), "needs_y=True"),
-    (testing.check_measure_asks_for_what_it_uses, measure(lambda d, _, b: d.mean() + b.mean()), "needs_base=True"),
-    (testing.check_measure_statistic_sums_up, measure(lambda d, *_: d.mean(), statistic=Half()), "influence"),
-    (testing.check_measure_statistic_sums_up, measure(lambda d, *_: d.mean(), statistic=Endless()), "one finite value"),
-    (testing.check_adapter_declares_itself, HalfHook, "lacks take"),
-    (testing.check_adapter_ignores_strangers, Greedy, "must return None"),
-    (testing.check_adapter_predicts_its_model, Few, "one distribution per row"),
-    (testing.check_adapter_predicts_its_model, NoRows, "rows per call"),
-    (testing.check_adapter_predicts_row_by_row, Centred, "each row by itself"),
-    (testing.check_adapter_leaves_rows_alone, Scribbler, "must not change the rows"),
-    (testing.check_adapter_derivatives_hold, Sloped, "first derivatives that agree"),
-    (testing.check_rule_declares_itself, Nameless, "title must be str; got None"),
-    (testing.check_rule_declares_itself, Ruleless, "must have rules"),
-    (testing.check_rule_declares_itself, Doubled, "one rule per code"),
-    (testing.check_rule_prints_its_thresholds, Hidden, r"thresholds of X1 in its text; missing \['rows'\]"),
-    (testing.check_rule_judges_nothing_without_evidence, Hasty, "must not judge a run without evidence"),
-    (testing.check_rule_keeps_within_what_it_prints, Severe, "X1 at worst as low, as its rule is printed; got high"),
-    (testing.check_rule_keeps_within_what_it_prints, Stranger, "its own Outcome"),
-    (testing.check_rule_repeats_itself, Moody, "the same run alike"),
-    (testing.check_section_declares_itself, Lost, "slot must be in a chapter of the report; got 'no-chapter.place'"),
-    (testing.check_section_declares_itself, OneShown, r"shows must be tuple\[str, \.\.\.\]; got 'odd'"),
-    (testing.check_section_declares_itself, Showless, "name the results it shows"),
-    (testing.check_section_tells_of_any_run, Textual, "a Section or None; got 'words'"),
-    (testing.check_section_ids_are_unique, Repeated, r"an id of its own; got \['odd'\]"),
-    (testing.check_section_holds_plain_data, Framed, "text, numbers and bytes only; got a float64"),
-    (testing.check_section_holds_plain_data, Blockless, "blocks of the document; got 'words'"),
-    (testing.check_figure_declares_itself, Handless, "lacks draw"),
-    (testing.check_figure_draws_its_results, Picture, "must return a matplotlib Figure; got 'no figure'"),
-    (testing.check_figure_draws_its_results, Unread, "named after the id or the kind"),
-    (testing.check_figure_leaves_pyplot_alone, Global, "figures of pyplot"),
-    (testing.check_renderer_declares_itself, Dotless, "extension with its dot; got 'odd'"),
-    (testing.check_renderer_is_a_pure_function, Worded, "must return bytes"),
-    (testing.check_renderer_is_a_pure_function, Page, "the same bytes"),
-    (testing.check_loader_declares_itself, Kindless, r"kind must be Literal\['model', 'data'\]; got 'rows'"),
-    (testing.check_loader_takes_its_options, Deaf, r"its options in load; missing \['query'\]"),
-    (testing.check_loader_ignores_strangers, Hungry, "must return False"),
-    (testing.check_loader_reads_its_source, Looker, "by its spelling alone"),
-    (testing.check_loader_reads_its_source, Lister, "a DataFrame with rows"),
-    (testing.check_loader_reads_its_source, Unhashed, "a SHA-256 or nothing; got 'abc'"),
-    (testing.check_loader_leaves_its_source_alone, Eraser, "must not change its source"),
+    (explainer.check_explainer_declares_itself, Handless, "lacks explain, needs, requires, section"),
+    (explainer.check_explainer_declares_itself, Thawed, "must be frozen"),
+    (explainer.check_explainer_declares_itself, Wordless, "a card or a docstring"),
+    (explainer.check_explainer_declares_itself, Loose, r"needs must be tuple\[str, \.\.\.\]; got 'pfi'"),
+    (explainer.check_explainer_options_are_plain, Opaque, "options that JSON can hold"),
+    (explainer.check_explainer_results_keep_the_contract, Foreign, "name its results after itself; got 'pfi'"),
+    (explainer.check_explainer_results_keep_the_contract, Twice, "unique ids"),
+    (explainer.check_explainer_results_can_be_saved, Unsaved, r"can be saved: odd\.meta"),
+    (explainer.check_explainer_repeats_itself, Restless, "repeat 'odd' exactly"),
+    (explainer.check_explainer_leaves_the_subject_alone, Random, "global random state"),
+    (explainer.check_explainer_leaves_the_subject_alone, Writer, "the subject's rows"),
+    (measure_.check_measure_declares_itself, measure(lambda dist, *_: dist.mean(), unit=""), "a unit and a title"),
+    (measure_.check_measure_declares_itself, directed("up"), "a direction; got 'up'"),
+    (measure_.check_measure_declares_itself, Adapter, "must be a Measure"),
+    (measure_.check_measure_gives_a_number_per_row, measure(lambda dist, *_: dist.mean()[:3]), "one float per row"),
+    (measure_.check_measure_gives_a_number_per_row, measure(lambda dist, *_: dist.mean() * np.nan), "NaN"),
+    (measure_.check_measure_asks_for_what_it_uses, measure(lambda dist, y, _: dist.log_prob(y)), "needs_y=True"),
+    (measure_.check_measure_asks_for_what_it_uses, measure(lambda d, _, b: d.mean() + b.mean()), "needs_base=True"),
+    (measure_.check_measure_statistic_sums_up, measure(lambda d, *_: d.mean(), statistic=Half()), "influence"),
+    (
+        measure_.check_measure_statistic_sums_up,
+        measure(lambda d, *_: d.mean(), statistic=Endless()),
+        "one finite value",
+    ),
+    (adapter.check_adapter_declares_itself, HalfHook, "lacks take"),
+    (adapter.check_adapter_ignores_strangers, Greedy, "must return None"),
+    (adapter.check_adapter_predicts_its_model, Few, "one distribution per row"),
+    (adapter.check_adapter_predicts_its_model, NoRows, "rows per call"),
+    (adapter.check_adapter_predicts_row_by_row, Centred, "each row by itself"),
+    (adapter.check_adapter_leaves_rows_alone, Scribbler, "must not change the rows"),
+    (adapter.check_adapter_derivatives_hold, Sloped, "first derivatives that agree"),
+    (rule.check_rule_declares_itself, Nameless, "title must be str; got None"),
+    (rule.check_rule_declares_itself, Ruleless, "must have rules"),
+    (rule.check_rule_declares_itself, Doubled, "one rule per code"),
+    (rule.check_rule_prints_its_thresholds, Hidden, r"thresholds of X1 in its text; missing \['rows'\]"),
+    (rule.check_rule_judges_nothing_without_evidence, Hasty, "must not judge a run without evidence"),
+    (rule.check_rule_keeps_within_what_it_prints, Severe, "X1 at worst as low, as its rule is printed; got high"),
+    (rule.check_rule_keeps_within_what_it_prints, Stranger, "its own Outcome"),
+    (rule.check_rule_repeats_itself, Moody, "the same run alike"),
+    (section.check_section_declares_itself, Lost, "slot must be in a chapter of the report; got 'no-chapter.place'"),
+    (section.check_section_declares_itself, OneShown, r"shows must be tuple\[str, \.\.\.\]; got 'odd'"),
+    (section.check_section_declares_itself, Showless, "name the results it shows"),
+    (section.check_section_tells_of_any_run, Textual, "a Section or None; got 'words'"),
+    (section.check_section_ids_are_unique, Repeated, r"an id of its own; got \['odd'\]"),
+    (section.check_section_holds_plain_data, Framed, "text, numbers and bytes only; got a float64"),
+    (section.check_section_holds_plain_data, Blockless, "blocks of the document; got 'words'"),
+    (figure.check_figure_declares_itself, Handless, "lacks draw"),
+    (figure.check_figure_draws_its_results, Picture, "must return a matplotlib Figure; got 'no figure'"),
+    (figure.check_figure_draws_its_results, Unread, "named after the id or the kind"),
+    (figure.check_figure_leaves_pyplot_alone, Global, "figures of pyplot"),
+    (renderer.check_renderer_declares_itself, Dotless, "extension with its dot; got 'odd'"),
+    (renderer.check_renderer_is_a_pure_function, Worded, "must return bytes"),
+    (renderer.check_renderer_is_a_pure_function, Page, "the same bytes"),
+    (loader.check_loader_declares_itself, Kindless, r"kind must be Literal\['model', 'data'\]; got 'rows'"),
+    (loader.check_loader_takes_its_options, Deaf, r"its options in load; missing \['query'\]"),
+    (loader.check_loader_ignores_strangers, Hungry, "must return False"),
+    (loader.check_loader_reads_its_source, Looker, "by its spelling alone"),
+    (loader.check_loader_reads_its_source, Lister, "a DataFrame with rows"),
+    (loader.check_loader_reads_its_source, Unhashed, "a SHA-256 or nothing; got 'abc'"),
+    (loader.check_loader_leaves_its_source_alone, Eraser, "must not change its source"),
 ]
 
 
@@ -448,7 +454,9 @@ def test_a_broken_plugin_is_refused(check: Callable[..., None], plugin: Any, mes
 def test_every_check_has_a_plugin_that_breaks_it() -> None:
     tuples = [getattr(testing, name)() for name in testing.__all__ if name.endswith("_checks")]
     assert {check for checks in tuples for check in checks} == {check for check, _, _ in CASES}
-    assert {name for name in testing.__all__ if name.startswith("check_")} == {check.__name__ for check, _, _ in CASES}
+    modules = (adapter, explainer, figure, loader, measure_, renderer, rule, section)
+    names = {name for module in modules for name in vars(module) if name.startswith("check_")}
+    assert names == {check.__name__ for check, _, _ in CASES}
 
 
 def test_the_plugins_that_are_broken_on_purpose_are_whole_otherwise(source: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple
 
@@ -21,7 +20,6 @@ from ..rules.reading import listed
 BY_INTERVAL = "by its interval"
 
 
-@dataclass(frozen=True, kw_only=True)
 class SignedLine(Estimate):
     """An importance of any method; its interval is its verdict where the method gives none."""
 

@@ -24,21 +24,25 @@ TOP = 20  # features in a figure
 def make_table(
     key: str,
     caption: str,
-    columns: Sequence[Column],
+    columns: Sequence[Column | str],
     rows: Iterable[Sequence[Any]],
     *,
+    of: Result | None = None,
     evidence: str = "",
     note: str = "",
 ) -> Table:
-    """Return a table that prints at most `MAX_ROWS` rows, says how many there are, and holds the rest."""
+    """Return a table that prints at most `MAX_ROWS` rows, says how many there are, and holds the rest.
+
+    A column that is named alone is one of text; a table `of` a result has its id as evidence and its notes.
+    """
     cells = tuple(tuple(cell(value) for value in row) for row in rows)
     return Table(
         id=key,
         caption=caption,
-        columns=tuple(columns),
+        columns=tuple(Column(one) if isinstance(one, str) else one for one in columns),
         rows=cells[:MAX_ROWS],
-        evidence=evidence,
-        note=note,
+        evidence=evidence if of is None else of.id,
+        note=note or notes_of(of),
         total_rows=len(cells),
         rest=cells[MAX_ROWS:],
     )

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..core.results import Result
 from ..evidence import columns as col
-from .blocks import interval_columns, intervals_caption, make_table, notes_of
+from .blocks import interval_columns, intervals_caption, make_table
 from .document import Column, Table
 from .evidence import Evidence
 from .telling import order_words, ordered, range_ends, ranks
@@ -43,7 +43,7 @@ def importance_table(e: Evidence, result: Result, measure: str, key: str) -> Tab
         cells = [name(row[col.FEATURE]), place.get(str(row[col.FEATURE])), *(row[c] for c in numbers)]
         rows.append(cells + [_whole(row[c]) if kind == "integer" else row[c] for c, _, kind in further])
     caption = f"Importance for {facts.title}, {order_words(facts)}."
-    return make_table(key, caption, columns, rows, evidence=result.id, note=notes_of(result))
+    return make_table(key, caption, columns, rows, of=result)
 
 
 def wide_table(e: Evidence, result: Result, key: str, caption: str, measures: Sequence[str]) -> Table:
@@ -60,7 +60,7 @@ def wide_table(e: Evidence, result: Result, key: str, caption: str, measures: Se
     for feature in order:
         cells = [rows_.get(feature, {}).get(c) for rows_, names in zip(records, numbers, strict=True) for c in names]
         rows.append([name(feature), *cells])
-    return make_table(key, caption, columns, rows, evidence=result.id, note=notes_of(result))
+    return make_table(key, caption, columns, rows, of=result)
 
 
 def ends_table(
@@ -76,7 +76,7 @@ def ends_table(
             ends = range_ends(table[table[col.MEASURE] == measure])
             if ends is not None:
                 rows.append((name(feature), e.words(measure).title, *ends))
-    columns = [Column("feature"), Column("measure"), Column("lowest"), Column("highest"), Column("intervals apart")]
+    columns = ("feature", "measure", "lowest", "highest", "intervals apart")
     caption = f"Ends of the average profiles. {intervals_caption(result.estimates)} Each holds by itself."
     return (make_table(key, caption, columns, rows, evidence=result.id),) if rows else ()
 

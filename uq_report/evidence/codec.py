@@ -11,28 +11,18 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from typing import Any
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pandas as pd
 
 from ..core.errors import InputError
-from ..core.explainer import Card
-from ..core.results import KINDS, MeasureFacts, Omission, Result, RowValues
-from .finding import Finding, Outcome, RuleRecord, Symptom, Waived, Waiver
+from ..core.results import KINDS, Result, RowValues
+from .finding import Outcome
 from .migrations import BROKEN, broken, migrated
-from .run import (
-    FORMAT,
-    Changes,
-    FindingChange,
-    InputChange,
-    MethodRecord,
-    NotRun,
-    PluginRecord,
-    Run,
-    ValueChange,
-)
+from .run import FORMAT, Run
 
 # Numbers of results have ten significant digits: far more than their intervals allow, at 60 % of the bytes of all.
 _DIGITS = ".10g"
@@ -73,50 +63,25 @@ def sha256(run: Run) -> str:
 
 def as_saved(result: Result) -> Result:
     """Return a result exactly as `loads` will give it back; refuse one that cannot be saved."""
-    return _decode_result(_encode_result(result))
+    return _decode_result(_encode_result(result, result.id))
 
 
 def outcome_as_saved(outcome: Outcome) -> Outcome:
     """Return an outcome exactly as `loads` will give it back; refuse one that cannot be saved."""
-    return _decode_outcome(_encode_outcome(outcome))
+    again: Outcome = _decoded(Outcome, _encoded(Outcome, outcome, f"outcome of {outcome.check}"))
+    return again
 
 
 def encode(run: Run) -> dict[str, Any]:
     """Return a run as JSON values."""
-    return {
-        "format": run.format,
-        "as_of": run.as_of,
-        "subject": plain(run.subject, "run.subject"),
-        "settings": plain(run.settings, "run.settings"),
-        "environment": plain(run.environment, "run.environment"),
-        "results": [_encode_result(result) for result in run.results],
-        "outcomes": [_encode_outcome(outcome) for outcome in run.outcomes],
-        "not_run": [asdict(entry) for entry in run.not_run],
-        "plugins": [asdict(record) for record in run.plugins],
-        "methods": [plain(asdict(record), f"run.methods.{record.name}") for record in run.methods],
-        "not_reproducible": run.not_reproducible,
-        "changes": None if run.changes is None else plain(asdict(run.changes), "run.changes"),
-        "challenger": None if run.challenger is None else encode(run.challenger),
-    }
+    content: dict[str, Any] = _encoded(Run, run, "run")
+    return content
 
 
 def decode(content: Mapping[str, Any]) -> Run:
     """Return the run of `encode`."""
-    return Run(
-        format=content["format"],
-        as_of=content["as_of"],
-        subject=content["subject"],
-        settings=content["settings"],
-        environment=content["environment"],
-        results=tuple(map(_decode_result, content["results"])),
-        outcomes=tuple(map(_decode_outcome, content["outcomes"])),
-        not_run=tuple(NotRun(**entry) for entry in content["not_run"]),
-        plugins=tuple(PluginRecord(**record) for record in content["plugins"]),
-        methods=tuple(MethodRecord(**{**record, "card": Card(**record["card"])}) for record in content["methods"]),
-        not_reproducible=content["not_reproducible"],
-        changes=None if content["changes"] is None else _decode_changes(content["changes"]),
-        challenger=None if content["challenger"] is None else decode(content["challenger"]),
-    )
+    run: Run = _decoded(Run, content)
+    return run
 
 
 def plain(value: Any, where: str = "value") -> Any:
@@ -152,42 +117,69 @@ def canonical(content: Any) -> bytes:
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def _encode_result(result: Result) -> dict[str, Any]:
-    return {
-        "kind": result.kind,
-        "id": result.id,
-        "explainer": result.explainer,
-        "title": result.title,
-        "frame": _encode_frame(result.frame, f"{result.id}.frame"),
-        "estimates": _encode_frame(result.estimates, f"{result.id}.estimates"),
-        "rows": _encode_rows(result.rows, f"{result.id}.rows"),
-        "options": plain(result.options, f"{result.id}.options"),
-        "notes": list(result.notes),
-        "omissions": [asdict(omission) for omission in result.omissions],
-        "meta": plain(result.meta, f"{result.id}.meta"),
-        "measures": {name: asdict(facts) for name, facts in sorted(result.measures.items())},
-    }
+def _encoded(hint: Any, value: Any, where: str) -> Any:
+    """Return a part of a run, which is of the type `hint`, as JSON values; `where` names its place."""
+    if hint in _OWN:
+        return _OWN[hint][0](value, where)
+    if is_dataclass(hint):
+        return _encoded_fields(hint, value, where)
+    part = _part(hint)
+    if part is None or value is None:
+        return plain(value, where)
+    if isinstance(value, Mapping):
+        return {name: _encoded(part, item, f"{where}.{name}") for name, item in value.items()}
+    if isinstance(value, tuple):
+        return [_encoded(part, item, f"{where}[{i}]") for i, item in enumerate(value)]
+    return _encoded(part, value, where)
+
+
+def _encoded_fields(cls: Any, value: Any, where: str) -> dict[str, Any]:
+    return {name: _encoded(hint, getattr(value, name), f"{where}.{name}") for name, hint in _fields(cls).items()}
+
+
+def _decoded(hint: Any, content: Any) -> Any:
+    """Return the part of a run, which is of the type `hint`, that `_encoded` took."""
+    if hint in _OWN:
+        return _OWN[hint][1](content)
+    if is_dataclass(hint):
+        return _decoded_fields(hint, content)
+    part = _part(hint)
+    if get_origin(hint) is tuple:
+        return tuple(_decoded(part, item) for item in content)
+    if part is None or content is None:
+        return content
+    if get_origin(hint) is Mapping:
+        return {name: _decoded(part, item) for name, item in content.items()}
+    return _decoded(part, content)
+
+
+def _decoded_fields(cls: Any, content: Any) -> Any:
+    return cls(**{name: _decoded(hint, content[name]) for name, hint in _fields(cls).items()})
+
+
+@cache
+def _fields(cls: Any) -> Mapping[str, Any]:
+    """Return the types of a dataclass's fields by their names."""
+    hints = get_type_hints(cls)
+    return {field.name: hints[field.name] for field in fields(cls)}
+
+
+@cache
+def _part(hint: Any) -> Any:
+    """Return the dataclass that a tuple, a mapping or an optional field holds; None where it holds JSON values."""
+    return next(filter(is_dataclass, get_args(hint)), None)
+
+
+def _encode_result(result: Result, _: str) -> dict[str, Any]:
+    return {"kind": result.kind, **_encoded_fields(type(result), result, result.id)}
 
 
 def _decode_result(content: Mapping[str, Any]) -> Result:
-    return KINDS[content["kind"]](
-        id=content["id"],
-        explainer=content["explainer"],
-        title=content["title"],
-        frame=_decode_frame(content["frame"]),
-        estimates=_decode_frame(content["estimates"]),
-        rows=_decode_rows(content["rows"]),
-        options=content["options"],
-        notes=tuple(content["notes"]),
-        omissions=tuple(Omission(**omission) for omission in content["omissions"]),
-        meta=content["meta"],
-        measures={name: MeasureFacts(**facts) for name, facts in content["measures"].items()},
-    )
+    result: Result = _decoded_fields(KINDS[content["kind"]], content)
+    return result
 
 
-def _encode_rows(rows: RowValues | None, where: str) -> dict[str, Any] | None:
-    if rows is None:
-        return None
+def _encode_rows(rows: RowValues, where: str) -> dict[str, Any]:
     array = rows.values
     return {
         "measures": list(rows.measures),
@@ -197,50 +189,9 @@ def _encode_rows(rows: RowValues | None, where: str) -> dict[str, Any] | None:
     }
 
 
-def _decode_rows(content: Mapping[str, Any] | None) -> RowValues | None:
-    if content is None:
-        return None
+def _decode_rows(content: Mapping[str, Any]) -> RowValues:
     array = np.array(content["values"], dtype=float).reshape(content["shape"])
     return RowValues(tuple(content["measures"]), tuple(content["features"]), array)
-
-
-def _encode_outcome(outcome: Outcome) -> dict[str, Any]:
-    encoded: dict[str, Any] = plain(asdict(outcome), f"outcome of {outcome.check}")
-    return encoded
-
-
-def _decode_outcome(content: Mapping[str, Any]) -> Outcome:
-    waived = ((_decode_finding(w["finding"]), Waiver(**w["waiver"])) for w in content["waived"])
-    return Outcome(
-        check=content["check"],
-        state=content["state"],
-        reason=content["reason"],
-        findings=tuple(_decode_finding(finding) for finding in content["findings"]),
-        waived=tuple(Waived(finding=finding, waiver=waiver) for finding, waiver in waived),
-        title=content["title"],
-        rules=tuple(RuleRecord(**rule) for rule in content["rules"]),
-    )
-
-
-def _decode_finding(content: Mapping[str, Any]) -> Finding:
-    symptoms = tuple(Symptom(**symptom) for symptom in content["explains"])
-    finding: Finding = _decoded(Finding, {**content, "explains": symptoms})
-    return finding
-
-
-def _decode_changes(content: Mapping[str, Any]) -> Changes:
-    return Changes(
-        previous=content["previous"],
-        findings=tuple(_decoded(FindingChange, entry) for entry in content["findings"]),
-        values=tuple(ValueChange(**entry) for entry in content["values"]),
-        inputs=tuple(InputChange(**entry) for entry in content["inputs"]),
-        not_compared=tuple(content["not_compared"]),
-    )
-
-
-def _decoded(cls: Callable[..., Any], content: Mapping[str, Any]) -> Any:
-    """Return an object of a plain dataclass, whose sequences are tuples."""
-    return cls(**{key: tuple(part) if isinstance(part, list) else part for key, part in content.items()})
 
 
 def _encode_frame(frame: pd.DataFrame, where: str) -> dict[str, Any]:
@@ -279,3 +230,11 @@ def _numbers(values: Any, where: str) -> list[Any]:
     if np.isinf(values).any():
         raise InputError(f"{where} must be finite to be saved; got infinite values. List them as omissions.")
     return [None if value != value else float(format(value, _DIGITS)) for value in values.tolist()]  # noqa: PLR0124 - NaN
+
+
+# The types whose JSON is not that of their fields alone: what writes it, and what reads it.
+_OWN: Mapping[Any, tuple[Callable[[Any, str], Any], Callable[[Any], Any]]] = {
+    Result: (_encode_result, _decode_result),
+    RowValues: (_encode_rows, _decode_rows),
+    pd.DataFrame: (_encode_frame, _decode_frame),
+}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from . import columns as col
@@ -10,7 +9,6 @@ from . import ids
 from .view import Estimate, View
 
 
-@dataclass(frozen=True, kw_only=True)
 class PairedLine(Estimate):
     """A difference with its paired interval, and what each model has."""
 
@@ -18,7 +16,6 @@ class PairedLine(Estimate):
     challenger: float
 
 
-@dataclass(frozen=True, kw_only=True)
 class CompareScores(View):
     """Differences of mean scores."""
 
@@ -26,7 +23,6 @@ class CompareScores(View):
     lines: tuple[PairedLine, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
 class PairedImportanceLine(PairedLine):
     """A difference of importances, with each model's verdict."""
 
@@ -34,7 +30,6 @@ class PairedImportanceLine(PairedLine):
     challenger_verdict: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class CompareImportance(View):
     """Differences of permutation importances."""
 
@@ -50,7 +45,6 @@ class Reliance(NamedTuple):
     who: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class CompareReliance(View):
     """What one model relies on and the other does not."""
 

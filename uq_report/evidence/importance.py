@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from ..core.results import Importance, MeasureFacts, Result
@@ -28,7 +28,6 @@ def directed(result: Result, facts: MeasureFacts) -> MeasureFacts:
     return facts if changes and facts.role != "prediction" else replace(facts, direction="larger")
 
 
-@dataclass(frozen=True, kw_only=True)
 class PfiLine(Estimate):
     """Permutation importance of one feature for one measure, with its verdict against ±`margin`.
 
@@ -46,7 +45,6 @@ class PfiLine(Estimate):
     remark: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Pfi(View):
     """Permutation importance on the audited rows."""
 
@@ -56,14 +54,12 @@ class Pfi(View):
     spread: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class PfiTrain(Pfi):
     """Permutation importance on the training rows."""
 
     id: ClassVar[str] = ids.PFI_TRAIN
 
 
-@dataclass(frozen=True, kw_only=True)
 class PfiReading(View):
     """Loss and entropy importance read together: a sentence per feature."""
 
@@ -82,7 +78,6 @@ CLAIMED, DELIVERED, DIFFERENCE = "claimed", "delivered", "difference"  # `ClaimL
 ALL_FEATURES = "all features"  # `ClaimLine.feature` of all of them together
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClaimLine(Estimate):
     """What a feature claims, delivers, or the difference; a difference also has its test and the share delivered."""
 
@@ -93,7 +88,6 @@ class ClaimLine(Estimate):
     share_upper: float = float("nan")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Claims(View):
     """Claimed and delivered importance; `margin` in the score's unit, `exact` whether p-values are."""
 
@@ -107,14 +101,12 @@ class Claims(View):
         return tuple(line for line in self.lines if line.item == item)
 
 
-@dataclass(frozen=True, kw_only=True)
 class PfiDelta(View):
     """Changes of single rows when a feature is shuffled."""
 
     id: ClassVar[str] = ids.PFI_DELTA
 
 
-@dataclass(frozen=True, kw_only=True)
 class ShapImportance(View):
     """Mean size of the Shapley values over `rows_used`; `sizes` says that no value has a sign."""
 
@@ -123,7 +115,6 @@ class ShapImportance(View):
     sizes: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
 class DalexLine(Estimate):
     """dalex's importance and the range of its rounds."""
 
@@ -131,7 +122,6 @@ class DalexLine(Estimate):
     spread_high: float
 
 
-@dataclass(frozen=True, kw_only=True)
 class WithLosses(View):
     """An importance that may record its measures before any shuffle (`full_model`), with y shuffled (`baseline`)."""
 
@@ -139,7 +129,6 @@ class WithLosses(View):
     full_model: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
 class DalexParts(WithLosses):
     """dalex's permutation importance."""
 
@@ -148,7 +137,6 @@ class DalexParts(WithLosses):
     losses: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
 class RSensLine(Estimate):
     """Sensitivity per unit (`raw`) and per standard deviation of the feature, and its rank."""
 
@@ -158,7 +146,6 @@ class RSensLine(Estimate):
     rank: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class RSens(View):
     """R-sens: `method` says how derivatives were taken, `ranked_by` whether per unit or per spread."""
 
@@ -177,21 +164,18 @@ class RSens(View):
         return "finite-step" in self.method
 
 
-@dataclass(frozen=True, kw_only=True)
 class RSensComparators(RSens):
     """Comparators of R-sens that describe the prediction alone."""
 
     id: ClassVar[str] = ids.RSENS_COMPARATORS
 
 
-@dataclass(frozen=True, kw_only=True)
 class RSensPairLine(RSensLine):
     """Sensitivity to two features moved together."""
 
     feature_2: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class RSensInteraction(RSens):
     """R-sens₂ of pairs."""
 

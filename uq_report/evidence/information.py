@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from . import columns as col
@@ -20,14 +20,12 @@ KENDALL, OVERLAP = "Kendall tau-b", "top-k overlap"
 UNKNOWN = float("nan")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ItemLine(Estimate):
     """An estimate named by `item`: a quantity, a partner, a bin ..."""
 
     item: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Cid(View):
     """Covered information by feature: `estimator` and `graph` say which field was fitted, `penalty` how strongly.
 
@@ -44,7 +42,6 @@ class Cid(View):
     bins: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
 class CidGraph(View):
     """The field's edges, in the frame: `edge` says what their number is, `nodes` ends with y."""
 
@@ -61,7 +58,6 @@ class CidGraph(View):
         return tuple(sorted(edges, key=lambda edge: -abs(edge[2])))
 
 
-@dataclass(frozen=True, kw_only=True)
 class CorrectedLine(Estimate):
     """Importance corrected by the map, beside the plain one; a measure whose map's gate is closed has no line."""
 
@@ -70,7 +66,6 @@ class CorrectedLine(Estimate):
     plain_rank: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class CidCorrected(View):
     """Importance corrected for cover by the map of Pereira et al., equations 3 and 4."""
 
@@ -81,14 +76,12 @@ class CidCorrected(View):
     estimator: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class RedundancyLine(ItemLine):
     """R² of predicting a feature from the others, on `n` rows, without or with the target (`item`)."""
 
     n: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class Redundancy(View):
     """How well each feature is predicted by the others."""
 
@@ -96,7 +89,6 @@ class Redundancy(View):
     lines: tuple[RedundancyLine, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
 class RedundancyPartner(View):
     """Each feature's most dependent partner (`item`) and their association."""
 
@@ -104,7 +96,6 @@ class RedundancyPartner(View):
     lines: tuple[ItemLine, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
 class RedundancyJoint(View):
     """Pairs of a feature and its partner; the measure says whether `BEFORE` or `AFTER` a shuffle."""
 
@@ -121,7 +112,6 @@ class RedundancyJoint(View):
         return tuple(unique.values())
 
 
-@dataclass(frozen=True, kw_only=True)
 class RankLine(ItemLine):
     """A feature's rank by the method `item`, the value ranked, and the question (`role`) it answers."""
 
@@ -143,7 +133,6 @@ def same_convention(one: str, other: str) -> bool:
     return CONVENTIONS.get(one, one) == CONVENTIONS.get(other, other)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Agreement(View):
     """Ranks of every method with simultaneous intervals, and what the methods disagree about."""
 
@@ -160,7 +149,6 @@ class Agreement(View):
         return tuple(case for case in self.disagreements if same_convention(*case["methods"]))
 
 
-@dataclass(frozen=True, kw_only=True)
 class PairLine(ItemLine):
     """Agreement (`item`) of the rankings `first` and `second`."""
 
@@ -171,7 +159,6 @@ class PairLine(ItemLine):
     by_chance: float
 
 
-@dataclass(frozen=True, kw_only=True)
 class AgreementPairs(View):
     """Pairwise agreement of rankings."""
 
@@ -179,14 +166,12 @@ class AgreementPairs(View):
     lines: tuple[PairLine, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
 class StabilityLine(ItemLine):
     """Entropy of the rank over bootstrap samples, at most `largest`."""
 
     largest: float
 
 
-@dataclass(frozen=True, kw_only=True)
 class AgreementStability(View):
     """How stable each method's ranks are over bootstrap samples."""
 

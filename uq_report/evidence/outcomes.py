@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +20,6 @@ LOG_SCORE, SHARPNESS, CONFIDENCE_GAP = "log_score", "sharpness_entropy", "confid
 OF_UNCERTAINTY = (CONFIDENCE_GAP, "recalibration_gain", "ece", "pit_distance", "coverage_gap")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ScoreLine(ItemLine):
     """A score or diagnostic with its test against outcomes drawn from the model's own distributions."""
 
@@ -47,7 +46,6 @@ class ScoreLine(ItemLine):
         return self.item in OF_UNCERTAINTY or self.item.startswith("sharpness")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Calibration(View):
     """Scores, the confidence gap, and tests of calibration."""
 
@@ -67,7 +65,6 @@ def scores_of(run: Run) -> dict[str, float]:
     return {str(item): float(value) for item, value in zip(table[col.ITEM], table[col.ESTIMATE], strict=True)}
 
 
-@dataclass(frozen=True, kw_only=True)
 class BinLine(ItemLine):
     """What was observed where `x` was expected, in `n` rows."""
 
@@ -78,7 +75,6 @@ class BinLine(ItemLine):
     width: float = UNKNOWN
 
 
-@dataclass(frozen=True, kw_only=True)
 class Bins(View):
     """What was observed bin by bin; calibrated models give `x`, or 1 where the ideal is `flat`."""
 
@@ -91,7 +87,6 @@ class Bins(View):
         return 1.0 if self.flat else line.x
 
 
-@dataclass(frozen=True, kw_only=True)
 class Reliability(Bins):
     """Observed frequency against predicted probability of `event`."""
 
@@ -100,7 +95,6 @@ class Reliability(Bins):
     form: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Pit(Bins):
     """Histogram of the probability integral transform; `form` says which one."""
 
@@ -109,14 +103,12 @@ class Pit(Bins):
     form: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Coverage(Bins):
     """Observed coverage of central intervals against their nominal level."""
 
     id: ClassVar[str] = ids.CALIBRATION_COVERAGE
 
 
-@dataclass(frozen=True, kw_only=True)
 class GroupLine(ItemLine):
     """A mean over the `n` rows of a group (`item`) of an attribute (`feature`)."""
 
@@ -125,7 +117,6 @@ class GroupLine(ItemLine):
     p_value: float
 
 
-@dataclass(frozen=True, kw_only=True)
 class Groups(View):
     """Means by group; groups of fewer than `n_min` rows are withheld."""
 
@@ -135,7 +126,6 @@ class Groups(View):
     n_min: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
 class DifferenceLine(GroupLine):
     """A group's mean less that of the `n_rest` other rows; `overall` is the mean of all."""
 
@@ -143,7 +133,6 @@ class DifferenceLine(GroupLine):
     overall: float
 
 
-@dataclass(frozen=True, kw_only=True)
 class GroupsDifference(Groups):
     """Each group less the rest."""
 
@@ -151,14 +140,12 @@ class GroupsDifference(Groups):
     lines: tuple[DifferenceLine, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
 class ProxyLine(ItemLine):
     """How well a feature, or all of them, tell the groups of an attribute apart; `n` rows, NaN if not counted."""
 
     n: float
 
 
-@dataclass(frozen=True, kw_only=True)
 class GroupsProxy(View):
     """Features that stand for an attribute."""
 
@@ -166,7 +153,6 @@ class GroupsProxy(View):
     lines: tuple[ProxyLine, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
 class DalexPerformance(View):
     """dalex's scores of the whole model; classes are cut at `cutoff`."""
 

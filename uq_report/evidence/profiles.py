@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from . import ids
@@ -12,7 +12,6 @@ from .view import Estimate, View
 UNKNOWN = float("nan")
 
 
-@dataclass(frozen=True, kw_only=True)
 class PointLine(Estimate):
     """A point of an average curve: `x`, or a category's `level` at its order `x`."""
 
@@ -23,7 +22,6 @@ class PointLine(Estimate):
     level_2: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Pdp(View):
     """Partial dependence and ICE."""
 
@@ -31,7 +29,6 @@ class Pdp(View):
     lines: tuple[PointLine, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
 class PdpOwn(View):
     """The single rows' own values beside their ICE curves."""
 
@@ -39,7 +36,6 @@ class PdpOwn(View):
     row_class: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
 class PdpDistribution(View):
     """Histograms of the features beside their profiles."""
 
@@ -47,14 +43,12 @@ class PdpDistribution(View):
     edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
 class AleLine(PointLine):
     """A point of a curve of accumulated local effects; `std_error_change` is that of the change since the first."""
 
     std_error_change: float = UNKNOWN
 
 
-@dataclass(frozen=True, kw_only=True)
 class Ale(View):
     """Accumulated local effects."""
 
@@ -62,7 +56,6 @@ class Ale(View):
     lines: tuple[AleLine, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
 class DalexProfile(View):
     """dalex's profiles; `mean` is the mean of each measure."""
 
@@ -71,7 +64,6 @@ class DalexProfile(View):
     mean: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
 class HLine(Estimate):
     """H² of a pair or of one feature with all others; `strength` is the unnormalised numerator's root."""
 
@@ -81,7 +73,6 @@ class HLine(Estimate):
     ranked: bool
 
 
-@dataclass(frozen=True, kw_only=True)
 class HStatistic(View):
     """Friedman's H-statistic."""
 

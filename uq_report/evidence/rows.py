@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from . import ids
@@ -23,7 +23,6 @@ DISTINCTIVE = "distinctive"
 CLASS = "class"  # the measure of `DataQuality` that counts rows of a class, which is no fault
 
 
-@dataclass(frozen=True, kw_only=True)
 class CountLine(ItemLine):
     """How many (`count`) of `n` rows or columns have the property `item`."""
 
@@ -31,7 +30,6 @@ class CountLine(ItemLine):
     n: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class DataQuality(View):
     """Missing, constant, copied and sparse columns, copies of rows, sentinels."""
 
@@ -43,7 +41,6 @@ class DataQuality(View):
     has_train: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
 class SupportLine(ItemLine):
     """Share of `n` rows outside the support, as they are or with a feature shuffled."""
 
@@ -52,7 +49,6 @@ class SupportLine(ItemLine):
     expected: float = UNKNOWN
 
 
-@dataclass(frozen=True, kw_only=True)
 class Support(View):
     """Rows outside the training support, against the share `expected` of rows drawn as the training rows."""
 
@@ -67,7 +63,6 @@ class Support(View):
     units: float = float("inf")
 
 
-@dataclass(frozen=True, kw_only=True)
 class SupportRows(View):
     """How far each row is from the training rows."""
 
@@ -75,7 +70,6 @@ class SupportRows(View):
     expected: float = UNKNOWN
 
 
-@dataclass(frozen=True, kw_only=True)
 class ValueLine(ItemLine):
     """Values of a feature that the training rows do not have: count, `share` of `n`, and the `bound` left."""
 
@@ -85,7 +79,6 @@ class ValueLine(ItemLine):
     bound: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class SupportValues(View):
     """Values beyond the training range, unseen levels, newly missing values; `tests` of them were tested."""
 
@@ -94,14 +87,12 @@ class SupportValues(View):
     tests: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
 class AttributionLine(Estimate):
     """A feature's contribution to the measure of one row."""
 
     row: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class Attributions(View):
     """Contributions to single rows, of any explainer: which are `explained`, why (`rows`), their values (`data`)."""
 
@@ -117,7 +108,6 @@ class Attributions(View):
         return {str(feature): values[at] for feature, values in self.data.items()}
 
 
-@dataclass(frozen=True, kw_only=True)
 class Shap(Attributions):
     """Shapley values, and against what background."""
 
@@ -128,7 +118,6 @@ class Shap(Attributions):
     exact: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
 class BreakDownLine(AttributionLine):
     """A contribution in a break-down, at its `position` in the order of the features."""
 
@@ -137,7 +126,6 @@ class BreakDownLine(AttributionLine):
     spread_high: float
 
 
-@dataclass(frozen=True, kw_only=True)
 class DalexRows(Attributions):
     """dalex's break-down of single rows."""
 

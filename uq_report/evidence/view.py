@@ -2,14 +2,15 @@
 
 A `View` names its result, the type of its lines and, as further fields, the facts it reads from the result's
 ``meta``. A renamed column or fact is then a type error in its readers, not an empty cell in a report.
+Every class below `Estimate` and `View` is a frozen dataclass by itself, with fields by keyword: write no decorator.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
-from typing import Any, ClassVar, Self, TypeVar, get_args, get_type_hints
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, get_args, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -32,8 +33,18 @@ def _float(cell: Any) -> float:
 _CONVERTERS: Mapping[Any, Callable[[Any], Any]] = {str: _text, float: _float, int: int, bool: bool}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+class _Frozen:
+    """What makes a frozen dataclass of every class below it."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def __init_subclass__(cls) -> None:
+        """Take fields by keyword."""
+        dataclass(frozen=True, kw_only=True)(cls)
+
+
+class Estimate(_Frozen):
     """One line of a result's estimates: the columns every result has.
 
     ``covers`` names which variance the interval is for; numbers that are not known are NaN, words the empty string.
@@ -54,8 +65,7 @@ class Estimate:
         return bool(np.isfinite(self.lower))
 
 
-@dataclass(frozen=True, kw_only=True)
-class View:
+class View(_Frozen):
     """One result as its readers use it.
 
     Parameters

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from . import style
-from .shapes import rectangles
+from .shapes import draw_scale, rectangles
 from .words import number
 
 NUMBERS = 12  # features up to which cells have room for their number
@@ -55,7 +55,7 @@ def draw(
         axes, side = figure.subplots(1, 2, width_ratios=(16, 1))
         _cells(axes, values, bounds, hollow)
         _sides(axes, names)
-        _scale(side, bounds, scale.label)
+        draw_scale(side, bounds, _shades(bounds), scale.label, every=2 if len(bounds) > 4 else 1, digits=2)
     return figure
 
 
@@ -110,18 +110,3 @@ def _sides(axes: Axes, names: list[str]) -> None:
         text.set(rotation=35, ha="right", rotation_mode="anchor")
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-
-
-def _scale(axes: Axes, bounds: Any, label: str) -> None:
-    """Draw the scale by hand: a matplotlib colour bar would put a raster image into the SVG."""
-    steps = len(bounds) - 1
-    for k, shade in enumerate(_shades(bounds)):
-        rectangles(axes, [(0.0, 1.0, float(k), float(k + 1))], style.LEVELS[shade], style.LEVELS[shade], 0.3)
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, steps)
-    axes.set_xticks([])
-    axes.yaxis.tick_right()
-    axes.yaxis.set_label_position("right")
-    every = 2 if steps >= 4 else 1
-    axes.set_yticks(range(0, len(bounds), every), [number(float(bound), 2) for bound in bounds[::every]])
-    axes.set_ylabel(label)

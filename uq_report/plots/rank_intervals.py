@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from ..evidence import columns as col
 from . import style
-from .ranks import ASLANT, SHADES
+from .ranks import ASLANT, SHADES, name_sides
 from .shapes import rectangles
 
 TINY = 6.5
@@ -35,24 +35,11 @@ def order(rankings: Sequence[Ranking]) -> list[str]:
 def draw(rankings: Sequence[Ranking], features: Sequence[str], role: str = "") -> Figure:
     """Draw the ranks of `features`; below each the interval of the rank, where it has one."""
     with style.context():
-        aslant = len(rankings) > ASLANT
-        figure = style.new_figure(0.34 * len(features) + (1.15 if aslant else 0.75))
+        figure = style.new_figure(0.34 * len(features) + (1.15 if len(rankings) > ASLANT else 0.75))
         axes = figure.subplots()
         for c, ranking in enumerate(rankings):
             _column(axes, c, ranking.table.reindex(list(features)))
-        axes.set_xlim(-0.5, max(len(rankings), 3) - 0.5)
-        axes.set_ylim(len(features) - 0.5, -0.5)
-        axes.set_yticks(range(len(features)), [style.name(feature) for feature in features])
-        axes.xaxis.tick_top()
-        joint = " " if aslant else "\n"
-        heads = [f"{style.name(r.method, 20)}{joint}{style.name(r.measure, 18)}" for r in rankings]
-        axes.set_xticks(range(len(rankings)), heads)
-        for text in axes.get_xticklabels():
-            text.set_color(style.ROLE.get(role, style.INK))
-            if aslant:
-                text.set(rotation=35, ha="left", rotation_mode="anchor")
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
+        name_sides(axes, features, [(style.name(r.method, 20), style.name(r.measure, 18), role) for r in rankings])
     return figure
 
 

@@ -49,25 +49,29 @@ def draw(columns: Sequence[Column], top: int = 20) -> Figure:
     table = pd.DataFrame(ranked, dtype=float).T
     table = table.loc[table.mean(axis=1).sort_values(kind="stable").index[:top]]
     with style.context():
-        aslant = len(columns) > ASLANT
-        figure = style.new_figure(0.26 * len(table) + (1.1 if aslant else 0.75))
+        figure = style.new_figure(0.26 * len(table) + (1.1 if len(columns) > ASLANT else 0.75))
         axes = figure.subplots()
         _cells(axes, table)
-        axes.set_xlim(-0.5, max(len(columns), 3) - 0.5)
-        axes.set_ylim(len(table) - 0.5, -0.5)
-        axes.set_yticks(range(len(table)), [style.name(feature) for feature in table.index])
-        axes.xaxis.tick_top()
-        joint = " " if aslant else "\n"
-        axes.set_xticks(
-            range(len(columns)), [f"{style.name(c.method, 16)}{joint}{style.name(c.measure, 16)}" for c in columns]
-        )
-        for text, column in zip(axes.get_xticklabels(), columns, strict=True):
-            text.set_color(style.ROLE.get(column.role, style.INK))
-            if aslant:
-                text.set(rotation=35, ha="left", rotation_mode="anchor")
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
+        heads = [(style.name(c.method, 16), style.name(c.measure, 16), c.role) for c in columns]
+        name_sides(axes, list(table.index), heads)
     return figure
+
+
+def name_sides(axes: Axes, features: Sequence[str], heads: Sequence[tuple[str, str, str]]) -> None:
+    """Name the rows by feature, and the columns by method and measure in the colour of a role; many stand aslant."""
+    aslant = len(heads) > ASLANT
+    axes.set_xlim(-0.5, max(len(heads), 3) - 0.5)
+    axes.set_ylim(len(features) - 0.5, -0.5)
+    axes.set_yticks(range(len(features)), [style.name(feature) for feature in features])
+    axes.xaxis.tick_top()
+    joint = " " if aslant else "\n"
+    axes.set_xticks(range(len(heads)), [f"{method}{joint}{measure}" for method, measure, _ in heads])
+    for text, (_, _, role) in zip(axes.get_xticklabels(), heads, strict=True):
+        text.set_color(style.ROLE.get(role, style.INK))
+        if aslant:
+            text.set(rotation=35, ha="left", rotation_mode="anchor")
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
 
 
 def _cells(axes: Axes, table: pd.DataFrame) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from matplotlib.figure import Figure
@@ -25,102 +25,14 @@ from . import (
     redundancy,
     surface,
 )
+from .contract import FigurePlugin
 
 
-class _Version:
-    """What all of them have in common."""
-
-    api_version: ClassVar[int] = 1
-
-
-class ReliabilityFigure(_Version):
-    """Observed frequency against predicted probability."""
-
-    name: ClassVar[str] = ids.CALIBRATION_RELIABILITY
-    draw = staticmethod(calibration.draw_reliability)
-
-
-class CoverageFigure(_Version):
-    """Observed coverage against nominal level."""
-
-    name: ClassVar[str] = ids.CALIBRATION_COVERAGE
-    draw = staticmethod(calibration.draw_coverage)
-
-
-class PitFigure(_Version):
-    """Histogram of the probability integral transform."""
-
-    name: ClassVar[str] = ids.CALIBRATION_PIT
-    draw = staticmethod(calibration.draw_pit)
-
-
-class ClaimsFigure(_Version):
-    """Claimed against delivered importance."""
-
-    name: ClassVar[str] = ids.PFI_CLAIMS
-    draw = staticmethod(claims.draw)
-
-
-class CoverFigure(_Version):
-    """What each feature says about y, and how much of it others repeat."""
-
-    name: ClassVar[str] = ids.CID
-    draw = staticmethod(covered.draw)
-
-
-class GraphFigure(_Version):
-    """The fitted field as a graph."""
-
-    name: ClassVar[str] = ids.CID_GRAPH
-    draw = staticmethod(graph.draw)
-
-
-class RedundancyFigure(_Version):
-    """How well each feature is predicted by the others."""
-
-    name: ClassVar[str] = ids.REDUNDANCY
-    draw = staticmethod(redundancy.draw)
-
-
-class JointFigure(_Version):
-    """A feature and its partner before and after a shuffle."""
-
-    name: ClassVar[str] = ids.REDUNDANCY_JOINT
-    draw = staticmethod(joint.draw)
-
-
-class ImportanceFigure(_Version):
-    """A dot and its interval per feature, a panel per measure."""
-
-    name: ClassVar[str] = kinds.Importance.kind
-    draw = staticmethod(importance.draw)
-
-
-class InteractionFigure(_Version):
-    """A dot per pair of features."""
-
-    name: ClassVar[str] = kinds.Interaction.kind
-    draw = staticmethod(interaction.draw)
-
-
-class AttributionFigure(_Version):
-    """A row's measure, feature by feature."""
-
-    name: ClassVar[str] = kinds.Attribution.kind
-    draw = staticmethod(attribution.draw)
-
-
-class DiagnosticFigure(_Version):
-    """Values along x, or by item."""
-
-    name: ClassVar[str] = kinds.Diagnostic.kind
-    draw = staticmethod(diagnostic.draw)
-
-
-class ProfileFigure(_Version):
+class ProfileFigure:
     """Curves along a feature with the single rows, or a surface along two."""
 
     name: ClassVar[str] = kinds.Profile.kind
+    api_version: ClassVar[int] = 1
     companions: ClassVar[Mapping[str, str]] = {"own": "own", "distribution": "distribution"}
 
     def draw(self, result: Result, **choice: Any) -> Figure:
@@ -128,3 +40,23 @@ class ProfileFigure(_Version):
         if not (result.frame[col.FEATURE_2].astype(str) != "").any():
             return profile.draw(result, **choice)
         return surface.draw(result, **{key: value for key, value in choice.items() if key not in self.companions})
+
+
+def _figure(name: str, draw: Callable[..., Figure]) -> type[FigurePlugin]:
+    """Return the plugin that draws results of this id or kind by `draw`."""
+    words = {"__doc__": draw.__doc__, "__module__": __name__, "name": name, "api_version": 1}
+    return type("RegisteredFigure", (), {**words, "draw": staticmethod(draw)})
+
+
+ReliabilityFigure = _figure(ids.CALIBRATION_RELIABILITY, calibration.draw_reliability)
+CoverageFigure = _figure(ids.CALIBRATION_COVERAGE, calibration.draw_coverage)
+PitFigure = _figure(ids.CALIBRATION_PIT, calibration.draw_pit)
+ClaimsFigure = _figure(ids.PFI_CLAIMS, claims.draw)
+CoverFigure = _figure(ids.CID, covered.draw)
+GraphFigure = _figure(ids.CID_GRAPH, graph.draw)
+RedundancyFigure = _figure(ids.REDUNDANCY, redundancy.draw)
+JointFigure = _figure(ids.REDUNDANCY_JOINT, joint.draw)
+ImportanceFigure = _figure(kinds.Importance.kind, importance.draw)
+InteractionFigure = _figure(kinds.Interaction.kind, interaction.draw)
+AttributionFigure = _figure(kinds.Attribution.kind, attribution.draw)
+DiagnosticFigure = _figure(kinds.Diagnostic.kind, diagnostic.draw)

@@ -14,8 +14,8 @@ from ..core.results import Result
 from ..evidence import columns as col
 from . import style
 from .frames import choose
-from .shapes import rectangles
-from .words import axis_label, number
+from .shapes import draw_scale, rectangles
+from .words import axis_label
 
 
 def draw(result: Result, measure: str | None = None, pair: tuple[str, str] | None = None) -> Figure:
@@ -42,7 +42,7 @@ def draw(result: Result, measure: str | None = None, pair: tuple[str, str] | Non
         _ticks(axes.yaxis, frame, col.X_2, col.LEVEL_2)
         axes.set_xlabel(style.name(first, 40))
         axes.set_ylabel(style.name(second, 40))
-        _scale(scale, bounds, axis_label(chosen, result.measures))
+        draw_scale(scale, bounds, range(max(len(bounds) - 1, 1)), axis_label(chosen, result.measures))
     return figure
 
 
@@ -84,17 +84,3 @@ def _ticks(axis: Axis, frame: pd.DataFrame, place: str, level: str) -> None:
     texts = [str(text) for text in points[level]]
     if any(texts):
         axis.set_ticks(list(points[place]), [style.name(text, 12) for text in texts])
-
-
-def _scale(axes: Axes, bounds: Any, label: str) -> None:
-    """Draw the scale by hand: a matplotlib colour bar would put a raster image into the SVG."""
-    steps = max(len(bounds) - 1, 1)
-    for k in range(steps):
-        rectangles(axes, [(0.0, 1.0, float(k), float(k + 1))], style.LEVELS[k], style.LEVELS[k], 0.3)
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, steps)
-    axes.set_xticks([])
-    axes.yaxis.tick_right()
-    axes.yaxis.set_label_position("right")
-    axes.set_yticks(range(0, len(bounds), 2), [number(bound) for bound in bounds[::2]])
-    axes.set_ylabel(label)

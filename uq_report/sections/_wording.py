@@ -1,9 +1,10 @@
-"""What sections share: the section of a result that is not there, and lines in words."""
+"""What sections share: their version, the section of a result that is not there, and lines in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import ClassVar
 
 from ..document.blocks import left_out
 from ..document.document import Paragraph, Section
@@ -11,6 +12,12 @@ from ..document.evidence import Evidence
 from ..document.text import joined, name, value_words
 from ..evidence import ids
 from ..evidence.view import Estimate, View
+
+
+class BuiltIn:
+    """What the sections of this package have in common: the version of the contract they keep."""
+
+    api_version: ClassVar[int] = 1
 
 
 def absent(e: Evidence, section: Section, result_id: str, view: View | None, empty: str) -> Section:

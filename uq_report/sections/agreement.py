@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isnan, nan
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..core.text import count
 from ..document import slots
-from ..document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of
+from ..document.blocks import TOP, intervals_caption, left_out, make_figure, make_table
 from ..document.document import Block, Bullets, Column, Paragraph, Section, Table
 from ..document.evidence import Evidence
 from ..document.text import clean, joined, name
@@ -28,7 +28,7 @@ from ..evidence.view import largest_first, table_of
 from ..plots import matrix, rank_intervals
 from ..plots.words import number
 from ._rankings import METHODS, QUESTIONS, Ranked, by_question, rankings
-from ._wording import absent
+from ._wording import BuiltIn, absent
 
 TITLE = "Agreement between methods"
 COLUMNS = 10
@@ -42,14 +42,12 @@ LEAD = (
 )
 
 
-@dataclass(frozen=True)
-class AgreementSection:
+class AgreementSection(BuiltIn):
     """What drives the mean, the loss and the uncertainty by every method, and where the methods part."""
 
     name: ClassVar[str] = Agreement.id
     slot: ClassVar[str] = slots.AGREEMENT
     shows: ClassVar[tuple[str, ...]] = (Agreement.id, AgreementPairs.id)
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section:
         """Return the leaders by every method, and parts on the ranks, their likeness and their disagreements."""
@@ -92,10 +90,10 @@ def _drivers_table(view: Agreement, ranked: Sequence[Ranked]) -> Table:
         for role, group in by_question(ranked).items()
         for one in group
     ]
-    columns = [Column("what"), Column("by"), Column("first"), Column("leading features (rank interval)")]
+    columns = ("what", "by", "first", "leading features (rank interval)")
     intervals = intervals_caption(view.result.estimates)
     caption = f"What drives the mean, the loss and the uncertainty, by every method. {intervals}"
-    return make_table("agreement-table", caption, columns, rows, evidence=view.id, note=notes_of(view.result))
+    return make_table("agreement-table", caption, columns, rows, of=view.result)
 
 
 def _questions(view: Agreement, ranked: Sequence[Ranked]) -> list[Section]:
@@ -179,12 +177,10 @@ def _pair_table(view: AgreementPairs, ranked: Mapping[str, Ranked]) -> Table:
         tau = items[KENDALL].estimate if KENDALL in items else nan
         rows.append((one.role or "other", one.label, other.label, tau, _overlap(items.get(OVERLAP))))
     rows.sort(key=lambda row: (isnan(row[3]), row[3]))
-    columns = [Column("what"), Column("one"), Column("other"), Column("τ-b", "number")]
-    columns.append(Column("leaders in common (by chance)"))
+    columns = ("what", "one", "other", Column("τ-b", "number"), "leaders in common (by chance)")
     capped = f" {TOP} of {len(rows)} pairs." if len(rows) > TOP else ""
     caption = f"Rankings that answer the same question, least alike first. There are no intervals.{capped}"
-    note = notes_of(view.result)
-    return make_table("agreement-alike-table", caption, columns, rows[:TOP], evidence=view.id, note=note)
+    return make_table("agreement-alike-table", caption, columns, rows[:TOP], of=view.result)
 
 
 def _overlap(line: PairLine | None) -> str:
@@ -221,14 +217,12 @@ def _sentence(case: Mapping[str, Any]) -> str:
     return f"{clean(case['sentence'])}{f' Evidence: {joined(evidence)}.' if evidence else ''}"
 
 
-@dataclass(frozen=True)
-class StabilitySection:
+class StabilitySection(BuiltIn):
     """How much each method's ranks move over bootstrap samples of the rows, or why that is not known."""
 
     name: ClassVar[str] = "stability"
     slot: ClassVar[str] = slots.STABILITY
     shows: ClassVar[tuple[str, ...]] = (AgreementStability.id,)
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section:
         """Return the steadiest and the least steady ranks in words, and a row per ranking."""
@@ -240,8 +234,7 @@ class StabilitySection:
         columns = [Column("method"), Column("measure"), Column("mean rank entropy", "number", "nats")]
         columns += [Column("of the largest", "percent"), Column("steadiest"), Column("least steady")]
         caption = "How much the ranks move over bootstrap samples of the rows, steadiest first. It is no interval."
-        note = notes_of(view.result)
-        table = make_table("agreement-stability-table", caption, columns, rows, evidence=view.id, note=note)
+        table = make_table("agreement-stability-table", caption, columns, rows, of=view.result)
         words = (Paragraph(text=_steady_words(rows)),) if rows else ()
         return replace(section, blocks=(*words, table, *left_out(view.result, most=3)))
 

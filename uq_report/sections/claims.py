@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..document import slots
@@ -12,7 +11,7 @@ from ..document.evidence import Evidence
 from ..document.text import name, value_words
 from ..evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, Claims
 from ..evidence.view import by_feature, table_of
-from ._wording import absent, words_of
+from ._wording import BuiltIn, absent, words_of
 
 TITLE = "Claimed and delivered importance"
 LEAD = (
@@ -22,14 +21,12 @@ LEAD = (
 )
 
 
-@dataclass(frozen=True)
-class ClaimsSection:
+class ClaimsSection(BuiltIn):
     """The claim of all features together in a sentence, then claimed against delivered by feature."""
 
     name: ClassVar[str] = "claims"
     slot: ClassVar[str] = slots.CLAIMS
     shows: ClassVar[tuple[str, ...]] = (Claims.id,)
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section | None:
         """Return the sentence, the figure and the table, or why no claim is judged; None where none was computed."""

@@ -10,7 +10,7 @@ from typing import ClassVar
 from ..core.results import MeasureFacts
 from ..core.text import count
 from ..document import slots
-from ..document.blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
+from ..document.blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table
 from ..document.document import Block, Callout, Cell, Column, Facts, Paragraph, Section, Table
 from ..document.evidence import Evidence
 from ..document.telling import ranks
@@ -21,7 +21,7 @@ from ..evidence.view import Estimate, by_feature, largest_first, of_measure, tab
 from ..plots import covered as figures
 from ..plots import graph
 from ..plots.words import number
-from ._wording import absent, named, words_of
+from ._wording import BuiltIn, absent, named, words_of
 
 TITLE = "Covered information"
 EDGES = 10
@@ -33,14 +33,12 @@ LEAD = (
 )
 
 
-@dataclass(frozen=True)
-class CoverSection:
+class CoverSection(BuiltIn):
     """Covered information per feature, the graph it rests on, and plain beside corrected importance."""
 
     name: ClassVar[str] = "covered"
     slot: ClassVar[str] = slots.COVER
     shows: ClassVar[tuple[str, ...]] = (Cid.id, CidGraph.id, CidCorrected.id)
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section:
         """Return a figure and a table, a part on the graph, and one per measure of importance."""
@@ -108,8 +106,7 @@ class _Cover:
         columns = [Column("feature"), Column("information about y", unit="nats"), Column("covered", unit="nats")]
         columns += [Column("reading"), Column("covered share", "percent")]
         caption = f"Covered information of each feature. {intervals_caption(self.view.result.estimates)}"
-        note = notes_of(self.view.result)
-        return make_table("covered-table", caption, columns, rows, evidence=self.view.id, note=note)
+        return make_table("covered-table", caption, columns, rows, of=self.view.result)
 
 
 def _says(lines: Sequence[Estimate]) -> str:
@@ -213,7 +210,7 @@ def _moves(view: CidCorrected, measure: str, facts: MeasureFacts, key: str) -> S
         for line in lines
     ]
     caption = f"Plain and corrected importance for {facts.title}. {intervals_caption(table)}"
-    values = make_table(f"{key}-table", caption, columns, rows, evidence=view.id, note=notes_of(view.result))
+    values = make_table(f"{key}-table", caption, columns, rows, of=view.result)
     blocks = (Paragraph(text=text), figure, values)
     return Section(id=key, title=f"Corrected importance for {facts.title}", blocks=blocks)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..document import slots
@@ -21,7 +20,7 @@ from ..evidence.information import (
 )
 from ..evidence.view import by_feature, largest_first
 from ..plots import joint, redundancy
-from ._wording import absent, named, words_of
+from ._wording import BuiltIn, absent, named, words_of
 
 TITLE = "Dependence between features"
 PAIRS = 4
@@ -32,14 +31,12 @@ LEAD = (
 )
 
 
-@dataclass(frozen=True)
-class DependenceSection:
+class DependenceSection(BuiltIn):
     """The redundancy of each feature, its closest partner, and strong pairs before and after shuffling."""
 
     name: ClassVar[str] = "dependence"
     slot: ClassVar[str] = slots.DEPENDENCE
     shows: ClassVar[tuple[str, ...]] = (Redundancy.id, RedundancyPartner.id, RedundancyJoint.id)
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section:
         """Return a figure and a table of redundancy, and a figure of strong pairs."""

@@ -17,7 +17,7 @@ from ..evidence.outcomes import GroupLine, Groups, GroupsDifference, GroupsProxy
 from ..evidence.view import of_feature, of_measure, table_of
 from ..plots import importance
 from ..plots.words import axis_label
-from ._wording import absent, words_of
+from ._wording import BuiltIn, absent, words_of
 
 TITLE = "Groups"
 PANELS = 3
@@ -31,14 +31,12 @@ LEAD = (
 )
 
 
-@dataclass(frozen=True)
-class GroupsSection:
+class GroupsSection(BuiltIn):
     """Performance and uncertainty by group of each attribute, and proxies; or why there is none."""
 
     name: ClassVar[str] = Groups.id
     slot: ClassVar[str] = slots.GROUPS
     shows: ClassVar[tuple[str, ...]] = (Groups.id, GroupsDifference.id, GroupsProxy.id)
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section:
         """Return a part per attribute, and one on proxies."""
@@ -148,8 +146,8 @@ class _Attribute:
             for line in lines
         ]
         caption = f"Each group of {name(self.attribute)} less the rest. {intervals_caption(table)}"
-        key, note = f"{self.key}-differences", notes_of(difference.result)
-        return [make_table(key, caption, columns, rows, evidence=difference.id, note=note)]
+        key = f"{self.key}-differences"
+        return [make_table(key, caption, columns, rows, of=difference.result)]
 
 
 def _proxy(e: Evidence) -> tuple[Section, ...]:
@@ -161,12 +159,12 @@ def _proxy(e: Evidence) -> tuple[Section, ...]:
         "A model that does not use an attribute can still follow it through features that go with it. Shown is how "
         "well the other features predict it together, and the association of each one."
     )
-    columns = [Column("attribute"), Column("measure"), Column("by"), Column("value")]
+    columns = ("attribute", "measure", "by", "value")
     rows = [
         (name(line.feature), name(line.measure).replace("_", " "), name(line.item), words_of(line))
         for line in view.lines
     ]
     intervals = intervals_caption(view.result.estimates)
     caption = f"How far other features stand in for a protected attribute. {intervals}"
-    table = make_table("groups-proxy-table", caption, columns, rows, evidence=view.id, note=notes_of(view.result))
+    table = make_table("groups-proxy-table", caption, columns, rows, of=view.result)
     return (Section(id="groups-proxy", title="Proxies", blocks=(Paragraph(text=text), table, *left_out(view.result))),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..document import slots
@@ -14,18 +13,17 @@ from ..document.telling import importance_alt, largest_words, margin_words, verd
 from ..evidence.importance import Pfi, PfiDelta
 from ..evidence.view import of_measure, table_of
 from ..plots import importance
+from ._wording import BuiltIn
 
 TITLE = "Permutation importance"
 
 
-@dataclass(frozen=True)
-class ImportanceSection:
+class ImportanceSection(BuiltIn):
     """Importance for the prediction and its loss: a part per measure, or why there is none."""
 
     name: ClassVar[str] = "importance"
     slot: ClassVar[str] = slots.IMPORTANCE
     shows: ClassVar[tuple[str, ...]] = (Pfi.id, PfiDelta.id)  # the changes of single rows stay in the evidence
-    api_version: ClassVar[int] = 1
     of_uncertainty: ClassVar[bool] = False
 
     def section(self, evidence: Evidence) -> Section:
@@ -38,7 +36,6 @@ class ImportanceSection:
         return Section(id=key, title=TITLE, blocks=() if self.of_uncertainty else left_out(view.result), sections=parts)
 
 
-@dataclass(frozen=True)
 class UnsureImportanceSection(ImportanceSection):
     """Importance for the negative log-likelihood and the uncertainty: a part per measure, or why there is none."""
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import pandas as pd
 
 from ..core.text import count
 from ..document import slots
-from ..document.blocks import TOP, left_out, make_figure, make_table, notes_of
+from ..document.blocks import TOP, left_out, make_figure, make_table
 from ..document.document import Block, Column, Paragraph, Section
 from ..document.evidence import Evidence
 from ..document.text import joined, name, value_words
@@ -18,7 +17,7 @@ from ..evidence.importance import RSensInteraction
 from ..evidence.profiles import HLine, HStatistic
 from ..evidence.view import by_feature, largest_first, of_measure
 from ..plots import matrix
-from ._wording import absent
+from ._wording import BuiltIn, absent
 
 TITLE = "Interactions: H-statistic"
 PAIRS = 20
@@ -32,14 +31,12 @@ NO_INTERVAL = "There are no intervals: H² is computed on few rows and is biased
 OTHER = " R-sens₂, below, measures interactions of the whole predictive distribution, with intervals."
 
 
-@dataclass(frozen=True)
-class InteractionsSection:
+class InteractionsSection(BuiltIn):
     """H² of single features and, by measure, of pairs; or why there is none."""
 
     name: ClassVar[str] = "interactions"
     slot: ClassVar[str] = slots.INTERACTIONS
     shows: ClassVar[tuple[str, ...]] = (HStatistic.id,)
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section:
         """Return a table of single features, and a part on the pairs of each measure."""
@@ -67,7 +64,7 @@ def _totals(e: Evidence, view: HStatistic) -> Block:
     rows = [[name(f), *(_total(by_name.get(f)) for by_name in cells.values())] for f in order]
     columns = [Column("feature"), *(Column(f"H² for {e.words(m).title}") for m in cells)]
     caption = f"Each feature with all others together; the share of the measure's variance. {NO_INTERVAL}"
-    return make_table("interactions-totals", caption, columns, rows, evidence=view.id, note=notes_of(view.result))
+    return make_table("interactions-totals", caption, columns, rows, of=view.result)
 
 
 def _total(line: HLine | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..document import slots
@@ -15,6 +14,7 @@ from ..evidence.importance import DalexParts, ShapImportance
 from ..evidence.outcomes import DalexPerformance
 from ..evidence.profiles import DalexProfile
 from ..evidence.rows import DalexRows, Shap
+from ._wording import BuiltIn
 
 DALEX_LEAD = (
     "dalex's own methods on the prediction, and on entropy and nll as if they were predictions. dalex reports no "
@@ -27,15 +27,13 @@ SHAP_LEAD = (
 )
 
 
-@dataclass(frozen=True)
-class _Library:
+class _Library(BuiltIn):
     """A part per result, in the order of `shows`, or why there is none."""
 
     name: ClassVar[str]
     shows: ClassVar[tuple[str, ...]]
     title: ClassVar[str]
     lead: ClassVar[str]
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section:
         """Return the lead and a part per result."""
@@ -47,7 +45,6 @@ class _Library:
         return Section(id=f"explainer-{self.name}", title=self.title, blocks=blocks, sections=parts)
 
 
-@dataclass(frozen=True)
 class ShapSection(_Library):
     """Shapley values, global and local."""
 
@@ -58,7 +55,6 @@ class ShapSection(_Library):
     lead: ClassVar[str] = SHAP_LEAD
 
 
-@dataclass(frozen=True)
 class DalexSection(_Library):
     """dalex's importance, profiles, break-down and performance."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import pandas as pd
@@ -20,7 +19,7 @@ from ..evidence import columns as col
 from ..evidence.profiles import Ale, Pdp
 from ..evidence.view import of_feature, table_of
 from ..plots import local_effects as figures
-from ._wording import absent
+from ._wording import BuiltIn, absent
 from .profiles import leading, preferred
 
 TITLE = "Local effects (ALE)"
@@ -33,14 +32,12 @@ LEAD = (
 )
 
 
-@dataclass(frozen=True)
-class LocalEffectsSection:
+class LocalEffectsSection(BuiltIn):
     """ALE against PDP for the leading features, or why there is none."""
 
     name: ClassVar[str] = "local_effects"
     slot: ClassVar[str] = slots.LOCAL_EFFECTS
     shows: ClassVar[tuple[str, ...]] = (Ale.id,)
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section:
         """Return the ends of the curves in a table, and a part per leading feature."""

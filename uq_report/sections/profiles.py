@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..document import slots
@@ -18,6 +17,7 @@ from ..evidence.importance import Pfi
 from ..evidence.profiles import Pdp, PdpDistribution, PdpOwn
 from ..evidence.view import largest_first, of_feature, of_measure, table_of
 from ..plots import profile
+from ._wording import BuiltIn
 
 TITLE = "Profiles (PDP and ICE)"
 MOST = 6
@@ -29,14 +29,12 @@ LEAD = (
 )
 
 
-@dataclass(frozen=True)
-class ProfilesSection:
+class ProfilesSection(BuiltIn):
     """The profiles of the leading features, or why there are none."""
 
     name: ClassVar[str] = "profiles"
     slot: ClassVar[str] = slots.PROFILES
     shows: ClassVar[tuple[str, ...]] = (Pdp.id, PdpOwn.id, PdpDistribution.id)
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section:
         """Return the ends of the profiles in a table, and a part per leading feature."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..core.text import count
 from ..document import slots
-from ..document.blocks import left_out, make_table, notes_of
+from ..document.blocks import left_out, make_table
 from ..document.document import Column, Paragraph, Section, Table
 from ..document.evidence import Evidence
 from ..document.text import joined, name
 from ..evidence.rows import CLASS, DataQuality
+from ._wording import BuiltIn
 
 TITLE = "Data quality"
 KINDS = {
@@ -31,14 +31,12 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class QualitySection:
+class QualitySection(BuiltIn):
     """Every fault of the data as a sentence and a table, or why none was sought."""
 
     name: ClassVar[str] = "quality"
     slot: ClassVar[str] = slots.QUALITY
     shows: ClassVar[tuple[str, ...]] = (DataQuality.id,)
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section:
         """Return the number of faults of each kind, and every count."""
@@ -66,4 +64,4 @@ def _table(view: DataQuality) -> Table:
         what = (KINDS.get(line.measure, name(line.measure)), name(line.feature) or "all", name(line.item))
         rows.append((*what, line.count, line.n, line.estimate))
     caption = f"{count(len(rows), 'fact')} about the data. These are counts, so there are no intervals."
-    return make_table("data-quality-table", caption, columns, rows, evidence=view.id, note=notes_of(view.result))
+    return make_table("data-quality-table", caption, columns, rows, of=view.result)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..core.text import count
@@ -18,7 +17,7 @@ from ..evidence.importance import RAW, RSENS, RSENS2, RSens, RSensComparators, R
 from ..evidence.view import by_feature, largest_first, of_measure, table_of
 from ..plots import importance, matrix
 from ._rankings import SHORT
-from ._wording import absent
+from ._wording import BuiltIn, absent
 
 TITLE = "R-sens: sensitivity of the predictive distribution"
 PAIRS = 15
@@ -41,14 +40,12 @@ COMPARED = (
 HESSIANS = {"eah": "E|∂²f|", "aeh": "|E ∂²f|"}
 
 
-@dataclass(frozen=True)
-class SensitivitySection:
+class SensitivitySection(BuiltIn):
     """R-sens of features, of pairs, and the comparators; or why there are none."""
 
     name: ClassVar[str] = "sensitivity"
     slot: ClassVar[str] = slots.SENSITIVITY
     shows: ClassVar[tuple[str, ...]] = (RSens.id, RSensInteraction.id, RSensComparators.id)
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section:
         """Return R-sens as a figure and a table, and a part on pairs and on the comparators."""
@@ -102,7 +99,7 @@ def _table(view: RSens, called: str) -> Table:
     caption = f"R-sens of each feature. {intervals_caption(table)} Raw values have other units: do not rank them."
     if view.ranked_by == RAW:
         caption = f"R-sens of each feature, in one shared unit. {intervals_caption(table)}"
-    return make_table("sensitivity-table", caption, columns, rows, evidence=view.id, note=notes_of(view.result))
+    return make_table("sensitivity-table", caption, columns, rows, of=view.result)
 
 
 def _steps(view: RSens) -> list[Block]:
@@ -170,7 +167,7 @@ def _pair_table(view: RSensInteraction, lines: Sequence[RSensPairLine]) -> Table
     ]
     more = f" The {PAIRS} largest of {len(lines)}." if len(lines) > PAIRS else ""
     caption = f"Pairs by R-sens₂, largest first.{more} {intervals_caption(table)}"
-    return make_table("sensitivity-pairs-table", caption, columns, rows, evidence=view.id, note=notes_of(view.result))
+    return make_table("sensitivity-pairs-table", caption, columns, rows, of=view.result)
 
 
 def _comparators(e: Evidence, main: RSens) -> tuple[Section, ...]:

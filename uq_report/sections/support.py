@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isfinite, isnan
 from typing import ClassVar
 
 from ..core.text import count
 from ..document import slots
-from ..document.blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
+from ..document.blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table
 from ..document.document import Block, Column, Paragraph, Section
 from ..document.evidence import Evidence
 from ..document.text import clean, joined, name, value_words
 from ..evidence.rows import OUTSIDE, SHUFFLED, Support, SupportLine, SupportRows, SupportValues
 from ..evidence.view import largest_first, table_of
 from ..plots import importance
-from ._wording import absent, named, words_of
+from ._wording import BuiltIn, absent, named, words_of
 
 TITLE = "Extrapolation and support"
 LEAD = (
@@ -26,14 +25,12 @@ LEAD = (
 )
 
 
-@dataclass(frozen=True)
-class SupportSection:
+class SupportSection(BuiltIn):
     """The share of rows outside the training support, as they are and shuffled, and values never seen."""
 
     name: ClassVar[str] = Support.id
     slot: ClassVar[str] = slots.SUPPORT
     shows: ClassVar[tuple[str, ...]] = (Support.id, SupportRows.id, SupportValues.id)
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section:
         """Return the shares in words, a figure and a table, and the values never seen."""
@@ -86,7 +83,7 @@ def _table(view: Support, shuffled: Sequence[SupportLine]) -> Block:
     columns = [Column("shuffled feature"), Column("share outside", "number"), *interval]
     rows = [(name(line.feature), line.estimate, *((line.lower, line.upper) if interval else ())) for line in shuffled]
     caption = f"The same shares as numbers. {intervals_caption(table)}"
-    return make_table("support-table", caption, columns, rows, evidence=view.id, note=notes_of(view.result))
+    return make_table("support-table", caption, columns, rows, of=view.result)
 
 
 def _values(e: Evidence) -> list[Block]:
@@ -103,4 +100,4 @@ def _values(e: Evidence) -> list[Block]:
         for line in view.lines
     ]
     caption = f"Values of audited rows that no training row has: {count(len(rows), 'line')}. Counts, no intervals."
-    return [make_table("support-values", caption, columns, rows, evidence=view.id, note=notes_of(view.result))]
+    return [make_table("support-values", caption, columns, rows, of=view.result)]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..document import slots
-from ..document.blocks import intervals_caption, make_table, notes_of
+from ..document.blocks import intervals_caption, make_table
 from ..document.document import Block, Column, Paragraph, Section, Table
 from ..document.evidence import Evidence
 from ..document.text import name
 from ..evidence.importance import Pfi, PfiTrain
 from ..evidence.view import by_feature, largest_first, of_measure, table_of
+from ._wording import BuiltIn
 
 TITLE = "Training rows against test rows"
 LEAD = (
@@ -20,14 +20,12 @@ LEAD = (
 )
 
 
-@dataclass(frozen=True)
-class TrainingSection:
+class TrainingSection(BuiltIn):
     """Importance on training rows against test rows, measure by measure, or why there is no comparison."""
 
     name: ClassVar[str] = "training"
     slot: ClassVar[str] = slots.TRAINING
     shows: ClassVar[tuple[str, ...]] = (PfiTrain.id,)
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section:
         """Return both importances, measure by measure."""
@@ -44,17 +42,11 @@ def _beside(e: Evidence, test: Pfi, train: PfiTrain, measure: str) -> Table:
     facts = e.words(measure, test.result)
     lines = largest_first(of_measure(test.lines, measure), facts.sign)
     trained = by_feature(of_measure(train.lines, measure))
-    columns = [
-        Column("feature"),
-        Column("test", "number", facts.unit),
-        Column("from", "number"),
-        Column("to", "number"),
-    ]
-    columns += [Column("train", "number", facts.unit), Column("train − test", "number")]
+    columns = [Column("feature"), Column("test", "number", facts.unit), Column("from", "number")]
+    columns += [Column("to", "number"), Column("train", "number", facts.unit), Column("train − test", "number")]
     rows = []
     for line in lines:
         value = trained[line.feature].estimate if line.feature in trained else float("nan")
         rows.append((name(line.feature), line.estimate, line.lower, line.upper, value, value - line.estimate))
     caption = f"Importance for {facts.title} on test and on training rows. {intervals_caption(table_of(lines))}"
-    note = notes_of(train.result)
-    return make_table(f"drivers-train-{measure}", caption, columns, rows, evidence=train.id, note=note)
+    return make_table(f"drivers-train-{measure}", caption, columns, rows, of=train.result)

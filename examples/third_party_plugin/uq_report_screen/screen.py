@@ -22,7 +22,6 @@ ID = "screen"
 FEWEST = 5  # rows
 
 
-@dataclass(frozen=True, kw_only=True)
 class Screen(View):
     """Rank correlations over `n` rows."""
 

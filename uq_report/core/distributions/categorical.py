@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -11,17 +11,16 @@ from scipy.special import entr
 
 from ..arrays import AnyArray, FloatArray, IntArray
 from ..errors import InputError
-from ..predictive import Distribution
 from .normal import DIVERGENCES, FISHER
 from .relative_entropy import half_of, kl_of
-from .rowwise import row_sum
+from .rowwise import Rowwise, row_sum
 from .validate import numbers
 
 TOLERANCE = 1e-5  # of a row's sum: single precision leaves about 1e-6
 _SUPPORTS = frozenset({"mean", "variance", "entropy", "log_prob", "sample", "proba"}) | FISHER | DIVERGENCES
 
 
-class Categorical(Distribution):
+class Categorical(Rowwise):
     """n categorical distributions over k classes.
 
     Parameters
@@ -52,6 +51,7 @@ class Categorical(Distribution):
     """
 
     family = "categorical"
+    by_row: ClassVar[tuple[str, ...]] = ("probabilities",)
     discrete = True
 
     def __init__(self, probabilities: Any, classes: Any = None, positive: int | None = None) -> None:
@@ -80,15 +80,6 @@ class Categorical(Distribution):
     def usual_loss(self) -> str:
         """The Brier score."""
         return "brier"
-
-    def __len__(self) -> int:
-        return len(self.probabilities)
-
-    def take(self, index: AnyArray) -> Self:
-        """Return the distributions at positions `index`."""
-        other = copy(self)
-        other.probabilities = self.probabilities[index]
-        return other
 
     def encode(self, y: Any) -> IntArray:
         """Return the class positions of labels y; refuse labels that are no class, naming them."""

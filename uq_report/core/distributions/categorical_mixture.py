@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +46,7 @@ class CategoricalMixture(Categorical):
     """
 
     family = "categorical mixture"
+    by_row = ("probabilities", "rows")  # the members stay shared
 
     def __init__(
         self,
@@ -67,12 +68,6 @@ class CategoricalMixture(Categorical):
     def supports(self) -> frozenset[str]:
         """What a categorical can do, and the split."""
         return super().supports | _SPLIT
-
-    def take(self, index: AnyArray) -> Self:
-        """Return the distributions at positions `index`; the members stay shared."""
-        other = super().take(index)
-        other.rows = self.rows[index]
-        return other
 
     def aleatoric(self) -> FloatArray:
         """Return the weighted mean entropy of the members."""

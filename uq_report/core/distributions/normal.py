@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from ..arrays import AnyArray, FloatArray
-from ..predictive import Distribution
 from .relative_entropy import kl_terms
+from .rowwise import Rowwise
 from .validate import levels, numbers, refuse, same_length, vector
 
 LOG_2PI = float(np.log(2 * np.pi))
 
 
-class Normal(Distribution):
+class Normal(Rowwise):
     """n normal distributions.
 
     Parameters
@@ -38,6 +37,7 @@ class Normal(Distribution):
 
     family = "normal"
     parametrisation = ("mu", "sigma2")
+    by_row = ("loc", "scale")
 
     def __init__(self, mean: Any, std: Any) -> None:
         self.loc = vector("normal.mean", mean)
@@ -49,15 +49,6 @@ class Normal(Distribution):
     def supports(self) -> frozenset[str]:
         """All but the split into parts."""
         return _SUPPORTS
-
-    def __len__(self) -> int:
-        return len(self.loc)
-
-    def take(self, index: AnyArray) -> Self:
-        """Return the distributions at positions `index`."""
-        other = copy(self)
-        other.loc, other.scale = self.loc[index], self.scale[index]
-        return other
 
     def encode(self, y: Any) -> FloatArray:
         """Return y as floats; refuse what is no number."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -10,11 +9,10 @@ from scipy.special import logsumexp, ndtr
 
 from ..arrays import AnyArray, FloatArray
 from ..errors import InputError
-from ..predictive import Distribution
 from .mixture_information import Mixtures, kl_of_mixtures, mutual_information
 from .mixture_quantiles import quantiles, standardised
 from .normal import LOG_2PI, absolute_moment, log_density
-from .rowwise import row_sum
+from .rowwise import Rowwise, row_sum
 from .validate import levels, numbers, shares
 
 _REMEDY = "raise min_samples_leaf, or give the members a noise variance"
@@ -24,7 +22,7 @@ _ALWAYS = frozenset(
 _DENSITY = frozenset({"entropy", "log_prob", "aleatoric", "epistemic", "kl"})
 
 
-class NormalMixture(Distribution):
+class NormalMixture(Rowwise):
     """n mixtures of m normal distributions.
 
     Parameters
@@ -52,6 +50,7 @@ class NormalMixture(Distribution):
     """
 
     family = "normal mixture"
+    by_row = ("means", "stds")
 
     def __init__(self, means: Any, stds: Any, weights: Any = None, *, points: bool | None = None) -> None:
         self.means, self.stds = _members("means", means), _members("stds", stds)
@@ -80,13 +79,10 @@ class NormalMixture(Distribution):
             return f"{method} is not defined for a mixture, whose Fisher norm is that of its density"
         return super().why_not(method)
 
-    def __len__(self) -> int:
-        return len(self.means)
-
     def take(self, index: AnyArray) -> Self:
         """Return the distributions at positions `index`."""
-        other = copy(self)
-        other.means, other.stds, other.information = self.means[index], self.stds[index], None
+        other = super().take(index)
+        other.information = None
         return other
 
     def encode(self, y: Any) -> FloatArray:

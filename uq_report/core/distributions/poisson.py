@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
 from scipy.special import entr, gammaln, i0e, i1e, pdtr, pdtrik, xlogy
 
 from ..arrays import AnyArray, FloatArray, IntArray
-from ..predictive import Distribution
 from .normal import DIVERGENCES, FISHER, diagonal
 from .relative_entropy import kl_terms
+from .rowwise import Rowwise
 from .validate import levels, numbers, refuse, vector
 
 _SUPPORTS = frozenset({"mean", "variance", "entropy", "log_prob", "cdf", "quantile", "sample", "crps"})
@@ -19,7 +18,7 @@ _SUPPORTS |= FISHER | DIVERGENCES
 _BLOCK = 1024  # rows of similar rate whose series is summed at once
 
 
-class Poisson(Distribution):
+class Poisson(Rowwise):
     """n Poisson distributions of counts.
 
     Parameters
@@ -36,6 +35,7 @@ class Poisson(Distribution):
     family = "Poisson"
     discrete = True
     parametrisation = ("lambda",)
+    by_row = ("rate",)
 
     def __init__(self, rate: Any) -> None:
         self.rate = vector("poisson.rate", rate)
@@ -45,15 +45,6 @@ class Poisson(Distribution):
     def supports(self) -> frozenset[str]:
         """All but the split into parts."""
         return _SUPPORTS
-
-    def __len__(self) -> int:
-        return len(self.rate)
-
-    def take(self, index: AnyArray) -> Self:
-        """Return the distributions at positions `index`."""
-        other = copy(self)
-        other.rate = self.rate[index]
-        return other
 
     def encode(self, y: Any) -> FloatArray:
         """Return y as floats; refuse what is no count."""

@@ -1,12 +1,32 @@
-"""Sums within a row whose last bits do not depend on the other rows."""
+"""Distributions held by row, and sums within a row whose last bits do not depend on the other rows."""
 
 from __future__ import annotations
 
+from copy import copy
+from typing import ClassVar, Self
+
 import numpy as np
 
-from ..arrays import FloatArray
+from ..arrays import AnyArray, FloatArray
+from ..predictive import Distribution
 
 _FEW = 32
+
+
+class Rowwise(Distribution):
+    """n distributions held as arrays of one entry a row, the attributes that `by_row` names."""
+
+    by_row: ClassVar[tuple[str, ...]]
+
+    def __len__(self) -> int:
+        return len(getattr(self, self.by_row[0]))
+
+    def take(self, index: AnyArray) -> Self:
+        """Return the distributions at positions `index`."""
+        other = copy(self)
+        for name in self.by_row:
+            setattr(other, name, getattr(self, name)[index])
+        return other
 
 
 def row_sum(values: FloatArray, weights: FloatArray | None = None) -> FloatArray:

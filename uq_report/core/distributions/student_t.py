@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -11,10 +10,10 @@ from scipy.special import betaln, digamma, polygamma, stdtr, stdtrit
 
 from ..arrays import AnyArray, FloatArray
 from ..errors import UnsupportedError
-from ..predictive import Distribution
 from .normal import DIVERGENCES, FISHER
 from .quadrature import Panels, even_panels, integral
 from .relative_entropy import half_from
+from .rowwise import Rowwise
 from .validate import levels, numbers, refuse, same_length, vector
 
 _MOMENTS = frozenset({"mean", "variance", "crps"})
@@ -23,7 +22,7 @@ _FULL = _MOMENTS | FISHER | DIVERGENCES | {"entropy", "log_prob", "cdf", "quanti
 _EDGES = np.linspace(-5.0, 5.0, 21)  # of y = sinh(sinh(u)): out to 8e31 scales
 
 
-class StudentT(Distribution):
+class StudentT(Rowwise):
     """n Student-t distributions of y = loc + scale * T.
 
     Parameters
@@ -48,6 +47,7 @@ class StudentT(Distribution):
     """
 
     family = "Student-t"
+    by_row = ("loc", "scale", "df")
 
     def __init__(self, df: Any, loc: Any, scale: Any) -> None:
         self.loc = vector("student_t.loc", loc)
@@ -70,15 +70,6 @@ class StudentT(Distribution):
         if method in _MOMENTS:
             return f"{method} is not defined for a Student-t distribution with at most 1 degree of freedom"
         return super().why_not(method)
-
-    def __len__(self) -> int:
-        return len(self.loc)
-
-    def take(self, index: AnyArray) -> Self:
-        """Return the distributions at positions `index`."""
-        other = copy(self)
-        other.df, other.loc, other.scale = self.df[index], self.loc[index], self.scale[index]
-        return other
 
     def encode(self, y: Any) -> FloatArray:
         """Return y as floats; refuse what is no number."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from ...core.references import cite
 from ...core.text import count
 from ...document.blocks import make_table
-from ...document.document import Block, Bullets, Callout, Cell, Column, Document, Facts, Paragraph, Section, Table
+from ...document.document import Block, Bullets, Callout, Cell, Document, Facts, Paragraph, Section, Table
 from ...document.evidence import OPEN, Evidence, as_cell
 from ...document.questions import answers
 from ...document.text import clean, items, joined, sentence
@@ -86,7 +86,7 @@ def _metrics(e: Evidence) -> Section:
     answered, permuted = (answer.measure for answer in answers(e)), Pfi.find(e.run)
     measures = dict.fromkeys((*answered, *(permuted.measures if permuted is not None else ())))
     rows = [(facts.title, facts.role, facts.unit) for facts in map(e.words, measures) if facts.role]
-    columns = [Column("measure"), Column("what it is about"), Column("unit")]
+    columns = ("measure", "what it is about", "unit")
     table = make_table("metrics-table", "Measures that are explained in this card.", columns, rows) if rows else None
     text = (
         "Intervals are over new test rows for the fitted model, unless a caption says otherwise. No threshold for "

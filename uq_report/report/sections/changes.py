@@ -91,7 +91,7 @@ def _inputs(since: Changes) -> list[Block]:
     if not since.inputs:
         return [Paragraph(text="No hash, version or setting differs.")]
     rows = [(name(one.what), clean(one.before or "none", 120), clean(one.now or "none", 120)) for one in since.inputs]
-    columns = [Column("input"), Column("before"), Column("now")]
+    columns = ("input", "before", "now")
     return [make_table("changes-inputs", "Hashes, versions and settings that differ.", columns, rows)]
 
 

@@ -55,8 +55,7 @@ def _scores(e: Evidence, view: CompareScores) -> Block:
     rows = [(f.title, *_numbers(line, view.lines), f.unit) for f, line in zip(facts, view.lines, strict=True)]
     caption = f"Challenger less champion. {intervals_caption(view.result.estimates)}"
     columns = _columns("measure", view.lines, "unit")
-    note = notes_of(view.result)
-    return make_table("comparison-table-scores", caption, columns, rows, evidence=view.id, note=note)
+    return make_table("comparison-table-scores", caption, columns, rows, of=view.result)
 
 
 def _importances(e: Evidence, view: CompareImportance, measure: str) -> Block:
@@ -64,8 +63,7 @@ def _importances(e: Evidence, view: CompareImportance, measure: str) -> Block:
     rows = [(name(x.feature), *_numbers(x, lines), x.champion_verdict, x.challenger_verdict) for x in lines]
     caption = f"Challenger less champion, {e.words(measure).title}. {intervals_caption(table_of(lines))}"
     columns = _columns("feature", lines, "champion says", "challenger says")
-    note = notes_of(view.result)
-    return make_table(f"comparison-table-{measure}", caption, columns, rows, evidence=view.id, note=note)
+    return make_table(f"comparison-table-{measure}", caption, columns, rows, of=view.result)
 
 
 def _columns(first: str, lines: Sequence[PairedLine], *last: str) -> tuple[Column, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ...core.references import cite
 from ...core.text import count
 from ...document.blocks import make_table
-from ...document.document import Badge, Block, Callout, Cell, Column, Facts, Paragraph, Section, Tone
+from ...document.document import Badge, Block, Callout, Cell, Facts, Paragraph, Section, Tone
 from ...document.evidence import OPEN, SEVERITY_TONES, Evidence, severity_badge
 from ...document.text import clean, interval, items, joined, name, plain, sentence, value_words
 from ...evidence.finding import SEVERITIES, Finding, Outcome
@@ -57,8 +57,7 @@ def counted(findings: tuple[Finding, ...]) -> str:
 
 
 def _register(e: Evidence) -> Block:
-    columns = [Column("code"), Column("severity"), Column("finding"), Column("about")]
-    columns += [Column("owner"), Column("due"), Column("since the previous run")]
+    columns = ("code", "severity", "finding", "about", "owner", "due", "since the previous run")
     arranged = under_causes(e.findings)
     rows = [
         (f.code, severity_badge(f.severity), _titled(f, cause), _about(f), *_followers(e, f), e.since(f))
@@ -189,7 +188,7 @@ def _rules(e: Evidence) -> tuple[Block, ...]:
     ]
     if not rows:
         return (Paragraph(text="No check of this run states a rule."),)
-    columns = [Column("code"), Column("finding"), Column("at worst"), Column("raised when"), Column("rests on")]
+    columns = ("code", "finding", "at worst", "raised when", "rests on")
     caption = "What every check looks for, and how severe it is."
     return (make_table("findings-rules-table", caption, columns, sorted(rows, key=lambda row: row[0])),)
 
@@ -197,8 +196,11 @@ def _rules(e: Evidence) -> tuple[Block, ...]:
 def _checks(e: Evidence) -> tuple[Block, ...]:
     if not e.run.outcomes:
         return (Paragraph(text="No check was run."),)
-    rows = [(_title(o), Badge(o.state.replace("_", " "), STATES[o.state]), _reason(o)) for o in e.run.outcomes]
-    columns = [Column("check"), Column("state"), Column("findings or reason")]
+    rows = [
+        (name(o.title or o.check), Badge(o.state.replace("_", " "), STATES[o.state]), _reason(o))
+        for o in e.run.outcomes
+    ]
+    columns = ("check", "state", "findings or reason")
     table = make_table("findings-states", "Each check ends in exactly one state.", columns, rows)
     return (Paragraph(text=ended(e)), table)
 
@@ -218,10 +220,6 @@ def _states(e: Evidence) -> Iterator[tuple[str, int]]:
         number_of = sum(outcome.state == state for outcome in e.run.outcomes)
         if number_of:
             yield state, number_of
-
-
-def _title(outcome: Outcome) -> str:
-    return name(outcome.title or outcome.check)
 
 
 def _reason(outcome: Outcome) -> str:

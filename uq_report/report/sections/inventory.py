@@ -12,15 +12,8 @@ def inventory(e: Evidence) -> Section:
     """Return the plugin inventory."""
     if not e.run.plugins:
         return Section(id="plugins", title="Plugins", blocks=(Paragraph(text="The plugins were not recorded."),))
-    columns = [
-        Column("group"),
-        Column("name"),
-        Column("distribution"),
-        Column("version"),
-        Column("API", "integer"),
-        Column("rows predicted", "integer"),
-        Column("outcome"),
-    ]
+    numbers = (Column("API", "integer"), Column("rows predicted", "integer"))
+    columns = ("group", "name", "distribution", "version", *numbers, "outcome")
     rows = [
         (
             clean(p.group).removeprefix("uq_report."),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ...document.blocks import make_table
-from ...document.document import Badge, Column, Facts, Paragraph, Section
+from ...document.document import Badge, Facts, Paragraph, Section
 from ...document.evidence import Evidence
 from ...document.text import clean, joined
 from ..mappings import Framework, Requirement, frameworks
@@ -19,13 +19,7 @@ LEAD = (
 )
 FILLED, PARTLY, OPEN = Badge("filled", "neutral"), Badge("partly filled", "warning"), Badge("open", "unknown")
 PEOPLE = "for people: this report holds nothing on it"
-COLUMNS = (
-    Column("what is asked"),
-    Column("sections"),
-    Column("evidence in this run"),
-    Column("not in this run"),
-    Column("state"),
-)
+COLUMNS = ("what is asked", "sections", "evidence in this run", "not in this run", "state")
 
 
 class Match(NamedTuple):

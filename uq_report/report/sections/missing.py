@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...core.text import count
 from ...document.blocks import make_table
-from ...document.document import Block, Column, Paragraph, Section
+from ...document.document import Block, Paragraph, Section
 from ...document.evidence import Evidence
 from ...document.text import clean, items, joined, name, sentence
 
@@ -25,8 +25,7 @@ def _parts(e: Evidence) -> list[Block]:
         (clean(entry.group).removeprefix("uq_report."), name(entry.name), sentence(entry.reason))
         for entry in e.run.not_run
     ]
-    columns = [Column("group"), Column("name"), Column("reason")]
-    return [make_table("not-run-table", "Explainers and checks that did not run.", columns, rows)]
+    return [make_table("not-run-table", "Explainers and checks that did not run.", ("group", "name", "reason"), rows)]
 
 
 def _omissions(e: Evidence) -> list[Block]:
@@ -47,7 +46,7 @@ def _omissions(e: Evidence) -> list[Block]:
         (joined(items(shared)), _names(measures), _names(features), sentence(reason))
         for (features, reason, shared), measures in by_measure.items()
     ]
-    columns = [Column("result"), Column("measure"), Column("feature"), Column("reason")]
+    columns = ("result", "measure", "feature", "reason")
     caption = f"Left out inside parts that ran: {count(len(rows), 'entry', 'entries')}."
     return [make_table("not-run-omissions", caption, columns, rows)]
 
@@ -64,5 +63,4 @@ def _checks(e: Evidence) -> list[Block]:
     ]
     if not rows:
         return []
-    columns = [Column("check"), Column("state"), Column("reason")]
-    return [make_table("not-run-checks", "Checks that reached no verdict.", columns, rows)]
+    return [make_table("not-run-checks", "Checks that reached no verdict.", ("check", "state", "reason"), rows)]

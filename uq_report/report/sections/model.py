@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...document.blocks import make_table
-from ...document.document import Cell, Column, Facts, Paragraph, Section, Table
+from ...document.document import Cell, Facts, Paragraph, Section, Table
 from ...document.evidence import Evidence, as_cell
 from ...document.text import clean
 
@@ -53,5 +53,5 @@ def _identity(e: Evidence) -> tuple[tuple[str, Cell], ...]:
 
 def _parameters(e: Evidence) -> Table | None:
     rows = [(clean(key, 200), clean(value, 300)) for key, value in e.subject.model_parameters.items()]
-    columns = [Column("parameter"), Column("value")]
+    columns = ("parameter", "value")
     return make_table("model-parameters-table", "Parameters of the model.", columns, rows) if rows else None

@@ -54,8 +54,7 @@ def _rules(e: Evidence) -> list[Block]:
             rows.append((rule.code, sentence(rule.when), _source(e, f"rules.{outcome.check}"), state, observed))
     if not rows:
         return []
-    columns = [Column("code"), Column("raised when"), Column("source"), Column("now")]
-    columns.append(Column("observed, threshold"))
+    columns = ("code", "raised when", "source", "now", "observed, threshold")
     rows.sort(key=lambda row: str(row[0]))
     return [make_table("monitoring-rules", "Rules of the checks, and how they stand now.", columns, rows)]
 
@@ -107,8 +106,7 @@ def _margins(e: Evidence) -> list[Block]:
     rows = [row for result in e.results for row in _margins_of(e, result)]
     if not rows:
         return []
-    columns = [Column("result"), Column("measure"), Column("about 0 within ±", "number"), Column("unit")]
-    columns.append(Column("source"))
+    columns = ("result", "measure", Column("about 0 within ±", "number"), "unit", "source")
     return [make_table("monitoring-margins", "Margins of the verdicts.", columns, rows)]
 
 

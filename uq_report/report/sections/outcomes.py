@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...document.blocks import interval_columns, intervals_caption, left_out, make_table, notes_of
+from ...document.blocks import interval_columns, intervals_caption, left_out, make_table
 from ...document.document import Block, Column, Paragraph, Section, Table
 from ...document.evidence import Evidence
 from ...document.text import joined, name, value_words
@@ -70,4 +70,4 @@ def scores_table(
         )
         for line in lines
     ]
-    return make_table(key, caption, columns, rows, evidence=view.id, note=notes_of(view.result))
+    return make_table(key, caption, columns, rows, of=view.result)

@@ -94,7 +94,7 @@ def _setting(value: Any) -> str:
 def _versions(e: Evidence) -> Table:
     rows = [(name(key), clean(value)) for key, value in flat(e.run.environment) if key not in RUNTIME]
     rows = [(key.removeprefix("packages."), value) for key, value in rows]
-    columns = [Column("package"), Column("version")]
+    columns = ("package", "version")
     return make_table("versions-table", "Versions of the packages in use.", columns, rows or [(ABSENT, "")])
 
 
@@ -104,7 +104,7 @@ def _options(e: Evidence) -> Table:
         (name(m.name), "; ".join(f"{name(k)} = {_setting(v)}" for k, v in sorted(m.options.items())) or "none")
         for m in e.run.methods
     ]
-    columns = [Column("explainer"), Column("options as used")]
+    columns = ("explainer", "options as used")
     return make_table("options-table", "Options of each explainer.", columns, rows or [(ABSENT, "")])
 
 

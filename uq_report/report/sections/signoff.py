@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...config import About
 from ...core.text import count
 from ...document.blocks import make_table
-from ...document.document import Block, Bullets, Column, Facts, Paragraph, Section
+from ...document.document import Block, Bullets, Facts, Paragraph, Section
 from ...document.evidence import OPEN, Evidence
 from ...document.text import clean, items, joined
 
@@ -30,7 +30,7 @@ NO_TEXT = ("title", "status", "classification")
 def sign_off(e: Evidence) -> Section:
     """Return the lines to sign, the statement of independence, and the open items."""
     rows = [(role, e.said(key), BLANK, BLANK) for role, key in ROLES]
-    columns = [Column("role"), Column("name"), Column("date"), Column("signature")]
+    columns = ("role", "name", "date", "signature")
     table = make_table("sign-off-table", "To be dated and signed by the persons named.", columns, rows)
     facts = Facts(
         rows=(

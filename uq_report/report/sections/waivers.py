@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.text import count
 from ...document.blocks import make_table
-from ...document.document import Badge, Block, Column, Paragraph, Section
+from ...document.document import Badge, Block, Paragraph, Section
 from ...document.evidence import Evidence, severity_badge
 from ...document.text import clean, items, joined, name, sentence
 
@@ -24,8 +24,7 @@ def waivers(e: Evidence) -> Section | None:
 
 
 def _waived(e: Evidence) -> Block:
-    columns = [Column("code"), Column("severity"), Column("finding"), Column("owner"), Column("reason")]
-    columns.append(Column("until"))
+    columns = ("code", "severity", "finding", "owner", "reason", "until")
     rows = [
         (
             one.finding.code,
@@ -45,7 +44,7 @@ def _given(e: Evidence, given: tuple[Mapping[str, Any], ...]) -> list[Block]:
     """Return every waiver of the settings, expired ones said so."""
     if not given:
         return []
-    columns = [Column("code"), Column("feature"), Column("owner"), Column("until"), Column("state")]
+    columns = ("code", "feature", "owner", "until", "state")
     rows = [
         (
             clean(one.get("code", ""), 20),
