@@ -167,7 +167,7 @@ NULLS: tuple[Null, ...] = (
         {"support": {}},
         train=True,
     ),
-    Null("leak", f"{OUTCOMES}; two classes", KnownLogistic(GRADED), {"cid": {}}),
+    Null("leak", f"{OUTCOMES}; two classes", KnownLogistic(GRADED), COVERED),
     Null("performance", f"{OUTCOMES}; features that matter, two classes", KnownLogistic(GRADED), FIT),
     Null("performance", f"{OUTCOMES}; features that matter, normal", KnownLinear(GRADED, NOISE), FIT),
     Null("claims", f"{OUTCOMES}; two classes", KnownLogistic(IDLE), {"pfi": {"n_repeats": 10, "train": False}}),
