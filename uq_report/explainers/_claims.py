@@ -24,7 +24,6 @@ from ._pfi_terms import Rows
 
 DRAWS = 999
 MOST_CLASSES = 20  # above, the exact test would cost more than the predictions
-SHARE_MARGIN, NATS_MARGIN = 0.01, 0.01
 _CELLS = 4_000_000
 Part = Callable[[Distribution], FloatArray]
 

@@ -16,8 +16,8 @@ from ..core.results import Diagnostic, Omission
 from ..core.sampling import t_quantile
 from ..evidence import ids
 from ..evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
-from ._claims import NATS_MARGIN, SHARE_MARGIN, Claim, Score, claim_terms, exact_p_values
-from ._pfi_terms import Rows
+from ._claims import Claim, Score, claim_terms, exact_p_values
+from ._pfi_terms import Rows, usual_margin
 
 PARTS = (CLAIMED, DELIVERED, DIFFERENCE)
 
@@ -76,12 +76,11 @@ class Claiming:
             options=options,
             notes=_NOTES,
             omissions=tuple(self.omissions),
-            meta={"margin": self._margin(), "exact": bool(np.isfinite(p_values).any())},
+            meta={
+                "margin": usual_margin(self.score.loss, float(self.base[1].mean())),
+                "exact": bool(np.isfinite(p_values).any()),
+            },
         )
-
-    def _margin(self) -> float:
-        loss = self.score.loss
-        return NATS_MARGIN if loss.unit == "nats" else SHARE_MARGIN * abs(float(self.base[1].mean()))
 
     def _lines(self, name: str, claim: Claim, p: float, reach: float, confidence: float) -> list[dict[str, Any]]:
         known = np.isfinite(claim.se)

@@ -22,6 +22,7 @@ from ..core.inference import (
 from ..core.measures import Measure, Statistic
 
 ROUNDING = 1e-12  # of a measure's size: smaller is rounding
+NATS_MARGIN, SHARE_MARGIN = 0.01, 0.01
 SOLVED = 1e-8  # of a measure's size: row terms closer than this are equal, given how the fit is solved
 
 
@@ -73,6 +74,11 @@ class Rows:
         if self.clusters is not None and self.units < MIN_CLUSTERS:
             return f"{self.units} clusters do not show how clusters vary; at least {MIN_CLUSTERS} are needed"
         return ""
+
+
+def usual_margin(measure: Measure, mean: float) -> float:
+    """Return how large an importance must be to matter: 0.01 nats, or 1 % of the unpermuted mean in other units."""
+    return NATS_MARGIN if measure.unit == "nats" else SHARE_MARGIN * abs(mean)
 
 
 class Terms(NamedTuple):

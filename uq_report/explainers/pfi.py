@@ -23,11 +23,9 @@ from ._claims import score_of
 from ._claims_result import Claiming
 from ._pfi_reading import read_pair
 from ._pfi_tables import Tables, delta_result, importance_result, training_result, untrained_result
-from ._pfi_terms import Rows, Terms, feature_terms
+from ._pfi_terms import Rows, Terms, feature_terms, usual_margin
 
 MIN_ROWS = 3
-NATS_MARGIN = 0.01
-SHARE_MARGIN = 0.01
 TRAIN_ROWS = 1000
 
 
@@ -213,8 +211,7 @@ class PermutationImportance:
         for measure, mean in zip(rows.measures, rows.unpermuted, strict=True):
             asked = measure.name if measure.name in self.measures else "loss"
             given = self.margin.get(asked) if isinstance(self.margin, Mapping) else self.margin
-            usual = NATS_MARGIN if measure.unit == "nats" else SHARE_MARGIN * abs(float(mean))
-            margins[measure.name] = usual if given is None else float(given)
+            margins[measure.name] = usual_margin(measure, float(mean)) if given is None else float(given)
         return margins
 
     def _shuffled(
