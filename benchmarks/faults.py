@@ -57,11 +57,13 @@ class Named(NamedTuple):
     """What should name a fault: any of the codes, of any of the features; no features where the model is at fault.
 
     `fair` features have a part in it: a finding on them accuses no innocent, and does not count as naming the fault.
+    A `refusal` of the audit that holds these words names it too, before anything else.
     """
 
     codes: tuple[str, ...]
     features: tuple[str, ...] = ()
     fair: tuple[str, ...] = ()
+    refusal: str = ""
 
 
 NAMED: Mapping[str, Named] = {
@@ -84,7 +86,8 @@ NAMED: Mapping[str, Named] = {
     "wrong direction": Named(("UQ901",), ("debt",)),
     "sentinel -999": Named(("UQ703",), ("savings",)),
     "protected proxy": Named(("UQ803",), ("proxy",), ("sex",)),
-    "random predictions": Named(("UQ001",), fair=FEATURES),
+    "random predictions": Named((), refusal="Its predictions are random"),
+    "random, read as members": Named(("UQ001",), fair=FEATURES),
     "constant model": Named(("UQ001",)),
     "shuffled labels": Named(("UQ001",)),
     "constant column": Named(("UQ704",), ("visits",)),
@@ -226,6 +229,11 @@ def random(rng: Rng) -> Case:
     return replace(honest(rng), model=Random())
 
 
+def members(rng: Rng) -> Case:
+    """Return the same, its calls read as members of a mixture."""
+    return replace(random(rng), told={"stochastic": "members"})
+
+
 def shuffled(rng: Rng) -> Case:
     """Fit boosting to outcomes of other rows."""
     (X, y), test = rows(3000, rng), rows(800, rng)
@@ -271,6 +279,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("sentinel -999", "8 % of rows", sentinel),
     Fault("protected proxy", "95 % of rows, 1.5 log-odds", proxy),
     Fault("random predictions", "anew each call", random),
+    Fault("random, read as members", "20 calls", members),
     Fault("constant model", "the base rate", lambda rng: fitted(DummyClassifier(), rows, rng)),
     Fault("shuffled labels", "boosting", shuffled),
     Fault("constant column", "one value", constant_column),
@@ -293,12 +302,13 @@ def accuses_innocent(finding: Any, named: Named) -> bool:
 def shares(named: Named, audits: Sequence[Heard]) -> dict[str, str]:
     """Return how often a fault is named, of the right feature, and first."""
     found, n = [heard.findings for heard in audits], len(audits)
+    refused = sum(bool(named.refusal) and named.refusal in heard.refused for heard in audits)
     by_code = sum(any(is_named(one, named, feature=False) for one in every) for every in found)
     right = [next((one for one in every if is_named(one, named)), None) for every in found]
     return {
-        "named": rate(by_code, n),
+        "named": rate(by_code + refused, n),
         "right feature": f"{sum(map(bool, right))}/{n}" if named.features else "-",
-        "first": f"{sum(one is every[0] for one, every in zip(right, found, strict=True) if one)}/{n}",
+        "first": f"{refused + sum(one is every[0] for one, every in zip(right, found, strict=True) if one)}/{n}",
         "severity": letters(one.severity for one in right if one),
     }
 
@@ -306,13 +316,13 @@ def shares(named: Named, audits: Sequence[Heard]) -> dict[str, str]:
 def line(fault: Fault, audits: Sequence[Heard]) -> dict[str, Any]:
     """Return one line of the table."""
     named, n = NAMED[fault.name], len(audits)
-    known = any(code in registered() for code in named.codes)
+    known = bool(named.refusal) or any(code in registered() for code in named.codes)
     said = shares(named, audits) if known else dict.fromkeys(SHARES, "no rule yet")
     innocent = sum(any(accuses_innocent(one, named) for one in heard.findings) for heard in audits)
     return {
         "fault": fault.name,
         "size": fault.size,
-        "codes": "/".join(named.codes),
+        "codes": "/".join(named.codes) or "refused",
         **said,
         "innocent": f"{innocent}/{n}",
         "worst of all": letters(heard.worst for heard in audits),

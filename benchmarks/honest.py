@@ -73,7 +73,7 @@ class Heard(NamedTuple):
     @property
     def worst(self) -> str:
         """The worst severity; empty if nothing was found."""
-        return self.findings[0].severity if self.findings else ""
+        return min((one.severity for one in self.findings), key=SEVERITIES.index, default="")
 
 
 class Design(NamedTuple):
@@ -107,7 +107,7 @@ def audited(case: Case, seed: int) -> Heard:
     except UQReportError as error:
         return Heard(refused=str(error), seconds=perf_counter() - start)
     return Heard(
-        findings=tuple(sorted(run.findings, key=lambda finding: SEVERITIES.index(finding.severity))),
+        findings=run.findings,
         failed=tuple(f"{one.group} {one.name}: {one.reason}" for one in run.not_run if CRASH.match(one.reason)),
         unjudged=frozenset(code for outcome in run.outcomes for code in left_out(outcome)),
         rating=rating(run.outcomes).text,
@@ -315,7 +315,9 @@ def rate(count: int, n: int) -> str:
 
 def loudest(heard: Heard, code: str) -> str:
     """Return the worst severity an audit gave a code; empty if it did not raise it."""
-    return next((finding.severity for finding in heard.findings if finding.code == code), "")
+    return min(
+        (finding.severity for finding in heard.findings if finding.code == code), key=SEVERITIES.index, default=""
+    )
 
 
 def letters(severities: Iterable[str]) -> str:

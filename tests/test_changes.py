@@ -15,7 +15,6 @@ from scipy import stats
 import uq_report as uq
 from uq_report import store
 from uq_report.core.distributions import Normal
-from uq_report.core.errors import InputError
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Result, RowValues
 from uq_report.evidence.finding import Finding, Outcome, RuleRecord, Severity, State, Waived, Waiver
 from uq_report.evidence.run import Changes, Run, ValueChange
@@ -339,9 +338,35 @@ def test_inputs_that_differ_are_listed_with_both_values() -> None:
     }
 
 
-def test_another_task_is_refused_and_another_label_noted() -> None:
-    with pytest.raises(InputError, match=r"audit\.previous must be an audit of the same task, regression"):
-        changes(run(), run(task="regression"))
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"task": "regression"}, "the previous one is of classification, this one of regression"),
+        (
+            {"features": [{"name": "z", "kind": "numeric"}]},
+            "they have no feature in common (a before, z now)",
+        ),
+        ({"classes": ["x", "y"]}, "they predict other classes (0 and 1 before, x and y now)"),
+    ],
+)
+def test_unrelated_models_have_no_changes_and_say_why(facts: dict[str, Any], words: str) -> None:
+    found = changes(run(scores(1, 0.1), outcomes=(outcome(finding("UQ1", "high")),)), run(scores(2, 0.1), **facts))
+    assert found.unrelated == f"The two runs are of unrelated models: {words}"
+    assert (found.findings, found.values, found.inputs) == ((), (), ())
+    assert found.not_compared == ("Findings, values and inputs: a difference between the two runs would be no change.",)
+
+
+def test_what_both_runs_have_is_compared_and_named() -> None:
+    before, now = ([{"name": name, "kind": "numeric"} for name in names] for names in ("abx", "aby"))
+    raised = outcome(finding("UQ1", "high", "a"), finding("UQ2", "high", "y"))
+    found = changes(run(features=before), run(features=now, outcomes=(raised,)))
+    assert not found.unrelated
+    assert [one.code for one in found.findings] == ["UQ1"]
+    text = "x, only in the previous run; y, only in this run. Compared is what both runs have: a and b."
+    assert text in found.not_compared
+
+
+def test_another_label_is_noted() -> None:
     found = changes(run(), run(label="n", hashes={"model": "not available", "X": "1"}))
     assert any("audited 'm', this one 'n'" in line for line in found.not_compared)
     assert any("Whether the model is the same" in line for line in found.not_compared)

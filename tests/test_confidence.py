@@ -28,6 +28,7 @@ SMALL: dict[str, Any] = {
     "ale": {"n_bins": 5},
     "calibration": {"n_draws": 99},
     "cid": {"n_sets": 20},
+    "cover": {"n_repeats": 5},
     "dalex": {"n_repeats": 3, "max_rows": 60},
     "groups": {"n_draws": 99},
     "h_statistic": {"max_rows": 20},
@@ -90,7 +91,18 @@ def test_a_lower_level_narrows_every_interval(both: tuple[AuditRun, AuditRun]) -
         widths = [(table["upper"] - table["lower"]).to_numpy() for table in (narrow, wide)]
         assert (widths[0] <= widths[1]).all(), result.id
         narrowed |= {result.id} if (widths[0] < widths[1]).any() else set()
-    known = {"ale", "calibration", "cid", "groups", "groups.difference", "groups.proxy", "pdp", "pdp.surface", "pfi"}
+    known = {
+        "ale",
+        "calibration",
+        "cid",
+        "cover",
+        "groups",
+        "groups.difference",
+        "groups.proxy",
+        "pdp",
+        "pdp.surface",
+        "pfi",
+    }
     known |= {"redundancy", "rsens", "rsens.comparators", "shap.importance", "support"}
     assert known - {entry.name for entry in both[0].run.not_run} <= narrowed
 

@@ -3,10 +3,12 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import uq_report as uq
 from uq_report import store
+from uq_report.core.distributions import Categorical, Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.measures import ENTROPY, NLL, SQUARED_ERROR
@@ -19,6 +21,7 @@ from uq_report.runner.compare import compare
 from uq_report.testing import KnownLinear, KnownTruth, linear_subject
 from uq_report.views import AuditRun
 
+ROWS = 1000
 MEASURES = {m.name: m for m in (SQUARED_ERROR, NLL, ENTROPY)}
 EMPTY = Run(as_of="2026-01-01", subject={}, settings={}, environment={})
 # Blind to the feature c, and to what it does to the scale.
@@ -31,7 +34,7 @@ def challenger(champion: Subject, model: Any = SHIFTED, **options: Any) -> Subje
 
 @pytest.fixture(scope="module")
 def pair() -> tuple[Subject, Subject]:
-    champion = linear_subject(120)
+    champion = linear_subject(ROWS)
     return champion, challenger(champion)
 
 
@@ -117,8 +120,8 @@ def test_the_document_stands_in_two_columns(both: AuditRun) -> None:
     [
         ({"label": "KnownLinear"}, "different labels"),
         ({"y": None}, "same y"),
-        ({"y": np.zeros(120)}, "same y"),
-        ({"sample_weight": np.ones(120)}, "same sample_weight"),
+        ({"y": np.zeros(ROWS)}, "same y"),
+        ({"sample_weight": np.ones(ROWS)}, "same sample_weight"),
     ],
 )
 def test_other_rows_are_refused(pair: tuple[Subject, Subject], change: dict[str, Any], message: str) -> None:
@@ -137,3 +140,39 @@ def test_shuffled_rows_and_three_models_are_refused(pair: tuple[Subject, Subject
         )
     with pytest.raises(InputError, match="got 3 subjects"):
         uq.audit([champion] * 3, explainers=[])
+
+
+def test_features_of_one_model_alone_are_named(pair: tuple[Subject, Subject]) -> None:
+    champion = pair[0]
+    assert isinstance(champion.X, pd.DataFrame)
+    fewer = champion.X.drop(columns="d")
+    small = make_subject(KnownLinear((1.0, 1.0, 0.0), (0.0, 0.0, 0.0)), KnownTruth(), fewer, champion.y, label="small")
+    run = uq.audit([champion, small], explainers=["pfi"], as_of="2026-01-01").run
+    gaps = run.result(ids.COMPARE_IMPORTANCE).omissions
+    assert [(gap.feature, gap.reason) for gap in gaps] == [("d", "only the champion has it")]
+
+
+def test_classes_and_numbers_are_not_compared() -> None:
+    X, y = pd.DataFrame({"a": np.linspace(-1, 1, 60)}), np.arange(60) % 2
+
+    def classes(X: pd.DataFrame) -> Categorical:
+        p = 0.5 + 0.3 * X["a"].to_numpy()
+        return Categorical(np.column_stack([1 - p, p]), classes=(0, 1))
+
+    def numbers(X: pd.DataFrame) -> Normal:
+        return Normal(X["a"].to_numpy(), np.ones(len(X)))
+
+    pair = [uq.explain(model, X, y, label=model.__name__) for model in (classes, numbers)]
+    run = uq.audit(pair, explainers=["pfi"], as_of="2026-01-01").run
+    for part in (ids.COMPARE_SCORES, ids.COMPARE_IMPORTANCE):
+        assert run.result(part).estimates.empty
+        assert "one model predicts classes and the other numbers" in run.result(part).omissions[0].reason
+
+
+def test_nothing_in_common_is_refused() -> None:
+    def model(X: pd.DataFrame) -> Normal:
+        return Normal(X.to_numpy()[:, 0], np.ones(len(X)))
+
+    pair = [uq.explain(model, pd.DataFrame({name: np.arange(9.0)}), label=name) for name in "ab"]
+    with pytest.raises(InputError, match="no shared feature and no y shows that they do"):
+        uq.audit(pair, explainers=[])

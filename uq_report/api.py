@@ -14,6 +14,8 @@ from .core.adapter import Adapter
 from .core.arrays import take_rows
 from .core.engine import Engine, Progress
 from .core.errors import InputError
+from .core.remarks import remarked
+from .core.stochastic import MEMBERS, Stochastic, steady
 from .core.subject import Subject, make_subject
 from .evidence import ids
 from .evidence.run import Run
@@ -39,6 +41,8 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     adapter: str | Adapter | None = None,
     positive_class: Any = None,
     max_rows: int | None = None,
+    stochastic: Stochastic | None = None,
+    n_members: int = MEMBERS,
     seed: int = 0,
     deny: Iterable[str] = (),
 ) -> Subject:
@@ -73,6 +77,15 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
         The class whose probability is "the prediction".
     max_rows : int, optional
         At most so many rows, drawn with `seed`.
+    stochastic : {"members", "seed"}, optional
+        What is made of a model whose predictions are random, which is refused by default: two calls on up to
+        100 rows must agree within 1e-6 of the largest value. ``"members"`` reads every prediction as the mixture
+        of `n_members` calls, so that the randomness is epistemic; ``"seed"`` fixes the model's own argument or
+        attribute ``random_state`` or ``seed`` to `seed`. With ``"members"`` the dropout of a torch module is on.
+    n_members : int
+        Calls per prediction with ``stochastic="members"``.
+    seed : int
+        Of the rows drawn, and of what `stochastic` draws.
     deny : names, optional
         Plugins or distributions that must not be imported; see `Settings`.
 
@@ -107,7 +120,7 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     subject = make_subject(inner, chosen, **arguments, max_rows=max_rows, seed=seed)
     subject = replace(subject, adapter_reason=reason)
     _try(subject)
-    return subject
+    return remarked(steady(subject, stochastic, n_members, seed))
 
 
 def importance(
@@ -246,7 +259,11 @@ def _two(subjects: Sequence[Subject]) -> tuple[Subject, Subject]:
 
 
 def compare(previous: str | Path | Run | AuditRun, run: str | Path | Run | AuditRun) -> AuditRun:
-    """Return the audit `run` with its changes since `previous`, whatever it was compared with before."""
+    """Return the audit `run` with its changes since `previous`, whatever it was compared with before.
+
+    If the two are of unrelated models (another task, no feature or class in common), ``run.changes.unrelated`` says
+    so, and nothing is compared.
+    """
     before, now = _run(previous), _run(run)
     clock = run.clock if isinstance(run, AuditRun) else {}
     return AuditRun(replace(now, changes=runner.changes(before, now)), clock)

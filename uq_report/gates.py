@@ -12,7 +12,7 @@ from . import store
 from .core.text import clean, count
 from .evidence.finding import SEVERITIES, Severity
 from .evidence.run import Run
-from .report.rating import rating
+from .report.rating import rating, rests_on
 
 DONE, FOUND = 0, 1
 
@@ -64,6 +64,7 @@ def summary(run: Run, ending: Verdict, folder: str | Path | None) -> dict[str, A
         "label": run.subject["label"],
         "as_of": run.as_of,
         "rating": rating(run.outcomes).text,
+        "rests_on": rests_on(run.outcomes),
         "findings": {severity: counts[severity] for severity in SEVERITIES},
         "waived": sum(len(outcome.waived) for outcome in run.outcomes),
         "checks": {outcome.check: outcome.state for outcome in run.outcomes},

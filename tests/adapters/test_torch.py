@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import uq_report as uq
 from uq_report import testing
 from uq_report.adapters.function import FunctionAdapter
 from uq_report.adapters.torch_ import TorchAdapter
 from uq_report.core.derivatives import finite_differences
-from uq_report.core.distributions import Categorical, Normal, Poisson, StudentT
+from uq_report.core.distributions import Categorical, Normal, NormalMixture, Poisson, StudentT
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError, ModelError
 from uq_report.core.subject import make_subject
@@ -305,3 +306,27 @@ def test_single_precision_keeps_automatic_differentiation_and_its_differences_ar
         scale = np.abs(truth).max()
         np.testing.assert_allclose(getattr(found[0], name), truth, atol=1e-5 * scale)
         np.testing.assert_allclose(getattr(rough, name), truth, atol=2e-2 * scale)
+
+
+# ---------------------------------------------------------------- dropout
+
+
+def test_dropout_is_told_to_be_off_and_members_switch_it_on() -> None:
+    model = Head(lambda x, w: laws.Normal((x @ w)[:, 0], torch.ones(len(x), dtype=x.dtype)))
+    plain = uq.explain(model, X)
+    off = "Dropout is off in 1 layer, as in evaluation mode"
+    assert plain.notes == (f"{off}; stochastic='members' makes its draws the members of a mixture.",)
+    drawn = uq.explain(model, X, stochastic="members", n_members=9)
+    assert drawn.notes == ("Predictions are random: 9 calls are read as members of a mixture.",)
+    state = torch.get_rng_state()
+    first, second = (Engine(drawn, {}).baseline for _ in range(2))
+    assert isinstance(first, NormalMixture)
+    assert isinstance(second, NormalMixture)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert np.array_equal(first.means, second.means)
+    assert first.epistemic_variance().mean() > 0.1
+    assert all(module.training for module in model.modules())
+
+
+def test_a_module_without_dropout_has_no_remark() -> None:
+    assert ADAPTER.remarks(torch.nn.Linear(3, 1)) == ()

@@ -12,6 +12,10 @@ from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
+from uq_report.evidence.information import CidCover
+from uq_report.explainers._cid_columns import UnfitError
+from uq_report.explainers._cid_discrete import fit_field
+from uq_report.explainers._cid_share import alone
 from uq_report.explainers.cid import CoveredInformation
 from uq_report.explainers.pfi import PermutationImportance
 from uq_report.testing import KnownLogistic, KnownTruth, linear_subject, logistic_subject, measures
@@ -137,8 +141,20 @@ def test_half_potentials_are_named() -> None:
     assert any("not the definition" in note for note in found.notes)
 
 
-def changed(**columns: Any) -> Subject:
-    base = linear_subject(60)
+def sets(results: dict[str, Result]) -> dict[str, tuple[str, ...]]:
+    return dict(CidCover.from_result(results["cid.cover"]).sets())
+
+
+def changed_rows(X: pd.DataFrame, y: Any) -> Subject:
+    class Flat(KnownTruth):
+        def predict(self, model: Any, X: Any) -> Any:
+            return super().predict(model, np.zeros((len(X), 4)))
+
+    return make_subject(linear_subject(60).model, Flat(), X, y)
+
+
+def changed(n: int = 60, **columns: Any) -> Subject:
+    base = linear_subject(n)
     X = pd.DataFrame(base.X).assign(**columns)
 
     class Four(KnownTruth):
@@ -148,24 +164,153 @@ def changed(**columns: Any) -> Subject:
     return make_subject(base.model, Four(), X, base.y)
 
 
-def test_a_constant_is_left_out_by_name_and_a_copy_or_a_gap_refused() -> None:
+def test_a_constant_is_left_out_by_name() -> None:
     found = run(changed(flat=1.0))["cid"]
     assert [(gap.feature, gap.reason) for gap in found.omissions] == [
         ("flat", "it is constant, so it has no information")
     ]
-    base = pd.DataFrame(linear_subject(60).X)
+
+
+def test_a_copy_covers_its_original_and_is_no_node_of_the_graph() -> None:
+    base = pd.DataFrame(linear_subject(300).X)
+    results = run(changed(300, twin=-2 * base["a"] ** 3))
+    for feature in ("a", "twin"):
+        assert value(results["cid"], feature, "covered share") == 1
+    assert "twin repeats a exactly: its covered share is 100 %." in results["cid"].notes
+    assert sets(results)["a"] == ("twin",)
+    assert sets(results)["twin"] == ("a",)
+    last = results["cid.cover"].estimates.groupby("feature").last()
+    assert last.loc[["a", "twin"], ["estimate", "std_error"]].to_numpy().tolist() == [[0, 0], [0, 0]]
+    assert "twin" not in results["cid.graph"].meta["nodes"]
+    assert [gap.feature for gap in results["cid.graph"].omissions] == ["twin"]
     with pytest.raises(InputError, match=r"got 'a' and 'twin' with correlation ±1"):
-        run(changed(twin=-2 * base["a"]))
-    with pytest.raises(InputError, match=r"got 1 in 'gap'"):
-        run(changed(gap=np.where(np.arange(60) == 3, np.nan, np.arange(60.0))))
+        run(changed(twin=-2 * pd.DataFrame(linear_subject(60).X)["a"]), estimator="copula")
 
 
-def test_more_features_than_rows_are_refused_where_the_lasso_does_not_converge() -> None:
+def test_a_missing_value_is_a_cell_of_its_own() -> None:
+    subject = changed(300, gap=np.where(np.arange(300) % 9 == 3, np.nan, np.arange(300.0)))
+    found = run(subject)["cid"]
+    assert found.meta["estimator"] == "discrete field"
+    assert "Another estimator comes first and was not used: values are missing in gap." in found.notes
+    assert "A missing value is a cell of its own: gap." in found.notes
+    assert np.isfinite(value(found, "gap", "share of variance"))
+    with pytest.raises(InputError, match=r"no missing values for 'copula'; got 33 in 'gap'"):
+        run(subject, estimator="copula")
+
+
+@pytest.mark.parametrize("make", [linear_subject, logistic_subject])
+def test_a_value_that_many_rows_share_takes_the_discrete_field(make: Any) -> None:
+    base = make(300)
+    X = pd.DataFrame(base.X)
+    found = run(make_subject(base.model, base.adapter, X.assign(d=X["d"].clip(lower=0)), base.y))["cid"]
+    assert found.meta["estimator"] == "discrete field"
+    assert any("20 % of the rows share one value of d" in note for note in found.notes)
+
+
+def test_collinear_columns_and_more_features_than_rows_take_a_shrunk_covariance() -> None:
+    X = pd.DataFrame(linear_subject(300).X)
+    narrow = changed(300, total=X["a"] + X["b"] + X["c"])
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(20, 30)), columns=[f"f{j}" for j in range(30)])
-    subject = ridge(X, X["f0"] + rng.normal(size=20))
-    with pytest.raises(InputError, match="must make the graphical lasso converge; got cross-validation"):
-        run(subject)
+    many = pd.DataFrame(rng.normal(size=(20, 30)), columns=[f"f{j}" for j in range(30)])
+    wide_one = ridge(many, many["f0"] + rng.normal(size=20))
+    for subject in (narrow, wide_one):
+        found = run(subject)["cid"]
+        assert found.meta["estimator"] == "Gaussian copula"
+        assert "(OAS)" in found.meta["graph"]
+        assert any("not used: the graphical lasso did not converge" in note for note in found.notes)
+        with pytest.raises(InputError, match="must make the graphical lasso converge; got cross-validation"):
+            run(subject, estimator="copula")
+
+
+def test_a_feature_that_is_the_class_takes_the_discrete_field() -> None:
+    base = logistic_subject(300)
+    X = pd.DataFrame(base.X).assign(
+        d=np.unique(np.asarray(base.y), return_inverse=True)[1] + np.linspace(0, 1e-11, 300)
+    )
+    found = run(make_subject(base.model, base.adapter, X, base.y))["cid"]
+    assert found.meta["estimator"] == "discrete field"
+    assert any("d does not vary within the classes of y" in note for note in found.notes)
+    assert value(found, "d", "share of entropy") > 0.9
+
+
+def test_the_discrete_field_takes_more_penalty_where_it_does_not_converge(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = logistic_subject(300)
+    X = pd.DataFrame(base.X).round()
+
+    def stubborn(codes: Any, edges: Any, penalty: float) -> Any:
+        if penalty < 10:
+            raise UnfitError("cid.penalty must be larger.", "the discrete field did not converge")
+        return fit_field(codes, edges, penalty)
+
+    monkeypatch.setattr("uq_report.explainers._cid_estimate.fit_field", stubborn)
+    found = run(make_subject(base.model, base.adapter, X, base.y))["cid"]
+    assert found.meta["penalty"] == 10
+    assert any("not used: the discrete field did not converge" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+def test_a_leaking_column_explains_the_variance_in_any_audit(noise: float) -> None:
+    base = linear_subject(300)
+    y = np.asarray(base.y)
+    X = pd.DataFrame(base.X).assign(leak=y + noise * np.random.default_rng(0).normal(size=300))
+    found = run(ridge(X, y))["cid"]
+    assert value(found, "leak", "share of variance") > 0.999
+    assert value(found, "leak", "share of variance", "lower") > 0.99
+
+
+def test_levels_explain_the_variance_that_other_rows_of_the_level_predict() -> None:
+    rng = np.random.default_rng(0)
+    n = 2000
+    level = rng.choice(list("abcd"), n)
+    y = np.select([level == "a", level == "b"], [1.0, -1.0], 0.0) + rng.normal(size=n)
+    names = {"level": level, "chance": rng.choice(list("pqrs"), n), "id": [f"r{i}" for i in range(n)]}
+    engine = Engine(changed_rows(pd.DataFrame(names), y), measures(), n_jobs=1)
+    shares = alone(engine, list(names), np.zeros((n, 3)))["share of variance"].mean(axis=0)
+    assert shares[0] == pytest.approx(0.5 / 1.5, abs=0.05)
+    assert np.abs(shares[1]) < 0.01
+    assert shares[2] <= 0
+
+
+def test_a_chain_is_covered_by_its_nearer_feature_and_noise_by_nothing() -> None:
+    rng = np.random.default_rng(0)
+    x1 = rng.normal(size=1500)
+    x2 = x1 + 0.6 * rng.normal(size=1500)
+    X = pd.DataFrame({"x1": x1, "x2": x2, "noise": rng.normal(size=1500)})
+    results = run(ridge(X, x2 + 0.6 * rng.normal(size=1500)))
+    assert sets(results)["x1"] == ("x2",)
+    assert sets(results)["noise"] == ()
+    first, second = results["cid.cover"].estimates.query("feature == 'x1'").to_dict("records")
+    assert first["estimate"] == pytest.approx(value(results["cid"], "x1", "mutual information"))
+    assert (first["item"], second["item"]) == ("", "x2")
+    assert (first["step"], second["step"]) == (0, 1)
+    assert second["estimate"] < 0.02
+
+
+@pytest.mark.parametrize("estimator", ["copula", "discrete"])
+def test_independent_features_cover_nothing(estimator: str) -> None:
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(1000, 6)), columns=list("abcdef"))
+    y = X.to_numpy() @ np.array([1.0, 0.8, 0.6, 0.4, 0.2, 0.0]) + rng.normal(size=1000)
+    assert set(sets(run(ridge(X, y), estimator=estimator)).values()) == {()}
+
+
+def test_synergy_covers_nothing() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.integers(2, size=1000).astype(float)
+    b = np.where(rng.uniform(size=1000) < 0.2, 1 - a, a)  # dependent, so that they are tried
+    X = pd.DataFrame({"a": a, "b": b})
+    flipped = rng.uniform(size=1000) < 0.1
+    results = run(ridge(X, np.where(flipped, 1 - (a != b), a != b) + 0.01 * rng.normal(size=1000)))
+    assert results["cid"].meta["estimator"] == "discrete field"
+    assert set(sets(results).values()) == {()}
+
+
+def test_the_size_of_a_set_and_the_least_gain_are_options() -> None:
+    X, y = wide()
+    subject = ridge(X, y)
+    assert max(map(len, sets(run(subject)).values())) >= 1
+    assert set(sets(run(subject, max_cover=0)).values()) == {()}
+    assert set(sets(run(subject, min_gain=10.0)).values()) == {()}
 
 
 @pytest.mark.parametrize(
@@ -176,6 +321,8 @@ def test_more_features_than_rows_are_refused_where_the_lasso_does_not_converge()
         ({"bins": 1}, "cid.bins must be an integer >= 2"),
         ({"potentials": "third"}, "cid.potentials"),
         ({"n_sets": 2}, "cid.n_sets"),
+        ({"min_gain": 0.0}, "cid.min_gain must be a number > 0"),
+        ({"max_cover": -1}, "cid.max_cover must be an integer >= 0"),
     ],
 )
 def test_bad_options(option: dict[str, Any], message: str) -> None:

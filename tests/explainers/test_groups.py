@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import brier_score_loss, confusion_matrix
 
+import uq_report as uq
 from uq_report import testing
 from uq_report.core.arrays import AnyArray, BoolArray, IntArray
 from uq_report.core.distributions import Categorical, Normal
@@ -17,6 +18,7 @@ from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.results import Result
 from uq_report.core.sampling import Sampling
+from uq_report.core.scored import ScoredRows
 from uq_report.core.subject import Subject
 from uq_report.explainers._groups_cut import Attribute, attributes
 from uq_report.explainers._groups_tests import difference, gap_p_values, shuffled_p_values
@@ -232,7 +234,7 @@ def test_nothing_shown_depends_on_who_is_in_which_small_group() -> None:
     swapped[small] = rng.permutation(region[small])
     assert (swapped != region).any()
     one, two = (explain(logistic(240, region=r, sex=np.resize(["f", "m"], 240))) for r in (region, swapped))
-    for part in ("groups", "groups.difference", "groups.proxy"):
+    for part in ("groups", "groups.difference", "groups.proxy", "groups.use"):
         pd.testing.assert_frame_equal(one[part].estimates, two[part].estimates, check_exact=True)
         assert one[part].omissions == two[part].omissions
     assert {"c", "d"} <= set(one["groups"].meta["attributes"]["region"]["withheld"])
@@ -266,7 +268,7 @@ def test_error_rates_are_withheld_by_the_rows_they_are_about() -> None:
 
 
 def test_a_group_with_worse_outcomes_is_found_and_others_are_not() -> None:
-    given = linear(300, sex=np.resize(["f", "m"], 300), other=np.resize(["u", "v", "w"], 300))
+    given = linear(300, 1, sex=np.resize(["f", "m"], 300), other=np.resize(["u", "v", "w"], 300))
     women = given.protected["sex"] == "f"
     y = np.asarray(given.y).copy()
     mean = given.model.distribution(given.X).mean()
@@ -299,6 +301,147 @@ def test_a_proxy_is_found_by_itself_and_together() -> None:
     assert rows.loc[("apart", "all features"), "upper"] < 0.1
     assert ("d", "d") not in found.index
     assert rows.loc[("d", "all features"), "measure"] == "r_squared"
+
+
+class Stated:
+    """Two classes; the probability of the second is `base` + `slope` times a feature."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def __init__(self, feature: str, base: float = 0.3, slope: float = 0.25) -> None:
+        self.feature, self.base, self.slope = feature, base, slope
+
+    def predict_proba(self, X: pd.DataFrame) -> Any:
+        p = self.base + self.slope * X[self.feature].to_numpy(dtype=float)
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X: pd.DataFrame) -> Any:
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def stated(model: Any, n: int = 300, **told: Any) -> Subject:
+    """Return rows with a feature sex, one that tells it in 9 of 10 rows, and one apart."""
+    rng = np.random.default_rng(0)
+    sex = rng.integers(0, 2, n)
+    X = pd.DataFrame({"sex": sex, "near": np.where(rng.random(n) < 0.9, sex, 1 - sex), "apart": rng.random(n)})
+    y = np.where(rng.random(n) < model.predict_proba(X)[:, 1], "yes", "no")
+    return uq.explain(model, X, y, **({"protected": ["sex"]} | told))
+
+
+def used(found: dict[str, Result], by: str) -> pd.DataFrame:
+    table = found["groups.use"].estimates
+    return table[table["by"] == by].set_index("item")
+
+
+def test_the_contrast_of_a_model_of_sex_alone_is_lost_with_sex_and_only_with_it() -> None:
+    found = explain(stated(Stated("sex")))
+    lost = used(found, "sex")
+    assert lost["association"].unique().tolist() == [1.0]
+    group = next(item for item in lost.index if item != "all rows")
+    assert abs(lost.loc[group, "estimate"]) == pytest.approx(0.25, abs=1e-12)
+    assert lost.loc[group, "estimate"] == pytest.approx(
+        line(found["groups.difference"], "prediction", group)["estimate"]
+    )
+    assert lost.loc[group, "p_value"] == 0
+    share = stated(Stated("sex")).protected["sex"].mean()
+    assert lost.loc["all rows", "estimate"] == pytest.approx(2 * share * (1 - share) * 0.25)
+    unused = used(found, "near")
+    assert (unused[["estimate", "std_error", "lower", "upper"]] == 0).all(axis=None)
+    assert "apart" not in set(found["groups.use"].estimates["by"])
+
+
+def test_an_attribute_that_is_no_feature_goes_through_its_proxy() -> None:
+    given = stated(Stated("near"))
+    assert isinstance(given.X, pd.DataFrame)
+    sex = given.X["sex"].to_numpy()
+    given = uq.explain(Stated("near"), given.X.drop(columns="sex"), given.y, protected={"sex": sex})
+    found = explain(given)
+    lost = used(found, "near")
+    group = next(item for item in lost.index if item != "all rows")
+    assert lost.loc[group, "estimate"] == pytest.approx(
+        line(found["groups.difference"], "prediction", group)["estimate"]
+    )
+    assert abs(lost.loc[group, "estimate"]) < 0.25
+
+
+def test_the_interval_of_a_lost_contrast_covers_the_true_one() -> None:
+    hits, model = 0, Stated("apart", 0.1, 0.7)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        apart = rng.random(150)
+        X = pd.DataFrame({"apart": apart, "noise": rng.random(150)})
+        group = np.where(rng.random(150) < 0.2 + 0.6 * apart, "a", "b")  # E[x | a] - E[x | b] = 0.2
+        found = explain(
+            uq.explain(model, X, np.resize(["no", "yes"], 150), protected={"g": group}), min_association=0.05
+        )
+        table = used(found, "apart").drop("all rows")
+        sign = 1 if table.index[0] == "a" else -1
+        hits += bool(table["lower"].iloc[0] <= sign * 0.7 * 0.2 <= table["upper"].iloc[0])
+    assert hits >= 35  # 40 of 40 or fewer: 35 is passed by a level of 95 % in 98 of 100 such tests
+
+
+def test_contrasts_of_outcomes_are_those_of_predictions_and_residuals() -> None:
+    apart = explain(logistic(sex=HALVES))["groups.difference"]
+    predicted, outcome, residual = (line(apart, m, "f")["estimate"] for m in ("prediction", "outcome", "residual"))
+    assert outcome - predicted == pytest.approx(residual)
+    share = np.mean(np.asarray(logistic().y) == "yes")
+    assert line(apart, "residual", "f")["scale"] == pytest.approx(np.sqrt(share * (1 - share)))
+
+
+def test_a_model_that_predicts_what_happens_has_no_residual() -> None:
+    given = linear(sex=HALVES)
+    given = replace(given, y=given.model.distribution(given.X).mean())
+    found = line(explain(given)["groups.difference"], "residual", "f")
+    assert (found["estimate"], found["lower"], found["upper"], found["p_value"]) == (0, 0, 0, 1)
+
+
+def test_each_of_three_classes_has_its_own_numbers() -> None:
+    class Three:
+        classes_ = np.array(["a", "b", "c"])
+
+        def predict_proba(self, X: pd.DataFrame) -> Any:
+            p = 0.2 + 0.3 * X["sex"].to_numpy(dtype=float)
+            return np.column_stack([p, 0.7 - p, np.full(len(p), 0.3)])
+
+        def predict(self, X: pd.DataFrame) -> Any:
+            return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    found = explain(three_classes(Three()))
+    table = found["groups.use"].estimates
+    lost = table[(table["item"] != "all rows") & (table["by"] == "sex")].set_index("measure")["estimate"]
+    assert lost.abs().to_dict() == pytest.approx({"prediction[a]": 0.3, "prediction[b]": 0.3, "prediction[c]": 0.0})
+    assert {"outcome[a]", "residual[b]"} <= set(found["groups"].estimates["measure"])
+
+
+def three_classes(model: Any) -> Subject:
+    X = pd.DataFrame({"sex": np.resize([0, 1], 200), "apart": np.random.default_rng(0).random(200)})
+    return uq.explain(model, X, np.resize(["a", "b", "c"], 200), protected=["sex"])
+
+
+def test_a_loss_is_held_against_its_expectation_where_the_likelihood_is_infinite() -> None:
+    given = stated(Stated("sex", 0.0, 1.0))
+    y = np.asarray(given.y).copy()
+    y[:20] = "yes"
+    found = explain(replace(given, y=y))["groups"].estimates
+    assert "excess_loss" in set(found["measure"])
+    assert "confidence_gap" not in set(found["measure"])
+
+
+def test_bands_of_age_stand_in_order() -> None:
+    bands = np.resize(np.array(["45 and more", "30 to 44", "not told", "under 30", "100+"]), 200)
+    assert attributes({"age": bands}, 6)[0].labels == ("under 30", "30 to 44", "45 and more", "100+", "not told")
+    cuts = np.resize(np.array(["age < 30", "30 <= age < 45", "age >= 45"]), 90)
+    assert attributes({"age": cuts}, 6)[0].labels == ("age < 30", "30 <= age < 45", "age >= 45")
+    assert attributes({"plain": np.array(["b", "a"])}, 6)[0].labels == ("a", "b")
+
+
+def test_predictions_of_given_rows_only_leave_the_use_out() -> None:
+    p = np.random.default_rng(0).uniform(0.2, 0.8, 200)
+    X = pd.DataFrame({"x": np.arange(200.0)})
+    scored = ScoredRows(X, np.column_stack([1 - p, p]), ("no", "yes"))
+    given = uq.explain(scored, X, np.resize(["no", "yes"], 200), protected={"half": X["x"] > 99})
+    found = explain(given)["groups.use"]
+    assert (len(found.estimates), [gap.feature for gap in found.omissions]) == (0, ["half"])
 
 
 def test_clusters_weights_and_missing_y() -> None:
@@ -335,6 +478,6 @@ def test_the_seed_repeats_it() -> None:
 def test_what_it_needs_is_asked_for() -> None:
     with pytest.raises(InputError, match=r"groups\.protected must be given"):
         explain(logistic())
-    for option in ({"n_min": 4}, {"max_levels": 1}, {"n_draws": 9}):
+    for option in ({"n_min": 4}, {"max_levels": 1}, {"n_draws": 9}, {"n_proxies": -1}, {"min_association": 0.0}):
         with pytest.raises(InputError, match=rf"groups\.{next(iter(option))} must be"):
             Groups(**option)

@@ -4,11 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 
+import uq_report as uq
 from uq_report import testing
 from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Categorical
 from uq_report.core.errors import InputError, UnsupportedError
+from uq_report.evidence import ids
 from uq_report.explainers.pfi import PermutationImportance
 
 from .pfi_cases import explained, line, repeats, rows, subject, three_features
@@ -135,3 +138,14 @@ def test_spread_and_p_value_are_those_of_the_repeats() -> None:
 def test_too_few_shuffles_cannot_reach_the_level_and_say_so() -> None:
     notes = explained(LOGISTIC, n_repeats=18)["pfi"].notes
     assert any("cannot reach the level 0.05: it needs 19, or 79" in note for note in notes)
+
+
+def test_the_variance_stands_in_for_an_entropy_that_members_without_spread_do_not_have() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(160, 2))
+    y = X[:, 0] + rng.normal(size=160)
+    model = RandomForestRegressor(10, random_state=0).fit(X[:100], y[:100])
+    result = uq.importance(uq.explain(model, X[100:], y[100:]), n_repeats=3)[ids.PFI].result
+    assert set(result.estimates["measure"]) == {"squared_error", "variance"}
+    reasons = [gap.reason for gap in result.omissions if gap.measure == "entropy"]
+    assert "The variance of the predictive distribution stands in its place" in reasons[0]

@@ -49,7 +49,7 @@ LESS, AS_SURE, SURER = "becomes less sure by 0.5 nats", "is as sure as before", 
         ("positive", "positive", "matters, and the model notices", WORSE, LESS),
         ("negative", "positive", "matters for the loss, surer when shuffled", WORSE, SURER),
         ("positive", "about 0", "less sure without predicting worse", AS_GOOD, LESS),
-        ("about 0", "about 0", "matters for neither", AS_GOOD, AS_SURE),
+        ("about 0", "about 0", "matters for neither on its own", AS_GOOD, AS_SURE),
         ("negative", "about 0", "surer when shuffled", AS_GOOD, SURER),
         ("about 0", "negative", "predicts better when shuffled", BETTER, AS_SURE),
         ("positive", "negative", "predicts better when shuffled, less sure", BETTER, LESS),
@@ -101,4 +101,4 @@ def test_a_binary_model_notices_when_one_of_two_copies_is_wrong() -> None:
     y = (rng.random(600) < model(X).mean()).astype(int)
     items = explained(subject(model, X, y))["pfi.reading"].frame.set_index("feature")["item"]
     both = "matters, and the model notices"
-    assert items.to_dict() == {"a": both, "b": both, "c": "matters for neither"}
+    assert items.to_dict() == {"a": both, "b": both, "c": "matters for neither on its own"}

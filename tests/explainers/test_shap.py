@@ -384,6 +384,8 @@ def test_notes_state_the_game() -> None:
     attribution, importance = explain(subject(), n_background=7, n_rows=9)
     assert "Absent features take their values, together, from 7 explained rows." in attribution.notes
     assert "All 16 coalitions of 4 features were evaluated: there is no Monte-Carlo error." in attribution.notes
+    assert set(attribution.estimates["covers"]) == {"exact"}
+    assert attribution.estimates[["lower", "upper", "confidence"]].isna().all(axis=None)
     assert "Measures of y hold y at the explained row's own value." in attribution.notes
     assert "Mean of |φ| over 9 of 24 rows; repeat is the row." in importance.notes
     assert isinstance(importance, Importance)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,18 @@ def test_surface_cells_tile_the_plane_and_levels_follow_the_values() -> None:
     assert (corners[:, 1].min(), corners[:, 1].max()) == (-1.0, 3.0)
     assert len(corners) == 6 * 5
     assert scale.get_ylabel() == "entropy (nats)"
+
+
+def test_extrapolated_cells_of_a_surface_are_crossed_out() -> None:
+    found = results.surface()
+    names = {"measure": "entropy", "feature": "x", "feature_2": "z"}
+    places = {"x": [0.0, 0.0, 1.0, 1.0, 3.0, 3.0], "x_2": [0.0, 2.0] * 3}
+    estimates = found.estimates.reindex(range(6)).assign(**names, **places)
+    marked = replace(found, estimates=estimates.assign(extrapolated=[False, True, *[False] * 4]))
+    assert not list(surface.draw(found).axes[0].lines)
+    across, back = surface.draw(marked).axes[0].lines
+    assert [np.asarray(line.get_xdata())[:2].tolist() for line in (across, back)] == [[-0.5, 0.5], [0.5, -0.5]]
+    assert np.asarray(across.get_ydata())[:2].tolist() == [1.0, 3.0]
 
 
 def test_a_constant_surface_is_one_level() -> None:

@@ -89,6 +89,43 @@ def _corrected(names: Sequence[str]) -> Importance:
     return Importance(id=ids.CID_CORRECTED, explainer=ids.CID, title="Corrected", frame=frame, estimates=table)
 
 
+def cover(names: Sequence[str]) -> Importance:
+    """The last feature is hidden by the first and comes first once that is lost; all others have no partners."""
+    d, rows = len(names), []
+    for j, name in enumerate(names):
+        alone, hidden = 0.3 - j / d / 4, j == d - 1 and d > 1
+        both, change = (1.0, 1.0 - alone) if hidden else (alone, 0.0)
+        ends = {
+            f"{key}{end}": value + side * 0.02 * (hidden or key != "change")
+            for key, value in (("plain", alone), ("joint", both), ("change", change))
+            for end, side in (("", 0), ("_lower", -1), ("_upper", 1))
+        }
+        rows.append(
+            {
+                "measure": "nll",
+                "feature": name,
+                "estimate": both,
+                "lower": both - 0.02,
+                "upper": both + 0.02,
+                "verdict": "positive",
+                "margin": 0.01,
+                "partners": names[0] if hidden else "",
+                "change_std_error": 0.01 * hidden,
+                "rank": 1 if hidden or d == 1 else j + 2,
+                "plain_rank": j + 1,
+                "exact_zero": False,
+                **ends,
+                **INTERVAL,
+            }
+        )
+    table = estimates(rows)
+    frame = table.assign(repeat=0, value=table["estimate"])[list(Importance.columns)]
+    partners = {name: [names[0]] if j == d - 1 and d > 1 else [] for j, name in enumerate(names)}
+    return Importance(
+        id=ids.COVER, explainer=ids.COVER, title="Cover", frame=frame, estimates=table, meta={"partners": partners}
+    )
+
+
 def _refused() -> Importance:
     frame = pd.DataFrame(columns=list(Importance.columns))
     gaps = (Omission("nll", "", REFUSAL),)
@@ -291,6 +328,7 @@ def every(names: Sequence[str], *, corrected: bool = True) -> list[Result]:
     """All of them; a PDP that bends where the ALE is straight."""
     return [
         *cid(names, corrected=corrected),
+        cover(names),
         *rsens(names),
         profile(ids.ALE, names, (-1.0, 0.0, 1.0)),
         *([h_statistic(names)] if len(names) > 1 else []),

@@ -63,31 +63,40 @@ def data_quality(column: str) -> Result:
 
 
 def groups(labels: Sequence[str], attribute: str = "sex") -> list[Result]:
-    """The loss grows by group; the last group is withheld for one measure."""
+    """Every number grows by group; the last group is withheld for one measure; `purpose` tells the attribute."""
+    units = {"prediction": "probability", "outcome": "share of rows", "residual": "probability", "nll": "nats",
+             "entropy": "nats", "confidence_gap": "nats"}  # fmt: skip
     rows: list[dict[str, Any]] = []
     differences: list[dict[str, Any]] = []
     for k, label in enumerate(["all rows", *labels]):
-        for measure, unit in (("brier", "0 to 2"), ("entropy", "nats")):
+        for measure, unit in units.items():
             value = 0.3 + 0.1 * k
             about = "" if k == 0 else attribute
             rows.append(
                 {"measure": measure, "feature": about, "estimate": value, "lower": value - 0.03,
                  "upper": value + 0.03, "item": label, "n": 250 - k, "unit": unit, "p_value": np.nan, **INTERVAL}
             )  # fmt: skip
-            if k and measure == "brier":
+            if k:
                 differences.append(
-                    {"measure": measure, "feature": attribute, "estimate": value - 0.45, "lower": value - 0.49,
-                     "upper": value - 0.41, "item": label, "n": 250 - k, "n_rest": k, "unit": unit, "p_value": 0.2,
-                     "overall": 0.3, **INTERVAL}
+                    {"measure": measure, "feature": attribute, "estimate": value - 0.47, "lower": value - 0.51,
+                     "upper": value - 0.43, "item": label, "n": 250 - k, "n_rest": k, "unit": unit, "p_value": 0.2,
+                     "overall": 0.3, "scale": 0.5, **INTERVAL}
                 )  # fmt: skip
     proxy = [
         {"measure": "brier_skill", "feature": attribute, "estimate": 0.6, "lower": 0.5, "upper": 0.7,
          "item": "all features", "n": 250, **INTERVAL},
         {"measure": "cramers_v", "feature": attribute, "estimate": 0.7, "item": "purpose", "n": 250},
     ]  # fmt: skip
+    use = [
+        {"measure": "prediction", "feature": attribute, "estimate": -0.04, "lower": -0.05, "upper": -0.03,
+         "item": labels[0], "n": 249, "unit": "probability", "p_value": 0.01, "by": "purpose", "association": 0.7,
+         "scale": 0.5, **INTERVAL}
+    ]  # fmt: skip
     gap = Omission("nll", attribute, "group 'x': fewer than 30 rows")
+    order = {attribute: {"groups": list(labels), "withheld": [], "edges": None, "feature": False}}
     return [
-        _made(ids.GROUPS, rows, omissions=(gap,)),
+        _made(ids.GROUPS, rows, omissions=(gap,), meta={"attributes": order, "n_min": 30}),
         _made(ids.GROUPS_DIFFERENCE, differences),
         _made(ids.GROUPS_PROXY, proxy),
+        _made(ids.GROUPS_USE, use),
     ]

@@ -297,7 +297,7 @@ def test_a_challenger_is_rated_on_the_cover_and_its_checks_have_names_of_their_o
     run, other = make_run(), make_run(Case(gate="fails"))
     made = document(replace(run, challenger=replace(other, subject={**other.subject, "label": "Other"})))
     assert [part.id for part in made.sections] == ["comparison", *NUMBERED, *LETTERED]
-    assert made.rating == Badge("Not assessed", "unknown")  # a check was skipped
+    assert made.rating == Badge("Green", "good")
     assert ("Rating of the challenger", Badge("Red", "bad")) in made.facts
     assert [check.name for check in made.checks] == [
         "calibration", "fairness", "challenger.calibration", "challenger.fairness"

@@ -55,6 +55,18 @@ def test_without_a_previous_run_the_section_says_so_in_one_sentence() -> None:
     assert made(None) == (Paragraph(text="No previous run was given."),)
 
 
+def test_unrelated_runs_have_no_tables_and_say_why() -> None:
+    found = Changes(
+        previous=dict(FOUND.previous) | {"unrelated": "The two runs are of unrelated models: why"},
+        not_compared=("Findings: no change.",),
+    )
+    assert in_short(found) == "The two runs are of unrelated models: why."
+    first, facts, last = made(found)
+    assert first == Paragraph(text="The two runs are of unrelated models: why.")
+    assert [label for label, _ in getattr(facts, "rows", ())] == ["as of", "label", "sha256"]
+    assert last == Bullets(items=("Not compared: Findings: no change.",))
+
+
 def test_the_sentence_counts_findings_values_and_inputs() -> None:
     assert in_short(FOUND) == (
         "Findings against the previous run: 1 new, 1 closed and 1 unchanged. Of 3 compared values, 1 changed beyond "

@@ -84,7 +84,7 @@ def test_a_finding_whose_cause_is_not_open_stands_by_itself() -> None:
 def test_findings_that_explain_each_other_all_stand_in_the_register() -> None:
     a, b = (finding(one, "low", explains=(Symptom(code=other),)) for one, other in (("UQ1", "UQ2"), ("UQ2", "UQ1")))
     ended = Outcome(check="over", state="found", findings=(a, b, LOW))
-    assert [row[0] for row in table(findings(Evidence(run_with(ended)))).rows] == ["UQ203", "UQ1", "UQ2"]
+    assert [row[0] for row in table(findings(Evidence(run_with(ended)))).rows] == ["UQ1", "UQ2", "UQ203"]
 
 
 def test_owner_and_due_date_are_open_unless_an_action_names_them() -> None:
@@ -164,7 +164,8 @@ def test_the_summary_begins_with_the_rating_its_rule_and_the_worst_findings() ->
     section = summary(Evidence(run_with(PASSED, FOUND, many)))
     assert facts(section)[0]["Overall rating"] == Badge("Red", "bad")
     assert facts(section)[0]["Open findings"] == "1 high and 6 low"
-    assert "worst open finding" in getattr(section.blocks[1], "text", "")
+    rated = getattr(section.blocks[0], "text", "")
+    assert rated == "Red: 1 high and 6 low open, first UQ401 (age), by 3 checks."
     bullets = next(block for block in section.blocks if isinstance(block, Bullets))
     assert bullets.items[0].startswith("UQ401 (high)")
     assert bullets.items[-1] == "4 further findings: see “Findings register”."

@@ -68,28 +68,38 @@ def test_data_quality_counts_faults_and_not_classes() -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_groups_stand_side_by_side_with_rows_and_differences() -> None:
+def test_predictions_and_outcomes_by_group_come_first_then_loss_against_expectation() -> None:
     section = GroupsSection().section(Evidence(run_of(made.groups(("female", "male")))))
     told = text_of(section)
-    assert "Brier score (sum over classes) of male 0.050 (0.010 to 0.090)" in told or "of male 0.05" in told
+    assert (
+        "female less the rest: predictions −7.0 points (−11.0 to −3.0) and outcomes −7.0 points (−11.0 to −3.0)."
+        in told
+    )
+    assert "Exchanging purpose takes −4.0 points (−5.0 to −3.0) off the predictions' difference." in told
     assert "Left out: nll of sex: group 'x': fewer than 30 rows." in told
-    table = table_of(section, "groups-1-table")
-    assert [column.label for column in table.columns] == [
-        "mean of", "all rows (n = 250)", "female (n = 249)", "male (n = 248)"
+    assert [block.id for block in section.sections[0].blocks if isinstance(block, Table)] == [
+        "groups-1-predictions", "groups-1-losses", "groups-1-use", "groups-1-differences"
     ]  # fmt: skip
-    assert table.rows[0][1:] == ("0.300 (0.270 to 0.330)", "0.400 (0.370 to 0.430)", "0.500 (0.470 to 0.530)")
+    first, second = (table_of(section, f"groups-1-{part}") for part in ("predictions", "losses"))
+    assert [column.label for column in first.columns][-1] == "outcome less prediction, less the rest"
+    assert first.rows[0][:3] == ("all rows", 250, "0.300 (0.270 to 0.330)")
+    assert first.rows[1][:3] == ("female", 249, "0.400 (0.370 to 0.430)")
+    assert len(second.columns) == 6
     rows, rest, difference = table_of(section, "groups-1-differences").rows[0][2:5]
     assert (rows, rest) == (249, 1)
-    assert difference == pytest.approx(-0.05)
+    assert difference == pytest.approx(-0.07)
     assert table_of(section, "groups-proxy-table").rows[1] == ("sex", "cramers v", "purpose", "0.700")
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_many_groups_are_cut_and_said() -> None:
-    section = GroupsSection().section(Evidence(run_of(made.groups(tuple("abcdefghij")))))
-    table = table_of(section, "groups-1-table")
-    assert len(table.columns) == 7
-    assert "5 smaller groups: see the evidence groups." in table.caption
+def test_groups_stand_in_their_own_order() -> None:
+    labels = ("under 30", "30 to 44", "45 to 59", "60 and more")
+    given = made.groups(labels)
+    mixed = [replace(r, estimates=r.estimates.sort_values("item", kind="stable")) for r in given[:2]]
+    section = GroupsSection().section(Evidence(run_of([*mixed, *given[2:]])))
+    assert tuple(row[0] for row in table_of(section, "groups-1-predictions").rows) == ("all rows", *labels)
+    told = [row[0] for row in table_of(section, "groups-1-differences").rows]
+    assert tuple(dict.fromkeys(told)) == labels
 
 
 @pytest.mark.parametrize("names", [("only",), ("a", "b"), HOSTILE], ids=len)

@@ -20,6 +20,7 @@ from uq_report.report.assemble import document
 from uq_report.sections.agreement import AgreementSection
 from uq_report.sections.covered import CoverSection
 from uq_report.sections.interactions import InteractionsSection
+from uq_report.sections.likelihood_map import MapSection
 from uq_report.sections.local_effects import LocalEffectsSection
 from uq_report.sections.sensitivity import SensitivitySection
 
@@ -102,15 +103,44 @@ def test_cover_is_only_claimed_where_the_interval_allows_it() -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_corrected_importance_shows_rank_moves_and_a_refusal_shows_the_plain_one() -> None:
+def test_the_map_shows_rank_moves_and_a_refusal_its_reason() -> None:
     passed = CoverSection().section(Evidence(run_of(made.cid(ABC))))
     assert "Ranks move for c from 3 to 1, a from 1 to 2 and b from 2 to 3." in text_of(passed)
-    assert [row[:2] for row in table_of(passed, "covered-corrected-1-table").rows] == [("c", 3), ("a", 1), ("b", 2)]
+    assert [row[:2] for row in table_of(passed, "covered-map-1-table").rows] == [("c", 3), ("a", 1), ("b", 2)]
     refused = CoverSection().section(Evidence(run_of(made.cid(ABC, corrected=False))))
     assert "R² 0.12" in text_of(refused)
-    plain = table_of(refused, "covered-corrected-1-table")
-    assert [column.label for column in plain.columns][2:4] == ["plain importance", "covered share"]
-    assert len(plain.rows) == len(ABC)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_importance_alone_and_corrected_stand_first_with_partners_ranks_and_r_sens() -> None:
+    told = CoverSection().section(Evidence(run_of([*made.cid(ABC), made.cover(ABC), *made.rsens(ABC)])))
+    table = table_of(told, "cover-1-table")
+    assert [column.label for column in table.columns] == [
+        *("feature", "alone", "corrected for cover", "partners", "rank", "R-sens, rank")
+    ]
+    assert [(row[0], row[3], row[4]) for row in table.rows] == [
+        ("c", "a", "3 to 1"),
+        ("a", "none", "1 to 2"),
+        ("b", "none", "2 to 3"),
+    ]
+    assert table.rows[0][5] == "0.333 (0.300 to 0.367), 3"
+    assert "Hidden by partners: c (by a). Alone, a, b and c lead; corrected, c, a and b." in text_of(told)
+    without = CoverSection().section(Evidence(run_of([*made.cid(ABC), made.cover(ABC)])))
+    assert [column.label for column in table_of(without, "cover-1-table").columns][-1] == "rank"
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_reading_of_a_feature_says_what_partners_hide_and_where_wood_and_cover_part() -> None:
+    run = run_of([*made.cid(ABC), made.cover(ABC)])
+    table = run.result(ids.PFI).estimates
+    verdicts = {"a": "positive", "b": "about 0", "c": "about 0"}
+    of_entropy = table["measure"] == "entropy"
+    table.loc[of_entropy, "verdict"] = table.loc[of_entropy, "feature"].map(verdicts)
+    section = MapSection().section(Evidence(run))
+    assert section is not None
+    told = text_of(section)
+    assert "c: a sentence about this feature. With a wrong too, its wrong values cost more by" in told
+    assert "finds cover: c (with a). Entropy-PFI other than 0, and yet nothing covers them: a." in told
 
 
 @pytest.mark.usefixtures("undrawn")

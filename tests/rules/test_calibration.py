@@ -41,7 +41,7 @@ def judged(
             known, columns=[*ESTIMATE_COLUMNS, "item", "unit", "p_adjusted", "lower_90", "upper_90"]
         ),
         omissions=(Omission("confidence_gap", "", "entropy needs a density"),) if np.isnan(gap) else (),
-        meta={"infinite_nll": infinite},
+        meta={"infinite_nll": infinite, "n": 200},
     )
     return (gate or CalibrationGate()).check(run(results=(result,)))
 
@@ -79,12 +79,12 @@ def test_states(case: dict[str, float], expected: str) -> None:
 
 
 def test_a_failure_says_what_rejected_by_how_much_and_which_way() -> None:
-    outcome = judged(gap=0.1, gain=0.08, p_adjusted=0.004)
+    outcome = judged(gap=0.1, gain=0.12, p_adjusted=0.004)
     finding = outcome.findings[0]
     assert (finding.severity, finding.evidence) == ("high", ("calibration",))
-    for words in ("rejected by ece", "+0.100 nats (over-confident)", "+0.090 to +0.110", "save 0.080 nats"):
+    for words in ("rejected by ece", "+0.100 nats (over-confident)", "+0.090 to +0.110", "save 0.120 nats"):
         assert words in finding.statement
-    assert (finding.observed, finding.threshold) == (0.1, 0.02)
+    assert (finding.observed, finding.threshold) == (0.12, 0.02)
     assert (finding.lower, finding.upper) == pytest.approx((0.09, 0.11))
     assert {"nll", "entropy", "variance", "aleatoric", "epistemic"} <= set(finding.measures)
 
@@ -106,9 +106,23 @@ def test_what_cannot_be_judged_claims_nothing() -> None:
     assert "Rejected by ece, with a small effect" in judged(gap=0.01, reach=0.2, p_adjusted=0.01).findings[0].statement
 
 
-@pytest.mark.parametrize(("effect", "severity"), [(0.03, "low"), (0.049, "low"), (0.05, "medium"), (0.1, "high")])
-def test_a_failure_is_as_severe_as_its_effect(effect: float, severity: str) -> None:
-    assert judged(gap=effect, reach=0.01, p_adjusted=0.01).findings[0].severity == severity
+@pytest.mark.parametrize(
+    ("gain", "severity"),
+    [(0.001, "observation"), (0.019, "observation"), (0.02, "low"), (0.049, "low"), (0.05, "medium"), (0.1, "high")],
+)
+def test_a_failure_is_as_severe_as_what_recalibration_saves(gain: float, severity: str) -> None:
+    assert judged(gap=0.2, gain=gain, reach=0.01, p_adjusted=0.01).findings[0].severity == severity
+    assert judged(gap=gain + 0.02, gain=NONE, reach=0.01, p_adjusted=0.01).findings[0].severity != "observation"
+
+
+def test_an_effect_of_a_thousandth_of_a_nat_raises_nothing() -> None:
+    assert code(judged(gap=0.001, gain=0.001, reach=0.01, p_adjusted=0.0001)) == "passed"
+
+
+def test_rows_that_would_do_come_with_their_condition_and_only_above_the_present_number() -> None:
+    wide = judged(gap=0.0, reach=0.1).findings[0].statement
+    assert "rows would be, if gap and spread stay as they are" in wide
+    assert "rows would be" not in judged(gap=0.06, reach=0.01).findings[0].statement
 
 
 def test_a_pass_gives_its_reason() -> None:

@@ -24,7 +24,11 @@ CLEAN: tuple[Fact, ...] = (
 
 
 def judged(
-    *facts: Fact, without: tuple[str, ...] = (), check: DataQualityCheck | None = None, train: bool = True
+    *facts: Fact,
+    without: tuple[str, ...] = (),
+    check: DataQualityCheck | None = None,
+    train: bool = True,
+    n_train: int = 200,
 ) -> Outcome:
     """Return the outcome for 200 rows with these facts in place of the clean ones of their kind."""
     kinds = {fact[:3] for fact in facts} | {fact[:1] for fact in facts if fact[0] == "class"}
@@ -41,7 +45,7 @@ def judged(
         frame=pd.DataFrame(columns=list(Diagnostic.columns)),
         estimates=pd.DataFrame(rows, columns=[*ESTIMATE_COLUMNS, "item", "count", "n"]),
         omissions=tuple(Omission(name, "", f"{name} was not given") for name in without),
-        meta={"has_train": train},
+        meta={"has_train": train, "n_train": n_train if train else 0, "columns_checked": 8},
     )
     return (check or DataQualityCheck()).check(run(results=(result,)))
 
@@ -79,11 +83,25 @@ def test_uq702(count: int, severity: str) -> None:
 
 @pytest.mark.parametrize(("count", "severity"), [(2, "low"), (20, "medium")])
 def test_uq703(count: int, severity: str) -> None:
-    finding = only(judged(("placeholder", "bmi", "0", count)))
+    finding = only(judged(("placeholder", "bmi", "-999", count)))
     assert (finding.code, finding.severity, finding.features) == ("UQ703", severity, ("bmi",))
-    assert f"bmi is 0 in {count} of 200 rows" in finding.statement
-    assert "may stand for a missing value" in finding.statement
-    assert judged(("placeholder", "bmi", "0", 1)).state == "passed"
+    assert f"bmi is −999 in {count} of 200 rows" in finding.statement
+    assert "looks like a code for a missing value" in finding.statement
+    assert judged(("placeholder", "bmi", "-999", 1)).state == "passed"
+
+
+@pytest.mark.parametrize("count", [2, 76])
+def test_a_0_that_may_be_a_real_amount_is_an_observation(count: int) -> None:
+    finding = only(judged(("placeholder", "slag", "0", count)))
+    assert (finding.code, finding.severity) == ("UQ703", "observation")
+    assert "may be a real amount" in finding.statement
+
+
+def test_columns_with_zeros_are_one_finding_and_codes_one_each() -> None:
+    facts: list[Fact] = [("placeholder", "a", "0", 5), ("placeholder", "b", "-999", 5), ("placeholder", "c", "0", 9)]
+    found = judged(*facts).findings
+    assert [(f.severity, f.features) for f in found] == [("low", ("b",)), ("observation", ("c", "a"))]
+    assert "c (4.5 %) and a (2.5 %)" in found[1].statement
 
 
 @pytest.mark.parametrize(
@@ -110,8 +128,9 @@ def test_uq705(count: int, severity: str) -> None:
 
 
 def test_uq706() -> None:
-    finding = only(judged(("type_change", "a", "int64 -> float64", 200)))
-    assert (finding.code, finding.severity, finding.features) == ("UQ706", "medium", ("a",))
+    for change, severity in (("int64 -> object", "medium"), ("int64 -> float64", "observation")):
+        finding = only(judged(("type_change", "a", change, 200)))
+        assert (finding.code, finding.severity, finding.features) == ("UQ706", severity, ("a",))
     assert "int64 -> float64" in finding.statement
 
 
@@ -152,7 +171,14 @@ def test_a_severity_is_never_worse_than_its_rule_says() -> None:
         *((m, "a", "0", 200) for m in ("placeholder", "constant", "copied_column", "sparse", "missing", "type_change")),
         ("class", "", "yes", 1),
     ]
-    findings = judged(*facts).findings
+    findings = judged(*facts, n_train=30).findings
     assert {f.code for f in findings} == set(worst)
     assert all(order.index(f.severity) >= worst[f.code] for f in findings)
     assert not np.isnan([f.observed for f in findings if f.observed is not None]).any()
+
+
+@pytest.mark.parametrize(("n_train", "severity"), [(49, "medium"), (50, "low"), (99, "low"), (100, None)])
+def test_few_training_rows_are_named_with_what_they_can_tell(n_train: int, severity: str | None) -> None:
+    findings = judged(n_train=n_train).findings
+    assert [one.severity for one in findings] == ([severity] if severity else [])
+    assert all(f"{n_train} training rows for 8 features" in one.statement for one in findings)

@@ -1,5 +1,6 @@
-"""Covered information, losses that the model does not notice, and pairs that repeat each other."""
+"""Importance that partners hide, losses that the model does not notice, and pairs that repeat each other."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,14 +15,14 @@ from uq_report.core.errors import InputError
 from uq_report.core.results import Diagnostic, Importance, RowValues
 from uq_report.core.subject import make_subject
 from uq_report.evidence.finding import Outcome
-from uq_report.evidence.run import NotRun, Run
+from uq_report.evidence.run import NotRun
 from uq_report.testing import KnownLogistic, KnownTruth
 
 from .importances import audited, diagnostic, outcome, pfi, run
 
 PLUS, ZERO, MINUS, OPEN = (0.1, 0.01), (0.0, 0.003), (-0.1, 0.01), (0.01, 0.01)
 NONE = float("nan")
-UNCOVERED = {"a": (-0.1, 0.02, 0.3, 0.02), "b": (-0.1, 0.02, 0.3, 0.02)}
+UNCOVERED = {"a": (0.3, 0.3, 0.0, ()), "b": (0.2, 0.201, 0.003, ("a",))}
 UNRELATED = {"a": (0.1, 0.05), "b": (0.1, 0.05)}
 
 
@@ -33,21 +34,27 @@ def read(error: float = 0.003, /, **pairs: tuple[tuple[float, float], tuple[floa
     return replace(made, rows=RowValues(("entropy", "nll"), tuple(pairs), np.array(terms)))
 
 
-def cid(table: dict[str, tuple[float, float, float, float]], rows: RowValues | None = None) -> Diagnostic:
-    """Return ``cid`` from covered and mutual information and their standard errors."""
-    lines = [
-        {
-            "feature": f,
-            "item": item,
-            "estimate": value,
-            "std_error": error,
-            "lower": value - error,
-            "upper": value + error,
-        }
-        for f, (ci, ci_error, mi, mi_error) in table.items()
-        for item, value, error in (("covered information", ci, ci_error), ("mutual information", mi, mi_error))
-    ]
-    return diagnostic("cid", lines, rows=rows)
+def cover(table: Mapping[str, tuple[float, float, float, tuple[str, ...]]], measure: str = "nll") -> Importance:
+    """Return ``cover`` from plain and corrected importance, the error of their difference, and the partners."""
+    made = pfi({measure: {f: (both, error) for f, (_, both, error, _) in table.items()}})
+    lines = made.estimates
+    alone = np.array([plain for plain, _, _, _ in table.values()])
+    errors = np.array([error for _, _, error, _ in table.values()])
+    change = lines["estimate"].to_numpy() - alone
+    blank = dict.fromkeys(("plain_lower", "plain_upper", "joint", "joint_lower", "joint_upper"), 0.0)
+    lines = lines.assign(
+        **blank,
+        plain=alone,
+        change=change,
+        change_std_error=errors,
+        change_lower=change - 2 * errors,
+        change_upper=change + 2 * errors,
+        partners=[", ".join(partners) for *_, partners in table.values()],
+        rank=(-lines["estimate"]).rank(method="min").astype(int),
+        plain_rank=pd.Series(-alone).rank(method="min").astype(int),
+    )
+    meta = {"degrees_of_freedom": 199, "partners": {f: list(partners) for f, (*_, partners) in table.items()}}
+    return replace(made, id="cover", explainer="cover", estimates=lines, meta=meta)
 
 
 def redundancy(skill: dict[str, tuple[float, float]], n: int = 200) -> Diagnostic:
@@ -71,12 +78,12 @@ STRANGERS = partners(a=("b", 0.1), b=("a", 0.1))
 
 def judged(
     importance: Importance | None = CALM,
-    covered: Diagnostic | None = None,
+    covered: Importance | None = None,
     repeated: Diagnostic | None = None,
     pairs: Diagnostic | None = STRANGERS,
     check: Dependence | None = None,
 ) -> Outcome:
-    given = (importance, covered or cid(UNCOVERED), repeated or redundancy(UNRELATED), pairs)
+    given = (importance, covered or cover(UNCOVERED), repeated or redundancy(UNRELATED), pairs)
     return (check or Dependence()).check(run(*(one for one in given if one is not None)))
 
 
@@ -86,16 +93,27 @@ def codes(found: Outcome) -> list[tuple[str, tuple[str, ...]]]:
 
 def test_a_loss_that_the_model_does_not_notice_is_an_observation_with_its_share_and_size() -> None:
     scores = diagnostic("calibration", [{"item": "log_score_skill", "estimate": 0.2}])
-    found = Dependence().check(run(read(a=(ZERO, PLUS), b=(PLUS, PLUS)), cid(UNCOVERED), scores))
+    found = Dependence().check(run(read(a=(ZERO, PLUS), b=(PLUS, PLUS)), cover(UNCOVERED), scores))
     assert codes(found) == [("UQ202", ("a",))]
     finding = found.findings[0]
     assert (finding.severity, finding.evidence) == ("observation", ("pfi", "pfi.reading"))
     assert finding.threshold == 0.01
     assert (finding.observed, finding.size) == pytest.approx((0.1, 0.5))
     assert "predicts worse by 0.100 nats (95 % interval 0.080 to 0.120), and all of it" in finding.statement
-    assert "in how unsure it is: 0.100 nats (95 % interval 0.094 to 0.106), above 0.01" in finding.statement
+    assert "in how unsure it is: 0.100 nats (95 % interval 0.094 to 0.106), 50 % of what it knows" in finding.statement
     half = judged(read(a=((0.05, 0.01), PLUS))).findings[0]
     assert ("and 50 % of it" in half.statement, half.size) == (True, None)
+
+
+def test_features_whose_wrong_values_go_unnoticed_are_one_finding_with_the_rows_it_concerns() -> None:
+    results = read(a=((0.05, 0.01), PLUS), b=(ZERO, PLUS), c=(PLUS, PLUS))
+    changes = np.stack([np.tile([0.0, 0.0, 0.0, 0.0], 50), np.tile([1.0, 0.0, 0.0, 0.005], 50)])
+    rows = RowValues(("entropy", "nll"), ("b",), changes[:, None])
+    delta = replace(diagnostic("pfi.delta", [{"feature": "b", "item": "quantile", "estimate": 0.0}]), rows=rows)
+    (finding,) = Dependence().check(run(results, delta)).findings
+    assert (finding.code, finding.features) == ("UQ202", ("b", "a"))
+    assert finding.statement.startswith("With wrong values of b ")
+    assert finding.statement.endswith("It concerns 25 % of the rows. So it is with a (0.05 of 0.1 nats).")
 
 
 @pytest.mark.parametrize("pair", [(ZERO, ZERO), (MINUS, ZERO), (PLUS, PLUS), (PLUS, ZERO), (ZERO, MINUS)])
@@ -127,55 +145,64 @@ def test_the_adjustment_over_features_may_take_it_away() -> None:
 
 
 def test_weights_clusters_and_missing_row_terms_are_not_judged() -> None:
-    results = read(a=(ZERO, PLUS)), cid(UNCOVERED), redundancy(UNRELATED), STRANGERS
+    results = read(a=(ZERO, PLUS)), cover(UNCOVERED), redundancy(UNRELATED), STRANGERS
     for facts in ({"weights": True}, {"clusters": 30}):
         found = Dependence().check(run(*results, **facts))
         assert "UQ202 was not judged: the rows are weighted or in clusters." in found.reason
     assert "UQ202 was not judged: pfi has no row terms." in judged(replace(CALM, rows=None)).reason
 
 
-def test_a_high_covered_share_fires_with_its_interval() -> None:
-    found = judged(covered=cid({"a": (0.28, 0.02, 0.3, 0.02), "b": UNCOVERED["b"]}))
-    assert codes(found) == [("UQ201", ("a",))]
+def test_what_partners_hide_is_one_observation_with_both_importances_and_names() -> None:
+    table = {"a": (0.2, 0.35, 0.02, ("b", "c")), "b": (0.3, 0.5, 0.02, ("a",)), "c": (0.1, 0.1, 0.0, ())}
+    found = judged(covered=cover(table))
+    assert codes(found) == [("UQ201", ("b", "a"))]
     finding = found.findings[0]
-    assert (finding.severity, finding.evidence, finding.threshold) == ("observation", ("cid",), 0.5)
-    assert finding.observed == pytest.approx(0.28 / 0.3)
-    assert "to a share of 93 %: 0.280 nats (95 % interval 0.260 to 0.300)" in finding.statement
+    assert (finding.severity, finding.evidence, finding.measures) == ("observation", ("cover", "cid.cover"), ("nll",))
+    assert (finding.threshold, finding.size) == (0.01, None)
+    assert finding.observed == pytest.approx(0.2)
+    assert finding.statement == (
+        "Wrong values of b alone cost 0.3 nats; with those of a wrong too they cost 0.5, more by 0.200 nats (95 % "
+        "interval 0.160 to 0.240). So it is with a (0.2 alone, 0.35 with b and c)."
+    )
+
+
+def test_a_feature_that_leads_only_with_its_partners_lost_is_named() -> None:
+    strong = {name: (0.3 - k / 100, 0.3 - k / 100, 0.0, ()) for k, name in enumerate("abc")}
+    (finding,) = judged(
+        covered=cover({**strong, "d": (0.1, 0.5, 0.02, ("e",)), "e": (0.01, 0.2, 0.02, ("d",))})
+    ).findings
+    assert (finding.severity, finding.features) == ("observation", ("d", "e"))
+    assert finding.statement.endswith("Among the leading 3 only then: d.")
 
 
 @pytest.mark.parametrize(
-    ("cover", "state"),
+    ("one", "state"),
     [
-        pytest.param((0.1, 0.01, 0.4, 0.01), "passed", id="a low share"),
-        pytest.param((0.001, 0.002, 0.001, 0.002), "passed", id="next to no information"),
-        pytest.param((0.22, 0.05, 0.4, 0.05), "skipped", id="a share that may be high"),
-        pytest.param((0.02, 0.02, 0.02, 0.02), "skipped", id="an amount that may matter"),
-        pytest.param((0.28, NONE, 0.3, NONE), "skipped", id="no errors"),
+        pytest.param((0.3, 0.1, 0.01, ("b",)), "passed", id="cheaper with its partner lost"),
+        pytest.param((0.3, 0.305, 0.002, ("b",)), "passed", id="within the margin"),
+        pytest.param((0.3, 0.3, 0.0, ()), "passed", id="nothing covers it"),
+        pytest.param((0.3, 0.33, 0.02, ("b",)), "skipped", id="a change that may matter"),
+        pytest.param((0.3, 0.5, NONE, ("b",)), "skipped", id="no errors"),
     ],
 )
-def test_cover_below_its_thresholds_or_undetermined_raises_nothing(
-    cover: tuple[float, float, float, float], state: str
+def test_what_is_not_shown_to_be_hidden_raises_nothing(
+    one: tuple[float, float, float, tuple[str, ...]], state: str
 ) -> None:
-    found = judged(covered=cid({"a": cover, "b": UNCOVERED["b"]}))
+    found = judged(covered=cover({"a": one, "b": UNCOVERED["b"]}))
     assert (found.state, codes(found)) == (state, [])
     assert ("UQ201 is undetermined for a." in found.reason) == (state == "skipped")
 
 
-def test_row_terms_sharpen_the_share_unless_rows_count_unequally() -> None:
-    rng = np.random.default_rng(0)
-    mutual = rng.normal(0.3, 0.5, size=200)
-    covered = 0.65 * mutual + rng.normal(0, 0.05, size=200)
-    rows = RowValues(("covered", "mutual"), ("a",), np.stack([covered, mutual])[:, None])
-    both = [float(one) for v in (covered, mutual) for one in (v.mean(), v.std(ddof=1) / np.sqrt(200))]
-    result = cid({"a": (both[0], both[1], both[2], both[3])}, rows)
-    facts = {"n": 200, "clusters": None}
-    states = []
-    for weights in (False, True):
-        made = Run(
-            as_of="2026-01-01", subject=facts | {"weights": weights}, settings={}, environment={}, results=(result,)
-        )
-        states.append(Dependence().check(made).state)
-    assert states == ["found", "skipped"]
+def test_the_adjustment_over_covered_features_may_take_it_away() -> None:
+    weak, sure = (0.1, 0.16, 0.0205, ("b",)), (0.1, 0.101, 0.001, ("a",))
+    assert codes(judged(covered=cover({"a": weak}))) == [("UQ201", ("a",))]
+    assert codes(judged(covered=cover({"a": weak, **dict.fromkeys("bcde", sure)}))) == []
+
+
+def test_without_a_likelihood_the_loss_is_judged() -> None:
+    found = judged(covered=cover({"a": (0.1, 0.5, 0.01, ("b",))}, "brier"))
+    assert [finding.measures for finding in found.findings] == [("brier",)]
+    assert "UQ201 was not judged: cover has no nll" in judged(covered=cover(UNCOVERED, "entropy")).reason
 
 
 def test_a_pair_that_repeats_each_other_fires_once() -> None:
@@ -226,16 +253,12 @@ def test_rules_without_evidence_are_named_and_nothing_passes() -> None:
 def test_without_any_evidence_it_does_not_apply() -> None:
     found = Dependence().check(run())
     assert (found.state, found.findings) == ("not_applicable", ())
-    assert found.reason.startswith("cid was not run; pfi was not run")
+    assert found.reason.startswith("cover was not run; pfi was not run")
 
 
-def test_thresholds_are_options_and_printed() -> None:
-    share = cid({"a": (0.2, 0.005, 0.3, 0.005)})
-    assert codes(judged(covered=share)) == [("UQ201", ("a",))]
-    assert codes(judged(covered=share, check=Dependence(share=0.8))) == []
-    assert "more than 80 % of a feature's information" in Dependence(share=0.8).rules[0].text
+def test_thresholds_that_cannot_be_used_are_refused() -> None:
     assert {rule.code for rule in Dependence().rules} == {"UQ201", "UQ202", "UQ203"}
-    for options in ({"level": 1.0}, {"share": 1.0}, {"margin": -1.0}, {"repeated": 0.0}):
+    for options in ({"level": 1.0}, {"margin": -1.0}, {"repeated": 0.0}):
         with pytest.raises(InputError, match=rf"dependence\.{next(iter(options))} must be"):
             Dependence(**options)
 
@@ -248,11 +271,12 @@ def test_copies_are_found_end_to_end_and_independent_features_are_not() -> None:
     y = np.where(rng.random(400) < model.distribution(X).mean(), "yes", "no")
     subject = make_subject(model, KnownTruth(), X, y)
     options = {"pfi": {"n_repeats": 5}, "cid": {"n_sets": 10}}
-    done = audited(subject, ["pfi", "cid", "redundancy"], rules=["dependence"], options=options)
+    done = audited(subject, ["pfi", "cid", "cover", "redundancy"], rules=["dependence"], options=options)
     found = outcome(done, "dependence")
     # c alone shows that a model cannot know that a value is wrong; a and b betray each other
-    assert {("UQ201", ("a",)), ("UQ201", ("b",)), ("UQ203", ("a", "b")), ("UQ202", ("c",))} <= set(codes(found))
-    assert ("UQ201", ("c",)) not in codes(found)
+    named = {code: set(features) for code, features in codes(found)}
+    assert named["UQ201"] == named["UQ203"] == {"a", "b"}
+    assert "c" in named["UQ202"]
     assert {finding.severity for finding in found.findings} == {"observation", "low"}
 
 
@@ -261,7 +285,9 @@ CORRELATED = 0.7 + 0.3 * np.eye(4)
 
 @pytest.mark.parametrize("slopes", [(1.0, 0.8, 0.5, 0.0), (1.5, -1.5, 0.7, 0.0)], ids=["positive", "mixed signs"])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_honest_models_of_correlated_features_get_observations_only(slopes: tuple[float, ...], seed: int) -> None:
+def test_honest_models_of_correlated_features_get_no_more_than_a_change_of_the_lead(
+    slopes: tuple[float, ...], seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(rng.multivariate_normal(np.zeros(4), CORRELATED, size=5600), columns=list("abcd"))
     y = np.where(rng.random(5600) < 1 / (1 + np.exp(-X.to_numpy() @ np.array(slopes))), "yes", "no")
@@ -270,9 +296,10 @@ def test_honest_models_of_correlated_features_get_observations_only(slopes: tupl
     curves = {"measures": ("prediction", "log_odds", "entropy")}
     done = audited(
         subject,
-        ["pfi", "cid", "support", "ale", "pdp", "agreement"],
+        ["pfi", "cid", "cover", "support", "ale", "pdp", "agreement"],
         rules=["dependence", "extrapolation", "disagreement", "stability"],
         options={"cid": {"n_sets": 10}, "ale": curves, "pdp": curves},
     )
-    assert {finding.severity for finding in done.findings} == {"observation"}, [f.statement for f in done.findings]
+    severities = {finding.severity for finding in done.findings if finding.code != "UQ201"}
+    assert severities == {"observation"}, [f.statement for f in done.findings]
     assert not {"UQ203", "UQ312"} & {finding.code for finding in done.findings}

@@ -65,12 +65,12 @@ def test_a_signed_change_and_another_kind_of_number_do_not_disagree(other: tuple
 
 
 def test_pairs_about_one_feature_and_question_are_one_finding() -> None:
-    third = ranking("cid.corrected", "nll", LAST)
-    cases = (case("a", PFI, PARTS), case("a", PFI, ("cid.corrected", "nll")))
+    third = ranking("pfi.train", "nll", LAST)
+    cases = (case("a", PFI, PARTS), case("a", PFI, ("pfi.train", "nll")))
     whole = agreement(ranking(*PFI, FIRST), ranking(*PARTS, LAST), third, disagreements=cases)
     finding = only(Disagreement().check(run(whole)))
     assert "So do 1 more pairs of methods" in finding.statement
-    assert finding.evidence == ("agreement", "pfi", "dalex.model_parts", "cid.corrected")
+    assert finding.evidence == ("agreement", "pfi", "dalex.model_parts", "pfi.train")
 
 
 @pytest.mark.parametrize(

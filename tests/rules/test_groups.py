@@ -11,12 +11,10 @@ from uq_report import testing
 from uq_report.checks.groups import GroupsCheck
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
-from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Result
+from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Result
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun, Run
 from uq_report.explainers.groups import Groups
-
-from .importances import UNREAD
 
 SMALL = 0.01  # half the width of an interval that decides
 
@@ -26,14 +24,17 @@ def interval(value: float, reach: float) -> dict[str, Any]:
     return {**bounds, "estimate": value, "covers": "new test rows"}
 
 
-def difference(measure: str, value: float, reach: float = SMALL, p: float = 0.5, item: str = "f") -> dict[str, Any]:
-    place = {"measure": measure, "feature": "sex", "item": item, "n": 80, "n_rest": 120, "unit": "nats"}
-    return {**place, **interval(value, reach), "p_value": p, "overall": 0.4}
+def difference(
+    measure: str, value: float, reach: float = SMALL, p: float = 0.5, item: str = "f", scale: float = 0.5
+) -> dict[str, Any]:
+    unit = "probability" if measure in ("residual", "prediction") else "nats"
+    place = {"measure": measure, "feature": "sex", "item": item, "n": 80, "n_rest": 120, "unit": unit}
+    return {**place, **interval(value, reach), "p_value": p, "overall": 0.4, "scale": scale}
 
 
-def gap(value: float, reach: float = SMALL, p: float = 0.5, item: str = "f") -> dict[str, Any]:
+def gap(value: float, reach: float = SMALL, item: str = "f") -> dict[str, Any]:
     place = {"measure": "confidence_gap", "feature": "sex", "item": item, "n": 80, "unit": "nats"}
-    return {**place, **interval(value, reach), "p_value": p}
+    return {**place, **interval(value, reach), "p_value": 0.5}
 
 
 def association(item: str, value: float) -> dict[str, Any]:
@@ -41,8 +42,16 @@ def association(item: str, value: float) -> dict[str, Any]:
     return {**place, "estimate": value, "lower": np.nan, "upper": np.nan}
 
 
+def lost(
+    value: float, told: float = 0.9, by: str = "a", p: float = 0.001, reach: float = SMALL, scale: float = 0.5
+) -> dict[str, Any]:
+    """Return the contrast that is lost when `by` is exchanged."""
+    place = {"measure": "prediction", "feature": "sex", "item": "f", "n": 80, "unit": "probability", "by": by}
+    return {**place, **interval(value, reach), "p_value": p, "association": told, "scale": scale}
+
+
 def diagnostic(id: str, rows: list[dict[str, Any]], **meta: Any) -> Diagnostic:
-    columns = [*ESTIMATE_COLUMNS, "item", "n", "n_rest", "unit", "p_value", "overall"]
+    columns = [*ESTIMATE_COLUMNS, "item", "n", "n_rest", "unit", "p_value", "overall", "scale", "by", "association"]
     return Diagnostic(
         id=id,
         explainer="groups",
@@ -53,39 +62,24 @@ def diagnostic(id: str, rows: list[dict[str, Any]], **meta: Any) -> Diagnostic:
     )
 
 
-def importance(*rows: tuple[str, str, float, float]) -> Importance:
-    """Return a pfi of (feature, verdict, estimate, standard error)."""
-    table = [
-        {"measure": "nll", "feature": f, "verdict": v, **interval(e, 2 * s), "std_error": s, "margin": SMALL, **UNREAD}
-        for f, v, e, s in rows
-    ]
-    return Importance(
-        id="pfi",
-        explainer="pfi",
-        title="",
-        frame=pd.DataFrame(columns=list(Importance.columns)),
-        estimates=pd.DataFrame(table, columns=[*ESTIMATE_COLUMNS, "verdict", "margin", *UNREAD]),
-        meta={"degrees_of_freedom": 199},
-    )
-
-
 def judged(
-    differences: list[dict[str, Any]] | None = None,
-    gaps: list[dict[str, Any]] | None = None,
-    proxies: list[dict[str, Any]] | None = None,
-    pfi: Importance | None = None,
-    *,
-    used: bool = False,
+    *differences: dict[str, Any],
+    use: tuple[dict[str, Any], ...] = (),
+    proxies: tuple[dict[str, Any], ...] = (),
+    own: float = 0.0,
     withheld: tuple[str, ...] = (),
     check: GroupsCheck | None = None,
 ) -> Outcome:
-    attributes = {"sex": {"groups": ["f", "m"], "withheld": list(withheld), "edges": None, "feature": used}}
-    overall = {**gap(0.0), "feature": "", "item": "all rows", "p_value": np.nan}
+    """Judge these differences beside those that are 0."""
+    attributes = {"sex": {"groups": ["f", "m"], "withheld": list(withheld), "edges": None, "feature": False}}
+    overall = {**gap(0.0), "feature": "", "item": "all rows"}
+    told = {line["measure"] for line in differences}
+    plain = [difference(m, 0.0) for m in ("residual", "confidence_gap", "brier") if m not in told]
     results: list[Result] = [
-        diagnostic("groups", [overall, *(gaps or [gap(0.0)])], attributes=attributes, n_min=30),
-        diagnostic("groups.difference", differences or [difference("brier", 0.0)]),
-        diagnostic("groups.proxy", proxies or [association("a", 0.1)]),
-        pfi or importance(("a", "positive", 0.3, 0.01), ("sex", "about 0", 0.0, 0.001)),
+        diagnostic("groups", [overall, gap(own)], attributes=attributes, n_min=30),
+        diagnostic("groups.difference", [*differences, *plain]),
+        diagnostic("groups.proxy", [association("a", 0.9), *proxies]),
+        diagnostic("groups.use", list(use)),
     ]
     return (check or GroupsCheck()).check(run(results=tuple(results)))
 
@@ -95,79 +89,129 @@ def run(**parts: Any) -> Run:
 
 
 def test_all_is_well() -> None:
-    outcome = judged()
-    assert outcome.state == "passed"
-    assert "No group differs from the rest beyond the margins" in outcome.reason
+    outcome = judged(use=(lost(0.01, reach=0.005),))
+    assert (outcome.state, len(outcome.findings)) == ("passed", 0)
+    assert "No contrast of predictions between groups goes through" in outcome.reason
     assert "Every group has at least 30 rows" in outcome.reason
 
 
 @pytest.mark.parametrize(
-    ("line", "severity", "threshold"),
-    [
-        (difference("brier", 0.05, 0.02, p=0.001), "medium", 0.04),
-        (difference("brier", 0.08, 0.02, p=0.001), "high", 0.04),
-        (difference("squared_error", -0.08, 0.02, p=0.001), "high", 0.04),
-        (difference("coverage_90", -0.2, 0.1, p=0.001), "high", 0.05),
-        (difference("false_negative_rate", 0.06, 0.02, p=0.001), "medium", 0.05),
-        (difference("confidence_gap", 0.2, 0.1, p=0.001), "high", 0.05),
-    ],
+    ("value", "reach", "severity"),
+    [(0.12, 0.05, "medium"), (-0.12, 0.05, "medium"), (0.26, 0.05, "high"), (0.24, 0.05, "medium")],
 )
-def test_uq801_is_raised_beyond_margin_and_test(line: dict[str, Any], severity: str, threshold: float) -> None:
-    finding = judged([line]).findings[0]
+def test_uq801_needs_the_interval_beyond_a_share_of_the_spread(value: float, reach: float, severity: str) -> None:
+    beside = [difference("prediction", 0.1, p=np.nan), difference("outcome", value + 0.1, p=np.nan)]
+    (finding,) = judged(difference("residual", value, reach, p=0.001), *beside).findings
     assert (finding.code, finding.severity, finding.features) == ("UQ801", severity, ("sex",))
-    assert finding.threshold == pytest.approx(threshold)
-    assert "sex = f (80 rows)" in finding.statement
+    assert finding.threshold == pytest.approx(0.05)
+    side = "low" if value > 0 else "high"
+    assert f"predictions are too {side} for sex = f (80 rows) by {abs(100 * value):.0f}" in finding.statement
+    assert "its predictions differ from theirs by 10.0 points" in finding.statement
 
 
 def test_uq801_stays_silent_or_undetermined() -> None:
-    assert judged([difference("brier", 0.01, 0.005, p=0.001)]).state == "passed"
-    unsure = judged([difference("brier", 0.05, 0.06, p=0.1)])
-    assert (unsure.state, "UQ801 is undetermined for Brier score of sex = f" in unsure.reason) == ("skipped", True)
+    assert judged(difference("residual", 0.03, 0.01, p=0.001)).state == "passed"
+    assert judged(difference("residual", 0.3, p=0.001, scale=0.0)).findings == ()
+    unsure = judged(difference("residual", 0.09, 0.05, p=0.001))
+    assert (unsure.state, "UQ801 is undetermined for sex = f" in unsure.reason) == ("skipped", True)
 
 
-def test_uq801_is_adjusted_over_groups_and_measures() -> None:
-    line = difference("brier", 0.08, 0.02, p=0.02)
-    assert judged([line]).findings
-    assert judged([line, difference("coverage_90", 0.0)]).state == "skipped"
+def test_uq801_is_adjusted_over_groups_and_classes() -> None:
+    others = [difference("residual", 0.0), difference("residual[b]", 0.0)]
+    assert not judged(difference("residual[yes]", 0.3, 0.2, p=0.009), *others).findings
+    (finding,) = judged(difference("residual[yes]", 0.3, 0.2, p=0.008), *others).findings
+    assert "predictions of yes are too low" in finding.statement
 
 
-@pytest.mark.parametrize(("value", "reach", "severity"), [(0.2, 0.1, "high"), (-0.08, 0.05, "medium")])
-def test_uq802_is_raised(value: float, reach: float, severity: str) -> None:
-    finding = judged(gaps=[gap(value, reach, p=0.001)]).findings[0]
+@pytest.mark.parametrize(
+    ("value", "reach", "severity"),
+    [(0.2, 0.1, "high"), (0.2, 0.15, "medium"), (0.1, 0.09, "low"), (-0.2, 0.1, "high")],
+)
+def test_uq802_is_graded_by_where_the_interval_lies(value: float, reach: float, severity: str) -> None:
+    (finding,) = judged(difference("confidence_gap", value, reach, p=0.001), own=0.15).findings
     assert (finding.code, finding.severity, finding.observed) == ("UQ802", severity, value)
-    assert ("over-confident" if value > 0 else "under-confident") in finding.statement
+    side = "more" if value > 0 else "less"
+    assert f") {side} than for the other 120 rows" in finding.statement
+    assert "is 0.150 nats (95 % interval 0.140 to 0.160) above what the model expects, " in finding.statement
 
 
 def test_uq802_stays_silent_or_undetermined() -> None:
-    assert judged(gaps=[gap(0.02, 0.01, p=0.001)]).state == "passed"
-    assert "UQ802 is undetermined for sex = f" in judged(gaps=[gap(0.1, 0.1, p=0.06)]).reason
-    both = [gap(0.2, 0.1, p=0.02), gap(0.0, item="m")]
-    assert judged(gaps=both).state == "skipped"
+    assert judged(difference("confidence_gap", 0.015, 0.004, p=0.001)).state == "passed"
+    assert "UQ802 is undetermined for sex = f" in judged(difference("confidence_gap", 0.1, 0.1, p=0.06)).reason
+    assert not judged(difference("confidence_gap", 0.1, 0.09, p=0.03)).findings
+    two = (difference("confidence_gap", 0.1, 0.09, p=0.02), difference("confidence_gap", 0.0, item="m"))
+    assert not judged(*two).findings
 
 
-def test_uq803_asks_for_a_protected_feature_or_a_proxy_that_matters() -> None:
-    strong = importance(("a", "positive", 0.3, 0.01), ("sex", "positive", 0.1, 0.01))
-    finding = judged(pfi=strong, used=True).findings[0]
-    assert (finding.code, finding.features, finding.severity) == ("UQ803", ("sex",), "medium")
-    assert "sex is protected" in finding.statement
-    proxy = judged(proxies=[association("a", 0.7)]).findings[0]
-    assert (proxy.code, proxy.features) == ("UQ803", ("a",))
-    assert "a is a proxy of sex (association 0.70)" in proxy.statement
-    assert judged(pfi=strong).state == "passed"
+def test_uq802_takes_the_usual_loss_where_the_likelihood_is_infinite() -> None:
+    line = difference("excess_loss", 0.2, 0.05, p=0.001, scale=0.4)
+    assert not judged(line).findings
+    results = (
+        diagnostic("groups", [], attributes={}, n_min=30),
+        diagnostic("groups.difference", [line]),
+    )
+    (finding,) = GroupsCheck().check(run(results=results)).findings
+    assert (finding.code, finding.severity) == ("UQ802", "medium")
+    assert finding.threshold == pytest.approx(0.04)
 
 
-def test_uq803_is_adjusted_and_undetermined_where_pfi_is() -> None:
-    two = [association("a", 0.7), association("b", 0.9)]
-    weak = importance(("a", "positive", 0.021, 0.01), ("b", "undetermined", 0.0, 0.1))
-    outcome = judged(proxies=two, pfi=weak)
-    assert (outcome.state, "UQ803 is undetermined for a and b" in outcome.reason) == ("skipped", True)
+@pytest.mark.parametrize(
+    ("told", "exceeds", "severity"),
+    [(0.6, 0.0, "observation"), (0.69, 0.05, "observation"), (0.71, 0.05, "low"), (0.6, 0.07, "medium")],
+)
+def test_uq803_is_graded_by_how_well_the_feature_tells_and_what_outcomes_say(
+    told: float, exceeds: float, severity: str
+) -> None:
+    """Predictions differ by 20 points, outcomes by so much less."""
+    beside = [difference("prediction", 0.2, p=np.nan), difference("residual", -exceeds, p=0.9)]
+    found = judged(*beside, use=(lost(0.15, told),))
+    (finding,) = [one for one in found.findings if one.code == "UQ803"]
+    assert (finding.severity, finding.features) == (severity, ("a", "sex"))
+    assert "Predictions change with sex by 15.0 points" in finding.statement
+    assert f"through a (association {told:.2f})" in finding.statement
+    assert "In all, predictions differ by 20.0 points" in finding.statement
+
+
+def test_uq803_counts_only_what_exceeds_in_the_direction_that_is_lost() -> None:
+    (finding,) = judged(difference("residual", 0.045, p=0.9), use=(lost(-0.15, 1.0, by="sex"),)).findings
+    assert (finding.severity, finding.features) == ("low", ("sex",))
+    (finding,) = judged(difference("residual", 0.065, p=0.9), use=(lost(-0.15, 1.0, by="sex"),)).findings
+    assert finding.severity == "medium"
+    (finding,) = judged(difference("residual", -0.065, p=0.9), use=(lost(-0.15, 1.0, by="sex"),)).findings
+    assert finding.severity == "low"
+
+
+def test_uq803_stays_silent_or_undetermined() -> None:
+    assert not judged(use=(lost(0.15, 0.49),)).findings
+    assert judged(use=(lost(0.04),)).findings == ()
+    unsure = judged(use=(lost(0.055),))
+    assert (unsure.state, "UQ803 is undetermined for a" in unsure.reason) == ("skipped", True)
+    assert not judged(use=(lost(0.15, p=0.03), lost(0.0, by="b", p=0.9))).findings
 
 
 def test_uq803_says_where_all_features_together_tell_the_attribute() -> None:
     together = {**association("all features", 0.8), **interval(0.8, 0.1)}
-    finding = judged(proxies=[together]).findings[0]
+    finding = judged(proxies=(together,)).findings[0]
     assert (finding.code, finding.severity, finding.features) == ("UQ803", "observation", ("sex",))
-    assert judged(proxies=[{**together, "lower": 0.4}]).state == "passed"
+    assert judged(proxies=({**together, "lower": 0.4},)).state == "passed"
+    assert [one.features for one in judged(proxies=(together,), use=(lost(0.15),)).findings] == [("a", "sex")]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_said"),
+    [
+        (difference("entropy", 0.1, 0.04, p=0.001), True),
+        (difference("entropy", 0.1, 0.06, p=0.001), False),
+        (difference("brier", 0.1, 0.05, p=0.001, scale=0.4), True),
+        (difference("brier", 0.1, 0.07, p=0.001, scale=0.4), False),
+        (difference("false_positive_rate", -0.2, 0.1, p=0.001), True),
+        (difference("false_positive_rate", -0.2, 0.1, p=0.03), False),
+    ],
+)
+def test_uq805_says_what_base_rates_may_make_as_an_observation(line: dict[str, Any], is_said: bool) -> None:
+    found = judged(line).findings
+    expected = [("UQ805", "observation", ("sex",))] if is_said else []
+    assert [(one.code, one.severity, one.features) for one in found] == expected
 
 
 def test_uq804_names_groups_that_cannot_be_judged_without_their_size() -> None:
@@ -186,16 +230,16 @@ def test_what_is_missing_is_not_judged() -> None:
     bare = diagnostic("groups", [], attributes=attributes, n_min=30)
     outcome = GroupsCheck().check(run(results=(bare,)))
     assert outcome.state == "skipped"
-    for code in ("UQ801", "UQ802", "UQ803"):
+    for code in ("UQ801", "UQ802", "UQ803", "UQ805"):
         assert f"{code} was not judged" in outcome.reason
 
 
 def test_thresholds_are_options_and_stand_in_the_rules() -> None:
-    check = GroupsCheck(loss=0.5, effect=0.5, proxy=0.9)
-    line = difference("brier", 0.08, 0.02, p=0.001)
-    assert judged([line], [gap(0.2, 0.1, p=0.001)], [association("a", 0.7)], check=check).state == "passed"
-    assert "at least 50 % of the overall loss" in check.rules[0].text
-    for option in ("level", "loss", "rate", "effect", "proxy", "skill"):
+    check = GroupsCheck(spread=0.8, effect=0.5)
+    lines = (difference("residual", 0.3, p=0.001), difference("confidence_gap", 0.2, 0.1, p=0.001))
+    assert judged(*lines, use=(lost(0.15),), check=check).state == "passed"
+    assert "beyond 80 % of the outcome's standard deviation" in check.rules[0].text
+    for option in ("level", "spread", "effect", "entropy", "rate", "loss", "high", "proxy", "stand_in", "skill"):
         with pytest.raises(InputError, match=rf"groups\.{option} must be"):
             GroupsCheck(**{option: 0.0})
 
@@ -209,5 +253,5 @@ def test_the_explainer_and_the_check_fit_together() -> None:
     given = replace(given, y=y, protected={"sex": np.where(women, "f", "m"), "tiny": np.arange(300) < 5})
     results = Groups().explain(given, Engine(given, testing.measures()).bound("groups"), {})
     outcome = GroupsCheck().check(run(results=tuple(results)))
-    assert {f.code for f in outcome.findings} == {"UQ801", "UQ802", "UQ804"}
+    assert {f.code for f in outcome.findings} == {"UQ802", "UQ804", "UQ805"}
     assert {f.features for f in outcome.findings if f.code != "UQ804"} == {("sex",)}

@@ -62,9 +62,21 @@ def test_a_column_made_from_the_outcome_is_named_alone(*, classes: bool) -> None
     finding = found.findings[0]
     assert finding.severity == ("critical" if classes else "high")
     assert "it may be recorded after the outcome, or be made from it" in finding.statement
-    assert finding.evidence == (("cid", "calibration") if classes else ("cid",))
+    assert finding.evidence == (("cid", "pfi", "calibration") if classes else ("cid", "pfi"))
     assert finding.size == (pytest.approx(1, abs=0.05) if classes else None)
     assert "nan" not in finding.statement
+
+
+def test_a_leak_in_the_audited_rows_alone_is_told_apart() -> None:
+    (X_train, y_train), (X, y) = rows(3000, 1, 0.05, classes=True), rows(500, 2, 0.05, classes=True)
+    X_train["closed"] = np.random.default_rng(3).permutation(X_train["closed"])
+    of = uq.explain(LogisticRegression().fit(X_train, y_train), X, y, train=(X_train, y_train))
+    found = outcome(audited(of, ["calibration", "pfi", "cid"], rules=["leak"]), "leak")
+    (finding,) = found.findings
+    assert "the leak is in these rows and not in those it was fitted to" in finding.statement
+    used = fitted(0.05, classes=True).findings[0].statement
+    assert "Wrong values of it cost the model" in used
+    assert "makes little of it" not in used
 
 
 @pytest.mark.parametrize("classes", [True, False])

@@ -6,14 +6,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import BayesianRidge, LogisticRegression
 
 import uq_report as uq
+from uq_report.checks._missed import at_most
 from uq_report.checks.performance import Performance
 from uq_report.core.distributions import Normal
 from uq_report.core.errors import InputError
+from uq_report.core.results import Diagnostic
+from uq_report.core.sampling import share_interval
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
 
@@ -22,6 +26,7 @@ from .importances import audited, diagnostic, outcome
 
 Rows = tuple[pd.DataFrame, np.ndarray]
 Line = tuple[str, float, float]
+AREA: Line = ("roc_auc", 0.8, 0.05)
 
 
 def rows(n: int, seed: int, *, share: float = 0.5, slope: float = 1.0, classes: bool = True) -> Rows:
@@ -43,12 +48,29 @@ def audit(model: Any, test: Rows, train: Rows) -> Outcome:
     return outcome(run, "performance")
 
 
-def judged(lines: Sequence[Line], check: Performance | None = None, **subject: Any) -> Outcome:
+def recalls(*counts: tuple[int, int], level: float = 0.95) -> Diagnostic:
+    """Return the decisions of classes "no" and "yes" by the rows found and the rows of each."""
+    table = []
+    for label, (hits, n) in zip(("no", "yes"), counts, strict=True):
+        low, high = share_interval(hits / n, n, level)
+        row = {"item": "recall", "label": label, "n": n, "n_effective": float(n), "estimate": hits / n}
+        table.append({"feature": "", **row, "lower": low, "upper": high})
+    meta = {"classes": ["no", "yes"], "counts": [], "rule": "the most probable class"}
+    return diagnostic("calibration.decisions", table, meta=meta)
+
+
+def judged(
+    lines: Sequence[Line],
+    check: Performance | None = None,
+    found: tuple[tuple[int, int], ...] = ((150, 160), (30, 40)),
+    **subject: Any,
+) -> Outcome:
     """Return the outcome for items, each with its estimate and the half width of its interval."""
     units = {"unit": "nats"}
     table = [{"feature": "", "item": i, "estimate": e, "lower": e - w, "upper": e + w, **units} for i, e, w in lines]
     facts = {"classes": ["no", "yes"], "y_summary": {"counts": [160, 40]}} | subject
-    return (check or Performance()).check(importances.run(diagnostic("calibration", table), **facts))
+    run = importances.run(diagnostic("calibration", table), recalls(*found), **facts)
+    return (check or Performance()).check(run)
 
 
 def scores(skill: float, reach: float, *more: Line, base: float = 0.5) -> list[Line]:
@@ -84,8 +106,8 @@ def test_a_normal_that_is_the_same_everywhere_is_named() -> None:
 def test_a_sensible_model_is_not_named(kind: dict[str, Any]) -> None:
     model = LogisticRegression() if kind.get("classes", True) else BayesianRidge()
     found = fitted(model, **kind)
-    assert found.state == "passed"
-    assert "is better than that of" in found.reason
+    assert {(one.code, one.severity) for one in found.findings} <= {("UQ002", "observation")}
+    assert ("UQ002" in {one.code for one in found.findings}) == (kind.get("share") == 0.03)
 
 
 def test_stated_certainty_that_is_wrong_is_told_from_a_useless_order() -> None:
@@ -100,7 +122,9 @@ def test_stated_certainty_that_is_wrong_is_told_from_a_useless_order() -> None:
     ("lines", "expected"),
     [
         (scores(0.0, 0.004), "high"),  # no more than 0.8 % of the baseline's score
-        (scores(0.0, 0.006), "skipped"),
+        (scores(0.0, 0.006), "medium"),  # holds 0, and ends at 1.2 %
+        (scores(0.0, 0.016), "skipped"),  # holds 0, and ends at 3.2 %
+        (scores(0.007, 0.006), "passed"),
         (scores(0.003, 0.001), "high"),  # better, by too little to count
         (scores(0.05, 0.04), "passed"),
         (scores(-0.03, 0.01), "high"),
@@ -109,8 +133,8 @@ def test_stated_certainty_that_is_wrong_is_told_from_a_useless_order() -> None:
         (scores(-0.03, 0.01, ("brier_skill", 0.1, 0.05)), "medium"),
         (scores(-0.08, 0.01, ("roc_auc", 0.8, 0.05)), "high"),
         ([("brier_skill", -0.03, 0.01), ("brier_baseline", 0.5, 0.01)], "high"),  # an infinite log score has no line
-        (scores(0.0, np.nan), "not_applicable"),
-        ([("accuracy", 0.8, 0.1)], "not_applicable"),
+        (scores(0.0, np.nan), "skipped"),
+        ([("accuracy", 0.8, 0.1)], "skipped"),
     ],
 )
 def test_the_interval_decides_and_other_scores_grade(lines: list[Line], expected: str) -> None:
@@ -123,7 +147,15 @@ def test_a_finding_has_shares_of_the_baselines_score_and_no_size() -> None:
     assert "worse by 0.030 nats (95 % interval 0.020 to 0.040), against the baseline's 0.5" in finding.statement
     assert (finding.observed, finding.lower, finding.upper) == pytest.approx((-0.06, -0.08, -0.04))
     assert (finding.size, finding.affected) == (None, "")  # there is no skill to be a share of, and all rows count
-    assert "which may be none" in judged(scores(0.0, 0.01)).reason
+    assert "which may be none" in judged(scores(0.0, 0.02)).reason
+    unproved = judged(scores(0.0, 0.01)).findings[0].statement
+    assert "is better by less than 2 % of the baseline's 0.5 (95 % interval, which holds 0)" in unproved
+
+
+def test_over_claiming_stands_under_a_model_of_no_use() -> None:
+    useless, ordering = (judged(lines).findings[0] for lines in (scores(-0.03, 0.01), scores(-0.03, 0.01, AREA)))
+    assert [one.code for one in useless.explains] == ["UQ101", "UQ401", "UQ402"]
+    assert ordering.explains == ()
 
 
 @pytest.mark.parametrize(
@@ -135,8 +167,67 @@ def test_a_finding_has_shares_of_the_baselines_score_and_no_size() -> None:
 )
 def test_few_events_are_not_judged(counts: list[int], reason: str) -> None:
     found = judged(scores(-0.03, 0.01), y_summary={"counts": counts})
-    assert found.state == "not_applicable"
+    assert found.state == "skipped"  # the recalls are judged by their own rows
     assert reason in found.reason
+
+
+@pytest.mark.parametrize(
+    ("found", "area", "severity"),
+    [
+        (((160, 160), (0, 40)), 0.8, "observation"),  # at most 9 % of a class of 20 % of the rows, hard to tell
+        (((160, 160), (0, 40)), 0.95, "low"),  # the same, although the probabilities tell it
+        (((160, 160), (1, 40)), 0.95, "observation"),  # at most 13 %
+        (((160, 160), (4, 40)), 0.95, ""),  # at most 24 %
+        (((190, 190), (0, 10)), 0.95, ""),  # at most 31 %
+    ],
+)
+def test_a_class_that_decisions_miss_is_named(found: Any, area: float, severity: str) -> None:
+    lines = scores(0.05, 0.04, ("roc_auc", area, 0.02))
+    given = [one for one in judged(lines, found=found).findings if one.code == "UQ002"]
+    assert [one.severity for one in given] == [severity] * bool(severity)
+    if severity:
+        hits, n = found[1]
+        assert given[0].evidence == ("calibration.decisions", "calibration")
+        assert "The model decides for the most probable class." in given[0].statement
+        assert f"it finds {hits} of the {n} rows of yes" in given[0].statement
+        assert given[0].upper == pytest.approx(share_interval(hits / n, n, 0.95)[1])
+
+
+def test_the_recall_that_would_pass_is_an_option() -> None:
+    lines, found = scores(0.05, 0.04), ((160, 160), (10, 40))
+    assert not judged(lines, found=found).findings
+    assert judged(lines, Performance(recall=0.5), found=found).findings[0].code == "UQ002"
+
+
+def test_the_test_of_a_recall_is_the_exact_binomial_one() -> None:
+    hits = np.arange(21)
+    assert [at_most(float(h), 20, 0.2) for h in hits] == pytest.approx(binom.cdf(hits, 20, 0.2))
+
+
+def test_a_class_of_few_rows_is_not_judged() -> None:
+    found = judged(scores(0.05, 0.04), found=((191, 191), (0, 9)))
+    assert (found.state, "the recall of yes, a class of too few rows" in found.reason) == ("skipped", True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "severity", "words"),
+    [
+        (
+            scores(0.05, 0.02),
+            "low",
+            "log score is better by 0.050 nats (95 % interval 0.030 to 0.070), and not by the expected 0.1",
+        ),
+        (scores(0.09, 0.02), "", ""),
+        (scores(-0.03, 0.01), "high", "predicts worse than the class frequencies"),
+    ],
+)
+def test_a_stated_skill_that_is_not_reached_is_told(lines: list[Line], severity: str, words: str) -> None:
+    check = Performance(expected=0.1)
+    found = judged(lines, check).findings
+    assert "Low if only a skill of 0.1" in check.rules[0].text
+    assert [one.severity for one in found] == [severity] * bool(severity)
+    assert not found or words in found[0].statement
+    assert not found or ("was stated for" in found[0].remedy) == (severity == "low")
 
 
 def test_means_that_help_are_named() -> None:
@@ -147,7 +238,7 @@ def test_means_that_help_are_named() -> None:
 
 
 def test_options_and_absence() -> None:
-    assert judged(scores(0.0, 0.006), Performance(margin=0.02)).state == "found"
+    assert judged(scores(0.0, 0.016), Performance(little=0.04)).state == "found"
     with pytest.raises(InputError, match=r"performance\.margin must be"):
         Performance(margin=0)
     found = Performance().check(importances.run(not_run=(NotRun("calibration", "explainers", "y was not given"),)))

@@ -64,8 +64,10 @@ def test_all_is_well() -> None:
     assert "5.0 % (95 % interval 3.0 to 7.0 %) of the audited rows are outside" in outcome.reason
 
 
-@pytest.mark.parametrize(("value", "severity"), [(0.08, "low"), (0.12, "medium"), (0.3, "high")])
-def test_uq301_is_raised_by_the_test_and_graded_by_the_share(value: float, severity: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "severity"), [(0.08, "observation"), (0.11, "low"), (0.16, "medium"), (0.31, "high")]
+)
+def test_uq301_is_raised_by_the_test_and_graded_by_the_excess(value: float, severity: str) -> None:
     finding = judged(outside=share("outside", "", value, 0.02, p_value=0.02)).findings[0]
     assert (finding.code, finding.severity, finding.observed, finding.threshold) == ("UQ301", severity, value, 0.05)
     assert finding.lower == pytest.approx(value - 0.02)
@@ -88,6 +90,12 @@ def test_uq302_is_raised_stays_silent_or_undetermined() -> None:
     assert judged(shuffled=[share("shuffled", "a", 0.0, 0.0)]).state == "passed"
 
 
+def test_uq302_is_one_finding_that_names_all_features() -> None:
+    (finding,) = judged(shuffled=[share("shuffled", f, v, 0.05) for f, v in (("a", 0.6), ("b", 0.8))]).findings
+    assert (finding.features, finding.observed) == (("b", "a"), 0.8)
+    assert "outside the training support, and so after a (60 %)." in finding.statement
+
+
 def test_uq302_is_adjusted_for_the_number_of_features() -> None:
     borderline = share("shuffled", "a", 0.3, 0.1)  # one-sided p = 0.023
     assert judged(shuffled=[borderline]).findings
@@ -96,7 +104,7 @@ def test_uq302_is_adjusted_for_the_number_of_features() -> None:
 
 
 def test_a_column_out_of_range_as_a_whole_leads_what_it_explains() -> None:
-    whole, part = (judged(values=[count("a", "above range", n, 1e-9)]).findings[0] for n in (300, 3))
+    whole, part = (judged(values=[count("a", "above range", n, 1e-9)]).findings[0] for n in (300, 9))
     assert (whole.severity, part.severity) == ("high", "low")
     assert {symptom.code for symptom in whole.explains} >= {"UQ301", "UQ302", "UQ101", "UQ401"}
     assert part.explains == ()
@@ -108,7 +116,7 @@ def test_uq303_is_adjusted_for_all_tests_there_were() -> None:
     assert "30 above the training maximum 60 and 9 missing" in found.findings[0].statement
     one = [count("a", "unseen level", 3, 0.004, bound="w")]
     finding = judged(values=one).findings[0]
-    assert (finding.severity, finding.observed) == ("low", 3 / 400)
+    assert (finding.severity, finding.observed) == ("observation", 3 / 400)
     assert "no training row has (w)" in finding.statement
     assert judged(values=one, tests=7).state == "passed"
 
@@ -123,7 +131,7 @@ def test_thresholds_are_options_and_stand_in_the_rules() -> None:
     assert judged(shuffled=[share("shuffled", "a", 0.6, 0.05)], check=check).state == "passed"
     assert "More than 70 %" in check.rules[1].text
     assert "level 0.005" in check.rules[0].text
-    for option in ("level", "shuffled", "tolerance"):
+    for option in ("level", "shuffled", "margin", "tolerance"):
         with pytest.raises(InputError, match=rf"support\.{option} must be"):
             SupportCheck(**{option: 1.0})
 

@@ -26,7 +26,7 @@ target = "risk"
 ignore = ["application", "sex", "exposure", "household"]
 [run]
 explainers = ["calibration"]
-checks = ["calibration"]
+rules = ["calibration"]
 [output]
 formats = ["html"]
 history = "history"

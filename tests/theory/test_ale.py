@@ -6,13 +6,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 
 from uq_report.adapters.function import FunctionAdapter
 from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Normal
+from uq_report.core.distributions import Categorical, Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
-from uq_report.core.measures import ENTROPY, NLL, PREDICTION
+from uq_report.core.measures import ENTROPY, LOG_ODDS, NLL, PREDICTION
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
 from uq_report.explainers.ale import AccumulatedLocalEffects
@@ -124,6 +125,57 @@ def test_levels_accumulate_their_differences_and_additive_pairs_have_no_interact
     additive = joint[joint["feature"] == "g"]["estimate"]
     np.testing.assert_allclose(additive, 0, atol=1e-9)
     assert joint[joint["feature"] == "u"]["estimate"].abs().max() > 0.1
+
+
+def test_empty_cells_take_the_effect_of_the_nearest_by_distance_scaled_to_the_ranges() -> None:
+    """Both neighbours of the empty cell are one step away; along u it is 0.1 of the range, along v 0.5."""
+    edges = {"u": [0.0, 1.0, 2.0, 10.0], "v": [0.0, 1.0, 2.0]}
+    middles = [(u, v) for u in (0.5, 1.5, 6.0) for v in (0.5, 1.5) if (u, v) != (0.5, 1.5)]
+    X = pd.DataFrame(middles * 2, columns=["u", "v"])
+    s = subject(X, lambda X: Normal(np.asarray(X["u"] ** 2 * X["v"], dtype=float), np.ones(len(X))))
+    result = run(s, features=("u",), pairs=(("u", "v"),), edges=edges)[1]
+    found = result.estimates["estimate"].to_numpy().reshape(4, 3)
+    mixed = np.diff(np.diff(found, axis=0), axis=1)
+    # f = u² v has the effect Δ(u²) Δv in a cell: 1, 3 and 96; the empty one, first along u, takes 3
+    np.testing.assert_allclose(mixed, [[1, 3], [3, 3], [96, 96]])
+    corner = result.estimates[result.estimates["extrapolated"]]
+    assert corner[["x", "x_2"]].to_numpy().tolist() == [[0, 2]]
+    assert "1 of 6 cells hold no row and take the effect of the nearest cell with rows" in result.notes[0]
+
+
+def test_points_with_no_row_around_them_are_extrapolated() -> None:
+    edges = {name: [0.0, 1.0, 2.0, 3.0] for name in ("u", "v")}
+    X = pd.DataFrame({"u": [0.5, 1.5, 2.5], "v": [0.5, 1.5, 2.5]})
+    table = run(subject(X), features=("u",), pairs=(("u", "v"),), edges=edges)[1].estimates
+    far = table.loc[table["extrapolated"], ["x", "x_2"]].to_numpy().tolist()
+    assert far == [[0, 2], [0, 3], [1, 3], [2, 0], [3, 0], [3, 1]]
+
+
+def test_a_step_with_one_row_has_no_error_whatever_the_rounding() -> None:
+    """The mean over one row may differ from its value by rounding; no overflow comes of that."""
+    n = 49  # 1/49 · 49 is not 1
+    X = pd.DataFrame({"u": [*np.linspace(0.01, 0.99, n - 1), 1.5], "v": np.linspace(0, 1, n) ** 3})
+    table = run(subject(X), features=("u",), edges={"u": [0.0, 0.5, 1.0, 2.0]})[0].estimates
+    assert table["std_error_change"].isna().tolist() == [False, False, False, True]
+
+
+def test_log_odds_of_two_classes_come_by_default_and_need_no_further_prediction() -> None:
+    """A logistic model is additive there: PDP and ALE have its slope, whatever the dependence of the features."""
+    X, slopes = rows(300), {"u": 1.5, "v": -1.0}
+
+    def logistic(X: Any) -> Categorical:
+        p = expit(X["u"].to_numpy() * slopes["u"] + X["v"].to_numpy() * slopes["v"])
+        return Categorical(np.column_stack([1 - p, p]), classes=(0, 1))
+
+    s = make_subject(logistic, FunctionAdapter(), X, np.arange(300) % 2)
+    engine = Engine(s, MEASURES | {LOG_ODDS.name: LOG_ODDS})
+    ale = AccumulatedLocalEffects().explain(s, engine.bound("ale"), {})[0].estimates
+    pdp = PartialDependence().explain(s, engine.bound("pdp"), {})[0].estimates
+    assert engine.rows_predicted["ale"] == (1 + 2 * 2) * 300  # unchanged, and both ends of both features
+    for feature, slope in slopes.items():
+        for table in (ale, pdp):
+            part = table[(table["feature"] == feature) & (table["measure"] == "log_odds")]
+            np.testing.assert_allclose(np.diff(part["estimate"]) / np.diff(part["x"]), slope, rtol=1e-9)
 
 
 def test_every_measure_comes_from_one_pass() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-QUIET = re.compile("UQ[23]")  # on honest models these raise observations only
+QUIET = re.compile("UQ(2|31)")  # on honest models these raise observations only
 FEW = ("correlated logistic", "Bayesian linear", "independent logistic")
 PLANTED = ("over-confidence", "wrong direction", "constant column")
 
@@ -41,6 +41,12 @@ def faults(path: None) -> Any:
 def real(path: None) -> Any:
     """Return the battery of real data."""
     return importlib.import_module("real")
+
+
+@pytest.fixture(scope="module")
+def cover(path: None) -> Any:
+    """Return the study of importance corrected for cover."""
+    return importlib.import_module("cover")
 
 
 @pytest.fixture
@@ -102,3 +108,12 @@ def test_faults_are_named(faults: Any, reps: int) -> None:
         line = faults.line(fault, table[fault.name])
         assert line["named"].startswith(f"{reps}/{reps} ")
         assert line["refused"] == f"0/{reps}"
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("model", ["logistic", "boosting"])
+def test_corrected_importance_ranks_as_refitting_without_the_cover_does(cover: Any, reps: int, model: str) -> None:
+    found = cover.line(model, range(2 * max(reps, 2)), suppression=False)
+    assert found["corrected"] >= 0.85 >= found["rank correlation, alone"]
+    assert found["error, corrected"] <= 0.6 * found["mean error, alone"]
+    assert found["coverage"] >= 0.8

@@ -5,6 +5,8 @@ follows q, whatever the model, the features or their dependence.
 """
 
 import os
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,8 @@ from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, Claims
 from uq_report.evidence.view import by_feature
 from uq_report.explainers._claims import score_of
+from uq_report.explainers._claims_result import Claiming
+from uq_report.explainers._pfi_terms import Rows
 from uq_report.testing import KnownLinear, KnownTruth, linear_subject, logistic_subject
 
 REPS = int(os.environ.get("UQ_STUDY_REPS", "20"))
@@ -46,32 +50,28 @@ def pairs() -> list[tuple[Distribution, Distribution]]:
 
 
 def expected_statistics(q: Distribution, score: Any) -> Any:
-    """Return E_{y~q} of the score's statistics, shape (P, n), in closed form or by summing over counts."""
+    """Return E_{y~q} of the score's statistics, shape (P, n), in closed form."""
     if isinstance(q, Categorical):
-        return np.vstack([q.probabilities.T, np.ones(len(q))])
+        return q.probabilities.T[1:]
     if isinstance(q, Normal):
-        return np.stack([q.mean(), q.variance() + q.mean() ** 2, np.ones(len(q))])
-    return np.stack([q.mean(), np.ones(len(q))])
+        return np.stack([q.mean(), q.variance() + q.mean() ** 2])
+    return q.mean()[None]
 
 
 @pytest.mark.parametrize(("q", "shuffled"), pairs(), ids=["nll", "brier", "normal", "Poisson"])
-def test_the_expected_rise_of_the_loss_is_the_divergence(q: Distribution, shuffled: Distribution) -> None:
-    score = score_of(q)
-    assert score is not None
-    excess = np.stack([m.rows(shuffled, None, None) - m.rows(q, None, None) for m in score.coefficients])
-    expected = (excess * expected_statistics(q, score)).sum(axis=0)
-    np.testing.assert_allclose(expected, score.divergence.rows(shuffled, None, q), rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize(("q", "shuffled"), pairs(), ids=["nll", "brier", "normal", "Poisson"])
-def test_the_coefficients_are_the_loss(q: Distribution, shuffled: Distribution) -> None:
+def test_the_coefficients_are_the_loss_less_its_expectation_and_that_is_the_divergence(
+    q: Distribution, shuffled: Distribution
+) -> None:
+    """The rise of the loss is the divergence plus what the coefficients make of y less its expectation."""
     score = score_of(q)
     assert score is not None
     assert score.statistics is not None
-    y = q.sample(np.random.default_rng(1), 1)[0]
     excess = np.stack([m.rows(shuffled, None, None) - m.rows(q, None, None) for m in score.coefficients])
+    y = q.sample(np.random.default_rng(1), 1)[0]
     rise = score.loss.rows(shuffled, y, None) - score.loss.rows(q, y, None)
-    np.testing.assert_allclose((excess * score.statistics(y)).sum(axis=0), rise, rtol=1e-9, atol=1e-9)
+    surprise = (excess * (score.statistics(y) - expected_statistics(q, score))).sum(axis=0)
+    divergence = score.divergence.rows(shuffled, None, q)
+    np.testing.assert_allclose(divergence + surprise, rise, rtol=1e-9, atol=1e-9)
 
 
 def test_a_class_without_probability_is_claimed_in_the_brier_score() -> None:
@@ -110,10 +110,51 @@ def test_difference_and_share_are_those_of_the_two() -> None:
             assert line.share == pytest.approx(L / K)
 
 
-def test_without_outcomes_nothing_is_delivered() -> None:
+def test_without_outcomes_the_claim_is_the_same_and_nothing_is_delivered() -> None:
     subject = linear_subject(60)
+    blind = claims(make_subject(subject.model, subject.adapter, subject.X))
+    assert {line.item for line in blind.lines} == {CLAIMED}
+    assert ALL_FEATURES in blind.features
+    known = by_feature(claims(subject).part(CLAIMED))
+    for line in blind.lines:
+        assert (line.estimate, line.std_error) == pytest.approx(
+            (known[line.feature].estimate, known[line.feature].std_error), abs=1e-12
+        )
+
+
+def test_an_audit_without_outcomes_ranks_by_what_is_claimed() -> None:
+    subject = logistic_subject(80)
     blind = make_subject(subject.model, subject.adapter, subject.X)
-    assert ids.PFI_CLAIMS not in uq.importance(blind, n_repeats=3).ids
+    assert uq.importance(blind, n_repeats=3)[ids.PFI_CLAIMS].plot().axes
+    run = uq.audit(blind, explainers=["pfi"], rules=["claims"], as_of="2026-01-01", progress=False)
+    text = run.render("markdown").decode()
+    assert "Without outcomes nothing shows whether unseen rows confirm it." in text
+    assert "nan" not in text.lower().split()
+    outcome = next(one for one in run.run.outcomes if one.check == "claims")
+    assert outcome.state == "not_applicable"
+    assert "no outcomes" in outcome.reason
+
+
+def test_a_group_claims_more_than_its_features() -> None:
+    subject = linear_subject(120)
+    first, second = subject.features[:2]
+    claimed = by_feature(claims(replace(subject, groups={"both": (first, second)})).part(CLAIMED))
+    assert claimed["both"].estimate > max(claimed[first].estimate, claimed[second].estimate)
+    assert claimed["both"].has_interval
+
+
+def test_rows_with_an_infinite_divergence_are_counted_and_none_is_dropped() -> None:
+    p = np.array([[0.5, 0.5], [0.4, 0.6], [0.3, 0.7], [0.6, 0.4]])
+    rows = Rows((), np.zeros((0, 4)), np.zeros(4), np.ones(4), None, exact=False)
+    engine: Any = SimpleNamespace(y=np.array([0, 1, 1, 0]), unchanged=lambda measures: np.zeros((len(measures), 4)))
+    score = score_of(Categorical(p))
+    assert score is not None
+    claiming = Claiming.of(score, engine, rows)
+    T = np.zeros((2, 3, 4))
+    T[0, 1, 2] = T[1, 0, 2] = T[0, 0, 3] = np.inf
+    claiming.add("x", T, np.zeros((3, 4)), np.tile(np.arange(4), (3, 1)))
+    assert "infinite in 2 of 4 rows" in claiming.omissions[0].reason
+    assert not claiming.claims
 
 
 def generated(rng: np.random.Generator, n: int, beta: Any, shift: float = 0.3) -> tuple[Any, Any]:

@@ -48,6 +48,14 @@ def class_labels(model: Any, k: int) -> AnyArray:
     return np.asarray(classes)
 
 
+def predicted_labels(model: Any, X: Table) -> AnyArray | None:
+    """Return the class labels of the model's own ``predict``, in their kind; None if it has no ``predict``."""
+    if not callable(getattr(model, "predict", None)):
+        return None
+    with in_order():
+        return np.asarray(model.predict(X))
+
+
 def mean_and_std(model: Any, X: Table) -> tuple[FloatArray, FloatArray]:
     """Return ``predict(X, return_std=True)`` of the final estimator, both finite and of shape (n,)."""
     steps, final = unwrap(model)

@@ -16,16 +16,19 @@ from ..core.derivatives import Derivatives
 from ..core.errors import InputError
 from ..core.predictive import Distribution
 from ._torch_outputs import Build, read
+from .torch_ import dropouts
 
 METHOD = "automatic differentiation"
 _BLOCK = 1024  # rows of a gpytorch call, which holds their joint covariance
 
 
-def predict(model: Any, X: Table) -> Distribution:
-    """Return the distributions of all rows, without gradients."""
+def predict(model: Any, X: Table, *, dropout: bool = False) -> Distribution:
+    """Return the distributions of all rows, without gradients; with `dropout` its layers draw."""
     import torch
 
     with _evaluating(model), torch.no_grad():
+        for layer in dropouts(model) if dropout else ():
+            layer.train()
         parts = [_parameters(model, x) for x in _blocks(model, X)]
     return parts[0][1](np.concatenate([_array(found) for found, _ in parts]))
 

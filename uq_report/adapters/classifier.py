@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..core.adapter import API_VERSION, Match
-from ..core.arrays import Table
+from ..core.arrays import AnyArray, Table
 from ..core.derivatives import Derivatives
 from ..core.distributions import Categorical
 from ..core.errors import InputError
 from ..core.predictive import Distribution
 from ._affine import Rule, through
-from ._outputs import class_labels, probabilities
+from ._outputs import class_labels, predicted_labels, probabilities
 from ._score_derivatives import linear_classes, perceptron
 from ._sklearn import batch_rows, is_a, rows_together
 
@@ -72,6 +72,10 @@ class ClassifierAdapter:
     def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
         """Return exact derivatives of linear classifiers and perceptrons, through affine preprocessing, or None."""
         return through(model, X, order, _DERIVATIVES)
+
+    def decide(self, model: Any, X: Table) -> AnyArray | None:
+        """Return the labels of the model's own ``predict``; None where it has none."""
+        return predicted_labels(model, X)
 
     def batch_rows(self, model: Any) -> int | None:
         """Return 25 000 for trees and what is built of them, else None."""

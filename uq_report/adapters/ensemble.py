@@ -10,11 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..core.adapter import API_VERSION, Match
-from ..core.arrays import FloatArray, Table
+from ..core.arrays import AnyArray, FloatArray, Table
 from ..core.distributions import Categorical, CategoricalMixture, NormalMixture
 from ..core.errors import InputError
 from ..core.predictive import Distribution
-from ._outputs import check_noise, class_labels, mean_and_std, point_prediction, probabilities
+from ._outputs import check_noise, class_labels, mean_and_std, point_prediction, predicted_labels, probabilities
 from ._sklearn import batch_rows, gives_std, in_order, is_a, plain_array, transform, unwrap
 
 _CLASSIFIER_FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
@@ -73,6 +73,10 @@ class EnsembleAdapter:
             raise InputError(f"model must be fitted; got a {type(final).__name__} without members. Call fit first.")
         rows = transform(steps, X)
         return _categorical(final, rows) if is_a(final, _CLASSIFIERS) else self._normal(final, rows)
+
+    def decide(self, model: Any, X: Table) -> AnyArray | None:
+        """Return the labels of the model's own ``predict``; None for regressors."""
+        return predicted_labels(model, X) if is_a(unwrap(model)[1], _CLASSIFIERS) else None
 
     def batch_rows(self, model: Any) -> int | None:
         """Return 25 000 for trees (fewer for regressors of more than 100, which hold rows x members), else None."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..core.adapter import API_VERSION, Match, class_names
 from ..core.arrays import Table
 from ..core.derivatives import Derivatives
 from ..core.predictive import Distribution
+from ..core.text import count
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,18 @@ class TorchAdapter:
     (float64 on the CPU without one). The module is called in evaluation mode and gets its training
     flags back; rows must not influence each other, as in evaluation mode they do not.
 
+    Parameters
+    ----------
+    dropout : bool, default=False
+        Whether dropout layers are on, as ``stochastic="members"`` has them: then each call draws anew.
+
     Examples
     --------
     >>> TorchAdapter().matches(object()) is None
     True
     """
+
+    dropout: bool = False
 
     name: ClassVar[str] = "torch"
     api_version: ClassVar[int] = API_VERSION
@@ -45,7 +53,19 @@ class TorchAdapter:
         """Return the module's distributions; refuse a forward that returns anything else."""
         from ._torch_rows import predict
 
-        return predict(model, X)
+        return predict(model, X, dropout=self.dropout)
+
+    def as_random(self, model: Any) -> TorchAdapter:
+        """Return the adapter with dropout on."""
+        return replace(self, dropout=True)
+
+    def remarks(self, model: Any) -> tuple[str, ...]:
+        """Say that dropout is off, where the module has any."""
+        layers = len(dropouts(model))
+        if self.dropout or not layers:
+            return ()
+        off = f"Dropout is off in {count(layers, 'layer')}, as in evaluation mode"
+        return (f"{off}; stochastic='members' makes its draws the members of a mixture.",)
 
     def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
         """Return derivatives of the parameters with respect to all columns by automatic differentiation."""
@@ -56,3 +76,8 @@ class TorchAdapter:
     def batch_rows(self, model: Any) -> int | None:
         """Return None: these models multiply matrices."""
         return None
+
+
+def dropouts(model: Any) -> list[Any]:
+    """Return the dropout layers of a module."""
+    return [module for module in model.modules() if "torch._DropoutNd" in class_names(module)]

@@ -1,90 +1,113 @@
-"""Whether a protected attribute, or what gives it away, is among the drivers of the model."""
+"""How far predictions change with a protected attribute, or with a feature that tells it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import nan
+from math import isnan, nan
 
 from ..core.text import short
 from ..core.verdicts import holm
 from ..evidence import ids
-from ..evidence.finding import Finding
-from ..evidence.importance import POSITIVE, UNDETERMINED, Pfi, PfiLine
-from ..evidence.outcomes import Groups, GroupsProxy
+from ..evidence.finding import Finding, Severity, Symptom
+from ..evidence.outcomes import DifferenceLine, GroupsDifference, GroupsProxy, GroupsUse, ProxyLine, UseLine
 from ..evidence.run import Run
 from ..evidence.view import Estimate
-from ..rules.reading import Part, absent, listed, spanned, two_sided
+from ..rules.reading import Part, absent, listed, spanned
 from ..rules.rule import Rule
+from ._groups_words import contrast, group_words, of_class
 
 MITCHELL = "mitchell:section 4"
+Contrasts = dict[tuple[str, str, str], DifferenceLine]
 
 
-def drivers(rule: Rule, run: Run, groups: Groups) -> Part:
-    """Judge the importance of protected features and proxies, Holm-adjusted over them and all measures."""
-    pfi, proxies = Pfi.find(run), GroupsProxy.find(run)
-    if proxies is None or pfi is None:
-        return Part(code=rule.code, absent=absent(run, ids.GROUPS_PROXY if proxies is None else ids.PFI))
-    suspects = _suspects(rule, groups, proxies)
-    lines = [line for line in pfi.lines if line.feature in suspects]
-    p_values = two_sided([x.estimate for x in lines], [x.std_error for x in lines], pfi.degrees_of_freedom)
-    raised: dict[str, list[PfiLine]] = {}
+def drivers(rule: Rule, run: Run) -> Part:
+    """Judge the contrasts that are lost when an attribute or a proxy is exchanged, Holm-adjusted over all of them."""
+    used, proxies, apart = GroupsUse.find(run), GroupsProxy.find(run), GroupsDifference.find(run)
+    if used is None or proxies is None or apart is None:
+        return Part(code=rule.code, absent=absent(run, ids.GROUPS_USE))
+    unable = [gap.feature for gap in used.omissions]
+    if unable and not used.lines:
+        return Part(code=rule.code, absent=f"no feature could be exchanged for {listed(unable)}")
+    known = {(line.measure, line.feature, line.item): line for line in apart.lines}
+    lines = [x for x in used.lines if not isnan(x.p_value) and x.association >= rule.thresholds["proxy"]]
+    raised: dict[tuple[str, str], list[tuple[Severity, UseLine]]] = {}
     unsure = []
-    for line, p in zip(lines, holm(p_values), strict=True):
-        p_positive = p if line.verdict == POSITIVE else nan
-        if rule.judge(p_positive=p_positive, association=suspects[line.feature][1]) is not None:
-            raised.setdefault(line.feature, []).append(line)
-        elif line.verdict in (POSITIVE, UNDETERMINED):
-            unsure.append(line.feature)
-    findings = [_driver(rule, feature, suspects[feature][0], several) for feature, several in raised.items()]
+    for line, p in zip(lines, holm([x.p_value for x in lines]) if lines else (), strict=True):
+        severity = _judged(rule, line, float(p), known)
+        if severity is not None:
+            raised.setdefault((line.feature, line.by), []).append((severity, line))
+        elif max(abs(line.lower), abs(line.upper)) > rule.thresholds["spread"] * line.scale:
+            unsure.append((line.feature, line.by))
+    told = {feature for feature, _ in raised}
+    together = _together(rule, [line for line in proxies.lines if line.feature not in told])
     return Part(
         code=rule.code,
-        findings=(*findings, *_together(rule, proxies)),
-        undecided=tuple(feature for feature in dict.fromkeys(unsure) if feature not in raised),
-        passed="No protected attribute or proxy of one is among the drivers.",
+        findings=(*(_use(rule, several, known) for several in raised.values()), *together),
+        undecided=tuple(short(by) for feature, by in dict.fromkeys(unsure) if (feature, by) not in raised),
+        passed="No contrast of predictions between groups goes through an attribute or a proxy beyond the margin.",
     )
 
 
-def interval_words(line: Estimate, unit: str = "") -> str:
-    """Return the estimate of a line with its interval in words."""
-    return spanned(line.estimate, line.lower, line.upper, line.confidence, unit)
+def _judged(rule: Rule, line: UseLine, p: float, known: Contrasts) -> Severity | None:
+    """Return the severity of one contrast that is lost; none where the outcome does not vary."""
+    if not line.scale > 0:
+        return None
+    rest = known.get((line.measure.replace("prediction", "residual", 1), line.feature, line.item))
+    return rule.judge(
+        p_adjusted=p,
+        lost=max(line.lower, -line.upper) / line.scale,
+        association=line.association,
+        exceeding=nan if rest is None else _exceeding(line, rest) / line.scale,
+    )
 
 
-def _suspects(rule: Rule, groups: Groups, proxies: GroupsProxy) -> dict[str, tuple[str, float]]:
-    """Return the features that are protected, or proxies: why, and the association; of a feature with itself 1."""
-    suspects = {name: ("is protected", 1.0) for name, facts in groups.attributes.items() if facts["feature"]}
-    for line in proxies.lines:
-        if not line.has_interval and line.estimate >= rule.thresholds["proxy"]:
-            why = f"is a proxy of {short(line.feature)} (association {line.estimate:.2f})"
-            suspects.setdefault(line.item, (why, line.estimate))
-    return suspects
+def _exceeding(line: UseLine, residual: DifferenceLine) -> float:
+    """Return by how much, at least, predictions differ more than outcomes in the direction that is lost."""
+    return -residual.upper if line.estimate > 0 else residual.lower
 
 
-def _driver(rule: Rule, feature: str, why: str, lines: Sequence[PfiLine]) -> Finding:
-    """Return what is to say of a protected feature, or a proxy, that the model relies on."""
-    first, measures = lines[0], tuple(line.measure for line in lines)
+def _use(rule: Rule, raised: Sequence[tuple[Severity, UseLine]], known: Contrasts) -> Finding:
+    """Return what is to say of one feature that stands for an attribute: its largest contrast."""
+    severities = [severity for severity, _ in raised]
+    severity = next(one for one in ("medium", "low", "observation") if one in severities)
+    line = max((x for s, x in raised if s == severity), key=lambda x: abs(x.estimate) / x.scale)
+    own = line.by == line.feature
+    through = "" if own else f" through {short(line.by)} (association {line.association:.2f})"
+    features = tuple(dict.fromkeys((line.by, line.feature)))
     return rule.finding(
-        rule.severity,
-        f"{short(feature)} {why}, and shuffling it matters for {listed(measures)} ({first.measure}: "
-        f"{interval_words(first)}).",
-        (ids.PFI, ids.GROUPS_PROXY),
+        severity,
+        f"Predictions{of_class(line.measure)} change with {short(line.feature)} by {contrast(line, size=True)}"
+        f"{through}: so far the contrast of {group_words(line)} to the rest moves when {short(line.by)} is exchanged. "
+        f"{_beside(line, known)}".rstrip(),
+        (ids.GROUPS_USE, ids.GROUPS_DIFFERENCE, ids.GROUPS_PROXY),
         remedy="Say why the model may use it, or train without it and its proxies.",
-        measures=measures,
-        features=(feature,),
-        threshold=0.0,
-        observed=first.estimate,
-        lower=first.lower,
-        upper=first.upper,
+        measures=(line.measure,),
+        features=features,
+        threshold=rule.thresholds["spread"] * line.scale,
+        observed=line.estimate,
+        lower=line.lower,
+        upper=line.upper,
+        explains=() if severity == "observation" else (Symptom(code="UQ801", feature=line.feature),),
     )
 
 
-def _together(rule: Rule, proxies: GroupsProxy) -> Iterator[Finding]:
+def _beside(line: UseLine, known: Contrasts) -> str:
+    """Say how far predictions and outcomes of the group differ from the rest in all."""
+    suffix = line.measure.removeprefix("prediction")
+    told = [(what, known.get((f"{name}{suffix}", line.feature, line.item))) for what, name in
+            (("predictions", "prediction"), ("outcomes", "outcome"))]  # fmt: skip
+    words = listed([f"{what} differ by {contrast(one)}" for what, one in told if one is not None])
+    return f"In all, {words}." if words else ""
+
+
+def _together(rule: Rule, lines: Sequence[ProxyLine]) -> Iterator[Finding]:
     """Yield the attributes that all features together tell."""
-    for line in proxies.lines:
+    for line in lines:
         severity = rule.judge(skill=line.lower)
         if severity is not None:
             yield rule.finding(
                 severity,
-                f"The model's features together tell {short(line.feature)}: out-of-bag R² {interval_words(line)}. "
+                f"The model's features together tell {short(line.feature)}: out-of-bag R² {_interval(line)}. "
                 "Leaving the attribute out does not hide it from the model.",
                 (ids.GROUPS_PROXY,),
                 remedy="Say why the features that tell the attribute are needed.",
@@ -94,3 +117,7 @@ def _together(rule: Rule, proxies: GroupsProxy) -> Iterator[Finding]:
                 lower=line.lower,
                 upper=line.upper,
             )
+
+
+def _interval(line: Estimate) -> str:
+    return spanned(line.estimate, line.lower, line.upper, line.confidence)

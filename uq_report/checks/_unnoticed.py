@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from ..core.measures import ENTROPY
+from ..core.measures import ENTROPY, NLL
+from ..core.text import short
 from ..core.verdicts import holm
-from ..evidence.importance import POSITIVE, UNDETERMINED, Pfi
-from ..rules.reading import Sign, likelihood, signs, two_sided
+from ..evidence.importance import POSITIVE, UNDETERMINED, Pfi, PfiDelta
+from ..evidence.run import Run
+from ..rules.reading import Sign, amount, likelihood, signs, two_sided
 from ..rules.rule import Rule
 
 
@@ -29,9 +31,32 @@ class Unnoticed(NamedTuple):
         p_values = {"p_likelihood": self.loss.p_for(POSITIVE), "p_unnoticed": self.p_value}
         return {**p_values, "unnoticed": self.estimate}
 
+    def sentence(self, share: str) -> str:
+        """Return by how much the model predicts worse, and how much of it goes unnoticed; `share` says more of that."""
+        loss = self.loss
+        worse = amount(loss.estimate, loss.lower, loss.upper, loss.confidence)
+        part = "all" if self.estimate >= loss.estimate else f"{100 * self.estimate / loss.estimate:.0f} %"
+        return (
+            f"With wrong values of {short(loss.feature)} the model predicts worse by {worse}, and {part} of it does "
+            f"not show in how unsure it is: {amount(self.estimate, self.lower, self.upper, loss.confidence)}{share}."
+        )
+
+    def numbers(self) -> str:
+        """Return the feature with what goes unnoticed, in short."""
+        return f"{short(self.loss.feature)} ({self.estimate:.2g} of {self.loss.estimate:.2g} nats)"
+
     def may_exceed(self, margin: float) -> bool:
         """Say whether more than `margin` nats may go unnoticed."""
         return self.upper > margin and self.loss.verdict in (POSITIVE, UNDETERMINED)
+
+
+def affected(run: Run, one: Unnoticed, margin: float) -> float | None:
+    """Return the share of rows whose own loss rises by more than `margin` nats above their own stated uncertainty."""
+    view = PfiDelta.find(run)
+    rows, feature = None if view is None else view.result.rows, one.loss.feature
+    if rows is None or feature not in rows.features or not {NLL.name, ENTROPY.name} <= set(rows.measures):
+        return None
+    return float((rows.of(NLL.name, feature) - rows.of(ENTROPY.name, feature) > margin).mean())
 
 
 def unnoticed(rule: Rule, pfi: Pfi) -> dict[str, Unnoticed]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isnan, nan
+from math import ceil, isnan, nan
 from typing import ClassVar, NamedTuple
 
 from ..core.errors import check_options
+from ..core.trust import LEAST_EVENTS, Distrust, few_events
 from ..evidence import ids
 from ..evidence.finding import Finding, Outcome, Severity
 from ..evidence.outcomes import Calibration
 from ..evidence.run import Run
 from ..rules.reading import absent
 from ..rules.rule import Grade, Limit, Rule
+from ._events import class_counts, events
 
 MEASURES = (
     "nll", "entropy", "variance", "aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance"
@@ -33,11 +36,25 @@ class Gap(NamedTuple):
     rejected: tuple[str, ...]
     infinite: int
     reasons: Mapping[str, str]
+    n: int
 
     @property
-    def effect(self) -> float:
-        """The larger of the size of G and the recalibration gain, in nats."""
-        return max((v for v in (abs(self.gap), self.gain) if not isnan(v)), default=nan)
+    def saved(self) -> float:
+        """What recalibration would save, in nats; where it is not known, the size of G."""
+        return abs(self.gap) if isnan(self.gain) else self.gain
+
+    @property
+    def observed(self) -> dict[str, float]:
+        """What the rule on failing judges."""
+        return {"infinite": self.infinite, "p_adjusted": self.p_adjusted, "saved": self.saved, "gap": abs(self.gap)}
+
+    def rows_to_pass(self, margin: float) -> int | None:
+        """Return the rows at which the interval of this gap would lie within the margin; None unless they are more."""
+        room = margin - abs(self.gap)
+        if isnan(self.lower) or not room > 0:
+            return None
+        needed = ceil(self.n * ((self.upper - self.lower) / 2 / room) ** 2)
+        return needed if needed > self.n else None
 
 
 @dataclass(frozen=True)
@@ -46,15 +63,16 @@ class CalibrationGate:
 
     Fails (UQ101) when a Holm-adjusted calibration test rejects **and** the effect matters: the
     confidence gap G or the recalibration gain is at least `effect` nats; or when the nll is infinite
-    somewhere. Passes when the 90 % interval of G lies within ±`margin` nats and nothing fails.
-    Anything else cannot be judged (UQ102).
+    somewhere. It is graded by the gain: a gap that no recalibration closes is an observation. Passes
+    when the 90 % interval of G lies within ±`margin` nats and nothing fails. Anything else cannot be
+    judged (UQ102), and neither can a sample with few rows of the rarer class.
 
     Parameters
     ----------
     level : float
         Level of the tests, Holm-adjusted.
     effect, medium, high : float
-        In nats: from which effect it is raised, and is medium or high.
+        In nats: from which gap or gain it is raised, and from which gain it is low, medium or high.
     margin : float
         In nats: within which the gap must lie for the gate to pass.
     """
@@ -90,26 +108,30 @@ class CalibrationGate:
                 thresholds={"level": self.level, "effect": self.effect, "medium": self.medium, "high": self.high},
                 when="A calibration test rejects (level {level}, Holm-adjusted) and the confidence gap or the "
                 "recalibration gain is at least {effect} nats, or the negative log-likelihood is infinite. High where "
-                "it is infinite or from {high} nats, medium from {medium}, else low.",
+                "it is infinite or the gain is at least {high} nats, medium from {medium}, low from {effect}, else an "
+                "observation. Where the gain is not known the size of the gap counts.",
                 raised=(
                     {"infinite": Limit("above", 0)},
-                    {"p_adjusted": Limit("at most", "level"), "effect": Limit("at least", "effect")},
+                    {"p_adjusted": Limit("at most", "level"), "saved": Limit("at least", "effect")},
+                    {"p_adjusted": Limit("at most", "level"), "gap": Limit("at least", "effect")},
                 ),
                 grades=(
                     Grade("high", {"infinite": Limit("above", 0)}),
-                    Grade("high", {"effect": Limit("at least", "high")}),
-                    Grade("medium", {"effect": Limit("at least", "medium")}),
-                    Grade("low"),
+                    Grade("high", {"saved": Limit("at least", "high")}),
+                    Grade("medium", {"saved": Limit("at least", "medium")}),
+                    Grade("low", {"saved": Limit("at least", "effect")}),
+                    Grade("observation"),
                 ),
                 rests_on=RESTS_ON,
             ),
             Rule(
                 code="UQ102",
                 title="Calibration cannot be judged at this number of rows",
-                thresholds={"margin": self.margin},
-                when="UQ101 does not hold, and the 90 % interval of the gap is not within ±{margin} nats.",
+                thresholds={"margin": self.margin, "events": LEAST_EVENTS},
+                when="UQ101 does not hold, and the 90 % interval of the gap is not within ±{margin} nats; or fewer "
+                "than {events} rows are outside the most frequent class.",
                 # a gap without an interval reaches infinitely far
-                raised=({"reach": Limit("at least", "margin")},),
+                raised=({"reach": Limit("at least", "margin")}, {"events": Limit("below", "events")}),
                 grades=(Grade("observation"),),
                 rests_on=RESTS_ON,
             ),
@@ -122,12 +144,14 @@ class CalibrationGate:
             return Outcome(check=self.name, state="not_applicable", reason=absent(run, ids.CALIBRATION))
         seen = _read(view, self.level)
         fails, unjudged = self.rules
-        failed = fails.judge(infinite=seen.infinite, p_adjusted=seen.p_adjusted, effect=seen.effect)
-        if failed:
+        counts = class_counts(run)
+        few = few_events(int(events(counts)), sum(counts)) if counts else Distrust()
+        failed = fails.judge(**seen.observed)
+        if failed and (seen.infinite or not few.reason):
             return Outcome(check=self.name, state="found", findings=(self._failed(fails, seen, failed),))
         reach = float("inf") if isnan(seen.lower) else max(-seen.lower, seen.upper)
-        if unjudged.judge(reach=reach):
-            return Outcome(check=self.name, state="found", findings=(self._unjudged(unjudged, seen),))
+        if unjudged.judge(reach=reach, events=events(counts)):
+            return Outcome(check=self.name, state="found", findings=(self._unjudged(unjudged, seen, few),))
         return Outcome(check=self.name, state="passed", reason=self._passed(seen))
 
     def _failed(self, rule: Rule, seen: Gap, severity: Severity) -> Finding:
@@ -148,15 +172,15 @@ class CalibrationGate:
             remedy="Recalibrate the model on held-out rows, then audit it again.",
             measures=MEASURES,
             threshold=self.effect,
-            observed=None if seen.infinite else seen.effect,
+            observed=None if seen.infinite else seen.saved,
             lower=_known(seen.lower),
             upper=_known(seen.upper),
         )
 
-    def _unjudged(self, rule: Rule, seen: Gap) -> Finding:
+    def _unjudged(self, rule: Rule, seen: Gap, few: Distrust) -> Finding:
         return rule.finding(
             rule.severity,
-            f"{self._doubt(seen)} The model is neither shown to be calibrated nor shown not to be.",
+            f"{_few_words(few) or self._doubt(seen)} The model is neither shown to be calibrated nor shown not to be.",
             (ids.CALIBRATION,),
             remedy="Audit the model on more test rows.",
             measures=MEASURES,
@@ -174,7 +198,9 @@ class CalibrationGate:
         if isnan(seen.lower):
             return "The confidence gap has no interval, because there is only one row or cluster."
         rejected = f" Rejected by {', '.join(seen.rejected)}, with a small effect." if seen.rejected else ""
-        return f"{_gap_words(seen)} That is not within ±{self.margin:g}.{rejected}"
+        needed = seen.rows_to_pass(self.margin)
+        enough = f" About {needed} rows would be, if gap and spread stay as they are." if needed else ""
+        return f"{_gap_words(seen)} That is not within ±{self.margin:g}.{enough}{rejected}"
 
     def _passed(self, seen: Gap) -> str:
         tests = (
@@ -197,7 +223,16 @@ def _read(view: Calibration, level: float) -> Gap:
         rejected=tuple(line.item for line in view.lines if line.p_adjusted <= level),
         infinite=view.infinite_nll,
         reasons={gap.measure: gap.reason for gap in view.omissions},
+        n=view.n,
     )
+
+
+def _few_words(few: Distrust) -> str:
+    """Say that there are few events, which leave the importances for the loss open too; empty if there are enough."""
+    if not few.reason:
+        return ""
+    enough = "" if isnan(few.rows) else f" About {few.rows:.0f} rows would do if their share stays as it is."
+    return f"Neither calibration nor the importances for the loss can be judged: {few.reason}.{enough}"
 
 
 def _gap_words(seen: Gap) -> str:
@@ -205,7 +240,8 @@ def _gap_words(seen: Gap) -> str:
         return "The confidence gap is not known."
     side = "over-confident" if seen.gap > 0 else "under-confident"
     sure = side if seen.lower > 0 or seen.upper < 0 else "no clear direction"
-    return f"Confidence gap {seen.gap:+.3f} nats ({sure}), 90 % interval {seen.lower:+.3f} to {seen.upper:+.3f}."
+    words = f"Confidence gap {seen.gap:+.3f} nats ({sure}), 90 % interval {seen.lower:+.3f} to {seen.upper:+.3f}."
+    return re.sub(r"-(?=\d\.)", "−", words)
 
 
 def _gain_words(seen: Gap) -> str:

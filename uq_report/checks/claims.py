@@ -9,14 +9,14 @@ from typing import ClassVar, NamedTuple
 
 from ..core.errors import check_options
 from ..core.measures import NLL
-from ..core.text import short
+from ..core.text import clean, short
 from ..core.verdicts import holm
 from ..evidence import ids
 from ..evidence.finding import Finding, Outcome, Symptom
-from ..evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
+from ..evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims, Pfi
 from ..evidence.run import Run
 from ..evidence.view import by_feature
-from ..rules.reading import Part, absent, close, freedom, listed, two_sided
+from ..rules.reading import Part, absent, close, freedom, lacking, listed, two_sided
 from ..rules.rule import Grade, Limit, Rule
 
 OVER, UNDER = "UQ401", "UQ402"
@@ -25,11 +25,20 @@ LEAST = 3  # features named
 
 
 class Seen(NamedTuple):
-    """A difference of claimed and delivered importance, with its p-value adjusted over all of them."""
+    """A difference of claimed and delivered importance, with its p-value adjusted over all of them.
+
+    `claim` is what is claimed, as a share of the largest claim of a feature.
+    """
 
     line: ClaimLine
     p_adjusted: float
     margin: float
+    claim: float
+
+    @property
+    def observed(self) -> dict[str, float]:
+        """What the rule on over-claiming judges."""
+        return {"p_adjusted": self.p_adjusted, "beyond": self.beyond, "claim": self.claim}
 
     @property
     def beyond(self) -> float:
@@ -49,18 +58,21 @@ class ClaimsCheck:
     Claimed is the mean divergence of the shuffled rows' distributions from the unchanged ones, delivered the rise of
     the score's loss. If outcomes follow the model both are equal in expectation, for every model and any dependence
     between features. Tests are exact where the evidence has them, else t-tests; Holm-adjusted over features and all
-    of them together.
+    of them together. An interval that is not to be trusted leaves its feature undecided.
 
     Parameters
     ----------
     level : float, default=0.05
         Of all tests together.
+    least : float
+        Share of the largest claim from which a feature's claim is large enough to speak of over-claiming.
     medium, high : float
         Share of all features' claim, delivered by unseen rows, up to which over-claiming is medium or high. Features
-        that deliver less than `high` of their own claim, interval included, are named.
+        that deliver less than `high` of their own claim, interval included, are named, the smallest share first.
     """
 
     level: float = 0.05
+    least: float = 0.1
     medium: float = 0.8
     high: float = 0.5
 
@@ -70,24 +82,24 @@ class ClaimsCheck:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        rules = ((key, 0 < getattr(self, key) < 1, "a number in (0, 1)") for key in ("level", "high", "medium"))
-        check_options(self.name, self, tuple(rules))
+        names = ("level", "least", "high", "medium")
+        check_options(self.name, self, tuple((key, 0 < getattr(self, key) < 1, "a number in (0, 1)") for key in names))
 
     @property
     def rules(self) -> tuple[Rule, Rule]:
         """The two rules, with this check's thresholds."""
-        significant, beyond = Limit("at most", "level"), Limit("above", 0)
-        raised = ({"p_adjusted": significant, "beyond": beyond},)
+        surely = {"p_adjusted": Limit("at most", "level"), "beyond": Limit("above", 0)}
         return (
             Rule(
                 code=OVER,
                 title="The model claims more than unseen rows confirm",
-                thresholds={"level": self.level, "high": self.high, "medium": self.medium},
-                when="Claimed less delivered importance of a feature, or of all together, is above the margin (level "
-                "{level}, adjusted over features). High if unseen rows confirm at most {high:pct} of what all features "
-                "together claim, medium up to {medium:pct}, else low. Named are features that deliver less than "
-                "{high:pct} of their claim, the largest gap first, down to {high:pct} of it.",
-                raised=raised,
+                thresholds={"level": self.level, "least": self.least, "high": self.high, "medium": self.medium},
+                when="Claimed less delivered importance of all features together, or of one that claims at least "
+                "{least:pct} of the largest claim of one, is above the margin (level {level}, adjusted over features). "
+                "High if unseen rows confirm at most {high:pct} of what all features together claim, medium up to "
+                "{medium:pct}, else low. Named are features that deliver less than {high:pct} of their claim, interval "
+                "included, the smallest share first.",
+                raised=({**surely, "claim": Limit("at least", "least")},),
                 grades=(
                     Grade("high", {"share": Limit("at most", "high")}),
                     Grade("medium", {"share": Limit("at most", "medium")}),
@@ -101,7 +113,7 @@ class ClaimsCheck:
                 thresholds={"level": self.level},
                 when="Claimed less delivered importance of a feature, or of all together, is below the margin's "
                 "negative (level {level}, adjusted over features).",
-                raised=raised,
+                raised=(surely,),
                 grades=(Grade("observation"),),
                 rests_on=RESTS_ON,
             ),
@@ -110,12 +122,14 @@ class ClaimsCheck:
     def check(self, run: Run) -> Outcome:
         """Judge the run's claims."""
         view = Claims.find(run)
-        if view is None or not view.lines:
-            reason = absent(run, ids.PFI_CLAIMS) if view is None else "no claim could be computed"
+        if view is None or not view.part(DIFFERENCE):
+            reason = _no_claims(run) if view is None else _unjudged(view)
             return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
         over, under = self.rules
         table = differences(view, run)
-        claimed = [s for s in table if s.is_over and over.judge(p_adjusted=s.p_adjusted, beyond=s.beyond)]
+        doubted = tuple(f"{s.line.feature} ({s.line.distrust})" for s in table if s.line.distrust)
+        table = [s for s in table if not s.line.distrust]
+        claimed = [s for s in table if s.is_over and over.judge(**s.observed)]
         unused = [s for s in table if not s.is_over and under.judge(p_adjusted=s.p_adjusted, beyond=s.beyond)]
         return close(
             self.name,
@@ -123,11 +137,13 @@ class ClaimsCheck:
                 Part(
                     code=OVER,
                     findings=(self._over(over, view, claimed),) if claimed else (),
+                    undecided=doubted,
                     passed="Unseen rows confirm what the model claims its features to be worth.",
                 ),
                 Part(
                     code=UNDER,
                     findings=(_under(under, view, unused),) if unused else (),
+                    undecided=doubted,
                     passed="No feature is shown to be worth more than the model makes of it.",
                 ),
             ],
@@ -139,7 +155,7 @@ class ClaimsCheck:
         whole = by_feature(view.part(DIFFERENCE)).get(ALL_FEATURES)
         share = whole.share if whole is not None else nan
         worst = max(raised, key=lambda seen: seen.beyond)
-        severity = rule.judge(p_adjusted=worst.p_adjusted, beyond=worst.beyond, share=share) or rule.severity
+        severity = rule.judge(**worst.observed, share=share) or rule.severity
         features = self._named(raised)
         unit = _unit(worst.line)
         parts = [_together(whole, claimed, delivered, unit)] if whole is not None else []
@@ -161,12 +177,23 @@ class ClaimsCheck:
         )
 
     def _named(self, raised: Sequence[Seen]) -> list[str]:
-        """Return the features that deliver least of what they claim, the largest gap first."""
-        single = sorted((s.line for s in raised if s.line.feature != ALL_FEATURES), key=lambda line: -line.estimate)
-        largest = single[0].estimate if single else nan
-        return [
-            line.feature for line in single if line.share_upper < self.high and line.estimate >= self.high * largest
-        ]
+        """Return the features that deliver little of what they claim, the smallest share first."""
+        lines = sorted((s.line for s in raised if s.line.feature != ALL_FEATURES), key=lambda line: line.share)
+        return [line.feature for line in lines if line.share_upper < self.high]
+
+
+def _no_claims(run: Run) -> str:
+    """Say why there is no claim: pfi did not run, or the distribution has no proper score."""
+    pfi = Pfi.find(run)
+    return absent(run, ids.PFI_CLAIMS) if pfi is None else lacking(pfi, NLL.name)
+
+
+def _unjudged(view: Claims) -> str:
+    """Say why nothing can be compared."""
+    if view.lines:
+        return "there are no outcomes to show what is delivered"
+    reasons = dict.fromkeys(clean(gap.reason) for gap in view.omissions)
+    return f"no claim could be computed: {listed(reasons)}" if reasons else "no claim could be computed"
 
 
 def _symptoms(features: Sequence[str]) -> tuple[Symptom, ...]:
@@ -176,10 +203,13 @@ def _symptoms(features: Sequence[str]) -> tuple[Symptom, ...]:
 
 def differences(view: Claims, run: Run) -> list[Seen]:
     """Return every difference with its p-value, Holm-adjusted over features and all of them together."""
-    lines = view.part(DIFFERENCE)
+    lines, claims = view.part(DIFFERENCE), by_feature(view.part(CLAIMED))
+    largest = max((claim.estimate for name, claim in claims.items() if name != ALL_FEATURES), default=nan)
+    shares = {name: claim.estimate / largest if largest > 0 else nan for name, claim in claims.items()}
     tested = two_sided([s.estimate for s in lines], [s.std_error for s in lines], freedom(run))
     p_values = [t if isnan(line.p_value) else line.p_value for line, t in zip(lines, tested.tolist(), strict=True)]
-    return [Seen(line, float(p), view.margin) for line, p in zip(lines, holm(p_values).tolist(), strict=True)]
+    adjusted = holm(p_values).tolist()
+    return [Seen(x, float(p), view.margin, shares[x.feature]) for x, p in zip(lines, adjusted, strict=True)]
 
 
 def _together(whole: ClaimLine, claimed: dict[str, ClaimLine], delivered: dict[str, ClaimLine], unit: str) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
 from typing import ClassVar
+
+from pandas.api.types import is_numeric_dtype
 
 from ..core.errors import check_options
 from ..core.text import short
@@ -32,6 +35,8 @@ from ..rules.reading import Part, absent, close, listed
 from ..rules.rule import Grade, Limit, Rule
 
 GEBRU = "gebru:composition"
+ZERO = "0"
+CODING = "coding"
 NEEDS = {"UQ701": OVERLAP, "UQ706": TYPE_CHANGE, "UQ707": CLASS}
 
 
@@ -39,7 +44,8 @@ NEEDS = {"UQ701": OVERLAP, "UQ706": TYPE_CHANGE, "UQ707": CLASS}
 class DataQualityCheck:
     """Reads the counts of ``data_quality``. They are facts about these rows, so there is no test; each has a threshold.
 
-    Copies count only where chance does not explain them (the lines ``distinctive``).
+    Copies count only where chance does not explain them (the lines ``distinctive``). A 0 apart from the other values
+    may be a real amount (nothing of an ingredient): it is an observation, whatever its share.
 
     Parameters
     ----------
@@ -53,6 +59,8 @@ class DataQualityCheck:
         Share of rows with a missing value in a column (UQ705).
     rare_class : float
         Share of a class (UQ707).
+    few_rows : float
+        Training rows (UQ708).
     """
 
     overlap: float = 0.01
@@ -60,6 +68,7 @@ class DataQualityCheck:
     placeholder: float = 0.005
     missing: float = 0.05
     rare_class: float = 0.05
+    few_rows: float = 100
 
     name: ClassVar[str] = ids.DATA_QUALITY
     title: ClassVar[str] = "Data quality"
@@ -69,12 +78,12 @@ class DataQualityCheck:
         """Refuse thresholds that cannot be used."""
         names = ("overlap", "duplicates", "placeholder", "missing", "rare_class")
         rules = tuple((name, 0 <= getattr(self, name) < 1, "a number in [0, 1)") for name in names)
-        check_options(self.name, self, rules)
+        check_options(self.name, self, (*rules, ("few_rows", self.few_rows > 0, "a number > 0")))
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """One rule a code, with this check's thresholds."""
-        return (*self._of_rows(), *self._of_columns(), self._of_classes())
+        return (*self._of_rows(), *self._of_columns(), self._of_classes(), self._of_training())
 
     def _of_rows(self) -> tuple[Rule, Rule, Rule]:
         return (
@@ -93,12 +102,20 @@ class DataQualityCheck:
                 "explain nor a cluster. Medium from {medium:pct}, else low.",
                 {"share": self.duplicates, "medium": 0.05},
             ),
-            _graded(
-                "UQ703",
-                "A number may stand for a missing value",
-                "In more than {share:pct} of the rows a number stands apart at an end of its column and looks like a "
-                "code (0, -1, ±9, ±99 ...). Medium from {medium:pct}, else low.",
-                {"share": self.placeholder, "medium": 0.05},
+            Rule(
+                code="UQ703",
+                title="A number may stand for a missing value",
+                thresholds={"share": self.placeholder, "medium": 0.05},
+                when="In more than {share:pct} of the rows a number stands apart at an end of its column and looks "
+                "like a code (−1, ±9, ±99 ...): medium from {medium:pct}, else low. A 0, which may be a real amount, "
+                "is an observation.",
+                raised=({"share": Limit("above", "share")},),
+                grades=(
+                    Grade("medium", {"share": Limit("at least", "medium"), "code": Limit("above", 0)}),
+                    Grade("low", {"code": Limit("above", 0)}),
+                    Grade("observation"),
+                ),
+                rests_on=GEBRU,
             ),
         )
 
@@ -122,9 +139,10 @@ class DataQualityCheck:
             Rule(
                 code="UQ706",
                 title="Types differ between training and audited rows",
-                when="A column has another type in the training rows.",
+                when="A column has another type in the training rows (medium), or both types hold numbers "
+                "(observation).",
                 raised=({TYPE_CHANGE: some},),
-                grades=(Grade("medium"),),
+                grades=(Grade("medium", {CODING: some}), Grade("observation")),
                 rests_on=GEBRU,
             ),
         )
@@ -140,6 +158,18 @@ class DataQualityCheck:
             rests_on=GEBRU,
         )
 
+    def _of_training(self) -> Rule:
+        return Rule(
+            code="UQ708",
+            title="The training rows are few",
+            thresholds={"few": self.few_rows, "medium": 0.5 * self.few_rows},
+            when="Fewer than {few} training rows were given. Medium below {medium}, else low.",
+            raised=({"rows": Limit("below", "few")},),
+            grades=(Grade("medium", {"rows": Limit("below", "medium")}), Grade("low")),
+            rests_on="A model's overall outcome must be known before its features' effects are (Riley et al. 2020, "
+            "doi:10.1136/bmj.m441)",
+        )
+
     def check(self, run: Run) -> Outcome:
         """Judge the run's facts about the data."""
         view = DataQuality.find(run)
@@ -147,7 +177,7 @@ class DataQualityCheck:
             reason = absent(run, ids.DATA_QUALITY)
             return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
         reasons = {gap.measure: gap.reason for gap in view.omissions}
-        judges = (_overlap, _duplicates, _placeholders, _columns, _missing, _types, _classes)
+        judges = (_overlap, _duplicates, _placeholders, _columns, _missing, _types, _classes, _training)
         parts = []
         for rule, judge in zip(self.rules, judges, strict=True):
             needed = NEEDS.get(rule.code)
@@ -186,7 +216,7 @@ def _overlap(rule: Rule, view: DataQuality) -> Part:
         rule,
         severity,
         f"{count} of {n} audited rows ({_percent(share)}) occur among the training rows, in copies that chance "
-        f"does not explain.{differs} The model has seen them, so errors and uncertainty look better than they are.",
+        f"does not explain.{differs} The model was fitted to them: they do not test it.",
         "Take the copies out of the audited rows, or split the data so that copies stay together.",
         share,
     )
@@ -202,7 +232,7 @@ def _duplicates(rule: Rule, view: DataQuality) -> Part:
         rule,
         severity,
         f"{count} of {n} audited rows ({_percent(share)}) repeat an earlier row, in copies that chance does not "
-        "explain. Every interval that takes them as independent is too narrow.",
+        "explain. Intervals take them as independent rows, and are too narrow for that.",
         "Take the copies out, or name the rows that belong together (clusters).",
         share,
     )
@@ -210,19 +240,42 @@ def _duplicates(rule: Rule, view: DataQuality) -> Part:
 
 
 def _placeholders(rule: Rule, view: DataQuality) -> Part:
-    findings = tuple(
-        _finding(
-            rule,
-            severity,
-            f"{short(line.feature)} is {line.item} in {line.count} of {line.n} rows ({_percent(line.estimate)}), apart "
-            "from its other values. It may stand for a missing value, which the model then reads as a number.",
-            "Ask where the value comes from; if it means missing, say so in the data and train again.",
-            line.estimate,
-            (line.feature,),
-        )
-        for line, severity in _raised(rule, view, PLACEHOLDER)
+    """Judge numbers that look like codes, one finding each, and zeros, all in one finding."""
+    lines = of_measure(view.lines, PLACEHOLDER)
+    judged = [(line, rule.judge(share=line.estimate, code=float(line.item != ZERO))) for line in lines]
+    findings = [_code(rule, severity, line) for line, severity in judged if severity and line.item != ZERO]
+    zeros = [line for line, severity in judged if severity and line.item == ZERO]
+    findings += [_zeros(rule, zeros)] if zeros else []
+    passed = "No number looks like a code for a missing value."
+    return Part(code=rule.code, findings=tuple(findings), passed=passed)
+
+
+def _code(rule: Rule, severity: Severity, line: CountLine) -> Finding:
+    return _finding(
+        rule,
+        severity,
+        f"{short(line.feature)} is {line.item.replace('-', '−')} in {line.count} of {line.n} rows "
+        f"({_percent(line.estimate)}), apart from its other values. It looks like a code for a missing value, which "
+        "the model reads as a number.",
+        "Ask where the value comes from; if it means missing, say so in the data and train again.",
+        line.estimate,
+        (line.feature,),
     )
-    return Part(code=rule.code, findings=findings, passed="No number looks like a code for a missing value.")
+
+
+def _zeros(rule: Rule, lines: Sequence[CountLine]) -> Finding:
+    """Return the finding on columns that are 0 or far from it, most zeros first."""
+    ordered = sorted(lines, key=lambda line: -line.estimate)
+    return _finding(
+        rule,
+        rule.grades[-1].severity,
+        f"0 stands apart from the other values, by share of rows: "
+        f"{listed(f'{short(line.feature)} ({_percent(line.estimate)})' for line in ordered)}. 0 may be a real amount, "
+        "or stand for a missing value: these rows cannot tell.",
+        "Ask what 0 means in these columns; if it means missing, say so in the data and train again.",
+        ordered[0].estimate,
+        (line.feature for line in ordered),
+    )
 
 
 def _columns(rule: Rule, view: DataQuality) -> Part:
@@ -259,20 +312,33 @@ def _missing(rule: Rule, view: DataQuality) -> Part:
 
 
 def _types(rule: Rule, view: DataQuality) -> Part:
+    lines = of_measure(view.lines, TYPE_CHANGE)
+    judged = [(line, rule.judge(**{TYPE_CHANGE: 1, CODING: float(not _of_numbers(line.item))})) for line in lines]
     findings = tuple(
         rule.finding(
-            rule.severity,
+            severity,
             f"{short(line.feature)} differs in type from the training rows: {line.item}.",
             (ids.DATA_QUALITY,),
-            remedy="Read both files with the same types; a changed type often hides a changed coding.",
+            remedy="Read both files with the same types, and see that the values are coded alike.",
             features=(line.feature,),
             threshold=0.0,
             observed=1.0,
         )
-        for line in of_measure(view.lines, TYPE_CHANGE)
-        if rule.judge(**{TYPE_CHANGE: 1})
+        for line, severity in judged
+        if severity
     )
     return Part(code=rule.code, findings=findings, passed="Training and audited columns have the same types.")
+
+
+def _of_numbers(change: str) -> bool:
+    """Say whether both types of a change hold numbers, as where a missing value turns whole numbers into others.
+
+    Examples
+    --------
+    >>> _of_numbers("int64 -> float64"), _of_numbers("int64 -> object")
+    (True, False)
+    """
+    return all(is_numeric_dtype(name) for name in change.split(" -> "))
 
 
 def _classes(rule: Rule, view: DataQuality) -> Part:
@@ -316,6 +382,24 @@ def _raised(rule: Rule, view: DataQuality, measure: str) -> list[tuple[CountLine
     """Return the lines of one kind of fact that raise the rule by their share, with their severity."""
     judged = ((line, rule.judge(share=line.estimate)) for line in of_measure(view.lines, measure))
     return [(line, severity) for line, severity in judged if severity]
+
+
+def _training(rule: Rule, view: DataQuality) -> Part:
+    if not view.n_train:
+        return Part(code=rule.code, absent="no training rows were given")
+    severity = rule.judge(rows=view.n_train)
+    if severity is None:
+        return Part(code=rule.code, passed=f"{view.n_train} training rows were given.")
+    within = 98 / sqrt(view.n_train)  # 95 % interval of a share of one half, in points
+    finding = _finding(
+        rule,
+        severity,
+        f"{view.n_train} training rows for {view.columns_checked} features: so few rows tell a share of one half to "
+        f"±{within:.0f} points only. What the model learnt of single features rests on them.",
+        "Fit the model to more rows, or to fewer features.",
+        view.n_train,
+    )
+    return Part(code=rule.code, findings=(replace(finding, threshold=rule.thresholds["few"]),))
 
 
 def _copies(view: DataQuality, measure: str) -> tuple[int, float, int]:

@@ -1,8 +1,8 @@
-"""Dependence: information that other features cover, losses that a model does not notice, pairs that repeat."""
+"""Dependence: importance that partners hide, losses that a model does not notice, pairs that repeat."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import ClassVar
@@ -15,44 +15,42 @@ from ..core.text import short
 from ..core.verdicts import holm
 from ..evidence import ids
 from ..evidence.finding import Finding, Outcome
-from ..evidence.importance import Pfi
-from ..evidence.information import COVERED, WITHOUT_TARGET, Cid, ItemLine, Redundancy, RedundancyLine, RedundancyPartner
+from ..evidence.importance import CoverCorrected, Pfi
+from ..evidence.information import WITHOUT_TARGET, ItemLine, Redundancy, RedundancyLine, RedundancyPartner
 from ..evidence.outcomes import LOG_SCORE, scores_of
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
 from ..evidence.view import by_feature
-from ..rules.reading import Part, absent, amount, close, lacking, likelihood, spanned, two_sided
+from ..rules.reading import Part, absent, close, lacking, likelihood, listed, spanned, two_sided, with_reasons
 from ..rules.rule import Grade, Limit, Rule
-from ._cover import Cover, covers
-from ._unnoticed import Unnoticed, unnoticed
+from ._cover import Covered, covered, judged_measure
+from ._unnoticed import Unnoticed, affected, unnoticed
 
 SKILL = f"{LOG_SCORE}_skill"
 HOLDS = Limit("at most", "level")
+LEADING = 3  # places of the ranking that the sentence of UQ201 looks at
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """Reads covered information, the part of a loss that the model does not notice, and redundancy.
+    """Reads importance corrected for cover, the part of a loss that the model does not notice, and redundancy.
 
-    UQ201 is raised where the other features cover a feature's information about y by more than `margin` nats
-    and by more than `share` of it, both at once and Holm-adjusted over features. UQ202 is raised where
-    Likelihood-PFI is positive and larger than Entropy-PFI by more than `margin` nats. Both are observations:
-    features that go together, and models that cannot know that a value is wrong, are no fault.
+    UQ201 is raised where wrong values of a feature cost more by the margin of the importance once those of its
+    partners are wrong too, of the likelihood, or else of the loss. UQ202 is raised where Likelihood-PFI is positive
+    and larger than Entropy-PFI by more than `margin` nats. Neither is a fault: features that go together, and models
+    that cannot know that a value is wrong. Each is one finding that names its features.
 
     Parameters
     ----------
     level : float, default=0.05
-        Of each family of tests; all are two-sided, and raise on one side.
-    share : float, default=0.5
-        Covered share from which it is worth a note.
+        Of each family of tests, Holm-adjusted over features; all are two-sided, and raise on one side.
     margin : float, default=0.01
-        Covered information and unnoticed loss that matter, in nats.
+        Unnoticed loss that matters, in nats.
     repeated : float, default=0.9
         From which two features repeat each other: the R² of each from the others, and their association.
     """
 
     level: float = 0.05
-    share: float = 0.5
     margin: float = 0.01
     repeated: float = 0.9
 
@@ -64,7 +62,6 @@ class Dependence:
         """Refuse thresholds that cannot be used."""
         rules = (
             ("level", 0 < self.level < 1, "a number in (0, 1)"),
-            ("share", 0 <= self.share < 1, "a number in [0, 1)"),
             ("margin", self.margin >= 0, "a number >= 0"),
             ("repeated", 0 < self.repeated < 1, "a number in (0, 1)"),
         )
@@ -79,13 +76,12 @@ class Dependence:
     def _covering(self) -> Rule:
         return Rule(
             code="UQ201",
-            title="Other features cover a feature's information about the outcome",
-            thresholds={"level": self.level, "margin": self.margin, "share": self.share},
-            when="The other features cover more than {margin} nats and more than {share:pct} of a feature's "
-            "information about the outcome (level {level}, Holm-adjusted over features).",
-            raised=(
-                {"p_covered": HOLDS, "covered": Limit("above", "margin"), "covered_share": Limit("above", "share")},
-            ),
+            title="Importance alone hides what partners cover",
+            thresholds={"level": self.level},
+            when="Wrong values of a feature cost more, by more than the margin of the importance, once the values of "
+            "its partners are wrong too (interval, and level {level}, Holm-adjusted over features). Features that "
+            "go together do that in an honest model too.",
+            raised=({"p_adjusted": HOLDS, "beyond": Limit("above", 0)},),
             grades=(Grade("observation"),),
             rests_on="pereira:definition 2.3",
         )
@@ -118,39 +114,52 @@ class Dependence:
         )
 
     def check(self, run: Run) -> Outcome:
-        """Judge the run's covered information, importances and redundancy."""
+        """Judge the run's importances, alone and corrected for cover, and redundancy."""
         covering, not_noticing, repeating = self.rules
         return close(self.name, [_covered(covering, run), _not_noticed(not_noticing, run), _repeated(repeating, run)])
 
 
 def _covered(rule: Rule, run: Run) -> Part:
-    """Judge covered information."""
-    cid = Cid.find(run)
-    covered = {} if cid is None else covers(rule, cid, run)
-    if not covered:
-        return Part(code=rule.code, absent=absent(run, ids.CID) if cid is None else lacking(cid, COVERED))
-    raised = {f: cover for f, cover in covered.items() if rule.judge(**cover.observed) is not None}
+    """Judge importance with the partners lost too against importance alone."""
+    view = CoverCorrected.find(run)
+    measure = "" if view is None else judged_measure(view)
+    if view is None or not measure:
+        return Part(code=rule.code, absent=absent(run, ids.COVER) if view is None else lacking(view, NLL.name))
+    every = covered(view, measure)
+    raised = [one for one in every if rule.judge(**one.observed) is not None]
     return Part(
         code=rule.code,
-        findings=tuple(_cover(rule, *named) for named in raised.items()),
-        undecided=tuple(f for f, cover in covered.items() if f not in raised and not cover.cleared),
-        passed="No feature's information about the outcome is shown to be covered by the others.",
+        findings=(_hidden(rule, raised, view, run),) if raised else (),
+        undecided=tuple(one.line.feature for one in every if one not in raised and not one.cleared),
+        passed="No feature is shown to cost more once its partners are lost too.",
     )
 
 
-def _cover(rule: Rule, feature: str, cover: Cover) -> Finding:
-    line = cover.line
-    words = amount(line.estimate, line.lower, line.upper, line.confidence)
+def _hidden(rule: Rule, raised: Sequence[Covered], view: CoverCorrected, run: Run) -> Finding:
+    """Return one finding on all features that their partners hide, the largest change first."""
+    line, facts = raised[0].line, view.result.measures[raised[0].line.measure]
+    more = f" So it is with {listed(one.numbers() for one in raised[1:])}." if len(raised) > 1 else ""
+    entering = [one.line.feature for one in raised if one.line.rank <= LEADING < one.line.plain_rank]
+    lead = f" Among the leading {LEADING} only then: {listed(entering)}." if entering else ""
     return rule.finding(
         rule.severity,
-        f"The information of {short(feature)} about the outcome is covered by the other features to a share of "
-        f"{100 * cover.share:.0f} %: {words}.",
-        (ids.CID,),
-        remedy="Read its importance together with that of the features it goes with.",
-        features=(feature,),
-        threshold=rule.thresholds["share"],
-        observed=cover.share,
+        f"{raised[0].sentences(facts.unit)}{more}{lead}",
+        (ids.COVER, ids.CID_COVER),
+        remedy="Read its importance together with that of its partners.",
+        measures=(line.measure,),
+        features=tuple(one.line.feature for one in raised),
+        threshold=line.margin,
+        observed=line.change,
+        lower=line.change_lower,
+        upper=line.change_upper,
+        size=_of_skill(line.change, run) if line.measure == NLL.name else None,
     )
+
+
+def _of_skill(value: float, run: Run) -> float | None:
+    """Return nats as a share of the model's skill, where it has any."""
+    skill = scores_of(run).get(SKILL, nan)
+    return value / skill if skill > 0 else None
 
 
 def _not_noticed(rule: Rule, run: Run) -> Part:
@@ -163,34 +172,38 @@ def _not_noticed(rule: Rule, run: Run) -> Part:
     if facts.weights is not False or facts.clusters:
         return Part(code=rule.code, absent="the rows are weighted or in clusters")
     every = unnoticed(rule, pfi)
-    raised = {f: one for f, one in every.items() if rule.judge(**one.observed) is not None}
+    raised = [one for one in every.values() if rule.judge(**one.observed) is not None]
+    margin = rule.thresholds["margin"]
     return Part(
         code=rule.code,
-        findings=tuple(_unseen(rule, one, scores_of(run).get(SKILL, nan)) for one in raised.values()),
-        undecided=tuple(f for f, one in every.items() if f not in raised and one.may_exceed(rule.thresholds["margin"])),
+        findings=(_unseen(rule, sorted(raised, key=lambda one: -one.estimate), run),) if raised else (),
+        undecided=with_reasons(
+            pfi, [f for f, one in every.items() if one not in raised and one.may_exceed(margin)], likelihood(pfi)
+        ),
         absent="" if every else "pfi has no row terms",
         passed="Of no feature the model is shown to miss that its values are wrong.",
     )
 
 
-def _unseen(rule: Rule, one: Unnoticed, skill: float) -> Finding:
-    loss, margin = one.loss, rule.thresholds["margin"]
-    words = amount(one.estimate, one.lower, one.upper, loss.confidence)
-    part = "all" if one.estimate >= loss.estimate else f"{100 * one.estimate / loss.estimate:.0f} %"
+def _unseen(rule: Rule, raised: Sequence[Unnoticed], run: Run) -> Finding:
+    """Return one finding on all features whose wrong values the model does not notice, the largest loss first."""
+    worst, margin, size = raised[0], rule.thresholds["margin"], _of_skill(raised[0].estimate, run)
+    rows = affected(run, worst, margin)
+    share = "" if size is None else f", {100 * size:.0f} % of what it knows beyond the baseline"
+    hit = "" if rows is None else f" It concerns {100 * rows:.0f} % of the rows."
+    more = f" So it is with {listed(one.numbers() for one in raised[1:])}." if len(raised) > 1 else ""
     return rule.finding(
         rule.severity,
-        f"With wrong values of {short(loss.feature)} the model predicts worse by "
-        f"{amount(loss.estimate, loss.lower, loss.upper, loss.confidence)}, and {part} of it does not show in how "
-        f"unsure it is: {words}, above {margin:g}.",
+        f"{worst.sentence(share)}{hit}{more}",
         (ids.PFI, ids.PFI_READING),
-        remedy="Watch the quality of this input: the stated uncertainty does not tell when it is wrong.",
+        remedy="Watch the quality of these inputs: the stated uncertainty does not tell when they are wrong.",
         measures=(NLL.name, ENTROPY.name),
-        features=(loss.feature,),
+        features=tuple(one.loss.feature for one in raised),
         threshold=margin,
-        observed=one.estimate,
-        lower=one.lower,
-        upper=one.upper,
-        size=one.estimate / skill if skill > 0 else None,
+        observed=worst.estimate,
+        lower=worst.lower,
+        upper=worst.upper,
+        size=size,
     )
 
 

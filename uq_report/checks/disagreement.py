@@ -16,7 +16,7 @@ from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, Pfi
 from ..evidence.information import Agreement, RankLine, same_convention
 from ..evidence.run import Run
 from ..evidence.view import by_feature
-from ..rules.reading import Part, Sign, absent, amount, close, listed, signs
+from ..rules.reading import Part, Sign, absent, amount, close, listed, signs, with_reasons
 from ..rules.rule import Grade, Limit, Rule
 
 PART = 0.5  # of the features at most lead a ranking
@@ -192,7 +192,8 @@ def _without_benefit(rule: Rule, run: Run, rankings: Rankings) -> Part:
     open_ones = [f for f in leading if f not in findings and f not in {sign.feature for sign in useful}]
     words = f"Each leading driver of the prediction lowers a loss: {listed(leading)}."
     passed = words if leading else "No feature surely leads in every ranking of the prediction."
-    return Part(code=rule.code, findings=tuple(findings.values()), undecided=tuple(open_ones), passed=passed)
+    unsure = with_reasons(pfi, open_ones, *tables)
+    return Part(code=rule.code, findings=tuple(findings.values()), undecided=unsure, passed=passed)
 
 
 def _lowering(tables: Mapping[str, Mapping[str, Sign]]) -> list[Sign]:

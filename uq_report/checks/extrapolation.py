@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
@@ -24,7 +24,7 @@ from ..evidence.rows import SHUFFLED, Support
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
 from ..evidence.view import of_measure
-from ..rules.reading import Part, absent, amount, close, lacking, two_sided
+from ..rules.reading import Part, absent, amount, close, lacking, listed, two_sided, with_reasons
 from ..rules.rule import Grade, Limit, Rule
 
 NO_SCALE = "no PDP and ALE on a scale where models are additive: log-odds, or the prediction of a regression"
@@ -118,15 +118,19 @@ def _parted(rule: Rule, run: Run) -> Part:
         reason = "no numeric feature has both a plain PDP and an ALE" if measure else NO_SCALE
         return Part(code=rule.code, absent=reason)
     widest = max(float(np.ptp(curve[col.ESTIMATE])) for pair in pairs.values() for curve in pair)
-    findings, unsure = [], []
+    apart, unsure = {}, []
     for feature, (local, partial) in pairs.items():
-        apart = compared(local, partial, rule.thresholds, len(pairs), widest)
-        if apart == "unknown":
+        one = compared(local, partial, rule.thresholds, len(pairs), widest)
+        if one == "unknown":
             unsure.append(feature)
-        elif apart and rule.judge(share=apart.share, p_adjusted=apart.p_adjusted):
-            findings.append(_difference(rule, measure, feature, apart, run))
-    passed = "No PDP is shown to part from its ALE."
-    return Part(code=rule.code, findings=tuple(findings), undecided=tuple(unsure), passed=passed)
+        elif one and rule.judge(share=one.share, p_adjusted=one.p_adjusted):
+            apart[feature] = one
+    return Part(
+        code=rule.code,
+        findings=(_difference(rule, measure, apart, run),) if apart else (),
+        undecided=tuple(unsure),
+        passed="No PDP is shown to part from its ALE.",
+    )
 
 
 class Apart(NamedTuple):
@@ -218,10 +222,10 @@ def nearest_partial(local: pd.DataFrame, partial: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({col.X: x, col.ESTIMATE: value, col.STD_ERROR: np.maximum(error[before], error[after])})
 
 
-def pictured(run: Run, feature: str) -> tuple[str, ...]:
-    """Return the result that shows the feature and its partner before and after a shuffle, if it is among them."""
+def pictured(run: Run, *features: str) -> tuple[str, ...]:
+    """Return the result that shows one of the features and its partner before and after a shuffle, if there is one."""
     joint = RedundancyJoint.find(run)
-    return (joint.id,) if joint is not None and (joint.result.frame[col.FEATURE] == feature).any() else ()
+    return (joint.id,) if joint is not None and joint.result.frame[col.FEATURE].isin(features).any() else ()
 
 
 def _surer(rule: Rule, run: Run) -> Part:
@@ -233,29 +237,35 @@ def _surer(rule: Rule, run: Run) -> Part:
     if not lines:
         return Part(code=rule.code, absent=lacking(view, ENTROPY.name))
     margin = rule.thresholds["margin"]
-    excess, errors = np.array([(-line.estimate - margin, line.std_error) for line in lines]).T
+    excess, errors = np.array([(-x.estimate - margin, np.nan if x.distrust else x.std_error) for x in lines]).T
     p_values = holm(np.where(excess > 0, two_sided(excess, errors, view.degrees_of_freedom), 1.0))
     raised = [rule.judge(surer=-line.estimate, p_adjusted=p) for line, p in zip(lines, p_values, strict=True)]
     judged = list(zip(lines, raised, strict=True))
+    surer = sorted((line for line, severity in judged if severity), key=lambda line: line.estimate)
+    unsure = [x.feature for x, severity in judged if not severity and (x.distrust or not x.lower >= -margin)]
     return Part(
         code=rule.code,
-        findings=tuple(_exchanged(rule, line, run) for line, severity in judged if severity),
-        undecided=tuple(line.feature for line, severity in judged if not severity and not line.lower >= -margin),
+        findings=(_exchanged(rule, surer, run),) if surer else (),
+        undecided=with_reasons(view, unsure, ENTROPY.name),
         passed="Of no feature the model becomes surer when it is exchanged, beyond the margin.",
     )
 
 
-def _exchanged(rule: Rule, line: PfiLine, run: Run) -> Finding:
+def _exchanged(rule: Rule, lines: Sequence[PfiLine], run: Run) -> Finding:
+    """Return one finding on all features whose exchange makes the model surer, the largest first."""
+    line, features = lines[0], tuple(line.feature for line in lines)
     words = amount(-line.estimate, -line.upper, -line.lower, line.confidence)
-    outside = _outside(run, line.feature)
+    others = [f"{short(one.feature)} ({-one.estimate:.2g} nats)" for one in lines[1:]]
+    more = f"So it does with {listed(others)}. " if others else ""
+    outside = _outside(run, features)
     return rule.finding(
         rule.severity,
-        f"With exchanged values of {short(line.feature)} the model becomes surer by {words}. {outside}Whether it is "
-        "right there cannot be judged from these rows.",
-        (ids.PFI, *((ids.SUPPORT,) if outside else ()), *pictured(run, line.feature)),
+        f"With exchanged values of {short(line.feature)} the model becomes surer by {words}. {more}{outside}Whether it "
+        "is right there cannot be judged from these rows.",
+        (ids.PFI, *((ids.SUPPORT,) if outside else ()), *pictured(run, *features)),
         remedy="Where such rows may come, collect outcomes for them before its confidence is relied on.",
         measures=(ENTROPY.name,),
-        features=(line.feature,),
+        features=features,
         threshold=-rule.thresholds["margin"],
         observed=line.estimate,
         lower=line.lower,
@@ -263,26 +273,34 @@ def _exchanged(rule: Rule, line: PfiLine, run: Run) -> Finding:
     )
 
 
-def _outside(run: Run, feature: str) -> str:
+def _outside(run: Run, features: Sequence[str]) -> str:
     """Say how many of the exchanged rows are outside the support, where that is known."""
     view = Support.find(run)
-    shuffled = [line for line in view.lines if (line.item, line.feature) == (SHUFFLED, feature)] if view else []
-    return f"{100 * shuffled[0].estimate:.0f} % of the exchanged rows lie outside the support. " if shuffled else ""
+    lines = [line for line in view.lines if line.item == SHUFFLED and line.feature in features] if view else []
+    if not lines:
+        return ""
+    most, up_to = max(line.estimate for line in lines), "Up to " if len(features) > 1 else ""
+    return f"{up_to}{100 * most:.0f} % of the exchanged rows lie outside the support. "
 
 
-def _difference(rule: Rule, measure: str, feature: str, apart: Apart, run: Run) -> Finding:
-    name, at, title = short(feature), apart.at, LOG_ODDS.title if measure == LOG_ODDS.name else PREDICTION.title
-    near, forced = (f"{change:+.3g}".replace("-", "−") for change in (at.ale, at.pdp))
+def _difference(rule: Rule, measure: str, parted: Mapping[str, Apart], run: Run) -> Finding:
+    """Return one finding on all features whose curves part, the widest first."""
+    features = sorted(parted, key=lambda feature: -parted[feature].share)
+    name, apart = short(features[0]), parted[features[0]]
+    title = LOG_ODDS.title if measure == LOG_ODDS.name else PREDICTION.title
+    near, forced = (f"{change:+.3g}".replace("-", "−") for change in (apart.at.ale, apart.at.pdp))
+    others = [f"{short(feature)} ({100 * parted[feature].share:.0f} %)" for feature in features[1:]]
+    more = f" Those of {listed(others)} part too." if others else ""
     return rule.finding(
         rule.severity,
-        f"Between {name} = {at.start:.4g} and {at.x:.4g} the {title} changes by {near} near the data (ALE), and by "
-        f"{forced} when every row is set to these values (PDP): apart by {100 * apart.share:.0f} % of the largest "
-        f"range of any curve. What {name} does there depends on features it goes together with; an additive model "
-        "shows no such difference.",
-        (ids.ALE, ids.PDP, *pictured(run, feature)),
-        remedy="Read ALE rather than PDP for this feature.",
+        f"Between {name} = {apart.at.start:.4g} and {apart.at.x:.4g} the {title} changes by {near} near the data "
+        f"(ALE), and by {forced} when every row is set to these values (PDP): apart by {100 * apart.share:.0f} % of "
+        f"the largest range of any curve.{more} What happens there depends on features that go together; a model "
+        "that is additive on this scale shows no such difference.",
+        (ids.ALE, ids.PDP, *pictured(run, *features)),
+        remedy="Read ALE rather than PDP for these features.",
         measures=(measure,),
-        features=(feature,),
+        features=tuple(features),
         threshold=0.0,
         observed=apart.least,
         lower=apart.lower,

@@ -13,7 +13,8 @@ from scipy.special import entr, stdtrit
 from ..core.errors import check_options
 from ..core.text import short
 from ..evidence import ids
-from ..evidence.finding import Finding, Outcome, Severity
+from ..evidence.finding import Finding, Outcome, Severity, Symptom
+from ..evidence.importance import Pfi
 from ..evidence.information import MUTUAL, OF_ENTROPY, OF_VARIANCE, Cid
 from ..evidence.outcomes import scores_of
 from ..evidence.run import Run
@@ -23,6 +24,9 @@ from ..rules.rule import Grade, Limit, Rule
 from ._events import LEAST, class_counts, events, too_few
 
 DISCRETE = "discrete field"
+NLL = "nll"
+SYMPTOMS = ("UQ101", "UQ201", "UQ202", "UQ401", "UQ402")  # what a leak explains
+USED = 0.1  # share of what the feature tells below which the model is said to make little of it
 
 
 class Told(NamedTuple):
@@ -186,8 +190,8 @@ def _finding(rule: Rule, severity: Severity, told: Told, run: Run) -> Finding:
     return rule.finding(
         severity,
         f"{short(told.feature)} alone gives {_percent(told.share)} (at least {_percent(told.lower)}) of "
-        f"{_whole(counts)}: it may be recorded after the outcome, or be made from it{others}",
-        (ids.CID, *((ids.CALIBRATION,) if known else ())),
+        f"{_whole(counts)}: it may be recorded after the outcome, or be made from it{others}{_used(told, run)}",
+        (ids.CID, *((ids.PFI,) if _used(told, run) else ()), *((ids.CALIBRATION,) if known else ())),
         remedy="Find out when and from what the column is filled. If that is after the outcome or from it, leave it "
         "out, fit again and audit again: the scores and importances of this run would not hold in use.",
         features=(told.feature,),
@@ -196,4 +200,21 @@ def _finding(rule: Rule, severity: Severity, told: Told, run: Run) -> Finding:
         lower=told.lower,
         upper=told.upper,
         size=min(told.nats / skill, 1.0) if known else None,
+        explains=tuple(Symptom(code=code) for code in SYMPTOMS),
+    )
+
+
+def _used(told: Told, run: Run) -> str:
+    """Say what the model makes of the feature, where that is known; a leak of these rows alone is of no use to it."""
+    view = Pfi.find(run)
+    of = {line.feature: line for line in view.lines if line.measure == NLL} if view is not None else {}
+    line = of.get(told.feature)
+    if line is None:
+        return ""
+    cost = f" Wrong values of it cost the model {line.estimate:.2g} nats a row".replace("-", "−")
+    little = line.upper < USED * told.nats
+    return (
+        f"{cost}: it makes little of it, so the leak is in these rows and not in those it was fitted to."
+        if little
+        else f"{cost}."
     )

@@ -1,23 +1,32 @@
-"""Performance: whether the model predicts better than a baseline that ignores the features."""
+"""Performance: whether the model beats a baseline without features, and a stated skill, and finds each class."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, isnan
+from math import ceil, inf, isnan
 from typing import ClassVar, NamedTuple
 
 from ..core.errors import check_options
 from ..evidence import ids
-from ..evidence.finding import Finding, Outcome, Severity
+from ..evidence.finding import Finding, Outcome, Severity, Symptom
 from ..evidence.outcomes import LOG_SCORE, Calibration, ScoreLine
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
 from ..rules.reading import Part, absent, amount, close
 from ..rules.rule import Grade, Limit, Rule
 from ._events import LEAST, class_counts, events, too_few
+from ._missed import missed, recall_rule
 
 SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS"}  # the first that a run has judges
+WHEN = (
+    "The interval of the skill (the baseline's score less the model's: log score, Brier score where that is infinite, "
+    "CRPS for numbers) ends below {margin:pct} of the baseline's score, or holds 0 and ends below {little:pct}; for "
+    "classes, on at least {events} rows outside the most frequent class. High if it ends {worse:pct} or more below 0, "
+    "or below {margin:pct} where no other score shows the features to be of use, else medium."
+)
+# Where nothing shows the features to be of use, what the model claims of them is not delivered, and its doubt is wrong.
+SYMPTOMS = tuple(Symptom(code=code) for code in ("UQ101", "UQ401", "UQ402"))
 BASELINES = {True: "the class frequencies", False: "the distribution of the outcomes"}
 
 
@@ -58,17 +67,28 @@ class Performance:
     """Judges whether the model predicts unseen rows better than a baseline that ignores the features.
 
     UQ001 asks for an interval of the skill, the baseline's score less the model's, that ends below `margin` of the
-    baseline's score: then the model is shown to be of no use, or worse. An interval that holds 0 and the margin
-    leaves it undetermined. Skill is that of the log score; of the Brier score where the log score is infinite; of
-    the CRPS for numbers.
+    baseline's score: then the model is shown to be of no use, or worse. An interval that holds 0 and ends below
+    `little` of it is not better either; one that holds 0 and ends above leaves it undetermined. Skill is that of the
+    log score; of the Brier score where the log score is infinite; of the CRPS for numbers.
+
+    UQ002 asks which classes the model's own decisions miss: the share of a class that is decided for (its recall)
+    is below `recall`, tested exactly and adjusted over the classes.
 
     Parameters
     ----------
-    margin : float
-        Share of the baseline's score.
+    margin, little : float
+        Shares of the baseline's score.
+    recall : float
+        Share of a class that the model should decide for.
+    expected : float, optional
+        A skill stated for the model, or reached before, in the unit of the score (nats for the log score): UQ001 is
+        raised too where the interval of the skill ends below it.
     """
 
     margin: float = 0.01
+    little: float = 0.03
+    recall: float = 0.2
+    expected: float | None = None
 
     name: ClassVar[str] = "performance"
     title: ClassVar[str] = "Performance"
@@ -76,34 +96,55 @@ class Performance:
 
     def __post_init__(self) -> None:
         """Refuse a threshold that cannot be used."""
-        check_options(self.name, self, (("margin", 0 < self.margin < 1, "a number in (0, 1)"),))
+        rules = [
+            ("margin", 0 < self.margin < 1, "a number in (0, 1)"),
+            ("little", self.margin <= self.little < 1, "a number from margin to 1"),
+            ("recall", 0 < self.recall < 1, "a number in (0, 1)"),
+            ("expected", self.expected is None or 0 < self.expected < inf, "a finite number > 0, or None"),
+        ]
+        check_options(self.name, self, rules)
 
     @property
-    def rules(self) -> tuple[Rule]:
-        """The rule, with this check's margin."""
-        return (
-            Rule(
-                code="UQ001",
-                title="The predictions are no better than a baseline that ignores the features",
-                thresholds={"margin": self.margin, "worse": 0.1, "events": LEAST},
-                when="The interval of the skill (the baseline's score less the model's: log score, Brier score where "
-                "that is infinite, CRPS for numbers) ends below {margin:pct} of the baseline's score; for classes, on "
-                "at least {events} rows outside the most frequent class. High if it ends {worse:pct} or more below 0, "
-                "or if no other score shows the features to be of use, else medium.",
-                raised=({"upper": Limit("below", "margin"), "events": Limit("at least", "events")},),
-                grades=(
-                    Grade("high", {"loss": Limit("at least", "worse")}),
-                    Grade("high", {"use": Limit("at most", 0)}),
-                    Grade("medium"),
-                ),
-                rests_on="A proper score is best on average for the true distribution, so a skill above 0 is what the "
-                "features told (Gneiting & Raftery 2007)",
-            ),
+    def rules(self) -> tuple[Rule, Rule]:
+        """The rules, with this check's thresholds."""
+        return self._skill_rule(), recall_rule(self.recall)
+
+    def _skill_rule(self) -> Rule:
+        enough = {"events": Limit("at least", "events")}
+        raised = [
+            {"upper": Limit("below", "margin"), **enough},
+            {"lower": Limit("at most", 0), "upper": Limit("below", "little"), **enough},
+        ]
+        thresholds = {"margin": self.margin, "little": self.little, "worse": 0.1, "events": LEAST}
+        when = WHEN
+        grades = [
+            Grade("high", {"loss": Limit("at least", "worse")}),
+            Grade("high", {"use": Limit("at most", 0), "upper": Limit("below", "margin")}),
+            Grade("medium"),
+        ]
+        if self.expected is not None:
+            raised.append({"reached": Limit("below", "expected"), **enough})
+            thresholds["expected"] = self.expected
+            when += " Low if only a skill of {expected}, stated in the score's unit, is not reached."
+            grades.insert(0, Grade("low", {"upper": Limit("at least", "little")}))
+            grades.insert(1, Grade("low", {"lower": Limit("above", 0), "upper": Limit("at least", "margin")}))
+        title = "The predictions are no better than a baseline that ignores the features"
+        return Rule(
+            code="UQ001",
+            title=title if self.expected is None else f"{title}, or worse than was stated",
+            thresholds=thresholds,
+            when=when,
+            raised=raised,
+            grades=grades,
+            rests_on="A proper score is best on average for the true distribution, so a skill above 0 is what the "
+            "features told (Gneiting & Raftery 2007)",
         )
 
     def check(self, run: Run) -> Outcome:
-        """Judge the skill of the run's calibration result."""
-        return close(self.name, [self._part(self.rules[0], run)])
+        """Judge the skill and the decisions of the run's calibration results."""
+        skill, recall = self.rules
+        classes = SubjectFacts.of(run).classes is not None
+        return close(self.name, [self._part(skill, run), *([missed(recall, run)] if classes else [])])
 
     def _part(self, rule: Rule, run: Run) -> Part:
         view = Calibration.find(run)
@@ -112,7 +153,14 @@ class Performance:
         skill, few = _skill(view, run), too_few(class_counts(run))
         if few or skill is None:
             return Part(code=rule.code, absent=few or "calibration has no skill with an interval")
-        severity = rule.judge(upper=skill.upper, loss=-skill.upper, use=skill.use, events=events(class_counts(run)))
+        severity = rule.judge(
+            upper=skill.upper,
+            lower=skill.line.lower / skill.base,
+            loss=-skill.upper,
+            reached=skill.line.upper,
+            use=skill.use,
+            events=events(class_counts(run)),
+        )
         if severity:
             return Part(code=rule.code, findings=(_finding(rule, severity, skill),))
         if not skill.line.lower > 0:
@@ -149,33 +197,52 @@ def _uses(lines: Mapping[str, ScoreLine], judged: str, run: Run) -> dict[str, fl
     return {words: lower for words, lower in uses.items() if not isnan(lower) and lower > 0}
 
 
-def _said(skill: Skill, margin: float) -> str:
+def _said(skill: Skill, rule: Rule) -> str:
     base, known = f"the baseline's {skill.base:.3g}", f"{skill.baseline}, without the features"
-    if skill.line.upper < 0:
+    if _is_short(skill, rule):
+        expected = f"and not by the expected {rule.thresholds['expected']:g}"
+        shown = "better than" if skill.line.lower > 0 else "not shown to be better than"
+        words = f"{shown} {known}: its {skill.score} is better by {skill.words}, {expected}"
+    elif skill.line.upper < 0:
         words = f"worse than {known}: its {skill.score} is worse by {skill.loss}, against {base}"
     else:
         most = max(ceil(1000 * skill.upper), 1) / 10  # in percent, rounded up
         words = (
             f"no better than {known}: its {skill.score} is better by less than {most:g} % of {base} "
-            f"({100 * skill.line.confidence:g} % interval; {100 * margin:g} % would count)"
+            f"({100 * skill.line.confidence:g} % interval, which {_ends(skill, rule.thresholds['margin'])})"
         )
     return f"On unseen rows the model predicts {words}."
 
 
+def _is_short(skill: Skill, rule: Rule) -> bool:
+    """Say whether only a stated skill is not reached: the model is better than the baseline, or may be."""
+    return rule.judge(upper=skill.upper, lower=skill.line.lower / skill.base, events=inf) is None
+
+
+def _ends(skill: Skill, margin: float) -> str:
+    """Say why a skill that may be above 0 is none."""
+    return f"ends below the {100 * margin:g} % that would count" if skill.upper < margin else "holds 0"
+
+
 def _finding(rule: Rule, severity: Severity, skill: Skill) -> Finding:
-    margin = rule.thresholds["margin"]
-    recalibrate = "Recalibrate the model on held-out rows, then audit it again."
-    refit = (
-        f"Do not use the model in place of {skill.baseline}. Check that the features reach it as they did in training, "
-        "and that its fit found any signal (splits, penalty, target)."
-    )
+    margin, short = rule.thresholds["margin"], _is_short(skill, rule)
+    if short:
+        remedy = "Compare the rows and the fit with those that the skill was stated for."
+    elif skill.uses:
+        remedy = "Recalibrate the model on held-out rows, then audit it again."
+    else:
+        remedy = (
+            f"Do not use the model in place of {skill.baseline}. Check that the features reach it as they did in "
+            "training, and that its fit found any signal (splits, penalty, target)."
+        )
     return rule.finding(
         severity,
-        " ".join([_said(skill, margin), *skill.uses]),
+        " ".join([_said(skill, rule), *([] if short else skill.uses)]),
         (ids.CALIBRATION,),
-        remedy=recalibrate if skill.uses else refit,
-        threshold=margin,
+        remedy=remedy,
+        threshold=rule.thresholds["expected"] / skill.base if short else margin,
         observed=skill.line.estimate / skill.base,
         lower=skill.line.lower / skill.base,
         upper=skill.upper,
+        explains=() if short or skill.uses else SYMPTOMS,
     )

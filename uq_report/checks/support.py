@@ -31,7 +31,6 @@ from ..rules.reading import Part, absent, close, freedom, listed, two_sided
 from ..rules.rule import Grade, Limit, Rule
 
 CONFORMAL = "Conformal p-values: rows drawn as the training rows are exchangeable with them (Vovk et al. 2005)"
-FROM_MEDIUM = (Grade("medium", {"share": Limit("at least", "medium")}), Grade("low"))
 WORDS = {
     BELOW_RANGE: "{line.estimate:.0f} below the training minimum {line.bound}",
     ABOVE_RANGE: "{line.estimate:.0f} above the training maximum {line.bound}",
@@ -47,22 +46,25 @@ class SupportCheck:
     """Judges whether audited rows, and the rows that permutations make, lie where the model was trained.
 
     UQ301 asks for an exact one-sided test, at half of `level`: more rows outside than rows drawn as the
-    training rows would be. UQ302 asks for a share of shuffled rows outside above `shuffled`, by a
-    one-sided t-test, Holm-adjusted over the features at `level`: there the feature's permutation results
-    rest on rows that do not occur. UQ303 asks for more values beyond the training range, unseen
-    levels or newly missing values than chance gives, at the other half of `level`, Holm-adjusted.
+    training rows would be. By fewer than `margin` of the rows it is an observation. UQ302 asks for a share of
+    shuffled rows outside above `shuffled`, by a one-sided t-test, Holm-adjusted over the features at `level`: there
+    the feature's permutation results rest on rows that do not occur. UQ303 asks for more values beyond the training
+    range, unseen levels or newly missing values than chance gives, at the other half of `level`, Holm-adjusted.
 
     Parameters
     ----------
     level : float
     shuffled : float
         Share of shuffled rows outside.
+    margin : float
+        Share of rows outside, beyond the expected share, below which UQ301 is an observation.
     tolerance : float
         UQ301 is undetermined, not cleared, if the interval of the share reaches this far above the expected share.
     """
 
     level: float = 0.05
     shuffled: float = 0.2
+    margin: float = 0.05
     tolerance: float = 0.1
 
     name: ClassVar[str] = ids.SUPPORT
@@ -74,6 +76,7 @@ class SupportCheck:
         rules = (
             ("level", 0 < self.level < 1, "a number in (0, 1)"),
             ("shuffled", 0 < self.shuffled < 1, "a number in (0, 1)"),
+            ("margin", 0 < self.margin < 1, "a number in (0, 1)"),
             ("tolerance", 0 < self.tolerance < 1, "a number in (0, 1)"),
         )
         check_options(self.name, self, rules)
@@ -82,16 +85,7 @@ class SupportCheck:
     def rules(self) -> tuple[Rule, Rule, Rule]:
         """The three rules, with this check's thresholds."""
         return (
-            Rule(
-                code="UQ301",
-                title="Audited rows lie outside the training support",
-                thresholds={"level": self.level / 2, "high": 0.25, "medium": 0.1},
-                when="More audited rows are outside than rows drawn as the training rows would be (exact test, level "
-                "{level}). High if at least {high:pct} of the rows are outside, medium from {medium:pct}, else low.",
-                raised=({"p_value": Limit("at most", "level")},),
-                grades=(Grade("high", {"share": Limit("at least", "high")}), *FROM_MEDIUM),
-                rests_on=CONFORMAL,
-            ),
+            self._of_rows(),
             Rule(
                 code="UQ302",
                 title="Shuffling a feature leaves the training support",
@@ -105,14 +99,28 @@ class SupportCheck:
             Rule(
                 code="UQ303",
                 title="Audited rows hold values that the training rows do not have",
-                thresholds={"level": self.level / 2, "medium": 0.05, "high": 0.5},
+                thresholds={"level": self.level / 2, "low": 0.02, "medium": 0.05, "high": 0.5},
                 when="More audited values lie beyond the training range, have an unseen level or are newly missing "
                 "than chance gives (exact tests, level {level}, Holm-adjusted over features). High if at least "
-                "{high:pct} of the rows are concerned, medium from {medium:pct}, else low.",
+                "{high:pct} of the rows are concerned, medium from {medium:pct}, low from {low:pct}, else an "
+                "observation.",
                 raised=({"p_adjusted": Limit("at most", "level")},),
-                grades=(Grade("high", {"share": Limit("at least", "high")}), *FROM_MEDIUM),
+                grades=_graded("share", "high", "medium", "low"),
                 rests_on="Audited and training rows drawn alike are exchangeable: any deal of them is as likely",
             ),
+        )
+
+    def _of_rows(self) -> Rule:
+        return Rule(
+            code="UQ301",
+            title="Audited rows lie outside the training support",
+            thresholds={"level": self.level / 2, "high": 0.25, "medium": 0.1, "margin": self.margin},
+            when="More audited rows are outside than rows drawn as the training rows would be (exact test, level "
+            "{level}). High if the excess over the share expected by construction is at least {high:pct} of the "
+            "rows, medium from {medium:pct}, low from {margin:pct}, else an observation.",
+            raised=({"p_value": Limit("at most", "level")},),
+            grades=_graded("excess", "high", "medium", "margin"),
+            rests_on=CONFORMAL,
         )
 
     def check(self, run: Run) -> Outcome:
@@ -128,7 +136,7 @@ class SupportCheck:
 
     def _outside(self, rule: Rule, view: Support) -> Part:
         line = next(line for line in view.lines if line.item == OUTSIDE)
-        severity = rule.judge(p_value=line.p_value, share=line.estimate)
+        severity = rule.judge(p_value=line.p_value, excess=line.estimate - line.expected)
         if severity is None:
             unsure = line.upper > line.expected + self.tolerance
             return Part(
@@ -157,27 +165,40 @@ class SupportCheck:
         errors = [line.std_error for line in lines]
         df = freedom(run, view.units - 1)
         p_values = holm(np.where(excess > 0, two_sided(excess, errors, df) / 2, 1.0))
-        findings, unsure = [], []
+        raised, unsure = [], []
         for line, p in zip(lines, p_values.tolist(), strict=True):
-            severity = rule.judge(share=line.estimate, p_adjusted=p)
-            if severity:
-                findings.append(_extrapolates(rule, severity, line))
+            if rule.judge(share=line.estimate, p_adjusted=p):
+                raised.append(line)
             elif line.upper > self.shuffled:
                 unsure.append(line.feature)
-        passed = f"After no feature's shuffle more than {100 * self.shuffled:g} % of the rows are outside."
-        return Part(code=rule.code, findings=tuple(findings), undecided=tuple(unsure), passed=passed)
+        raised.sort(key=lambda line: -line.estimate)
+        return Part(
+            code=rule.code,
+            findings=(_extrapolates(rule, raised),) if raised else (),
+            undecided=tuple(unsure),
+            passed=f"After no feature's shuffle more than {100 * self.shuffled:g} % of the rows are outside.",
+        )
 
 
-def _extrapolates(rule: Rule, severity: Severity, line: SupportLine) -> Finding:
+def _graded(observed: str, high: str, medium: str, low: str) -> tuple[Grade, ...]:
+    """Return the grades by one observed number, an observation where it is small."""
+    steps: tuple[tuple[Severity, str], ...] = (("high", high), ("medium", medium), ("low", low))
+    return (*(Grade(name, {observed: Limit("at least", at)}) for name, at in steps), Grade("observation"))
+
+
+def _extrapolates(rule: Rule, lines: Sequence[SupportLine]) -> Finding:
+    """Return one finding on all features whose shuffle leaves the support, the farthest first."""
+    line, others = lines[0], [f"{short(one.feature)} ({100 * one.estimate:.0f} %)" for one in lines[1:]]
+    more = f", and so after {listed(others)}" if others else ""
     return rule.finding(
-        severity,
-        f"After {short(line.feature)} is shuffled, {_span(line)} of the rows are outside the training support. Its "
-        "permutation results rest on rows that do not occur: they say what the model does there, not what the feature "
-        "is worth.",
+        rule.severity,
+        f"After {short(line.feature)} is shuffled, {_span(line)} of the rows are outside the training support{more}. "
+        "Permutation results then rest on rows that do not occur: they say what the model does there, not what the "
+        "feature is worth.",
         (ids.SUPPORT,),
         remedy="Read accumulated local effects beside the permutation results, or shuffle the feature together with "
         "those it depends on (a group).",
-        features=(line.feature,),
+        features=tuple(one.feature for one in lines),
         threshold=rule.thresholds["shuffled"],
         observed=line.estimate,
         lower=_bound(line.lower),

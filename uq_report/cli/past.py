@@ -175,6 +175,15 @@ def _print_run(done: Run) -> None:
 def _print_changes(found: Changes) -> None:
     """Print what changed, and say so if nothing did."""
     say(f"Changes since {clean(found.previous['label'])} of {clean(found.previous['as_of'])}")
+    if found.unrelated:
+        say(f"{clean(found.unrelated)}.")
+    else:
+        _print_moved(found)
+    for sentence in found.not_compared:
+        say(f"Not compared: {clean(sentence)}")
+
+
+def _print_moved(found: Changes) -> None:
     moved = [one for one in found.findings if one.change != NO_CHANGE]
     values = [one for one in found.values if one.changed]
     if moved:
@@ -188,8 +197,6 @@ def _print_changes(found: Changes) -> None:
         f"{len(moved)} findings changed, {left} unchanged; {len(values)} of {len(found.values)} values changed beyond "
         f"their interval (Holm's adjustment over all); {len(found.inputs)} inputs changed."
     )
-    for sentence in found.not_compared:
-        say(f"Not compared: {clean(sentence)}")
 
 
 def _finding(one: Any) -> tuple[str, ...]:

@@ -30,12 +30,16 @@ class ModelPart(Part):
     """The model: ``model.skops``, ``model.onnx``, ``module:factory``, ``models:/name/1`` or ``runs:/id/model``.
 
     `trusted` names further types that a .skops file may hold; `sha256` is checked before the file is loaded.
+    A model whose predictions are random is refused unless `stochastic` is ``"members"`` (`n_members` calls are read
+    as members of a mixture) or ``"seed"`` (its own seed is fixed).
     """
 
     source: Text
     label: str | None = None
     adapter: str | None = None
     positive_class: str | int | float | bool | None = None
+    stochastic: Literal["members", "seed"] | None = None
+    n_members: Annotated[int, Field(ge=2)] = 20
     trusted: Names = ()
     allow_pickle: bool = False
     sha256: Hash = ""

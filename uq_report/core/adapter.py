@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
-from .arrays import IntArray, Table
+from .arrays import AnyArray, IntArray, Table
 from .predictive import Distribution
 
 if TYPE_CHECKING:
@@ -81,6 +81,30 @@ class Differentiates(Protocol):
 
     def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
         """Return the derivatives by all columns up to `order`, NaN where no rule holds; None if there is no rule."""
+
+
+@runtime_checkable
+class Decides(Protocol):
+    """Optional: an adapter of classifiers that decide for a class by themselves."""
+
+    def decide(self, model: Any, X: Table) -> AnyArray | None:
+        """Return the class label that the model's own ``predict`` gives each row; None if it has none."""
+
+
+@runtime_checkable
+class Randomises(Protocol):
+    """Optional: an adapter of models that are random only if asked to be (dropout)."""
+
+    def as_random(self, model: Any) -> Adapter:
+        """Return the adapter that lets the model draw anew in each call."""
+
+
+@runtime_checkable
+class Remarks(Protocol):
+    """Optional: an adapter that has something to say of how it calls a model."""
+
+    def remarks(self, model: Any) -> tuple[str, ...]:
+        """Return sentences for the report; none for a plain model."""
 
 
 def class_names(model: Any) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .arrays import AnyArray
+from .decisions import MOST_PROBABLE
 from .digest import column_digest, table_sha256, vector_sha256
 from .predictive import Distribution
 from .subject import Subject
@@ -39,6 +40,8 @@ def describe(subject: Subject, dist: Distribution) -> dict[str, Any]:
         model_parameters=_parameters(subject.model),
         adapter=subject.adapter.name,
         adapter_reason=subject.adapter_reason,
+        notes=list(subject.notes),
+        decisions=None if classes is None else (dist.rule or MOST_PROBABLE).words,
         n=subject.n,
         d=len(subject.features),
         sampled_from=subject.sampled_from,

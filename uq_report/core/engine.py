@@ -21,6 +21,7 @@ from joblib import Parallel, delayed, parallel_config
 
 from .adapter import HoldsGivenRows, SharesCalls
 from .arrays import AnyArray, FloatArray, IntArray, Table
+from .decisions import DecisionRule, decided
 from .derivatives import Derivatives, derivatives
 from .errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError, nearest
 from .inference import CONFIDENCE
@@ -107,6 +108,7 @@ class Engine:
         self._shared = _Shared()
         self.batch_rows = batch_rows or subject.adapter.batch_rows(subject.model)
         self._focus = subject.positive_class
+        self._rule: DecisionRule | None = None
         self._baseline: Distribution | None = None
         self._y: FloatArray | IntArray | None = None
 
@@ -116,8 +118,8 @@ class Engine:
         other.__dict__.update(self.__dict__)
         other.explainer = explainer
         if subject is not None and subject is not self.subject:
-            _ = self.baseline  # the positive class is chosen on the audited rows
-            other._focus = self._focus
+            _ = self.baseline  # the positive class and the decision rule are those of the audited rows
+            other._focus, other._rule = self._focus, self._rule
             other.subject, other._baseline, other._y = subject, None, None
         return other
 
@@ -134,6 +136,9 @@ class Engine:
             if self._focus is None:
                 self._focus = dist.default_focus(self.subject.y)
                 dist = dist.focus(self._focus)
+            if self._rule is None:
+                dist = decided(self.subject, dist)
+                self._rule = dist.rule
             if self.subject.y is not None:
                 self._y = dist.encode(self.subject.y)
             self._baseline = dist
@@ -320,7 +325,8 @@ class Engine:
             self._shared.model_writes = not _same(X, given)
         if len(dist) != len(X):
             raise ModelError(f"{label} must return one distribution per row, {len(X)}; got {len(dist)}.")
-        return dist if self._focus is None else dist.focus(self._focus)
+        dist = dist if self._focus is None else dist.focus(self._focus)
+        return dist if self._rule is None else dist.deciding(self._rule)
 
 
 def _same(a: Table, b: Table) -> bool:

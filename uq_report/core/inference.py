@@ -79,18 +79,26 @@ def all_pairs(T: FloatArray, b: FloatArray, weights: FloatArray) -> PairTerms:
     return PairTerms(repeats, rows, np.zeros(len(T)), np.zeros(len(T)))
 
 
-def shuffled_pairs(T: FloatArray, b: FloatArray, donors: IntArray, weights: FloatArray) -> PairTerms:
+def shuffled_pairs(
+    T: FloatArray,
+    b: FloatArray,
+    donors: IntArray,
+    weights: FloatArray,
+    effects: tuple[FloatArray, FloatArray] | None = None,
+) -> PairTerms:
     """Return the terms from m shuffles, by the fit ``T = c + v_i + u_k + residual`` of `two_way`.
 
     Weights act on the residuals: the fit knows neither which rows nor which donors weigh more, so the excess
     of n²ω_i ω_k over 1 is put on each pair's residual as it would be had the pair not been fitted,
     m/(m-2) times the fitted one. With fewer than three shuffles nothing can be fitted: infinite noise.
+    `effects` are those of `two_way` where they are known: the fit is linear in T.
     """
     m, n = donors.shape
     if m < MIN_SHUFFLES:
         repeats, rows, _ = _weighted(T, b, (b, np.zeros_like(b)), donors, weights, 1.0)
         return PairTerms(repeats, rows, np.full(len(T), np.inf), np.full(len(T), np.inf))
-    repeats, rows, squares = _weighted(T, b, two_way(T, donors), donors, weights, m / (m - 2))
+    effects = two_way(T, donors) if effects is None else effects
+    repeats, rows, squares = _weighted(T, b, effects, donors, weights, m / (m - 2))
     return PairTerms(repeats, rows, *_noise(squares / (n * m - 2 * n + 1), m, weights))
 
 

@@ -154,8 +154,8 @@ def brier(dist: Distribution, y: AnyArray | None, _base: Distribution | None) ->
 
 
 def zero_one(dist: Distribution, y: AnyArray | None, _base: Distribution | None) -> FloatArray:
-    """Return 1 where the most probable class (the first, of equals) is not y, else 0."""
-    return np.asarray(_classes(dist).probabilities.argmax(axis=1) != _given(y), dtype=float)
+    """Return 1 where the class that the model decides for is not y, else 0."""
+    return np.asarray(_classes(dist).decisions() != _given(y), dtype=float)
 
 
 def score_of_class_1(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
@@ -257,7 +257,16 @@ ABSOLUTE_ERROR = Measure(
 BRIER = Measure(
     "brier", brier, "0 to 2", "loss", _PROBA, True, title="Brier score (sum over classes)", unsuited=_no_classes
 )
-ZERO_ONE = Measure("zero_one", zero_one, "share of rows", "loss", _PROBA, True, title="0-1 loss", unsuited=_no_classes)
+ZERO_ONE = Measure(
+    "zero_one",
+    zero_one,
+    "share of rows",
+    "loss",
+    _PROBA | {"decisions"},
+    True,
+    title="0-1 loss",
+    unsuited=_no_classes,
+)
 ONE_MINUS_AUC = Measure(
     "one_minus_auc", score_of_class_1, "probability", "loss", _PROBA, True, OneMinusAUC(), "1 − AUC", _not_two_classes
 )

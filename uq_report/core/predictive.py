@@ -7,12 +7,15 @@ with the reason, so that a measure that needs it is listed as not run rather tha
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
 from .arrays import AnyArray, FloatArray, IntArray
 from .errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from .decisions import DecisionRule
 
 
 class Distribution(ABC):
@@ -25,6 +28,7 @@ class Distribution(ABC):
     family: ClassVar[str]
     discrete: ClassVar[bool] = False
     parametrisation: tuple[str, ...] = ()
+    rule: DecisionRule | None = None
 
     @property
     @abstractmethod
@@ -49,6 +53,10 @@ class Distribution(ABC):
 
     def focus(self, label: Any) -> Self:
         """Return the same distributions with `label` as the positive class; itself if there are no classes."""
+        return self
+
+    def deciding(self, rule: DecisionRule, decided: AnyArray | None = None) -> Self:
+        """Return the same distributions with a rule that decides for a class; itself if there are no classes."""
         return self
 
     @property

@@ -23,8 +23,9 @@ class Subject:
     Rows are held as a copy with a fresh row index 0 .. n-1, which is the row number in every result.
     `groups` maps a name to feature names; `clusters` holds a code per row (rows of one cluster are
     dependent); `protected` maps an attribute to its values per row, whether the model uses it or not;
-    `sampled_from` is the number of rows before a row limit drew from them. `sources` and
-    `hashes` say where the model and the data were read from, where that is known.
+    `sampled_from` is the number of rows before a row limit drew from them. `notes` say what a reader must
+    know of how the model is called. `sources` and `hashes` say where the model and the data were read from,
+    where that is known.
     """
 
     model: Any
@@ -42,6 +43,7 @@ class Subject:
     positive_class: Any = None
     sampled_from: int | None = None
     adapter_reason: str = ""
+    notes: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
 

@@ -150,8 +150,8 @@ class Evidence:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """All findings, worst first."""
-        return tuple(sorted(self.run.findings, key=lambda finding: SEVERITIES.index(finding.severity)))
+        """All findings, worst first, each under the one that explains it."""
+        return self.run.findings
 
     @cached_property
     def waived(self) -> tuple[Waived, ...]:

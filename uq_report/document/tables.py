@@ -21,7 +21,8 @@ FURTHER: dict[str, tuple[str, str]] = {
     col.P_VALUE: ("p (shuffles)", "pvalue"),
     col.SPREAD_LOW: ("shuffles from", "number"),
     col.SPREAD_HIGH: ("to", "number"),
-    col.N_NEEDED: ("rows to decide", "integer"),
+    col.N_NEEDED: ("rows that would decide, if the spread stays", "integer"),
+    col.DISTRUST: ("interval not to be trusted", "text"),
 }
 FIRST = (col.FEATURE, col.FEATURE_2, col.ITEM, col.MEASURE)
 

@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 
 from ..core.results import MeasureFacts
-from ..core.text import count
+from ..core.text import clean, count
 from ..evidence import columns as col
 from ..plots.frames import has_interval, interval_words, optional
 from ..plots.importance import VERDICTS
 from .text import joined, name, plain, value_words
 
 NUMBERS = (col.ESTIMATE, col.LOWER, col.UPPER)
+DAGGER = "†"  # marks an interval that is not to be trusted
 
 
 def ordered(table: pd.DataFrame, sign: int = 1) -> pd.DataFrame:
@@ -55,7 +56,7 @@ def largest_words(table: pd.DataFrame, facts: MeasureFacts, most: int = 3) -> st
     ``"Largest: age 0.156 nats (0.127 to 0.185), amount ..."``
     """
     parts = [
-        f"{name(row.feature)} {value_words(row.estimate, row.lower, row.upper, facts.unit)}"
+        f"{name(row.feature)} {value_words(row.estimate, row.lower, row.upper, facts.unit)}{mark(row)}"
         for row in ordered(table, facts.sign).head(most).itertuples()
     ]
     lead = "Largest" if facts.sign > 0 else f"Lowest ({_lower(facts)})"
@@ -68,13 +69,31 @@ def verdict_words(table: pd.DataFrame) -> str:
     if col.VERDICT in table.columns and table[col.VERDICT].astype(bool).any():
         verdicts = table[col.VERDICT].astype(str)
         groups = [(verdict, int(verdicts.str.startswith(verdict).sum())) for verdict in VERDICTS]
-        return f"Of {n}: {joined([f'{number_of} {verdict}' for verdict, number_of in groups if number_of])}."
+        counted = joined([f"{number_of} {verdict}" for verdict, number_of in groups if number_of])
+        return f"Of {n}: {counted}.{_distrust_words(table)}"
     if not has_interval(table).any():
         return ""
     above, below = int((table[col.LOWER] > 0).sum()), int((table[col.UPPER] < 0).sum())
     signs = ((above, "above 0"), (below, "below 0"), (len(table) - above - below, "that holds 0"))
     counts = [f"{number_of} with an interval {where}" for number_of, where in signs if number_of]
     return f"Of {n}: {joined(counts)}."
+
+
+def mark(line: object) -> str:
+    """Return the mark of an interval that is not to be trusted; empty for others."""
+    return DAGGER if getattr(line, col.DISTRUST, "") else ""
+
+
+def _distrust_words(table: pd.DataFrame) -> str:
+    """Explain the mark: why intervals are not to be trusted, and of how many features."""
+    if col.DISTRUST not in table.columns:
+        return ""
+    reasons = table[table[col.DISTRUST].astype(bool)].groupby(col.DISTRUST, sort=False)[col.FEATURE].agg(list)
+    words = [
+        f"{'all features' if len(features) == len(table) else joined([name(f) for f in features])}: {clean(reason)}"
+        for reason, features in reasons.items()
+    ]
+    return f" {DAGGER} Intervals not to be trusted, so without a verdict: {'; '.join(words)}." if words else ""
 
 
 def importance_alt(table: pd.DataFrame, facts: MeasureFacts, top: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -128,6 +128,41 @@ class Finding:
             raise InputError(f"{self.code}.severity must be one of {SEVERITIES}; got {self.severity!r}.")
         if not self.evidence:
             raise InputError(f"{self.code}.evidence must name at least one result; got none.")
+
+
+def by_cause(findings: Sequence[Finding]) -> list[tuple[Finding, Finding | None]]:
+    """Return every finding once, worst first but under the first that explains it, and that cause.
+
+    A cause stands where the worst of what it explains would stand.
+
+    Examples
+    --------
+    >>> symptom = Finding(code="UQ2", title="", severity="high", statement="", evidence=("a",), rests_on="")
+    >>> cause = Finding(code="UQ1", title="", severity="low", statement="", evidence=("a",), rests_on="",
+    ...                 explains=(Symptom(code="UQ2"),))
+    >>> [finding.code for finding, _ in by_cause([symptom, cause])]
+    ['UQ1', 'UQ2']
+    """
+    ordered = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    causes = [next((k for k, one in enumerate(ordered) if finding.is_explained_by(one)), None) for finding in ordered]
+    groups: dict[int, list[int]] = {}
+    for k in range(len(ordered)):
+        groups.setdefault(_root(k, causes), []).append(k)
+    # the groups stand by their worst; within one, the root leads
+    arranged = [k for root, group in groups.items() for k in sorted(group, key=lambda k: (k != root, k))]
+    return [(ordered[k], None if (cause := causes[k]) is None else ordered[cause]) for k in arranged]
+
+
+def _root(k: int, causes: Sequence[int | None]) -> int:
+    """Follow causes to the one without a cause, or around a circle to its first."""
+    path: list[int] = []
+    while k not in path:
+        path.append(k)
+        cause = causes[k]
+        if cause is None:
+            return k
+        k = cause
+    return min(path[path.index(k) :])
 
 
 @dataclass(frozen=True, kw_only=True)

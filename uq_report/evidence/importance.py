@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import ClassVar
 
@@ -32,6 +32,7 @@ class PfiLine(Estimate):
     """Permutation importance of one feature for one measure, with its verdict against ±`margin`.
 
     ``p_value`` is the exact one of the shuffles; ``spread_low`` and ``spread_high`` show the shuffles only.
+    ``distrust`` says why the interval is not to be trusted; then the verdict is undetermined.
     """
 
     verdict: str
@@ -43,6 +44,7 @@ class PfiLine(Estimate):
     n_needed: float
     exact_zero: bool
     remark: str
+    distrust: str = ""
 
 
 class Pfi(View):
@@ -74,18 +76,57 @@ class PfiReading(View):
         return dict(zip(frame[col.FEATURE].astype(str), frame[col.ITEM].astype(str), strict=True))
 
 
+class CoverCorrectedLine(Estimate):
+    """Importance with the partners lost too, beside that of the feature alone (`plain`) and of all together (`joint`).
+
+    `change` is the corrected importance less the plain one, `margin` what matters; `partners` names them in their
+    order, empty where nothing covers the feature: then all three are the same. ``distrust`` is as of `PfiLine`.
+    """
+
+    verdict: str
+    margin: float
+    partners: str
+    plain: float
+    plain_lower: float
+    plain_upper: float
+    joint: float
+    joint_lower: float
+    joint_upper: float
+    change: float
+    change_std_error: float
+    change_lower: float
+    change_upper: float
+    rank: int
+    plain_rank: int
+    exact_zero: bool
+    distrust: str = ""
+
+
+class CoverCorrected(View):
+    """Cover-corrected importance: `partners` names, feature by feature, what covers it."""
+
+    id: ClassVar[str] = ids.COVER
+    lines: tuple[CoverCorrectedLine, ...]
+    partners: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    degrees_of_freedom: float = INFINITE
+
+
 CLAIMED, DELIVERED, DIFFERENCE = "claimed", "delivered", "difference"  # `ClaimLine.item`
 ALL_FEATURES = "all features"  # `ClaimLine.feature` of all of them together
 
 
 class ClaimLine(Estimate):
-    """What a feature claims, delivers, or the difference; a difference also has its test and the share delivered."""
+    """What a feature claims, delivers, or the difference; a difference also has its test and the share delivered.
+
+    ``distrust`` says why the interval is not to be trusted.
+    """
 
     item: str
     p_value: float = float("nan")
     share: float = float("nan")
     share_lower: float = float("nan")
     share_upper: float = float("nan")
+    distrust: str = ""
 
 
 class Claims(View):

@@ -76,6 +76,33 @@ class CidCorrected(View):
     estimator: str = ""
 
 
+class CoverLine(ItemLine):
+    """I(X_j; Y | X_C) of a feature after `step` partners are known; `item` is the last of them, empty at step 0."""
+
+    step: int
+
+
+class CidCover(View):
+    """Covering sets: the partners that lower a feature's information about y most, one by one.
+
+    A step had to lower it by `min_gain` nats and by its own standard error; a set has at most `max_cover` partners.
+    """
+
+    id: ClassVar[str] = ids.CID_COVER
+    lines: tuple[CoverLine, ...]
+    estimator: str = ""
+    min_gain: float = UNKNOWN
+    max_cover: int = 0
+
+    def sets(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the partners of each feature, in the order in which they were added; none where nothing covers it."""
+        added: dict[str, tuple[str, ...]] = dict.fromkeys(self.features, ())
+        for line in sorted(self.lines, key=lambda line: line.step):
+            if line.item:
+                added[line.feature] = (*added[line.feature], line.item)
+        return added
+
+
 class RedundancyLine(ItemLine):
     """R² of predicting a feature from the others, on `n` rows, without or with the target (`item`)."""
 
@@ -122,15 +149,22 @@ class RankLine(ItemLine):
 # What a method's numbers are: methods of different kinds answer different questions and do not disagree.
 SIGNED_CHANGE, SIZE, INTERACTION = "signed mean change", "mean size", "interaction"
 CONVENTIONS: Mapping[str, str] = {
-    **dict.fromkeys((ids.PFI, ids.PFI_TRAIN, ids.DALEX_PARTS, ids.CID_CORRECTED), SIGNED_CHANGE),
+    **dict.fromkeys((ids.PFI, ids.PFI_TRAIN, ids.DALEX_PARTS, ids.CID_CORRECTED, ids.COVER), SIGNED_CHANGE),
     **dict.fromkeys((ids.SHAP_IMPORTANCE, ids.RSENS, ids.RSENS_COMPARATORS), SIZE),
     **dict.fromkeys((ids.H_STATISTIC, ids.RSENS_INTERACTION), INTERACTION),
 }
 
+# What is corrected for cover answers what a feature alone does not: that the two part is a result, no contradiction.
+WITH_COVER_LOST = frozenset((ids.CID_CORRECTED, ids.COVER))
+
 
 def same_convention(one: str, other: str) -> bool:
-    """Say whether two methods give the same kind of number; of a method that is not listed it is not known."""
-    return CONVENTIONS.get(one, one) == CONVENTIONS.get(other, other)
+    """Say whether two methods give the same kind of number, both with the cover lost or both without.
+
+    Of a method that is not listed it is not known.
+    """
+    alike = CONVENTIONS.get(one, one) == CONVENTIONS.get(other, other)
+    return alike and (one in WITH_COVER_LOST) == (other in WITH_COVER_LOST)
 
 
 class Agreement(View):

@@ -109,6 +109,34 @@ class Coverage(Bins):
     id: ClassVar[str] = ids.CALIBRATION_COVERAGE
 
 
+class DecisionLine(ItemLine):
+    """Recall or precision (`item`) of the class `label`, of the `n` rows of that class, or decided for it.
+
+    `n_effective` independent rows would tell it as well as these do, with their weights and clusters.
+    """
+
+    label: str
+    n: int
+    n_effective: float
+
+
+class Decisions(View):
+    """The classes that the model decides for by `rule` against those that came.
+
+    ``counts`` has a row for each observed class and a column for each decided for; empty for many classes.
+    """
+
+    id: ClassVar[str] = ids.CALIBRATION_DECISIONS
+    lines: tuple[DecisionLine, ...]
+    classes: tuple[Any, ...] = ()
+    counts: tuple[Any, ...] = ()
+    rule: str = ""
+
+    def of_class(self, label: str) -> Mapping[str, DecisionLine]:
+        """Return the lines of a class by their item."""
+        return {line.item: line for line in self.lines if line.label == label}
+
+
 class GroupLine(ItemLine):
     """A mean over the `n` rows of a group (`item`) of an attribute (`feature`)."""
 
@@ -127,10 +155,15 @@ class Groups(View):
 
 
 class DifferenceLine(GroupLine):
-    """A group's mean less that of the `n_rest` other rows; `overall` is the mean of all."""
+    """A group's mean less that of the `n_rest` other rows; `overall` is the mean of all.
+
+    `scale` is what its size is judged by: the outcome's standard deviation, or the loss of all rows; NaN where the
+    unit says it.
+    """
 
     n_rest: int
     overall: float
+    scale: float = UNKNOWN
 
 
 class GroupsDifference(Groups):
@@ -151,6 +184,25 @@ class GroupsProxy(View):
 
     id: ClassVar[str] = ids.GROUPS_PROXY
     lines: tuple[ProxyLine, ...]
+
+
+class UseLine(GroupLine):
+    """How far predictions change when the feature `by` is exchanged.
+
+    Of a group (`item`) the contrast to the rest that is lost, of all rows the mean size of the change. `association`
+    is that of `by` with the attribute, 1 of the attribute itself; `scale` the outcome's standard deviation.
+    """
+
+    by: str
+    association: float
+    scale: float
+
+
+class GroupsUse(View):
+    """What of the contrasts of predictions goes through an attribute, or through a feature that tells it."""
+
+    id: ClassVar[str] = ids.GROUPS_USE
+    lines: tuple[UseLine, ...]
 
 
 class DalexPerformance(View):

@@ -87,6 +87,19 @@ class SupportValues(View):
     tests: int = 0
 
 
+class ShiftLine(ItemLine):
+    """Distance of a feature's distributions in audited and training rows; `item` says how they differ."""
+
+    n: int
+
+
+class SupportShift(View):
+    """How far the audited rows' distribution of each column is from that of the training rows."""
+
+    id: ClassVar[str] = ids.SUPPORT_SHIFT
+    lines: tuple[ShiftLine, ...]
+
+
 class AttributionLine(Estimate):
     """A feature's contribution to the measure of one row."""
 

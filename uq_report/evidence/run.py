@@ -9,7 +9,7 @@ from typing import Any, Literal
 from ..core.errors import InputError
 from ..core.explainer import Card
 from ..core.results import Result
-from .finding import Finding, Outcome
+from .finding import Finding, Outcome, by_cause
 
 # Format history. 1: first version. 2: methods and measures as the host records them; "rules" are the checks' group
 # of plugins, settings and options; rules hold their thresholds, findings what they explain, whom and how much.
@@ -18,6 +18,9 @@ FORMAT = 2
 SUBJECT_FACTS = (
     "label", "model_class", "adapter", "n", "n_train", "positive_class", "classes", "groups", "protected"
 )  # fmt: skip
+
+
+UNRELATED = "unrelated"  # the key of `Changes.previous` that says why two runs have nothing to compare
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,11 @@ class Changes:
     inputs: tuple[InputChange, ...] = ()
     not_compared: tuple[str, ...] = ()
 
+    @property
+    def unrelated(self) -> str:
+        """Why the two runs have nothing to compare; empty if they have."""
+        return self.previous.get(UNRELATED, "")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
@@ -174,5 +182,5 @@ class Run:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All findings, in the order of the checks."""
-        return tuple(finding for outcome in self.outcomes for finding in outcome.findings)
+        """All findings in the order of the report: worst first, each under the one that explains it."""
+        return tuple(finding for finding, _ in by_cause([one for o in self.outcomes for one in o.findings]))

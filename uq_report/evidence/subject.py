@@ -33,7 +33,8 @@ class SubjectFacts:
     """What was audited: the model, its rows, their features, and the hashes of all of them.
 
     ``n`` rows of ``d`` features were predicted, drawn from ``sampled_from`` where there were more; ``clusters`` counts
-    the clusters of rows. ``classes`` is None where the model predicts no classes.
+    the clusters of rows. ``classes`` is None where the model predicts no classes. ``notes`` say what a reader must know
+    of how the model is called; ``decisions`` names the rule by which it decides for a class.
 
     Examples
     --------
@@ -50,6 +51,8 @@ class SubjectFacts:
     model_parameters: Mapping[str, str] = field(default_factory=dict)
     adapter: str = ""
     adapter_reason: str = ""
+    notes: tuple[str, ...] = ()
+    decisions: str = ""
     n: int | None = None
     d: int | None = None
     sampled_from: int | None = None

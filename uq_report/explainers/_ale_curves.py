@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
-from ..core.arrays import FloatArray, IntArray
+from ..core.arrays import BoolArray, FloatArray, IntArray
 from ..core.sampling import Sampling
 from ..core.variants import Variant
 from ._ale_axes import Axis, Side
@@ -25,10 +25,14 @@ class Curve(NamedTuple):
 
 
 class Surface(NamedTuple):
-    """The pure interaction at the points of two axes, and how many empty cells took their nearest one's effect."""
+    """The pure interaction at the points of two axes, which points are extrapolated, and how many cells were empty.
+
+    A point is extrapolated where none of the cells that meet in it holds a row.
+    """
 
     value: FloatArray
-    filled: int
+    extrapolated: BoolArray
+    empty: int
 
 
 @dataclass
@@ -37,6 +41,11 @@ class Effects:
 
     axes: tuple[Axis, ...]
     ends: list[FloatArray] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The features moved."""
+        return " x ".join(axis.feature for axis in self.axes)
 
     @property
     def moves(self) -> list[tuple[Side, ...]]:
@@ -82,15 +91,15 @@ def curve(effect: Effects, m: int, sampling: Sampling) -> Curve:
     change = np.append(0, np.cumsum(means))
     # A row's part in a step's mean, scaled so that equal weights give s²/n with the unbiased s².
     counts = np.bincount(steps, minlength=axis.steps)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        unbiased = np.sqrt(counts / (counts - 1))
-        parts = weights * (local - means[steps]) / total[steps] * unbiased[steps]
+    unbiased = np.sqrt(counts / np.maximum(counts - 1, 1))
+    parts = weights * (local - means[steps]) / total[steps] * unbiased[steps]
     units = rows if sampling.codes is None else sampling.codes[rows]
     table = np.zeros((int(units.max()) + 1, axis.steps))
     np.add.at(table, (units, steps), parts)
     accumulate = np.triu(np.ones((axis.steps, axis.steps + 1)), 1)
     centred = accumulate - accumulate @ axis.mass[:, None]
-    return Curve(change - axis.mass @ change, _norms(table, centred), _norms(table, accumulate))
+    errors = (_norms(table, combination, counts < 2) for combination in (centred, accumulate))
+    return Curve(change - axis.mass @ change, *errors)
 
 
 def _long(effect: Effects, m: int) -> tuple[IntArray, IntArray, FloatArray]:
@@ -103,10 +112,9 @@ def _long(effect: Effects, m: int) -> tuple[IntArray, IntArray, FloatArray]:
     return steps, rows, local
 
 
-def _norms(table: FloatArray, combination: FloatArray) -> FloatArray:
-    """Return the standard errors of combinations of step means; NaN where a step with one row takes part."""
-    unknown = np.isnan(table).any(axis=0)
-    errors = np.sqrt(np.square(np.nan_to_num(table) @ combination).sum(axis=0))
+def _norms(table: FloatArray, combination: FloatArray, unknown: BoolArray) -> FloatArray:
+    """Return the standard errors of combinations of step means; NaN where a step of `unknown` error takes part."""
+    errors: FloatArray = np.sqrt(np.square(table @ combination).sum(axis=0))
     errors[(np.abs(combination[unknown]) > 0).any(axis=0)] = np.nan
     return errors
 
@@ -119,22 +127,29 @@ def surface(effect: Effects, m: int, sampling: Sampling) -> Surface:
         rows = np.flatnonzero((step_a >= 0) & (step_b >= 0))
         np.add.at(total, (step_a[rows], step_b[rows]), sampling.weights[rows] * local[rows])
         np.add.at(mass, (step_a[rows], step_b[rows]), sampling.weights[rows])
-    means, empty = _nearest_filled(total, mass)
+    means = _nearest_filled(total, mass, (a.x, b.x))
     h = np.zeros((a.steps + 1, b.steps + 1))
     h[1:, 1:] = means.cumsum(axis=0).cumsum(axis=1)
     h = h - _main(h, mass)[:, None] - _main(h.T, mass.T)[None]
     corners = (h[1:, 1:] + h[1:, :-1] + h[:-1, 1:] + h[:-1, :-1]) / 4
-    return Surface(h - (corners * mass).sum() / mass.sum(), empty)
+    held = np.pad(mass > 0, 1)
+    near = held[1:, 1:] | held[1:, :-1] | held[:-1, 1:] | held[:-1, :-1]
+    return Surface(h - (corners * mass).sum() / mass.sum(), ~near, int((mass == 0).sum()))
 
 
-def _nearest_filled(total: FloatArray, mass: FloatArray) -> tuple[FloatArray, int]:
-    """Return the cell means; an empty cell takes that of the nearest filled one, in steps."""
+def _nearest_filled(total: FloatArray, mass: FloatArray, points: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """Return the cell means; an empty cell takes that of the nearest filled one.
+
+    As in ALEPlot, the distance is between the middles of the cells, with either axis scaled to its range.
+    """
     filled, empty = np.argwhere(mass > 0), np.argwhere(mass == 0)
     means = np.divide(total, mass, out=np.zeros_like(total), where=mass > 0)
     if len(empty):
-        near = filled[cKDTree(filled).query(empty)[1]]
+        middles = [(x[1:] + x[:-1]) / (2 * (x[-1] - x[0])) for x in points]
+        places, gaps = (np.column_stack([m[at] for m, at in zip(middles, c.T, strict=True)]) for c in (filled, empty))
+        near = filled[cKDTree(places).query(gaps)[1]]
         means[tuple(empty.T)] = means[tuple(near.T)]
-    return means, len(empty)
+    return means
 
 
 def _main(h: FloatArray, mass: FloatArray) -> FloatArray:

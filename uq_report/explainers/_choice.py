@@ -12,7 +12,7 @@ import pandas as pd
 from ..core.arrays import FloatArray, IntArray
 from ..core.engine import Engine
 from ..core.errors import InputError, UnsupportedError
-from ..core.measures import Measure
+from ..core.measures import ENTROPY, LOG_ODDS, NLL, PREDICTION, Measure
 from ..core.results import Omission
 
 Roles = Mapping[str, list[int]]
@@ -36,6 +36,12 @@ def as_rows(who: str, value: Any) -> tuple[int, ...] | None:
     if isinstance(value, str) or not all(isinstance(row, Integral) for row in value):
         raise InputError(f"{who}.rows must be row positions of X; got {value!r}. Count rows from 0.")
     return tuple(int(row) for row in value)
+
+
+def usual_measures(engine: Engine) -> tuple[str, ...]:
+    """Return the measures of profiles: of two classes the log-odds as well, the scale on which models are additive."""
+    has_odds = LOG_ODDS.name in engine.measures and not LOG_ODDS.why_not(engine.baseline, has_y=False)
+    return tuple(one.name for one in (PREDICTION, LOG_ODDS, NLL, ENTROPY) if has_odds or one is not LOG_ODDS)
 
 
 def row_measures(who: str, engine: Engine, names: Sequence[str]) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:

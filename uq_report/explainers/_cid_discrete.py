@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
+from sklearn.linear_model import LogisticRegression
 
 from ..core.arrays import BoolArray, FloatArray, IntArray
-from ..core.errors import InputError
-from ._cid_terms import Terms
+from ._cid_columns import UnfitError
+from ._cid_terms import OutcomeGiven, Terms
 
 MAX_ENUMERATED = 200_000
+GRADIENT, MAX_GRADIENT = 1e-6, 1e-5  # sought and accepted, of the mean over rows: that of a sum grows with them
 
 
 class Field(NamedTuple):
@@ -53,7 +55,7 @@ def fit_field(codes: IntArray, edges: BoolArray | None = None, penalty: float = 
     if edges is not None:
         allowed &= edges[np.ix_(nodes, nodes)]
     upper = np.triu(allowed)
-    k = int(starts[-1])
+    k, n = int(starts[-1]), counts.sum()
 
     def unpack(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         pair = np.zeros((k, k))
@@ -73,13 +75,15 @@ def fit_field(codes: IntArray, edges: BoolArray | None = None, penalty: float = 
         cross = hot.T @ residual
         gradient = (cross + cross.T)[upper] + penalty * theta[k:]
         loss += 0.5 * penalty * float(theta[k:] @ theta[k:])
-        return loss, np.concatenate([residual.sum(axis=0), gradient])
+        return loss / n, np.concatenate([residual.sum(axis=0), gradient]) / n
 
-    # To the last digits, so that reports agree between machines: the line search may then end on rounding alone.
-    options: Any = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-16, "gtol": 1e-8, "maxcor": 30}
+    # Far beyond the digits shown, so that reports agree between machines: the line search may end on rounding alone.
+    options: Any = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-16, "gtol": GRADIENT, "maxcor": 30}
     found = minimize(objective, np.zeros(k + int(upper.sum())), jac=True, method="L-BFGS-B", options=options)
-    if np.abs(found.jac).max() > 1e-4:
-        raise InputError(f"cid: the discrete field did not converge in {found.nit} steps: {found.message}.")
+    if np.abs(found.jac).max() > MAX_GRADIENT:
+        message = f"cid.penalty must make the discrete field converge; got {penalty:g}, {found.nit} steps, then: "
+        reason = "the discrete field did not converge"
+        raise UnfitError(f"{message}{found.message} Set a larger penalty, or fewer bins.", reason)
     unary, pair = unpack(found.x)
     return Field(starts, unary, pair)
 
@@ -143,3 +147,29 @@ def log_probabilities(states: IntArray, field: Field) -> FloatArray:
     pairs = field.pair[positions[:, :, None], positions[:, None, :]].sum(axis=(1, 2)) / 2
     value: FloatArray = field.unary[positions].sum(axis=1) + pairs
     return value
+
+
+def discrete_given(codes: IntArray, penalty: float) -> OutcomeGiven:
+    """Return log p(y | x_S) of the rows for any features S, y in the last column.
+
+    By the field of S and y alone, fitted to the same cells: a pairwise field has log-odds of y that are additive in
+    the other nodes, so this part of it is a logistic regression. To sum the field of all columns over the rest would
+    take as many terms as that has states.
+    """
+    y, sizes = codes[:, -1], codes.max(axis=0) + 1
+
+    def given(chosen: tuple[int, ...]) -> FloatArray:
+        key = np.zeros(len(y), dtype=np.int64)
+        for k in (*chosen, -1):
+            key = np.unique(key * sizes[k] + codes[:, k], return_inverse=True)[1]
+        counts, first = np.bincount(key), np.unique(key, return_index=True)[1]
+        if not chosen:
+            value: FloatArray = np.log(counts / len(y))[key]
+            return value
+        hot = np.concatenate([codes[first][:, [k]] == np.arange(sizes[k]) for k in chosen], axis=1).astype(float)
+        model = LogisticRegression(C=1 / penalty, tol=1e-6, solver="newton-cholesky", max_iter=1000)
+        model.fit(hot, y[first], sample_weight=counts)
+        known: FloatArray = model.predict_log_proba(hot)[key, y]
+        return known
+
+    return given

@@ -8,7 +8,7 @@ from scipy.stats import rankdata
 
 from ..core.arrays import FloatArray
 from ..core.errors import InputError
-from ._cid_terms import Terms
+from ._cid_terms import OutcomeGiven, Terms
 
 
 def normal_scores(X: FloatArray) -> FloatArray:
@@ -60,6 +60,21 @@ def gaussian_terms(Z: FloatArray, precision: FloatArray) -> Terms:
     a = (p_yy * shift[:, :-1] - p_iy * shift[:, -1:]) / np.sqrt(determinant * p_yy)
     b = (p_ii * shift[:, -1:] - p_iy * shift[:, :-1]) / np.sqrt(determinant * p_ii)
     return Terms(mutual, _pointwise(a, b, -p_iy / np.sqrt(p_ii * p_yy)))
+
+
+def gaussian_given(Z: FloatArray, precision: FloatArray) -> OutcomeGiven:
+    """Return log p(y | x_S) of the rows by the normal of this precision, y in the last column, for any features S."""
+    covariance = _inverse(precision)
+
+    def given(chosen: tuple[int, ...]) -> FloatArray:
+        at = list(chosen)
+        slopes = np.linalg.solve(covariance[np.ix_(at, at)], covariance[at, -1])
+        variance = covariance[-1, -1] - covariance[at, -1] @ slopes
+        residual = Z[:, -1] - Z[:, at] @ slopes
+        value: FloatArray = -0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance)
+        return value
+
+    return given
 
 
 def half_potential_terms(Z: FloatArray, precision: FloatArray) -> Terms:

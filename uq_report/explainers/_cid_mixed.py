@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import log_softmax, logsumexp
 
 from ..core.arrays import FloatArray, IntArray
-from ._cid_terms import Terms
+from ._cid_terms import OutcomeGiven, Terms
 
 
 def mixed_terms(X: FloatArray, y: IntArray, log_prior: FloatArray, means: FloatArray, precisions: FloatArray) -> Terms:
@@ -47,3 +47,20 @@ def mixed_terms(X: FloatArray, y: IntArray, log_prior: FloatArray, means: FloatA
     given_all = full[y, rows] - logsumexp(full, axis=0)
     given_rest = rest[y, rows] - logsumexp(rest, axis=0)
     return Terms(mutual, given_all[:, None] - given_rest)
+
+
+def mixed_given(
+    X: FloatArray, y: IntArray, log_prior: FloatArray, means: FloatArray, precision: FloatArray
+) -> OutcomeGiven:
+    """Return log p(y | x_S) of the rows for any features S, of normals that share one precision."""
+    covariance = np.linalg.inv(precision)
+    rows = np.arange(len(X))
+
+    def given(chosen: tuple[int, ...]) -> FloatArray:
+        at = list(chosen)
+        slopes = np.linalg.solve(covariance[np.ix_(at, at)], means[:, at].T)
+        scores = X[:, at] @ slopes - 0.5 * (means[:, at] * slopes.T).sum(axis=1) + log_prior
+        value: FloatArray = log_softmax(scores, axis=1)[rows, y]
+        return value
+
+    return given

@@ -6,11 +6,15 @@ the others repeat what X_i says about Y, negative where they only speak together
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from ..core.arrays import FloatArray
+
+# log p(y | x_S) of each row for the feature positions S: i(x_j; y | x_C) is that of C and j less that of C
+OutcomeGiven = Callable[[tuple[int, ...]], FloatArray]
 
 
 class Terms(NamedTuple):

@@ -17,11 +17,13 @@ import numpy as np
 
 from ..core.arrays import AnyArray, FloatArray, IntArray
 from ..core.distributions import Categorical
-from ..core.inference import PairTerms, all_pairs, shuffled_pairs, standard_error
+from ..core.inference import MIN_SHUFFLES, PairTerms, all_pairs, shuffled_pairs, standard_error, two_way
 from ..core.measures import BRIER, KL, NLL, Measure
 from ..core.predictive import Distribution
 from ._pfi_terms import Rows
 
+# claimed, delivered and their difference as combinations of what there is: the divergence, and with outcomes the loss
+PARTS_OF: Mapping[int, Sequence[Sequence[float]]] = {1: ((1.0,),), 2: ((1.0, 0.0), (0.0, 1.0), (1.0, -1.0))}
 DRAWS = 999
 MOST_CLASSES = 20  # above, the exact test would cost more than the predictions
 _CELLS = 4_000_000
@@ -32,8 +34,8 @@ Part = Callable[[Distribution], FloatArray]
 class Score:
     """A proper score: its loss, its divergence from the unchanged distribution, and, for the exact test, its terms.
 
-    ``S(q, y) = sum_p coefficient_p(q) * statistic_p(y)`` up to what does not depend on q; without coefficients the
-    score is no such sum, and there is no exact test.
+    ``S(q, y) = sum_p coefficient_p(q) * statistic_p(y)`` up to what does not depend on both q and y; without
+    coefficients the score is no such sum, and there is no exact test.
     """
 
     loss: Measure
@@ -41,10 +43,9 @@ class Score:
     coefficients: tuple[Measure, ...] = ()
     statistics: Callable[[AnyArray], FloatArray] | None = None
 
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """What the prediction pass has to evaluate: divergence, loss, coefficients."""
-        return (self.divergence, self.loss, *self.coefficients)
+    def measures(self, *, outcomes: bool) -> tuple[Measure, ...]:
+        """Return what the prediction pass has to evaluate: the divergence, and with outcomes loss and coefficients."""
+        return (self.divergence, self.loss, *self.coefficients) if outcomes else (self.divergence,)
 
 
 def score_of(q: Distribution) -> Score | None:
@@ -69,14 +70,15 @@ def _class_score(q: Categorical) -> Score:
         return Score(loss, divergence)
 
     def statistics(y: AnyArray) -> FloatArray:
-        """Return the indicator of each class, then a constant, shape (P, ...)."""
-        return np.stack([*(np.asarray(y == c, dtype=float) for c in classes), np.ones(np.shape(y))])
+        """Return the indicator of each class but the first, shape (P, ...): the indicators sum to 1."""
+        return np.stack([np.asarray(y == c, dtype=float) for c in classes[1:]])
 
     def part(c: int) -> Part:
-        return (lambda d: -2 * _classes(d)[:, c]) if brier else (lambda d: -_log(_classes(d)[:, c]))
+        if brier:
+            return lambda d: 2 * (_classes(d)[:, 0] - _classes(d)[:, c])
+        return lambda d: _log(_classes(d)[:, 0]) - _log(_classes(d)[:, c])
 
-    constant: Part = (lambda d: np.square(_classes(d)).sum(axis=1)) if brier else (lambda d: np.zeros(len(d)))
-    return Score(loss, divergence, _coefficients([*map(part, classes), constant]), statistics)
+    return Score(loss, divergence, _coefficients(map(part, classes[1:])), statistics)
 
 
 def _classes(dist: Distribution) -> FloatArray:
@@ -109,68 +111,65 @@ def _coefficient(name: str, part: Part) -> Measure:
     return Measure(name, rows, "", "prediction", frozenset())
 
 
-# family -> the score's coefficients, and the statistics of y in their order, constants last
+# family -> the score's coefficients, and the statistics of y in their order
 _FAMILIES: Mapping[str, tuple[Sequence[Part], Callable[[AnyArray], FloatArray]]] = {
-    "normal": (  # (y - μ)²/(2σ²) + log σ in y, y² and 1
-        (
-            lambda d: -d.mean() / d.variance(),
-            lambda d: 1 / (2 * d.variance()),
-            lambda d: d.mean() ** 2 / (2 * d.variance()) + np.log(d.variance()) / 2,
-        ),
-        lambda y: np.stack([y, np.square(y), np.ones(np.shape(y))]),
+    "normal": (  # (y - μ)²/(2σ²) in y and y²
+        (lambda d: -d.mean() / d.variance(), lambda d: 1 / (2 * d.variance())),
+        lambda y: np.stack([y, np.square(y)]),
     ),
-    "Poisson": (  # λ - y log λ
-        (lambda d: -_log(d.mean()), lambda d: d.mean()),
-        lambda y: np.stack([np.asarray(y, dtype=float), np.ones(np.shape(y))]),
-    ),
+    "Poisson": ((lambda d: -_log(d.mean()),), lambda y: np.asarray(y, dtype=float)[None]),  # -y log λ
 }
 
 
 class Claim(NamedTuple):
-    """What a set of features claims and delivers; the first axis is claimed, delivered, difference.
+    """What a set of features claims and delivers; the first axis is claimed and, with outcomes, delivered, difference.
 
-    `excess` (P, n): the coefficients of the score, averaged over the shuffles, less those of the unchanged row.
+    `rows` are the terms of each row, `excess` (P, n) the coefficients of the score, averaged over the shuffles, less
+    those of the unchanged row.
     """
 
     repeats: FloatArray
     estimate: FloatArray
     se: FloatArray
+    rows: FloatArray
     share: float
     share_se: float
     excess: FloatArray
 
 
-def claim_terms(
-    divergence: FloatArray, loss: FloatArray, b: FloatArray, donors: IntArray, rows: Rows, excess: FloatArray
-) -> Claim:
+def claim_terms(T: FloatArray, b: FloatArray, donors: IntArray, rows: Rows, excess: FloatArray) -> Claim:
     """Return the claim of one set of features.
 
     Parameters
     ----------
-    divergence, loss : ndarray of shape (m, n)
-        Of the shuffled rows, finite.
-    b : ndarray of shape (n,)
-        The loss unchanged.
+    T : ndarray of shape (1 or 2, m, n)
+        The divergence of the shuffled rows and, where there are outcomes, their loss; finite.
+    b : ndarray of shape (1 or 2, n)
+        Both unchanged.
     donors : ndarray of shape (m, n)
     rows : Rows
     excess : ndarray of shape (P, n)
     """
-    T = np.stack([divergence, loss, divergence - loss])
-    pairs = _pairs(T, np.stack([np.zeros_like(b), b, -b]), donors, rows)
+    fit = None if rows.exact or len(donors) < MIN_SHUFFLES else two_way(T, donors)
+
+    def combined(*coefficients: Sequence[float]) -> tuple[PairTerms, FloatArray]:
+        """Return the terms of linear combinations of divergence and loss, and their standard errors."""
+        C = np.array(coefficients)
+        effects = None if fit is None else (C @ fit[0], C @ fit[1])
+        mixed = np.tensordot(C, T, 1)
+        pairs = (
+            all_pairs(mixed, C @ b, rows.weights)
+            if rows.exact
+            else shuffled_pairs(mixed, C @ b, donors, rows.weights, effects)
+        )
+        return pairs, standard_error(pairs, rows.weights, rows.clusters)
+
+    pairs, se = combined(*PARTS_OF[len(T)])
     estimate = pairs.repeats.mean(axis=1)
-    claimed, delivered = float(estimate[0]), float(estimate[1])
-    share = delivered / claimed if claimed > 0 else float("nan")
-    se = standard_error(pairs, rows.weights, rows.clusters)
+    share = float(estimate[1] / estimate[0]) if len(T) > 1 and estimate[0] > 0 else float("nan")
     # L - sK has mean 0 at the share s, and its error over K is that of the ratio (delta method)
-    share_se = float("nan")
-    if claimed > 0:
-        ratio = _pairs((loss - share * divergence)[None], b[None], donors, rows)
-        share_se = float(standard_error(ratio, rows.weights, rows.clusters)[0]) / claimed
-    return Claim(pairs.repeats, estimate, se, share, share_se, excess)
-
-
-def _pairs(T: FloatArray, b: FloatArray, donors: IntArray, rows: Rows) -> PairTerms:
-    return all_pairs(T, b, rows.weights) if rows.exact else shuffled_pairs(T, b, donors, rows.weights)
+    share_se = float("nan") if np.isnan(share) else float(combined((-share, 1.0))[1][0] / estimate[0])
+    return Claim(pairs.repeats, estimate, se, pairs.rows, share, share_se, excess)
 
 
 def exact_p_values(

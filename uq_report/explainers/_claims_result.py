@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..core.arrays import FloatArray, IntArray
 from ..core.engine import Engine
+from ..core.measures import Measure
 from ..core.passes import rows_of
 from ..core.results import Diagnostic, Omission
 from ..core.sampling import t_quantile
@@ -36,23 +37,34 @@ class Claiming:
     @classmethod
     def of(cls, score: Score, engine: Engine, rows: Rows) -> Claiming:
         """Return the claims before any shuffle."""
-        return cls(score, engine, rows, engine.unchanged(score.measures))
+        return cls(score, engine, rows, engine.unchanged(score.measures(outcomes=engine.y is not None)))
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What the prediction pass has to evaluate for them."""
+        return self.score.measures(outcomes=self.engine.y is not None)
+
+    @property
+    def kept(self) -> int:
+        """How many of these measures are needed shuffle by shuffle: divergence and loss."""
+        return min(len(self.measures), 2)
 
     def add(self, name: str, T: FloatArray, means: FloatArray, donors: IntArray) -> None:
-        """Add a set of features: divergence and loss `T` (2, m, n), and the mean coefficients (P, n)."""
-        infinite = int((~np.isfinite(T)).any(axis=(0, 1)).sum()) + int((~np.isfinite(self.base[1])).sum())
+        """Add a set of features: divergence and loss `T` (`kept`, m, n), and the mean coefficients (P, n)."""
+        base = self.base[: self.kept]
+        infinite = int((~np.isfinite(T).all(axis=1) | ~np.isfinite(base)).any(axis=0).sum())
         if infinite:
-            reason = f"the divergence or the loss is infinite in {infinite} of {self.rows.n} rows"
+            what = "divergence or the loss" if self.kept > 1 else "divergence"
+            reason = f"the {what} is infinite in {infinite} of {self.rows.n} rows, and none was dropped"
             self.omissions.append(Omission(self.score.loss.name, name, reason))
             return
-        excess = means - self.base[2:]
-        self.claims[name] = claim_terms(T[0], T[1], self.base[1], donors, self.rows, excess)
+        self.claims[name] = claim_terms(T, base, donors, self.rows, means - self.base[self.kept :])
 
     def add_all(self, donors: IntArray) -> None:
         """Add all features together: a row with all values of another has its distribution, so nothing is predicted."""
         q, y = self.engine.baseline, self.engine.y
-        T = np.stack([rows_of(q.take(one), self.score.measures, y, q) for one in donors], axis=1)
-        self.add(ALL_FEATURES, T[:2], T[2:].mean(axis=1), donors)
+        T = np.stack([rows_of(q.take(one), self.measures, y, q) for one in donors], axis=1)
+        self.add(ALL_FEATURES, T[: self.kept], T[self.kept :].mean(axis=1), donors)
 
     def result(self, options: Mapping[str, Any], confidence: float) -> Diagnostic:
         """Return the result, with exact p-values where the score allows them and rows count alike."""
@@ -67,20 +79,23 @@ class Claiming:
             for name, claim, p in zip(names, claims, p_values.tolist(), strict=True)
             for line in self._lines(name, claim, p, reach, confidence)
         ]
+        outcomes = self.engine.y is not None
         return Diagnostic(
             id=ids.PFI_CLAIMS,
             explainer=ids.PFI,
-            title="Claimed and delivered importance",
+            title="Claimed and delivered importance" if outcomes else "Claimed importance",
             frame=_frame(self.score.loss.name, names, claims),
             estimates=pd.DataFrame(lines, columns=list(_COLUMNS)),
             options=options,
-            notes=_NOTES,
+            notes=_NOTES if outcomes else (_UNCONFIRMED,),
             omissions=tuple(self.omissions),
-            meta={
-                "margin": usual_margin(self.score.loss, float(self.base[1].mean())),
-                "exact": bool(np.isfinite(p_values).any()),
-            },
+            meta={**self._margin(), "exact": bool(np.isfinite(p_values).any())},
         )
+
+    def _margin(self) -> dict[str, float]:
+        """Return the margin; without outcomes none in a unit other than nats, as the mean loss is not known."""
+        margin = usual_margin(self.score.loss, float(self.base[1].mean()) if self.kept > 1 else np.nan)
+        return {"margin": margin} if np.isfinite(margin) else {}
 
     def _lines(self, name: str, claim: Claim, p: float, reach: float, confidence: float) -> list[dict[str, Any]]:
         known = np.isfinite(claim.se)
@@ -97,19 +112,24 @@ class Claiming:
                 "confidence": confidence if known[k] else np.nan,
                 "covers": "new test rows" if known[k] else "none",
                 "item": part,
+                "distrust": self.rows.distrust(claim.rows[k], float(claim.se[k]), outcomes=k > 0).reason,
                 **({"p_value": p, **share} if part == DIFFERENCE else {}),
             }
-            for k, part in enumerate(PARTS)
+            for k, part in enumerate(PARTS[: len(claim.estimate)])
         ]
 
 
 _COLUMNS = (
     *("measure", "feature", "estimate", "std_error", "lower", "upper", "confidence", "covers", "item"),
-    *("p_value", "share", "share_lower", "share_upper"),
+    *("p_value", "share", "share_lower", "share_upper", "distrust"),
 )
 _CLAIMED = (
     "Claimed: the rise of the loss that the model's own distributions expect; delivered: the rise that the outcomes "
     "show. If outcomes follow the model, both are equal in expectation, whatever the model and the features."
+)
+_UNCONFIRMED = (
+    "Claimed: the rise of the loss that the model's own distributions expect. Without outcomes nothing shows whether "
+    "it is delivered."
 )
 _NOTES = (
     _CLAIMED,
@@ -121,7 +141,7 @@ def _frame(measure: str, names: Sequence[str], claims: Sequence[Claim]) -> pd.Da
     records = [
         (measure, name, part, float(repeat), value)
         for name, claim in zip(names, claims, strict=True)
-        for part, values in zip(PARTS, claim.repeats, strict=True)
+        for part, values in zip(PARTS[: len(claim.repeats)], claim.repeats, strict=True)
         for repeat, value in enumerate(values.tolist())
     ]
     return pd.DataFrame(records, columns=list(Diagnostic.columns))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +16,9 @@ from ..core.text import short
 
 QUARTILES = (0.25, 0.5, 0.75)
 MISSING = "missing"
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")
+BELOW = ("under", "below", "up to", "less", "at most", "younger")
+LESS = re.compile(r"^[^\d]*[<≤][^\d]*\d+(?:\.\d+)?[^\d]*$|\b(and|or) (under|below|less|younger)\b")
 
 
 @dataclass(frozen=True)
@@ -83,8 +87,28 @@ def _word(value: Any) -> str:
 
 
 def _sorted(levels: list[Any]) -> list[Any]:
-    """Return levels in their order, or in that of their words where they have none."""
+    """Return levels in their order, bands by where they begin; in that of their words where they have none."""
+    if sum(_bound(level) is not None for level in levels) > 1:
+        return sorted(levels, key=lambda level: (_bound(level) is None, _bound(level) or (), str(level)))
     try:
         return sorted(levels)
     except TypeError:
         return sorted(levels, key=lambda level: (type(level).__name__, str(level)))
+
+
+def _bound(level: Any) -> tuple[float, bool, float] | None:
+    """Return where a band such as ``"30 to 44"`` or ``"< 30"`` begins, and whether it is above it; None if it is none.
+
+    Examples
+    --------
+    >>> sorted(["45 and more", "30 to 44", "under 30", "100+"], key=_bound)
+    ['under 30', '30 to 44', '45 and more', '100+']
+    """
+    if not isinstance(level, str):
+        return None
+    found = [float(number) for number in NUMBER.findall(level)]
+    if not found:
+        return None
+    word = level.lower()
+    opens = word.lstrip().startswith(BELOW) or bool(LESS.search(word))
+    return (found[0], not opens, found[-1])

@@ -17,7 +17,7 @@ from ..core.sampling import Sampling
 from ..core.subject import Subject
 from ._groups_cut import Attribute, is_ordered
 from ._groups_tests import EXACT_UNITS, difference, gap_p_values, one_sample_p_value, shuffled_p_values
-from ._groups_values import TESTED, Values
+from ._groups_values import Values
 from ._groups_withhold import Key, Shown, shown
 from ._reliability import share_of
 
@@ -99,7 +99,7 @@ class Plan:
     @property
     def draws(self) -> int:
         """Draws of each exact test, so many that Holm's adjustment can still reject."""
-        tests = sum(len(self.compared[one.inside.tobytes()]) for one in self.values if one.measure in TESTED)
+        tests = sum(len(self.compared[one.inside.tobytes()]) for one in self.values if one.tested)
         return max(self.options.n_draws, 100 * tests)
 
     def means(self, one: Values) -> Iterator[dict[str, Any]]:
@@ -174,8 +174,9 @@ class Plan:
                 "n": int(group.sum()),
                 "n_rest": int(rest.sum()),
                 "unit": one.unit,
-                "p_value": self._p_value(one, (a, g), found.p_value) if one.measure in TESTED else np.nan,
+                "p_value": self._p_value(one, (a, g), found.p_value) if one.tested else np.nan,
                 "overall": overall,
+                "scale": one.scale,
             }
 
     def _p_value(self, one: Values, pair: Key, usual: float) -> float:
@@ -194,7 +195,7 @@ class Plan:
             tested: dict[str, tuple[FloatArray, bool]] = {
                 one.measure: (one.rows[inside], one.share)
                 for one in self.values
-                if one.inside.tobytes() == key and one.measure in TESTED and one.measure not in self.infinite
+                if one.inside.tobytes() == key and one.tested and one.measure not in self.infinite
             }
             for a, g in pairs:
                 group = self.cut[a].members(g)[inside]

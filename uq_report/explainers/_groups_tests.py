@@ -53,16 +53,27 @@ def difference(values: FloatArray, group: BoolArray, rest: BoolArray, sampling: 
     means = [float(part.mean(values[rows])[0]) for part, rows in zip(parts, (group, rest), strict=True)]
     if share:
         return _shares(means, [_effective(values[r], p) for p, r in zip(parts, (group, rest), strict=True)])
-    pieces = np.zeros(len(values))
-    for sign, part, rows, mean in zip((1, -1), parts, (group, rest), means, strict=True):
-        factor = np.sqrt(part.units / (part.units - 1)) if part.units > 1 else np.nan
-        pieces[rows] = sign * factor * part.weights * (values[rows] - mean)
-    both = group | rest
-    sums = pieces[both] if sampling.codes is None else np.bincount(sampling.codes[both], pieces[both])
     variances = [float(part.mean(values[rows])[1]) ** 2 for part, rows in zip(parts, (group, rest), strict=True)]
     dof = _welch(variances, [part.units - 1 for part in parts])
     estimate = means[0] - means[1]
-    return Difference(estimate, float(np.sqrt(np.square(sums).sum())), dof, estimate)
+    pieces = row_pieces(values, group, rest, sampling)
+    return Difference(estimate, error_of(pieces, group | rest, sampling), dof, estimate)
+
+
+def row_pieces(values: FloatArray, group: BoolArray, rest: BoolArray, sampling: Sampling) -> FloatArray:
+    """Return what each row adds to the sampling error of a difference of two means, shape (n,); 0 for other rows."""
+    pieces = np.zeros(len(values))
+    for sign, rows in ((1, group), (-1, rest)):
+        part = sampling.part(rows)
+        factor = np.sqrt(part.units / (part.units - 1)) if part.units > 1 else np.nan
+        pieces[rows] = sign * factor * part.weights * (values[rows] - part.weights @ values[rows])
+    return pieces
+
+
+def error_of(pieces: FloatArray, rows: BoolArray, sampling: Sampling) -> float:
+    """Return the standard error from what each row adds, rows of a cluster together."""
+    sums = pieces[rows] if sampling.codes is None else np.bincount(sampling.codes[rows], pieces[rows])
+    return float(np.sqrt(np.square(sums).sum()))
 
 
 def _shares(means: list[float], sizes: list[float]) -> Difference:

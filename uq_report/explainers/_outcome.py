@@ -13,6 +13,7 @@ from ..core.distributions import Categorical
 from ..core.predictive import Distribution
 from ..core.results import Diagnostic, Omission
 from ..core.sampling import Sampling
+from ._decisions import decisions
 from ._nulls import LEVELS, MonteCarlo, class_tests, crps_test, event_of, pit_tests
 from ._recalibration import class_gain, folds, number_gain
 from ._reliability import bins_of, coverage, pit_histogram, reliability
@@ -64,7 +65,7 @@ class Parts(NamedTuple):
 
 
 def class_parts(q: Categorical, setting: Setting) -> Parts:
-    """Return scores, tests and the reliability table of class probabilities."""
+    """Return scores, tests, the reliability table and the decisions of class probabilities."""
     y, weights, rows = setting.y, setting.sampling.weights, setting.independent
     scores = class_scores(q, y, class_baseline(y, len(q.classes), weights, setting.train), weights)
     fold, omissions = setting.folds()
@@ -83,7 +84,8 @@ def class_parts(q: Categorical, setting: Setting) -> Parts:
         f"ECE: {member.shape[1]} bins of about equally many rows, {table.meta['form']}. "
         "A right model's ECE is not 0 but null_mean. Brier is the sum over all classes, 0 to 2."
     )
-    return Parts(scores, tests, [table], (baseline, forms), omissions)
+    called = decisions(q, y, setting.sampling, setting.confidence)
+    return Parts(scores, tests, [table, called], (baseline, forms), omissions)
 
 
 def number_parts(q: Distribution, setting: Setting) -> Parts:

@@ -20,7 +20,7 @@ READINGS: dict[tuple[str, str], str] = {
     ("positive", "about 0"): "matters for the loss, not for the doubt",
     ("positive", "negative"): "matters for the loss, surer when shuffled",
     ("about 0", "positive"): "less sure without predicting worse",
-    ("about 0", "about 0"): "matters for neither",
+    ("about 0", "about 0"): "matters for neither on its own",
     ("about 0", "negative"): "surer when shuffled",
     ("negative", "positive"): "predicts better when shuffled, less sure",
     ("negative", "about 0"): "predicts better when shuffled",

@@ -12,12 +12,13 @@ import pandas as pd
 from ..core.arrays import FloatArray
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, RowValues
 from ..core.verdicts import judge, permutation_p_value
+from ..evidence.importance import ABOUT_0, UNDETERMINED
 from ._pfi_notes import infinite_values, reader_notes
 from ._pfi_terms import Rows, Terms
 
 OWN_COLUMNS = (
     *("verdict", "margin", "p_value", "spread_low", "spread_high"),
-    *("unpermuted", "n_needed", "exact_zero", "remark"),
+    *("unpermuted", "n_needed", "exact_zero", "remark", "distrust"),
 )
 QUANTILES_FROM = 20
 DELTA_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -79,7 +80,7 @@ def training_result(tables: Tables, sampled_from: int | None) -> Importance:
     """Return the result ``pfi.train``: values without an interval, as the model has seen these rows."""
     estimates = _estimates(tables)
     estimates[["std_error", "lower", "upper", "confidence", "p_value", "n_needed"]] = np.nan
-    estimates[["covers", "verdict"]] = ["none", ""]
+    estimates[["covers", "verdict", "distrust"]] = ["none", "", ""]
     estimates["remark"] = np.where(estimates["exact_zero"], "exact", "")
     sample = f"{tables.rows.n} of {sampled_from} training rows, drawn at random, were used." if sampled_from else ""
     return Importance(
@@ -164,6 +165,8 @@ def _line(tables: Tables, m: int, feature: str, term: Terms) -> dict[str, Any]:
     rows, estimate, se, zero = tables.rows, float(term.estimate[m]), float(term.se[m]), bool(term.zero[m])
     margin, shuffled = tables.margins[m], term.repeats[m, tables.first :]
     judged = judge(estimate, se, rows.units - 1, margin, n=rows.n, confidence=tables.confidence)
+    distrust = rows.distrust(term.rows[m], se, outcomes=rows.measures[m].needs_y)
+    verdict = UNDETERMINED if distrust.reason else judged.verdict
     known = not np.isnan(se)
     low, high = _spread(shuffled)
     return {
@@ -175,16 +178,23 @@ def _line(tables: Tables, m: int, feature: str, term: Terms) -> dict[str, Any]:
         "upper": judged.upper,
         "confidence": tables.confidence if known else np.nan,
         "covers": "new test rows" if known else "none",
-        "verdict": "about 0" if zero and known else judged.verdict,
+        "verdict": ABOUT_0 if zero and known else verdict,
         "margin": margin,
         "p_value": permutation_p_value(shuffled) if rows.exchangeable else np.nan,
         "spread_low": low,
         "spread_high": high,
         "unpermuted": float(rows.unpermuted[m]),
-        "n_needed": np.nan if zero else judged.n_needed,
+        "n_needed": np.nan if zero else _needed(judged.n_needed, distrust.rows, rows.n),
         "exact_zero": zero,
-        "remark": _remark(zero=zero, excludes=judged.verdict == "about 0" and judged.lower * judged.upper > 0),
+        "remark": _remark(zero=zero, excludes=verdict == ABOUT_0 and judged.lower * judged.upper > 0),
+        "distrust": distrust.reason,
     }
+
+
+def _needed(to_decide: float, to_trust: float, n: int) -> float:
+    """Return the rows that would decide, where they are more than these."""
+    needed = float(np.fmax(to_decide, to_trust))
+    return needed if needed > n else float("nan")
 
 
 def _remark(*, zero: bool, excludes: bool) -> str:

@@ -20,6 +20,7 @@ from ..core.inference import (
     standard_error,
 )
 from ..core.measures import Measure, Statistic
+from ..core.trust import Distrust, effective_units, events, few_events, heavy_tails
 
 ROUNDING = 1e-12  # of a measure's size: smaller is rounding
 NATS_MARGIN, SHARE_MARGIN = 0.01, 0.01
@@ -28,7 +29,10 @@ SOLVED = 1e-8  # of a measure's size: row terms closer than this are equal, give
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows that are shuffled: all measures `b` unchanged, shape (M, n), and how each row counts."""
+    """The rows that are shuffled: all measures `b` unchanged, shape (M, n), and how each row counts.
+
+    `classes` says that the outcomes `y` are positions of classes.
+    """
 
     measures: Sequence[Measure]
     b: FloatArray
@@ -36,6 +40,7 @@ class Rows:
     weights: FloatArray
     clusters: IntArray | None
     exact: bool
+    classes: bool = False
 
     @property
     def n(self) -> int:
@@ -66,6 +71,22 @@ class Rows:
         for m, measure in enumerate(self.measures):
             if measure.statistic is not None and np.isfinite(self.b[m]).all():
                 yield m, measure.statistic
+
+    @cached_property
+    def few(self) -> Distrust:
+        """The distrust in intervals of what needs outcomes."""
+        present = self.weights > 0
+        return few_events(events(self.y[present]), int(present.sum())) if self.classes else Distrust()
+
+    def distrust(self, g: FloatArray, se: float, *, outcomes: bool) -> Distrust:
+        """Return why an interval with row terms `g` is not to be trusted; an exact value has nothing to distrust."""
+        if not se > 0:
+            return Distrust()
+        if outcomes and self.few.reason:
+            return self.few
+        unit = "rows" if self.clusters is None else "clusters"
+        tails = heavy_tails(effective_units(g, self.weights, self.clusters), self.units, unit)
+        return tails._replace(rows=tails.rows * self.n / self.units)
 
     def why_no_interval(self, n_shuffles: int) -> str:
         """Return the reason why no interval can be given, or the empty string."""
@@ -106,7 +127,7 @@ def feature_terms(T: FloatArray, donors: IntArray, rows: Rows) -> Terms:
     b = rows.b
     if not finite.all():
         T, b = np.where(finite[:, None, None], T, 0.0), np.where(finite[:, None], b, 0.0)
-    scores, unchanged = _as_means(T, b, donors, rows)
+    scores, unchanged = as_means(T, b, donors, rows)
     pairs = _pairs(scores, unchanged, donors, rows)
     repeats, estimate = _plain(pairs, T, donors, rows)
     size = np.abs(b).mean(axis=1) + np.abs(T[:, -1]).mean(axis=1)
@@ -145,7 +166,7 @@ def _pairs(scores: FloatArray, unchanged: FloatArray, donors: IntArray, rows: Ro
     return shuffled_pairs(scores, unchanged, donors, rows.weights)
 
 
-def _as_means(T: FloatArray, b: FloatArray, donors: IntArray, rows: Rows) -> tuple[FloatArray, FloatArray]:
+def as_means(T: FloatArray, b: FloatArray, donors: IntArray, rows: Rows) -> tuple[FloatArray, FloatArray]:
     """Return T and b with value + influence in place of the scores of a statistic such as 1 - AUC.
 
     The influence of a shuffled score is taken among all shuffled scores, so that the mean of what is

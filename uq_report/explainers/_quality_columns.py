@@ -62,7 +62,7 @@ def stand_ins(values: FloatArray) -> list[float]:
     half of the rows, and stand apart from the other values (20 different ones at least): the gap to the
     nearest one is 5 times the mean step between the 10 that follow, or more. A count that may be 0 has no
     such gap, nor has a share or an amount that comes near 0. An amount that is either 0 or far from it has: no
-    rule can tell it from a code, so a finding says "may".
+    rule can tell it from a code, so a finding on 0 says that it may be a real amount.
 
     Examples
     --------

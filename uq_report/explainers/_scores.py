@@ -40,7 +40,7 @@ def class_scores(q: Categorical, y: AnyArray, baseline: FloatArray, weights: Flo
         Score("brier", "squared probability", brier),
         Score("brier_baseline", "squared probability", brier_base),
         Score("brier_skill", "squared probability", brier_base - brier),
-        Score("accuracy", "share of rows", np.asarray(q.probabilities.argmax(axis=1) == y, dtype=float)),
+        Score("accuracy", "share of rows", np.asarray(q.decisions() == y, dtype=float)),
         Score("sharpness_entropy", "nats", q.entropy()),
     ]
     event = y == q.positive

@@ -17,6 +17,8 @@ from ..core.subject import Subject
 from ._choice import INFINITE_REMEDY, Roles, plain_values
 from ._shapley import Shares
 
+EXACT = "exact"
+
 
 @dataclass(frozen=True)
 class Background:
@@ -48,8 +50,9 @@ class Telling:
         phi, std_error = shares.phi[m, e], shares.std_error[m, e]
         d = phi.shape[1]
         keys = self._keys(m) | {"row": np.repeat(self.rows[e], d)}
-        reach = t_quantile(0.5 + self.confidence / 2, self.n_permutations // 2 - 1) if self.n_permutations else 0.0
-        estimates = self._estimates(keys, phi, std_error, reach, "Monte Carlo (permutations)")
+        reach = t_quantile(0.5 + self.confidence / 2, self.n_permutations // 2 - 1) if self.n_permutations else np.nan
+        covers = "Monte Carlo (permutations)" if self.n_permutations else EXACT
+        estimates = self._estimates(keys, phi, std_error, reach, covers)
         frame = {**keys, "position": 0, "base": np.repeat(shares.base[m, e], d), "value": phi.ravel()}
         return Attribution(
             id="shap",
@@ -97,12 +100,12 @@ class Telling:
     def _estimates(
         self, keys: Mapping[str, AnyArray], estimate: FloatArray, std_error: FloatArray, reach: float, covers: str
     ) -> pd.DataFrame:
-        """Return the estimates with their t-intervals, of half width reach · standard error."""
+        """Return the estimates with their t-intervals, of half width reach · standard error; none of exact values."""
         lower, upper = estimate - reach * std_error, estimate + reach * std_error
         numbers = {"estimate": estimate, "std_error": std_error, "lower": lower, "upper": upper}
         columns = {**keys, **{name: table.ravel() for name, table in numbers.items()}}
         further = [name for name in keys if name not in ESTIMATE_COLUMNS]
-        table = pd.DataFrame(columns).assign(confidence=self.confidence, covers=covers)
+        table = pd.DataFrame(columns).assign(confidence=np.nan if covers == EXACT else self.confidence, covers=covers)
         return table[[*ESTIMATE_COLUMNS, *further]]
 
     def _infinite(self, infinite: IntArray, consequence: str) -> tuple[Omission, ...]:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from ..core.arrays import FloatArray
 from ..core.engine import Engine
 from ..core.errors import InputError, check_options, nearest
 from ..core.explainer import Card, Prior
@@ -20,8 +19,14 @@ from ..core.subject import Subject
 from ..core.variants import Variant
 from ._ale_axes import Axis, make_axis
 from ._ale_curves import Effects, Surface, curve, surface
-from ._choice import INFINITE_REMEDY, row_measures
+from ._choice import INFINITE_REMEDY, row_measures, usual_measures
 from ._curves import stacked
+
+# further columns of the estimates of curves, and of surfaces
+PLACES = (
+    ("x", "level", "std_error_change"),
+    ("feature_2", "x", "level", "x_2", "level_2", "extrapolated"),
+)
 
 
 @dataclass(frozen=True)
@@ -31,15 +36,18 @@ class AccumulatedLocalEffects:
     ``h(x) = Σ_{k ≤ k(x)} mean_{i in bin k} [g(z_k, x_-j^(i)) - g(z_{k-1}, x_-j^(i))]``, centred by its
     mean over the data. Only values near each row's own are tried, so correlated features do not lead
     into empty regions, where a PDP goes. Categorical levels are ordered by the similarity of the
-    other features in them. The second order, of pairs, holds the interaction alone.
+    other features in them. The second order, of pairs, holds the interaction alone; a cell without rows
+    takes the effect of the nearest one with rows, by distance scaled to the ranges, and points that touch
+    no cell with rows are ``extrapolated``.
 
     The interval is of the centred curve over new test rows, given the edges; ``std_error_change`` is
     of the change from the first point, ``sqrt(Σ s²_k / n_k)`` for independent rows.
 
     Parameters
     ----------
-    measures : tuple of str
-        What is explained, by the names of measures.
+    measures : tuple of str, optional
+        What is explained, by the names of measures: prediction, nll and entropy by default, and log-odds
+        where there are two classes.
     features : tuple of str, optional
         All features by default.
     pairs : tuple of (str, str)
@@ -54,7 +62,7 @@ class AccumulatedLocalEffects:
     Apley and Zhu (2020), doi:10.1111/rssb.12377.
     """
 
-    measures: tuple[str, ...] = ("prediction", "nll", "entropy")
+    measures: tuple[str, ...] | None = None
     features: tuple[str, ...] | None = None
     pairs: tuple[tuple[str, str], ...] = ()
     n_bins: int = 20
@@ -86,7 +94,9 @@ class AccumulatedLocalEffects:
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``ale``, and ``ale.interaction`` where pairs are asked for."""
-        measures, omitted = row_measures(self.name, engine, self.measures)
+        measures, omitted = row_measures(
+            self.name, engine, usual_measures(engine) if self.measures is None else self.measures
+        )
         axes, without = self._axes(subject)
         single = [Effects((axes[f],)) for f in self._features(subject) if f in axes]
         double = [Effects((axes[a], axes[b])) for a, b in self.pairs if {a, b} <= set(axes)]
@@ -124,17 +134,15 @@ class AccumulatedLocalEffects:
             for effect in effects:
                 infinite = effect.infinite(m)
                 if infinite:
-                    feature = " x ".join(axis.feature for axis in effect.axes)
                     reason = f"{measure.name} is infinite for {infinite} rows at an edge: {INFINITE_REMEDY}"
-                    gaps.append(Omission(measure.name, feature, reason))
+                    gaps.append(Omission(measure.name, effect.name, reason))
                 elif joint:
                     found = surface(effect, m, sampling)
-                    filled += _filled_note(effect, found) if m == 0 else []
+                    filled += _filled_note(effect, found)
                     tables.append(_surface_rows(measure.name, effect, found))
                 else:
                     tables.append(_curve_rows(measure.name, effect, m, sampling, engine.confidence))
-        places = ["feature_2", "x", "level", "x_2", "level_2"] if joint else ["x", "level", "std_error_change"]
-        estimates = stacked(tables, [*ESTIMATE_COLUMNS, *places])
+        estimates = stacked(tables, [*ESTIMATE_COLUMNS, *PLACES[joint]])
         frame = stacked([t.assign(curve=-1, value=t["estimate"]) for t in tables], Profile.columns)
         return Profile(
             id=id,
@@ -143,7 +151,7 @@ class AccumulatedLocalEffects:
             frame=frame,
             estimates=estimates,
             options=asdict(self) | {"edges": {k: [float(v) for v in values] for k, values in self.edges.items()}},
-            notes=(*notes, *filled, "Curves are centred by their mean over the data."),
+            notes=(*notes, *dict.fromkeys(filled), "Curves are centred by their mean over the data."),
             omissions=tuple(gaps),
         )
 
@@ -199,15 +207,18 @@ def _surface_rows(measure: str, effect: Effects, found: Surface) -> pd.DataFrame
         "level": np.repeat(np.array(a.levels, dtype=object), len(b.x)),
         "x_2": np.tile(b.x, len(a.x)),
         "level_2": np.tile(np.array(b.levels, dtype=object), len(a.x)),
+        "extrapolated": found.extrapolated.ravel(),
     }
     return pd.DataFrame(columns)
 
 
 def _filled_note(effect: Effects, found: Surface) -> list[str]:
-    if not found.filled:
+    if not found.empty:
         return []
-    names = " x ".join(axis.feature for axis in effect.axes)
-    cells: FloatArray = found.value
-    return [
-        f"{names}: {found.filled} of {(cells.shape[0] - 1) * (cells.shape[1] - 1)} cells hold no row; nearest used."
-    ]
+    a, b = effect.axes
+    note = (
+        f"{effect.name}: {found.empty} of {a.steps * b.steps} cells hold no row and take the effect of the "
+        f"nearest cell with rows. So {found.extrapolated.sum()} of {found.value.size} points are extrapolated: no row "
+        "is near them (crossed out in the figure)."
+    )
+    return [note]

@@ -16,14 +16,18 @@ from ..core.explainer import Card, Prior
 from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, Result, RowValues
 from ..core.sampling import Sampling
 from ..core.subject import Subject
-from ._cid_estimate import Choice, Estimate, estimate
-from ._cid_gaussian import normal_scores
+from ..evidence import ids
+from ._cid_cover import LEVEL, Greedy
+from ._cid_estimate import TITLES, Choice, Estimate, estimate
 from ._cid_map import ImportanceMap, importance_map
 from ._cid_refit import refitted_sets
+from ._cid_share import alone
 from ._cid_terms import covered_share, regressors
 
 ESTIMATORS = ("auto", "copula", "discrete", "mixed")
 PART_COLUMNS = [*ESTIMATE_COLUMNS, "item"]
+DISCRETE = TITLES["discrete"]
+_OF_CELLS = ("Information given a set is that of the field of the set and y alone, fitted to the same cells.",)
 COEFFICIENTS = ("redundant CI", "MI", "synergistic CI", "synergistic MI")
 
 
@@ -44,7 +48,9 @@ class CoveredInformation:
         Importances to correct, of those `pfi` has.
     estimator : {"auto", "copula", "discrete", "mixed"}
         Gaussian copula (numeric columns, numeric y), conditional Gaussian (numeric columns, classes),
-        or a discrete pairwise field (any columns; numeric ones are cut into cells).
+        or a discrete pairwise field (any columns; numeric ones are cut into cells). "auto" begins with the
+        first that suits the columns; where it does not fit, the covariance is shrunk, then the discrete field
+        used, and a note says so. A named one that does not fit is refused.
     penalty : float, optional
         Of the graphical lasso; None chooses it by cross-validation. Of the discrete field; None is 1.
     graph : tuple of pairs, optional
@@ -53,6 +59,11 @@ class CoveredInformation:
         ``"half"`` exists for comparison with published figures only (copula).
     bins : int
         Cells of a numeric column in the discrete field.
+    min_gain : float
+        Nats by which a partner must lower a feature's information about y to join its covering set,
+        beside one standard error of that change.
+    max_cover : int
+        Largest number of partners.
     n_sets : int
         Bootstrap sets of rows; splits with `refit`.
     refit : bool
@@ -65,6 +76,8 @@ class CoveredInformation:
     graph: tuple[tuple[str, str], ...] | None = None
     potentials: str = "whole"
     bins: int = 4
+    min_gain: float = 0.005
+    max_cover: int = 5
     n_sets: int = 50
     refit: bool = False
 
@@ -95,18 +108,21 @@ class CoveredInformation:
             ("penalty", self.penalty is None or self.penalty > 0, "a number > 0 or None"),
             ("potentials", self.potentials in ("whole", "half"), "'whole' or 'half'"),
             ("bins", self.bins >= 2, "an integer >= 2"),
+            ("min_gain", self.min_gain > 0, "a number > 0"),
+            ("max_cover", self.max_cover >= 0, "an integer >= 0"),
             ("n_sets", self.n_sets >= 10, "an integer >= 10"),
         )
         check_options("cid", self, rules)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
-        """Return ``cid`` (information), ``cid.graph`` and ``cid.corrected`` (importance)."""
+        """Return ``cid`` (information), ``cid.graph``, ``cid.cover`` (sets) and ``cid.corrected`` (importance)."""
         choice = Choice(self.estimator, self.penalty, self.graph, self.potentials, self.bins)
         found = estimate(subject, engine, choice)
         plain = next((r for r in prior["pfi"] if r.id == "pfi"), None)
         return [
             self._information(engine, found),
             self._graph(found),
+            self._cover(engine, found),
             self._corrected(subject, engine, found, plain),
         ]
 
@@ -118,7 +134,7 @@ class CoveredInformation:
             "mutual information": mutual,
             "redundant part": np.maximum(covered, 0),
             "synergistic part": np.maximum(-covered, 0),
-            **_alone(engine, found.features, mutual),
+            **alone(engine, found.features, mutual),
         }
         table = []
         for item, values in items.items():
@@ -147,23 +163,55 @@ class CoveredInformation:
         )
 
     def _graph(self, found: Estimate) -> Diagnostic:
-        names = (*found.features, "y")
+        names = (*found.drawn, "y")
         edges = [
             ("", names[a], names[b], np.nan, float(found.links[a, b]))
             for a in range(len(names))
             for b in range(a + 1, len(names))
             if found.links[a, b] != 0
         ]
-        meaning = "largest pair potential" if found.estimator == "discrete field" else "partial correlation"
+        meaning = "largest pair potential" if found.estimator == DISCRETE else "partial correlation"
         return Diagnostic(
-            id="cid.graph",
+            id=ids.CID_GRAPH,
             explainer=self.name,
             title="The dependence graph the covered information rests on",
             frame=pd.DataFrame(edges, columns=list(Diagnostic.columns)),
             estimates=pd.DataFrame(columns=PART_COLUMNS),
             notes=(f"One edge per pair with a non-zero {meaning}, its value.",),
+            omissions=tuple(
+                Omission("", copy, f"it repeats {of} exactly, and has its place") for copy, of in found.copies.items()
+            ),
             meta={"nodes": list(names), "edge": meaning},
         )
+
+    def _cover(self, engine: Engine, found: Estimate) -> Diagnostic:
+        sampling, level = Sampling.of(engine.subject), engine.confidence
+        greedy = Greedy(found.given, found.normal, found.related, sampling, self.min_gain, self.max_cover)
+        table = []
+        for j, feature in enumerate(found.features):
+            for number, step in enumerate(greedy.steps(j)):
+                mean, error = sampling.mean(step.information[None])
+                line = _rows((feature,), "", mean, error, sampling.interval(mean, error, level), level)
+                table.append(line.assign(item=_name(found, step.partner), step=number))
+        estimates = pd.concat(table, ignore_index=True)
+        return Diagnostic(
+            id=ids.CID_COVER,
+            explainer=self.name,
+            title="The few other features that repeat most of what a feature says about y",
+            frame=_frame(estimates),
+            estimates=estimates,
+            notes=self._cover_notes(found),
+            meta={"estimator": found.estimator, "min_gain": self.min_gain, "max_cover": self.max_cover},
+        )
+
+    def _cover_notes(self, found: Estimate) -> tuple[str, ...]:
+        rule = (
+            f"A partner joins if it lowers the information most, by at least {self.min_gain:g} nats and one standard "
+            f"error; at most {self.max_cover}. Only features that depend on the feature are tried ({LEVEL:.0%}, shared "
+            "out over the others): one that is independent of it covers nothing of it."
+        )
+        cells = _OF_CELLS if found.estimator == DISCRETE else ()
+        return rule, *cells, "Intervals cover new rows, given the fitted field and the set."
 
     def _corrected(self, subject: Subject, engine: Engine, found: Estimate, plain: Result | None) -> Importance:
         frames, tables, omissions, maps = [], [], [], {}
@@ -188,7 +236,7 @@ class CoveredInformation:
             )
         columns = [*ESTIMATE_COLUMNS, "plain", "rank", "plain_rank"]
         return Importance(
-            id="cid.corrected",
+            id=ids.CID_CORRECTED,
             explainer=self.name,
             title="Permutation importance with no information covered by other features",
             frame=pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(Importance.columns)),
@@ -226,26 +274,6 @@ def bootstrap_weights(subject: Subject, engine: Engine, sets: int) -> FloatArray
     return weights
 
 
-def _alone(engine: Engine, features: Sequence[str], mutual: FloatArray) -> dict[str, FloatArray]:
-    """Return row values, linear about their mean: I(X; Y) / H(Y) of classes, of numbers r² of the normal scores.
-
-    The r² has no penalty, so it is not that of the field: `1 - exp(-2 I)` of a Gaussian copula.
-    """
-    weights, y = Sampling.of(engine.subject).weights, np.asarray(engine.y)
-    if "proba" in engine.baseline.supports:
-        surprise = -np.log((np.bincount(y.astype(np.int64)) / len(y))[y.astype(np.int64)])
-        entropy = float(weights @ surprise)
-        share = weights @ mutual / entropy if entropy > 0 else np.full(len(features), np.nan)
-        return {"share of entropy": share + (mutual - surprise[:, None] * share) / (entropy or 1.0)}
-    squared = np.full(mutual.shape, np.nan)
-    for k, name in enumerate(features):
-        if engine.subject.kinds[name] == "numeric":
-            a, b = normal_scores(np.column_stack([np.asarray(engine.subject.values(name), dtype=float), y])).T
-            r = float(np.clip(weights @ (a * b), -1, 1))
-            squared[:, k] = r * (2 * a * b - r * (a**2 + b**2) + r)
-    return {"share of variance": squared}
-
-
 def _rows(
     features: Sequence[str],
     item: str,
@@ -268,6 +296,10 @@ def _rows(
             "item": item,
         }
     )
+
+
+def _name(found: Estimate, partner: int | None) -> str:
+    return "" if partner is None else found.features[partner]
 
 
 def _frame(estimates: pd.DataFrame) -> pd.DataFrame:

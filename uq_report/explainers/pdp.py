@@ -16,7 +16,7 @@ from ..core.measures import Measure
 from ..core.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ..core.sampling import Sampling
 from ..core.subject import Subject
-from ._choice import row_measures
+from ._choice import row_measures, usual_measures
 from ._curves import MODES, Curves, Rows, stacked
 from ._grids import Grid, make_grid
 from ._own import distributions, own_values
@@ -33,8 +33,9 @@ class PartialDependence:
 
     Parameters
     ----------
-    measures : tuple of str
-        What is explained, by the names of measures.
+    measures : tuple of str, optional
+        What is explained, by the names of measures: prediction, nll and entropy by default, and log-odds
+        where there are two classes.
     features : tuple of str, optional
         All features by default.
     pairs : tuple of (str, str)
@@ -57,7 +58,7 @@ class PartialDependence:
     Wood et al., section 4. Goldstein et al. (2015), doi:10.1080/10618600.2014.907095.
     """
 
-    measures: tuple[str, ...] = ("prediction", "nll", "entropy")
+    measures: tuple[str, ...] | None = None
     features: tuple[str, ...] | None = None
     pairs: tuple[tuple[str, str], ...] = ()
     grid_resolution: int = 20
@@ -98,7 +99,9 @@ class PartialDependence:
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``pdp``, ``pdp.own`` and ``pdp.distribution``, and ``pdp.surface`` where pairs are asked for."""
-        measures, omitted = row_measures(self.name, engine, self.measures)
+        measures, omitted = row_measures(
+            self.name, engine, usual_measures(engine) if self.measures is None else self.measures
+        )
         grids, unknown = self._grids(subject)
         base = engine.unchanged(measures)
         ice, rule = _ice_rows(engine, self.max_ice)

@@ -14,7 +14,7 @@ from ..core.engine import Engine
 from ..core.errors import InputError, UnsupportedError, nearest
 from ..core.explainer import Card, Prior
 from ..core.inference import cyclic_donors
-from ..core.measures import Measure
+from ..core.measures import ENTROPY, VARIANCE, Measure
 from ..core.results import Importance, Omission, Result
 from ..core.subject import Subject
 from ..core.variants import Variant
@@ -41,7 +41,8 @@ class PermutationImportance:
     Parameters
     ----------
     measures : tuple of str, default=("loss", "nll", "entropy")
-        ``"loss"`` is the Brier score or the squared error.
+        ``"loss"`` is the Brier score or the squared error. Where a distribution has no entropy, as that of members
+        which are single points, its variance stands in its place.
     n_repeats : int, default=30
         Shuffles of each feature; at least 3 for an interval.
     features : tuple of str, optional
@@ -61,8 +62,8 @@ class PermutationImportance:
     No conditional Entropy-PFI is offered: it is 0 by construction (Wood et al., proposition 3).
 
     Results: ``pfi`` (rows: the terms g that carry the sampling error), ``pfi.delta`` (rows: each row's own
-    mean change ΔL), ``pfi.reading`` where nll and entropy are both there, ``pfi.claims`` where there are
-    outcomes and a proper score, ``pfi.train``.
+    mean change ΔL), ``pfi.reading`` where nll and entropy are both there, ``pfi.claims`` where there is
+    a proper score (without outcomes what is claimed only), ``pfi.train``.
 
     References
     ----------
@@ -132,9 +133,10 @@ class PermutationImportance:
         if not measures:
             reasons = "; ".join(dict.fromkeys(gap.reason for gap in omitted))
             raise UnsupportedError(f"pfi: no measure can be evaluated: {reasons}.")
-        score = score_of(engine.baseline) if engine.y is not None else None
-        claiming = None if score is None else Claiming.of(score, engine, self._rows(subject, engine, measures))
-        tables = self._tables(subject, engine, measures, omitted, None, claiming)
+        rows = self._rows(subject, engine, measures)
+        score = score_of(engine.baseline)
+        claiming = None if score is None else Claiming.of(score, engine, rows)
+        tables = self._tables(subject, engine, rows, omitted, None, claiming)
         main = importance_result(tables)
         results: list[Result] = [main, delta_result(tables)]
         if claiming is not None:
@@ -155,26 +157,26 @@ class PermutationImportance:
         measures, omitted = _evaluable(tables.names, sampled, own)
         if not measures:
             return untrained_result(main, omitted)
-        trained = self._tables(sampled, own, measures, omitted, dict(zip(tables.names, tables.margins, strict=True)))
+        rows, margins = self._rows(sampled, own, measures), dict(zip(tables.names, tables.margins, strict=True))
+        trained = self._tables(sampled, own, rows, omitted, margins)
         return training_result(trained, sampled.sampled_from)
 
     def _tables(
         self,
         subject: Subject,
         engine: Engine,
-        measures: tuple[Measure, ...],
+        rows: Rows,
         omitted: tuple[Omission, ...],
         margins: Mapping[str, float] | None,
         claiming: Claiming | None = None,
     ) -> Tables:
-        rows = self._rows(subject, engine, measures)
         features = tuple(dict.fromkeys(subject.targets if self.features is None else self.features))
         known = self._margins(rows) if margins is None else margins
         return Tables(
             rows=rows,
             features=features,
             terms=list(self._terms(subject, engine, rows, features, claiming)),
-            margins=[known[m.name] for m in measures],
+            margins=[known[m.name] for m in rows.measures],
             confidence=engine.confidence,
             options=asdict(self),
             omitted=omitted,
@@ -188,6 +190,7 @@ class PermutationImportance:
             weights=np.ones(subject.n) if subject.weights is None else subject.weights,
             clusters=subject.clusters,
             exact=self.exact,
+            classes="proba" in engine.baseline.supports,
         )
 
     def _terms(
@@ -195,11 +198,10 @@ class PermutationImportance:
     ) -> Iterator[Terms]:
         """Yield the terms of each feature, and tell its shuffles to `claiming`, whose measures ride on the pass."""
         held = len(rows.measures)
-        further = claiming.score.measures if claiming is not None else ()
+        further = claiming.measures if claiming is not None else ()
         base = np.concatenate([rows.b, *([claiming.base] if claiming is not None else [])])
-        shuffled = self._shuffled(
-            subject, engine, (*rows.measures, *further), base, held + min(len(further), 2), features
-        )
+        kept = held + (claiming.kept if claiming is not None else 0)
+        shuffled = self._shuffled(subject, engine, (*rows.measures, *further), base, kept, features)
         for feature, (donors, T, means) in zip(features, shuffled, strict=True):
             if claiming is not None:
                 claiming.add(feature, T[held:], means, donors)
@@ -209,7 +211,7 @@ class PermutationImportance:
         """Return each measure's margin: given, or 0.01 nats, or 1 % of the unpermuted mean."""
         margins: dict[str, float] = {}
         for measure, mean in zip(rows.measures, rows.unpermuted, strict=True):
-            asked = measure.name if measure.name in self.measures else "loss"
+            asked = "loss" if measure.role == "loss" and measure.name not in self.measures else measure.name
             given = self.margin.get(asked) if isinstance(self.margin, Mapping) else self.margin
             margins[measure.name] = usual_margin(measure, float(mean)) if given is None else float(given)
         return margins
@@ -261,7 +263,7 @@ def _evaluable(
     names: Sequence[str], subject: Subject, engine: Engine
 ) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
     """Return the measures that exist for these rows (1 - AUC needs both classes), and why others do not."""
-    measures, omitted = engine.select(names)
+    measures, omitted = _with_spread(engine, *engine.select(names))
     weights = np.ones(subject.n) if subject.weights is None else subject.weights
     kept, refused = [], list(omitted)
     for measure in measures:
@@ -272,6 +274,19 @@ def _evaluable(
         except InputError as error:
             refused.append(Omission(measure.name, "", str(error)))
     return tuple(kept), tuple(refused)
+
+
+def _with_spread(
+    engine: Engine, measures: tuple[Measure, ...], omitted: tuple[Omission, ...]
+) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
+    """Put the variance in the place of an entropy that was asked for and does not exist, and say so."""
+    lost = next((gap for gap in omitted if gap.measure == ENTROPY.name), None)
+    spread, _ = engine.select((VARIANCE.name,)) if lost is not None else ((), ())
+    if lost is None or not spread:
+        return measures, omitted
+    said = replace(lost, reason=f"{lost.reason}. The variance of the predictive distribution stands in its place")
+    kept = tuple(measure for measure in measures if measure.name != VARIANCE.name)
+    return (*kept, *spread), tuple(said if gap is lost else gap for gap in omitted)
 
 
 def _at_most(training: Subject, limit: int, engine: Engine) -> Subject:

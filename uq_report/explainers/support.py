@@ -20,6 +20,7 @@ from ..core.sampling import Sampling, share_interval
 from ..core.subject import Subject
 from ._reliability import share_of
 from ._support_columns import Paired, paired
+from ._support_shift import shifts
 from ._support_space import Limit, Placed, Space, limit, shuffled_outside
 from ._support_values import new_values
 
@@ -108,7 +109,7 @@ class Support:
         return 2 * max(int(np.ceil(1 / share)), self.n_neighbors)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
-        """Return ``support``, ``support.rows`` and ``support.values``."""
+        """Return ``support``, ``support.rows``, ``support.values`` and ``support.shift``."""
         if subject.train is None:
             raise InputError("support.train must be given; got none. Pass train=(X_train, y_train) to `explain`.")
         if len(subject.train[0]) < self.least:
@@ -128,6 +129,7 @@ class Support:
             self._result(subject, found, estimates, rows),
             _rows_result(rows, p_values, found.limit.expected),
             new_values(columns, units, engine),
+            shifts(columns, units, engine),
         ]
 
     def _frontier(self, columns: Sequence[Paired], engine: Engine) -> Frontier:

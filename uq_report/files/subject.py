@@ -13,6 +13,7 @@ from .. import plugins
 from ..api import explain
 from ..config import AuditFile, refuse
 from ..core.errors import InputError, UQReportError, nearest
+from ..core.stochastic import MEMBERS
 from ..core.subject import Subject
 from . import columns
 from .options import option_mistakes, unregistered
@@ -194,6 +195,8 @@ def _explained(audit: AuditFile, model: Any, features: list[str], tables: Tables
         adapter=None if part is None else part.adapter,
         positive_class=_as_label(None if said is None else said.positive_class, model, y),
         max_rows=data.max_rows,
+        stochastic=None if part is None else part.stochastic,
+        n_members=MEMBERS if part is None else part.n_members,
         seed=audit.run.seed,
         deny=audit.run.deny,
     )

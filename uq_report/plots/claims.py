@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from ..core.results import Result
 from ..evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, Claims
-from ..evidence.view import by_feature
+from ..evidence.view import by_feature, largest_first
 from . import style
 from .words import words
 
@@ -20,11 +20,13 @@ def draw(result: Result, top: int = LABELLED) -> Figure:
     Parameters
     ----------
     result : Diagnostic
-        ``pfi.claims``.
+        ``pfi.claims``; without outcomes a dot per feature with the interval of what it claims.
     top : int
         Features with a name: those that claim most, and at least a fifth of the largest claim.
     """
     view = Claims.from_result(result)
+    if view.lines and not view.part(DELIVERED):
+        return _claimed(view, result, top)
     claimed, delivered = (by_feature(view.part(item)) for item in (CLAIMED, DELIVERED))
     names = sorted((name for name in claimed if name != ALL_FEATURES), key=lambda name: -claimed[name].estimate)
     x, y, low, high = (
@@ -49,4 +51,18 @@ def draw(result: Result, top: int = LABELLED) -> Figure:
                 axes.annotate(style.name(name), (at, height), (5, 3), textcoords="offset points", fontsize=style.SMALL)
         axes.set_xlabel(f"claimed ({unit})")
         axes.set_ylabel(f"delivered on unseen rows ({unit})")
+    return figure
+
+
+def _claimed(view: Claims, result: Result, top: int) -> Figure:
+    """Draw what the leading features claim, largest on top, where there are no outcomes."""
+    lines = [line for line in largest_first(view.part(CLAIMED)) if line.feature != ALL_FEATURES][:top]
+    places = np.arange(len(lines))[::-1]
+    with style.context():
+        figure = style.new_figure(1.0 + 0.25 * len(lines))
+        axes = style.plain(figure.subplots(), "x")
+        axes.hlines(places, [x.lower for x in lines], [x.upper for x in lines], color=style.ROLE["loss"], linewidth=1.4)
+        axes.plot([x.estimate for x in lines], places, linestyle="", marker="o", color=style.ROLE["loss"])
+        axes.set_yticks(places, [style.name(line.feature) for line in lines])
+        axes.set_xlabel(f"claimed ({words(view.measures[0], result.measures).unit})")
     return figure

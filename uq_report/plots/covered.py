@@ -1,7 +1,8 @@
-"""Covered information: what a feature says about y and how much of it others repeat; ranks before and after."""
+"""Covered information, and importance alone and corrected for cover."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from matplotlib.patches import Patch
 
 from ..core.results import Result
 from ..evidence import columns as col
+from ..evidence.importance import CoverCorrected
 from ..evidence.information import COVERED, MUTUAL, SHARE
+from ..evidence.view import of_measure, table_of
 from . import style
 from .frames import choose, has_interval, interval_words
 from .shapes import rectangles
-from .words import words
+from .words import axis_label, words
 
 BAR = "#b9c4d0"
 
@@ -83,6 +86,66 @@ def _legend(covered: pd.DataFrame) -> list[Any]:
     if has_interval(covered).any():
         handles.append(Line2D([], [], color=style.INK, linewidth=1.2, label=interval_words(covered)))
     return handles
+
+
+def draw_corrected(result: Result, measure: str | None = None, top: int = 20) -> Figure:
+    """Draw each feature's importance alone and corrected for cover with their intervals, and its partners' names.
+
+    Parameters
+    ----------
+    result : Importance
+        ``cover``.
+    measure : str, optional
+        The first by default.
+    top : int
+        Features to show: those that lead once corrected.
+    """
+    view = CoverCorrected.from_result(result)
+    chosen = choose(result, "measure", measure, view.measures)
+    lines = sorted(of_measure(view.lines, chosen), key=lambda line: line.rank)[:top]
+    table, at = table_of(lines), np.arange(len(lines), dtype=float)
+    with style.context():
+        figure = style.new_figure(0.34 * len(lines) + 1.25)
+        axes = style.plain(figure.subplots(), "x")
+        axes.axvline(0, color=style.INK, linewidth=0.8)
+        ends = (col.PLAIN, col.PLAIN_LOWER, col.PLAIN_UPPER), (col.ESTIMATE, col.LOWER, col.UPPER)
+        for (value, low, high), side, look in zip(ends, (-0.14, 0.14), (PLAIN, CORRECTED), strict=True):
+            axes.plot(*style.segments(table[low], table[high], at + side), color=look["color"], linewidth=1.6)
+            axes.plot(table[value], at + side, **look)
+        axes.set_yticks(at, [_with_partners(line.feature, view.partners.get(line.feature, ())) for line in lines])
+        axes.set_ylim(len(lines) - 0.4, -0.6)
+        axes.set_xlabel(f"importance for {axis_label(chosen, result.measures)}")
+        handles: list[Any] = [Line2D([], [], **look) for look in (PLAIN, CORRECTED)]
+        if has_interval(table).any():
+            handles.append(Line2D([], [], color=style.INK, linewidth=1.6, label=interval_words(table)))
+        style.key(figure, handles)
+    return figure
+
+
+PLAIN: dict[str, Any] = {
+    "color": style.MUTED,
+    "linestyle": "",
+    "marker": "o",
+    "markersize": 4.5,
+    "markerfacecolor": "white",
+    "label": "alone",
+}
+CORRECTED: dict[str, Any] = {
+    "color": style.ROLE["loss"],
+    "linestyle": "",
+    "marker": "D",
+    "markersize": 4.5,
+    "label": "with its partners lost too",
+}
+PARTNERS = 2  # named beside a feature
+
+
+def _with_partners(feature: str, partners: Sequence[str]) -> str:
+    """Return a feature's name, and below it those of its first partners."""
+    if not partners:
+        return style.name(feature)
+    more = f" and {len(partners) - PARTNERS} more" if len(partners) > PARTNERS else ""
+    return f"{style.name(feature)}\n(with {', '.join(style.name(one, 18) for one in partners[:PARTNERS])}{more})"
 
 
 def draw_moves(result: Result, measure: str | None = None, top: int = 20) -> Figure:

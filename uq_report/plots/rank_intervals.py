@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,8 @@ from matplotlib.figure import Figure
 
 from ..evidence import columns as col
 from . import style
-from .ranks import ASLANT, SHADES, name_sides
+from .ranks import ASLANT, SHADES, TINY, name_sides, places_words, tied
 from .shapes import rectangles
-
-TINY = 6.5
 
 
 class Ranking(NamedTuple):
@@ -33,27 +31,33 @@ def order(rankings: Sequence[Ranking]) -> list[str]:
 
 
 def draw(rankings: Sequence[Ranking], features: Sequence[str], role: str = "") -> Figure:
-    """Draw the ranks of `features`; below each the interval of the rank, where it has one."""
+    """Draw the ranks of `features`: the interval of each, or its estimate where it has none, ties as ``2 to 4``."""
     with style.context():
         figure = style.new_figure(0.34 * len(features) + (1.15 if len(rankings) > ASLANT else 0.75))
         axes = figure.subplots()
         for c, ranking in enumerate(rankings):
-            _column(axes, c, ranking.table.reindex(list(features)))
+            _column(axes, c, _places(ranking.table).reindex(list(features)))
         name_sides(axes, features, [(style.name(r.method, 20), style.name(r.measure, 18), role) for r in rankings])
     return figure
 
 
+def _places(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the ranks, and in `words` what is determined of each: its interval, or which places it shares."""
+    shared = tied({str(feature): rank for feature, rank in table[col.ESTIMATE].dropna().items()})
+    ends = table[[col.LOWER, col.UPPER]]
+    sure = {str(feature): tuple(row) for feature, row in zip(ends.index, ends.to_numpy(float), strict=True)}
+    chosen = {feature: sure[feature] if np.isfinite(sure[feature]).all() else shared[feature] for feature in shared}
+    return table[[col.ESTIMATE]].assign(words=pd.Series({f: places_words(*ends) for f, ends in chosen.items()}))
+
+
 def _column(axes: Axes, c: int, table: pd.DataFrame) -> None:
     rank = table[col.ESTIMATE].to_numpy(dtype=float)
-    lower, upper = (table[end].to_numpy(dtype=float) for end in (col.LOWER, col.UPPER))
-    sure = np.isfinite(lower) & np.isfinite(upper)
     for k, (limit, color) in enumerate(SHADES):
         above = SHADES[k - 1][0] if k else 0
         rows = np.flatnonzero((rank > above) & (rank <= limit))
         rectangles(axes, ((c - 0.48, c + 0.48, r - 0.46, r + 0.46) for r in rows), color)
-    for r in np.flatnonzero(np.isfinite(rank)):
+    for r in np.flatnonzero(np.isfinite(rank)).tolist():
+        text = str(table["words"].iloc[r])
         color = "white" if rank[r] <= SHADES[1][0] else style.INK
-        look: dict[str, Any] = {"ha": "center", "va": "center_baseline", "color": color}
-        axes.text(c, r - 0.17 * bool(sure[r]), f"{rank[r]:.0f}", fontsize=style.SMALL, **look)
-        if sure[r]:
-            axes.text(c, r + 0.24, f"{lower[r]:.0f} to {upper[r]:.0f}", fontsize=TINY, **look)
+        size = style.SMALL if text.isdigit() else TINY
+        axes.text(c, r, text, ha="center", va="center_baseline", fontsize=size, color=color)

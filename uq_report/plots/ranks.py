@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 from . import style
 from .shapes import rectangles
 
+TINY = 6.5
 ASLANT = 6  # columns above which headings stand aslant
 # the last rank of each shade, darkest first; above the last one cells stay white
 SHADES = ((1, "#1d4f7c"), (3, "#5b8db8"), (5, "#a9c6de"), (10, "#e1eaf2"))
@@ -40,18 +42,36 @@ def ranks(values: Mapping[str, float]) -> dict[str, int]:
     return {str(feature): int(rank) for feature, rank in order.items()}
 
 
+def tied(ranked: Mapping[str, float]) -> dict[str, tuple[int, int]]:
+    """Return the first and the last place of each feature: the same, unless others share its rank.
+
+    Examples
+    --------
+    >>> tied({"a": 1, "b": 2, "c": 2})
+    {'a': (1, 1), 'b': (2, 3), 'c': (2, 3)}
+    """
+    shared = Counter(ranked.values())
+    return {feature: (int(rank), int(rank) + shared[rank] - 1) for feature, rank in ranked.items()}
+
+
+def places_words(first: float, last: float) -> str:
+    """Return places in words: ``"2"``, ``"2 to 4"``."""
+    return " to ".join(f"{place:.0f}" for place in dict.fromkeys((first, last)))
+
+
 def draw(columns: Sequence[Column], top: int = 20) -> Figure:
-    """Draw the rank of each feature in each column, features ordered by their mean rank.
+    """Draw the rank of each feature in each column, features ordered by their mean rank; ties as ``2 to 4``.
 
     A feature that a column does not hold has an empty cell; its mean is over the others.
     """
     ranked = [ranks(column.values) for column in columns]
     table = pd.DataFrame(ranked, dtype=float).T
     table = table.loc[table.mean(axis=1).sort_values(kind="stable").index[:top]]
+    words = [{feature: places_words(*places) for feature, places in tied(one).items()} for one in ranked]
     with style.context():
         figure = style.new_figure(0.26 * len(table) + (1.1 if len(columns) > ASLANT else 0.75))
         axes = figure.subplots()
-        _cells(axes, table)
+        _cells(axes, table, pd.DataFrame(words).T.reindex(table.index))
         heads = [(style.name(c.method, 16), style.name(c.measure, 16), c.role) for c in columns]
         name_sides(axes, list(table.index), heads)
     return figure
@@ -74,7 +94,7 @@ def name_sides(axes: Axes, features: Sequence[str], heads: Sequence[tuple[str, s
     axes.spines[:].set_visible(False)
 
 
-def _cells(axes: Axes, table: pd.DataFrame) -> None:
+def _cells(axes: Axes, table: pd.DataFrame, words: pd.DataFrame) -> None:
     ranked = table.to_numpy()
     for k, (limit, color) in enumerate(SHADES):
         above = SHADES[k - 1][0] if k else 0
@@ -83,4 +103,6 @@ def _cells(axes: Axes, table: pd.DataFrame) -> None:
     for r, c in np.argwhere(np.isfinite(ranked)):
         dark = ranked[r, c] <= SHADES[1][0]
         color = "white" if dark else style.INK
-        axes.text(c, r, f"{ranked[r, c]:.0f}", ha="center", va="center_baseline", fontsize=style.SMALL, color=color)
+        text = str(words.iloc[r, c])
+        size = style.SMALL if text.isdigit() else TINY
+        axes.text(c, r, text, ha="center", va="center_baseline", fontsize=size, color=color)

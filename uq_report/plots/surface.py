@@ -19,7 +19,7 @@ from .words import axis_label
 
 
 def draw(result: Result, measure: str | None = None, pair: tuple[str, str] | None = None) -> Figure:
-    """Draw the average of one measure over the grid of two features, in ten levels.
+    """Draw the average of one measure over the grid of two features, in ten levels; extrapolated cells are crossed out.
 
     Parameters
     ----------
@@ -38,6 +38,7 @@ def draw(result: Result, measure: str | None = None, pair: tuple[str, str] | Non
         axes, scale = figure.subplots(1, 2, width_ratios=(14, 1))
         bounds = _bounds(table)
         _cells(axes, table, bounds)
+        _cross_out(axes, result.estimates, (chosen, first, second))
         _ticks(axes.xaxis, frame, col.X, col.LEVEL)
         _ticks(axes.yaxis, frame, col.X_2, col.LEVEL_2)
         axes.set_xlabel(style.name(first, 40))
@@ -77,6 +78,21 @@ def _cells(axes: Axes, table: pd.DataFrame, bounds: Any) -> None:
         rectangles(axes, ((across[c], across[c + 1], up[r], up[r + 1]) for r, c in cells), color, color, 0.3)
     axes.set_xlim(across[0], across[-1])
     axes.set_ylim(up[0], up[-1])
+
+
+def _cross_out(axes: Axes, estimates: pd.DataFrame, shown: tuple[str, str, str]) -> None:
+    """Cross out the cells of points that the result marks as extrapolated."""
+    if col.EXTRAPOLATED not in estimates.columns:
+        return
+    part = estimates[(estimates[[col.MEASURE, col.FEATURE, col.FEATURE_2]] == shown).all(axis=1)]
+    marked = part[part[col.EXTRAPOLATED].astype(bool)]
+    ends = []
+    for place in (col.X, col.X_2):
+        points = np.unique(part[place].to_numpy(dtype=float))
+        at, bounds = np.searchsorted(points, marked[place].to_numpy(dtype=float)), edges(points)
+        ends.append(np.column_stack([bounds[at], bounds[at + 1], np.full(len(at), np.nan)]))
+    for across in (ends[0], ends[0][:, [1, 0, 2]]):
+        axes.plot(across.ravel(), ends[1].ravel(), color="white", linewidth=0.8)
 
 
 def _ticks(axis: Axis, frame: pd.DataFrame, place: str, level: str) -> None:

@@ -16,12 +16,12 @@ from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
 from .attachments import attachments
 from .placing import Placed
-from .rating import rating
+from .rating import counted, rating
 from .sections.changes import changes
 from .sections.comparison import comparison
 from .sections.data import data
 from .sections.drivers import prediction, uncertainty_drivers
-from .sections.findings import counted, findings
+from .sections.findings import findings
 from .sections.limitations import limitations
 from .sections.mapping import mapping
 from .sections.methods import methods

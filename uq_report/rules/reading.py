@@ -41,6 +41,7 @@ class Sign(NamedTuple):
     p_value: float
     verdict: str
     interval: str
+    distrust: str = ""
 
     def p_for(self, verdict: str) -> float:
         """Return the p-value for a verdict that the interval gives; NaN if it gives another."""
@@ -156,11 +157,13 @@ def signs(view: Pfi, measure: str, level: float) -> dict[str, Sign]:
     """Return each feature's importance for one measure with its verdict after Holm's adjustment over features.
 
     ``positive`` and ``negative`` need an adjusted two-sided p-value of at most `level`; those that lose it
-    are ``undetermined``. ``about 0``, two one-sided tests, stays as the result has it: a rule that needs it
-    beside a sign raises only where both hold, and a pass only where it holds for every feature.
+    are ``undetermined``, and so is what has an interval that is not to be trusted, which takes no part. ``about 0``,
+    two one-sided tests, stays as the result has it: a rule that needs it beside a sign raises only where both hold,
+    and a pass only where it holds for every feature.
     """
     rows = of_measure(view.lines, measure)
-    adjusted = holm(two_sided([r.estimate for r in rows], [r.std_error for r in rows], view.degrees_of_freedom))
+    errors = [nan if r.distrust else r.std_error for r in rows]
+    adjusted = holm(two_sided([r.estimate for r in rows], errors, view.degrees_of_freedom))
     table = {}
     for row, p in zip(rows, adjusted.tolist(), strict=True):
         lost = row.verdict in (POSITIVE, NEGATIVE) and not p <= level
@@ -174,8 +177,22 @@ def signs(view: Pfi, measure: str, level: float) -> dict[str, Sign]:
             p_value=p,
             verdict=UNDETERMINED if lost else row.verdict,
             interval=row.verdict,
+            distrust=row.distrust,
         )
     return table
+
+
+def with_reasons(view: Pfi, features: Iterable[str], *measures: str) -> tuple[str, ...]:
+    """Return features that a rule leaves undecided; those with an interval not to be trusted with the reason.
+
+    The rows that would do are named with their condition, where they are more than those audited.
+    """
+    lines = [line for line in view.lines if line.distrust and (not measures or line.measure in measures)]
+    reasons: dict[str, str] = {}
+    for line in lines:
+        needed = "" if isnan(line.n_needed) else f"; about {line.n_needed:.0f} rows like these would do"
+        reasons.setdefault(line.feature, f": {line.distrust}{needed}")
+    return tuple(f"{short(feature, NAME)}{reasons.get(feature, '')}" for feature in features)
 
 
 def likelihood(view: Pfi) -> str:

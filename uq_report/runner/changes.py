@@ -10,8 +10,9 @@ from .. import store
 from ..core.digest import is_sha256
 from ..core.errors import InputError
 from ..evidence.finding import SEVERITIES, Finding
-from ..evidence.run import SUBJECT_FACTS, Changes, FindingChange, InputChange, Run
+from ..evidence.run import SUBJECT_FACTS, UNRELATED, Changes, FindingChange, InputChange, Run
 from .differences import differences
+from .relation import EVERYTHING, Relation
 
 WAIVED = "waived"
 _MAX_TEXT = 200
@@ -22,30 +23,28 @@ _Key = tuple[str, tuple[str, ...]]
 def changes(previous: Run, run: Run) -> Changes:
     """Return what changed from one audit to the next; the same inputs give no change.
 
-    Findings are matched by code and features. Estimates are compared by the interval of their difference: paired
-    where both runs hold row terms of the same rows, see `differences`. What cannot be compared is listed with its
-    reason, never left out in silence.
+    Two runs of unrelated models (another task, no feature or class in common) have no changes, and say why. Findings
+    are matched by code and features; those on features that one run alone has are no changes. Estimates are compared
+    by the interval of their difference: paired where both runs hold row terms of the same rows, see `differences`.
+    What cannot be compared is listed with its reason, never left out in silence.
 
     Parameters
     ----------
     previous, run : Run
-        Of the same task; another label or other classes are noted.
-
-    Raises
-    ------
-    InputError
-        If the tasks differ.
+        Another label, other classes or other features are noted.
     """
-    check_comparable(previous, run)
-    found, unassessed = _findings(previous, run)
-    values, gaps = differences(previous, run)
+    relation = Relation.of(previous, run)
     about = {"as_of": previous.as_of, "label": str(previous.subject["label"]), "sha256": store.sha256(previous)}
+    if relation.unrelated:
+        return Changes(previous=about | {UNRELATED: relation.unrelated}, not_compared=(EVERYTHING,))
+    found, unassessed = _findings(previous, run, relation)
+    values, gaps = differences(previous, run)
     return Changes(
         previous=about,
         findings=found,
         values=values,
         inputs=_inputs(previous, run),
-        not_compared=(*_notes(previous, run), *unassessed, *gaps),
+        not_compared=(*filter(None, [relation.words]), *_notes(previous, run), *unassessed, *gaps),
     )
 
 
@@ -77,12 +76,14 @@ class _Seen(NamedTuple):
     state: str
 
 
-def _findings(previous: Run, run: Run) -> tuple[tuple[FindingChange, ...], list[str]]:
+def _findings(previous: Run, run: Run, relation: Relation) -> tuple[tuple[FindingChange, ...], list[str]]:
     """Return the findings of both runs, matched, and those of before that nothing now raises or clears."""
     before, now = _seen(previous), _seen(run)
     changed, unassessed = [], []
     for key in dict.fromkeys([*now, *before]):
         code, features = key
+        if not relation.holds(features):
+            continue
         old, new = before.get(key), now.get(key)
         reason = _undecided(run, previous, code) if new is None else None
         if reason is not None:

@@ -23,6 +23,7 @@ from ..evidence.run import Run
 
 COVERS = "new test rows, paired"
 SCORES = ("loss", "nll", "entropy")
+UNLIKE = "one model predicts classes and the other numbers"
 NOT_RELIED_ON = ("about 0", "negative")
 
 
@@ -43,7 +44,10 @@ def check_pair(champion: Subject, challenger: Subject) -> None:
             raise InputError(
                 f"audit.subjects must hold the same {part}; got different ones. Explain both on the same rows."
             )
-    for name in set(champion.features) & set(challenger.features):
+    shared = set(champion.features) & set(challenger.features)
+    if not shared and champion.y is None:
+        raise InputError("audit.subjects must hold the same rows; no shared feature and no y shows that they do.")
+    for name in shared:
         if not pd.Series(champion.values(name)).equals(pd.Series(challenger.values(name))):
             raise InputError(f"audit.subjects must hold the same rows; column {name!r} differs.")
 
@@ -64,8 +68,12 @@ class _Paired(NamedTuple):
 
 def _scores(engines: tuple[Engine, Engine], paired: _Paired) -> Diagnostic:
     """Compare the mean loss, nll, entropy and confidence gap of the two models' own predictions."""
-    chosen = [engine.select(SCORES) for engine in engines]
+    classes = ["proba" in engine.baseline.supports for engine in engines]
+    unlike = len(set(classes)) > 1
+    chosen = [engine.select(() if unlike else SCORES) for engine in engines]
     omissions = {o.measure: o for _, omitted in chosen for o in omitted}
+    if unlike:
+        omissions[""] = Omission("", "", f"{UNLIKE}: no score means the same")
     rows: list[dict[str, FloatArray]] = [
         {m.name: m.rows(engine.baseline, engine.y, engine.baseline) for m in measures if m.statistic is None}
         for engine, (measures, _) in zip(engines, chosen, strict=True)
@@ -99,12 +107,8 @@ def _importance(champion: Run, challenger: Run, paired: _Paired) -> Importance:
     """Compare permutation importances; a conservative interval, which keeps the noise of the shuffles in."""
     found = [run.find(ids.PFI) for run in (champion, challenger)]
     columns = [*ESTIMATE_COLUMNS, "champion", "challenger", "champion_verdict", "challenger_verdict"]
-    omissions, table, frames = [], [], []
-    if found[0] is None or found[1] is None or found[0].rows is None or found[1].rows is None:
-        omissions.append(Omission("", "", "pfi kept no row values in one of the audits, so there are no pairs"))
-        pairs: list[tuple[str, str]] = []
-    else:
-        pairs = _shared(found[0], found[1])
+    pairs, omissions = _compared(champion, challenger, found)
+    table, frames = [], []
     for measure, feature in pairs:
         first, second = _estimate(found[0], measure, feature), _estimate(found[1], measure, feature)
         before, after = (_rows(result, measure, feature) for result in found)
@@ -150,11 +154,24 @@ def _reliance(importance: Importance) -> Diagnostic:
     )
 
 
-def _shared(first: Result, second: Result) -> list[tuple[str, str]]:
-    """Return the measures and features whose importance both audits know."""
-    known = [set(zip(r.estimates["measure"], r.estimates["feature"], strict=True)) for r in (first, second)]
-    ordered: Sequence[tuple[str, str]] = list(zip(first.estimates["measure"], first.estimates["feature"], strict=True))
-    return [pair for pair in ordered if pair in known[1]]
+def _compared(
+    champion: Run, challenger: Run, found: Sequence[Result | None]
+) -> tuple[list[tuple[str, str]], list[Omission]]:
+    """Return the measures and features whose importance both audits know, and what is not compared."""
+    first, second = found
+    if champion.subject.get("task") != challenger.subject.get("task"):
+        return [], [Omission("", "", f"{UNLIKE}: no importance compares")]
+    if first is None or second is None or first.rows is None or second.rows is None:
+        return [], [Omission("", "", "pfi kept no row values in one of the audits, so there are no pairs")]
+    known = [list(zip(r.estimates["measure"], r.estimates["feature"], strict=True)) for r in (first, second)]
+    features = [dict.fromkeys(feature for _, feature in pairs) for pairs in known]
+    alone = [
+        Omission("", feature, f"only the {who} has it")
+        for who, own, other in (("champion", *features), ("challenger", *features[::-1]))
+        for feature in own
+        if feature not in other
+    ]
+    return [pair for pair in known[0] if pair in known[1]], alone
 
 
 def _estimate(result: Result | None, measure: str, feature: str) -> pd.Series[Any]:

@@ -12,6 +12,7 @@ from ..evidence import ids
 from ..evidence.information import Agreement, RankLine
 from ..evidence.view import by_feature, table_of
 from ..plots.rank_intervals import Ranking
+from ..plots.ranks import places_words, tied
 
 METHODS = {
     ids.PFI: "PFI",
@@ -21,7 +22,8 @@ METHODS = {
     ids.RSENS: "R-sens",
     ids.RSENS_COMPARATORS: "comparator",
     ids.H_STATISTIC: "H², total",
-    ids.CID_CORRECTED: "PFI, corrected",
+    ids.COVER: "PFI, cover lost",
+    ids.CID_CORRECTED: "PFI, mapped",
 }
 QUESTIONS = {
     "prediction": "the prediction (the mean)",
@@ -77,14 +79,14 @@ class Ranked:
         return Ranking(self.method, measure, table_of(self.lines).set_index(col.FEATURE))
 
     def leaders(self, most: int) -> str:
-        """Name its first features, with the intervals of their ranks where there are any: ``"age (1 to 3)"``."""
+        """Name its first features, with the intervals of their ranks or their ties: ``"age (1 to 3)"``."""
         return joined([self._place(line) for line in self.lines[:most]], most)
 
     def _place(self, line: RankLine) -> str:
-        if not self.sure:
-            return name(line.feature)
-        ends = dict.fromkeys((int(line.lower), int(line.upper)))
-        return f"{name(line.feature)} ({' to '.join(map(str, ends))})"
+        if self.sure:
+            return f"{name(line.feature)} ({places_words(line.lower, line.upper)})"
+        first, last = tied({one.feature: one.estimate for one in self.lines})[line.feature]
+        return name(line.feature) + (f" (tied, {places_words(first, last)})" if last > first else "")
 
     @property
     def first_words(self) -> str:

@@ -9,6 +9,7 @@ from typing import ClassVar
 from ..document.blocks import left_out
 from ..document.document import Paragraph, Section
 from ..document.evidence import Evidence
+from ..document.telling import mark
 from ..document.text import joined, name, value_words
 from ..evidence import ids
 from ..evidence.view import Estimate, View
@@ -28,7 +29,7 @@ def absent(e: Evidence, section: Section, result_id: str, view: View | None, emp
 
 def words_of(line: Estimate | None, missing: str = "none", unit: str = "") -> str:
     """Return an estimate with its interval; `missing` where there is no line."""
-    return missing if line is None else value_words(line.estimate, line.lower, line.upper, unit)
+    return missing if line is None else value_words(line.estimate, line.lower, line.upper, unit) + mark(line)
 
 
 def named(lines: Iterable[Estimate], unit: str = "") -> str:

@@ -115,8 +115,8 @@ def _ranks(view: Agreement, role: str, group: Sequence[Ranked], key: str) -> Sec
     intervals = intervals_caption(table_of([line for one in drawn for line in one.lines]))
     figure = make_figure(
         f"{key}-figure",
-        f"Ranks for {_question(role)}{capped}: the estimate, and its interval below it where there is one.{gaps} "
-        f"{intervals}{more}",
+        f"Ranks for {_question(role)}{capped}: the interval of each, or its estimate where there is none; "
+        f"shades by the estimate.{gaps} {intervals}{more}",
         f"Matrix of ranks, a row per feature and a column per method. {_answer(role, group)}",
         lambda: rank_intervals.draw(columns, features[:TOP], role),
         view.id,

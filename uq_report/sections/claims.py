@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from ..document import slots
@@ -9,10 +10,11 @@ from ..document.blocks import interval_columns, intervals_caption, left_out, mak
 from ..document.document import Block, Column, Paragraph, Section, Table
 from ..document.evidence import Evidence
 from ..document.text import name, value_words
-from ..evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, Claims
-from ..evidence.view import by_feature, table_of
-from ._wording import BuiltIn, absent, words_of
+from ..evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
+from ..evidence.view import by_feature, largest_first, table_of
+from ._wording import BuiltIn, absent, named, words_of
 
+LED = 3  # features named where nothing is delivered
 TITLE = "Claimed and delivered importance"
 LEAD = (
     "When values of a feature are wrong, the model expects its loss to rise by what it claims; the outcomes of unseen "
@@ -36,11 +38,32 @@ class ClaimsSection(BuiltIn):
         if not view.lines:
             empty = Section(id="claims", title=TITLE)
             return absent(evidence, empty, Claims.id, view, "No claim could be computed.")
+        if not view.part(DELIVERED):
+            return _unconfirmed(evidence, view)
         words = _together(evidence, view)
         caption = f"Claimed against delivered importance; on the dashed line the model is honest. {_intervals(view)}"
         figure = make_figure("claims-figure", caption, words, lambda: evidence.draw(view.result), view.id)
         blocks: tuple[Block, ...] = (Paragraph(text=LEAD), Paragraph(text=words), figure, _table(evidence, view))
         return Section(id="claims", title=TITLE, blocks=(*blocks, *left_out(view.result)))
+
+
+def _unconfirmed(e: Evidence, view: Claims) -> Section:
+    """Return the section of an audit without outcomes: what is claimed only."""
+    lines, unit = largest_first(view.part(CLAIMED)), e.words(view.measures[0], view.result).unit
+    words = f"By the model's own account wrong values would cost most of {_leading(lines, unit)}. Without outcomes "
+    words += "nothing shows whether unseen rows confirm it."
+    interval = interval_columns(table_of(lines))
+    columns = [Column("feature"), Column("claimed", "number", unit), *interval]
+    rows = [(name(x.feature), x.estimate, *((x.lower, x.upper) if interval else ())) for x in lines]
+    caption = f"Claimed importance, largest first. {intervals_caption(table_of(lines))}"
+    figure = make_figure("claims-figure", caption, words, lambda: e.draw(view.result), view.id)
+    table = make_table("claims-table", caption, columns, rows, evidence=view.id, note=notes_of(view.result))
+    blocks: tuple[Block, ...] = (Paragraph(text=words), figure, table, *left_out(view.result))
+    return Section(id="claims", title="Claimed importance", blocks=blocks)
+
+
+def _leading(lines: Sequence[ClaimLine], unit: str) -> str:
+    return named([line for line in lines if line.feature != ALL_FEATURES][:LED], unit)
 
 
 def _intervals(view: Claims) -> str:

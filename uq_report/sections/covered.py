@@ -1,9 +1,9 @@
-"""Covered information: how much of what a feature says about y the others repeat, and what that does to importance."""
+"""Importance corrected for cover, and the covered information it rests on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import ClassVar
 
@@ -11,19 +11,19 @@ from ..core.results import MeasureFacts
 from ..core.text import count
 from ..document import slots
 from ..document.blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table
-from ..document.document import Block, Callout, Cell, Column, Facts, Paragraph, Section, Table
+from ..document.document import Block, Bullets, Cell, Column, Facts, Paragraph, Section, Table
 from ..document.evidence import Evidence
-from ..document.telling import ranks
 from ..document.text import clean, joined, name, sentence
-from ..evidence.importance import Pfi
-from ..evidence.information import COVERED, MUTUAL, SHARE, Cid, CidCorrected, CidGraph, ItemLine
+from ..evidence.importance import CoverCorrected
+from ..evidence.information import COVERED, MUTUAL, SHARE, Cid, CidCorrected, CidCover, CidGraph, ItemLine
 from ..evidence.view import Estimate, by_feature, largest_first, of_measure, table_of
 from ..plots import covered as figures
 from ..plots import graph
 from ..plots.words import number
+from ._corrected import leading_blocks
 from ._wording import BuiltIn, absent, named, words_of
 
-TITLE = "Covered information"
+TITLE = "Importance corrected for cover"
 EDGES = 10
 LEAD = (
     "Covered information is the part of what a feature says about the target that the other features say as well; "
@@ -34,21 +34,31 @@ LEAD = (
 
 
 class CoverSection(BuiltIn):
-    """Covered information per feature, the graph it rests on, and plain beside corrected importance."""
+    """Importance alone and corrected for cover, then covered information, its graph, and the map where it passes."""
 
     name: ClassVar[str] = "covered"
     slot: ClassVar[str] = slots.COVER
-    shows: ClassVar[tuple[str, ...]] = (Cid.id, CidGraph.id, CidCorrected.id)
+    shows: ClassVar[tuple[str, ...]] = (CoverCorrected.id, Cid.id, CidCover.id, CidGraph.id, CidCorrected.id)
 
     def section(self, evidence: Evidence) -> Section:
-        """Return a figure and a table, a part on the graph, and one per measure of importance."""
+        """Return the corrected importance, a part on covered information, on the graph, and per measure of the map."""
         view, section = Cid.find(evidence.run), Section(id="covered", title=TITLE)
         if view is None or not view.lines:
             return absent(evidence, section, Cid.id, view, "No covered information could be estimated.")
-        cover = _Cover.of(view)
-        blocks = (Paragraph(text=LEAD), Paragraph(text=cover.words()), cover.figure(), cover.table())
-        parts = (_graph(evidence, view), *_corrected(evidence, cover))
-        return Section(id="covered", title=TITLE, blocks=(*blocks, *left_out(view.result)), sections=parts)
+        corrected, parts = CoverCorrected.find(evidence.run), [*_information(view), _graph(evidence, view)]
+        if corrected is None or not corrected.lines:
+            missing = absent(evidence, section, CoverCorrected.id, corrected, "No importance could be corrected.")
+            return replace(missing, sections=(*parts, *_mapped(evidence)))
+        blocks, others = leading_blocks(evidence, corrected)
+        gaps = left_out(corrected.result)
+        return replace(section, blocks=(*blocks, *gaps), sections=(*others, *parts, *_mapped(evidence)))
+
+
+def _information(view: Cid) -> list[Section]:
+    """Return the part on covered information."""
+    cover = _Cover.of(view)
+    blocks = (Paragraph(text=LEAD), Paragraph(text=cover.words()), cover.figure(), cover.table())
+    return [Section(id="covered-information", title="Covered information", blocks=(*blocks, *left_out(view.result)))]
 
 
 @dataclass(frozen=True)
@@ -170,18 +180,19 @@ def _graph_text(view: CidGraph, features: int) -> str:
     return f"{size}. Strongest: {joined(top)}. {tied}."
 
 
-def _corrected(e: Evidence, cover: _Cover) -> list[Section]:
-    """Return corrected importance where the gate passes, else the plain one with its covered share and the reasons."""
+def _mapped(e: Evidence) -> list[Section]:
+    """Return the importance that the map of Pereira et al. predicts, where it passes its gate, else why it does not."""
     view = CidCorrected.find(e.run)
     if view is None:
         return []
-    refused = [m for m in dict.fromkeys(gap.measure for gap in view.omissions) if m and m not in view.measures]
-    parts = []
-    for k, measure in enumerate((*view.measures, *refused), 1):
-        key, facts = f"covered-corrected-{k}", e.words(measure)
-        one = _plain(e, cover, view, measure, key) if measure in refused else _moves(view, measure, facts, key)
-        parts.append(one)
-    return parts
+    passed = [_moves(view, m, e.words(m), f"covered-map-{k}") for k, m in enumerate(view.measures, 1)]
+    reasons = tuple(f"{e.words(gap.measure).title}: {sentence(gap.reason)}" for gap in view.omissions)
+    if not reasons:
+        return passed
+    refused = Section(
+        id="covered-map", title="The map of Pereira et al. is not shown", blocks=(Bullets(items=reasons),)
+    )
+    return [*passed, refused]
 
 
 def _moves(view: CidCorrected, measure: str, facts: MeasureFacts, key: str) -> Section:
@@ -212,34 +223,4 @@ def _moves(view: CidCorrected, measure: str, facts: MeasureFacts, key: str) -> S
     caption = f"Plain and corrected importance for {facts.title}. {intervals_caption(table)}"
     values = make_table(f"{key}-table", caption, columns, rows, of=view.result)
     blocks = (Paragraph(text=text), figure, values)
-    return Section(id=key, title=f"Corrected importance for {facts.title}", blocks=blocks)
-
-
-def _plain(e: Evidence, cover: _Cover, view: CidCorrected, measure: str, key: str) -> Section:
-    """Return the plain importance of single features, which groups overlap, and why it is not corrected."""
-    pfi = Pfi.find(e.run)
-    facts = e.words(measure, None if pfi is None else pfi.result)
-    reasons = " ".join(sentence(gap.reason) for gap in view.omissions if gap.measure == measure)
-    text = f"{reasons} The plain importance stands, with the share of its information that others cover."
-    title = f"No corrected importance for {facts.title}"
-    blocks: list[Block] = [Callout(tone="neutral", title=title, text=text, evidence=(view.id,))]
-    lines = () if pfi is None else of_measure(pfi.lines, measure)
-    single = largest_first((line for line in lines if line.feature not in e.subject.groups), facts.sign)
-    if single:
-        blocks.append(_plain_table(cover, single, facts, f"{key}-table"))
-    return Section(id=key, title=f"Plain importance for {facts.title}", blocks=tuple(blocks))
-
-
-def _plain_table(cover: _Cover, lines: Sequence[Estimate], facts: MeasureFacts, key: str) -> Table:
-    table = table_of(lines)
-    rank = ranks(table, facts.sign)
-    rows = []
-    for line in lines:
-        covered = cover.covered.get(line.feature)
-        reading = "not estimated" if covered is None else _reading(covered)
-        values = (rank[line.feature], words_of(line), cover.shares.get(line.feature))
-        rows.append((name(line.feature), *values, reading))
-    columns = [Column("feature"), Column("rank", "integer"), Column("plain importance", unit=facts.unit)]
-    columns += [Column("covered share", "percent"), Column("covered information is")]
-    caption = f"Permutation importance for {facts.title} with covered shares. {intervals_caption(table)}"
-    return make_table(key, caption, columns, rows, evidence=cover.view.id)
+    return Section(id=key, title=f"The map of Pereira et al. for {facts.title}", blocks=blocks)

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
-from ..core.text import count
+from ..core.measures import ENTROPY, NLL
 from ..document import slots
 from ..document.blocks import interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
 from ..document.document import Block, Column, Paragraph, Section
 from ..document.evidence import Evidence
 from ..document.text import joined, name, value_words
 from ..evidence import columns as col
-from ..evidence.outcomes import GroupLine, Groups, GroupsDifference, GroupsProxy
+from ..evidence.outcomes import (
+    CONFIDENCE_GAP,
+    DifferenceLine,
+    GroupLine,
+    Groups,
+    GroupsDifference,
+    GroupsProxy,
+    GroupsUse,
+    UseLine,
+)
 from ..evidence.view import of_feature, of_measure, table_of
 from ..plots import importance
 from ..plots.words import axis_label
@@ -22,12 +32,24 @@ from ._wording import BuiltIn, absent, words_of
 TITLE = "Groups"
 PANELS = 3
 TOP = 12
-COLUMNS = 6
-PREFERRED = ("brier", "squared_error", "nll", "entropy")
+LOSS, EXPECTED = (NLL.name, "brier", "squared_error"), (CONFIDENCE_GAP, "excess_loss")
+PREFERRED = ("prediction", "outcome", *EXPECTED, *LOSS, ENTROPY.name)
+RATES = ("coverage_90", "false_positive_rate", "false_negative_rate")
 LEAD = (
-    "Groups of the attributes that were named as protected, each with its number of rows; small groups are withheld. "
-    "A difference is a group less the rest. Intervals hold one by one, not for all groups at once; findings are "
-    "adjusted for their number. A difference is no proof of unfairness, and its absence no proof of fairness."
+    "Groups of the attributes that were named as protected; small groups are withheld. A difference is a group less "
+    "the rest. Outcomes less predictions, and the loss less the loss that the model expects, are 0 on average in every "
+    "group if the model is right; losses, entropy and error rates differ wherever base rates do. Intervals hold one by "
+    "one; findings are adjusted for their number. A difference is no proof of unfairness, its absence no proof of "
+    "fairness."
+)
+TITLES = {"residual": "outcome less prediction", "coverage_90": "coverage of 90 % intervals"}
+MEAN, LESS_REST = False, True
+PREDICTED = (
+    ("prediction", MEAN),
+    ("outcome", MEAN),
+    ("prediction", LESS_REST),
+    ("outcome", LESS_REST),
+    ("residual", LESS_REST),
 )
 
 
@@ -36,7 +58,7 @@ class GroupsSection(BuiltIn):
 
     name: ClassVar[str] = Groups.id
     slot: ClassVar[str] = slots.GROUPS
-    shows: ClassVar[tuple[str, ...]] = (Groups.id, GroupsDifference.id, GroupsProxy.id)
+    shows: ClassVar[tuple[str, ...]] = (Groups.id, GroupsDifference.id, GroupsProxy.id, GroupsUse.id)
 
     def section(self, evidence: Evidence) -> Section:
         """Return a part per attribute, and one on proxies."""
@@ -62,32 +84,106 @@ class _Attribute:
     attribute: str
     key: str
 
-    @property
+    @cached_property
     def lines(self) -> tuple[GroupLine, ...]:
-        """The means of its groups, and those over all rows."""
-        return tuple(line for line in self.view.lines if line.feature in (self.attribute, ""))
+        """The means over all rows, and those of its groups in their order."""
+        known = list(self.view.attributes.get(self.attribute, {}).get("groups", ()))
+        place = {item: k for k, item in enumerate(known)}
+        own = sorted(of_feature(self.view.lines, self.attribute), key=lambda x: place.get(x.item, len(known)))
+        return (*of_feature(self.view.lines, ""), *own)
+
+    @cached_property
+    def apart(self) -> tuple[DifferenceLine, ...]:
+        """Each group less the rest, groups in their order."""
+        view = GroupsDifference.find(self.e.run)
+        order = list(self.sizes)
+        lines = () if view is None else of_feature(view.lines, self.attribute)
+        return tuple(sorted(lines, key=lambda x: order.index(x.item) if x.item in order else len(order)))
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Rows of each group, in order."""
+        found: dict[str, int] = {}
+        for line in self.lines:
+            found[line.item] = max(found.get(line.item, 0), line.n)
+        return found
+
+    @cached_property
+    def used(self) -> tuple[UseLine, ...]:
+        """What is lost when the attribute, or a feature that tells it, is exchanged."""
+        view = GroupsUse.find(self.e.run)
+        return () if view is None else of_feature(view.lines, self.attribute)
 
     def section(self) -> Section:
-        difference = GroupsDifference.find(self.e.run)
+        """Return predictions and outcomes, loss against expectation, use, and all differences."""
         measures = list(dict.fromkeys(line.measure for line in self.lines))
+        suffixes = [m.removeprefix("prediction") for m in measures if m.startswith("prediction")]
+        loss, excess = (next((m for m in found if m in measures), "") for found in (LOSS, EXPECTED))
         leading = ([m for m in PREFERRED if m in measures] or measures)[:PANELS]
-        blocks = [Paragraph(text=self._apart(difference)), self._figure(leading), self._table(measures)]
-        differences = [] if difference is None else self._differences(difference)
-        return Section(id=self.key, title=name(self.attribute), blocks=(*blocks, *differences))
+        tables = (
+            self._levels("predictions", "Predictions and outcomes", PREDICTED, suffixes),
+            self._levels("losses", "Loss against the loss that the model expects", _losses(loss, excess), [""]),
+            self._levels("rates", "Coverage and error rates", [(m, MEAN) for m in RATES], [""]),
+        )
+        blocks = [Paragraph(text=self._summary()), *tables[0], self._figure(leading), *tables[1], *tables[2]]
+        return Section(id=self.key, title=name(self.attribute), blocks=(*blocks, *self._use(), *self._differences()))
 
-    def _apart(self, difference: GroupsDifference | None) -> str:
-        """Say which differences lie off 0 by their own interval."""
-        if difference is None:
-            return "Groups were not compared."
-        lines = of_feature(difference.lines, self.attribute)
-        off = [
-            f"{self.e.words(line.measure).title} of {name(line.item)} {words_of(line)}"
-            for line in lines
-            if line.lower > 0 or line.upper < 0
+    def _summary(self) -> str:
+        """Say how far predictions and outcomes of the group that differs most are from the rest, and through what."""
+        lines = [line for line in self.apart if line.measure.startswith("prediction")]
+        if not lines:
+            return "Predictions of its groups were not compared."
+        most = max(lines, key=lambda line: abs(line.estimate))
+        suffix = most.measure.removeprefix("prediction")
+        same = {line.measure: line for line in self.apart if line.item == most.item}
+        told = [("predictions", most), ("outcomes", same.get(f"outcome{suffix}"))]
+        words = joined([f"{what} {_amount(line)}" for what, line in told if line is not None])
+        lost = [x for x in self.used if (x.measure, x.item) == (most.measure, most.item)]
+        through = "".join(f" Exchanging {name(x.by)} takes {_amount(x)} off the predictions' difference." for x in lost)
+        about = f"Of {_class(suffix)}, " if suffix else ""
+        return f"{about}{name(most.item)} less the rest: {words}.{through}"
+
+    def _levels(
+        self, key: str, title: str, columns: Sequence[tuple[str, bool]], suffixes: Sequence[str]
+    ) -> tuple[Block, ...]:
+        """Return a row per group (and class), a column per measure or its difference to the rest."""
+        cells = {(MEAN, x.measure, x.item): words_of(x) for x in self.lines}
+        cells |= {(LESS_REST, x.measure, x.item): words_of(x) for x in self.apart}
+        filled = {(kind, measure) for kind, measure, _ in cells}
+        shown = [(m, kind) for m, kind in columns if any((kind, f"{m}{s}") in filled for s in suffixes)]
+        if not shown:
+            return ()
+        several = len(suffixes) > 1
+        rows = [
+            (*(name(item), n), *([_class(s)] if several else []), *(cells.get((k, f"{m}{s}", item)) for m, k in shown))
+            for item, n in self.sizes.items()
+            for s in suffixes
         ]
-        if not off:
-            return "No difference between a group and the rest is shown."
-        return f"Group less the rest, where the interval of that one difference excludes 0: {joined(off)}."
+        labels = [f"{TITLES.get(m, self.e.words(m).title)}{', less the rest' if kind else ''}" for m, kind in shown]
+        heads = [Column("group"), Column("rows", "integer"), *([Column("class")] if several else [])]
+        caption = f"{title} by group of {name(self.attribute)}. {intervals_caption(table_of(self.lines))}"
+        table = make_table(f"{self.key}-{key}", caption, [*heads, *map(Column, labels)], rows, evidence=self.view.id)
+        return (table,)
+
+    def _use(self) -> tuple[Block, ...]:
+        """Return what is lost when the attribute, or a feature that tells it, is exchanged."""
+        if not self.used:
+            return ()
+        several = any(x.measure != "prediction" for x in self.used)
+        rows = [
+            (
+                *(name(x.by), x.association),
+                *([_class(x.measure.removeprefix("prediction"))] if several else []),
+                *(name(x.item), words_of(x)),
+            )
+            for x in self.used
+        ]
+        lost = "contrast to the rest that is lost; of all rows, mean change"
+        columns = [Column("exchanged"), Column("association", "number"), *([Column("class")] if several else [])]
+        columns += [Column("group"), Column(lost)]
+        caption = f"Predictions when {name(self.attribute)}, or a feature that tells it, is exchanged."
+        intervals = intervals_caption(table_of(self.used))
+        return (make_table(f"{self.key}-use", f"{caption} {intervals}", columns, rows, evidence=GroupsUse.id),)
 
     def _figure(self, measures: Sequence[str]) -> Block:
         """Draw the leading measures side by side, a row per group."""
@@ -113,26 +209,11 @@ class _Attribute:
         label = axis_label(measure, self.view.result.measures)
         return importance.Panel("", label, self.e.words(measure).role, table)
 
-    def _table(self, measures: Sequence[str]) -> Block:
-        """Return a column per group, those with the most rows where there are many."""
-        sizes: dict[str, int] = {}
-        for line in self.lines:
-            sizes[line.item] = max(sizes.get(line.item, 0), line.n)
-        largest = sorted(sizes, key=lambda item: -sizes[item])[:COLUMNS]
-        cells = {(line.measure, line.item): words_of(line) for line in self.lines}
-        rows = [[self.e.words(m).title, *(cells.get((m, item), "none") for item in largest)] for m in measures]
-        columns = [Column("mean of"), *(Column(f"{name(item)} (n = {sizes[item]})") for item in largest)]
-        more = len(sizes) - len(largest)
-        cut = f" {count(more, 'smaller group')}: see the evidence {self.view.id}." if more else ""
-        intervals = intervals_caption(table_of(self.lines))
-        caption = f"Every measure by group of {name(self.attribute)}.{cut} {intervals}"
-        return make_table(f"{self.key}-table", caption, columns, rows, evidence=self.view.id)
-
-    def _differences(self, difference: GroupsDifference) -> list[Block]:
+    def _differences(self) -> tuple[Block, ...]:
         """Return each group less the rest, with its interval and p-value."""
-        lines = of_feature(difference.lines, self.attribute)
+        lines = self.apart
         if not lines:
-            return []
+            return ()
         table = table_of(lines)
         interval = interval_columns(table)
         columns = [Column("group"), Column("measure"), Column("rows", "integer"), Column("rest", "integer")]
@@ -147,7 +228,25 @@ class _Attribute:
         ]
         caption = f"Each group of {name(self.attribute)} less the rest. {intervals_caption(table)}"
         key = f"{self.key}-differences"
-        return [make_table(key, caption, columns, rows, of=difference.result)]
+        return (make_table(key, caption, columns, rows, evidence=GroupsDifference.id),)
+
+
+def _losses(loss: str, excess: str) -> list[tuple[str, bool]]:
+    """Return the columns of the loss against its expectation."""
+    columns = [(loss, MEAN), (ENTROPY.name, MEAN), (excess, MEAN), (excess, LESS_REST)]
+    return [column for column in columns if column[0]]
+
+
+def _class(suffix: str) -> str:
+    """Return the class that a measure is about, empty where there is one."""
+    return name(suffix[1:-1]) if suffix else ""
+
+
+def _amount(line: GroupLine) -> str:
+    """Return an estimate with its interval, probabilities in points."""
+    if not line.unit.startswith(("probability", "share of")):
+        return words_of(line, unit=line.unit)
+    return value_words(100 * line.estimate, 100 * line.lower, 100 * line.upper, "points")
 
 
 def _proxy(e: Evidence) -> tuple[Section, ...]:

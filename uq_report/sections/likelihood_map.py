@@ -12,9 +12,10 @@ from ..document.blocks import intervals_caption, make_figure, make_table, notes_
 from ..document.document import Block, Bullets, Column, Paragraph, Section, Table
 from ..document.evidence import Evidence
 from ..document.text import clean, joined, name
-from ..evidence.importance import Pfi, PfiLine, PfiReading
+from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, CoverCorrected, Pfi, PfiLine, PfiReading
 from ..evidence.view import by_feature, largest_first, of_measure, table_of
 from ..plots import importance_map
+from ._corrected import cover_words
 from ._wording import words_of
 
 PAIR = ("nll", "entropy")
@@ -23,6 +24,11 @@ IDENTITY = (
     "Two questions about every feature: does the model predict worse when its values are wrong (Likelihood-PFI), and "
     "does it become less sure (Entropy-PFI)? The first less the second is the damage that the model does not notice. "
     "The readings use the verdicts only; whether a feature shares information with others cannot be read off them."
+)
+
+PARTING = (
+    "Wood et al. read a feature whose Entropy-PFI is about 0 as one that shares nothing with the others. Entropy-PFI "
+    "says how the model's doubt changes; what features share is said by their joint distribution. Here the two part."
 )
 
 Axes = Mapping[str, Mapping[str, PfiLine]]
@@ -52,8 +58,9 @@ class MapSection:
             view.id,
         )
         order = [line.feature for line in largest_first(axes["nll"].values())]
-        table = _table(axes, order, reading, caption)
-        blocks = (Paragraph(text=IDENTITY), *evidence.warning(PAIR), figure, table, *_sentences(reading, order))
+        table, cover = _table(axes, order, reading, caption), CoverCorrected.find(evidence.run)
+        words = (*_sentences(reading, order, _covered(cover)), *_parted(axes["entropy"], cover))
+        blocks = (Paragraph(text=IDENTITY), *evidence.warning(PAIR), figure, table, *words)
         return Section(id="map", title="Likelihood- against Entropy-PFI", blocks=blocks)
 
 
@@ -86,12 +93,38 @@ def _judged(line: PfiLine | None) -> tuple[str, str]:
     return words_of(line, "not computed"), verdict
 
 
-def _sentences(reading: PfiReading | None, order: Sequence[str]) -> list[Block]:
-    """Return the reading of each feature in words, as the explainer wrote them, in the order of the table."""
+def _covered(cover: CoverCorrected | None) -> Mapping[str, str]:
+    """Return what partners hide of each feature's likelihood importance, in a sentence where anything is shown."""
+    lines = () if cover is None else of_measure(cover.lines, "nll")
+    return {
+        line.feature: cover_words(line, cover.partners[line.feature], "nats") for line in lines if cover is not None
+    }
+
+
+def _sentences(reading: PfiReading | None, order: Sequence[str], covered: Mapping[str, str]) -> list[Block]:
+    """Return the reading of each feature as the explainer wrote it, and what partners hide, in the table's order."""
     if reading is None or not reading.sentences:
         return []
-    listed = [clean(reading.sentences[feature]) for feature in order if feature in reading.sentences]
+    read = [feature for feature in order if feature in reading.sentences]
+    listed = [f"{clean(reading.sentences[f])} {covered.get(f, '')}".strip() for f in read]
     if len(listed) > SENTENCES:
         more = count(len(listed) - SENTENCES, "further feature")
         listed = [*listed[:SENTENCES], f"{more}: see the evidence {reading.id}."]
     return [Bullets(items=tuple(listed))]
+
+
+def _parted(doubts: Mapping[str, PfiLine], cover: CoverCorrected | None) -> list[Block]:
+    """Say where Wood's reading of Entropy-PFI and the covering sets part, and which of them decides."""
+    if cover is None:
+        return []
+    verdicts = {feature: line.verdict for feature, line in doubts.items() if feature in cover.partners}
+    shared = [f for f, verdict in verdicts.items() if verdict == ABOUT_0 and cover.partners[f]]
+    alone = [f for f, verdict in verdicts.items() if verdict in (POSITIVE, NEGATIVE) and not cover.partners[f]]
+    parts = []
+    if shared:
+        names = joined([f"{name(f)} (with {joined([name(one) for one in cover.partners[f]])})" for f in shared])
+        parts.append(f"Entropy-PFI about 0, and yet the fitted joint distribution finds cover: {names}.")
+    if alone:
+        names = joined([name(feature) for feature in alone])
+        parts.append(f"Entropy-PFI other than 0, and yet nothing covers them: {names}.")
+    return [Paragraph(text=f"{PARTING} {' '.join(parts)}")] if parts else []

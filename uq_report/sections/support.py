@@ -12,7 +12,7 @@ from ..document.blocks import TOP, interval_columns, intervals_caption, left_out
 from ..document.document import Block, Column, Paragraph, Section
 from ..document.evidence import Evidence
 from ..document.text import clean, joined, name, value_words
-from ..evidence.rows import OUTSIDE, SHUFFLED, Support, SupportLine, SupportRows, SupportValues
+from ..evidence.rows import OUTSIDE, SHUFFLED, Support, SupportLine, SupportRows, SupportShift, SupportValues
 from ..evidence.view import largest_first, table_of
 from ..plots import importance
 from ._wording import BuiltIn, absent, named, words_of
@@ -30,7 +30,7 @@ class SupportSection(BuiltIn):
 
     name: ClassVar[str] = Support.id
     slot: ClassVar[str] = slots.SUPPORT
-    shows: ClassVar[tuple[str, ...]] = (Support.id, SupportRows.id, SupportValues.id)
+    shows: ClassVar[tuple[str, ...]] = (Support.id, SupportRows.id, SupportValues.id, SupportShift.id)
 
     def section(self, evidence: Evidence) -> Section:
         """Return the shares in words, a figure and a table, and the values never seen."""
@@ -41,7 +41,7 @@ class SupportSection(BuiltIn):
         blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=_shares(view, shuffled))]
         if shuffled:
             blocks += [_figure(view, shuffled), _table(view, shuffled)]
-        blocks += [*_values(evidence), *left_out(view.result)]
+        blocks += [*_values(evidence), *_shifted(evidence), *left_out(view.result)]
         if evidence.find(SupportRows.id) is not None:
             text = f"The conformal p-value of every row stands in the evidence {SupportRows.id}."
             blocks.append(Paragraph(text=text))
@@ -101,3 +101,17 @@ def _values(e: Evidence) -> list[Block]:
     ]
     caption = f"Values of audited rows that no training row has: {count(len(rows), 'line')}. Counts, no intervals."
     return [make_table("support-values", caption, columns, rows, of=view.result)]
+
+
+def _shifted(e: Evidence) -> list[Block]:
+    """Return the columns that are farthest from their distribution in training."""
+    view = SupportShift.find(e.run)
+    if view is None or not view.lines:
+        return []
+    lines = largest_first(view.lines)[:TOP]
+    table = table_of(lines)
+    columns = [Column("feature"), Column("distance", "number"), *interval_columns(table), Column("how")]
+    rows = [(name(line.feature), line.estimate, line.lower, line.upper, clean(line.item, 80)) for line in lines]
+    capped = f", the {TOP} farthest of {len(view.lines)}" if len(view.lines) > TOP else ""
+    caption = f"How far columns are from their distribution in training{capped}. {intervals_caption(table)}"
+    return [make_table("support-shift", caption, columns, rows, of=view.result)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,9 @@ from .normal import DIVERGENCES, FISHER
 from .relative_entropy import half_of, kl_of
 from .rowwise import Rowwise, row_sum
 from .validate import numbers
+
+if TYPE_CHECKING:
+    from ..decisions import DecisionRule
 
 TOLERANCE = 1e-5  # of a row's sum: single precision leaves about 1e-6
 _SUPPORTS = frozenset({"mean", "variance", "entropy", "log_prob", "sample", "proba"}) | FISHER | DIVERGENCES
@@ -53,6 +56,7 @@ class Categorical(Rowwise):
     family = "categorical"
     by_row: ClassVar[tuple[str, ...]] = ("probabilities",)
     discrete = True
+    decided: AnyArray | None = None
 
     def __init__(self, probabilities: Any, classes: Any = None, positive: int | None = None) -> None:
         self.probabilities = checked_probabilities("categorical.probabilities", probabilities)
@@ -65,13 +69,16 @@ class Categorical(Rowwise):
 
     @property
     def supports(self) -> frozenset[str]:
-        """All that needs no order of the classes; ``log_odds`` for two classes."""
-        return _SUPPORTS | {"log_odds"} if len(self.classes) == 2 else _SUPPORTS
+        """All that needs no order of the classes; ``log_odds`` for two classes, ``decisions`` by a known rule."""
+        known = _SUPPORTS if self.rule is not None and self.rule.own else _SUPPORTS | {"decisions"}
+        return known | {"log_odds"} if len(self.classes) == 2 else known
 
     def why_not(self, method: str) -> str:
         """Say why `method` cannot answer."""
         if method == "log_odds":
             return f"log_odds needs two classes; this model has {len(self.classes)}"
+        if method == "decisions":
+            return "the model decides by a rule of its own, which its probabilities do not tell for changed rows"
         if method in ("cdf", "quantile", "crps"):
             return f"{method} needs an ordered target; the classes of a categorical distribution have no order"
         return super().why_not(method)
@@ -112,6 +119,29 @@ class Categorical(Rowwise):
         other = copy(self)
         other.positive = position
         return other
+
+    def deciding(self, rule: DecisionRule, decided: AnyArray | None = None) -> Self:
+        """Return the same distributions with the model's decision rule, and its own decisions on these rows."""
+        other = copy(self)
+        other.rule, other.decided = rule, decided
+        return other
+
+    def take(self, index: AnyArray) -> Self:
+        """Return the distributions at positions `index`."""
+        other = super().take(index)
+        other.decided = None if self.decided is None else self.decided[index]
+        return other
+
+    def decisions(self) -> IntArray:
+        """Return the position of the class decided for: the model's own decision where known, else by its rule."""
+        if self.decided is not None:
+            return np.asarray(self.decided)
+        if self.rule is None or self.rule.threshold is None:
+            if self.rule is not None and self.rule.own:
+                self._cannot("decisions")
+            return self.probabilities.argmax(axis=1)
+        position = self.rule.position
+        return np.where(self.probabilities[:, position] >= self.rule.threshold, position, 1 - position)
 
     def mean(self) -> FloatArray:
         """Return the probability of the positive class."""

@@ -17,9 +17,10 @@ from ...document.text import clean, joined, name, sentence
 from ...evidence.run import Run
 from ...plots import importance
 from ..assemble import read
+from ..rating import counted, rests_on
 from ..sections.changes import in_short
 from ..sections.comparison import comparison
-from ..sections.findings import counted, ended, nothing_open
+from ..sections.findings import ended, nothing_open
 from ..sections.ranking import answer_cells, answer_columns
 from ..sections.summary import agreement_of, scope
 from .frame import framed
@@ -59,6 +60,7 @@ def _state(e: Evidence) -> Section:
     gaps = sum(len(result.omissions) for result in e.run.results)
     changes = "no previous run was given" if e.run.changes is None else shortened(in_short(e.run.changes), REASON)
     rows = (
+        ("Rating", shortened(rests_on(e.run.outcomes), REASON)),
         ("Waived findings", counted(tuple(one.finding for one in e.waived))),
         ("Checks", shortened(ended(e), REASON)),
         ("Not run", f"{count(len(e.run.not_run), 'part')}, {count(gaps, 'omission')} inside parts that ran"),

@@ -7,7 +7,7 @@ from ...document.blocks import make_table
 from ...document.document import Badge, Block, Bullets, Column, Facts, Paragraph, Section, Tone
 from ...document.evidence import Evidence, as_cell
 from ...document.text import clean, items, joined, name, sentence
-from ...evidence.run import Changes, ValueChange
+from ...evidence.run import UNRELATED, Changes, ValueChange
 
 TITLE = "Changes since the previous run"
 TONES: dict[str, Tone] = {
@@ -25,14 +25,19 @@ def changes(e: Evidence) -> Section:
     since = e.run.changes
     if since is None:
         return Section(id="changes", title=TITLE, blocks=(Paragraph(text="No previous run was given."),))
-    rows = tuple((name(key).replace("_", " "), as_cell(value)) for key, value in sorted(since.previous.items()))
+    facts = sorted((key, value) for key, value in since.previous.items() if key != UNRELATED)
+    rows = tuple((name(key).replace("_", " "), as_cell(value)) for key, value in facts)
     blocks: list[Block] = [Paragraph(text=in_short(since)), Facts(rows=rows or (("Previous run", as_cell(None)),))]
+    if since.unrelated:
+        return Section(id="changes", title=TITLE, blocks=(*blocks, *_not_compared(since)))
     blocks += [*_findings(since), *_values(e, since), *_inputs(since), *_not_compared(since)]
     return Section(id="changes", title=TITLE, blocks=tuple(blocks))
 
 
 def in_short(since: Changes) -> str:
-    """Say in one sentence what changed."""
+    """Say in one sentence what changed, or that the two runs are unrelated."""
+    if since.unrelated:
+        return f"{clean(since.unrelated)}."
     numbers = [(kind, sum(one.change == kind for one in since.findings)) for kind in TONES]
     findings = joined([f"{number} {kind}" for kind, number in numbers if number]) or "none"
     moved = sum(one.changed for one in since.values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ...core.references import cite
 from ...core.text import count
@@ -10,7 +10,8 @@ from ...document.blocks import make_table
 from ...document.document import Badge, Block, Callout, Cell, Facts, Paragraph, Section, Tone
 from ...document.evidence import OPEN, SEVERITY_TONES, Evidence, severity_badge
 from ...document.text import clean, interval, items, joined, name, plain, sentence, value_words
-from ...evidence.finding import SEVERITIES, Finding, Outcome
+from ...evidence.finding import Finding, Outcome, by_cause
+from ..rating import RULE
 from .waivers import waivers
 
 TITLE = "Findings register"
@@ -29,7 +30,7 @@ STATES: dict[str, Tone] = {
 
 def findings(e: Evidence) -> Section:
     """Return the register, worst first, each finding in full, waivers, rules, and the state of every check."""
-    blocks: list[Block] = [Paragraph(text=SEVERITY)]
+    blocks: list[Block] = [Paragraph(text=f"{SEVERITY} Overall rating: {RULE}")]
     blocks += [_register(e)] if e.findings else [Paragraph(text=nothing_open(e))]
     parts = (
         _in_full(e),
@@ -50,15 +51,9 @@ def nothing_open(e: Evidence) -> str:
     return f"No finding is open.{waived}"
 
 
-def counted(findings: tuple[Finding, ...]) -> str:
-    """Count findings by severity, worst first: ``"1 high and 2 low"``."""
-    numbers = [(severity, sum(one.severity == severity for one in findings)) for severity in SEVERITIES]
-    return joined([f"{many} {severity}" for severity, many in numbers if many]) or "none"
-
-
 def _register(e: Evidence) -> Block:
     columns = ("code", "severity", "finding", "about", "owner", "due", "since the previous run")
-    arranged = under_causes(e.findings)
+    arranged = by_cause(e.findings)
     rows = [
         (f.code, severity_badge(f.severity), _titled(f, cause), _about(f), *_followers(e, f), e.since(f))
         for f, cause in arranged
@@ -69,24 +64,6 @@ def _register(e: Evidence) -> Block:
         order += f"; {explained} of them {'stands' if explained == 1 else 'stand'} under the one that explains it"
     caption = f"All {count(len(e.findings), 'open finding')}, {order}."
     return make_table("findings-register", caption, columns, rows)
-
-
-def under_causes(findings: Sequence[Finding]) -> list[tuple[Finding, Finding | None]]:
-    """Return every finding once, in order but under the first that explains it, and that cause."""
-    causes = [next((k for k, other in enumerate(findings) if one.is_explained_by(other)), None) for one in findings]
-    order: dict[int, None] = {}
-
-    def place(k: int) -> None:
-        if k not in order:
-            order[k] = None
-            for j in range(len(findings)):
-                if causes[j] == k:
-                    place(j)
-
-    # those without a cause come first; what is left explains each other
-    for k in sorted(range(len(findings)), key=lambda k: causes[k] is not None):
-        place(k)
-    return [(findings[k], None if (cause := causes[k]) is None else findings[cause]) for k in order]
 
 
 def _titled(finding: Finding, cause: Finding | None) -> str:
@@ -112,7 +89,7 @@ def _in_full(e: Evidence) -> Section | None:
     """Return every open finding with its numbers, what it rests on and what to do."""
     if not e.findings:
         return None
-    arranged = under_causes(e.findings)
+    arranged = by_cause(e.findings)
     blocks = [block for finding, cause in arranged for block in (about_finding(finding), _followed(e, finding, cause))]
     return Section(id="findings-open", title="Open findings in full", blocks=tuple(blocks))
 

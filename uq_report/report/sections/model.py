@@ -46,8 +46,10 @@ def _identity(e: Evidence) -> tuple[tuple[str, Cell], ...]:
         ("Predictive distribution", as_cell(about.family)),
         ("Classes", as_cell(about.classes)),
         ("Positive class", as_cell(about.positive_class)),
+        *((("Decides for", as_cell(about.decisions)),) if about.decisions else ()),
         ("Read by the adapter", as_cell(about.adapter)),
         ("Why this adapter", as_cell(about.adapter_reason)),
+        *((("How it is called", as_cell(" ".join(about.notes))),) if about.notes else ()),
     )
 
 

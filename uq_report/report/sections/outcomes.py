@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from ...document.blocks import interval_columns, intervals_caption, left_out, make_table
 from ...document.document import Block, Column, Paragraph, Section, Table
 from ...document.evidence import Evidence
-from ...document.text import joined, name, value_words
-from ...evidence.outcomes import Calibration, ScoreLine
+from ...document.text import clean, joined, name, value_words
+from ...evidence.outcomes import Calibration, DecisionLine, Decisions, ScoreLine
 from ...evidence.view import table_of
 from ..placing import Placed
 
 TITLE = "Outcomes analysis"
+SHOWN = 6  # classes up to which the table counts every pair
+ITEMS = ("recall", "precision")
 LEAD = (
     "Scores are means over the audited rows, given the fitted model. A baseline ignores the features; a skill is the "
     "baseline's score less the model's. Which score fits the use of the model is for people to judge."
@@ -34,8 +36,36 @@ def _scores(e: Evidence) -> Section:
         text = _skill(lines)
         caption = f"Scores on the audited rows. {intervals_caption(table_of(lines))}"
         table = scores_table(view, lines, "scores-table", caption, tests=False)
-        blocks = (*([Paragraph(text=text)] if text else []), table, *left_out(view.result))
+        blocks = (*([Paragraph(text=text)] if text else []), table, *left_out(view.result), *_decisions(e))
     return Section(id="scores", title="Scores", blocks=blocks)
+
+
+def _decisions(e: Evidence) -> tuple[Block, ...]:
+    """Return the rule of the model's decisions, and each class with its counts, recall and precision."""
+    view = Decisions.find(e.run)
+    if view is None:
+        return ()
+    labels = [str(label) for label in view.classes]
+    counted = labels if len(labels) <= SHOWN and view.counts else []
+    ends = interval_columns(view.result.estimates)
+    columns: list[Column] = [Column("class"), *(Column(f"decided {name(label)}", "integer") for label in counted)]
+    for item in ITEMS:
+        columns += [Column(item, "number"), *ends]
+    rows = []
+    for number, label in enumerate(labels):
+        lines = view.of_class(label)
+        cells = [cell for item in ITEMS for cell in _share(lines.get(item), len(ends))]
+        rows.append((name(label), *(view.counts[number][: len(counted)] if counted else ()), *cells))
+    caption = f"Rows of each class by what the model decides. {intervals_caption(view.result.estimates)}"
+    text = f"The model decides for {view.rule}."
+    table = make_table("decisions-table", caption, columns, rows, of=view.result)
+    return (Paragraph(text=clean(text)), table, *left_out(view.result))
+
+
+def _share(line: DecisionLine | None, ends: int) -> tuple[float | None, ...]:
+    if line is None:
+        return (None,) * (1 + ends)
+    return (line.estimate, line.lower, line.upper)[: 1 + ends]
 
 
 def _skill(lines: Sequence[ScoreLine]) -> str:

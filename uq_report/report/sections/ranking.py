@@ -107,12 +107,12 @@ def rank_matrix(e: Evidence) -> list[Block]:
 
 def _matrix(rankings: Sequence[_Ranking], evidence: str) -> Block:
     places = [one.places() for one in rankings]
-    leaders = [name(min(place, key=lambda feature: place[feature])) for place in places]
+    leaders = [joined([name(feature) for feature, rank in place.items() if rank == 1]) for place in places]
     first = joined([f"{one.head}: {feature}" for one, feature in zip(rankings, leaders, strict=True)], COLUMNS)
     below = joined([one.head for one in rankings if one.sign < 0])
     return make_figure(
         "drivers-ranks",
-        "Ranks by method and measure, 1 for the largest value (signs kept; equal values share the better rank)."
+        "Ranks by method and measure, 1 for the largest value (signs kept; equal values share their ranks)."
         f"{f' For {below}, where lower values are worse or less certain, 1 is the lowest.' if below else ''}",
         f"Matrix of ranks, a column per method and measure. First in each: {first}.",
         lambda: ranks.draw([one.column for one in rankings], TOP),
@@ -125,7 +125,7 @@ def _matrix_table(rankings: Sequence[_Ranking], evidence: str) -> Block:
     mean = pd.DataFrame(places).mean().sort_values(kind="stable")
     return make_table(
         "drivers-ranks-table",
-        "The same ranks as numbers.",
+        "The same ranks as numbers; equal values share the better rank.",
         [Column("feature"), *(Column(one.head, "integer") for one in rankings)],
         [(name(feature), *(place.get(str(feature)) for place in places)) for feature in mean.index],
         evidence=evidence,

@@ -10,9 +10,9 @@ from ...document.evidence import Evidence, as_cell
 from ...document.questions import Answer, answers
 from ...document.telling import agreement_words
 from ...document.text import clean, sentence
-from ..rating import RULE, rating
+from ..rating import counted, rating, rests_on
 from .changes import in_short
-from .findings import counted, ended, nothing_open
+from .findings import ended, nothing_open
 from .ranking import side_by_side
 from .uncertainty import gate
 
@@ -25,7 +25,8 @@ IN_CHART = 6  # features in the chart, so that the summary stays on one page
 def summary(e: Evidence) -> Section:
     """Return the summary."""
     answered = answers(e)
-    blocks: list[Block] = [Facts(rows=_counts(e)), Paragraph(text=RULE), _top_findings(e), Paragraph(text=scope(e))]
+    rated = Paragraph(text=rests_on(e.run.outcomes))
+    blocks: list[Block] = [rated, Facts(rows=_counts(e)), _top_findings(e), Paragraph(text=scope(e))]
     warned = "" if e.gate.passed else " Explanations of uncertainty below carry this warning."
     blocks.append(gate(e, f"{e.gate.reason}{warned}"))
     if answered:

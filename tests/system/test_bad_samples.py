@@ -1,0 +1,133 @@
+"""Samples that cannot carry an audit: the report says what cannot be judged, and no verdict comes from nothing."""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+
+import uq_report as uq
+from uq_report.evidence import ids
+from uq_report.views import AuditRun
+
+EXPLAINERS = ("pfi", "calibration", "data_quality", "support", "agreement", "cid")
+JUDGES_LOSS = ("UQ101", "UQ202", "UQ401", "UQ402")
+NO_NUMBER = re.compile(r"(?<![\w-])[-−+]?(nan|inf)(?![\w-])", re.IGNORECASE)
+FEATURES = ("age", "income", "debt")
+
+
+def rows(n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Any]:
+    X = pd.DataFrame(rng.normal(size=(n, 3)), columns=list(FEATURES))
+    p = 1 / (1 + np.exp(-X["age"].to_numpy() + 0.7 * X["income"].to_numpy()))
+    return X, (rng.random(n) < p).astype(int)
+
+
+def one_class() -> dict[str, Any]:
+    X, y = rows(120, np.random.default_rng(1))
+    return {"X": X[y == 0], "y": y[y == 0]}
+
+
+def few_events() -> dict[str, Any]:
+    X, y = rows(200, np.random.default_rng(1))
+    keep = np.flatnonzero((y == 0) | (np.cumsum(y) <= 6))
+    return {"X": X.iloc[keep], "y": y[keep]}
+
+
+def one_cluster() -> dict[str, Any]:
+    X, y = rows(80, np.random.default_rng(1))
+    return {"X": X, "y": y, "clusters": np.zeros(80)}
+
+
+def all_outside() -> dict[str, Any]:
+    X, y = rows(120, np.random.default_rng(1))
+    return {"X": X + 50.0, "y": y}
+
+
+def constant() -> dict[str, Any]:
+    X, y = rows(150, np.random.default_rng(1))
+    return {"X": X, "y": y, "model": DummyClassifier()}
+
+
+SAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
+    "one class": one_class,
+    "few events": few_events,
+    "one cluster": one_cluster,
+    "all rows outside": all_outside,
+    "constant model": constant,
+}
+
+
+@cache
+def audit(sample: str) -> AuditRun:
+    train = rows(600, np.random.default_rng(0))
+    given = SAMPLES[sample]()
+    model = given.pop("model", LogisticRegression()).fit(*train)
+    subject = uq.explain(model, given.pop("X"), given.pop("y"), train=train, **given)
+    options = {"pfi": {"n_repeats": 5}}
+    return uq.audit(subject, explainers=EXPLAINERS, options=options, as_of="2026-01-01", progress=False)
+
+
+@cache
+def text(sample: str) -> str:
+    return audit(sample).render("markdown").decode()
+
+
+def importances(sample: str) -> pd.DataFrame:
+    result = audit(sample).run.find(ids.PFI)
+    assert result is not None
+    return result.estimates
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_a_report_comes_without_a_crash_or_a_number_that_is_none(sample: str) -> None:
+    run = audit(sample).run
+    crashed = [one for one in run.not_run if re.match(r"^(it failed with )?\w*(Error|Exception|Warning): ", one.reason)]
+    assert crashed == []
+    assert NO_NUMBER.findall(text(sample)) == []
+    words = re.sub(r"<(script|style).*?</\1>|<[^>]+>", " ", audit(sample).render("html").decode(), flags=re.DOTALL)
+    assert NO_NUMBER.findall(words) == []
+
+
+@pytest.mark.parametrize("sample", ["one class", "few events"])
+def test_too_few_events_give_no_verdict_on_the_loss_and_say_so_in_both_places(sample: str) -> None:
+    run = audit(sample).run
+    raised = [finding for finding in run.findings if finding.code in JUDGES_LOSS]
+    assert raised == []
+    (gate,) = [finding for finding in run.findings if finding.code == "UQ102"]
+    assert gate.statement.startswith("Neither calibration nor the importances for the loss can be judged:")
+    lines = importances(sample)
+    nll = lines[(lines["measure"] == "nll") & ~lines["exact_zero"]]
+    assert set(nll["verdict"]) == {"undetermined"}
+    assert nll["distrust"].str.contains("events").all()
+    assert "† Intervals not to be trusted, so without a verdict: all features:" in text(sample)
+
+
+def test_the_rows_that_would_do_are_told_with_their_condition() -> None:
+    statement = next(f.statement for f in audit("few events").run.findings if f.code == "UQ102")
+    assert re.search(r"About \d+ rows would do if their share stays as it is\.", statement)
+
+
+def test_one_cluster_gives_no_interval_and_no_finding_from_one() -> None:
+    run = audit("one cluster").run
+    lines = importances("one cluster")
+    assert lines["lower"].isna().all()
+    assert set(lines["verdict"]) <= {"undetermined"}
+    assert not [f for f in run.findings if f.code in (*JUDGES_LOSS, "UQ001", "UQ002", "UQ311")]
+    assert "1 clusters do not show how clusters vary" in text("one cluster")
+
+
+def test_rows_outside_the_training_range_are_the_first_finding() -> None:
+    findings = audit("all rows outside").run.findings
+    severe = [f for f in findings if f.severity in ("critical", "high")]
+    assert {"UQ303", "UQ304", "UQ301"} & {f.code for f in severe}
+
+
+def test_a_constant_model_is_said_to_be_no_better_than_the_base_rate() -> None:
+    findings = audit("constant model").run.findings
+    assert "UQ001" in {f.code for f in findings}
+    assert not {f.code for f in findings} & {"UQ202", "UQ401", "UQ402", "UQ311"}

@@ -1,0 +1,43 @@
+"""What a reader must know of how a model is called: outputs that are not read, and what its adapter has to say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from .adapter import Remarks
+from .stochastic import Members
+from .subject import Subject
+
+# Modules of wrappers whose calibrated output no adapter reads.
+CALIBRATED = ("crepes", "deel.puncc", "mapie", "nonconformist")
+
+
+def remarked(subject: Subject) -> Subject:
+    """Return the subject with the remarks on its model before its other notes."""
+    adapter = subject.adapter.inner if isinstance(subject.adapter, Members) else subject.adapter
+    own = adapter.remarks(subject.model) if isinstance(adapter, Remarks) else ()
+    unread = unread_output(subject.model)
+    return replace(subject, notes=(*([unread] if unread else []), *own, *subject.notes))
+
+
+def unread_output(model: Any) -> str:
+    """Say that a wrapper's calibrated output is not read; empty for other models.
+
+    Examples
+    --------
+    >>> WrapClassifier = type("WrapClassifier", (), {"__module__": "crepes.base"})
+    >>> unread_output(WrapClassifier()).partition(";")[0]
+    'WrapClassifier of crepes: its calibrated output (conformal intervals or p-values) is not read'
+    >>> unread_output(object())
+    ''
+    """
+    for cls in type(model).__mro__:
+        library = next((name for name in CALIBRATED if f"{cls.__module__}.".startswith(f"{name}.")), "")
+        if library:
+            method = "predict_proba" if callable(getattr(model, "predict_proba", None)) else "predict"
+            return (
+                f"{type(model).__name__} of {library}: its calibrated output (conformal intervals or p-values) is not "
+                f"read; what is audited is its {method}."
+            )
+    return ""

@@ -1,0 +1,302 @@
+"""Models whose predictions are random: noticed by predicting twice, read as members of a mixture, or given a seed."""
+
+from __future__ import annotations
+
+import inspect
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial, update_wrapper
+from threading import Lock
+from typing import Any, ClassVar, Literal, NamedTuple, cast, get_args
+
+import numpy as np
+
+from .adapter import API_VERSION, Adapter, HoldsGivenRows, Match, Randomises
+from .arrays import FloatArray, Table, take_rows
+from .distributions import Categorical, CategoricalMixture, Normal, NormalMixture
+from .engine import Engine
+from .errors import InputError, ModelError, UnsupportedError
+from .foreign import global_random_state_kept
+from .predictive import Distribution
+from .subject import Subject
+
+Stochastic = Literal["members", "seed"]
+TOLERANCE = 1e-6  # of the largest value: what graphics cards and threads leave in single precision
+ROWS = 100
+MEMBERS = 20
+SEEDS = ("random_state", "seed")
+_CELLS = 2_500_000
+_DRAWING = Lock()  # the global streams are one for all threads
+
+
+class Difference(NamedTuple):
+    """How far two predictions of the same rows lie apart: the largest difference, its kind, and the rows that differ.
+
+    `size` is in the unit of the kind; it counts where it is above `TOLERANCE` of the largest value.
+    """
+
+    size: float
+    kind: str
+    rows: int
+    n: int
+
+    @property
+    def words(self) -> str:
+        """The difference in words."""
+        return f"two calls that differ by up to {self.size:.2g} ({self.kind}) in {self.rows} of {self.n} rows"
+
+
+def steady(subject: Subject, stochastic: str | None = None, n_members: int = MEMBERS, seed: int = 0) -> Subject:
+    """Return the subject with a model that predicts the same rows alike in every call.
+
+    Parameters
+    ----------
+    subject : Subject
+    stochastic : {"members", "seed"}, optional
+        What is made of random predictions; by default they are refused.
+    n_members : int
+    seed : int
+
+    Raises
+    ------
+    ModelError
+        If two calls on up to 100 rows differ by more than 1e-6 of the largest value, and nothing was asked for.
+    InputError
+        If `stochastic` is asked for and does not fit the model.
+    """
+    _check(subject, stochastic, n_members)
+    if isinstance(subject.adapter, HoldsGivenRows):
+        return subject
+    if stochastic == "members":
+        return _as_members(subject, n_members, seed)
+    if stochastic == "seed":
+        return _with_seed(subject, seed)
+    found = two_calls(subject)
+    if found is not None:
+        own = seed_argument(subject.model)
+        fix = f", or stochastic='seed' to fix its {own}" if own else ""
+        raise ModelError(
+            f"explain.model must predict the same rows alike in every call, within {TOLERANCE:g} of the largest value; "
+            f"got {found.words}. Its predictions are random: pass stochastic='members' to read {n_members} calls as "
+            f"members of a mixture{fix}."
+        )
+    return subject
+
+
+def _check(subject: Subject, stochastic: str | None, n_members: int) -> None:
+    if stochastic not in (None, *get_args(Stochastic)):
+        raise InputError(f"explain.stochastic must be 'members', 'seed' or None; got {stochastic!r}.")
+    if not isinstance(n_members, int) or isinstance(n_members, bool) or n_members < 2:
+        raise InputError(f"explain.n_members must be an integer >= 2; got {n_members!r}.")
+    if stochastic and isinstance(subject.adapter, HoldsGivenRows):
+        raise InputError(
+            f"explain.stochastic must be None for stored predictions, which no call changes; got {stochastic!r}."
+        )
+
+
+def _as_members(subject: Subject, n_members: int, seed: int) -> Subject:
+    adapter = subject.adapter
+    if isinstance(adapter, Randomises):
+        subject = replace(subject, adapter=adapter.as_random(subject.model))
+    if two_calls(subject) is None:
+        raise InputError(
+            "explain.stochastic must be None for a model that predicts the same rows alike in every call; got "
+            "'members' for two calls without a difference. Leave it out."
+        )
+    members = replace(subject, adapter=Members(subject.adapter, n_members, seed, subject.n))
+    note = f"Predictions are random: {n_members} calls are read as members of a mixture."
+    if two_calls(members) is not None:
+        note += " The draws follow no global random stream, so another run of the audit gives somewhat other numbers."
+    return replace(members, notes=(*subject.notes, note))
+
+
+def _with_seed(subject: Subject, seed: int) -> Subject:
+    name = seed_argument(subject.model)
+    if not name:
+        raise InputError(
+            f"explain.stochastic must be 'members' or None for {subject.label}, which has no argument or attribute "
+            f"{' or '.join(SEEDS)}; got 'seed'. Pass stochastic='members'."
+        )
+    given = replace(subject, model=_seeded(subject.model, name, seed))
+    found = two_calls(given)
+    if found is not None:
+        raise ModelError(
+            f"explain.model must predict the same rows alike with {name}={seed}, within {TOLERANCE:g} of the largest "
+            f"value; got {found.words}. Pass stochastic='members'."
+        )
+    return replace(given, notes=(*subject.notes, f"Predictions are random: {name} is fixed to {seed}."))
+
+
+def two_calls(subject: Subject) -> Difference | None:
+    """Return how two predictions of up to 100 rows of the subject differ; None if by no more than the tolerance."""
+    rows = np.unique(np.linspace(0, subject.n - 1, min(subject.n, ROWS)).astype(np.int64))
+    head = replace(subject, X=take_rows(subject.X, rows), y=None, train=None, weights=None, clusters=None, protected={})
+    engine = Engine(head, {})
+    first, second = _readings(engine.call_model(head.X)), _readings(engine.call_model(head.X))
+    for kind, values in first.items():
+        found = _apart(kind, values, second.get(kind, np.full_like(values, np.nan)))
+        if found is not None:
+            return found
+    return None
+
+
+def _apart(kind: str, first: FloatArray, second: FloatArray) -> Difference | None:
+    """Compare numbers of the rows, shape (n,) or (n, m); two equal infinities do not differ."""
+    a, b = (values.reshape(len(values), -1) for values in (first, second))
+    if a.shape != b.shape:
+        return Difference(float("inf"), f"{kind}: another number of values", len(a), len(a))
+    with np.errstate(invalid="ignore"):
+        gap = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+    gap = np.where(np.isnan(gap), np.inf, gap)
+    finite = np.abs(a[np.isfinite(a)])
+    scale = 1.0 if kind == "class probabilities" else float(finite.max(initial=0.0))
+    differ = (gap > TOLERANCE * scale).any(axis=1)
+    return Difference(float(gap.max()), kind, int(differ.sum()), len(a)) if differ.any() else None
+
+
+def _readings(dist: Distribution) -> dict[str, FloatArray]:
+    """Return what two calls are compared by."""
+    if "proba" in dist.supports:
+        return {"class probabilities": cast("Categorical", dist).probabilities}
+    found: dict[str, FloatArray] = {
+        name: getattr(dist, name)() for name in ("mean", "variance") if name in dist.supports
+    }
+    if not found and "quantile" in dist.supports:
+        found["quantiles"] = dist.quantile(np.array([0.1, 0.5, 0.9]))
+    return found
+
+
+def seed_argument(model: Any) -> str:
+    """Return the name of the argument or attribute that fixes a model's random draws; empty if it has none.
+
+    Examples
+    --------
+    >>> def f(X, seed=None): ...
+    >>> seed_argument(f), seed_argument(len)
+    ('seed', '')
+    """
+    if not _is_function(model):
+        return next((name for name in SEEDS if hasattr(model, name) and not callable(getattr(model, name))), "")
+    try:
+        arguments = inspect.signature(model).parameters
+    except (TypeError, ValueError):  # compiled callables have no signature to read
+        return ""
+    return next((name for name in SEEDS if name in arguments), "")
+
+
+def _is_function(model: Any) -> bool:
+    return inspect.isroutine(model) or isinstance(model, partial)
+
+
+def _seeded(model: Any, name: str, seed: int) -> Any:
+    """Return a function with its seed given, or a copy of an object with its attribute set."""
+    if _is_function(model):
+        return update_wrapper(partial(model, **{name: seed}), model)
+    other = copy(model)
+    setattr(other, name, seed)
+    return other
+
+
+@dataclass(frozen=True)
+class Members:
+    """Reads a random model: every prediction is `n_members` calls, the members of a mixture.
+
+    Call k follows the global random streams (random, numpy, torch) seeded with (seed, k), and they are put back; so
+    does the model's own `random_state` or `seed`. The randomness of the calls is then epistemic. A model that draws
+    from other streams is read as well, but no two audits are equal. Class probabilities, normals and mixtures of
+    normals have mixtures.
+
+    Parameters
+    ----------
+    inner : Adapter
+        Reads one call.
+    n_members : int
+    seed : int
+    rows : int
+        Of the subject: calls get so many, so that unchanged and changed rows get the same draws.
+
+    Examples
+    --------
+    >>> class Noise:
+    ...     name, api_version = "noise", 1
+    ...     def predict(self, model, X):
+    ...         return Normal(np.random.normal(size=len(X)), 1.0)
+    >>> Members(Noise(), 3, 0, 2).predict(None, np.zeros((2, 1))).means.shape
+    (2, 3)
+    """
+
+    inner: Adapter
+    n_members: int
+    seed: int
+    rows: int
+
+    name: ClassVar[str] = "members"
+    api_version: ClassVar[int] = API_VERSION
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.inner.name)  # the records of a run name the adapter that was chosen
+
+    def matches(self, model: Any) -> Match | None:
+        """Match what the adapter of one call matches."""
+        return self.inner.matches(model)
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return the mixture of all calls."""
+        with _DRAWING:
+            return mixture([self._member(model, X, k) for k in range(self.n_members)])
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return the rows of the subject, fewer where all members of a call would be many numbers."""
+        return min(self.rows, max(1_000, _CELLS // self.n_members))
+
+    def _member(self, model: Any, X: Table, k: int) -> Distribution:
+        name, drawn = seed_argument(model), int(np.random.SeedSequence([self.seed, k]).generate_state(1)[0])
+        with _streams(drawn):
+            return self.inner.predict(_seeded(model, name, drawn) if name else model, X.copy())
+
+
+def mixture(members: Sequence[Distribution]) -> Distribution:
+    """Return the mixture, equally weighted, of distributions of the same rows.
+
+    Examples
+    --------
+    >>> mixture([Normal([0.0], 1.0), Normal([2.0], 1.0)]).variance()
+    array([2.])
+    """
+    if all(isinstance(one, Categorical) for one in members):
+        classes = [cast("Categorical", one) for one in members]
+        return CategoricalMixture(np.stack([q.probabilities for q in classes], axis=1), classes[0].classes)
+    if all(isinstance(one, Normal) for one in members):
+        normals = [cast("Normal", one) for one in members]
+        return NormalMixture(np.stack([q.loc for q in normals], axis=1), np.stack([q.scale for q in normals], axis=1))
+    if all(isinstance(one, NormalMixture) for one in members):
+        mixtures = [cast("NormalMixture", one) for one in members]
+        means, stds = (np.concatenate([getattr(q, part) for q in mixtures], axis=1) for part in ("means", "stds"))
+        weights = np.concatenate([q.weights for q in mixtures])
+        return NormalMixture(means, stds, weights, points=any(q.points for q in mixtures))
+    families = " and ".join(sorted({one.family for one in members}))
+    raise UnsupportedError(
+        f"explain.stochastic='members' must be for class probabilities or normal distributions; got {families}. "
+        "Fix the model's seed, or return a mixture of your own."
+    )
+
+
+@contextmanager
+def _streams(seed: int) -> Iterator[None]:
+    """Seed the global random streams of Python, numpy and torch, and put them back at the end."""
+    torch, before = sys.modules.get("torch"), random.getstate()
+    with ExitStack() as stack:
+        stack.enter_context(global_random_state_kept())
+        if torch is not None:
+            stack.enter_context(torch.random.fork_rng())
+            torch.manual_seed(seed)
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002 - the global stream is what a model may draw from
+        try:
+            yield
+        finally:
+            random.setstate(before)
