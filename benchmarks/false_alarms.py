@@ -172,6 +172,7 @@ NULLS: tuple[Null, ...] = (
         {"support": {}},
         train=True,
     ),
+    Null("single_feature", f"{OUTCOMES}; two classes", KnownLogistic((1.0, *NOISE[1:])), {**FIT, **COVERED}),
     Null(
         "shift",
         "test rows distributed as train; independent features",

@@ -13,7 +13,7 @@ from uq_report.core.errors import InputError
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
 from uq_report.evidence.information import CidCover
-from uq_report.explainers._cid_columns import UnfitError
+from uq_report.explainers._cid_columns import UnfitError, cell_notes, copy_notes
 from uq_report.explainers._cid_discrete import fit_field
 from uq_report.explainers._cid_share import alone
 from uq_report.explainers.cid import CoveredInformation
@@ -185,6 +185,18 @@ def test_a_copy_covers_its_original_and_is_no_node_of_the_graph() -> None:
     assert [gap.feature for gap in results["cid.graph"].omissions] == ["twin"]
     with pytest.raises(InputError, match=r"got 'a' and 'twin' with correlation ±1"):
         run(changed(twin=-2 * pd.DataFrame(linear_subject(60).X)["a"]), estimator="copula")
+
+
+def test_notes_say_what_shares_a_cell_and_name_a_few_columns_only() -> None:
+    cut, kept = cell_notes("abcdefg", 4, ["town"], [])
+    assert cut.startswith("Cut into 4 cells of about equal count: a, b, c, d, e and 2 more.")
+    assert kept == "The 19 most frequent levels are kept, the rest share one cell: town."
+    *named, rest = copy_notes(dict.fromkeys("abcdefg", "z"))
+    assert (len(named), rest) == (5, "So it is with 2 more columns that repeat another.")
+    levels = np.random.default_rng(0).permutation(np.arange(300) % 30).astype(str)
+    results = run(changed(300, town=levels))
+    assert kept in results["cid"].notes
+    assert any("chosen on the rows they are measured on" in note for note in results["cid.cover"].notes)
 
 
 def test_a_missing_value_is_a_cell_of_its_own() -> None:

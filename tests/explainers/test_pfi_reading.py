@@ -17,7 +17,9 @@ from uq_report.explainers._pfi_terms import Rows, Terms
 from .pfi_cases import explained, subject
 
 
-def read(E: str, L: str, *, still: float = 0.0, needed: float = np.nan, se: float = 0.1) -> tuple[str, str]:
+def read(
+    E: str, L: str, *, still: float = 0.0, needed: float = np.nan, se: float = 0.1, why: str = ""
+) -> tuple[str, str]:
     """Return reading and sentence of feature x with these two verdicts."""
     rows = Rows((ENTROPY, NLL), np.zeros((2, 3)), np.zeros(3), np.ones(3), None, exact=False)
     empty: Any = np.zeros((2, 3))
@@ -30,6 +32,7 @@ def read(E: str, L: str, *, still: float = 0.0, needed: float = np.nan, se: floa
             "std_error": se,
             "verdict": [E, L],
             "n_needed": needed,
+            "distrust": ["", why],
         }
     )
     result = read_pair(Tables(rows, ["x"], [terms], [0.01, 0.01], 0.95, {}, ()), estimates)
@@ -74,11 +77,18 @@ def test_undetermined_if_either_is(verdict: str) -> None:
 
 def test_an_undetermined_pair_names_the_measure_and_the_rows_it_takes() -> None:
     assert read("undetermined", "positive", needed=1200.0)[1] == (
-        "These rows do not decide the entropy importance of x. About 1200 rows would."
+        "These rows do not decide the entropy importance of x. About 1200 rows would if the spread stays as it is."
     )
     assert read("undetermined", "positive", needed=3.0)[1] == "These rows do not decide the entropy importance of x."
     assert "the entropy and the likelihood importance" in read("undetermined", "undetermined")[1]
     assert read("undetermined", "undetermined", se=np.nan)[1].startswith("Without an interval")
+
+
+def test_an_interval_that_is_not_to_be_trusted_says_why_and_names_no_rows() -> None:
+    few = "few events (7 of 800 rows)"
+    assert read("positive", "undetermined", needed=2286.0, why=few)[1] == (
+        f"These rows do not decide the likelihood importance of x. The likelihood interval is not to be trusted: {few}."
+    )
 
 
 def test_not_used_is_said_only_where_no_row_changed() -> None:

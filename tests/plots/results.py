@@ -83,6 +83,36 @@ def claims() -> Diagnostic:
     )
 
 
+def corrected() -> Importance:
+    """Two features, of which b hides a part of a."""
+    numbers = ("estimate", "plain", "joint", "change")
+    rows = [
+        {
+            "measure": "nll",
+            "feature": f,
+            "verdict": "positive",
+            "margin": 0.01,
+            "partners": partner,
+            "change_std_error": 0.05,
+            "rank": 1,
+            "plain_rank": 1,
+            "exact_zero": False,
+            **dict(zip(numbers, values, strict=True)),
+            "lower": values[0] - 0.1,
+            "upper": values[0] + 0.1,
+            **{f"{key}_lower": value - 0.1 for key, value in zip(numbers[1:], values[1:], strict=True)},
+            **{f"{key}_upper": value + 0.1 for key, value in zip(numbers[1:], values[1:], strict=True)},
+        }
+        for f, values, partner in (("a", (0.75, 0.25, 1.0, 0.5), "b"), ("b", (0.5, 0.5, 0.5, 0.0), ""))
+    ]
+    estimates = table(rows)
+    frame = estimates.assign(repeat=0, value=estimates["estimate"])[list(Importance.columns)]
+    meta = {"partners": {"a": ["b"], "b": []}}
+    return Importance(
+        id=ids.COVER, explainer=ids.COVER, title="Cover", frame=frame, estimates=estimates, measures=MEASURES, meta=meta
+    )
+
+
 def profile(levels: tuple[str, ...] = ()) -> Profile:
     """Two measures of one feature ``x``: an average with its band and four rows, numeric or by level."""
     at = np.arange(len(levels), dtype=float) if levels else np.array([0.0, 1.0, 4.0])
@@ -190,6 +220,7 @@ def every_id() -> list[Result]:
     binned = (ids.CALIBRATION_RELIABILITY, ids.CALIBRATION_COVERAGE, ids.CALIBRATION_PIT)
     return [
         claims(),
+        corrected(),
         *(diagnostic(key, bins) for key in binned),
         diagnostic(ids.CID, cover),
         diagnostic(ids.CID_GRAPH, [{"feature": "a", "item": "y", "estimate": 0.5}], nodes=["a", "y"]),

@@ -203,8 +203,13 @@ def test_the_three_questions_stand_side_by_side() -> None:
         "rank",
         "uncertainty",
     ]
-    nll = run.result(ids.PFI).estimates.query("measure == 'nll'").set_index("feature")["estimate"].rank(ascending=False)
-    assert {row[0]: row[3] for row in made.rows} == {f: int(nll[str(f)]) for f in [row[0] for row in made.rows]}
+    nll = run.result(ids.PFI).estimates.query("measure == 'nll'").set_index("feature")
+    rank = nll["estimate"].rank(ascending=False)
+    for feature, words in ((str(row[0]), str(row[3])) for row in made.rows):
+        first, *_, last = [int(place) for place in words.split(" to ")] * 2
+        assert first <= rank[feature] <= last
+        above = nll["lower"] > nll["upper"][feature]
+        assert first == 1 + above.sum()
     assert "95 % interval over new test rows" in made.note
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from uq_report.core.results import MeasureFacts, Omission
 from uq_report.core.text import MAX_TEXT, short
 from uq_report.document import blocks, telling
 from uq_report.document.evidence import Evidence
-from uq_report.document.text import clean, interval, joined, name, sentence, value_words
+from uq_report.document.places import Place, places
+from uq_report.document.text import clean, interval, joined, name, plain, sentence, value_words
 
 from . import made
 from .cases import Case, estimates
@@ -104,11 +106,39 @@ def test_verdicts_are_counted_and_without_them_the_intervals() -> None:
 
 
 def test_rankings_share_only_what_all_of_them_lead_with() -> None:
-    assert (
-        telling.agreement_words([("p", ["a", "b"]), ("l", ["b", "c"])]) == "b is among the first 2 of all 2 rankings."
-    )
-    assert telling.agreement_words([("p", ["a"]), ("l", ["b"])]).startswith("No feature")
-    assert telling.agreement_words([("p", ["a"])]) == ""
+    one = {"a": Place(1, 1), "b": Place(2, 2), "c": Place(3, 3)}
+    other = {"b": Place(1, 2), "c": Place(1, 2), "a": Place(3, 3)}
+    assert telling.agreement_words([one, other], 2) == "b is among the first 2 of all 2 rankings."
+    assert telling.agreement_words([one, other], 1) == "No feature is among the first 1 of all 2 rankings."
+    assert telling.agreement_words([one], 2) == ""
+
+
+def test_what_the_ranks_do_not_tell_is_said_to_be_possible_only() -> None:
+    level = {feature: Place(1, 3) for feature in "abc"}
+    told = telling.agreement_words([level, {"a": Place(1, 1), "b": Place(2, 2)}], 2)
+    assert told == "No feature is shown to be among the first 2 of all 2 rankings; a and b may be."
+
+
+def importances(*lines: tuple[str, float, float, float]) -> pd.DataFrame:
+    return pd.DataFrame(lines, columns=["feature", "estimate", "lower", "upper"])
+
+
+def test_places_are_those_that_intervals_leave_and_ties_without_them() -> None:
+    run = make_run(Case())
+    sure = importances(("a", 0.9, 0.8, 1.0), ("b", 0.5, 0.3, 0.7), ("c", 0.4, 0.2, 0.6), ("d", 0.1, 0.0, 0.21))
+    told = {feature: place.words for feature, place in places(run, "other", "m", sure).items()}
+    assert told == {"a": "1", "b": "2 to 3", "c": "2 to 4", "d": "3 to 4"}
+    turned = {feature: place.words for feature, place in places(run, "other", "m", sure, -1).items()}
+    assert turned == {"a": "4", "b": "2 to 3", "c": "1 to 3", "d": "1 to 2"}
+    bare = importances(*((f, value, np.nan, np.nan) for f, value in (("a", 0.2), ("b", 0.1), ("c", 0.1))))
+    told = {feature: place.words for feature, place in places(run, "other", "m", bare).items()}
+    assert told == {"a": "1", "b": "tied, 2 to 3", "c": "tied, 2 to 3"}
+
+
+@pytest.mark.parametrize("value", [-0.0, -1e-9])
+def test_what_is_rounded_to_zero_has_no_sign(value: float) -> None:
+    assert value_words(value, -0.03, 0.06) == "0.000 (−0.030 to 0.060)"
+    assert plain(-0.0) == "0"
 
 
 def test_captions_say_which_interval_or_that_there_is_none() -> None:

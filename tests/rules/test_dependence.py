@@ -138,6 +138,17 @@ def test_what_may_go_unnoticed_is_undetermined(E: tuple[float, float], L: tuple[
     assert "UQ202 is undetermined for a" in found.reason
 
 
+@pytest.mark.parametrize("measure", ["nll", "entropy"])
+def test_an_interval_that_is_not_to_be_trusted_gives_no_verdict_but_its_reason(measure: str) -> None:
+    made = read(a=(ZERO, PLUS), b=(PLUS, PLUS))
+    at = (made.estimates["feature"] == "a") & (made.estimates["measure"] == measure)
+    why = np.where(at, "few events (7 of 200 rows)", "")
+    verdict = made.estimates["verdict"].mask(at, "undetermined")
+    found = judged(replace(made, estimates=made.estimates.assign(distrust=why, verdict=verdict)))
+    assert (found.state, codes(found)) == ("skipped", [])
+    assert "UQ202 is undetermined for a: few events (7 of 200 rows)" in found.reason
+
+
 def test_the_adjustment_over_features_may_take_it_away() -> None:
     weak = (0.08, 0.01)
     assert codes(judged(read(0.0045, a=(weak, PLUS)))) == [("UQ202", ("a",))]

@@ -83,7 +83,7 @@ def scores(skill: float, reach: float, *more: Line, base: float = 0.5) -> list[L
 )
 def test_a_constant_model_is_named(model: Any, share: float) -> None:
     finding = fitted(model, share=share).findings[0]
-    assert (finding.code, finding.severity, finding.evidence) == ("UQ001", "high", ("calibration",))
+    assert (finding.code, finding.severity, finding.evidence) == ("UQ001", "critical", ("calibration",))
     assert "than the class frequencies, without the features" in finding.statement
     assert "in place of the class frequencies" in finding.remedy
     assert "nan" not in finding.statement
@@ -97,7 +97,7 @@ def test_a_normal_that_is_the_same_everywhere_is_named() -> None:
         return Normal(np.full(len(X), mean), np.full(len(X), sd))
 
     finding = audit(same, test, train).findings[0]
-    assert (finding.code, finding.severity) == ("UQ001", "high")
+    assert (finding.code, finding.severity) == ("UQ001", "critical")
     assert "the distribution of the outcomes" in finding.statement
     assert "its CRPS is" in finding.statement
 
@@ -121,18 +121,21 @@ def test_stated_certainty_that_is_wrong_is_told_from_a_useless_order() -> None:
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        (scores(0.0, 0.004), "high"),  # no more than 0.8 % of the baseline's score
-        (scores(0.0, 0.006), "medium"),  # holds 0, and ends at 1.2 %
+        (scores(0.0, 0.004), "critical"),  # no more than 0.8 % of the baseline's score
+        (scores(0.0, 0.006), "high"),  # holds 0, and ends at 1.2 %
         (scores(0.0, 0.016), "skipped"),  # holds 0, and ends at 3.2 %
         (scores(0.007, 0.006), "passed"),
         (scores(0.003, 0.001), "high"),  # better, by too little to count
         (scores(0.05, 0.04), "passed"),
-        (scores(-0.03, 0.01), "high"),
+        (scores(-0.03, 0.01), "critical"),
         (scores(-0.03, 0.01, ("roc_auc", 0.8, 0.05)), "medium"),
-        (scores(-0.03, 0.01, ("roc_auc", 0.52, 0.05)), "high"),
+        (scores(-0.03, 0.01, ("roc_auc", 0.52, 0.05)), "critical"),
         (scores(-0.03, 0.01, ("brier_skill", 0.1, 0.05)), "medium"),
         (scores(-0.08, 0.01, ("roc_auc", 0.8, 0.05)), "high"),
-        ([("brier_skill", -0.03, 0.01), ("brier_baseline", 0.5, 0.01)], "high"),  # an infinite log score has no line
+        (
+            [("brier_skill", -0.03, 0.01), ("brier_baseline", 0.5, 0.01)],
+            "critical",
+        ),  # an infinite log score has no line
         (scores(0.0, np.nan), "skipped"),
         ([("accuracy", 0.8, 0.1)], "skipped"),
     ],
@@ -154,7 +157,7 @@ def test_a_finding_has_shares_of_the_baselines_score_and_no_size() -> None:
 
 def test_over_claiming_stands_under_a_model_of_no_use() -> None:
     useless, ordering = (judged(lines).findings[0] for lines in (scores(-0.03, 0.01), scores(-0.03, 0.01, AREA)))
-    assert [one.code for one in useless.explains] == ["UQ101", "UQ401", "UQ402"]
+    assert [one.code for one in useless.explains] == ["UQ003", "UQ101", "UQ401", "UQ402"]
     assert ordering.explains == ()
 
 
@@ -218,7 +221,7 @@ def test_a_class_of_few_rows_is_not_judged() -> None:
             "log score is better by 0.050 nats (95 % interval 0.030 to 0.070), and not by the expected 0.1",
         ),
         (scores(0.09, 0.02), "", ""),
-        (scores(-0.03, 0.01), "high", "predicts worse than the class frequencies"),
+        (scores(-0.03, 0.01), "critical", "predicts worse than the class frequencies"),
     ],
 )
 def test_a_stated_skill_that_is_not_reached_is_told(lines: list[Line], severity: str, words: str) -> None:

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
 from uq_report.evidence import ids
+from uq_report.report.rating import rests_on
 from uq_report.views import AuditRun
 
 EXPLAINERS = ("pfi", "calibration", "data_quality", "support", "agreement", "cid")
@@ -105,6 +106,27 @@ def test_too_few_events_give_no_verdict_on_the_loss_and_say_so_in_both_places(sa
     assert set(nll["verdict"]) == {"undetermined"}
     assert nll["distrust"].str.contains("events").all()
     assert "† Intervals not to be trusted, so without a verdict: all features:" in text(sample)
+
+
+UNJUDGED = {
+    "one class": "calibration and the importances for the loss, because all 61 rows are of one class (20 rows of "
+    "another would do)",
+    "few events": "calibration and the importances for the loss, because only 6 rows are of the rarer class (20 would "
+    "do)",
+    "one cluster": "calibration and the importances, because 1 cluster does not show how clusters vary (20 would do)",
+    "all rows outside": "how good the model is on rows like its training rows, because 100 % of the audited rows lie "
+    "outside them",
+    "constant model": "which features matter for the outcome, because shuffling any of them changes no prediction",
+}
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_the_summary_says_before_its_findings_what_cannot_be_judged_and_why(sample: str) -> None:
+    run = audit(sample).run
+    rated, told, *_ = text(sample).partition("Executive summary\n")[2].strip().split("\n\n")
+    assert rated == rests_on(run.outcomes)
+    assert told == f"What cannot be judged: {UNJUDGED[sample]}."
+    assert told in audit(sample).render("markdown", template="brief").decode()
 
 
 def test_the_rows_that_would_do_are_told_with_their_condition() -> None:

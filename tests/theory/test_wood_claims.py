@@ -82,7 +82,7 @@ def test_a_copy_lowers_the_likelihood_importance_and_leads_the_entropy() -> None
 
 
 def test_an_independent_feature_has_likelihood_importance_only() -> None:
-    assert independent_feature_is_told_apart(0, n=400)
+    assert independent_feature_is_told_apart(0)
 
 
 def seeds() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import NamedTuple
 
 import numpy as np
@@ -46,8 +47,8 @@ class Unnoticed(NamedTuple):
         return f"{short(self.loss.feature)} ({self.estimate:.2g} of {self.loss.estimate:.2g} nats)"
 
     def may_exceed(self, margin: float) -> bool:
-        """Say whether more than `margin` nats may go unnoticed."""
-        return self.upper > margin and self.loss.verdict in (POSITIVE, UNDETERMINED)
+        """Say whether more than `margin` nats may go unnoticed; an interval not to be trusted rules nothing out."""
+        return (isnan(self.p_value) or self.upper > margin) and self.loss.verdict in (POSITIVE, UNDETERMINED)
 
 
 def affected(run: Run, one: Unnoticed, margin: float) -> float | None:
@@ -63,7 +64,8 @@ def unnoticed(rule: Rule, pfi: Pfi) -> dict[str, Unnoticed]:
     """Return what the model does not notice, by feature, from the paired row terms; rows count alike.
 
     Both importances come from the same shuffles, so the standard error is that of the differences of their
-    row terms. Their noise of the shuffles is left in: never too narrow.
+    row terms. Their noise of the shuffles is left in: never too narrow. Where either has an interval that is not to
+    be trusted there is no p-value.
     """
     rows, pair = pfi.result.rows, (likelihood(pfi), ENTROPY.name)
     if rows is None or not set(pair) <= set(rows.measures):
@@ -76,7 +78,8 @@ def unnoticed(rule: Rule, pfi: Pfi) -> dict[str, Unnoticed]:
     terms = [rows.of(pair[0], feature) - rows.of(pair[1], feature) for feature in features]
     errors = np.array([term.std(ddof=1) / np.sqrt(len(term)) for term in terms])
     excess = estimates - rule.thresholds["margin"]
-    p_values = holm(np.where(excess > 0, two_sided(excess, errors, df), np.where(np.isnan(errors), np.nan, 1.0)))
+    tested = np.where([bool(losses[f].distrust or doubts[f].distrust) for f in features], np.nan, errors)
+    p_values = holm(np.where(excess > 0, two_sided(excess, tested, df), np.where(np.isnan(tested), np.nan, 1.0)))
     for feature, value, error, p in zip(features, estimates, errors, p_values, strict=True):
         reach = float(stdtrit(df, (1 + losses[feature].confidence) / 2)) * error
         table[feature] = Unnoticed(losses[feature], float(value), float(value - reach), float(value + reach), float(p))

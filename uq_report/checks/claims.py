@@ -68,11 +68,11 @@ class ClaimsCheck:
         Share of the largest claim from which a feature's claim is large enough to speak of over-claiming.
     medium, high : float
         Share of all features' claim, delivered by unseen rows, up to which over-claiming is medium or high. Features
-        that deliver less than `high` of their own claim, interval included, are named, the smallest share first.
+        over-claiming by themselves that deliver less than `high` of their claim are named, the smallest share first.
     """
 
     level: float = 0.05
-    least: float = 0.1
+    least: float = 0.05
     medium: float = 0.8
     high: float = 0.5
 
@@ -97,8 +97,8 @@ class ClaimsCheck:
                 when="Claimed less delivered importance of all features together, or of one that claims at least "
                 "{least:pct} of the largest claim of one, is above the margin (level {level}, adjusted over features). "
                 "High if unseen rows confirm at most {high:pct} of what all features together claim, medium up to "
-                "{medium:pct}, else low. Named are features that deliver less than {high:pct} of their claim, interval "
-                "included, the smallest share first.",
+                "{medium:pct}, else low. Named are features that do so themselves and deliver less than {high:pct} of "
+                "their claim, the smallest share first.",
                 raised=({**surely, "claim": Limit("at least", "least")},),
                 grades=(
                     Grade("high", {"share": Limit("at most", "high")}),
@@ -127,8 +127,9 @@ class ClaimsCheck:
             return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
         over, under = self.rules
         table = differences(view, run)
-        doubted = tuple(f"{s.line.feature} ({s.line.distrust})" for s in table if s.line.distrust)
-        table = [s for s in table if not s.line.distrust]
+        reasons = {s.line.feature: s.line.distrust or "no interval" * isnan(s.p_adjusted) for s in table}
+        doubted = tuple(f"{feature} ({reason})" for feature, reason in reasons.items() if reason)
+        table = [s for s in table if not reasons[s.line.feature]]
         claimed = [s for s in table if s.is_over and over.judge(**s.observed)]
         unused = [s for s in table if not s.is_over and under.judge(p_adjusted=s.p_adjusted, beyond=s.beyond)]
         return close(
@@ -173,13 +174,13 @@ class ClaimsCheck:
             observed=worst.line.estimate,
             lower=worst.line.lower,
             upper=worst.line.upper,
-            explains=_symptoms(features),
+            explains=_symptoms(features, whole),
         )
 
     def _named(self, raised: Sequence[Seen]) -> list[str]:
         """Return the features that deliver little of what they claim, the smallest share first."""
         lines = sorted((s.line for s in raised if s.line.feature != ALL_FEATURES), key=lambda line: line.share)
-        return [line.feature for line in lines if line.share_upper < self.high]
+        return [line.feature for line in lines if line.share < self.high]
 
 
 def _no_claims(run: Run) -> str:
@@ -196,9 +197,14 @@ def _unjudged(view: Claims) -> str:
     return f"no claim could be computed: {listed(reasons)}" if reasons else "no claim could be computed"
 
 
-def _symptoms(features: Sequence[str]) -> tuple[Symptom, ...]:
-    """Return what over-claiming explains: what is left for others, and where it has a place, the bad fit as a whole."""
-    return tuple(Symptom(code=code) for code in ((UNDER, "UQ101", "UQ001") if features else (UNDER,)))
+def _symptoms(features: Sequence[str], whole: ClaimLine | None) -> tuple[Symptom, ...]:
+    """Return what over-claiming explains: what is left for others, and where it has a place, the bad fit as a whole.
+
+    That the model is of no use it explains only where unseen rows confirm some of what is claimed.
+    """
+    confirmed = whole is not None and whole.share_lower > 0
+    codes = (UNDER, *(("UQ101",) if features else ()), *(("UQ001", "UQ003") if features and confirmed else ()))
+    return tuple(Symptom(code=code) for code in codes)
 
 
 def differences(view: Claims, run: Run) -> list[Seen]:

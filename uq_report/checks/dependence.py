@@ -178,7 +178,10 @@ def _not_noticed(rule: Rule, run: Run) -> Part:
         code=rule.code,
         findings=(_unseen(rule, sorted(raised, key=lambda one: -one.estimate), run),) if raised else (),
         undecided=with_reasons(
-            pfi, [f for f, one in every.items() if one not in raised and one.may_exceed(margin)], likelihood(pfi)
+            pfi,
+            [f for f, one in every.items() if one not in raised and one.may_exceed(margin)],
+            likelihood(pfi),
+            ENTROPY.name,
         ),
         absent="" if every else "pfi has no row terms",
         passed="Of no feature the model is shown to miss that its values are wrong.",

@@ -25,7 +25,7 @@ from ._events import LEAST, class_counts, events, too_few
 
 DISCRETE = "discrete field"
 NLL = "nll"
-SYMPTOMS = ("UQ101", "UQ201", "UQ202", "UQ401", "UQ402")  # what a leak explains
+SYMPTOMS = ("UQ003", "UQ101", "UQ201", "UQ202", "UQ401", "UQ402")  # what a leak explains
 USED = 0.1  # share of what the feature tells below which the model is said to make little of it
 
 

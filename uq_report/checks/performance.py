@@ -22,11 +22,12 @@ SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS"}  # the
 WHEN = (
     "The interval of the skill (the baseline's score less the model's: log score, Brier score where that is infinite, "
     "CRPS for numbers) ends below {margin:pct} of the baseline's score, or holds 0 and ends below {little:pct}; for "
-    "classes, on at least {events} rows outside the most frequent class. High if it ends {worse:pct} or more below 0, "
-    "or below {margin:pct} where no other score shows the features to be of use, else medium."
+    "classes, on at least {events} rows outside the most frequent class. Where no other score shows the features to be "
+    "of use: critical if it holds 0, or less, and ends below {margin:pct}, else high. High if it ends {worse:pct} or "
+    "more below 0, else medium."
 )
 # Where nothing shows the features to be of use, what the model claims of them is not delivered, and its doubt is wrong.
-SYMPTOMS = tuple(Symptom(code=code) for code in ("UQ101", "UQ401", "UQ402"))
+SYMPTOMS = tuple(Symptom(code=code) for code in ("UQ003", "UQ101", "UQ401", "UQ402"))
 BASELINES = {True: "the class frequencies", False: "the distribution of the outcomes"}
 
 
@@ -110,7 +111,7 @@ class Performance:
         return self._skill_rule(), recall_rule(self.recall)
 
     def _skill_rule(self) -> Rule:
-        enough = {"events": Limit("at least", "events")}
+        enough, none = {"events": Limit("at least", "events")}, Limit("at most", 0)
         raised = [
             {"upper": Limit("below", "margin"), **enough},
             {"lower": Limit("at most", 0), "upper": Limit("below", "little"), **enough},
@@ -118,8 +119,9 @@ class Performance:
         thresholds = {"margin": self.margin, "little": self.little, "worse": 0.1, "events": LEAST}
         when = WHEN
         grades = [
+            Grade("critical", {"use": none, "lower": none, "upper": Limit("below", "margin")}),
+            Grade("high", {"use": none}),
             Grade("high", {"loss": Limit("at least", "worse")}),
-            Grade("high", {"use": Limit("at most", 0), "upper": Limit("below", "margin")}),
             Grade("medium"),
         ]
         if self.expected is not None:

@@ -14,7 +14,7 @@ from ..rules.reading import Part, absent, close
 from ..rules.rule import Grade, Limit, Rule
 
 # what a column explains that is distributed otherwise: of the column itself, and of the model as a whole
-OWN, WHOLE = ("UQ303",), ("UQ301", "UQ101", "UQ401", "UQ402", "UQ001")
+OWN, WHOLE = ("UQ303",), ("UQ301", "UQ101", "UQ401", "UQ402", "UQ001", "UQ003")
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ WORDS = {
     NEWLY_MISSING: "{line.estimate:.0f} missing, while no training row lacks it",
 }
 # what a column that left its training range as a whole explains
-SYMPTOMS = ("UQ301", "UQ302", "UQ101", "UQ401", "UQ402", "UQ001")
+SYMPTOMS = ("UQ301", "UQ302", "UQ101", "UQ401", "UQ402", "UQ001", "UQ003")
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def _unseen(rule: Rule, lines: Sequence[tuple[ValueLine, Severity]]) -> Finding:
         features=(largest.feature,),
         threshold=0.0,
         observed=largest.share,
-        explains=tuple(Symptom(code=code) for code in SYMPTOMS) if severity == "high" else (),
+        explains=tuple(Symptom(code=code) for code in SYMPTOMS) if severity in ("high", "medium") else (),
     )
 
 

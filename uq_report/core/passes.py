@@ -26,6 +26,14 @@ class Group(NamedTuple):
     values: FloatArray
 
 
+class Repeated(NamedTuple):
+    """Rows repeated for some variants: the table, the outcomes and the distributions unchanged, if there are any."""
+
+    buffer: Buffer
+    y: AnyArray | None
+    base: Distribution | None
+
+
 class Task:
     """Evaluates groups of variants; keeps its buffer between groups where it runs in one thread."""
 
@@ -38,7 +46,7 @@ class Task:
         self.base = self._base(rows) if any(measure.needs_base for measure in measures) else None
         self.n = len(self.rows)
         self.step = self.n if engine.batch_rows is None else max(1, min(self.n, engine.batch_rows))
-        self._buffers: dict[tuple[int, int, int], Buffer] = {}
+        self._buffers: dict[tuple[int, int, int], Repeated] = {}
 
     def __call__(self, group: Sequence[Variant]) -> FloatArray:
         """Return (measures, variants, rows) of one group."""
@@ -46,11 +54,8 @@ class Task:
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
 
     def _part(self, group: Sequence[Variant], start: int, stop: int) -> FloatArray:
-        buffer = self._buffer(start, stop, len(group))
-        table = buffer.filled(self.source, start, stop, group)
-        dist = self.engine.call_model(table)
-        y = None if self.y is None else np.repeat(self.y[start:stop], len(group))
-        base = None if self.base is None else self.base.take(np.repeat(np.arange(start, stop), len(group)))
+        buffer, y, base = self._buffer(start, stop, len(group))
+        dist = self.engine.call_model(buffer.filled(self.source, start, stop, group))
         values = rows_of(dist, self.measures, y, base)
         return values.reshape(len(self.measures), stop - start, len(group)).swapaxes(1, 2)
 
@@ -58,13 +63,16 @@ class Task:
         """Return the distribution of the evaluated rows unchanged."""
         return self.engine.baseline if rows is None else self.engine.baseline.take(rows)
 
-    def _buffer(self, start: int, stop: int, variants: int) -> Buffer:
-        """Return the buffer of these rows and so many variants; two are held, for full groups and the last."""
+    def _buffer(self, start: int, stop: int, variants: int) -> Repeated:
+        """Return these rows, each so many times; two such are held, for full groups and the last."""
         key = (start, stop, variants)
         if key not in self._buffers:
             while len(self._buffers) > 1:
                 self._buffers.pop(next(iter(self._buffers)))
-            self._buffers[key] = make_buffer(self.rows[start:stop], variants)
+            at = np.repeat(np.arange(start, stop), variants)
+            y = None if self.y is None else self.y[at]
+            base = None if self.base is None else self.base.take(at)
+            self._buffers[key] = Repeated(make_buffer(self.rows[start:stop], variants), y, base)
         return self._buffers[key]
 
     def fresh(self) -> Task:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -12,7 +12,8 @@ from ..evidence import columns as col
 from ..evidence import ids
 from ..plots.importance import Panel, panel
 from .evidence import Evidence
-from .telling import ordered, ranks
+from .places import Place, places
+from .telling import ordered
 
 # role, result ids that can answer (best first), and the measures to prefer in them
 SOURCES = (
@@ -28,7 +29,7 @@ METHODS = {
 
 
 class Answer(NamedTuple):
-    """One question's ranking: its heading, its measure and facts, how it was computed, and its numbers in order."""
+    """One question's ranking: its heading, measure and facts, how it was computed, its numbers in order, and places."""
 
     heading: str
     measure: str
@@ -36,15 +37,12 @@ class Answer(NamedTuple):
     method: str
     result: Result
     table: pd.DataFrame
+    places: Mapping[str, Place]
 
     @property
     def features(self) -> list[str]:
         """The features in the order of the ranking."""
         return [str(feature) for feature in self.table[col.FEATURE]]
-
-    def ranks(self) -> dict[str, int]:
-        """Return each feature's rank."""
-        return ranks(self.table, self.facts.sign)
 
     def panel(self) -> Panel:
         """Return the ranking as a panel of a figure."""
@@ -77,5 +75,6 @@ def _answer(e: Evidence, role: str, sources: Sequence[str], preferred: Sequence[
         if fitting:
             facts = e.words(fitting[0], result)
             table = ordered(result.estimates[result.estimates[col.MEASURE] == fitting[0]], facts.sign)
-            return Answer(role, fitting[0], facts, METHODS[key], result, table)
+            held = places(e.run, key, fitting[0], table, facts.sign)
+            return Answer(role, fitting[0], facts, METHODS[key], result, table, held)
     return None

@@ -12,7 +12,8 @@ from ..evidence import columns as col
 from .blocks import interval_columns, intervals_caption, make_table
 from .document import Column, Table
 from .evidence import Evidence
-from .telling import order_words, ordered, range_ends, ranks
+from .places import places
+from .telling import order_words, ordered, range_ends
 from .text import name
 
 # column of the estimates -> heading and number format, printed where the column is there and not empty
@@ -31,17 +32,18 @@ def importance_table(e: Evidence, result: Result, measure: str, key: str) -> Tab
     """Return one measure's importances: rank, estimate, error, interval, verdict and shuffles."""
     facts = e.words(measure, result)
     table = ordered(result.estimates[result.estimates[col.MEASURE] == measure], facts.sign)
-    place = ranks(table, facts.sign)
+    place = places(e.run, result.id, measure, table, facts.sign)
     interval = interval_columns(table)
     further = [(c, *FURTHER[c]) for c in FURTHER if c in table.columns and not _is_blank(table[c])]
     error = not _is_blank(table[col.STD_ERROR])
-    columns = [Column("feature"), Column("rank", "integer"), Column("importance", "number", facts.unit)]
+    columns = [Column("feature"), Column("rank"), Column("importance", "number", facts.unit)]
     columns += [Column("std. error", "number")] * error + list(interval)
     columns += [Column(heading, kind) for _, heading, kind in further]  # type: ignore[arg-type] # literals of FURTHER
     numbers = [col.ESTIMATE, *[col.STD_ERROR] * error, *(col.LOWER, col.UPPER) * bool(interval)]
     rows = []
     for row in table.to_dict("records"):
-        cells = [name(row[col.FEATURE]), place.get(str(row[col.FEATURE])), *(row[c] for c in numbers)]
+        rank = place.get(str(row[col.FEATURE]))
+        cells = [name(row[col.FEATURE]), None if rank is None else rank.words, *(row[c] for c in numbers)]
         rows.append(cells + [_whole(row[c]) if kind == "integer" else row[c] for c, _, kind in further])
     caption = f"Importance for {facts.title}, {order_words(facts)}."
     return make_table(key, caption, columns, rows, of=result)

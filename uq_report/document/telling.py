@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..core.text import clean, count
 from ..evidence import columns as col
 from ..plots.frames import has_interval, interval_words, optional
 from ..plots.importance import VERDICTS
+from .places import Place
 from .text import joined, name, plain, value_words
 
 NUMBERS = (col.ESTIMATE, col.LOWER, col.UPPER)
@@ -22,12 +23,6 @@ DAGGER = "†"  # marks an interval that is not to be trusted
 def ordered(table: pd.DataFrame, sign: int = 1) -> pd.DataFrame:
     """Return estimates, largest first, of sign -1 smallest first; equal ones keep their order."""
     return table.sort_values(col.ESTIMATE, ascending=sign < 0, kind="stable", ignore_index=True)
-
-
-def ranks(table: pd.DataFrame, sign: int = 1) -> dict[str, int]:
-    """Return each feature's rank in the order of `ordered`; equal values share the better rank."""
-    order = table[col.ESTIMATE].rank(method="min", ascending=sign < 0)
-    return {str(f): int(r) for f, r in zip(table[col.FEATURE], order, strict=True) if np.isfinite(r)}
 
 
 def order_words(facts: MeasureFacts) -> str:
@@ -147,14 +142,24 @@ def _place(row: pd.Series[Any]) -> str:
     return name(level) if level else plain(row[col.X])
 
 
-def agreement_words(tops: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """Say which leading features rankings share; each is its heading and its leading features."""
-    if len(tops) < 2:
+def agreement_words(rankings: Sequence[Mapping[str, Place]], most: int) -> str:
+    """Say which features are among the first `most` of all rankings: shown to be, or not shown not to be.
+
+    Examples
+    --------
+    >>> one, other = {"a": Place(1, 1), "b": Place(2, 3)}, {"a": Place(1, 1), "b": Place(2, 4)}
+    >>> agreement_words([one, other], 1)
+    'a is among the first 1 of all 2 rankings.'
+    >>> agreement_words([{"a": Place(1, 2), "b": Place(1, 2)}] * 2, 1)
+    'No feature is shown to be among the first 1 of all 2 rankings; a and b may be.'
+    """
+    if len(rankings) < 2:
         return ""
-    shared = set.intersection(*(set(features) for _, features in tops))
-    common = [feature for feature in tops[0][1] if feature in shared]
-    size = max(len(features) for _, features in tops)
-    if not common:
-        return f"No feature is among the first {size} of all {len(tops)} rankings."
-    verb = "is" if len(common) == 1 else "are"
-    return f"{joined([name(f) for f in common])} {verb} among the first {size} of all {len(tops)} rankings."
+    every = [feature for feature in rankings[0] if all(feature in places for places in rankings)]
+    able = [feature for feature in every if all(places[feature].first <= most for places in rankings)]
+    shown = [feature for feature in able if all(places[feature].last <= most for places in rankings)]
+    among = f"among the first {most} of all {len(rankings)} rankings"
+    if shown:
+        return f"{joined([name(f) for f in shown])} {'is' if len(shown) == 1 else 'are'} {among}."
+    may_be = f"; {joined([name(f) for f in able])} may be" if able else ""
+    return f"No feature is {'shown to be ' if able else ''}{among}{may_be}."

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core import text
 from ..plots.glyphs import legible
-from ..plots.words import number
+from ..plots.words import number, signed
 
 ABSENT = "not recorded"
 NAME = 60
@@ -61,7 +61,7 @@ def _places(width: float, *values: float) -> int | None:
 
 
 def _fixed(value: float, places: int | None) -> str:
-    return number(value) if places is None else f"{value:.{places}f}".replace("-", "−")
+    return number(value) if places is None else signed(f"{value:.{places}f}")
 
 
 def plain(value: Any) -> str:
@@ -72,7 +72,7 @@ def plain(value: Any) -> str:
     >>> plain(4.0), plain(15857.0), plain("rich")
     ('4', '15857', 'rich')
     """
-    return f"{float(value):.6g}".replace("-", "−") if _is_number(value) else name(value)
+    return signed(f"{float(value):.6g}") if _is_number(value) else name(value)
 
 
 def value_words(estimate: Any, lower: Any = None, upper: Any = None, unit: str = "") -> str:
@@ -82,8 +82,8 @@ def value_words(estimate: Any, lower: Any = None, upper: Any = None, unit: str =
 
     Examples
     --------
-    >>> value_words(0.03674, 0.00079, 0.0726, "nats"), value_words(0.03674)
-    ('0.037 nats (0.001 to 0.073)', '0.0367')
+    >>> value_words(0.03674, 0.00079, 0.0726, "nats"), value_words(0.03674), value_words(-0.0001, -0.03, 0.06)
+    ('0.037 nats (0.001 to 0.073)', '0.0367', '0.000 (−0.030 to 0.060)')
     """
     if not _is_number(estimate):
         return "no number"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..core.subject import Subject
 
 TOO_ALIKE = 1 - 1e-9
 MOST_LEVELS = 20
+NAMED = 5  # columns that a note names
 
 
 class UnfitError(InputError):
@@ -33,6 +34,18 @@ def varying(subject: Subject) -> tuple[tuple[str, ...], tuple[Omission, ...]]:
     if not used:
         raise InputError("cid.X must have a feature that varies; got constant ones only.")
     return used, tuple(Omission("", f, "it is constant, so it has no information") for f in constant)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return at most `NAMED` names, and the number of the others.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(list("abcdefg"))
+    ('a, b', 'a, b, c, d, e and 2 more')
+    """
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
 
 
 def incomplete(subject: Subject, features: Sequence[str]) -> dict[str, int]:
@@ -109,3 +122,19 @@ def cells(values: Any, bins: int | None) -> IntArray:
         series = series.where(series.isin(kept) | series.isna(), "other levels").astype(str)
     codes = np.asarray(pd.factorize(series, sort=True)[0], dtype=np.int64)
     return codes - codes.min()
+
+
+def cell_notes(binned: Sequence[str], bins: int, pooled: Sequence[str], gaps: Sequence[str]) -> tuple[str, ...]:
+    """Return how columns became cells: what was cut, which levels share a cell, and where values are missing."""
+    cut = f"Cut into {bins} cells of about equal count: {listed(binned)}. Information within a cell is not seen."
+    kept = f"The {MOST_LEVELS - 1} most frequent levels are kept, the rest share one cell: {listed(pooled)}."
+    missing = f"A missing value is a cell of its own: {listed(gaps)}."
+    return tuple(note for note, names in ((cut, binned), (kept, pooled), (missing, gaps)) if names)
+
+
+def copy_notes(copies: Mapping[str, str]) -> tuple[str, ...]:
+    """Return which columns repeat which, at most `NAMED` of them, and the number of the others."""
+    told = [f"{copy} repeats {of} exactly: its covered share is 100 %." for copy, of in copies.items()]
+    more = len(told) - NAMED
+    rest = f"So it is with {more} more column{'s' if more > 1 else ''} that repeat{'' if more > 1 else 's'} another."
+    return (*told[:NAMED], *([rest] if more > 0 else []))

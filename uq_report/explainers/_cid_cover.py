@@ -15,6 +15,10 @@ from ..core.sampling import Sampling
 from ._cid_terms import OutcomeGiven
 
 LEVEL = 0.05
+CHOSEN = (
+    "Partners are tried in the order of a normal model of the same columns. Sets are chosen on the rows they are "
+    "measured on, so what they leave tends to be too small."
+)
 
 
 class Step(NamedTuple):

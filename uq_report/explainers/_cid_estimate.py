@@ -16,7 +16,19 @@ from ..core.errors import InputError
 from ..core.results import Omission
 from ..core.sampling import Sampling
 from ..core.subject import Subject
-from ._cid_columns import UnfitError, cells, common_value, incomplete, refuse_copies, twins, varying
+from ._cid_columns import (
+    MOST_LEVELS,
+    UnfitError,
+    cell_notes,
+    cells,
+    common_value,
+    copy_notes,
+    incomplete,
+    listed,
+    refuse_copies,
+    twins,
+    varying,
+)
 from ._cid_cover import normal_given, of_cells, related_by_cells, related_by_correlation
 from ._cid_discrete import discrete_given, discrete_terms, fit_field
 from ._cid_gaussian import gaussian_given, gaussian_terms, half_potential_terms, normal_scores
@@ -171,10 +183,10 @@ def _unsuited(data: Data, title: str) -> list[str]:
     columns = {f: data.subject.values(f) for f in data.features} | ({} if data.classes else {"y": data.y})
     gaps = list(incomplete(data.subject, data.features))
     common = [f for f, values in columns.items() if common_value(values) > MOST_COMMON]
-    reasons = [f"values are missing in {', '.join(gaps)}"] if gaps else []
+    reasons = [f"values are missing in {listed(gaps)}"] if gaps else []
     if common:
         reasons.append(
-            f"more than {100 * MOST_COMMON:.0f} % of the rows share one value of {', '.join(common)}: a {title} does "
+            f"more than {100 * MOST_COMMON:.0f} % of the rows share one value of {listed(common)}: a {title} does "
             "not fit there"
         )
     return reasons
@@ -204,7 +216,6 @@ def _with_copies(found: Estimate, features: tuple[str, ...], copies: Mapping[str
     def of_kept(chosen: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(sorted({int(source[k]) for k in chosen}))
 
-    told = tuple(f"{copy} repeats {of} exactly: its covered share is 100 %." for copy, of in copies.items())
     return replace(
         found,
         features=features,
@@ -212,7 +223,7 @@ def _with_copies(found: Estimate, features: tuple[str, ...], copies: Mapping[str
         given=lambda chosen: found.given(of_kept(chosen)),
         normal=lambda chosen: found.normal(of_kept(chosen)),
         related=found.related[np.ix_(source, source)],
-        notes=(*found.notes, *told),
+        notes=(*found.notes, *copy_notes(copies)),
         copies=copies,
     )
 
@@ -253,7 +264,7 @@ def _mixed(data: Data, way: Inverter, _: Choice, doubts: tuple[str, ...]) -> Est
     within = Z - means[codes]
     scale = within.std(axis=0)
     if (scale < 1e-9).any():
-        constant = ", ".join(f for f, s in zip(features, scale, strict=True) if s < 1e-9)
+        constant = listed([f for f, s in zip(features, scale, strict=True) if s < 1e-9])
         message = f"cid.X must vary within classes; got {constant} constant in each. It equals y: drop it."
         raise UnfitError(message, f"{constant} does not vary within the classes of y")
     precision, facts = way.precision(within / scale)
@@ -286,13 +297,8 @@ def _discrete(data: Data, choice: Choice, edges: BoolArray | None, penalty: floa
     field_ = fit_field(codes, edges, penalty)
     starts = field_.starts[:-1]
     links = np.maximum.reduceat(np.maximum.reduceat(np.abs(field_.pair), starts, axis=0), starts, axis=1)
-    notes = [f"Discrete pairwise field by penalised pseudo-likelihood, penalty {penalty:g}."]
-    if binned:
-        cut = f"Cut into {choice.bins} cells of about equal count: {', '.join(binned)}."
-        notes.append(f"{cut} Information within a cell is not seen.")
-    gaps = incomplete(data.subject, data.features)
-    if gaps:
-        notes.append(f"A missing value is a cell of its own: {', '.join(gaps)}.")
+    note = f"Discrete pairwise field by penalised pseudo-likelihood, penalty {penalty:g}."
+    gaps = list(incomplete(data.subject, data.features))
     facts = {"penalty": penalty, "graph": "all pairs" if edges is None else "given", "bins": choice.bins}
     return Estimate(
         data.features,
@@ -302,7 +308,7 @@ def _discrete(data: Data, choice: Choice, edges: BoolArray | None, penalty: floa
         discrete_given(codes, penalty),
         of_cells(codes),
         related_by_cells(codes[:, :-1], data.units),
-        tuple(notes),
+        (note, *cell_notes(binned, choice.bins, _pooled(data, binned), gaps)),
         facts=facts,
     )
 
@@ -314,3 +320,10 @@ def _codes(data: Data, bins: int) -> tuple[IntArray, list[str]]:
     columns = [cells(values[f], bins if f in binned else None) for f in data.features]
     columns.append(cells(data.y, None if data.classes else bins))
     return np.column_stack(columns), [*binned, *(() if data.classes else ("y",))]
+
+
+def _pooled(data: Data, binned: Sequence[str]) -> list[str]:
+    """Return the columns of more levels than have cells of their own."""
+    whole = {f: data.subject.values(f) for f in data.features if f not in binned}
+    whole |= {"y": data.y} if data.classes else {}
+    return [name for name, values in whole.items() if pd.Series(values).nunique() > MOST_LEVELS]

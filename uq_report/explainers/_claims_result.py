@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,53 +19,67 @@ from ..core.sampling import t_quantile
 from ..evidence import ids
 from ..evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
 from ._claims import Claim, Score, claim_terms, exact_p_values
-from ._pfi_terms import Rows, usual_margin
+from ._pfi_terms import Rows, effects_of, usual_margin
 
 PARTS = (CLAIMED, DELIVERED, DIFFERENCE)
 
 
 @dataclass
 class Claiming:
-    """The claims of one audit in work: a score, its values unchanged, and what the shuffles gave so far."""
+    """The claims of one audit in work: what is compared, and what the shuffles gave so far.
+
+    `measures` are those of the rows and what the score adds to them, `base` (measures, n) their values unchanged. The
+    first `kept` are needed shuffle by shuffle, of the others, the coefficients, the mean.
+    """
 
     score: Score
     engine: Engine
     rows: Rows
+    compared: Sequence[Measure]
+    measures: Sequence[Measure]
     base: FloatArray
+    kept: int
     claims: dict[str, Claim] = field(default_factory=dict)
     omissions: list[Omission] = field(default_factory=list)
 
     @classmethod
     def of(cls, score: Score, engine: Engine, rows: Rows) -> Claiming:
-        """Return the claims before any shuffle."""
-        return cls(score, engine, rows, engine.unchanged(score.measures(outcomes=engine.y is not None)))
+        """Return the claims before any shuffle: what to evaluate is what the rows have, and what they lack."""
+        compared = (score.divergence, score.loss) if engine.y is not None else (score.divergence,)
+        kept = (*rows.measures, *(measure for measure in compared if measure not in rows.measures))
+        further = (*kept[len(rows.measures) :], *(score.coefficients if engine.y is not None else ()))
+        base = np.concatenate([rows.b, engine.unchanged(further)])
+        return cls(score, engine, rows, compared, (*rows.measures, *further), base, len(kept))
 
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """What the prediction pass has to evaluate for them."""
-        return self.score.measures(outcomes=self.engine.y is not None)
+    @cached_property
+    def at(self) -> list[int]:
+        """Positions of the compared measures."""
+        return [self.measures.index(measure) for measure in self.compared]
 
-    @property
-    def kept(self) -> int:
-        """How many of these measures are needed shuffle by shuffle: divergence and loss."""
-        return min(len(self.measures), 2)
-
-    def add(self, name: str, T: FloatArray, means: FloatArray, donors: IntArray) -> None:
-        """Add a set of features: divergence and loss `T` (`kept`, m, n), and the mean coefficients (P, n)."""
-        base = self.base[: self.kept]
-        infinite = int((~np.isfinite(T).all(axis=1) | ~np.isfinite(base)).any(axis=0).sum())
-        if infinite:
-            what = "divergence or the loss" if self.kept > 1 else "divergence"
-            reason = f"the {what} is infinite in {infinite} of {self.rows.n} rows, and none was dropped"
-            self.omissions.append(Omission(self.score.loss.name, name, reason))
-            return
-        self.claims[name] = claim_terms(T, base, donors, self.rows, means - self.base[self.kept :])
+    def add(
+        self, name: str, T: FloatArray, means: FloatArray, donors: IntArray, effects: FloatArray | None = None
+    ) -> None:
+        """Add a set of features: its shuffles `T` (`kept`, m, n) with their effects, and mean coefficients (P, n)."""
+        self._add(name, T[self.at], means, donors, None if effects is None else effects[:, self.at])
 
     def add_all(self, donors: IntArray) -> None:
         """Add all features together: a row with all values of another has its distribution, so nothing is predicted."""
         q, y = self.engine.baseline, self.engine.y
-        T = np.stack([rows_of(q.take(one), self.measures, y, q) for one in donors], axis=1)
-        self.add(ALL_FEATURES, T[: self.kept], T[self.kept :].mean(axis=1), donors)
+        T = np.stack([rows_of(q.take(one), self.compared, y, q) for one in donors], axis=1)
+        means = self.base[self.kept :][:, donors].mean(axis=1)
+        self._add(ALL_FEATURES, T, means, donors, None)
+
+    def _add(self, name: str, T: FloatArray, means: FloatArray, donors: IntArray, effects: FloatArray | None) -> None:
+        base = self.base[self.at]
+        infinite = int((~np.isfinite(T).all(axis=1) | ~np.isfinite(base)).any(axis=0).sum())
+        if infinite:
+            what = "divergence or the loss" if len(base) > 1 else "divergence"
+            reason = f"the {what} is infinite in {infinite} of {self.rows.n} rows, and none was dropped"
+            self.omissions.append(Omission(self.score.loss.name, name, reason))
+            return
+        effects = effects_of(T, donors, self.rows) if effects is None else effects
+        excess = means - self.base[self.kept :]
+        self.claims[name] = claim_terms(T, base, donors, self.rows, excess, effects)
 
     def result(self, options: Mapping[str, Any], confidence: float) -> Diagnostic:
         """Return the result, with exact p-values where the score allows them and rows count alike."""
@@ -94,7 +109,7 @@ class Claiming:
 
     def _margin(self) -> dict[str, float]:
         """Return the margin; without outcomes none in a unit other than nats, as the mean loss is not known."""
-        margin = usual_margin(self.score.loss, float(self.base[1].mean()) if self.kept > 1 else np.nan)
+        margin = usual_margin(self.score.loss, float(self.base[self.at[1]].mean()) if len(self.at) > 1 else np.nan)
         return {"margin": margin} if np.isfinite(margin) else {}
 
     def _lines(self, name: str, claim: Claim, p: float, reach: float, confidence: float) -> list[dict[str, Any]]:

@@ -86,10 +86,13 @@ def _reading(feature: str, E: Line, L: Line, *, n: int, unused: bool) -> tuple[s
 
 
 def _undetermined(feature: str, E: Line, L: Line, n: int) -> str:
-    """Say what is not known, and how many rows would tell where that can be said and they are more than these."""
+    """Say what is not known: why no interval is to be trusted, else how many rows more than these would tell."""
     if np.isnan([E["std_error"], L["std_error"]]).any():
         return f"Without an interval the importance of {feature} is not judged."
-    names = [name for name, row in (("entropy", E), ("likelihood", L)) if row["verdict"] == "undetermined"]
-    needed = np.max([float(row["n_needed"]) for row in (E, L) if row["verdict"] == "undetermined"])  # NaN if one is
-    sentence = f"These rows do not decide the {' and the '.join(names)} importance of {feature}."
-    return f"{sentence} About {int(needed)} rows would." if needed > n else sentence
+    unknown = {name: row for name, row in (("entropy", E), ("likelihood", L)) if row["verdict"] == "undetermined"}
+    sentence = f"These rows do not decide the {' and the '.join(unknown)} importance of {feature}."
+    reasons = {name: row["distrust"] for name, row in unknown.items() if row["distrust"]}
+    if reasons:
+        return sentence + "".join(f" The {name} interval is not to be trusted: {why}." for name, why in reasons.items())
+    needed = np.max([float(row["n_needed"]) for row in unknown.values()])  # NaN if one is
+    return f"{sentence} About {needed:.0f} rows would if the spread stays as it is." if needed > n else sentence

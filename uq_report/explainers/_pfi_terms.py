@@ -18,6 +18,7 @@ from ..core.inference import (
     n_units,
     shuffled_pairs,
     standard_error,
+    two_way,
 )
 from ..core.measures import Measure, Statistic
 from ..core.trust import Distrust, effective_units, events, few_events, heavy_tails
@@ -120,15 +121,28 @@ class Terms(NamedTuple):
     infinite: IntArray
 
 
-def feature_terms(T: FloatArray, donors: IntArray, rows: Rows) -> Terms:
-    """Return one feature's terms; ``T[:, r, i]`` are all measures of row i with the value of row ``donors[r, i]``."""
-    infinite = _infinite(T)
+def effects_of(T: FloatArray, donors: IntArray, rows: Rows) -> FloatArray | None:
+    """Return the row and donor effects of all measures, shape (2, M, n), from one fit.
+
+    None where there is none to make: of all pairs, of too few shuffles, or where a value is infinite.
+    """
+    if rows.exact or len(donors) < MIN_SHUFFLES or _infinite(T).any():
+        return None
+    return np.stack(two_way(T, donors))
+
+
+def feature_terms(T: FloatArray, donors: IntArray, rows: Rows, effects: FloatArray | None = None) -> Terms:
+    """Return one feature's terms; ``T[:, r, i]`` are all measures of row i with the value of row ``donors[r, i]``.
+
+    `effects` are those of T, where they are known.
+    """
+    infinite, given = _infinite(T), T
     finite = (infinite[:, 0] == 0) & np.isfinite(rows.b).all(axis=1)
     b = rows.b
     if not finite.all():
         T, b = np.where(finite[:, None, None], T, 0.0), np.where(finite[:, None], b, 0.0)
     scores, unchanged = as_means(T, b, donors, rows)
-    pairs = _pairs(scores, unchanged, donors, rows)
+    pairs = pair_terms(scores, unchanged, donors, rows, effects if scores is given else None)
     repeats, estimate = _plain(pairs, T, donors, rows)
     size = np.abs(b).mean(axis=1) + np.abs(T[:, -1]).mean(axis=1)
     g = pairs.rows - pairs.repeats.mean(axis=1, keepdims=True)
@@ -160,10 +174,14 @@ def _infinite(T: FloatArray) -> IntArray:
     return np.stack([bad.sum(axis=(1, 2)), bad.any(axis=1).sum(axis=1)], axis=1)
 
 
-def _pairs(scores: FloatArray, unchanged: FloatArray, donors: IntArray, rows: Rows) -> PairTerms:
+def pair_terms(
+    scores: FloatArray, unchanged: FloatArray, donors: IntArray, rows: Rows, effects: FloatArray | None
+) -> PairTerms:
+    """Return the terms of all pairs, or of the shuffles, by their `effects` where those are known."""
     if rows.exact:
         return all_pairs(scores, unchanged, rows.weights)
-    return shuffled_pairs(scores, unchanged, donors, rows.weights)
+    known = None if effects is None else (effects[0], effects[1])
+    return shuffled_pairs(scores, unchanged, donors, rows.weights, known)
 
 
 def as_means(T: FloatArray, b: FloatArray, donors: IntArray, rows: Rows) -> tuple[FloatArray, FloatArray]:

@@ -17,7 +17,7 @@ from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, R
 from ..core.sampling import Sampling
 from ..core.subject import Subject
 from ..evidence import ids
-from ._cid_cover import LEVEL, Greedy
+from ._cid_cover import CHOSEN, LEVEL, Greedy
 from ._cid_estimate import TITLES, Choice, Estimate, estimate
 from ._cid_map import ImportanceMap, importance_map
 from ._cid_refit import refitted_sets
@@ -211,7 +211,7 @@ class CoveredInformation:
             "out over the others): one that is independent of it covers nothing of it."
         )
         cells = _OF_CELLS if found.estimator == DISCRETE else ()
-        return rule, *cells, "Intervals cover new rows, given the fitted field and the set."
+        return rule, CHOSEN, *cells, "Intervals cover new rows, given the fitted field and the set."
 
     def _corrected(self, subject: Subject, engine: Engine, found: Estimate, plain: Result | None) -> Importance:
         frames, tables, omissions, maps = [], [], [], {}

@@ -23,7 +23,7 @@ from ._claims import score_of
 from ._claims_result import Claiming
 from ._pfi_reading import read_pair
 from ._pfi_tables import Tables, delta_result, importance_result, training_result, untrained_result
-from ._pfi_terms import Rows, Terms, feature_terms, usual_margin
+from ._pfi_terms import Rows, Terms, effects_of, feature_terms, usual_margin
 
 MIN_ROWS = 3
 TRAIN_ROWS = 1000
@@ -197,15 +197,15 @@ class PermutationImportance:
         self, subject: Subject, engine: Engine, rows: Rows, features: tuple[str, ...], claiming: Claiming | None
     ) -> Iterator[Terms]:
         """Yield the terms of each feature, and tell its shuffles to `claiming`, whose measures ride on the pass."""
-        held = len(rows.measures)
-        further = claiming.measures if claiming is not None else ()
-        base = np.concatenate([rows.b, *([claiming.base] if claiming is not None else [])])
-        kept = held + (claiming.kept if claiming is not None else 0)
-        shuffled = self._shuffled(subject, engine, (*rows.measures, *further), base, kept, features)
+        own = len(rows.measures)
+        measures, base = (rows.measures, rows.b) if claiming is None else (claiming.measures, claiming.base)
+        kept = own if claiming is None else claiming.kept
+        shuffled = self._shuffled(subject, engine, tuple(measures), base, kept, features)
         for feature, (donors, T, means) in zip(features, shuffled, strict=True):
+            effects = effects_of(T, donors, rows)
             if claiming is not None:
-                claiming.add(feature, T[held:], means, donors)
-            yield feature_terms(T[:held], donors, rows)
+                claiming.add(feature, T, means, donors, effects)
+            yield feature_terms(T[:own], donors, rows, None if effects is None else effects[:, :own])
 
     def _margins(self, rows: Rows) -> dict[str, float]:
         """Return each measure's margin: given, or 0.01 nats, or 1 % of the unpermuted mean."""

@@ -19,7 +19,7 @@ from . import style
 from .frames import choose, several
 from .importance import wrapped
 from .shapes import rectangles
-from .words import axis_label, number
+from .words import axis_label, number, signed
 
 UP, DOWN = "#b8450b", "#0b5c9e"
 PANELS = 3
@@ -72,7 +72,7 @@ def row_values(result: Result, row: int) -> dict[str, str]:
 def _value(value: Any) -> str:
     if value is None:
         return "missing"
-    return f"{value:.6g}".replace("-", "−") if isinstance(value, float) else str(value)
+    return signed(f"{value:.6g}") if isinstance(value, float) else str(value)
 
 
 def _order(parts: Mapping[str, pd.DataFrame], top: int) -> tuple[list[str], list[str]]:
@@ -115,7 +115,7 @@ def _signed(steps: Any) -> list[str]:
     """Return contributions with their signs, to three digits of the largest; smaller ones read ``≈ 0``."""
     largest = float(np.abs(steps).max(initial=0.0))
     places = max(0, 2 - math.floor(math.log10(largest))) if largest > 0 else 0
-    texts = [f"{step:+.{places}f}".replace("-", "−") for step in steps]
+    texts = [signed(f"{step:+.{places}f}") for step in steps]
     return [text if any(c in "123456789" for c in text) else "≈ 0" for text in texts]
 
 

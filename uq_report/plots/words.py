@@ -41,9 +41,20 @@ def number(value: float, digits: int = 3) -> str:
     mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
     exponent = int(power)
     if not -4 <= exponent <= 5:
-        return f"{mantissa.replace('-', '−')}×10{power_of_ten(exponent)}"
+        return f"{signed(mantissa)}×10{power_of_ten(exponent)}"
     places = digits - 1 - exponent
-    return f"{round(value, places):.{max(0, places)}f}".replace("-", "−")
+    return signed(f"{round(value, places):.{max(0, places)}f}")
+
+
+def signed(text: str) -> str:
+    """Return a formatted number with a real minus sign; what is rounded to 0 has no sign.
+
+    Examples
+    --------
+    >>> signed("-0.12"), signed("-0.00"), signed("+0.0"), signed("-1e-05")
+    ('−0.12', '0.00', '0.0', '−1e−05')
+    """
+    return text.replace("-", "−") if any(digit in "123456789" for digit in text) else text.lstrip("+-")
 
 
 def power_of_ten(exponent: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import ClassVar
 
 from ..document import slots
@@ -79,9 +80,10 @@ def _together(e: Evidence, view: Claims) -> str:
         return "All features together could not be judged."
     unit = e.words(claimed.measure, view.result).unit
     share = value_words(100 * whole.share, 100 * whole.share_lower, 100 * whole.share_upper, "%")
+    sure = isfinite(whole.share_lower) and not whole.distrust
     return (
         f"Wrong values of all features together would cost {words_of(claimed, unit=unit)} by the model's own account; "
-        f"the outcomes show {words_of(delivered, unit=unit)}: a delivered share of {share}."
+        f"the outcomes show {words_of(delivered, unit=unit)}{f': a delivered share of {share}' if sure else ''}."
     )
 
 
@@ -95,8 +97,11 @@ def _table(e: Evidence, view: Claims) -> Table:
     for line in sorted(view.part(DIFFERENCE), key=lambda line: -claimed[line.feature].estimate):
         one = delivered[line.feature]
         ends = (one.lower, one.upper) if interval else ()
-        share = line.share if claimed[line.feature].estimate >= view.margin else float("nan")
+        sure = claimed[line.feature].estimate >= view.margin and not line.distrust and isfinite(line.share_lower)
+        share = line.share if sure else float("nan")
         rows.append((name(line.feature), claimed[line.feature].estimate, one.estimate, *ends, share, line.p_value))
     caption = f"Claimed and delivered importance, largest claim first. {_intervals(view)}"
-    note = f"{notes_of(view.result)} No share is given where less than the margin is claimed."
+    note = (
+        f"{notes_of(view.result)} No share is given where less than the margin is claimed or its interval is in doubt."
+    )
     return make_table("claims-table", caption, columns, rows, evidence=view.id, note=note)

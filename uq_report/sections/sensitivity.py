@@ -10,11 +10,12 @@ from ..document import slots
 from ..document.blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
 from ..document.document import Block, Callout, Column, Paragraph, Section, Table
 from ..document.evidence import Evidence
+from ..document.places import places
 from ..document.telling import largest_words
 from ..document.text import clean, joined, name, sentence, value_words
 from ..evidence import columns as col
 from ..evidence.importance import RAW, RSENS, RSENS2, RSens, RSensComparators, RSensInteraction, RSensPairLine
-from ..evidence.view import by_feature, largest_first, of_measure, table_of
+from ..evidence.view import largest_first, of_measure, table_of
 from ..plots import importance, matrix
 from ._rankings import SHORT
 from ._wording import BuiltIn, absent
@@ -60,7 +61,8 @@ class SensitivitySection(BuiltIn):
         if view.is_finite_step:
             title = "Finite changes, not derivatives"
             blocks.append(Callout(tone="neutral", title=title, text=FINITE, evidence=(view.id,)))
-        blocks += [_figure(evidence, view, called, text), _table(view, called), *_steps(view), *left_out(view.result)]
+        blocks += [_figure(evidence, view, called, text), _table(evidence, view, called)]
+        blocks += [*_steps(view), *left_out(view.result)]
         parts = (*_pairs(evidence), *_comparators(evidence, view))
         return Section(id="sensitivity", title=TITLE, blocks=tuple(blocks), sections=parts)
 
@@ -84,14 +86,16 @@ def _figure(e: Evidence, view: RSens, called: str, text: str) -> Block:
     )
 
 
-def _table(view: RSens, called: str) -> Table:
+def _table(e: Evidence, view: RSens, called: str) -> Table:
     table = view.to_frame()
+    place = places(e.run, view.id, RSENS, table)
     interval = interval_columns(table)
-    columns = [Column("feature"), Column("rank", "integer"), Column(called, "number"), *interval]
+    columns = [Column("feature"), Column("rank"), Column(called, "number"), *interval]
     columns += [Column("raw, per unit of the feature"), Column("std. deviation")]
     rows = [
         (
-            *(name(line.feature), line.rank, line.estimate, *((line.lower, line.upper) if interval else ())),
+            *(name(line.feature), place[line.feature].words, line.estimate),
+            *((line.lower, line.upper) if interval else ()),
             *(value_words(line.raw), value_words(line.spread)),
         )
         for line in largest_first(view.lines)
@@ -182,13 +186,18 @@ def _comparators(e: Evidence, main: RSens) -> tuple[Section, ...]:
 def _compared(e: Evidence, main: RSens, view: RSensComparators) -> Table:
     """Return a column per method: value and rank, in the order of R-sens."""
     measures = tuple(dict.fromkeys((*main.measures, *view.measures)))
-    cells = {measure: by_feature(of_measure((*main.lines, *view.lines), measure)) for measure in measures}
-    rows = []
-    for feature in dict.fromkeys(line.feature for line in (*largest_first(main.lines), *view.lines)):
-        lines = [by_name.get(feature) for by_name in cells.values()]
-        rows.append((name(feature), *(f"{value_words(li.estimate)} ({li.rank})" if li else "none" for li in lines)))
+    cells = [_ranked(e, main if measure in main.measures else view, measure) for measure in measures]
+    features = dict.fromkeys(line.feature for line in (*largest_first(main.lines), *view.lines))
+    rows = [(name(feature), *(words.get(feature, "none") for words in cells)) for feature in features]
     columns = [Column("feature"), *(Column(SHORT.get(m, e.words(m).title), unit=e.words(m).unit) for m in measures)]
     short = joined([f"{SHORT[m]}: {e.words(m).title}" for m in measures if m in SHORT])
-    caption = "Value, and rank in brackets, by each method. Intervals over new test rows are in the evidence."
+    caption = "Value, and in brackets the rank or the ranks it may have, by each method. Intervals are in the evidence."
     note = f"{short}. {notes_of(view.result)}" if short else notes_of(view.result)
     return make_table("sensitivity-comparators-table", caption, columns, rows, evidence=view.id, note=note)
+
+
+def _ranked(e: Evidence, view: RSens, measure: str) -> dict[str, str]:
+    """Return value and places of each feature by one method."""
+    lines = of_measure(view.lines, measure)
+    place = places(e.run, view.id, measure, table_of(lines))
+    return {line.feature: f"{value_words(line.estimate)} ({place[line.feature].words})" for line in lines}

@@ -23,6 +23,7 @@ from ..sections.comparison import comparison
 from ..sections.findings import ended, nothing_open
 from ..sections.ranking import answer_cells, answer_columns
 from ..sections.summary import agreement_of, scope
+from ..unjudged import confirmed, unjudged
 from .frame import framed
 
 FINDINGS, FEATURES, GAPS = 4, 8, 3
@@ -69,7 +70,9 @@ def _state(e: Evidence) -> Section:
     purpose = shortened(e.about("purpose") or OPEN.text, STATEMENT)
     text = f"{shortened(scope(_named_short(e)), 2 * STATEMENT)} Purpose: {sentence(purpose)}"
     gate = Callout(tone=e.gate.tone, title=f"Calibration gate: {e.gate.word}", text=shortened(e.gate.reason, STATEMENT))
-    return Section(id="state", title="Where it stands", blocks=(Paragraph(text=text), Facts(rows=rows), gate))
+    first, last = ([Paragraph(text=told)] if told else [] for told in (unjudged(e), confirmed(e)))
+    blocks: tuple[Block, ...] = (*first, Paragraph(text=text), Facts(rows=rows), gate, *last)
+    return Section(id="state", title="Where it stands", blocks=blocks)
 
 
 def _named_short(e: Evidence) -> Evidence:

@@ -45,7 +45,7 @@ def side_by_side(answered: Sequence[Answer], most: int = SIDE) -> list[Block]:
 
 def drivers_table(e: Evidence, answered: Sequence[Answer], key: str) -> Table:
     """Return ranks and importances side by side, one pair of columns per question."""
-    places = [answer.ranks() for answer in answered]
+    places = [{feature: k for k, feature in enumerate(answer.features)} for answer in answered]
     features = list(dict.fromkeys(feature for place in places for feature in place))
     features.sort(key=lambda f: (min(p.get(f, LAST) for p in places), sum(p.get(f, LAST) for p in places)))
     return make_table(
@@ -60,17 +60,18 @@ def drivers_table(e: Evidence, answered: Sequence[Answer], key: str) -> Table:
 
 def answer_columns(answered: Sequence[Answer]) -> list[Column]:
     """Return the columns of a table with a rank and a value per question."""
-    pairs = ((Column("rank", "integer"), Column(a.heading, "text", a.facts.unit)) for a in answered)
+    pairs = ((Column("rank"), Column(a.heading, "text", a.facts.unit)) for a in answered)
     return [Column("feature"), *(column for pair in pairs for column in pair)]
 
 
-def answer_cells(answered: Sequence[Answer], feature: str) -> list[str | int | None]:
+def answer_cells(answered: Sequence[Answer], feature: str) -> list[str | None]:
     """Return a feature's rank and value for each question."""
-    cells: list[str | int | None] = []
+    cells: list[str | None] = []
     for answer in answered:
         row = answer.table[answer.table[col.FEATURE] == feature]
         words = value_words(*row.iloc[0][list(NUMBERS)]) if len(row) else None
-        cells += [answer.ranks().get(feature), words]
+        place = answer.places.get(feature)
+        cells += [None if place is None else place.words, words]
     return cells
 
 
@@ -79,7 +80,7 @@ def _sources(answered: Sequence[Answer]) -> str:
     parts = [
         f"{a.heading}: {a.method}{f', in brackets the {w}' if (w := interval_words(a.table)) else ''}" for a in answered
     ]
-    return f"{'. '.join(parts)}. Ranks of features whose intervals overlap may be exchanged in new data."
+    return f"{'. '.join(parts)}. These rows do not tell the ranks of features that have several."
 
 
 class _Ranking(NamedTuple):
@@ -123,11 +124,12 @@ def _matrix(rankings: Sequence[_Ranking], evidence: str) -> Block:
 def _matrix_table(rankings: Sequence[_Ranking], evidence: str) -> Block:
     places = [one.places() for one in rankings]
     mean = pd.DataFrame(places).mean().sort_values(kind="stable")
+    shared = [ranks.tied(place) for place in places]
     return make_table(
         "drivers-ranks-table",
-        "The same ranks as numbers; equal values share the better rank.",
-        [Column("feature"), *(Column(one.head, "integer") for one in rankings)],
-        [(name(feature), *(place.get(str(feature)) for place in places)) for feature in mean.index],
+        "The same ranks as numbers; equal values share their places.",
+        [Column("feature"), *(Column(one.head) for one in rankings)],
+        [(name(f), *(ranks.places_words(*one[f]) if f in one else None for one in shared)) for f in mean.index],
         evidence=evidence,
         note="Ranks carry the error of the estimates they come from; they have no interval of their own here.",
     )

@@ -11,6 +11,7 @@ from ...document.questions import Answer, answers
 from ...document.telling import agreement_words
 from ...document.text import clean, sentence
 from ..rating import counted, rating, rests_on
+from ..unjudged import confirmed, unjudged
 from .changes import in_short
 from .findings import ended, nothing_open
 from .ranking import side_by_side
@@ -25,13 +26,17 @@ IN_CHART = 6  # features in the chart, so that the summary stays on one page
 def summary(e: Evidence) -> Section:
     """Return the summary."""
     answered = answers(e)
-    rated = Paragraph(text=rests_on(e.run.outcomes))
-    blocks: list[Block] = [rated, Facts(rows=_counts(e)), _top_findings(e), Paragraph(text=scope(e))]
+    blocks: list[Block] = [*_paragraphs(rests_on(e.run.outcomes), unjudged(e)), Facts(rows=_counts(e))]
+    blocks += [_top_findings(e), Paragraph(text=scope(e))]
     warned = "" if e.gate.passed else " Explanations of uncertainty below carry this warning."
-    blocks.append(gate(e, f"{e.gate.reason}{warned}"))
+    blocks += [gate(e, f"{e.gate.reason}{warned}"), *_paragraphs(confirmed(e))]
     if answered:
         blocks += [Paragraph(text=agreement_of(answered)), *side_by_side(answered, IN_CHART)]
     return Section(id="summary", title=TITLE, blocks=tuple(blocks))
+
+
+def _paragraphs(*texts: str) -> list[Paragraph]:
+    return [Paragraph(text=text) for text in texts if text]
 
 
 def scope(e: Evidence) -> str:
@@ -76,4 +81,4 @@ def _counts(e: Evidence) -> tuple[tuple[str, str | Badge], ...]:
 def agreement_of(answered: Sequence[Answer]) -> str:
     """Say which leading features the questions share."""
     lead = "What drives a model's prediction, its loss and its uncertainty need not be the same."
-    return f"{lead} {agreement_words([(a.heading, a.features[:SHARED]) for a in answered])}".strip()
+    return f"{lead} {agreement_words([a.places for a in answered], SHARED)}".strip()

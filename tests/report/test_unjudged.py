@@ -1,0 +1,93 @@
+"""What cannot be judged is said before the findings, and what unseen rows confirm of the claims beside them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report.core.results import Diagnostic
+from uq_report.document.evidence import Evidence
+from uq_report.evidence import ids
+from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DIFFERENCE
+from uq_report.report.unjudged import confirmed, unjudged
+
+from .cases import Case, estimates
+from .synthetic import make_run
+
+OPEN, PASSED = "cannot be judged", "passes"
+
+
+def told(*, gate: Any = OPEN, counts: tuple[int, ...] = (), clusters: int | None = None) -> str:
+    """Return what cannot be judged with these classes and clusters."""
+    run = make_run(Case(gate=gate))
+    facts: dict[str, Any] = {"clusters": clusters, "y_summary": {"counts": list(counts)}}
+    return unjudged(Evidence(replace(run, subject={**run.subject, **facts})))
+
+
+def test_nothing_is_said_where_the_rows_are_enough() -> None:
+    assert told(counts=(20, 180)) == told(counts=(), clusters=20) == ""
+
+
+@pytest.mark.parametrize(
+    ("counts", "why"),
+    [
+        ((0, 200), "all 200 rows are of one class (20 rows of another would do)"),
+        ((1, 199), "only 1 row is of the rarer class (20 would do)"),
+        ((19, 181), "only 19 rows are of the rarer class (20 would do)"),
+        ((4, 5, 191), "only 9 rows are outside the most frequent class (20 would do)"),
+    ],
+)
+def test_few_events_leave_calibration_and_the_loss_open(counts: tuple[int, ...], why: str) -> None:
+    assert told(counts=counts) == (
+        f"What cannot be judged: calibration and the importances for the loss, because {why}."
+    )
+    assert told(counts=counts, gate="fails") == f"What cannot be judged: the importances for the loss, because {why}."
+
+
+def test_one_cluster_leaves_calibration_open_few_only_the_importances() -> None:
+    assert "calibration and the importances, because 1 cluster does not" in told(clusters=1)
+    assert told(gate=PASSED, clusters=7).startswith("What cannot be judged: the importances, because 7 clusters do not")
+
+
+def test_two_reasons_are_two_sentences() -> None:
+    both = told(counts=(3, 197), clusters=7)
+    assert both.count("What cannot be judged: ") == both.count(" Nor can be judged: the importances, because 7") == 1
+
+
+def claims(claimed: float = 0.4, low: float = 0.7, distrust: str = "") -> Evidence:
+    lines = [
+        {"measure": "nll", "feature": ALL_FEATURES, "item": CLAIMED, "estimate": claimed},
+        {
+            "measure": "nll",
+            "feature": ALL_FEATURES,
+            "item": DIFFERENCE,
+            "estimate": 0.1,
+            "share": 0.848,
+            "share_lower": low,
+            "share_upper": 1.0,
+            "distrust": distrust,
+        },
+    ]
+    table = estimates(lines, confidence=0.95, covers="new test rows").fillna({"distrust": ""})
+    frame = pd.DataFrame(columns=list(Diagnostic.columns))
+    result = Diagnostic(
+        id=ids.PFI_CLAIMS, explainer=ids.PFI, title="", frame=frame, estimates=table, meta={"margin": 0.01}
+    )
+    run = make_run(Case())
+    return Evidence(replace(run, results=(*run.results, result)))
+
+
+def test_the_share_of_the_claims_that_unseen_rows_confirm_is_one_sentence() -> None:
+    assert confirmed(claims()) == (
+        "Of what the model claims its features to be worth, unseen rows confirm 85 % (70 to 100)."
+    )
+
+
+def test_no_share_without_claims_an_interval_or_trust_in_it() -> None:
+    assert confirmed(Evidence(make_run(Case()))) == ""
+    assert confirmed(claims(low=np.nan)) == confirmed(claims(distrust="few events")) == ""
+    assert confirmed(claims(claimed=0.009)) == ""
