@@ -45,7 +45,7 @@ def told(*features: tuple[str, float, float]) -> Diagnostic:
 )
 def test_a_feature_that_tells_more_than_the_model_is_named(alone: float, error: float, severity: str | None) -> None:
     facts: dict[str, Any] = {"classes": ["no", "yes"], "y_summary": {"counts": [100, 100]}}
-    lines = [{"item": i, "feature": "", "estimate": e, "std_error": s} for i, e, s in
+    lines: list[dict[str, Any]] = [{"item": i, "feature": "", "estimate": e, "std_error": s} for i, e, s in
              (("log_score_skill", 0.2, 0.02), ("log_score_baseline", 0.69, 0.01))]  # fmt: skip
     for line in lines:
         line |= {"unit": "nats", "lower": line["estimate"] - 0.04, "upper": line["estimate"] + 0.04, "confidence": 0.95}
