@@ -58,7 +58,7 @@ def test_two_reasons_are_two_sentences() -> None:
     assert both.count("What cannot be judged: ") == both.count(" Nor can be judged: the importances, because 7") == 1
 
 
-def claims(claimed: float = 0.4, low: float = 0.7, distrust: str = "") -> Evidence:
+def claims(claimed: float = 0.4, low: float = 0.7, distrust: str = "", share: float = 0.848) -> Evidence:
     lines = [
         {"measure": "nll", "feature": ALL_FEATURES, "item": CLAIMED, "estimate": claimed},
         {
@@ -66,9 +66,9 @@ def claims(claimed: float = 0.4, low: float = 0.7, distrust: str = "") -> Eviden
             "feature": ALL_FEATURES,
             "item": DIFFERENCE,
             "estimate": 0.1,
-            "share": 0.848,
+            "share": share,
             "share_lower": low,
-            "share_upper": 1.0,
+            "share_upper": share + 0.152,
             "distrust": distrust,
         },
     ]
@@ -84,6 +84,12 @@ def claims(claimed: float = 0.4, low: float = 0.7, distrust: str = "") -> Eviden
 def test_the_share_of_the_claims_that_unseen_rows_confirm_is_one_sentence() -> None:
     assert confirmed(claims()) == (
         "Of what the model claims its features to be worth, unseen rows confirm 85 % (70 to 100)."
+    )
+
+
+def test_features_that_are_worth_more_than_is_claimed_are_not_said_to_be_confirmed() -> None:
+    assert confirmed(claims(low=1.05, share=1.348)) == (
+        "Its features are worth more on unseen rows than the model claims: 135 % (105 to 150) of it."
     )
 
 

@@ -167,8 +167,8 @@ def test_uq803_is_graded_by_how_well_the_feature_tells_and_what_outcomes_say(
     found = judged(*beside, use=(lost(0.15, told),))
     (finding,) = [one for one in found.findings if one.code == "UQ803"]
     assert (finding.severity, finding.features) == (severity, ("a", "sex"))
-    assert "Predictions change with sex by 15.0 points" in finding.statement
-    assert f"through a (association {told:.2f})" in finding.statement
+    assert "moves the predictions for sex = f against the rest by 15.0 points" in finding.statement
+    assert f"a, which goes together with sex (association {told:.2f}), moves" in finding.statement
     assert "In all, predictions differ by 20.0 points" in finding.statement
 
 

@@ -72,13 +72,12 @@ def _use(rule: Rule, raised: Sequence[tuple[Severity, UseLine]], known: Contrast
     severity = next(one for one in ("medium", "low", "observation") if one in severities)
     line = max((x for s, x in raised if s == severity), key=lambda x: abs(x.estimate) / x.scale)
     own = line.by == line.feature
-    through = "" if own else f" through {short(line.by)} (association {line.association:.2f})"
+    tie = "" if own else f", which goes together with {short(line.feature)} (association {line.association:.2f}),"
     features = tuple(dict.fromkeys((line.by, line.feature)))
     return rule.finding(
         severity,
-        f"Predictions{of_class(line.measure)} change with {short(line.feature)} by {contrast(line, size=True)}"
-        f"{through}: so far the contrast of {group_words(line)} to the rest moves when {short(line.by)} is exchanged. "
-        f"{_beside(line, known)}".rstrip(),
+        f"Exchanging {short(line.by)}{tie} moves the predictions{of_class(line.measure)} for {group_words(line)} "
+        f"against the rest by {contrast(line, size=True)}. {_beside(line, known)}".rstrip(),
         (ids.GROUPS_USE, ids.GROUPS_DIFFERENCE, ids.GROUPS_PROXY),
         remedy="Say why the model may use it, or train without it and its proxies.",
         measures=(line.measure,),

@@ -36,6 +36,8 @@ def confirmed(e: Evidence) -> str:
     if claimed.estimate < view.margin:  # a share of next to nothing
         return ""
     share = value_words(100 * whole.share, 100 * whole.share_lower, 100 * whole.share_upper, "%")
+    if whole.share_lower > 1:
+        return f"Its features are worth more on unseen rows than the model claims: {share} of it."
     return f"Of what the model claims its features to be worth, unseen rows confirm {share}."
 
 
