@@ -1,14 +1,16 @@
 """How often every rule speaks of honest, fitted models: its size, on real audits.
 
-    python benchmarks/honest.py [--reps 20] [--designs "rare class" ...] [--jobs 2]
+    python benchmarks/honest.py [--reps 20] [--designs "rare class" ...] [--jobs 2] [--write FILE]
 
 Every model is of the family that its data come from, or nearly, and fitted as people fit it. Rates are shares of
-audits, with exact binomial 95 % intervals; the rate of a rule is the worst over the designs.
+audits, with exact binomial 95 % intervals; the rate of a rule is the worst over the designs. `--write` keeps the worst
+rates in the file that reports print (``uq_report/rules/rates.json``).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import warnings
 import zlib
@@ -16,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -336,11 +339,27 @@ def by_code(table: Mapping[str, Sequence[Heard]]) -> pd.DataFrame:
     for code in codes(table):
         said = {name: [loudest(audit, code) for audit in audits] for name, audits in table.items()}
         loud = {name: sum(one not in ("", "observation") for one in every) for name, every in said.items()}
-        worst = max(honest_ones(table), key=lambda name: loud[name] / len(said[name]))
+        worst = max(honest_ones(table), key=lambda name: (loud[name] / len(said[name]), len(said[name])))
         line = {"code": code, "raised": sum(bool(one) for every in said.values() for one in every)}
         line |= {"above observation": sum(loud.values()), "worst rate": rate(loud[worst], len(said[worst]))}
         lines.append(line | {"worst design": worst if loud[worst] else "-"} | {n: letters(e) for n, e in said.items()})
     return pd.DataFrame(lines)
+
+
+def worst_rates(table: Mapping[str, Sequence[Heard]]) -> dict[str, tuple[int, int, str]]:
+    """Return, of every code that some audit judged, claims and audits in the worst design, and its name."""
+    rates = {}
+    for code in codes(table):
+        judged = {name: [audit for audit in table[name] if code not in audit.unjudged] for name in honest_ones(table)}
+        loud = {
+            name: sum(loudest(audit, code) not in ("", "observation") for audit in audits)
+            for name, audits in judged.items()
+            if audits
+        }
+        if loud:
+            worst = max(loud, key=lambda name: (loud[name] / len(judged[name]), len(judged[name])))
+            rates[code] = (loud[worst], len(judged[worst]), worst if loud[worst] else "")
+    return rates
 
 
 def honest_ones(table: Mapping[str, Sequence[Heard]]) -> list[str]:
@@ -412,8 +431,11 @@ def arguments(doc: str, reps: int, **more: str) -> argparse.Namespace:
 
 
 def main() -> None:
-    options = arguments(__doc__, 20)
-    printed(measured(chosen(DESIGNS, options.designs), options.reps, options.jobs))
+    options = arguments(__doc__, 20, write="")
+    table = measured(chosen(DESIGNS, options.designs), options.reps, options.jobs)
+    printed(table)
+    if options.write:
+        Path(options.write).write_text(json.dumps(worst_rates(table), indent=1) + "\n")
 
 
 if __name__ == "__main__":

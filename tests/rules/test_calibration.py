@@ -22,6 +22,7 @@ def judged(
     gain: float = 0.0,
     p_adjusted: float = 1.0,
     *,
+    gain_reach: float = 0.0005,
     infinite: int = 0,
     gate: CalibrationGate | None = None,
 ) -> Outcome:
@@ -29,7 +30,7 @@ def judged(
     rows: list[dict[str, Any]] = [
         {"item": "confidence_gap", "estimate": gap, "lower_90": gap - reach, "upper_90": gap + reach},
         {"item": "ece", "estimate": 0.1, "p_adjusted": p_adjusted},
-        {"item": "recalibration_gain", "estimate": gain},
+        {"item": "recalibration_gain", "estimate": gain, "lower_90": gain - gain_reach, "upper_90": gain + gain_reach},
     ]
     known = [row for row in rows if not np.isnan(row["estimate"])]
     result = Diagnostic(
@@ -113,6 +114,11 @@ def test_what_cannot_be_judged_claims_nothing() -> None:
 def test_a_failure_is_as_severe_as_what_recalibration_saves(gain: float, severity: str) -> None:
     assert judged(gap=0.2, gain=gain, reach=0.01, p_adjusted=0.01).findings[0].severity == severity
     assert judged(gap=gain + 0.02, gain=NONE, reach=0.01, p_adjusted=0.01).findings[0].severity != "observation"
+
+
+def test_a_gain_that_may_be_none_is_an_observation() -> None:
+    sure, unsure = (judged(gap=0.2, gain=0.06, gain_reach=r, p_adjusted=0.01).findings[0] for r in (0.059, 0.061))
+    assert (sure.severity, unsure.severity) == ("medium", "observation")
 
 
 def test_an_effect_of_a_thousandth_of_a_nat_raises_nothing() -> None:

@@ -52,7 +52,7 @@ def test_a_feature_that_tells_more_than_the_model_is_named(alone: float, error: 
     made = importances.run(diagnostic("calibration", lines), told(("a", alone, error), ("b", 0.01, 0.01)), **facts)
     findings = [one for one in SingleFeature().check(made).findings if one.code == "UQ003"]
     assert [one.severity for one in findings] == ([severity] if severity else [])
-    assert all(one.features == ("a",) and "a alone tells" in one.statement for one in findings)
+    assert all(one.features == () and one.statement.startswith("a alone tells") for one in findings)
 
 
 def test_a_model_of_shuffled_labels_tells_less_than_one_feature_and_a_sensible_one_does_not() -> None:

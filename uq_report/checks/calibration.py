@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 from ..core.errors import check_options
 from ..core.trust import LEAST_EVENTS, Distrust, few_events
 from ..evidence import ids
-from ..evidence.finding import Finding, Outcome, Severity
+from ..evidence.finding import Finding, Outcome, Severity, Symptom
 from ..evidence.outcomes import Calibration
 from ..evidence.run import Run
 from ..rules.reading import absent
@@ -32,6 +32,7 @@ class Gap(NamedTuple):
     lower: float
     upper: float
     gain: float
+    gain_lower: float
     p_adjusted: float
     rejected: tuple[str, ...]
     infinite: int
@@ -44,9 +45,15 @@ class Gap(NamedTuple):
         return abs(self.gap) if isnan(self.gain) else self.gain
 
     @property
+    def surely(self) -> float:
+        """The lower end of the interval of what recalibration saves; of the size of G where that is not known."""
+        return max(self.lower, -self.upper) if isnan(self.gain) else self.gain_lower
+
+    @property
     def observed(self) -> dict[str, float]:
         """What the rule on failing judges."""
-        return {"infinite": self.infinite, "p_adjusted": self.p_adjusted, "saved": self.saved, "gap": abs(self.gap)}
+        numbers = {"infinite": self.infinite, "p_adjusted": self.p_adjusted, "gap": abs(self.gap)}
+        return {**numbers, "saved": self.saved, "surely": self.surely}
 
     def rows_to_pass(self, margin: float) -> int | None:
         """Return the rows at which the interval of this gap would lie within the margin; None unless they are more."""
@@ -101,6 +108,7 @@ class CalibrationGate:
     @property
     def rules(self) -> tuple[Rule, Rule]:
         """The two rules, with this gate's thresholds."""
+        surely = {"surely": Limit("above", 0)}
         return (
             Rule(
                 code="UQ101",
@@ -108,8 +116,8 @@ class CalibrationGate:
                 thresholds={"level": self.level, "effect": self.effect, "medium": self.medium, "high": self.high},
                 when="A calibration test rejects (level {level}, Holm-adjusted) and the confidence gap or the "
                 "recalibration gain is at least {effect} nats, or the negative log-likelihood is infinite. High where "
-                "it is infinite or the gain is at least {high} nats, medium from {medium}, low from {effect}, else an "
-                "observation. Where the gain is not known the size of the gap counts.",
+                "it is infinite or the gain is at least {high} nats, medium from {medium}, low from {effect}, each "
+                "with an interval above 0, else an observation. Where the gain is not known the gap's size counts.",
                 raised=(
                     {"infinite": Limit("above", 0)},
                     {"p_adjusted": Limit("at most", "level"), "saved": Limit("at least", "effect")},
@@ -117,9 +125,9 @@ class CalibrationGate:
                 ),
                 grades=(
                     Grade("high", {"infinite": Limit("above", 0)}),
-                    Grade("high", {"saved": Limit("at least", "high")}),
-                    Grade("medium", {"saved": Limit("at least", "medium")}),
-                    Grade("low", {"saved": Limit("at least", "effect")}),
+                    Grade("high", {"saved": Limit("at least", "high"), **surely}),
+                    Grade("medium", {"saved": Limit("at least", "medium"), **surely}),
+                    Grade("low", {"saved": Limit("at least", "effect"), **surely}),
                     Grade("observation"),
                 ),
                 rests_on=RESTS_ON,
@@ -171,6 +179,7 @@ class CalibrationGate:
             (ids.CALIBRATION,),
             remedy="Recalibrate the model on held-out rows, then audit it again.",
             measures=MEASURES,
+            explains=(Symptom(code="UQ003"),),
             threshold=self.effect,
             observed=None if seen.infinite else seen.saved,
             lower=_known(seen.lower),
@@ -219,6 +228,7 @@ def _read(view: Calibration, level: float) -> Gap:
         lower=gap.lower_90 if gap else nan,
         upper=gap.upper_90 if gap else nan,
         gain=gain.estimate if gain else nan,
+        gain_lower=gain.lower_90 if gain else nan,
         p_adjusted=min((line.p_adjusted for line in view.lines if not isnan(line.p_adjusted)), default=nan),
         rejected=tuple(line.item for line in view.lines if line.p_adjusted <= level),
         infinite=view.infinite_nll,

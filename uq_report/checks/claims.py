@@ -27,18 +27,20 @@ LEAST = 3  # features named
 class Seen(NamedTuple):
     """A difference of claimed and delivered importance, with its p-value adjusted over all of them.
 
-    `claim` is what is claimed, as a share of the largest claim of a feature.
+    `claimed` is what is claimed, `claim` the same as a share of the largest claim of a feature.
     """
 
     line: ClaimLine
     p_adjusted: float
     margin: float
+    claimed: float
     claim: float
 
     @property
     def observed(self) -> dict[str, float]:
         """What the rule on over-claiming judges."""
-        return {"p_adjusted": self.p_adjusted, "beyond": self.beyond, "claim": self.claim}
+        part = self.line.lower / self.claimed if self.claimed > 0 else nan
+        return {"p_adjusted": self.p_adjusted, "beyond": self.beyond, "claim": self.claim, "part": part}
 
     @property
     def beyond(self) -> float:
@@ -66,6 +68,8 @@ class ClaimsCheck:
         Of all tests together.
     least : float
         Share of the largest claim from which a feature's claim is large enough to speak of over-claiming.
+    part : float
+        Share of a claim that must be missing, by the lower end of the interval.
     medium, high : float
         Share of all features' claim, delivered by unseen rows, up to which over-claiming is medium or high. Features
         over-claiming by themselves that deliver less than `high` of their claim are named, the smallest share first.
@@ -73,6 +77,7 @@ class ClaimsCheck:
 
     level: float = 0.05
     least: float = 0.05
+    part: float = 0.05
     medium: float = 0.8
     high: float = 0.5
 
@@ -82,7 +87,7 @@ class ClaimsCheck:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        names = ("level", "least", "high", "medium")
+        names = ("level", "least", "part", "high", "medium")
         check_options(self.name, self, tuple((key, 0 < getattr(self, key) < 1, "a number in (0, 1)") for key in names))
 
     @property
@@ -93,13 +98,20 @@ class ClaimsCheck:
             Rule(
                 code=OVER,
                 title="The model claims more than unseen rows confirm",
-                thresholds={"level": self.level, "least": self.least, "high": self.high, "medium": self.medium},
+                thresholds={
+                    "level": self.level,
+                    "least": self.least,
+                    "part": self.part,
+                    "high": self.high,
+                    "medium": self.medium,
+                },
                 when="Claimed less delivered importance of all features together, or of one that claims at least "
-                "{least:pct} of the largest claim of one, is above the margin (level {level}, adjusted over features). "
+                "{least:pct} of the largest claim of one, is above the margin and above {part:pct} of the claim (level "
+                "{level}, adjusted over features; lower end of the interval). "
                 "High if unseen rows confirm at most {high:pct} of what all features together claim, medium up to "
                 "{medium:pct}, else low. Named are features that do so themselves and deliver less than {high:pct} of "
                 "their claim, the smallest share first.",
-                raised=({**surely, "claim": Limit("at least", "least")},),
+                raised=({**surely, "claim": Limit("at least", "least"), "part": Limit("above", "part")},),
                 grades=(
                     Grade("high", {"share": Limit("at most", "high")}),
                     Grade("medium", {"share": Limit("at most", "medium")}),
@@ -215,7 +227,10 @@ def differences(view: Claims, run: Run) -> list[Seen]:
     tested = two_sided([s.estimate for s in lines], [s.std_error for s in lines], freedom(run))
     p_values = [t if isnan(line.p_value) else line.p_value for line, t in zip(lines, tested.tolist(), strict=True)]
     adjusted = holm(p_values).tolist()
-    return [Seen(x, float(p), view.margin, shares[x.feature]) for x, p in zip(lines, adjusted, strict=True)]
+    return [
+        Seen(x, float(p), view.margin, claims[x.feature].estimate, shares[x.feature])
+        for x, p in zip(lines, adjusted, strict=True)
+    ]
 
 
 def _together(whole: ClaimLine, claimed: dict[str, ClaimLine], delivered: dict[str, ClaimLine], unit: str) -> str:

@@ -26,7 +26,8 @@ WHEN = (
     "of use: critical if it holds 0, or less, and ends below {margin:pct}, else high. High if it ends {worse:pct} or "
     "more below 0, else medium."
 )
-# Where nothing shows the features to be of use, what the model claims of them is not delivered, and its doubt is wrong.
+# Where nothing shows the features to be of use, what the model claims of them is not delivered, and its doubt is wrong;
+# that a feature alone tells more (the first) follows from any lack of skill.
 SYMPTOMS = tuple(Symptom(code=code) for code in ("UQ003", "UQ101", "UQ401", "UQ402"))
 BASELINES = {True: "the class frequencies", False: "the distribution of the outcomes"}
 
@@ -246,5 +247,5 @@ def _finding(rule: Rule, severity: Severity, skill: Skill) -> Finding:
         observed=skill.line.estimate / skill.base,
         lower=skill.line.lower / skill.base,
         upper=skill.upper,
-        explains=() if short or skill.uses else SYMPTOMS,
+        explains=() if short else SYMPTOMS[:1] if skill.uses else SYMPTOMS,
     )

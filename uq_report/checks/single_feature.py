@@ -135,7 +135,6 @@ def _finding(rule: Rule, one: Alone, severity: Severity) -> Finding:
         (ids.CALIBRATION, ids.CID),
         remedy="Compare the model with a small one of this feature alone. Check that columns and labels are matched as "
         "they were meant, in fitting and here, and that the probabilities are calibrated.",
-        features=(line.feature,),
         threshold=rule.thresholds["margin"],
         observed=more,
     )

@@ -11,6 +11,7 @@ from ...document.document import Badge, Block, Callout, Cell, Facts, Paragraph, 
 from ...document.evidence import OPEN, SEVERITY_TONES, Evidence, severity_badge
 from ...document.text import clean, interval, items, joined, name, plain, sentence, value_words
 from ...evidence.finding import Finding, Outcome, by_cause
+from ...rules.rates import rates
 from ..rating import RULE
 from .waivers import waivers
 
@@ -158,15 +159,26 @@ def threshold_words(finding: Finding) -> str:
 
 
 def _rules(e: Evidence) -> tuple[Block, ...]:
+    measured = rates()
     rows = [
-        (rule.code, sentence(rule.title), severity_badge(rule.severity), sentence(rule.when), cite(rule.rests_on))
+        (
+            rule.code,
+            sentence(rule.title),
+            severity_badge(rule.severity),
+            sentence(rule.when),
+            measured[rule.code].words if rule.code in measured else "not measured",
+            cite(rule.rests_on),
+        )
         for outcome in e.run.outcomes
         for rule in outcome.rules
     ]
     if not rows:
         return (Paragraph(text="No check of this run states a rule."),)
-    columns = ("code", "finding", "at worst", "raised when", "rests on")
-    caption = "What every check looks for, and how severe it is."
+    columns = ("code", "finding", "at worst", "raised when", "false alarms", "rests on")
+    caption = (
+        "What every check looks for, and how severe it is. False alarms: audits of honest, fitted models in which the "
+        "rule claimed more than an observation, in the design where that was most often."
+    )
     return (make_table("findings-rules-table", caption, columns, sorted(rows, key=lambda row: row[0])),)
 
 
