@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from uq_report.verification import Verification, rendering, verify
 from uq_report.verification.signatures import judge_signatures
 
 from . import verify_cases
+from .render.structure import programs
 from .verify_cases import PASSPHRASE, Keys
 
 # asyncio's loops, which pyHanko opens and closes, are told of late by the collector in some Python versions.
@@ -81,6 +84,7 @@ def test_a_signer_is_not_trusted_unless_named_and_refused_if_of_another_authorit
 
 
 def test_the_marks_of_both_standards_are_kept(signed: Signed) -> None:
+    assert list(programs(signed.path.read_bytes())) == []
     with pikepdf.open(signed.path) as pdf:
         assert pdf.Root.Lang == "en"
         assert pdf.Root.MarkInfo.Marked
@@ -92,7 +96,7 @@ def test_the_marks_of_both_standards_are_kept(signed: Signed) -> None:
         (field,) = pdf.Root.AcroForm.Fields
         assert "/NeedAppearances" not in pdf.Root.AcroForm
         assert (str(field.T), str(field.FT)) == ("Validator", "/Sig")
-        assert [float(edge) for edge in field.Rect] == [0, 0, 0, 0]
+        assert [float(edge) for edge in field.Rect] == [-9999] * 4
         assert int(field.F) & 4, "PDF/A asks for the print flag"
         assert not int(field.F) & (1 | 32), "PDF/A forbids invisible and no-view"
         assert str(field.V.SubFilter) == "/ETSI.CAdES.detached"
@@ -186,6 +190,21 @@ def test_refusals_of_keys_name_the_cause(keys: Keys, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=message) as told:
             call()
         assert PASSPHRASE not in str(told.value)
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="needs openssl")
+def test_the_command_shown_for_a_certificate_without_the_usage_makes_one_that_signs(place: Path, keys: Keys) -> None:
+    key, certificate = keys.issue("R+D = Zoë O'Neil", signing=False)
+    with pytest.raises(InputError, match="nobody but you vouches for: openssl") as told:
+        load_signer(key, certificate, (), PASSPHRASE)
+    shown = str(told.value).partition("vouches for: ")[2]
+    subprocess.run(f"{shown} -passin pass:'{PASSPHRASE}'", shell=True, check=True, capture_output=True)
+    made = certificate.with_name(f"{certificate.stem}-signing.pem")
+    done = sign(place / "run/brief.pdf", place / "own.pdf", load_signer(key, made, (), PASSPHRASE))
+    found = verify(done.path, trust=[made])
+    assert (found.ok, states(found)["signer of 'Signature'"]) == (True, "ok")
+    (claim,) = [claim for claim in found.claims if claim.name == "signer of 'Signature'"]
+    assert "R+D = Zoë O'Neil" in claim.reason
 
 
 def test_a_draft_is_signed_only_if_it_is_said(place: Path, validator: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,8 @@ report that verifies is signed, and a draft only if that is said.
 from __future__ import annotations
 
 import io
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,7 +31,7 @@ try:
     from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter
     from pyhanko.pdf_utils.reader import PdfFileReader
     from pyhanko.sign import PdfSignatureMetadata, PdfSigner, SimpleSigner
-    from pyhanko.sign.fields import MDPPerm, SigSeedSubFilter
+    from pyhanko.sign.fields import InvisSigSettings, MDPPerm, SigFieldSpec, SigSeedSubFilter
     from pyhanko.sign.timestamps import HTTPTimeStamper
     from pyhanko_certvalidator.registry import SimpleCertificateStore
 except ImportError as error:
@@ -107,7 +109,8 @@ def load_signer(
     """
     private = _private_key(_read(key, "key"), passphrase)
     own = _certificate(certificate)
-    _check_certificate(own)
+    _check_validity(own)
+    _check_usage(own, Path(key), Path(certificate))
     if _public(serialization.load_der_private_key(private.dump(), None).public_key()) != _public(own.public_key()):
         raise InputError("sign.key must be that of the certificate; got another. Name the two that belong together.")
     others = [one for file in chain for one in _certificates(file, "chain")]
@@ -216,8 +219,13 @@ def _signed(data: bytes, signer: SimpleSigner, terms: Terms, timestamper: Any) -
         docmdp_permissions=level or MDPPerm.FILL_FORMS,
     )
     stamps = timestamper or (HTTPTimeStamper(terms.timestamp_url) if terms.timestamp_url else None)
+    # PDF/UA-1 exempts a widget without tags only outside of the page; PDF/A-3 forbids hiding it.
+    outside = InvisSigSettings(box_out_of_bounds=True)
+    name = f"Signature: {terms.field}"
+    field = SigFieldSpec(terms.field, readable_field_name=name, invis_sig_settings=outside)
+    pdf = IncrementalPdfFileWriter(io.BytesIO(data))
     try:
-        out = PdfSigner(meta, signer=signer, timestamper=stamps).sign_pdf(IncrementalPdfFileWriter(io.BytesIO(data)))
+        out = PdfSigner(meta, signer=signer, timestamper=stamps, new_field_spec=field).sign_pdf(pdf)
     except Exception as error:  # the library, the key and the time stamp service can fail in any way
         where = f"; time stamps are asked of {terms.timestamp_url}" if terms.timestamp_url else ""
         raise InputError(
@@ -256,13 +264,17 @@ def _certificates(file: str | Path, what: str) -> list[Any]:
         ) from error
 
 
-def _check_certificate(certificate: x509.Certificate) -> None:
-    """Refuse a certificate that does not hold today, or is for something else than signing."""
+def _check_validity(certificate: x509.Certificate) -> None:
+    """Refuse a certificate that does not hold today."""
     now = datetime.now(UTC)
     first, last = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if not first <= now <= last:
         span = f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
         raise InputError(f"sign.certificate must hold today; got one from {span}. Ask for a new one.")
+
+
+def _check_usage(certificate: x509.Certificate, key: Path, file: Path) -> None:
+    """Refuse a certificate for something else than signing, and show the command that makes one for it."""
     try:
         usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
     except x509.ExtensionNotFound:
@@ -270,8 +282,19 @@ def _check_certificate(certificate: x509.Certificate) -> None:
     if usage is None or not usage.content_commitment:
         raise InputError(
             "sign.certificate must have the key usage non-repudiation (contentCommitment); got one without. "
-            "Ask for a certificate for signing documents."
+            "Ask your authority for one for signing documents, or make one that nobody but you vouches for: "
+            f"{_making(certificate, key, file)}"
         )
+
+
+def _making(certificate: x509.Certificate, key: Path, file: Path) -> str:
+    """Return the command that makes a self-signed certificate of the same key and name, with the usage it needs."""
+    names = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
+    name = re.sub(r"([\\/+=])", r"\\\1", str(names[0].value)) if names else "Signer"
+    return shlex.join([
+        "openssl", "req", "-x509", "-new", "-key", str(key), "-subj", f"/CN={name}", "-utf8", "-days", "365",
+        "-addext", "keyUsage=critical,nonRepudiation", "-out", str(file.with_name(f"{file.stem}-signing.pem")),
+    ])  # fmt: skip
 
 
 def _public(key: Any) -> bytes:

@@ -8,11 +8,14 @@ alternative texts are for people.
 from __future__ import annotations
 
 import io
+import json
 import re
 import shutil
 import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +29,10 @@ XMP = {
     "{http://www.aiim.org/pdfa/ns/id/}part": "3",
     "{http://www.aiim.org/pdfa/ns/id/}conformance": "A",
     "{http://www.aiim.org/pdfua/ns/id/}part": "1",
+}
+MISHEARD = {  # rules of outloud that a sound report breaks
+    "PAG-001": "any line thrice near an edge counts as a running head: heads of tables, ticks and titles of figures",
+    "FRM-003": "the widget of an invisible signature lies outside of the page, which PDF/UA-1 7.18.1 exempts from tags",
 }
 KIDS = {
     "/L": {"/LI", "/Caption", "/L"},
@@ -55,7 +62,7 @@ def faults(pdf: bytes, html: str, attachments: Mapping[str, bytes] | None = None
             *_attachments(opened, attachments or {}),
             *opened.check_pdf_syntax(),
         ]
-    return [*found, *_programs(pdf)]
+    return [*found, *programs(pdf)]
 
 
 def elements(opened: pikepdf.Pdf) -> list[Any]:
@@ -65,9 +72,13 @@ def elements(opened: pikepdf.Pdf) -> list[Any]:
 
 def kids(element: Any) -> list[Any]:
     """Return the structure elements right below one."""
+    return [kid for kid in _content(element) if "/S" in kid]
+
+
+def _content(element: Any) -> list[Any]:
     content = element.get("/K", [])
     content = list(content) if isinstance(content, pikepdf.Array) else [content]
-    return [kid for kid in content if isinstance(kid, pikepdf.Dictionary) and "/S" in kid]
+    return [kid for kid in content if isinstance(kid, pikepdf.Dictionary)]
 
 
 def bookmarks(opened: pikepdf.Pdf) -> list[Heading]:
@@ -139,14 +150,29 @@ def _tags(opened: pikepdf.Pdf) -> Iterator[str]:
             yield f"{kind} holds {sorted(below - KIDS[kind])} (UA 7.2)"
         if kind == "/TD" and not len(_attribute(element, "/Headers")):
             yield "a table cell names no header (UA 7.5)"
+        if kind == "/TH" and not _attribute(element, "/Scope"):
+            yield "a header cell says not whether it names a row or a column (UA 7.5)"
+        if kind != "/Link" and any(kid.get("/Type") == "/OBJR" for kid in _content(element)):
+            yield f"{kind} holds a link (UA 7.18.5)"
         if kind == "/Table":
             widths = {len(kids(row)) for row in _below(element) if str(row.S) == "/TR"}
             if len(widths) > 1:
                 yield f"the rows of a table have {sorted(widths)} cells (UA 7.2)"
+    yield from _running_heads(opened)
     identified = {str(e.ID) for e in elements(opened) if "/ID" in e}
     named = {str(h) for e in elements(opened) if str(e.S) == "/TD" for h in _attribute(e, "/Headers")}
     if named - identified:
         yield f"table cells name headers that are not there: {sorted(named - identified)[:3]}"
+
+
+def _running_heads(opened: pikepdf.Pdf) -> Iterator[str]:
+    """Look for marked content that no element of the tree holds: it is neither heard nor said to be an artifact."""
+    held = {element.objgen for element in elements(opened)}
+    nums: Any = opened.Root.StructTreeRoot.ParentTree.Nums
+    for owners in list(nums)[1::2]:
+        for owner in owners if isinstance(owners, pikepdf.Array) else [owners]:
+            if owner is not None and owner.objgen not in held:
+                yield "marked content is in no element of the tree (UA 7.1)"
 
 
 def _attribute(element: Any, name: str) -> Any:
@@ -215,8 +241,8 @@ def _attachments(opened: pikepdf.Pdf, expected: Mapping[str, bytes]) -> Iterator
         yield f"the file embeds {len(embedded)} files, {len(expected)} of them ours"
 
 
-def _programs(pdf: bytes) -> Iterator[str]:
-    """Ask qpdf, and veraPDF for both profiles, where they are installed."""
+def programs(pdf: bytes) -> Iterator[str]:
+    """Ask qpdf, veraPDF for both profiles, and outloud, where they are installed."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "report.pdf")
         file.write_bytes(pdf)
@@ -226,3 +252,14 @@ def _programs(pdf: bytes) -> Iterator[str]:
                 said = (done.stdout + done.stderr).decode(errors="replace")
                 if done.returncode or 'isCompliant="false"' in said:
                     yield f"{' '.join(command)}: {said[:500]}"
+        if find_spec("outloud"):
+            yield from _heard(file)
+
+
+def _heard(file: Path) -> Iterator[str]:
+    """Ask outloud, which checks PDF/UA-1 and how a page is heard, in a process of its own."""
+    command = [sys.executable, "-m", "outloud.cli", "--json", "-", str(file)]
+    (said,) = json.loads(subprocess.run(command, capture_output=True, check=False).stdout)["results"]
+    for finding in said["findings"]:
+        if finding["severity"] in {"error", "warning"} and finding["rule"] not in MISHEARD:
+            yield f"outloud {finding['rule']}: {finding['message']} ({finding.get('evidence')})"

@@ -107,9 +107,9 @@ def test_rows_are_text_with_heads_and_tones() -> None:
         id="t",
         caption="c",
         columns=(Column("name"), Column("n", "integer"), Column("v")),
-        rows=(("a", 10000, Badge("fails", "bad")), ("b", None, "text")),
+        rows=(("a", 10000, Badge("fails", "bad")), ("b", None, "text"), ("c", 1, "")),
     )
-    first, second = rows(table)
+    first, second, _ = rows(table)
     assert [tuple(cell) for cell in first] == [
         ("a", "text", "", True),
         ("10\u202f000", "integer", "", False),
@@ -117,6 +117,8 @@ def test_rows_are_text_with_heads_and_tones() -> None:
     ]
     assert [cell.text for cell in second] == ["b", "–", "text"]
     assert rows(replace(table, rows=())) == []
+    few = rows(replace(table, rows=table.rows[:2]))
+    assert not any(cell.head for row in few for cell in row)  # 5 heads and 4 other cells
 
 
 @pytest.mark.parametrize(("column", "cell"), [(Column("n", "integer"), 1), (Column("name"), "")])

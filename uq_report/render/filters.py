@@ -17,6 +17,8 @@ from .text import anchor, clean
 # After an underscore or a slash, before a letter that follows a dot or a colon, and within very long words.
 _JOINT = re.compile(r"[_/|\\](?=\w)|[.:](?=[^\W\d])|[^\W_]{24}(?=\w)")
 
+_INTERVAL = re.compile(r" \([^()]*\d to [^()]*\)")
+
 
 class Sign(NamedTuple):
     """What stands beside a colour, so that colour is never the only sign of a tone."""
@@ -44,11 +46,12 @@ class Shown(NamedTuple):
 
 
 def rows(table: Table) -> list[tuple[Shown, ...]]:
-    """Return the cells of a table as text; the first column names the row where it holds text."""
-    columns = []
+    """Return the cells of a table as text; a first column of text names the rows, unless heads outnumber cells."""
+    columns, wide = [], len(table.columns)
+    heads = len(table.rows) * (wide - 2) >= wide  # or it is a list in columns, which is heard better without
     for position, column in enumerate(table.columns):
         cells = [row[position] for row in table.rows]
-        head = position == 0 and column.kind == "text"
+        head = heads and position == 0 and column.kind == "text"
         texts = show_column(column, cells)
         columns.append(
             [Shown(text, column.kind, tone(cell), head and text != "") for text, cell in zip(texts, cells, strict=True)]
@@ -59,6 +62,17 @@ def rows(table: Table) -> list[tuple[Shown, ...]]:
 def tone(cell: Cell) -> str:
     """Return the tone of a badge, and nothing for other cells."""
     return cell.tone if isinstance(cell, Badge) else ""
+
+
+def heard(alt: str) -> str:
+    """Return an alternative text without the intervals in it, which are for the eye; the evidence has them.
+
+    Examples
+    --------
+    >>> heard("Largest: s5 0.35 nats (−0.22 to 0.48) and bmi 21 (17 to 27).")
+    'Largest: s5 0.35 nats and bmi 21.'
+    """
+    return _INTERVAL.sub("", alt)
 
 
 def density(table: Table) -> str:
@@ -127,6 +141,7 @@ FILTERS = {
     "csp_hash": csp_hash,
     "data_uri": data_uri,
     "density": density,
+    "heard": heard,
     "integer": integer,
     "number": number,
     "partial": partial,

@@ -17,6 +17,7 @@ from weasyprint.urls import FatalURLFetchingError, URLFetcher
 
 from ..core.errors import RenderError
 from ..document.document import Attachment
+from .tags import mend, own_links
 from .text import clean
 
 VARIANT = "pdf/a-3a"
@@ -98,6 +99,7 @@ def print_page(html: str, attachments: Sequence[Attachment] = (), as_of: str = "
         try:
             document = HTML(string=html, url_fetcher=DataOnly(), base_url=None).render(pdf_variant=VARIANT)
             document.metadata.attachments = files
+            own_links(document.pages)
             _declare_ua(document.metadata)
             finish = _finisher({item.name: item.media_type for item in attachments})
             return bytes(document.write_pdf(finisher=finish, pdf_variant=VARIANT)), problems
@@ -150,9 +152,10 @@ def _moment(as_of: str) -> datetime:
 
 
 def _finisher(media_types: dict[str, str]) -> Any:
-    """Return what mends WeasyPrint 70's attachments: each is listed twice in /AF, its type guessed from its name."""
+    """Return what mends WeasyPrint 70's tags, and attachments: twice in /AF each, the type guessed from the name."""
 
-    def finish(_: Any, pdf: Any) -> None:
+    def finish(document: Any, pdf: Any) -> None:
+        mend(document.pages, pdf)
         if "AF" in pdf.catalog:
             pdf.catalog["AF"] = pydyf.Array(dict.fromkeys(pdf.catalog["AF"]))
         for spec in pdf.objects:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import ClassVar
 
 from ..core.measures import ENTROPY, NLL
@@ -190,11 +191,7 @@ class _Attribute:
         parts = {measure: of_measure(self.lines, measure) for measure in measures}
         labels = list(dict.fromkeys(line.item for lines in parts.values() for line in lines))[:TOP]
         panels = [self._panel(measure, lines) for measure, lines in parts.items()]
-        means = [
-            f"{self.e.words(measure).title}: "
-            + joined([f"{name(line.item)} {value_words(line.estimate)}" for line in lines])
-            for measure, lines in parts.items()
-        ]
+        means = [f"{self.e.words(measure).title}: {_ends(lines)}" for measure, lines in parts.items()]
         what = name(self.attribute)
         return make_figure(
             f"{self.key}-figure",
@@ -267,3 +264,10 @@ def _proxy(e: Evidence) -> tuple[Section, ...]:
     caption = f"How far other features stand in for a protected attribute. {intervals}"
     table = make_table("groups-proxy-table", caption, columns, rows, of=view.result)
     return (Section(id="groups-proxy", title="Proxies", blocks=(Paragraph(text=text), table, *left_out(view.result))),)
+
+
+def _ends(lines: Sequence[GroupLine]) -> str:
+    """Say between which groups a mean runs."""
+    means = sorted((line for line in lines if isfinite(line.estimate)), key=lambda line: line.estimate)
+    ends = (("lowest", means[0]), ("highest", means[-1])) if means else ()
+    return joined([f"{end} {value_words(line.estimate)} for {name(line.item)}" for end, line in ends]) or "no number"
