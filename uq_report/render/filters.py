@@ -17,6 +17,7 @@ from .text import anchor, clean
 # After an underscore or a slash, before a letter that follows a dot or a colon, and within very long words.
 _JOINT = re.compile(r"[_/|\\](?=\w)|[.:](?=[^\W\d])|[^\W_]{24}(?=\w)")
 
+LONG_HEAD = 200  # characters
 _INTERVAL = re.compile(r" \([^()]*\d to [^()]*\)")
 
 
@@ -48,7 +49,8 @@ class Shown(NamedTuple):
 def rows(table: Table) -> list[tuple[Shown, ...]]:
     """Return the cells of a table as text; a first column of text names the rows, unless heads outnumber cells."""
     columns, wide = [], len(table.columns)
-    heads = len(table.rows) * (wide - 2) >= wide  # or it is a list in columns, which is heard better without
+    # with few rows it is a list in columns, heard better without; unless its heads are too long to stand again overleaf
+    heads = len(table.rows) * (wide - 2) >= wide or any(len(column.label) > LONG_HEAD for column in table.columns)
     for position, column in enumerate(table.columns):
         cells = [row[position] for row in table.rows]
         head = heads and position == 0 and column.kind == "text"
