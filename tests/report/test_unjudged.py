@@ -43,13 +43,13 @@ def test_nothing_is_said_where_the_rows_are_enough() -> None:
 )
 def test_few_events_leave_calibration_and_the_loss_open(counts: tuple[int, ...], why: str) -> None:
     assert told(counts=counts) == (
-        f"What cannot be judged: calibration and the importances for the loss, because {why}."
+        f"What cannot be judged: whether the model is calibrated and the importances for the loss, because {why}."
     )
     assert told(counts=counts, gate="fails") == f"What cannot be judged: the importances for the loss, because {why}."
 
 
 def test_one_cluster_leaves_calibration_open_few_only_the_importances() -> None:
-    assert "calibration and the importances, because 1 cluster does not" in told(clusters=1)
+    assert "whether the model is calibrated and the importances, because 1 cluster does not" in told(clusters=1)
     assert told(gate=PASSED, clusters=7).startswith("What cannot be judged: the importances, because 7 clusters do not")
 
 

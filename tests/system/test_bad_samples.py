@@ -109,11 +109,14 @@ def test_too_few_events_give_no_verdict_on_the_loss_and_say_so_in_both_places(sa
 
 
 UNJUDGED = {
-    "one class": "calibration and the importances for the loss, because all 61 rows are of one class (20 rows of "
+    "one class": "whether the model is calibrated and the importances for the loss, because all 61 rows are of one class "
+    "(20 rows of "
     "another would do)",
-    "few events": "calibration and the importances for the loss, because only 6 rows are of the rarer class (20 would "
+    "few events": "whether the model is calibrated and the importances for the loss, because only 6 rows are of the rarer "
+    "class (20 would "
     "do)",
-    "one cluster": "calibration and the importances, because 1 cluster does not show how clusters vary (20 would do)",
+    "one cluster": "whether the model is calibrated and the importances, because 1 cluster does not show how clusters vary "
+    "(20 would do)",
     "all rows outside": "how good the model is on rows like its training rows, because 100 % of the audited rows lie "
     "outside them",
     "constant model": "which features matter for the outcome, because shuffling any of them changes no prediction",

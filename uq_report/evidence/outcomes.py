@@ -153,6 +153,10 @@ class Groups(View):
     attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     n_min: int = 0
 
+    def levels(self, attribute: str) -> tuple[str, ...]:
+        """Return the groups of an attribute in their order."""
+        return tuple(self.attributes.get(attribute, {}).get("groups", ()))
+
 
 class DifferenceLine(GroupLine):
     """A group's mean less that of the `n_rest` other rows; `overall` is the mean of all.

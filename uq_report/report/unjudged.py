@@ -46,7 +46,7 @@ def _few_events(e: Evidence) -> str:
     counts = e.subject.y_summary.get("counts", ()) if e.subject.classes is not None else ()
     n = sum(counts)
     rare = n - max(counts, default=0)
-    what = joined(["calibration"] * _is_open(e) + ["the importances for the loss"] * _has_losses(e))
+    what = joined(["whether the model is calibrated"] * _is_open(e) + ["the importances for the loss"] * _has_losses(e))
     if not counts or not what or not few_events(rare, n).reason:
         return ""
     if not rare:
@@ -59,7 +59,9 @@ def _few_clusters(e: Evidence) -> str:
     """Say that the clusters are too few for an interval: of importances, and of one cluster for any."""
     clusters = e.subject.clusters or MIN_CLUSTERS
     permuted = Pfi.find(e.run) is not None
-    what = joined(["calibration"] * (clusters == 1 and _is_open(e)) + ["the importances"] * permuted)
+    what = joined(
+        ["whether the model is calibrated"] * (clusters == 1 and _is_open(e)) + ["the importances"] * permuted
+    )
     if clusters >= MIN_CLUSTERS or not what:
         return ""
     verb = "does" if clusters == 1 else "do"

@@ -88,7 +88,7 @@ class _Attribute:
     @cached_property
     def lines(self) -> tuple[GroupLine, ...]:
         """The means over all rows, and those of its groups in their order."""
-        known = list(self.view.attributes.get(self.attribute, {}).get("groups", ()))
+        known = self.view.levels(self.attribute)
         place = {item: k for k, item in enumerate(known)}
         own = sorted(of_feature(self.view.lines, self.attribute), key=lambda x: place.get(x.item, len(known)))
         return (*of_feature(self.view.lines, ""), *own)
