@@ -108,15 +108,11 @@ def test_too_few_events_give_no_verdict_on_the_loss_and_say_so_in_both_places(sa
     assert "† Intervals not to be trusted, so without a verdict: all features:" in text(sample)
 
 
+OPEN = "whether the model is calibrated and the importances"
 UNJUDGED = {
-    "one class": "whether the model is calibrated and the importances for the loss, because all 61 rows are of one class "
-    "(20 rows of "
-    "another would do)",
-    "few events": "whether the model is calibrated and the importances for the loss, because only 6 rows are of the rarer "
-    "class (20 would "
-    "do)",
-    "one cluster": "whether the model is calibrated and the importances, because 1 cluster does not show how clusters vary "
-    "(20 would do)",
+    "one class": f"{OPEN} for the loss, because all 61 rows are of one class (20 rows of another would do)",
+    "few events": f"{OPEN} for the loss, because only 6 rows are of the rarer class (20 would do)",
+    "one cluster": f"{OPEN}, because 1 cluster does not show how clusters vary (20 would do)",
     "all rows outside": "how good the model is on rows like its training rows, because 100 % of the audited rows lie "
     "outside them",
     "constant model": "which features matter for the outcome, because shuffling any of them changes no prediction",
