@@ -121,6 +121,7 @@ def test_no_text_names_another_level(both: tuple[AuditRun, AuditRun], tmp_path: 
         assert "90 % interval over new test rows" in text
         for phrase in NO_LEVELS:
             text = text.replace(phrase, "")
+        text = re.sub(r"unseen rows confirm \d+ %", "", text)  # a share of the claims, by chance of this size
         assert re.findall(r".{40}\b95\s?%.{20}", text) == []
 
 

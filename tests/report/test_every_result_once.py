@@ -22,6 +22,7 @@ ELSEWHERE = {
     ids.PDP_OWN: "marks in the figures of pdp",
     ids.PDP_DISTRIBUTION: "bars in the figures of pdp",
     ids.REDUNDANCY_PARTNER: "a column in the table of redundancy",
+    ids.CID_COVER: "its sets are the partners in the tables of cover",
     ids.PFI_DELTA: "the changes of single rows stay in the evidence",
     ids.SUPPORT_ROWS: "a number per row stays in the evidence, as its section says",
 }

@@ -12,6 +12,7 @@ from uq_report.evidence.finding import Outcome, Symptom
 from uq_report.evidence.run import Changes, FindingChange
 from uq_report.report.sections.findings import findings
 from uq_report.report.sections.summary import summary
+from uq_report.rules.rates import rates
 
 from .findings_made import PASSED, finding, rule, run_with, waived
 
@@ -131,7 +132,14 @@ def test_without_waivers_there_is_no_section_on_them() -> None:
 def test_every_rule_is_printed_with_its_severity_and_source() -> None:
     rows = table(part(findings(Evidence(run_with(PASSED, FOUND))), "findings-rules")).rows
     assert [row[0] for row in rows] == ["UQ101", "UQ102", "UQ203", "UQ401"]
-    assert rows[3][2:] == (Badge("high", "bad"), "Above 0.25.", "Wood et al., section 3.5")
+    assert rows[3][2:4] == (Badge("high", "bad"), "Above 0.25.")
+    assert rows[3][4:] == (rates()["UQ401"].words, "Wood et al., section 3.5")
+
+
+def test_rules_of_others_are_said_not_to_be_measured() -> None:
+    theirs = replace(FOUND, rules=(rule("XY1"),))
+    (row,) = table(part(findings(Evidence(run_with(theirs))), "findings-rules")).rows
+    assert row[4] == "not measured"
 
 
 @pytest.mark.parametrize("registered", [3, 5])

@@ -22,7 +22,8 @@ from ..plugins import Plugin
 _log = logging.getLogger(__name__)
 # results that the report's own chapters show
 CHAPTERS_SHOW = frozenset({
-    ids.CALIBRATION, ids.CALIBRATION_COVERAGE, ids.CALIBRATION_PIT, ids.CALIBRATION_RELIABILITY,
+    ids.CALIBRATION, ids.CALIBRATION_COVERAGE, ids.CALIBRATION_DECISIONS, ids.CALIBRATION_PIT,
+    ids.CALIBRATION_RELIABILITY,
     ids.COMPARE_IMPORTANCE, ids.COMPARE_RELIANCE, ids.COMPARE_SCORES,
 })  # fmt: skip
 
