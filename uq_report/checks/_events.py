@@ -15,8 +15,7 @@ LEAST: Final = 10.0
 
 def class_counts(run: Run) -> tuple[int, ...]:
     """Return the audited rows of each class; none where the outcomes are no classes."""
-    facts = SubjectFacts.of(run)
-    return tuple(facts.y_summary.get("counts", ())) if facts.classes is not None else ()
+    return SubjectFacts.of(run).class_counts
 
 
 def events(counts: Sequence[int]) -> float:

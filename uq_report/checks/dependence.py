@@ -17,7 +17,7 @@ from ..evidence import ids
 from ..evidence.finding import Finding, Outcome
 from ..evidence.importance import CoverCorrected, Pfi
 from ..evidence.information import WITHOUT_TARGET, ItemLine, Redundancy, RedundancyLine, RedundancyPartner
-from ..evidence.outcomes import LOG_SCORE, scores_of
+from ..evidence.outcomes import LOG_SCORE_SKILL, scores_of
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
 from ..evidence.view import by_feature
@@ -26,7 +26,6 @@ from ..rules.rule import Grade, Limit, Rule
 from ._cover import Covered, covered, judged_measure
 from ._unnoticed import Unnoticed, affected, unnoticed
 
-SKILL = f"{LOG_SCORE}_skill"
 HOLDS = Limit("at most", "level")
 LEADING = 3  # places of the ranking that the sentence of UQ201 looks at
 
@@ -158,7 +157,7 @@ def _hidden(rule: Rule, raised: Sequence[Covered], view: CoverCorrected, run: Ru
 
 def _of_skill(value: float, run: Run) -> float | None:
     """Return nats as a share of the model's skill, where it has any."""
-    skill = scores_of(run).get(SKILL, nan)
+    skill = scores_of(run).get(LOG_SCORE_SKILL, nan)
     return value / skill if skill > 0 else None
 
 

@@ -16,7 +16,7 @@ from ..evidence import ids
 from ..evidence.finding import Finding, Outcome, Severity, Symptom
 from ..evidence.importance import Pfi
 from ..evidence.information import MUTUAL, OF_ENTROPY, OF_VARIANCE, Cid
-from ..evidence.outcomes import scores_of
+from ..evidence.outcomes import LOG_SCORE_SKILL, scores_of
 from ..evidence.run import Run
 from ..evidence.subject import FeatureFacts, SubjectFacts
 from ..rules.reading import Part, absent, close, freedom
@@ -184,14 +184,14 @@ def _percent(share: float) -> str:
 
 
 def _finding(rule: Rule, severity: Severity, told: Told, run: Run) -> Finding:
-    counts, skill = class_counts(run), scores_of(run).get("log_score_skill", 0.0)
+    counts, skill, used = class_counts(run), scores_of(run).get(LOG_SCORE_SKILL, 0.0), _used(told, run)
     known = bool(counts) and skill > 0
     others = "." if counts else "; an earlier value of a slow series looks the same."
     return rule.finding(
         severity,
         f"{short(told.feature)} alone gives {_percent(told.share)} (at least {_percent(told.lower)}) of "
-        f"{_whole(counts)}: it may be recorded after the outcome, or be made from it{others}{_used(told, run)}",
-        (ids.CID, *((ids.PFI,) if _used(told, run) else ()), *((ids.CALIBRATION,) if known else ())),
+        f"{_whole(counts)}: it may be recorded after the outcome, or be made from it{others}{used}",
+        (ids.CID, *((ids.PFI,) if used else ()), *((ids.CALIBRATION,) if known else ())),
         remedy="Find out when and from what the column is filled. If that is after the outcome or from it, leave it "
         "out, fit again and audit again: the scores and importances of this run would not hold in use.",
         features=(told.feature,),

@@ -14,13 +14,11 @@ from ..core.verdicts import holm
 from ..evidence import ids
 from ..evidence.finding import Finding, Outcome, Severity
 from ..evidence.information import MUTUAL, Cid, ItemLine
-from ..evidence.outcomes import LOG_SCORE, Calibration, ScoreLine
+from ..evidence.outcomes import LOG_SCORE_SKILL, Calibration, ScoreLine
 from ..evidence.run import Run
 from ..rules.reading import Part, absent, close, freedom, two_sided
 from ..rules.rule import Grade, Limit, Rule
 from ._events import LEAST, class_counts, events, too_few
-
-SKILL = f"{LOG_SCORE}_skill"
 
 
 class Alone(NamedTuple):
@@ -99,7 +97,7 @@ def _judged(rule: Rule, run: Run) -> Part:
     calibration, cid, counts = Calibration.find(run), Cid.find(run), class_counts(run)
     if calibration is None or cid is None:
         return Part(code=rule.code, absent=absent(run, ids.CALIBRATION if calibration is None else ids.CID))
-    skill = next((line for line in calibration.lines if line.item == SKILL and line.has_interval), None)
+    skill = next((line for line in calibration.lines if line.item == LOG_SCORE_SKILL and line.has_interval), None)
     if too_few(counts) or skill is None:
         return Part(code=rule.code, absent=too_few(counts) or "calibration has no skill of the log score")
     every = _alone(cid, skill, run)

@@ -75,6 +75,11 @@ class SubjectFacts:
         """Read the facts of a run."""
         return cls(**_read(cls, run.subject))
 
+    @property
+    def class_counts(self) -> tuple[int, ...]:
+        """The audited rows of each class; none where the outcomes are no classes."""
+        return tuple(self.y_summary.get("counts", ())) if self.classes is not None else ()
+
 
 def _read(cls: type, recorded: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of `cls` that are recorded; a value of another type is left out."""

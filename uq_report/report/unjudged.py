@@ -43,7 +43,7 @@ def confirmed(e: Evidence) -> str:
 
 def _few_events(e: Evidence) -> str:
     """Say that too few outcomes are outside the most frequent class for what rests on outcomes."""
-    counts = e.subject.y_summary.get("counts", ()) if e.subject.classes is not None else ()
+    counts = e.subject.class_counts
     n = sum(counts)
     rare = n - max(counts, default=0)
     what = joined(["whether the model is calibrated"] * _is_open(e) + ["the importances for the loss"] * _has_losses(e))
