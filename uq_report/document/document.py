@@ -5,6 +5,7 @@ Renderers see nothing else, and block fields are public API for templates.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
@@ -51,13 +52,18 @@ class Bullets:
 
 @dataclass(frozen=True, kw_only=True)
 class Callout:
-    """A finding or warning the reader must not miss."""
+    """A finding or warning the reader must not miss.
+
+    Mentions of its `code` lead to the first callout that has it, by its `id`, which is then unique in the document.
+    """
 
     type: ClassVar = "callout"
     tone: Tone
     title: str
     text: str
     evidence: tuple[str, ...] = ()
+    code: str = ""
+    id: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +111,75 @@ class Figure:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What the evidence supports, in a word, the sentence it rests on, and who decides."""
+
+    type: ClassVar = "verdict"
+    badge: Badge
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """A question, the number or word that answers it, what stands beside that, sentences, and counts.
+
+    `counts` is a small table of texts, its first row the heads; empty for none.
+    """
+
+    title: str
+    headline: str
+    aside: str = ""
+    texts: tuple[str, ...] = ()
+    counts: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cards:
+    """Up to four questions side by side."""
+
+    type: ClassVar = "cards"
+    cards: tuple[Card, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """Something to do: in a few words, why and how, and who does it or where it is explained."""
+
+    lead: str
+    text: str = ""
+    aside: str = ""
+    tone: Tone = "neutral"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """What to do, in order; `numbered` where sentences or steps are counted."""
+
+    type: ClassVar = "steps"
+    steps: tuple[Step, ...]
+    numbered: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fold:
+    """Blocks that a screen shows on demand under their title; paper prints them."""
+
+    type: ClassVar = "fold"
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """Blocks side by side where there is room: a figure and what it means."""
+
+    type: ClassVar = "split"
+    left: tuple[Block, ...]
+    right: tuple[Block, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Columns:
     """A block of each of two models, side by side under their names; None where one has no such block."""
 
@@ -114,14 +189,37 @@ class Columns:
     right: Block | None
 
 
-Block: TypeAlias = Paragraph | Bullets | Callout | Facts | Table | Figure | Columns
+Block: TypeAlias = (
+    Paragraph | Bullets | Callout | Facts | Table | Figure | Verdict | Cards | Steps | Fold | Split | Columns
+)
+
+
+def inside(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield blocks in reading order, those that others hold instead of their holders.
+
+    Examples
+    --------
+    >>> [block.text for block in inside([Fold(title="Why", blocks=(Paragraph(text="Because."),))])]
+    ['Because.']
+    """
+    for block in blocks:
+        match block:
+            case Columns():
+                yield from inside(side for side in (block.left, block.right) if side is not None)
+            case Split():
+                yield from inside((*block.left, *block.right))
+            case Fold():
+                yield from inside(block.blocks)
+            case _:
+                yield block
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
     """A heading with blocks, then sub-sections; `id` is unique in the document and the anchor of links.
 
-    An `appendix` is lettered, not numbered, and stands behind the sections.
+    An `appendix` is lettered, not numbered, and stands behind the sections: the annex. Mentions of a `feature` lead to
+    the section that is about it; `aside` stands small beside the title.
     """
 
     id: str
@@ -129,6 +227,8 @@ class Section:
     blocks: tuple[Block, ...] = ()
     sections: tuple[Section, ...] = ()
     appendix: bool = False
+    feature: str = ""
+    aside: str = ""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from ..plots.words import number, signed
 
 ABSENT = "not recorded"
 NAME = 60
+# Marks around the name of a feature, which lead to its sheet; `clean` lets none in from outside.
+MENTION = re.compile("\ue000([^\ue000\ue001]*)\ue001")
 
 
 def clean(value: object, limit: int = text.MAX_TEXT) -> str:
@@ -28,6 +31,36 @@ def clean(value: object, limit: int = text.MAX_TEXT) -> str:
 def name(value: object) -> str:
     """Return a feature's, class's or plugin's name, cleaned and shortened in its middle."""
     return legible(text.short(value, NAME))
+
+
+def mention(feature: object) -> str:
+    """Return a feature's name, marked so that pages link it to its sheet and set it apart."""
+    return f"\ue000{name(feature)}\ue001"
+
+
+def mentions(features: Iterable[object]) -> list[str]:
+    """Return names of features, each marked."""
+    return [mention(feature) for feature in features]
+
+
+def mentioned(text: str, features: Iterable[object]) -> str:
+    """Return a text in which the names of these features are marked, where they stand as whole words.
+
+    Examples
+    --------
+    >>> unmarked(mentioned("age moves it", ["age"])), mentioned("the average", ["age"])
+    ('age moves it', 'the average')
+    """
+    names = sorted({name(feature) for feature in features} - {""}, key=len, reverse=True)
+    if not names:
+        return text
+    whole = re.compile(rf"(?<![\w\ue000])(?:{'|'.join(map(re.escape, names))})(?![\w\ue001])")
+    return whole.sub(lambda match: mention(match[0]), text)
+
+
+def unmarked(text: str) -> str:
+    """Return a text without the marks around features, for what has no links."""
+    return MENTION.sub(r"\1", text)
 
 
 def joined(items: Sequence[str], most: int = 8) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -11,11 +12,15 @@ from markupsafe import Markup
 
 from ..core.errors import RenderError
 from ..document.document import Badge, Block, Cell, Table
+from ..document.text import MENTION
 from .formats import integer, number, percent, pvalue, show, show_column
+from .outline import Outline
 from .text import anchor, clean
 
 # After an underscore or a slash, before a letter that follows a dot or a colon, and within very long words.
 _JOINT = re.compile(r"[_/|\\](?=\w)|[.:](?=[^\W\d])|[^\W_]{24}(?=\w)")
+
+_WORDS = re.compile(r"(\b[A-Z]{2,4}\d{3}\b)")  # codes of findings
 
 LONG_HEAD = 200  # characters
 _INTERVAL = re.compile(r" \([^()]*\d to [^()]*\)")
@@ -106,6 +111,42 @@ def breakable(text: str) -> Markup:
     return Markup("<wbr>").join(parts)
 
 
+def prose(text: str, plan: Outline) -> Markup:
+    """Return running text with links: features to their sheets, codes of findings to these.
+
+    Examples
+    --------
+    >>> from uq_report.document.text import mention
+    >>> plan = Outline((), {}, {}, {"age": "sheet-age"}, {"UQ101": "finding-UQ101"})
+    >>> prose(f"{mention('age')} & UQ101.", plan)
+    Markup('<a class="feature" href="#sheet-age">age</a> &amp; <a class="code" href="#finding-UQ101">UQ101</a>.')
+    """
+    parts, end = [], 0
+    for match in MENTION.finditer(text):
+        parts += [_linked(text[end : match.start()], plan.findings, "code"), _feature(match[1], plan)]
+        end = match.end()
+    return Markup("").join([*parts, _linked(text[end:], plan.findings, "code")])
+
+
+def _feature(name: str, plan: Outline) -> Markup:
+    if name not in plan.features:
+        return Markup('<b class="feature">{}</b>').format(breakable(name))
+    return Markup('<a class="feature" href="#{}">{}</a>').format(plan.features[name], breakable(name))
+
+
+def _linked(text: str, targets: Mapping[str, str], kind: str) -> Markup:
+    """Return text cleaned between its outer blanks, with links where it names one of `targets`."""
+    parts = _WORDS.split(text)
+    link = Markup('<a class="{}" href="#{}">{}</a>')
+    return Markup("").join(link.format(kind, targets[part], part) if part in targets else _kept(part) for part in parts)
+
+
+def _kept(text: str) -> str:
+    """Clean text, but for the blanks around it."""
+    inner = text.strip()
+    return text.replace(inner, clean(inner)) if inner else text
+
+
 def capped(table: Table) -> bool:
     """Return whether the table shows only the first of its rows."""
     return table.total_rows > len(table.rows)
@@ -148,6 +189,7 @@ FILTERS = {
     "number": number,
     "partial": partial,
     "percent": percent,
+    "prose": prose,
     "pvalue": pvalue,
     "rows": rows,
     "short": short,

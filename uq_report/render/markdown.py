@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..document.document import Badge, Block, Bullets, Callout, Cell, Columns, Document, Facts, Figure, Paragraph, Table
+from ..document.document import (
+    Badge,
+    Block,
+    Bullets,
+    Callout,
+    Card,
+    Cards,
+    Cell,
+    Columns,
+    Document,
+    Facts,
+    Figure,
+    Fold,
+    Paragraph,
+    Split,
+    Step,
+    Steps,
+    Table,
+    Verdict,
+)
+from ..document.text import unmarked
 from .filters import SIGNS, capped, rows, short
 from .formats import integer, show
 from .outline import Outline, Part, outline
@@ -28,7 +48,7 @@ def escape(text: str) -> str:
     >>> escape("car_age <b>"), escape("see http://example.org")
     ('car_age \\<b>', 'see `http://example.org`')
     """
-    line = " ".join(clean(short(text, 5000)).split())
+    line = " ".join(clean(short(unmarked(text), 5000)).split())
     parts, end = [], 0
     for found in _LINKED.finditer(line):
         parts += [_plain(line[end : found.start()]), code(found[0])]
@@ -153,6 +173,35 @@ def _columns(block: Columns, plan: Outline) -> str:
     )
 
 
+def _verdict(block: Verdict, _: Outline) -> str:
+    lines = [f"**{_badge(block.badge.text, block.badge.tone)}.** {escape(block.text)}", escape(block.note)]
+    return "\n\n".join(filter(None, lines))
+
+
+def _card(card: Card) -> str:
+    """Return a card: its question and answer, sentences, and counts as a table."""
+    head = f"**{escape(card.title)}** {escape(card.headline)} {escape(card.aside)}".strip()
+    table = [f"| {' | '.join(escape(cell) or ' ' for cell in row)} |" for row in card.counts]
+    if table:
+        table.insert(1, f"| {' | '.join(['---', *['---:'] * (len(card.counts[0]) - 1)])} |")
+    return "\n\n".join(filter(None, [head, " ".join(map(escape, card.texts)), "\n".join(table)]))
+
+
+def _steps(block: Steps, _: Outline) -> str:
+    signs = (f"{k}." if block.numbered else "-" for k in range(1, len(block.steps) + 1))
+    return "\n".join(f"{sign} {_step(step)}" for sign, step in zip(signs, block.steps, strict=True))
+
+
+def _step(step: Step) -> str:
+    lead = f"**{escape(step.lead)}**" if step.lead else ""
+    aside = f"({escape(step.aside)})" if step.aside else ""
+    return " ".join(filter(None, (lead, escape(step.text), aside)))
+
+
+def _several(blocks: Iterable[Block], plan: Outline) -> str:
+    return "\n\n".join(_block(block, plan) for block in blocks)
+
+
 _BLOCKS: Mapping[type, Callable[[Any, Outline], str]] = {
     Paragraph: lambda block, _: escape(block.text),
     Bullets: lambda block, _: "\n".join(f"- {escape(item)}" for item in block.items),
@@ -160,5 +209,10 @@ _BLOCKS: Mapping[type, Callable[[Any, Outline], str]] = {
     Facts: lambda block, _: _facts(block.rows),
     Table: _table,
     Figure: _figure,
+    Verdict: _verdict,
+    Cards: lambda block, _: "\n\n".join(map(_card, block.cards)),
+    Steps: _steps,
+    Fold: lambda block, plan: f"**{escape(block.title)}**\n\n{_several(block.blocks, plan)}",
+    Split: lambda block, plan: _several((*block.left, *block.right), plan),
     Columns: _columns,
 }

@@ -9,7 +9,8 @@ from itertools import count
 from string import ascii_uppercase
 
 from ..core.errors import RenderError
-from ..document.document import Block, Columns, Document, Figure, Section, Table
+from ..document.document import Block, Callout, Document, Figure, Section, Table, inside
+from ..document.text import name
 from .text import anchor
 
 # Targets that base.html and report.html use themselves.
@@ -39,11 +40,17 @@ class Outline:
         Block id to the words it is cited by, such as ``Table 3``.
     evidence : mapping
         Result id to the link target of the first table or figure made from it.
+    features : mapping
+        Name of a feature to the link target of the section about it.
+    findings : mapping
+        Code of a finding to the link target of the first callout about it.
     """
 
     parts: tuple[Part, ...]
     labels: Mapping[str, str]
     evidence: Mapping[str, str]
+    features: Mapping[str, str]
+    findings: Mapping[str, str]
 
 
 def outline(document: Document) -> Outline:
@@ -59,7 +66,8 @@ def outline(document: Document) -> Outline:
     """
     parts = _parts(document.sections, "", 2, _names(document.sections))
     placed = [block for block in _blocks(document.sections) if isinstance(block, Table | Figure)]
-    _check(parts, placed)
+    callouts = [block for block in _blocks(document.sections) if isinstance(block, Callout) and block.id]
+    _check(parts, placed, [callout.id for callout in callouts])
     labels: dict[str, str] = {}
     evidence: dict[str, str] = {}
     placed_of: Counter[str] = Counter()
@@ -67,7 +75,11 @@ def outline(document: Document) -> Outline:
         placed_of[block.type] += 1
         labels[block.id] = f"{block.type.capitalize()} {placed_of[block.type]}"
         evidence.setdefault(block.evidence, anchor(block.id))
-    return Outline(parts, labels, evidence)
+    features = {name(part.section.feature): part.anchor for part in _walk(parts) if part.section.feature}
+    findings: dict[str, str] = {}
+    for callout in callouts:
+        findings.setdefault(callout.code, anchor(callout.id))
+    return Outline(parts, labels, evidence, features, findings)
 
 
 def _names(sections: tuple[Section, ...]) -> list[str]:
@@ -100,11 +112,7 @@ def _parts(sections: tuple[Section, ...], prefix: str, level: int, names: Iterab
 def _blocks(sections: tuple[Section, ...]) -> Iterator[Block]:
     """Yield all blocks in reading order."""
     for section in sections:
-        for block in section.blocks:
-            if isinstance(block, Columns):
-                yield from (side for side in (block.left, block.right) if side is not None)
-            else:
-                yield block
+        yield from inside(section.blocks)
         yield from _blocks(section.sections)
 
 
@@ -115,9 +123,9 @@ def _walk(parts: tuple[Part, ...]) -> Iterator[Part]:
         yield from _walk(part.parts)
 
 
-def _check(parts: tuple[Part, ...], placed: list[Table | Figure]) -> None:
+def _check(parts: tuple[Part, ...], placed: list[Table | Figure], callouts: list[str]) -> None:
     """Refuse what would give broken links, a figure that cannot be heard, or a table that does not close."""
-    ids = [*RESERVED, *(part.section.id for part in _walk(parts)), *(block.id for block in placed)]
+    ids = [*RESERVED, *(part.section.id for part in _walk(parts)), *(block.id for block in placed), *callouts]
     for target, times in Counter(map(anchor, ids)).items():
         if times > 1:
             raise RenderError(f"document.id must be unique; got {target!r} {times} times. Rename a section or block.")

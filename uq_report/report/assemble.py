@@ -14,56 +14,43 @@ from ..evidence.codec import sha256
 from ..evidence.finding import Outcome
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
+from .annex import annex as behind
 from .attachments import attachments
 from .placing import Placed
 from .rating import counted, rating
+from .sections.answer import answer
 from .sections.changes import changes
 from .sections.comparison import comparison
-from .sections.data import data
-from .sections.drivers import prediction, uncertainty_drivers
+from .sections.drives import drives
 from .sections.findings import findings
 from .sections.limitations import limitations
-from .sections.mapping import mapping
-from .sections.methods import methods
-from .sections.model import model
-from .sections.monitoring import monitoring
-from .sections.outcomes import outcomes
-from .sections.references import references
-from .sections.relations import relations
-from .sections.reproducibility import reproducibility
-from .sections.robustness import robustness
+from .sections.sheets import sheets
 from .sections.signoff import sign_off
-from .sections.soundness import soundness
-from .sections.summary import summary
-from .sections.uncertainty import uncertainty
+from .sections.sure import sure
 from .side_by_side import merged
 
 DRAFT = "DRAFT"
 
 
-def document(run: Run, *, title: str | None = None, subtitle: str | None = None) -> Document:
+def document(run: Run, *, annex: str = "short") -> Document:
     """Return the report of a run; it needs neither the model nor the data.
 
     Parameters
     ----------
     run : Run
-    title, subtitle : str, optional
-        Instead of those in the run's settings, or ours.
+    annex : {"none", "short", "full"}
+        How much of what is behind the front part follows it.
     """
     e = read(run)
-    sections: Sequence[Section | None] = _sections(e)
+    sections: Sequence[Section | None] = _front(e)
     if run.challenger is not None:
         other = read(run.challenger)
         names = (f"Champion: {clean(as_cell(e.subject.label), 60)}", f"Challenger: {clean(other.subject.label, 60)}")
-        sections = (comparison(e), *merged(sections, _sections(other), names))
+        sections = (comparison(e), *merged(sections, _front(other), names))
     label = str(as_cell(e.subject.label))
-    cover = shell(
-        e,
-        title=title or e.about("title") or f"Uncertainty audit of {label}",
-        subtitle=subtitle or f"What drives the prediction, the loss and the uncertainty of {label}",
-    )
-    body = tuple(section for section in sections if section is not None)
-    whole = (*body, *_appendices(e, body, cover.evidence_sha256))
+    cover = shell(e, title=e.about("title") or f"Uncertainty audit of {label}", subtitle="")
+    front = tuple(section for section in sections if section is not None)
+    whole = (*front, *behind(e, Placed(e), front, cover.evidence_sha256, annex))
     return replace(cover, sections=whole, attachments=attachments(run, whole))
 
 
@@ -90,33 +77,9 @@ def read(run: Run) -> Evidence:
     return Evidence(run, partial(figures.draw, deny=run.denied))
 
 
-def _sections(e: Evidence) -> tuple[Section | None, ...]:
-    """Return the chapters on one model, in the order of the table of contents."""
-    placed = Placed(e)
-    return (
-        summary(e),
-        findings(e),
-        changes(e),
-        model(e),
-        data(e, placed),
-        soundness(e, placed),
-        outcomes(e, placed),
-        uncertainty(e, placed),
-        prediction(e, placed),
-        uncertainty_drivers(e, placed),
-        relations(e, placed),
-        robustness(placed),
-        monitoring(e),
-        limitations(e),
-        sign_off(e),
-    )
-
-
-def _appendices(e: Evidence, body: tuple[Section, ...], digest: str) -> tuple[Section, ...]:
-    """Return the appendices on the run as a whole, and the index of what was cited."""
-    again, cards = reproducibility(e, digest), methods(e)
-    appendices = (again, mapping(e, (*body, again, cards)), cards)
-    return tuple(replace(section, appendix=True) for section in (*appendices, references((*body, *appendices))))
+def _front(e: Evidence) -> tuple[Section | None, ...]:
+    """Return the front part on one model, in reading order."""
+    return (answer(e), findings(e), sure(e, Placed(e)), drives(e), sheets(e), changes(e), limitations(e), sign_off(e))
 
 
 def _banner(e: Evidence) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pandas as pd
 
 from ..core.text import file_stem
-from ..document.document import Attachment, Badge, Block, Columns, Section, Table
+from ..document.document import Attachment, Badge, Section, Table, inside
 from ..evidence.codec import dumps
 from ..evidence.run import Run
 from ..store.folder import RUN, guarded_csv
@@ -37,15 +37,8 @@ def _estimates(run: Run) -> Iterator[Attachment]:
 
 def _tables(sections: Iterable[Section]) -> Iterator[Table]:
     for section in sections:
-        yield from (inner for block in section.blocks for inner in _inside(block) if isinstance(inner, Table))
+        yield from (block for block in inside(section.blocks) if isinstance(block, Table))
         yield from _tables(section.sections)
-
-
-def _inside(block: Block) -> Iterator[Block]:
-    if isinstance(block, Columns):
-        yield from (side for side in (block.left, block.right) if side is not None)
-    else:
-        yield block
 
 
 def _csv(table: Table) -> bytes:

@@ -20,6 +20,7 @@ from ..core.measures import Measure
 from ..core.predictive import Distribution
 from ..core.subject import Subject, make_subject
 from ..document import document as doc
+from ..document.text import mention
 from ..evidence import ids
 from ..evidence.run import Run
 
@@ -141,7 +142,16 @@ def known_document() -> doc.Document:
     cells: tuple[tuple[doc.Cell, ...], ...] = (("a <b> & c", 0.1, None), (doc.Badge("about 0"), 2, 0.04))
     table = doc.Table(id="table", caption="A table.", columns=columns, rows=cells, evidence=ids.PFI, note="A note.")
     figure = doc.Figure(id="figure", caption="A line.", alt="It rises from 0 to 1.", svg=_SVG, evidence=ids.PFI)
-    callout = doc.Callout(tone="bad", title="Fails", text="The gate fails.", evidence=(ids.PFI,))
+    fails = "The gate fails."
+    callout = doc.Callout(tone="bad", title="Fails", text=fails, evidence=(ids.PFI,), code="UQ501", id="f1")
+    verdict = doc.Verdict(badge=doc.Badge("Use", "good"), text=f"{mention('age')} drives it.", note="People decide.")
+    card = doc.Card(
+        title="How good?", headline="0.76", aside="AUC", texts=("Good.",), counts=(("", "no"), ("yes", "3"))
+    )
+    steps = doc.Steps(steps=(doc.Step(lead="Look", text="at UQ501", aside="owner", tone="warning"),))
+    answer = (verdict, doc.Cards(cards=(card, card)), steps)
+    split = doc.Split(left=(doc.Paragraph(text="A figure."),), right=(doc.Paragraph(text="Its words."),))
+    fold = doc.Fold(title="Evidence", blocks=(split,))
     words = (doc.Paragraph(text="Text."), doc.Bullets(items=("one", "two")), doc.Facts(rows=(("Share", 0.25),)))
     beside = doc.Columns(names=("old", "new"), left=doc.Paragraph(text="Left."), right=None)
     deep = doc.Section(id="deep", title="Deep", blocks=(beside,))
@@ -154,8 +164,8 @@ def known_document() -> doc.Document:
         evidence_sha256="0" * 64,
         facts=(("Rows", 80), ("Gate", doc.Badge("passes", "good"))),
         sections=(
-            doc.Section(id="first", title="First", blocks=(*words, callout), sections=(inner,)),
-            doc.Section(id="last", title="Last", blocks=(doc.Paragraph(text="End."),), appendix=True),
+            doc.Section(id="first", title="First", blocks=(*answer, *words, callout), sections=(inner,)),
+            doc.Section(id="last", title="Last", blocks=(fold,), feature="age", appendix=True),
         ),
         checks=(doc.CheckEntry(ids.SUPPORT, "Support", "found", "", (("UQ501", "high", "Rows are outside."),)),),
     )

@@ -8,6 +8,7 @@ from ...core.errors import InputError, nearest
 from ...document.document import Document
 from ...evidence.run import Run
 from .. import assemble
+from ..annex import EXTENTS
 from .brief import brief
 from .model_card import model_card
 
@@ -18,19 +19,25 @@ KINDS: Mapping[str, Callable[[Run], Document]] = {
 }
 
 
-def document(run: Run, kind: str = "audit") -> Document:
+def document(run: Run, kind: str = "audit", *, annex: str = "short") -> Document:
     """Return a run as a document of one kind; each has the template of its name.
 
     Parameters
     ----------
     run : Run
     kind : {"audit", "brief", "model-card"}
+    annex : {"none", "short", "full"}
+        How much an audit holds behind its front part; other kinds have no annex.
 
     Raises
     ------
     InputError
-        For another kind.
+        For another kind or annex.
     """
+    if annex not in EXTENTS:
+        raise InputError(f"report.annex must be one of {list(EXTENTS)}; got {annex!r}. {nearest(annex, EXTENTS)}")
+    if kind == "audit":
+        return assemble.document(run, annex=annex)
     if kind not in KINDS:
         raise InputError(f"report.template must be one of {sorted(KINDS)}; got {kind!r}. {nearest(kind, KINDS)}")
     return KINDS[kind](run)
