@@ -1,0 +1,116 @@
+"""How a measure moves along a feature: curves, whether their ends are told apart, and where two curves part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from ..core.parting import Parting, parting
+from ..core.results import Result
+from ..evidence import columns as col
+from ..plots.frames import has_interval
+from .evidence import Evidence
+from .text import name, plain
+
+RISES, FALLS, TURNS = 1, -1, 0
+PREFERRED = ("prediction", "nll", "entropy", "variance")
+ROLES = ("prediction", "loss", "uncertainty")
+
+
+class Point(NamedTuple):
+    """An end of a curve: where, as a reader says it, and the estimate with its interval."""
+
+    where: str
+    estimate: float
+    lower: float
+    upper: float
+
+
+class Move(NamedTuple):
+    """Two points of a curve that are told apart, the lower and the higher one.
+
+    Of a curve that rises or falls they are its ends, which no point in between is shown to exceed; of one that turns,
+    and along levels, which have no order, its lowest and its highest point.
+    """
+
+    low: Point
+    high: Point
+    direction: int
+    levels: bool
+
+    @property
+    def ends(self) -> tuple[Point, Point]:
+        """The two points in the order in which a sentence names them."""
+        return (self.high, self.low) if self.direction == FALLS else (self.low, self.high)
+
+
+def curve(result: Result | None, measure: str, feature: str) -> pd.DataFrame:
+    """Return the estimates of one curve along x; empty where the result has none or says no place."""
+    table = pd.DataFrame() if result is None else result.estimates
+    if not {col.X, col.LEVEL} <= set(table.columns):
+        return pd.DataFrame()
+    part = table[(table[col.MEASURE] == measure) & (table[col.FEATURE] == feature) & table[col.ESTIMATE].notna()]
+    return part.sort_values(col.X, kind="stable")
+
+
+def has_levels(points: pd.DataFrame) -> bool:
+    """Say whether a curve runs over levels instead of numbers."""
+    return bool(points[col.LEVEL].astype(bool).any())
+
+
+def move(points: pd.DataFrame) -> Move | None:
+    """Return how a curve moves, or None where the intervals of its lowest and highest point meet or are missing.
+
+    Examples
+    --------
+    >>> rows = {"x": [1.0, 2.0], "level": "", "estimate": [0.2, 0.4], "lower": [0.1, 0.35], "upper": [0.3, 0.45]}
+    >>> found = move(pd.DataFrame(rows))
+    >>> found.direction == RISES, found.low.where, move(pd.DataFrame({**rows, "lower": [0.1, 0.25]}))
+    (True, '1', None)
+    """
+    if points.empty or not has_interval(points).all():
+        return None
+    at = points[col.ESTIMATE].to_numpy(dtype=float)
+    low, high = _point(points.iloc[int(at.argmin())]), _point(points.iloc[int(at.argmax())])
+    if low.upper >= high.lower:
+        return None
+    if has_levels(points):
+        return Move(low, high, TURNS, levels=True)
+    first, last = _point(points.iloc[0]), _point(points.iloc[-1])
+    if first.upper < last.lower and first.lower <= low.upper and last.upper >= high.lower:
+        return Move(first, last, RISES, levels=False)
+    if last.upper < first.lower and last.lower <= low.upper and first.upper >= high.lower:
+        return Move(last, first, FALLS, levels=False)
+    return Move(low, high, TURNS, levels=False)
+
+
+def _point(row: pd.Series[Any]) -> Point:
+    level = str(row[col.LEVEL])
+    where = name(level) if level else plain(row[col.X])
+    return Point(where, float(row[col.ESTIMATE]), float(row[col.LOWER]), float(row[col.UPPER]))
+
+
+def parts(ale: pd.DataFrame, pdp: pd.DataFrame) -> Parting | None:
+    """Return where a local effect and an average part beyond their intervals, or None if that is not shown."""
+    if not comparable(ale, pdp):
+        return None
+    return parting(ale, pdp, float(ale[col.CONFIDENCE].dropna().max()))
+
+
+def comparable(ale: pd.DataFrame, pdp: pd.DataFrame) -> bool:
+    """Say whether two curves run along numbers and have what a comparison needs."""
+    if ale.empty or pdp.empty or has_levels(ale) or has_levels(pdp):
+        return False
+    errors = (ale.get(col.STD_ERROR_CHANGE), pdp[col.STD_ERROR])
+    complete = all(error is not None and error.notna().all() for error in errors)
+    return complete and bool(ale[col.CONFIDENCE].notna().any())
+
+
+def by_role(e: Evidence, measures: Iterable[str]) -> dict[str, str]:
+    """Return the measure to show for each of prediction, loss and uncertainty that is there."""
+    present = list(dict.fromkeys(measures))
+    order = [*(m for m in PREFERRED if m in present), *(m for m in present if m not in PREFERRED)]
+    found = {role: [m for m in order if e.words(m).role == role] for role in ROLES}
+    return {role: names[0] for role, names in found.items() if names}

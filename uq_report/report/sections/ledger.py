@@ -1,0 +1,209 @@
+"""What a run says of its features one by one, read once for all of their sheets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, zip_longest
+from typing import NamedTuple, TypeVar
+
+from ...core.results import Result
+from ...document.effects import by_role
+from ...document.evidence import Evidence
+from ...document.places import Place, places
+from ...evidence import columns as col
+from ...evidence import ids
+from ...evidence.finding import Finding
+from ...evidence.importance import (
+    CLAIMED,
+    DIFFERENCE,
+    ClaimLine,
+    Claims,
+    CoverCorrected,
+    CoverCorrectedLine,
+    Pfi,
+    PfiLine,
+)
+from ...evidence.profiles import Ale, Pdp
+from ...evidence.subject import FeatureFacts
+from ...evidence.view import Estimate, by_feature, largest_first, lines_of, of_measure
+
+OBSERVATION = "observation"
+# which rankings say what leads, by the role of their measures; the first that the run has counts
+LEADING = (
+    (ids.SHAP_IMPORTANCE, "prediction"), (ids.PFI, "loss"), (ids.PFI, "uncertainty"),
+    (ids.DALEX_PARTS, "prediction"), (ids.RSENS, ""),
+)  # fmt: skip
+L = TypeVar("L", bound=Estimate)
+
+
+class Ranking(NamedTuple):
+    """One measure of a result over all features: its lines, its unit, and the places that its numbers tell."""
+
+    measure: str
+    unit: str
+    sign: int
+    lines: Mapping[str, Estimate]
+    places: Mapping[str, Place]
+
+    @property
+    def order(self) -> list[str]:
+        """The features and groups, the leading one first."""
+        return [line.feature for line in largest_first(self.lines.values(), self.sign)]
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """A run by feature."""
+
+    e: Evidence
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """The single features, in the order of the data; those with results where the run records none."""
+        held = tuple(facts.name for facts in self.e.subject.features)
+        ranked = (feature for ranking in self.leading for feature in ranking.order)
+        return held or tuple(dict.fromkeys(feature for feature in ranked if feature not in self.e.subject.groups))
+
+    @cached_property
+    def facts(self) -> Mapping[str, FeatureFacts]:
+        """What the run records of each feature's values."""
+        return {facts.name: facts for facts in self.e.subject.features}
+
+    @cached_property
+    def leading(self) -> tuple[Ranking, ...]:
+        """The rankings that say which features lead."""
+        found = [self.ranking(*source) for source in LEADING]
+        return tuple(ranking for ranking in found if ranking is not None)
+
+    @cached_property
+    def loss(self) -> Ranking | None:
+        """What wrong values cost on unseen rows."""
+        return self.ranking(ids.PFI, "loss")
+
+    @cached_property
+    def doubt(self) -> Ranking | None:
+        """How far wrong values raise the model's doubt."""
+        return self.ranking(ids.PFI, "uncertainty")
+
+    @cached_property
+    def losses(self) -> Mapping[str, PfiLine]:
+        """The lines of `loss` with their verdicts."""
+        return _by_feature(Pfi.find(self.e.run), self.loss)
+
+    @cached_property
+    def doubts(self) -> Mapping[str, PfiLine]:
+        """The lines of `doubt` with their verdicts."""
+        return _by_feature(Pfi.find(self.e.run), self.doubt)
+
+    @cached_property
+    def claimed(self) -> Mapping[str, ClaimLine]:
+        """What the model claims each feature to be worth, in the measure of `loss`."""
+        return self._claims(CLAIMED)
+
+    @cached_property
+    def excess(self) -> Mapping[str, ClaimLine]:
+        """What is claimed beyond what unseen rows confirm."""
+        return self._claims(DIFFERENCE)
+
+    def _claims(self, item: str) -> Mapping[str, ClaimLine]:
+        view = Claims.find(self.e.run)
+        if view is None or self.loss is None:
+            return {}
+        return by_feature(of_measure(view.part(item), self.loss.measure))
+
+    @cached_property
+    def covered(self) -> Mapping[str, CoverCorrectedLine]:
+        """What wrong values cost once the partners are lost too, in the measure of `loss`."""
+        view = CoverCorrected.find(self.e.run)
+        if view is None or self.loss is None:
+            return {}
+        return by_feature(of_measure(view.lines, self.loss.measure))
+
+    @cached_property
+    def partners(self) -> Mapping[str, Sequence[str]]:
+        """The features that cover each one, in their order."""
+        view = CoverCorrected.find(self.e.run)
+        return {} if view is None else view.partners
+
+    def ranking(self, key: str, role: str) -> Ranking | None:
+        """Return the ranking of a result by its measure of a role, of any where none is named; None without one."""
+        result = self.e.find(key)
+        if result is None or not len(result.estimates):
+            return None
+        measures = dict.fromkeys(str(m) for m in result.estimates[col.MEASURE])
+        measure = by_role(self.e, measures).get(role) if role else next(iter(measures))
+        return None if measure is None else self._ranking(result, measure)
+
+    def _ranking(self, result: Result, measure: str) -> Ranking:
+        facts = self.e.words(measure, result)
+        table = result.estimates[result.estimates[col.MEASURE] == measure]
+        lines = by_feature(of_measure(lines_of(result, Estimate), measure))
+        held = places(self.e.run, result.id, measure, table, facts.sign)
+        return Ranking(measure, facts.unit, facts.sign, lines, held)
+
+    @cached_property
+    def average(self) -> Result | None:
+        """The average effects; None where the run has slopes or changes instead."""
+        result = self.e.find(Pdp.id)
+        return result if result is not None and result.options.get("mode", "plain") == "plain" else None
+
+    @cached_property
+    def local(self) -> Result | None:
+        """The accumulated local effects."""
+        return self.e.find(Ale.id)
+
+    @cached_property
+    def measures(self) -> Mapping[str, str]:
+        """The measure of the average effects that stands for each role."""
+        return {} if self.average is None else by_role(self.e, self.average.estimates[col.MEASURE].astype(str))
+
+    def group_of(self, feature: str) -> str:
+        """Return the group that a feature is changed together with; empty for none."""
+        groups = self.e.subject.groups.items()
+        return next((group for group, members in groups if feature in members), "")
+
+    def findings(self, feature: str) -> tuple[Finding, ...]:
+        """Return the open findings about a feature."""
+        return tuple(finding for finding in self.e.findings if feature in finding.features)
+
+    def codes(self, feature: str) -> str:
+        """Return the codes of the open findings about a feature, each once."""
+        return ", ".join(dict.fromkeys(finding.code for finding in self.findings(feature)))
+
+
+def _by_feature(view: Pfi | None, ranking: Ranking | None) -> Mapping[str, PfiLine]:
+    return {} if view is None or ranking is None else by_feature(of_measure(view.lines, ranking.measure))
+
+
+def leaders(ledger: Ledger, most: int, first: int) -> list[str]:
+    """Return the features that get a sheet, in the order of the loss (or of what else ranks them).
+
+    They are the first of each ranking, those with an open finding above an observation, and then in turn those that
+    are among the `first` of a ranking or whose wrong values are shown to raise the loss or the doubt.
+    """
+    orders = [[f for f in ranking.order if f in ledger.features] for ranking in ledger.leading[:3]]
+    flagged = [f for finding in ledger.e.findings if finding.severity != OBSERVATION for f in finding.features]
+    top = {f for order in orders for f in order[:first]}
+    turns = [f for f in _turns(orders) if f in top or _shown(ledger, f)]
+    chosen = [*(order[0] for order in orders if order), *flagged, *turns]
+    picked = [f for f in dict.fromkeys(chosen) if f in ledger.features] or list(ledger.features)
+    return sorted(picked[:most], key=in_order(ledger).index)
+
+
+def in_order(ledger: Ledger) -> list[str]:
+    """Return every feature and group: by the loss, then by the other rankings, then as the data has them."""
+    first = () if ledger.loss is None else ledger.loss.order
+    ranked = (feature for ranking in ledger.leading for feature in ranking.order)
+    return list(dict.fromkeys([*first, *ranked, *ledger.features]))
+
+
+def _turns(orders: Sequence[Sequence[str]]) -> list[str]:
+    return [f for f in chain.from_iterable(zip_longest(*orders)) if f is not None]
+
+
+def _shown(ledger: Ledger, feature: str) -> bool:
+    """Say whether wrong values of a feature are shown to raise the loss or the doubt by what matters."""
+    lines = (ledger.losses.get(feature), ledger.doubts.get(feature))
+    return any(line is not None and line.verdict == "positive" for line in lines)

@@ -1,0 +1,125 @@
+"""The small table of a feature's sheet: every importance with its interval and its rank, and what else is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+from typing import NamedTuple
+
+from ...document.blocks import make_table
+from ...document.document import Table
+from ...document.text import joined, mention, mentions, value_words
+from ...evidence import ids
+from ...evidence.importance import RAW, PfiTrain, RSens
+from ...evidence.profiles import HLine, HStatistic
+from ...evidence.view import Estimate, by_feature, of_measure
+from ...plots.words import number
+from .ledger import Ledger, Ranking
+
+FEW = 2  # partners named
+ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the doubt"}
+
+
+class Line(NamedTuple):
+    """A line of the table: what, its value in words, and its rank."""
+
+    what: str
+    value: str
+    rank: str = ""
+
+
+def table(ledger: Ledger, feature: str, key: str) -> Table | None:
+    """Return the table of one feature; None where the run says nothing of it."""
+    lines = [*lines_of_sheet(ledger, feature)]
+    ranked = any(line.rank for line in lines)
+    columns = ("what", f"value{_level(ledger, feature)}", *["rank"] * ranked)
+    rows = [(line.what, line.value, *[line.rank or None] * ranked) for line in lines]
+    source = ids.PFI if feature in ledger.losses else ""
+    return make_table(key, "", columns, rows, evidence=source) if rows else None
+
+
+def lines_of_sheet(ledger: Ledger, feature: str) -> Iterator[Line]:
+    """Yield what the run knows of a feature, line by line."""
+    yield from _ranked(ledger.ranking(ids.SHAP_IMPORTANCE, "prediction"), feature, "Shapley size")
+    yield from _ranked(ledger.loss, feature, "cost of wrong values")
+    yield from _claimed(ledger, feature)
+    yield from _corrected(ledger, feature)
+    yield from _trained(ledger, feature)
+    yield from _grouped(ledger, feature)
+    yield from _ranked(ledger.doubt, feature, "doubt rises by")
+    yield from _ranked(ledger.ranking(ids.RSENS, ""), feature, f"R-sens per {_step(ledger)}")
+    yield from _ranked(ledger.ranking(ids.DALEX_PARTS, "prediction"), feature, "DALEX drop-out loss")
+    yield from _interacting(ledger, feature)
+    codes = ledger.codes(feature)
+    yield from [Line("findings", codes)] if codes else []
+
+
+def _ranked(ranking: Ranking | None, feature: str, what: str) -> Iterator[Line]:
+    """Yield a feature's line in a ranking."""
+    line = None if ranking is None else ranking.lines.get(feature)
+    if ranking is not None and line is not None and isfinite(line.estimate):
+        place = ranking.places.get(feature)
+        yield Line(what, _value(line, ranking.unit), "" if place is None else place.words)
+
+
+def _value(line: Estimate, unit: str) -> str:
+    return value_words(line.estimate, line.lower, line.upper, unit)
+
+
+def _claimed(ledger: Ledger, feature: str) -> Iterator[Line]:
+    line = ledger.claimed.get(feature)
+    if line is not None and ledger.loss is not None:
+        yield Line("the model claims", _value(line, ledger.loss.unit))
+
+
+def _corrected(ledger: Ledger, feature: str) -> Iterator[Line]:
+    """Yield the importance with the partners lost too, which could stand in for it."""
+    others = ledger.partners.get(feature)
+    if others:
+        what = f"corrected for cover by {joined(mentions(others), FEW)}"
+        yield from _ranked(ledger.ranking(ids.COVER, "loss"), feature, what)
+
+
+def _trained(ledger: Ledger, feature: str) -> Iterator[Line]:
+    """Yield the cost on the training rows where it lies outside the interval of that on unseen rows."""
+    view, line = PfiTrain.find(ledger.e.run), ledger.losses.get(feature)
+    if view is None or line is None or ledger.loss is None or not line.has_interval:
+        return
+    trained = by_feature(of_measure(view.lines, line.measure)).get(feature)
+    if trained is not None and not line.lower <= trained.estimate <= line.upper:
+        yield Line("on training rows", value_words(trained.estimate, unit=ledger.loss.unit))
+
+
+def _grouped(ledger: Ledger, feature: str) -> Iterator[Line]:
+    """Yield what the group costs that a feature belongs to."""
+    group = ledger.group_of(feature)
+    if group:
+        others = [one for one in ledger.e.subject.groups[group] if one != feature]
+        yield from _ranked(ledger.loss, group, f"cost together with {joined(mentions(others), FEW)}")
+
+
+def _step(ledger: Ledger) -> str:
+    view = RSens.find(ledger.e.run)
+    return "unit" if view is not None and view.ranked_by == RAW else "standard deviation"
+
+
+def _interacting(ledger: Ledger, feature: str) -> Iterator[Line]:
+    """Yield the pair of the feature with the largest share of interaction, in which measure, and with whom."""
+    view = HStatistic.find(ledger.e.run)
+    pairs = [] if view is None else [one for one in view.lines if one.ranked and feature in _pair(one)]
+    if pairs:
+        most = max(pairs, key=lambda one: one.estimate)
+        other = next(one for one in _pair(most) if one != feature)
+        where = ROLES.get(ledger.e.words(most.measure).role, ledger.e.words(most.measure).title)
+        yield Line(f"interacts most with {mention(other)}", f"H² {number(most.estimate, 2)} in {where}")
+
+
+def _pair(line: HLine) -> tuple[str, ...]:
+    return (line.feature, line.feature_2) if line.feature_2 else ()
+
+
+def _level(ledger: Ledger, feature: str) -> str:
+    """Return the level of the intervals in brackets, where there is one for all."""
+    lines = [ranking.lines.get(feature) for ranking in ledger.leading]
+    levels = {round(100 * line.confidence) for line in lines if line is not None and line.has_interval}
+    return f" ({levels.pop()} % interval)" if len(levels) == 1 else ""
