@@ -37,7 +37,7 @@ def house(tmp_path: Path, text: str, name: str = "report.html") -> Path:
         ("{{ document.__class__.__mro__ }}", "unsafe"),
         ("{{ document.facts + 1 }}", "can only concatenate tuple"),
         ("{% include 'nowhere.html' %}", "there is no template 'nowhere.html'"),
-        ("{{ '</style>'|csp_hash }}", "css must hold no"),
+        ("{{ '</style>'|csp_hash }}", "css and script must hold no"),
     ],
 )
 def test_a_template_error_names_file_line_and_cause(tmp_path: Path, document: Document, line: str, cause: str) -> None:

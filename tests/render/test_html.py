@@ -13,9 +13,12 @@ import html5lib
 import pytest
 
 from uq_report.document.contract import Renderer
-from uq_report.document.document import Bullets, Column, Document, Section, Table
+from uq_report.document.document import Attachment, Bullets, Column, Document, Section, Table
 from uq_report.render.environment import templates_dir
+from uq_report.render.filters import MOST_CARRIED
 from uq_report.render.html import HtmlRenderer, page
+
+SVG = "{http://www.w3.org/2000/svg}svg"
 
 
 def parse(html: str) -> Any:
@@ -45,12 +48,13 @@ def test_the_renderer_fulfils_the_contract(document: Document) -> None:
 
 def test_nothing_is_active_and_nothing_is_fetched(root: Any) -> None:
     tags = {element.tag for element in root.iter() if isinstance(element.tag, str)}
-    assert not tags & {"script", "iframe", "object", "embed", "form", "base", "link", "svg"}
+    assert not tags & {"iframe", "object", "embed", "form", "base", "link"}
+    assert [e.text for e in root.iter("script")] == [(templates_dir() / "script.js").read_text().removesuffix("\n")]
     for tag, name, value in attributes(root):
         assert name != "style", tag
         assert not name.startswith("on"), tag
         if name == "href":
-            assert re.fullmatch(r"#[A-Za-z][A-Za-z0-9._-]*", value)
+            assert re.fullmatch(r"#[A-Za-z][A-Za-z0-9._-]*|data:text/csv;base64,[A-Za-z0-9+/=]+", value)
         if name == "src":
             assert re.fullmatch(r"data:image/svg\+xml;base64,[A-Za-z0-9+/=]+", value)
     (style,) = texts(root, "style")
@@ -58,13 +62,26 @@ def test_nothing_is_active_and_nothing_is_fetched(root: Any) -> None:
     assert "http" not in style
 
 
-def test_the_policy_lets_exactly_our_style_through(root: Any) -> None:
-    (style,) = root.iter("style")
+def test_the_policy_lets_exactly_our_style_and_script_through(root: Any) -> None:
     (policy,) = [m.get("content") for m in root.iter("meta") if m.get("http-equiv") == "Content-Security-Policy"]
-    digest = base64.b64encode(hashlib.sha256(style.text.encode()).digest()).decode()
-    assert f"style-src 'sha256-{digest}'" in policy
-    for rule in ("default-src 'none'", "script-src 'none'", "img-src data:", "base-uri 'none'", "form-action 'none'"):
+    for tag in ("style", "script"):
+        (element,) = root.iter(tag)
+        digest = base64.b64encode(hashlib.sha256(element.text.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}';" in policy
+    for rule in ("default-src 'none'", "img-src data:", "base-uri 'none'", "form-action 'none'"):
         assert rule in policy
+
+
+def test_the_script_is_small_and_asks_for_nothing() -> None:
+    script = (templates_dir() / "script.js").read_text()
+    assert len(script.encode()) <= 15_000
+    assert not re.search(r"eval|Function|fetch|XMLHttp|import|http|innerHTML|WebSocket|sendBeacon|\.src\b", script)
+
+
+def test_the_pdf_has_no_script(document: Document) -> None:
+    html = page(document, paged=True)
+    assert "<script" not in html
+    assert "script-src 'none'" in html
 
 
 def test_ids_are_unique_and_every_link_resolves(root: Any) -> None:
@@ -73,7 +90,7 @@ def test_ids_are_unique_and_every_link_resolves(root: Any) -> None:
     assert len(ids) == len(set(ids))
     targets = {value[1:] for _, name, value in found if name == "href"}
     labels = {value for _, name, value in found if name == "aria-labelledby"}
-    assert targets | labels <= set(ids)
+    assert {target for target in targets if not target.startswith("ata:")} | labels <= set(ids)
     assert {"main", "contents"} <= targets
 
 
@@ -88,14 +105,18 @@ def test_tables_images_and_lists_can_be_heard(root: Any) -> None:
     assert root.get("lang") == "en"
     for table in root.iter("table"):
         assert table.find("caption") is not None
+        assert {cell.get("data-label") is not None for cell in table.iter("td")} <= {True}
+        assert all(element.get("role") for element in table.iter() if element.tag in {"tr", "th", "td", "tbody"})
         assert all(head.get("scope") in {"col", "row"} for head in table.iter("th"))
         assert len({len(row) for row in table.iter("tr")}) == 1
-    assert all(image.get("alt").strip() for image in root.iter("img"))
+    drawings = list(root.iter(SVG))
+    assert drawings
+    assert all((e.get("role"), bool(e.get("aria-label").strip())) == ("img", True) for e in drawings)
     assert all(child.tag in {"a", "ol", "code"} for item in root.iter("li") for child in item)
     regions = [e for e in root.iter("div") if "scroll" in (e.get("class") or "").split()]
     assert regions
     assert all(r.get("tabindex") == "0" and r.get("role") == "region" and r.get("aria-labelledby") for r in regions)
-    assert [e.tag for e in root.find("body")][:3] == ["a", "header", "div"]
+    assert [e.tag for e in root.find("body")] == ["a", "header", "main", "footer", "script"]
     assert [len(list(root.iter(tag))) for tag in ("header", "nav", "main", "footer")] == [1, 1, 1, 1]
 
 
@@ -106,7 +127,7 @@ def test_hostile_text_is_printed_as_it_is(hostile: Document) -> None:
         shown = [" ".join(title.split())]
         for tag in ("p", "li", "td", "dd"):
             assert any(shown[0] in text for text in texts(root, tag)), (tag, title)
-        assert any(title == image.get("alt") for image in root.iter("img"))
+        assert any(title == drawing.get("aria-label") for drawing in root.iter(SVG))
 
 
 def test_the_contents_list_two_levels_in_order(document: Document) -> None:
@@ -127,6 +148,18 @@ def test_every_block_is_shown(document: Document) -> None:
     assert texts(root, "td")[:3] == ["0.1000", "–", "○ about 0"]
     assert {"–", "0.25", "■ failed", "1200", "● passes", "ab" * 32} <= set(texts(root, "dd"))
     assert "A note." in texts(root, "p")
+
+
+def test_evidence_travels_in_the_page_of_an_audit_alone(document: Document) -> None:
+    small = Attachment("pfi.csv", b"a,b\n1,2\n", "text/csv", "Estimates of pfi")
+    large = Attachment("run.json", b"x" * (MOST_CARRIED + 1), "application/json", "The run")
+    full = replace(document, attachments=(large, small))
+    (link,) = [a for a in parse(page(full)).iter("a") if a.get("download")]
+    assert link.get("download") == "pfi.csv"
+    assert base64.b64decode(link.get("href").removeprefix("data:text/csv;base64,")) == small.content
+    assert f"751 kB, in the PDF; SHA-256 {hashlib.sha256(large.content).hexdigest()}" in page(full)
+    for other in (page(document), page(full, paged=True), page(replace(full, kind="brief"))):
+        assert "Evidence files" not in other
 
 
 def test_a_capped_table_says_where_the_rest_is(document: Document) -> None:

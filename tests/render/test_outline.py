@@ -9,7 +9,7 @@ import pytest
 from uq_report.core.errors import RenderError
 from uq_report.document.document import Badge, Cell, Column, Document, Figure, Section, Table
 from uq_report.render.filters import breakable, capped, csp_hash, density, rows
-from uq_report.render.outline import RESERVED, outline
+from uq_report.render.outline import RESERVED, Outline, outline
 from uq_report.render.text import anchor, clean
 
 
@@ -111,9 +111,9 @@ def test_rows_are_text_with_heads_and_tones() -> None:
     )
     first, second, _ = rows(table)
     assert [tuple(cell) for cell in first] == [
-        ("a", "text", "", True),
-        ("10\u202f000", "integer", "", False),
-        ("fails", "text", "bad", False),
+        ("a", "a", "name", "text", "", True),
+        ("10\u202f000", "10\u202f000", "n", "integer", "", False),
+        ("fails", "fails", "v", "text", "bad", False),
     ]
     assert [cell.text for cell in second] == ["b", "–", "text"]
     assert rows(replace(table, rows=())) == []
@@ -125,6 +125,26 @@ def test_rows_are_text_with_heads_and_tones() -> None:
 def test_a_number_or_nothing_names_no_row(column: Column, cell: Cell) -> None:
     table = Table(id="t", caption="c", columns=(column,), rows=((cell,),))
     assert not rows(table)[0][0].head
+
+
+def test_cells_lead_to_the_sheets_of_features_and_to_findings() -> None:
+    plan = Outline((), {}, {}, {"age": "sheet-age"}, {"UQ101": "f1"})
+    columns = (Column("Feature"), Column("code"), Column("n", "integer"))
+    cells = (("age", "UQ101 (high)", 1), ("sex", "age", 2))
+    (age, found, number), (sex, other, _) = rows(Table(id="t", caption="c", columns=columns, rows=cells), plan)
+    assert age.content == '<a class="feature" href="#sheet-age">age</a>'
+    assert found.content == '<a class="code" href="#f1">UQ101</a> (high)'
+    assert (number.content, sex.content, other.content) == ("1", "sex", "age")
+
+
+def test_the_answer_has_no_number_only_where_it_stands_first(document: Document) -> None:
+    answer = Section(id="answer", title="The answer", sections=(Section(id="inner-a", title="Inner"),))
+    one, last = Section(id="one", title="One", feature="age"), Section(id="last", title="Last", appendix=True)
+    plan = outline(with_sections(document, answer, one, last))
+    assert [(part.number, part.role) for part in plan.parts] == [("", "answer"), ("1", "sheet"), ("A", "")]
+    assert (plan.answer, plan.front, plan.annex) == (plan.parts[:1], plan.parts[1:2], plan.parts[2:])
+    assert [part.number for part in plan.parts[0].parts] == [""]
+    assert [part.number for part in outline(with_sections(document, one, answer)).parts] == ["1", "2"]
 
 
 @pytest.mark.parametrize(("columns", "how"), [(1, "normal"), (7, "normal"), (8, "dense"), (10, "dense"), (11, "wide")])
@@ -143,5 +163,5 @@ def test_names_break_at_their_joints_and_stay_escaped() -> None:
 
 
 def test_a_style_sheet_cannot_end_its_element() -> None:
-    with pytest.raises(RenderError, match="css must hold no '</'"):
+    with pytest.raises(RenderError, match="css and script must hold no '</'"):
         csp_hash("a { } </style><script>")

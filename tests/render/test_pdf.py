@@ -19,6 +19,7 @@ from uq_report.document.document import Column, Document, Facts, Figure, Paragra
 from uq_report.render.html import page
 from uq_report.render.pdf import PdfRenderer
 from uq_report.render.printer import DataOnly, print_page
+from uq_report.render.tags import LONG
 
 from .structure import elements, kids
 
@@ -85,18 +86,18 @@ def test_the_structure_can_be_heard(pdf: pikepdf.Pdf) -> None:
 
 
 def test_a_long_table_shows_its_head_on_every_page_and_is_heard_as_one(document: Document) -> None:
-    rows = tuple((f"feature {i}", i / 7) for i in range(120))
+    rows = tuple((f"feature {i}", i / 7) for i in range(160))
     table = Table(id="t", caption="Long", columns=(Column("Feature"), Column("Impact", "number")), rows=rows)
     pdf = PdfRenderer(strict=True).render(replace(document, sections=(Section(id="s", title="S", blocks=(table,)),)))
     with pikepdf.open(io.BytesIO(pdf)) as opened:
-        assert len(opened.pages) >= 4
+        assert len(opened.pages) >= LONG
         found = elements(opened)
         assert [str(e.S) for e in found].count("/THead") == [str(e.S) for e in found].count("/Table") == 1
-        assert [str(e.S) for e in found].count("/TR") == 121
+        assert [str(e.S) for e in found].count("/TR") == 161
         ids = {str(e.ID) for e in found if e.S == "/TH"}
         assert all({str(one) for one in e.A.Headers} <= ids for e in found if e.S == "/TD")
     texts = [page.extract_text() for page in PdfReader(io.BytesIO(pdf)).pages]
-    assert all("Impact" in text for text in texts[1:])
+    assert all("Impact" in text for text in texts)
 
 
 def test_hostile_text_gives_a_sound_file(hostile: Document) -> None:
@@ -183,7 +184,7 @@ def test_words_longer_than_a_page_take_little_time_and_room(document: Document) 
     table = Table(id="t", caption="c", columns=(Column(endless), Column("v")), rows=((endless, endless), ("b", "c")))
     section = Section(id="s", title=endless, blocks=(Paragraph(text=endless), table, facts))
     with read(replace(document, sections=(section,))) as opened:
-        assert len(opened.pages) == 2
+        assert len(opened.pages) <= 2
 
 
 def test_the_log_is_left_as_it_was(document: Document, caplog: pytest.LogCaptureFixture) -> None:

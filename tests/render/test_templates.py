@@ -11,7 +11,7 @@ import pikepdf
 import pytest
 
 from uq_report.core.errors import RenderError
-from uq_report.document.document import Badge, Document
+from uq_report.document.document import Badge, Document, Section
 from uq_report.render import environment
 from uq_report.render.environment import templates_dir
 from uq_report.render.html import page
@@ -51,7 +51,7 @@ def test_a_house_style_is_used_for_every_kind(tmp_path: Path, document: Document
     (tmp_path / "house.css").write_text(":root { --accent: #7a0019; }")
     text = """{% extends "uq_report/report.html" %}
     {% block css %}{{ super() }}{% include "house.css" %}{% endblock %}
-    {% block cover %}<p class="logo">Our bank</p>{{ super() }}{% endblock %}"""
+    {% block head %}<p class="logo">Our bank</p>{{ super() }}{% endblock %}"""
     html = page(replace(document, kind=kind), house(tmp_path, text))
     assert "--accent: #7a0019" in html
     assert html.index("Our bank") < html.index('<h1 id="title">')
@@ -74,6 +74,8 @@ def test_the_banner_stands_above_and_below_the_report(document: Document) -> Non
 
 def test_the_banner_is_on_every_page_of_the_pdf(document: Document) -> None:
     """With a banner every page has more in its margins than without."""
+    answer = Section(id="answer", title="The answer")
+    document = replace(document, sections=(answer, *document.sections))
     plain = words(PdfRenderer().render(document))
     marked = words(PdfRenderer().render(replace(document, banner="Secret · DRAFT")))
     assert len(plain) == len(marked) > 1
@@ -83,6 +85,25 @@ def test_the_banner_is_on_every_page_of_the_pdf(document: Document) -> None:
 def test_only_the_pdf_has_what_browsers_do_not_know(document: Document) -> None:
     assert "string-set" not in page(document)
     assert "string-set" in page(document, paged=True)
+
+
+def test_the_answer_is_first_without_a_number_and_the_contents_follow(document: Document) -> None:
+    answer = Section(id="answer", title="The answer", sections=(Section(id="why", title="Why"),))
+    annex = Section(id="annex", title="Annex", appendix=True)
+    html = page(replace(document, sections=(answer, *document.sections, annex)))
+    order = ['<h2 id="answer">The answer', '<h3 id="why">Why', 'id="contents"', 'id="summary"', 'id="identity"']
+    places = [html.index(one) for one in (*order, '<div class="annex">', 'id="annex"')]
+    assert places == sorted(places)
+    assert '<h2 id="summary"><span class="place">1</span>' in html
+    assert 'class="rating"' not in html
+
+
+def test_a_house_style_for_another_contract_is_refused(tmp_path: Path, document: Document) -> None:
+    text = '{% set templates = NUMBER %}{% extends "uq_report/report.html" %}'
+    (tmp_path / "old").mkdir()
+    assert page(document, house(tmp_path, text.replace("NUMBER", str(environment.TEMPLATES)))) == page(document)
+    with pytest.raises(RenderError, match=f"report.html is written for templates 1; these are {environment.TEMPLATES}"):
+        page(document, house(tmp_path / "old", text.replace("NUMBER", "1")))
 
 
 def test_the_rating_has_a_shape_a_word_and_a_colour(document: Document) -> None:

@@ -19,6 +19,7 @@ from ..core.errors import RenderError
 from .filters import FILTERS, GLOBALS, TESTS, printable
 
 HELP = "templates/README.md lists the fields."
+TEMPLATES = 2  # the version of what house styles may rely on
 MAX_PAGE = 50_000_000  # characters; the largest reports have a few million
 MAX_STEPS = 1_000_000  # of all `range` of one page
 MAX_PRODUCT = 1_000_000  # characters or items of a repeated text or list
@@ -85,8 +86,9 @@ def environment(house: Path | None = None) -> ImmutableSandboxedEnvironment:
     """
     ours = FileSystemLoader(templates_dir())
     found = [PrefixLoader({"uq_report": ours}), ours]
+    loader = ChoiceLoader(found if house is None else [FileSystemLoader(house), *found])
     made = _Environment(
-        loader=ChoiceLoader(found if house is None else [FileSystemLoader(house), *found]),
+        loader=loader,
         autoescape=True,
         undefined=StrictUndefined,
         finalize=printable,
@@ -97,7 +99,16 @@ def environment(house: Path | None = None) -> ImmutableSandboxedEnvironment:
     made.globals.update(GLOBALS, range=_limited_range)
     made.tests.update(TESTS)
     del made.filters["safe"]
+    _check_contract(made.parse(loader.get_source(made, "report.html")[0], "report.html"))
     return made
+
+
+def _check_contract(page: nodes.Template) -> None:
+    """Refuse a page that says, by ``{% set templates = 1 %}``, that it is written for another version than ours."""
+    for node in page.find_all(nodes.Assign):
+        said = node.node.value if isinstance(node.node, nodes.Const) else None
+        if getattr(node.target, "name", "") == "templates" and said != TEMPLATES:
+            raise RenderError(f"template report.html is written for templates {said}; these are {TEMPLATES}. {HELP}")
 
 
 def render(house: Path | None, kind: str, **data: object) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
 from markupsafe import Markup
 
 from ..core.errors import RenderError
-from ..document.document import Badge, Block, Cell, Table
-from ..document.text import MENTION
+from ..document.document import Attachment, Badge, Block, Cell, Column, Document, Figure, Table
+from ..document.text import MENTION, unmarked
 from .formats import integer, number, percent, pvalue, show, show_column
-from .outline import Outline
+from .inline import DARK, inline
+from .outline import UNLINKED, Outline
 from .text import anchor, clean
 
 # After an underscore or a slash, before a letter that follows a dot or a colon, and within very long words.
@@ -22,7 +24,9 @@ _JOINT = re.compile(r"[_/|\\](?=\w)|[.:](?=[^\W\d])|[^\W_]{24}(?=\w)")
 
 _WORDS = re.compile(r"(\b[A-Z]{2,4}\d{3}\b)")  # codes of findings
 
+_LINK = Markup('<a class="{}" href="#{}">{}</a>')
 LONG_HEAD = 200  # characters
+MOST_CARRIED = 750_000  # bytes; a third more as base64
 _INTERVAL = re.compile(r" \([^()]*\d to [^()]*\)")
 
 
@@ -43,15 +47,21 @@ SIGNS = {
 
 
 class Shown(NamedTuple):
-    """One table cell, ready to print: `tone` is empty but for badges, `head` marks the name of the row."""
+    """One table cell, ready to print.
+
+    `content` is its text with links, `label` its column's, `tone` empty but for badges; `head` marks the name of the
+    row.
+    """
 
     text: str
+    content: Markup
+    label: str
     kind: str
     tone: str
     head: bool
 
 
-def rows(table: Table) -> list[tuple[Shown, ...]]:
+def rows(table: Table, plan: Outline = UNLINKED) -> list[tuple[Shown, ...]]:
     """Return the cells of a table as text; a first column of text names the rows, unless heads outnumber cells."""
     columns, wide = [], len(table.columns)
     # with few rows it is a list in columns, heard better without; unless its heads are too long to stand again overleaf
@@ -59,11 +69,30 @@ def rows(table: Table) -> list[tuple[Shown, ...]]:
     for position, column in enumerate(table.columns):
         cells = [row[position] for row in table.rows]
         head = heads and position == 0 and column.kind == "text"
-        texts = show_column(column, cells)
+        shown = zip(show_column(column, cells), cells, strict=True)
+        label = " ".join(filter(None, (clean(short(column.label)), column.unit)))
+        link = _linker(column, plan)
         columns.append(
-            [Shown(text, column.kind, tone(cell), head and text != "") for text, cell in zip(texts, cells, strict=True)]
+            [Shown(text, link(text), label, column.kind, tone(cell), head and text != "") for text, cell in shown]
         )
     return list(zip(*columns, strict=True))
+
+
+def _linker(column: Column, plan: Outline) -> Callable[[str], Markup]:
+    """Return what writes a column's cells: names of features and codes of findings lead to what explains them."""
+    if column.kind != "text":
+        return Markup.escape
+    features = plan.features if column.label.casefold() == "feature" else {}
+
+    def write(text: str) -> Markup:
+        if text in features:
+            return _LINK.format("feature", features[text], breakable(text))
+        code, blank, rest = text.partition(" ")
+        if code in plan.findings:
+            return _LINK.format("code", plan.findings[code], code) + blank + breakable(rest)
+        return prose(text, plan) if MENTION.search(text) else breakable(text)
+
+    return write
 
 
 def tone(cell: Cell) -> str:
@@ -99,6 +128,7 @@ def short(text: str, limit: int = 200) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
 
 
+@lru_cache(maxsize=4096)
 def breakable(text: str) -> Markup:
     """Let a name break where its parts join, and anywhere once a part is longer than a column can be.
 
@@ -131,14 +161,15 @@ def prose(text: str, plan: Outline) -> Markup:
 def _feature(name: str, plan: Outline) -> Markup:
     if name not in plan.features:
         return Markup('<b class="feature">{}</b>').format(breakable(name))
-    return Markup('<a class="feature" href="#{}">{}</a>').format(plan.features[name], breakable(name))
+    return _LINK.format("feature", plan.features[name], breakable(name))
 
 
 def _linked(text: str, targets: Mapping[str, str], kind: str) -> Markup:
     """Return text cleaned between its outer blanks, with links where it names one of `targets`."""
     parts = _WORDS.split(text)
-    link = Markup('<a class="{}" href="#{}">{}</a>')
-    return Markup("").join(link.format(kind, targets[part], part) if part in targets else _kept(part) for part in parts)
+    return Markup("").join(
+        _LINK.format(kind, targets[part], part) if part in targets else _kept(part) for part in parts
+    )
 
 
 def _kept(text: str) -> str:
@@ -157,16 +188,54 @@ def partial(block: Block) -> tuple[str, str]:
     return f"blocks/{block.type}.html", f"uq_report/blocks/{block.type}.html"
 
 
-def data_uri(svg: bytes) -> Markup:
-    """Return an SVG as the address of an image that needs no file; base64 holds nothing to escape."""
-    return Markup("data:image/svg+xml;base64,") + b64encode(svg).decode()
+def data_uri(content: bytes, media_type: str = "image/svg+xml") -> Markup:
+    """Return a file as an address that needs no file; base64 holds nothing to escape."""
+    return Markup("data:{};base64,{}").format(media_type, b64encode(content).decode())
 
 
-def csp_hash(style: str) -> str:
-    """Return the hash that lets exactly this style sheet through the content security policy."""
-    if "</" in style:
-        raise RenderError("css must hold no '</'; it would end the style element. Remove it from the style sheet.")
-    return f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}"
+def drawing(figure: Figure, paged: bool) -> Markup:
+    """Return a figure as part of the page, whose colours it follows; as an image on paper, or where it is not plain."""
+    drawn = None if paged else inline(figure.svg, anchor(figure.id), unmarked(figure.alt))
+    image = Markup('<img src="{}" alt="{}">')
+    return image.format(data_uri(figure.svg), clean(heard(unmarked(figure.alt)))) if drawn is None else drawn
+
+
+def csp_hash(text: str) -> str:
+    """Return the hash that lets exactly this style sheet or script through the content security policy."""
+    if "</" in text:
+        raise RenderError("css and script must hold no '</'; it would end their element. Remove it.")
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def download(file: Attachment) -> Markup:
+    """Return the address of a file that travels in the page."""
+    return data_uri(file.content, file.media_type)
+
+
+def digest(file: Attachment) -> str:
+    """Return the SHA-256 of a file."""
+    return sha256(file.content).hexdigest()
+
+
+def size(file: Attachment) -> str:
+    """Return how large a file is.
+
+    Examples
+    --------
+    >>> size(Attachment("a.csv", b"x" * 1500, "text/csv", "")), size(Attachment("a.csv", b"", "text/csv", ""))
+    ('2 kB', '0 kB')
+    """
+    return f"{integer(-(-len(file.content) // 1000))} kB"
+
+
+def carried(file: Attachment) -> bool:
+    """Return whether a file is small enough to travel in the page."""
+    return len(file.content) <= MOST_CARRIED
+
+
+def downloadable(document: Document) -> bool:
+    """Return whether the files of a document travel in its page."""
+    return document.kind == "audit" and bool(document.attachments)
 
 
 def printable(value: object) -> object:
@@ -184,6 +253,9 @@ FILTERS = {
     "csp_hash": csp_hash,
     "data_uri": data_uri,
     "density": density,
+    "digest": digest,
+    "download": download,
+    "drawing": drawing,
     "heard": heard,
     "integer": integer,
     "number": number,
@@ -194,7 +266,8 @@ FILTERS = {
     "rows": rows,
     "short": short,
     "show": show,
+    "size": size,
     "tone": tone,
 }
-GLOBALS = {"signs": SIGNS}
-TESTS = {"capped": capped}
+GLOBALS = {"dark": DARK, "signs": SIGNS}
+TESTS = {"capped": capped, "carried": carried, "downloadable": downloadable}

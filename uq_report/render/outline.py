@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, repeat
 from string import ascii_uppercase
 
 from ..core.errors import RenderError
@@ -14,18 +14,27 @@ from ..document.text import name
 from .text import anchor
 
 # Targets that base.html and report.html use themselves.
-RESERVED = ("contents", "main", "title")
+RESERVED = ("contents", "contents-title", "identity", "main", "title")
+ANSWER = "answer"  # the section that, standing first, is page 1 and has no number
 
 
 @dataclass(frozen=True)
 class Part:
-    """A section with its number, such as 3.2 or A.1 in an appendix, its heading level and its link target."""
+    """A section with its number, such as 3.2 or A.1 in an appendix, its heading level and its link target.
+
+    What belongs to the answer has no number.
+    """
 
     section: Section
     number: str
     level: int
     anchor: str
     parts: tuple[Part, ...]
+
+    @property
+    def role(self) -> str:
+        """What the part is to a reader: the ``answer``, the ``sheet`` of a feature, or nothing special."""
+        return "sheet" if self.section.feature else "" if self.number else ANSWER
 
 
 @dataclass(frozen=True)
@@ -35,7 +44,9 @@ class Outline:
     Attributes
     ----------
     parts : tuple of Part
-        The numbered sections, and the lettered appendices.
+        The answer, the numbered sections, and the lettered appendices.
+    answer, front, annex : tuple of Part
+        The same apart: page 1 (none or one part), the other sections, the appendices.
     labels : mapping
         Block id to the words it is cited by, such as ``Table 3``.
     evidence : mapping
@@ -51,6 +62,24 @@ class Outline:
     evidence: Mapping[str, str]
     features: Mapping[str, str]
     findings: Mapping[str, str]
+
+    @property
+    def answer(self) -> tuple[Part, ...]:
+        """The part that is page 1, if there is one."""
+        return tuple(part for part in self.parts if part.role == ANSWER)
+
+    @property
+    def front(self) -> tuple[Part, ...]:
+        """The numbered sections."""
+        return tuple(part for part in self.parts if part.role != ANSWER and not part.section.appendix)
+
+    @property
+    def annex(self) -> tuple[Part, ...]:
+        """The lettered appendices."""
+        return tuple(part for part in self.parts if part.section.appendix)
+
+
+UNLINKED = Outline((), {}, {}, {}, {})  # of a text that stands alone
 
 
 def outline(document: Document) -> Outline:
@@ -83,10 +112,12 @@ def outline(document: Document) -> Outline:
 
 
 def _names(sections: tuple[Section, ...]) -> list[str]:
-    """Return a number for each section of the first level, and a letter for each appendix."""
+    """Return a number for each section of the first level, a letter for each appendix, and nothing for the answer."""
     numbers, letters = count(1), iter(ascii_uppercase)
+    answer, rest = (sections[:1], sections[1:]) if sections and sections[0].id == ANSWER else ((), sections)
     try:
-        return [next(letters) if section.appendix else str(next(numbers)) for section in sections]
+        named = [next(letters) if section.appendix else str(next(numbers)) for section in rest]
+        return [*("" for _ in answer), *named]
     except StopIteration:
         appendices = sum(section.appendix for section in sections)
         raise RenderError(
@@ -96,14 +127,14 @@ def _names(sections: tuple[Section, ...]) -> list[str]:
 
 def _parts(sections: tuple[Section, ...], prefix: str, level: int, names: Iterable[object]) -> tuple[Part, ...]:
     """Return sections under their names; headings below level 6 stay at 6."""
-    named = ((f"{prefix}{name}", section) for name, section in zip(names, sections, strict=False))
+    named = ((f"{prefix}{name}" if name else "", section) for name, section in zip(names, sections, strict=False))
     return tuple(
         Part(
             section,
             name,
             min(level, 6),
             anchor(section.id),
-            _parts(section.sections, f"{name}.", level + 1, count(1)),
+            _parts(section.sections, f"{name}.", level + 1, count(1) if name else repeat("")),
         )
         for name, section in named
     )
