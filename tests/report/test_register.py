@@ -1,17 +1,21 @@
-"""The findings register: evidence, owners, waivers, rules, and states that sum to the registered checks."""
+"""The findings: a register, a block each, observations, waivers, rules, and states that sum to the checks."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from uq_report.document.document import Badge, Bullets, Callout, Facts, Section, Table
+from uq_report.document.document import Badge, Callout, Fold, Paragraph, Section, Table, inside
 from uq_report.document.evidence import OPEN, Evidence
-from uq_report.evidence.finding import Outcome, Symptom
+from uq_report.document.reading import texts
+from uq_report.document.text import unmarked
+from uq_report.evidence.finding import Finding, Outcome, Symptom
 from uq_report.evidence.run import Changes, FindingChange
-from uq_report.report.sections.findings import findings
-from uq_report.report.sections.summary import summary
+from uq_report.report.assemble import document
+from uq_report.report.sections.findings import findings, groups
+from uq_report.report.sections.rules import checks_ended, ended, observed_words, rules
 from uq_report.rules.rates import rates
 
 from .findings_made import PASSED, finding, rule, run_with, waived
@@ -20,76 +24,152 @@ HOSTILE = "<script>\x1b[31m\u202e=1+1"
 HIGH = finding("UQ401", "high", "age", observed=0.0224, lower=0.01, upper=0.03, threshold=0.01, remedy="leave it out")
 LOW = finding("UQ203", "low", rests_on="plain words")
 FOUND = Outcome(check="over", state="found", findings=(LOW, HIGH), rules=(rule("UQ401"), rule("UQ203", "low")))
+NOTED = finding("UQ501", "observation", "age", statement="age may lead. So may 9 others.")
 
 
-def part(section: Section, key: str) -> Section:
-    return next(one for one in section.sections if one.id == key)
+def told(*found: Finding, **settings: Sequence[dict[str, str]]) -> Section:
+    outcomes = (Outcome(check="over", state="found", findings=found),) if found else ()
+    return findings(Evidence(run_with(PASSED, *outcomes, settings=settings)))
 
 
 def table(section: Section) -> Table:
-    return next(block for block in section.blocks if isinstance(block, Table))
+    return next(block for block in inside(section.blocks) if isinstance(block, Table))
 
 
-def facts(section: Section) -> list[dict[str, object]]:
-    return [dict(block.rows) for block in section.blocks if isinstance(block, Facts)]
+def callouts(section: Section) -> list[Callout]:
+    return [block for block in inside(section.blocks) if isinstance(block, Callout)]
 
 
-def test_findings_stand_worst_first_with_numbers_source_and_remedy() -> None:
-    section = findings(Evidence(run_with(PASSED, FOUND)))
-    assert [row[0] for row in table(section).rows] == ["UQ401", "UQ203"]
-    told = part(section, "findings-open")
-    first, second = facts(told)
-    assert first["Observed (its interval)"] == "0.022 (0.010 to 0.030)"
-    assert (first["Threshold"], second["Threshold"]) == ("0.01", "a verdict, no number")
-    assert (first["Rests on"], second["Rests on"]) == ("Wood et al., section 3.5.", "Plain words.")
-    assert first["What to do"] == "Leave it out."
-    callout = told.blocks[0]
-    assert isinstance(callout, Callout)
-    assert (callout.tone, callout.evidence) == ("bad", ("pfi",))
-    assert callout.title == "UQ401 (high): Title of UQ401 (age)"
+def to_do(section: Section) -> list[str]:
+    return [b.text for b in section.blocks if isinstance(b, Paragraph) and b.text.startswith("What to do")]
+
+
+def test_findings_stand_worst_first_each_in_the_register_and_in_a_block_with_what_to_do() -> None:
+    section = told(LOW, HIGH)
+    assert [row[0] for row in table(section).rows] == ["UQ401 Title of UQ401", "UQ203 Title of UQ203"]
+    first, second = callouts(section)
+    assert (first.title, second.title) == ("UQ401 · high · Title of UQ401", "UQ203 · low · Title of UQ203")
+    assert (first.tone, first.evidence, first.code, first.id) == ("bad", ("pfi",), "UQ401", "finding-UQ401")
+    assert to_do(section) == ["What to do: Leave it out.", "What to do: not stated."]
+
+
+def test_names_of_features_are_marked_in_statements() -> None:
+    (callout,) = callouts(told(replace(HIGH, statement="the average of age")))
+    assert callout.text == "The average of \ue000age\ue001."
 
 
 def test_a_finding_says_whom_it_affects_and_how_large_it_is_where_that_is_stated() -> None:
-    large = replace(HIGH, affected="17 of 250 rows", size=0.125)
-    stated = Outcome(check="over", state="found", findings=(large, LOW))
-    first, second = facts(part(findings(Evidence(run_with(stated))), "findings-open"))
-    assert (first["Affected"], first["Size"]) == ("17 of 250 rows.", "12.5 % of the model's skill")
-    assert not {"Affected", "Size", "Cause"} & set(second)
+    section = told(replace(HIGH, affected="17 of 250 rows", size=0.125), LOW)
+    first, second = callouts(section)
+    assert first.text.endswith("Affected: 17 of 250 rows. Its size is 12.5 % of the model's skill.")
+    assert "ffected" not in second.text
+    assert [row[3] for row in table(section).rows] == ["12.5 % of the model's skill and 17 of 250 rows", "not stated"]
+    assert [column.label for column in table(told(HIGH)).columns] == ["finding", "severity", "feature", "owner, due"]
 
 
 CAUSE = finding("UQ303", "medium", "age", explains=(Symptom(code="UQ401", feature="age"), Symptom(code="UQ203")))
 
 
-def test_a_finding_stands_under_the_one_that_explains_it_and_is_still_counted() -> None:
+def test_a_finding_stands_under_the_one_that_explains_it() -> None:
     other = finding("UQ401", "high", "income")
-    ended = Outcome(check="over", state="found", findings=(LOW, CAUSE, other, HIGH))
-    section = findings(Evidence(run_with(ended)))
-    register = table(section)
-    assert [row[0] for row in register.rows] == ["UQ401", "UQ303", "UQ401", "UQ203"]
-    assert [row[3] for row in register.rows] == ["income", "age", "age", "the model"]
-    explained = [str(row[2]).endswith("It is explained by UQ303 (age).") for row in register.rows]
-    assert explained == [False, False, True, True]
-    assert register.caption == ("All 4 open findings, worst first; 2 of them stand under the one that explains it.")
-    told = part(section, "findings-open")
-    assert [row.get("Cause") for row in facts(told)] == [None, None, *["Explained by UQ303 (age)."] * 2]
-    assert "2 high, 1 medium and 1 low" in str(summary(Evidence(run_with(ended))).blocks[0])
+    section = told(LOW, CAUSE, other, HIGH)
+    rows = table(section).rows
+    assert [(str(row[0])[:5], row[2]) for row in rows] == [
+        ("UQ401", "income"), ("UQ303", "age"), ("UQ401", "age"), ("UQ203", "the model")
+    ]  # fmt: skip
+    assert [str(row[0]).endswith("(follows from UQ303)") for row in rows] == [False, False, True, True]
+    assert [block.text.endswith("It follows from UQ303.") for block in callouts(section)] == [False, False, True, True]
+    assert [block.id for block in callouts(section)] == [
+        "finding-UQ401", "finding-UQ303", "finding-UQ401-2", "finding-UQ203"
+    ]  # fmt: skip
 
 
 def test_a_finding_whose_cause_is_not_open_stands_by_itself() -> None:
-    ended = Outcome(check="over", state="found", findings=(HIGH,), waived=(waived(CAUSE),))
-    register = table(findings(Evidence(run_with(ended))))
-    assert (len(register.rows), register.caption) == (1, "All 1 open finding, worst first.")
-    assert register.rows[0][2] == "Title of UQ401."
+    ended_ = Outcome(check="over", state="found", findings=(HIGH,), waived=(waived(CAUSE),))
+    section = findings(Evidence(run_with(ended_)))
+    assert [row[0] for row in table(section).rows] == ["UQ401 Title of UQ401"]
 
 
 def test_findings_that_explain_each_other_all_stand_in_the_register() -> None:
     a, b = (finding(one, "low", explains=(Symptom(code=other),)) for one, other in (("UQ1", "UQ2"), ("UQ2", "UQ1")))
-    ended = Outcome(check="over", state="found", findings=(a, b, LOW))
-    assert [row[0] for row in table(findings(Evidence(run_with(ended)))).rows] == ["UQ1", "UQ2", "UQ203"]
+    assert [str(row[0])[:5].strip() for row in table(told(a, b, LOW)).rows] == ["UQ1 T", "UQ2 T", "UQ203"]
+
+
+def test_findings_of_one_rule_and_severity_share_a_block_that_keeps_every_number() -> None:
+    made = [
+        replace(HIGH, features=(f"x{k}",), observed=0.1 * k, lower=0.1 * k - 0.01, upper=0.1 * k + 0.02)
+        for k in (1, 2, 3)
+    ]
+    section = told(*made, replace(HIGH, severity="low", features=("x4",)))
+    shared, alone = callouts(section)
+    assert unmarked(shared.text).endswith("The same holds for x2 and x3.")
+    assert alone.id == "finding-UQ401-2"
+    numbers = next(b for b in section.blocks if isinstance(b, Table) and b.id == "finding-UQ401-table")
+    assert numbers.rows == tuple((one.features[0], observed_words(one), "0.01") for one in made)
+    assert [fold.title for fold in section.blocks if isinstance(fold, Fold)] == ["UQ401: the others in full"]
+    assert len(table(section).rows) == 4
+
+
+def test_findings_about_the_model_or_the_same_feature_never_share_a_block() -> None:
+    model = finding("UQ951", "high")
+    assert [len(group.members) for group in groups([model, model, HIGH, HIGH])] == [1, 1, 1, 1]
+    assert len(callouts(told(model, model))) == 2
+
+
+def test_findings_with_other_causes_never_share_a_block() -> None:
+    caused = finding("UQ401", "high", "age")
+    cause = finding("UQ303", "high", "age", explains=(Symptom(code="UQ401", feature="age"),))
+    assert [len(group.members) for group in groups([cause, caused, finding("UQ401", "high", "x")])] == [1, 1, 1]
+
+
+def test_observations_stand_folded_with_their_first_sentence_and_not_in_the_register() -> None:
+    section = told(HIGH, NOTED)
+    assert [row[0] for row in table(section).rows] == ["UQ401 Title of UQ401"]
+    fold = section.blocks[-1]
+    assert isinstance(fold, Fold)
+    assert fold.title == "1 observation: nothing must be done, good to know"
+    (callout,) = inside(fold.blocks)
+    assert isinstance(callout, Callout)
+    assert (unmarked(callout.text), callout.id) == ("Age may lead.", "finding-UQ501")
+
+
+@pytest.mark.parametrize(("text", "first"), [
+    ("It costs 0.30 nats. More follows.", "It costs 0.30 nats."),
+    ("0.2 (90 %). −0.1 else.", "0.2 (90 %)."),
+    ("one of e.g. three", "One of e.g. three."),
+])  # fmt: skip
+def test_the_first_sentence_ends_where_another_begins(text: str, first: str) -> None:
+    (callout,) = callouts(told(replace(NOTED, statement=text, features=())))
+    assert callout.text == first
+
+
+def test_every_open_finding_is_in_one_block_and_in_the_register_or_among_the_observations() -> None:
+    severities = ("high", "medium", "low", "observation")
+    made = [finding(f"UQ{100 + k // 4}", severities[k % 4], f"x{k}") for k in range(60)]
+    section = told(*made)
+    listed = [str(row[2]) for row in table(section).rows]
+    blocks = [unmarked(block.text) for block in callouts(section) if block.tone == "neutral" or block.code]
+    assert sorted(listed) == sorted(one.features[0] for one in made if one.severity != "observation")
+    assert len(blocks) == 60
+    assert len({block.id for block in callouts(section)}) == 60
+
+
+def test_sixty_findings_of_few_rules_stay_short() -> None:
+    made = [finding(f"UQ{400 + k % 3}", "high", f"x{k}", statement=f"x{k} moves by 0.{k:03}") for k in range(60)]
+    words = sum(len(text.split()) for text in texts([told(*made)]))
+    assert len(callouts(told(*made))) == 3
+    assert words < 1300
+
+
+def test_observed_words_leave_out_an_interval_of_another_quantity() -> None:
+    assert observed_words(HIGH) == "0.022 (0.010 to 0.030)"
+    assert observed_words(replace(HIGH, observed=0.01)) == "0.010 (0.010 to 0.030)"
+    assert observed_words(replace(HIGH, observed=0.0099)) == "0.00990"
+    assert observed_words(replace(HIGH, observed=None)) == "interval 0.010 to 0.030"
 
 
 def test_owner_and_due_date_are_open_unless_an_action_names_them() -> None:
-    assert facts(part(findings(Evidence(run_with(FOUND))), "findings-open"))[0]["Owner and due date"] == OPEN
+    assert [row[3] for row in table(told(HIGH)).rows] == [Badge("open", "unknown")]
     actions = [
         {"code": "UQ401", "owner": "all of it", "due": "2027-01-01", "feature": ""},
         {"code": "UQ401", "owner": "B. Person", "due": "2027-02-01", "feature": "age"},
@@ -99,46 +179,60 @@ def test_owner_and_due_date_are_open_unless_an_action_names_them() -> None:
     assert e.action(HIGH) == ("B. Person", "2027-02-01")
     assert e.action(replace(HIGH, features=("income",))) == ("all of it", "2027-01-01")
     assert e.action(LOW) == (OPEN, OPEN)
+    section = findings(e)
+    assert [row[3] for row in table(section).rows] == ["B. Person, 2027-02-01", Badge("open", "unknown")]
+    assert to_do(section)[0] == "What to do: Leave it out. B. Person until 2027-02-01 answers for it."
 
 
 def test_waived_findings_stand_apart_with_owner_reason_and_day() -> None:
-    ended = Outcome(
-        check="over", state="ignored", reason="waived by A. Person until 2026-12-31", waived=(waived(HIGH),)
-    )
+    over = Outcome(check="over", state="ignored", reason="waived by A. Person until 2026-12-31", waived=(waived(HIGH),))
     waivers = [
         {"code": "UQ401", "owner": "A. Person", "reason": "it is known", "expires": "2026-12-31", "feature": ""},
         {"code": "UQ203", "owner": "B. Person", "reason": "old", "expires": "2026-11-20", "feature": ""},
         {"code": "UQ999", "owner": "B. Person", "reason": "none", "expires": "2027-01-01", "feature": "x"},
     ]
     open_again = Outcome(check="other", state="found", findings=(LOW,))
-    section = findings(Evidence(run_with(ended, open_again, settings={"waivers": waivers})))
-    rows = [block.rows for block in part(section, "findings-waived").blocks if isinstance(block, Table)]
-    assert rows[0][0][0] == "UQ401"
-    assert rows[0][0][3:] == ("A. Person", "It is known.", "2026-12-31")
-    assert [row[4] for row in rows[1]] == [
-        Badge("holds for 1 finding", "neutral"),
-        Badge("expired; 1 finding open again", "warning"),
+    section = findings(Evidence(run_with(over, open_again, settings={"waivers": waivers})))
+    waivers_ = section.sections[0].blocks[0]
+    assert isinstance(waivers_, Table)
+    assert waivers_.rows[0][0] == "UQ401 Title of UQ401"
+    assert waivers_.rows[0][3] == "A. Person, until 2026-12-31: It is known."
+    assert [row[4] for row in waivers_.rows] == [
+        Badge("holds", "neutral"),
+        Badge("expired and 1 finding open again", "warning"),
         Badge("nothing to waive", "neutral"),
     ]
-    assert "UQ401" not in [row[0] for row in table(section).rows]
+    assert [row[0] for row in table(section).rows] == ["UQ203 Title of UQ203"]
 
 
-def test_without_waivers_there_is_no_section_on_them() -> None:
-    section = findings(Evidence(run_with(PASSED)))
-    assert [one.id for one in section.sections] == ["findings-rules", "findings-checks"]
-    assert getattr(section.blocks[1], "text", "") == "No finding is open."
+def test_without_findings_and_waivers_one_paragraph_says_so() -> None:
+    section = told()
+    assert section.sections == ()
+    assert section.blocks == (Paragraph(text="No finding is open. Of 1 check 1 passed."),)
 
 
-def test_every_rule_is_printed_with_its_severity_and_source() -> None:
-    rows = table(part(findings(Evidence(run_with(PASSED, FOUND))), "findings-rules")).rows
-    assert [row[0] for row in rows] == ["UQ101", "UQ102", "UQ203", "UQ401"]
-    assert rows[3][2:4] == (Badge("high", "bad"), "Above 0.25.")
-    assert rows[3][4:] == (rates()["UQ401"].words, "Wood et al., section 3.5")
+def test_where_all_is_waived_nothing_is_open_and_the_waived_are_shown() -> None:
+    ended_ = Outcome(check="over", state="ignored", reason="waived by A", waived=(waived(HIGH), waived(LOW)))
+    section = findings(Evidence(run_with(PASSED, ended_)))
+    text = "No finding is open. 2 findings are waived. Of 2 checks 1 passed and 1 raised waived findings only."
+    assert section.blocks == (Paragraph(text=text),)
+    assert len(table(section.sections[0]).rows) == 2
+
+
+def test_every_rule_is_printed_with_its_severity_and_source_and_what_it_observed() -> None:
+    printed, judged = rules(Evidence(run_with(PASSED, FOUND))).blocks
+    assert isinstance(printed, Table)
+    assert isinstance(judged, Table)
+    assert [row[0] for row in printed.rows] == ["UQ101", "UQ102", "UQ203", "UQ401"]
+    assert printed.rows[3][2:4] == (Badge("high", "bad"), "Above 0.25.")
+    assert printed.rows[3][4:] == (rates()["UQ401"].words, "Wood et al., section 3.5")
+    assert judged.rows[0] == ("UQ401", "age", "0.022 (0.010 to 0.030)", "0.01")
+    assert judged.rows[1][3] == "a verdict, no number"
 
 
 def test_rules_of_others_are_said_not_to_be_measured() -> None:
     theirs = replace(FOUND, rules=(rule("XY1"),))
-    (row,) = table(part(findings(Evidence(run_with(theirs))), "findings-rules")).rows
+    (row,) = table(rules(Evidence(run_with(theirs)))).rows
     assert row[4] == "not measured"
 
 
@@ -147,17 +241,18 @@ def test_states_sum_to_the_registered_checks_or_the_report_says_so(registered: i
     skipped = Outcome(check="groups", state="skipped", reason="no attribute")
     run = run_with(PASSED, FOUND, skipped)
     run = replace(run, plugins=(*run.plugins, *run.plugins)[:registered])
-    ended = part(findings(Evidence(run)), "findings-checks").blocks[0]
-    told = getattr(ended, "text", "")
-    assert "1 found, 1 passed and 1 skipped" in told
-    assert told.startswith("3 checks registered") == (registered == 3)
-    assert ("does not account for all" in told) == (registered == 5)
+    text = ended(Evidence(run))
+    assert text.startswith("Of 3 checks 1 raised findings, 1 passed and 1 gave no verdict.")
+    assert ("does not account for all" in text) == (registered == 5)
+    assert checks_ended(Evidence(run)).blocks[0] == Paragraph(text=text)
+    assert len(table(checks_ended(Evidence(run))).rows) == 3
 
 
 def test_no_check_is_no_pass() -> None:
     e = Evidence(run_with())
-    assert "nothing was looked for" in str(findings(e).blocks[1])
-    assert facts(summary(e))[0]["Overall rating"] == Badge("Not assessed", "unknown")
+    assert findings(e).blocks == (Paragraph(text="Nothing was looked for, so nothing was found. No check was run."),)
+    assert "No check of this run states a rule." in str(rules(e))
+    assert checks_ended(e).blocks == (Paragraph(text="No check was run."),)
 
 
 def test_a_finding_says_how_it_stands_since_the_previous_run() -> None:
@@ -165,18 +260,21 @@ def test_a_finding_says_how_it_stands_since_the_previous_run() -> None:
     change = FindingChange(code="UQ401", title="t", features=("age",), change="worse", before="low", now="high")
     e = Evidence(replace(run, changes=Changes(previous={}, findings=(change,))))
     assert (e.since(HIGH), e.since(LOW), Evidence(run).since(LOW)) == ("worse", "not compared", "no previous run")
+    section = findings(e)
+    assert [row[3] for row in table(section).rows] == ["worse", "not compared"]
+    titles = ["UQ401 · high · worse · Title of UQ401", "UQ203 · low · Title of UQ203"]
+    assert [block.title for block in callouts(section)] == titles
 
 
-def test_the_summary_begins_with_the_rating_its_rule_and_the_worst_findings() -> None:
-    many = Outcome(check="x", state="found", findings=tuple(finding(f"UQ70{k}", "low") for k in range(5)))
-    section = summary(Evidence(run_with(PASSED, FOUND, many)))
-    assert facts(section)[0]["Overall rating"] == Badge("Red", "bad")
-    assert facts(section)[0]["Open findings"] == "1 high and 6 low"
-    rated = getattr(section.blocks[0], "text", "")
-    assert rated == "Red: 1 high and 6 low open, first UQ401 (age), by 3 checks."
-    bullets = next(block for block in section.blocks if isinstance(block, Bullets))
-    assert bullets.items[0].startswith("UQ401 (high)")
-    assert bullets.items[-1] == "4 further findings: see “Findings register”."
+def test_two_models_of_the_same_findings_stand_side_by_side_under_ids_of_their_own() -> None:
+    run = run_with(FOUND)
+    other = replace(
+        run_with(replace(FOUND, findings=(replace(HIGH, statement="another"), LOW, NOTED))), challenger=None
+    )
+    whole = document(replace(run, challenger=other), annex="none")
+    ids = [block.id for section in whole.sections for block in callouts(section) if block.id]
+    assert len(ids) == len(set(ids))
+    assert "challenger-finding-UQ401" in ids
 
 
 def test_hostile_text_of_findings_waivers_and_actions_is_made_safe() -> None:
@@ -185,8 +283,8 @@ def test_hostile_text_of_findings_waivers_and_actions_is_made_safe() -> None:
         "actions": [{"code": "UQ401", "owner": HOSTILE, "due": HOSTILE, "feature": ""}],
         "waivers": [{"code": HOSTILE, "owner": HOSTILE, "reason": HOSTILE, "expires": HOSTILE, "feature": HOSTILE}],
     }
-    ended = Outcome(check="over", state="found", findings=(bad,), waived=(waived(bad),), title=HOSTILE)
-    told = str(findings(Evidence(run_with(ended, settings=settings))))
-    assert "\\x1b" not in told
-    assert "\\u202e" not in told
-    assert "[U+202E]" in told
+    over = Outcome(check="over", state="found", findings=(bad,), waived=(waived(bad),), title=HOSTILE)
+    printed = str(findings(Evidence(run_with(over, settings=settings))))
+    assert "\\x1b" not in printed
+    assert "\\u202e" not in printed
+    assert "[U+202E]" in printed

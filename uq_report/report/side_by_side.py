@@ -7,7 +7,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
-from ..document.document import Block, Columns, Figure, Section, Table
+from ..document.document import Block, Callout, Columns, Figure, Fold, Section, Split, Table
 
 PREFIX = "challenger-"
 
@@ -62,5 +62,20 @@ def _key(block: Block) -> tuple[str, str]:
 
 
 def _renamed(block: Block | None) -> Block | None:
-    """Return a block under an id of its own."""
-    return replace(block, id=PREFIX + block.id) if isinstance(block, Table | Figure) else block
+    """Return a block under an id of its own, and so what it holds."""
+    match block:
+        case Table() | Figure():
+            return replace(block, id=PREFIX + block.id)
+        case Callout(id=key) if key:
+            return replace(block, id=PREFIX + key)
+        case Fold():
+            return replace(block, blocks=_all(block.blocks))
+        case Split():
+            return replace(block, left=_all(block.left), right=_all(block.right))
+        case _:
+            return block
+
+
+def _all(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Return blocks under ids of their own."""
+    return tuple(one for one in map(_renamed, blocks) if one is not None)

@@ -20,8 +20,9 @@ from ..assemble import read
 from ..rating import counted, rests_on
 from ..sections.changes import in_short
 from ..sections.comparison import comparison
-from ..sections.findings import ended, nothing_open
+from ..sections.findings import nothing_open
 from ..sections.ranking import answer_cells, answer_columns
+from ..sections.rules import ended
 from ..sections.summary import agreement_of, scope
 from ..unjudged import confirmed, unjudged
 from .frame import framed

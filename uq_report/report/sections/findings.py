@@ -1,218 +1,230 @@
-"""The findings register: every open finding with its evidence and owner, the waived ones, rules, and checks."""
+"""The findings: a register worst first, then each in a short block with what to do, and observations in a line each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from ...core.references import cite
 from ...core.text import count
 from ...document.blocks import make_table
-from ...document.document import Badge, Block, Callout, Cell, Facts, Paragraph, Section, Tone
+from ...document.document import Badge, Block, Bullets, Callout, Cell, Fold, Paragraph, Section, Table
 from ...document.evidence import OPEN, SEVERITY_TONES, Evidence, severity_badge
-from ...document.text import clean, interval, items, joined, name, plain, sentence, value_words
-from ...evidence.finding import Finding, Outcome, by_cause
-from ...rules.rates import rates
-from ..rating import RULE
+from ...document.text import (
+    ABSENT,
+    clean,
+    joined,
+    mentioned,
+    mentions,
+    sentence,
+)
+from ...evidence.finding import Finding, by_cause
+from .rules import about, ended, observed_words, size_words, threshold_words
 from .waivers import waivers
 
-TITLE = "Findings register"
-SEVERITY = (
-    "Severity: critical, unfit for the stated use; high, a conclusion or a limit of use changes; medium, a weakness "
-    "with a compensating control; low, documentation; observation, nothing to do."
-)
-STATES: dict[str, Tone] = {
-    "found": "warning",
-    "passed": "good",
-    "not_applicable": "unknown",
-    "skipped": "unknown",
-    "ignored": "neutral",
-}
+TITLE = "Findings"
+OBSERVATION = "observation"
+SAME = 5  # statements of findings that share a block, beyond the first
+NEWS = ("new", "worse", "better", "unchanged")
+_SENTENCE = re.compile(r"(?<=[a-z0-9)%][.!?])\s+(?=[A-Z0-9−])")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Findings of one rule and severity about different features, and what explains them."""
+
+    members: tuple[Finding, ...]
+    cause: Finding | None
+
+    @property
+    def first(self) -> Finding:
+        """The first of them."""
+        return self.members[0]
+
+    @property
+    def features(self) -> list[str]:
+        """The features they are about, each once."""
+        return list(dict.fromkeys(feature for one in self.members for feature in one.features))
 
 
 def findings(e: Evidence) -> Section:
-    """Return the register, worst first, each finding in full, waivers, rules, and the state of every check."""
-    blocks: list[Block] = [Paragraph(text=f"{SEVERITY} Overall rating: {RULE}")]
-    blocks += [_register(e)] if e.findings else [Paragraph(text=nothing_open(e))]
-    parts = (
-        _in_full(e),
-        waivers(e),
-        Section(id="findings-rules", title="Rules and severities", blocks=_rules(e)),
-        Section(id="findings-checks", title="How every check ended", blocks=_checks(e)),
-    )
-    return Section(
-        id="findings", title=TITLE, blocks=tuple(blocks), sections=tuple(part for part in parts if part is not None)
-    )
+    """Return the register, a block for each finding above an observation, the observations, and what is waived."""
+    found = groups(e.findings)
+    acted = [group for group in found if group.first.severity != OBSERVATION]
+    noted = [group for group in found if group.first.severity == OBSERVATION]
+    ids = _ids(found)
+    blocks: list[Block] = [Paragraph(text=" ".join(filter(None, (nothing_open(e), ended(e)))))]
+    blocks += [_register(e, acted)] if acted else []
+    blocks += [block for group in acted for block in _block(e, group, ids[id(group)])]
+    blocks += [_observations(noted, ids)] if noted else []
+    aside = waivers(e)
+    return Section(id="findings", title=TITLE, blocks=tuple(blocks), sections=() if aside is None else (aside,))
 
 
 def nothing_open(e: Evidence) -> str:
-    """Say that no finding is open, and that this is no pass where nothing was looked for."""
+    """Say that no finding is open, and that this is no pass where nothing was looked for; empty where one is."""
+    if e.findings:
+        return ""
     if not e.run.outcomes:
-        return "No check was run, so nothing was looked for."
+        return "Nothing was looked for, so nothing was found."
     waived = f" {count(len(e.waived), 'finding')} {'is' if len(e.waived) == 1 else 'are'} waived." if e.waived else ""
     return f"No finding is open.{waived}"
 
 
-def _register(e: Evidence) -> Block:
-    columns = ("code", "severity", "finding", "about", "owner", "due", "since the previous run")
-    arranged = by_cause(e.findings)
+def groups(found: Sequence[Finding]) -> list[Group]:
+    """Return findings in the order of the register; of one rule, severity and cause as one where features differ."""
+    held: dict[tuple[str, str, int], list[list[Finding]]] = {}
+    causes: dict[int, Finding | None] = {}
+    for finding, cause in by_cause(found):
+        same = held.setdefault((finding.code, finding.severity, id(cause)), [])
+        fitting = next((group for group in same if _apart(group, finding)), None)
+        if fitting is None:
+            same.append(fitting := [])
+            causes[id(fitting)] = cause
+        fitting.append(finding)
+    order = {id(finding): k for k, (finding, _) in enumerate(by_cause(found))}
+    every = (group for same in held.values() for group in same)
+    return [Group(tuple(one), causes[id(one)]) for one in sorted(every, key=lambda one: order[id(one[0])])]
+
+
+def _apart(group: Iterable[Finding], finding: Finding) -> bool:
+    """Say whether a finding is about features, and others than those of a group."""
+    return bool(finding.features) and all(one.features and one.features != finding.features for one in group)
+
+
+def _ids(found: Sequence[Group]) -> dict[int, str]:
+    """Return the id of every block, unique in the document, by the identity of its group."""
+    taken: dict[str, int] = {}
+    names = {}
+    for group in found:
+        code = clean(group.first.code, 20)
+        taken[code] = taken.get(code, 0) + 1
+        names[id(group)] = f"finding-{code}" + (f"-{taken[code]}" if taken[code] > 1 else "")
+    return names
+
+
+def _register(e: Evidence, acted: Sequence[Group]) -> Table:
+    """Return a line for every open finding above an observation, what follows from another one under it."""
+    causes = {id(finding): cause for finding, cause in by_cause(e.findings)}
+    members = [finding for group in acted for finding in group.members]
+    listed = [finding for finding in e.findings if any(finding is one for one in members)]
+    sized = any(size_words(finding) or finding.affected for finding in listed)
+    since = e.run.changes is not None
+    columns = ["finding", "severity", "feature", *["size"] * sized, *["since the last run"] * since, "owner, due"]
     rows = [
-        (f.code, severity_badge(f.severity), _titled(f, cause), _about(f), *_followers(e, f), e.since(f))
-        for f, cause in arranged
+        (
+            f"{clean(f.code, 20)} {clean(f.title)}{_follows(causes[id(f)])}",
+            severity_badge(f.severity),
+            about(f.features),
+            *[joined([*filter(None, (size_words(f), clean(f.affected)))]) or "not stated"] * sized,
+            *[e.since(f)] * since,
+            _followers(e, f),
+        )
+        for f in listed
     ]
-    explained = sum(cause is not None for _, cause in arranged)
-    order = "worst first"
-    if explained:
-        order += f"; {explained} of them {'stands' if explained == 1 else 'stand'} under the one that explains it"
-    caption = f"All {count(len(e.findings), 'open finding')}, {order}."
+    caption = f"{count(len(rows), 'finding')} to deal with, worst first, what follows from a finding under it."
     return make_table("findings-register", caption, columns, rows)
 
 
-def _titled(finding: Finding, cause: Finding | None) -> str:
-    return sentence(finding.title) if cause is None else f"{sentence(finding.title)} It is {explained_by(cause)}."
+def _follows(cause: Finding | None) -> str:
+    return "" if cause is None else f" (follows from {clean(cause.code, 20)})"
 
 
-def explained_by(cause: Finding) -> str:
-    """Name the finding that explains another one."""
-    features = f" ({joined(items(cause.features), 4)})" if cause.features else ""
-    return f"explained by {clean(cause.code, 20)}{features}"
-
-
-def _followers(e: Evidence, finding: Finding) -> tuple[Cell, ...]:
-    """Return owner and due date, as short as a narrow column needs."""
-    return tuple(Badge("open", "unknown") if cell == OPEN else cell for cell in e.action(finding))
-
-
-def _about(finding: Finding) -> str:
-    return joined(items(finding.features), 4) or "the model"
-
-
-def _in_full(e: Evidence) -> Section | None:
-    """Return every open finding with its numbers, what it rests on and what to do."""
-    if not e.findings:
-        return None
-    arranged = by_cause(e.findings)
-    blocks = [block for finding, cause in arranged for block in (about_finding(finding), _followed(e, finding, cause))]
-    return Section(id="findings-open", title="Open findings in full", blocks=tuple(blocks))
-
-
-def about_finding(finding: Finding) -> Callout:
-    """Return a finding's statement with its evidence."""
-    about = f" ({joined(items(finding.features), 4)})" if finding.features else ""
-    return Callout(
-        tone=SEVERITY_TONES[finding.severity],
-        title=f"{clean(finding.code, 20)} ({finding.severity}): {clean(finding.title)}{about}",
-        text=sentence(finding.statement),
-        evidence=finding.evidence,
-    )
-
-
-def _followed(e: Evidence, finding: Finding, cause: Finding | None) -> Facts:
-    """Return the numbers of a finding, its source, what to do, and who does it until when."""
+def _followers(e: Evidence, finding: Finding) -> Cell:
+    """Return the owner with the due date, open where nobody was named."""
     owner, due = e.action(finding)
-    stated = (
-        ("Affected", sentence(finding.affected)),
-        ("Size", size_words(finding)),
-        ("Cause", "" if cause is None else sentence(explained_by(cause))),
+    if owner == OPEN:
+        return Badge("open", "unknown")
+    return f"{owner}, {due}" if due != ABSENT else str(owner)
+
+
+def _block(e: Evidence, group: Group, key: str) -> tuple[Block, ...]:
+    """Return what was found, how large, for whom and since when, and what to do."""
+    return (_callout(e, group, key), *_members(group, key), Paragraph(text=_to_do(e, group)))
+
+
+def _callout(e: Evidence, group: Group, key: str) -> Callout:
+    first = group.first
+    news = list(dict.fromkeys(e.since(one) for one in group.members if e.since(one) in NEWS))
+    heads = (clean(first.code, 20), first.severity, *news, clean(first.title))
+    return Callout(
+        tone=SEVERITY_TONES[first.severity],
+        title=" · ".join(heads),
+        text=" ".join(filter(None, (_told(group), *_extent(group)))),
+        evidence=tuple(dict.fromkeys(key for one in group.members for key in one.evidence)),
+        code=clean(first.code, 20),
+        id=key,
     )
-    return Facts(
-        rows=(
-            ("Observed (its interval)", observed_words(finding)),
-            ("Threshold", threshold_words(finding)),
-            *(row for row in stated if row[1]),
-            ("Rests on", sentence(cite(finding.rests_on))),
-            ("What to do", sentence(finding.remedy) or "not stated"),
-            ("Owner and due date", OPEN if owner == OPEN else f"{owner}, until {due}"),
-            ("Since the previous run", e.since(finding)),
-        )
-    )
 
 
-def size_words(finding: Finding) -> str:
-    """Return the size as a percentage of the model's skill; empty where it is not stated.
-
-    Examples
-    --------
-    >>> size_words(Finding(code="UQ1", title="", severity="low", statement="", evidence=("a",), rests_on="", size=0.25))
-    "25 % of the model's skill"
-    """
-    return "" if finding.size is None else f"{100 * finding.size:.3g} % of the model's skill"
+def _told(group: Group) -> str:
+    """Return the statement, that of the first where there are several."""
+    text = mentioned(sentence(group.first.statement), group.first.features)
+    others = [feature for feature in group.features if feature not in group.first.features]
+    also = f"The same holds for {joined(mentions(others))}." if len(group.members) > 1 and others else ""
+    return " ".join(filter(None, (text, also)))
 
 
-def observed_words(finding: Finding) -> str:
-    """Return the observed value with its interval in brackets.
-
-    Examples
-    --------
-    >>> observed_words(Finding(code="UQ1", title="", severity="low", statement="", evidence=("a",), rests_on="",
-    ...                        observed=0.05, lower=0.03, upper=0.07))
-    '0.050 (0.030 to 0.070)'
-    """
-    if finding.observed is not None:
-        return value_words(finding.observed, finding.lower, finding.upper)
-    around = interval(finding.lower, finding.upper)
-    return f"interval {around}" if around else "see the statement"
+def _extent(group: Group) -> list[str]:
+    """Say who is affected and how large it is, where one finding states it, and what it follows from."""
+    first, cause = group.first, group.cause
+    told = []
+    if len(group.members) == 1:
+        told = [sentence(f"Affected: {first.affected}")] * bool(first.affected)
+        told += [f"Its size is {size_words(first)}."] * (first.size is not None)
+    if cause is not None:
+        told.append(f"It follows from {clean(cause.code, 20)}.")
+    return told
 
 
-def threshold_words(finding: Finding) -> str:
-    """Return the threshold, or that a verdict decided."""
-    return "a verdict, no number" if finding.threshold is None else plain(finding.threshold)
-
-
-def _rules(e: Evidence) -> tuple[Block, ...]:
-    measured = rates()
+def _members(group: Group, key: str) -> tuple[Block, ...]:
+    """Return the numbers of findings that share a block, a line each, and what else was stated."""
+    if len(group.members) == 1:
+        return ()
     rows = [
-        (
-            rule.code,
-            sentence(rule.title),
-            severity_badge(rule.severity),
-            sentence(rule.when),
-            measured[rule.code].words if rule.code in measured else "not measured",
-            cite(rule.rests_on),
+        (about(one.features), observed_words(one), threshold_words(one), clean(one.affected), size_words(one))
+        for one in group.members
+    ]
+    columns = ("feature", "observed (interval)", "limit", "affected", "size")
+    kept = [k for k in range(len(columns)) if k < 3 or any(row[k] for row in rows)]
+    cells = [[row[k] for k in kept] for row in rows]
+    caption = f"{clean(group.first.code, 20)} by feature."
+    table = make_table(f"{key}-table", caption, [columns[k] for k in kept], cells)
+    stated = tuple(mentioned(sentence(one.statement), one.features) for one in group.members[1 : SAME + 1])
+    return (table, Fold(title=f"{clean(group.first.code, 20)}: the others in full", blocks=(Bullets(items=stated),)))
+
+
+def _to_do(e: Evidence, group: Group) -> str:
+    """Return every remedy with who follows it until when; in the register stands where nobody does."""
+    remedies = dict.fromkeys(sentence(one.remedy) for one in group.members if one.remedy)
+    named = dict.fromkeys(e.action(one) for one in group.members if e.action(one)[0] != OPEN)
+    owners = [f"{owner}{'' if due == ABSENT else f' until {due}'}" for owner, due in named]
+    does = f"{joined(owners)} {'answers' if len(owners) == 1 else 'answer'} for it." if owners else ""
+    return " ".join(filter(None, ("What to do:", " ".join(remedies) or "not stated.", does)))
+
+
+def _observations(noted: Sequence[Group], ids: dict[int, str]) -> Fold:
+    """Return the observations, each in a line; those of one rule together."""
+    blocks = [
+        Callout(
+            tone=SEVERITY_TONES[OBSERVATION],
+            title=f"{clean(group.first.code, 20)} · {clean(group.first.title)}",
+            text=_noted(group),
+            code=clean(group.first.code, 20),
+            id=ids[id(group)],
         )
-        for outcome in e.run.outcomes
-        for rule in outcome.rules
+        for group in noted
     ]
-    if not rows:
-        return (Paragraph(text="No check of this run states a rule."),)
-    columns = ("code", "finding", "at worst", "raised when", "false alarms", "rests on")
-    caption = (
-        "What every check looks for, and how severe it is. False alarms: audits of honest, fitted models in which the "
-        "rule claimed more than an observation, in the design where that was most often."
-    )
-    return (make_table("findings-rules-table", caption, columns, sorted(rows, key=lambda row: row[0])),)
+    number = count(sum(len(group.members) for group in noted), "observation")
+    return Fold(title=f"{number}: nothing must be done, good to know", blocks=tuple(blocks))
 
 
-def _checks(e: Evidence) -> tuple[Block, ...]:
-    if not e.run.outcomes:
-        return (Paragraph(text="No check was run."),)
-    rows = [
-        (name(o.title or o.check), Badge(o.state.replace("_", " "), STATES[o.state]), _reason(o))
-        for o in e.run.outcomes
-    ]
-    columns = ("check", "state", "findings or reason")
-    table = make_table("findings-states", "Each check ends in exactly one state.", columns, rows)
-    return (Paragraph(text=ended(e)), table)
+def _noted(group: Group) -> str:
+    """Return the first sentence of each observation, and the features of those beyond the first few."""
+    told = [mentioned(_first_sentence(one.statement), one.features) for one in group.members[: SAME + 1]]
+    beyond = list(dict.fromkeys(feature for one in group.members[SAME + 1 :] for feature in one.features))
+    return " ".join([*told, *([f"So it is with {joined(mentions(beyond))}."] if beyond else [])])
 
 
-def ended(e: Evidence) -> str:
-    """Count the checks by how they ended, against the registered ones."""
-    states = joined([f"{number_of} {state.replace('_', ' ')}" for state, number_of in _states(e)]) or "none"
-    registered = sum(plugin.group.removeprefix("uq_report.") == "rules" for plugin in e.run.plugins)
-    ran = len(e.run.outcomes)
-    if registered == ran:
-        return f"{count(ran, 'check')} registered: {states}."
-    return f"{count(ran, 'check')}: {states}. Registered are {registered}: the run does not account for all of them."
-
-
-def _states(e: Evidence) -> Iterator[tuple[str, int]]:
-    for state in STATES:
-        number_of = sum(outcome.state == state for outcome in e.run.outcomes)
-        if number_of:
-            yield state, number_of
-
-
-def _reason(outcome: Outcome) -> str:
-    codes = list(dict.fromkeys(finding.code for finding in outcome.findings))
-    waived = list(dict.fromkeys(one.finding.code for one in outcome.waived))
-    parts = [joined(codes), f"waived: {joined(waived)}" if waived else "", sentence(outcome.reason)]
-    return "; ".join(filter(None, parts))
+def _first_sentence(text: str) -> str:
+    return sentence(_SENTENCE.split(clean(text), maxsplit=1)[0])

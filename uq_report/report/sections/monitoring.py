@@ -16,7 +16,7 @@ from ...document.text import clean, name, sentence
 from ...evidence import columns as col
 from ...evidence.finding import Finding, Outcome, RuleRecord
 from ...plots.frames import optional
-from .findings import observed_words, threshold_words
+from .rules import observed_words, threshold_words
 
 TITLE = "Monitoring thresholds"
 DEFAULT = "default"

@@ -7,7 +7,7 @@ from ...document.evidence import OPEN, Evidence
 from ...document.text import clean, items, joined, name, sentence
 from ...evidence.finding import Outcome
 from ..placing import Placed
-from .findings import STATES
+from .rules import STATES
 
 TITLE = "Conceptual soundness"
 LEAD = (

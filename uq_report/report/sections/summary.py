@@ -13,8 +13,9 @@ from ...document.text import clean, sentence
 from ..rating import counted, rating, rests_on
 from ..unjudged import confirmed, unjudged
 from .changes import in_short
-from .findings import ended, nothing_open
+from .findings import nothing_open
 from .ranking import side_by_side
+from .rules import ended
 from .uncertainty import gate
 
 TITLE = "Executive summary"

@@ -1,0 +1,153 @@
+"""What was looked for: every rule, what it observed against its limit, and how every check ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ...core.references import cite
+from ...core.text import count
+from ...document.blocks import make_table
+from ...document.document import Badge, Block, Paragraph, Section, Table, Tone
+from ...document.evidence import Evidence, severity_badge
+from ...document.text import clean, interval, items, joined, name, plain, sentence, value_words
+from ...evidence.finding import Finding, Outcome
+from ...rules.rates import rates
+
+SEVERITY = (
+    "Severity: critical, unfit for the stated use; high, a conclusion or a limit of use changes; medium, a weakness "
+    "with a compensating control; low, documentation; observation, nothing to do."
+)
+STATES: dict[str, Tone] = {
+    "found": "warning",
+    "passed": "good",
+    "not_applicable": "unknown",
+    "skipped": "unknown",
+    "ignored": "neutral",
+}
+ENDS = (
+    (("found",), "raised findings"),
+    (("passed",), "passed"),
+    (("ignored",), "raised waived findings only"),
+    (("skipped", "not_applicable"), "gave no verdict"),
+)
+
+
+def rules(e: Evidence) -> Section:
+    """Return every rule of the checks that ran, and what each open finding was judged by."""
+    measured = rates()
+    rows = [
+        (
+            rule.code,
+            sentence(rule.title),
+            severity_badge(rule.severity),
+            sentence(rule.when),
+            measured[rule.code].words if rule.code in measured else "not measured",
+            cite(rule.rests_on),
+        )
+        for outcome in e.run.outcomes
+        for rule in outcome.rules
+    ]
+    if not rows:
+        return _section(Paragraph(text="No check of this run states a rule."), *_judged(e))
+    columns = ("code", "finding", "at worst", "raised when", "false alarms", "rests on")
+    caption = (
+        "What every check looks for, and how severe it is. False alarms: audits of honest, fitted models in which the "
+        "rule claimed more than an observation, in the design where that was most often."
+    )
+    table = make_table("rules-table", caption, columns, sorted(rows, key=lambda row: row[0]), note=SEVERITY)
+    return _section(table, *_judged(e))
+
+
+def _section(*blocks: Block) -> Section:
+    return Section(id="rules", title="Rules and severities", blocks=blocks)
+
+
+def _judged(e: Evidence) -> tuple[Table, ...]:
+    """Return what was observed against its limit, finding by finding."""
+    rows = [(clean(f.code, 20), about(f.features), observed_words(f), threshold_words(f)) for f in e.findings]
+    columns = ("finding", "feature", "observed (interval)", "limit")
+    caption = "What the open findings were judged by, in the units of their rules."
+    return (make_table("rules-judged", caption, columns, rows),) if rows else ()
+
+
+def checks_ended(e: Evidence) -> Section:
+    """Return the state of every check, with what it raised or why it gave no verdict."""
+    blocks: list[Block] = [Paragraph(text=ended(e))]
+    if e.run.outcomes:
+        rows = [
+            (name(o.title or o.check), Badge(o.state.replace("_", " "), STATES[o.state]), _reason(o))
+            for o in e.run.outcomes
+        ]
+        columns = ("check", "state", "findings or reason")
+        blocks.append(make_table("checks-table", "Each check ends in exactly one state.", columns, rows))
+    return Section(id="checks", title="How every check ended", blocks=tuple(blocks))
+
+
+def ended(e: Evidence) -> str:
+    """Say how many checks raised findings, passed or gave no verdict, and whether all registered ones are among them.
+
+    ``"Of 11 checks 5 raised findings, 4 passed and 2 gave no verdict."``
+    """
+    ran = len(e.run.outcomes)
+    registered = sum(plugin.group.removeprefix("uq_report.") == "rules" for plugin in e.run.plugins)
+    told = f"Of {count(ran, 'check')} {_counted(e.run.outcomes)}." if ran else "No check was run."
+    if registered == ran:
+        return told
+    return f"{told} Registered are {registered}: the run does not account for all of them."
+
+
+def _counted(outcomes: Iterable[Outcome]) -> str:
+    states = [outcome.state for outcome in outcomes]
+    numbers = ((sum(state in among for state in states), words) for among, words in ENDS)
+    return joined([f"{number} {words}" for number, words in numbers if number])
+
+
+def _reason(outcome: Outcome) -> str:
+    codes = list(dict.fromkeys(finding.code for finding in outcome.findings))
+    waived = list(dict.fromkeys(one.finding.code for one in outcome.waived))
+    parts = [joined(codes), f"waived: {joined(waived)}" if waived else "", sentence(outcome.reason)]
+    return "; ".join(filter(None, parts))
+
+
+def about(features: Sequence[str]) -> str:
+    """Name what a finding is about, in a cell.
+
+    Examples
+    --------
+    >>> about(("age", "income")), about(())
+    ('age and income', 'the model')
+    """
+    return joined(items(features), 4) or "the model"
+
+
+def size_words(finding: Finding) -> str:
+    """Return the size as a percentage of the model's skill; empty where it is not stated.
+
+    Examples
+    --------
+    >>> size_words(Finding(code="UQ1", title="", severity="low", statement="", evidence=("a",), rests_on="", size=0.25))
+    "25 % of the model's skill"
+    """
+    return "" if finding.size is None else f"{100 * finding.size:.3g} % of the model's skill"
+
+
+def observed_words(finding: Finding) -> str:
+    """Return the observed value with its interval in brackets; an interval of another quantity is left out.
+
+    Examples
+    --------
+    >>> observed_words(Finding(code="UQ1", title="", severity="low", statement="", evidence=("a",), rests_on="",
+    ...                        observed=0.05, lower=0.03, upper=0.07))
+    '0.050 (0.030 to 0.070)'
+    """
+    if finding.observed is not None:
+        lower, upper = finding.lower, finding.upper
+        own = lower is not None and upper is not None and lower <= finding.observed <= upper
+        return value_words(finding.observed, lower, upper) if own else value_words(finding.observed)
+    around = interval(finding.lower, finding.upper)
+    return f"interval {around}" if around else "see the statement"
+
+
+def threshold_words(finding: Finding) -> str:
+    """Return the threshold, or that a verdict decided."""
+    return "a verdict, no number" if finding.threshold is None else plain(finding.threshold)
