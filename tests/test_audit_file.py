@@ -79,6 +79,7 @@ rules = ["foo"]
 [output]
 formats = ["htm"]
 template = "brif"
+annex = "ful"
 [[waivers]]
 code = "UQ101"
 owner = "me"
@@ -118,6 +119,7 @@ TOLD = (
     "policy.rules[0] must be 'FEATURE [not] in top K of MEASURE",
     "output.formats[0] must be a registered name; got 'htm'. Did you mean 'html'?",
     "output.template must be a registered name; got 'brif'. Did you mean 'brief'?",
+    "output.annex must be a registered name; got 'ful'. Did you mean 'full'?",
     "waivers.0.expires must be a date written YYYY-MM-DD; got 'soon'.",
     "actions[0].feature must be a feature or group of test.csv; got 'incme'. Did you mean 'income'?",
 )

@@ -132,6 +132,19 @@ def test_wrong_usage_is_exit_code_2() -> None:
     assert call("demo", "--which", "moon").exit_code == 2
 
 
+def test_how_much_follows_the_sign_off_is_a_flag(folder: Path) -> None:
+    run("--output", "out")
+    pages = {}
+    for extent in ("none", "short", "full"):
+        assert call("render", "out", "--format", "html", "--annex", extent, "--output", extent).exit_code == 0
+        pages[extent] = (folder / extent / "report.html").read_text()
+    assert 'id="references"' not in pages["none"]
+    assert len(pages["none"]) < len(pages["short"]) < len(pages["full"])
+    result = call("render", "out", "--annex", "ful")
+    assert result.exit_code == 3
+    assert "report.annex must be one of ['none', 'short', 'full']; got 'ful'. Did you mean 'full'?" in result.stderr
+
+
 def test_failed_rendering_is_exit_code_4_and_the_old_report_stays(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,9 +26,11 @@ from uq_report.document.document import Document
 from uq_report.evidence.run import Run
 from uq_report.render import html
 from uq_report.report import kinds
+from uq_report.report.annex import EXTENTS
 from uq_report.verification import Verification, rendering, verify
 from uq_report.verification.evidence import judge_files, sha256
 from uq_report.verification.words import html_blocks, not_found, pdf_text
+from uq_report.views import AuditRun
 
 from . import verify_cases
 
@@ -48,8 +50,8 @@ def rendered_once(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Take the PDF as written for its own rendering, which the first test shows it is; HTML is rendered each time."""
     made, render = (written / "brief.pdf").read_bytes(), rendering.Maker._rendered
 
-    def quick(self: rendering.Maker, kind: str, suffix: str) -> bytes:
-        return made if suffix == ".pdf" else render(self, kind, suffix)
+    def quick(self: rendering.Maker, form: kinds.Form, suffix: str) -> bytes:
+        return made if suffix == ".pdf" else render(self, form, suffix)
 
     monkeypatch.setattr(rendering.Maker, "_rendered", quick)
 
@@ -66,16 +68,18 @@ def flipped(data: bytes, position: int) -> bytes:
 
 
 def keep_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make each kind of document and page once for a whole test."""
-    documents: dict[str, Document] = {}
-    pages: dict[str, str] = {}
+    """Make each form of document and page once for a whole test."""
+    documents: dict[kinds.Form, Document] = {}
+    pages: dict[int, str] = {}
     make, draw = kinds.document, html.page
 
-    def document(run: Run, kind: str) -> Document:
-        return documents[kind] if kind in documents else documents.setdefault(kind, make(run, kind))
+    def document(run: Run, kind: str, annex: str) -> Document:
+        form = kinds.Form(kind, annex)
+        return documents[form] if form in documents else documents.setdefault(form, make(run, kind, annex=annex))
 
     def page(made: Document, templates: Path | None) -> str:
-        return pages[made.kind] if made.kind in pages else pages.setdefault(made.kind, draw(made, templates))
+        key = id(made)
+        return pages[key] if key in pages else pages.setdefault(key, draw(made, templates))
 
     monkeypatch.setattr(rendering, "document", document)
     monkeypatch.setattr(rendering, "page", page)
@@ -198,6 +202,30 @@ def test_a_report_of_an_older_format_is_judged_by_what_stands_in_its_file(tmp_pa
     run.write_bytes(old.replace(b":", b": ", 1))
     found = verify(tmp_path)
     assert state(found, "run.json", "canonical") == state(found, "brief.html", "evidence") == "FAILED"
+
+
+@pytest.mark.parametrize("annex", EXTENTS)
+def test_a_report_is_proven_whatever_its_annex(tmp_path: Path, annex: str) -> None:
+    """Fails where the report is held against another annex: its headings then differ, and its bytes do."""
+    made = AuditRun(verify_cases.run())
+    made.write(tmp_path / "run", formats=["html"], annex=annex)
+    found = verify(tmp_path / "run")
+    assert found.ok
+    assert state(found, "report.html", "bytes") == state(found, "report.html", "numbers") == "ok"
+
+
+def test_a_pdf_is_held_against_the_annex_its_bookmarks_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered: list[kinds.Form] = []
+    render = rendering.Maker._rendered
+
+    def told(self: rendering.Maker, form: kinds.Form, suffix: str) -> bytes:
+        rendered.append(form)
+        return render(self, form, suffix)
+
+    monkeypatch.setattr(rendering.Maker, "_rendered", told)
+    AuditRun(verify_cases.run()).write(tmp_path / "run", formats=["pdf"], annex="none")
+    assert verify(tmp_path / "run").ok
+    assert rendered == [kinds.Form("audit", "none")]
 
 
 def test_other_files_disprove_nothing_where_they_have_an_excuse() -> None:

@@ -136,7 +136,14 @@ class AuditRun:
         rows += [(n.group, n.name, "not run", clean(n.reason)) for n in self.run.not_run if n.group != "rules"]
         return pd.DataFrame(rows, columns=["group", "name", "outcome", "detail"])
 
-    def render(self, format: str = "html", *, template: str = "audit", templates: str | Path | None = None) -> bytes:
+    def render(
+        self,
+        format: str = "html",
+        *,
+        template: str = "audit",
+        templates: str | Path | None = None,
+        annex: str = "short",
+    ) -> bytes:
         """Return the report in one format, from the saved numbers alone.
 
         Parameters
@@ -147,15 +154,20 @@ class AuditRun:
             What is told.
         templates : path, optional
             A house style for formats that have templates: a directory; see templates/README.md.
+        annex : {"none", "short", "full"}
+            What follows the sign-off of an audit: nothing, what a check of the report needs, or all tables and
+            figures of every method as well. The evidence that travels inside a PDF is the same.
 
         Raises
         ------
+        InputError
+            For another template or annex.
         RenderError
             If the document cannot be rendered; the message names the cause.
         PluginError
             If no renderer of that name is registered.
         """
-        (content,) = self._rendered([format], template, templates).values()
+        (content,) = self._rendered([format], template, templates, annex).values()
         return content
 
     def write(
@@ -165,13 +177,16 @@ class AuditRun:
         *,
         template: str = "audit",
         templates: str | Path | None = None,
+        annex: str = "short",
     ) -> Path:
         """Write the report, run.json, evidence/*.csv and clock.json into `folder`; return the folder.
 
         An audit is called report.html, other templates by their name: brief.html. Everything is rendered first and
         put in place last: if anything fails, an old report there stays whole.
         """
-        return store.write(self.run, folder, reports=self._rendered(formats, template, templates), clock=self.clock)
+        return store.write(
+            self.run, folder, reports=self._rendered(formats, template, templates, annex), clock=self.clock
+        )
 
     def file(
         self,
@@ -180,9 +195,10 @@ class AuditRun:
         *,
         template: str = "audit",
         templates: str | Path | None = None,
+        annex: str = "short",
     ) -> Path:
         """File the audit in a history, whose lock is held (`store.History.filing`); return its folder there."""
-        reports = self._rendered(formats, template, templates)
+        reports = self._rendered(formats, template, templates, annex)
         return filing.add(self.run, reports=reports, clock=self.clock).folder
 
     def write_reports(
@@ -192,12 +208,13 @@ class AuditRun:
         *,
         template: str = "audit",
         templates: str | Path | None = None,
+        annex: str = "short",
     ) -> Path:
         """Write the report files alone into `folder`; return the folder."""
-        return store.write_files(folder, self._rendered(formats, template, templates))
+        return store.write_files(folder, self._rendered(formats, template, templates, annex))
 
     def _rendered(
-        self, formats: Iterable[str], template: str = "audit", templates: str | Path | None = None
+        self, formats: Iterable[str], template: str, templates: str | Path | None, annex: str
     ) -> dict[str, bytes]:
         classes = {name: _renderer(name, self.run.denied) for name in formats}
         styled = {name for name, renderer in classes.items() if _takes_templates(renderer)}
@@ -207,7 +224,7 @@ class AuditRun:
                 "Leave it out or add such a format."
             )
         options = {} if templates is None else {"templates": Path(templates)}
-        report, stem = document(self.run, template), report_stem(template)
+        report, stem = document(self.run, template, annex=annex), report_stem(template)
         renderers = [renderer(**options if name in styled else {}) for name, renderer in classes.items()]
         return {f"{stem}{renderer.extension}": renderer.render(report) for renderer in renderers}
 

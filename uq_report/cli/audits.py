@@ -12,6 +12,8 @@ from ..evidence.finding import Severity
 from .flags import flags
 from .runs import How, audit_subject, errors_told, run_described
 from .shared import (
+    ANNEX,
+    Annex,
     Formats,
     HistoryFolder,
     Output,
@@ -40,7 +42,7 @@ class Sample(StrEnum):
 
 
 @app.command()
-def demo(
+def demo(  # noqa: PLR0913, PLR0917 - flags
     output: Output = Path("uq-report-demo"),
     which: Annotated[
         Sample,
@@ -50,6 +52,7 @@ def demo(
     as_of: Annotated[str | None, typer.Option(help="The report's date, YYYY-MM-DD.")] = None,
     template: Template = "audit",
     templates: Templates = None,
+    annex: Annex = "short",
     quiet: Quiet = False,
 ) -> None:
     """Audit a model fitted on real data that comes with the installed packages."""
@@ -59,7 +62,8 @@ def demo(
         if not quiet:
             say(f"Fitting the {which} model ...", err=True)
         subject, texts = samples.build(which)
-        audit_subject(subject, output, look(None, template, templates), quiet, {**texts, "seed": seed, "as_of": as_of})
+        chosen = look(None, template, templates, annex)
+        audit_subject(subject, output, chosen, quiet, {**texts, "seed": seed, "as_of": as_of})
 
 
 @app.command()
@@ -120,6 +124,7 @@ def run(  # noqa: PLR0913, PLR0917 - the flags of the main command
     formats: Formats = None,
     template: Annotated[str | None, typer.Option(help="audit, brief (two pages) or model-card.")] = None,
     templates: Templates = None,
+    annex: Annotated[str | None, typer.Option(help=ANNEX)] = None,
     force: Annotated[bool, typer.Option("--force", help="Run although nothing changed since the last run.")] = False,
     exit_code_unchanged: Annotated[
         int, typer.Option(min=0, max=255, help="Exit code where nothing changed, 99 for Airflow. Default: 0.")
@@ -148,6 +153,7 @@ def render(
     formats: Formats = None,
     template: Template = "audit",
     templates: Templates = None,
+    annex: Annex = "short",
     quiet: Quiet = False,
 ) -> None:
     """Render a saved run again; the model is not needed."""
@@ -155,6 +161,6 @@ def render(
         from ..api import load
 
         folder = output or (saved if saved.is_dir() else saved.parent)
-        load(saved).write_reports(folder, **look(formats, template, templates))
+        load(saved).write_reports(folder, **look(formats, template, templates, annex))
         if not quiet:
             say(f"Report rendered in {folder}")

@@ -48,6 +48,7 @@ KEYS = {
     "formats": "output.formats",
     "template": "output.template",
     "templates": "output.templates",
+    "annex": "output.annex",
     "mlflow": "mlflow.tracking_uri",
     "experiment": "mlflow.experiment",
 }

@@ -77,7 +77,7 @@ def _audited(audit: AuditFile, subject: Subject, filing: Filing | None, how: How
             )
         return store.read(same.folder)[0], same.folder, True
     last = how.previous or (None if filing is None else filing.previous())
-    chosen = {"formats": place.formats, "template": place.template, "templates": place.templates}
+    chosen = {name: getattr(place, name) for name in ("formats", "template", "templates", "annex")}
     settings = {"settings": audit.settings(), "previous": last}
     return *audit_subject(subject, output, chosen, silent, settings, filing), False
 

@@ -24,6 +24,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+ANNEX = "What follows an audit's sign-off: none, short, or full (every method's tables and figures)."
+
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something fails.")]
 HistoryFolder = Annotated[Path | None, typer.Option("--history", help="Folder of filed runs, see `history`.")]
@@ -33,6 +35,7 @@ Formats = Annotated[
 ]
 Template = Annotated[str, typer.Option(help="audit, brief (two pages) or model-card.")]
 Templates = Annotated[Path | None, typer.Option(help="Folder of a house style, see templates/README.md.")]
+Annex = Annotated[str, typer.Option(help=ANNEX)]
 
 
 def say(text: object, *, err: bool = False) -> None:
@@ -76,9 +79,9 @@ def _top(
     """Audit how a model's uncertainty arises, and report it in HTML and PDF."""
 
 
-def look(formats: list[str] | None, template: str, templates: Path | None) -> dict[str, Any]:
+def look(formats: list[str] | None, template: str, templates: Path | None, annex: str) -> dict[str, Any]:
     """Return which files of a report to write, and how they look."""
-    return {"formats": formats or ("html", "pdf"), "template": template, "templates": templates}
+    return {"formats": formats or ("html", "pdf"), "template": template, "templates": templates, "annex": annex}
 
 
 @contextmanager

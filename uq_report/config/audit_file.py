@@ -130,6 +130,7 @@ class OutputPart(Part):
     formats: Names = ("html", "pdf")
     template: str = "audit"
     templates: str | None = None
+    annex: str = "short"
     history: str | None = None
     name: str | None = None
     keep: Positive | None = None

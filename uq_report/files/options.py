@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import plugins, runner
 from ..config import AuditFile, Settings
 from ..core.errors import nearest
+from ..report.annex import EXTENTS
 from ..report.kinds import KINDS
 
 # How settings are called in messages of the runner -> where they stand in audit.toml.
@@ -29,12 +30,12 @@ def _by_key(line: str) -> str:
 
 
 def unregistered(audit: AuditFile) -> list[str]:
-    """Return the names of an adapter, format or template that nobody registered."""
+    """Return the names of an adapter, format, template or annex that nobody registered."""
     output, deny = audit.output, audit.run.deny
     renderers = {plugin.name for plugin in plugins.find(plugins.RENDERERS, deny)}
     adapters = {plugin.name for plugin in plugins.find(plugins.ADAPTERS, deny)}
     asked = [(f"output.formats[{number}]", name, renderers) for number, name in enumerate(output.formats)]
-    asked.append(("output.template", output.template, set(KINDS)))
+    asked += [("output.template", output.template, set(KINDS)), ("output.annex", output.annex, set(EXTENTS))]
     if audit.model is not None and audit.model.adapter is not None:
         asked.append(("model.adapter", audit.model.adapter, adapters))
     return [

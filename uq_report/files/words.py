@@ -73,6 +73,7 @@ folder = "uq-report"
 formats = ["html", "pdf"]  # markdown and junit too
 #template = "audit"  # brief, model-card
 #templates = "house-style"
+#annex = "short"  # none; full for all tables and figures of every method
 #history = "history"  # files every run, and tells what changed since the last one
 #name = "my-model"  # of the audit in the history; the label by default
 #keep = 24  # so many runs are kept in the history

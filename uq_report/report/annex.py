@@ -20,14 +20,15 @@ from .sections.reproducibility import reproducibility
 from .sections.robustness import robustness
 from .sections.soundness import soundness
 
-EXTENTS = ("none", "short", "full")
+NONE, SHORT, FULL = "none", "short", "full"
+EXTENTS = (NONE, SHORT, FULL)
 
 
 def annex(e: Evidence, placed: Placed, front: Sequence[Section], digest: str, extent: str) -> tuple[Section, ...]:
     """Return the annex of an extent: nothing, what a check of the document needs, or everything."""
-    if extent == "none":
+    if extent == NONE:
         return ()
-    by_method = _by_method(e, placed) if extent == "full" else ()
+    by_method = _by_method(e, placed) if extent == FULL else ()
     again, cards = reproducibility(e, digest), methods(e)
     parts = (model(e), data(e, placed), *by_method, again, mapping(e, (*front, *by_method, again, cards)), cards)
     return tuple(replace(section, appendix=True) for section in (*parts, references((*front, *parts))))

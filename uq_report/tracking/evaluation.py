@@ -23,7 +23,7 @@ SUBJECT = tuple(
     for name, parameter in signature(explain).parameters.items()
     if parameter.kind is Parameter.KEYWORD_ONLY and name not in Settings.model_fields
 )
-REPORT = ("formats", "template", "templates")
+REPORT = ("formats", "template", "templates", "annex")
 
 
 def evaluated(

@@ -17,7 +17,7 @@ from ..core.text import clean
 from ..document.document import Document
 from ..evidence.run import FORMAT, Run
 from ..render.html import page
-from ..report.kinds import KINDS, document
+from ..report.kinds import FORMS, Form, document
 from .claims import Claim, sayer
 from .evidence import first_change, sha256
 from .reports import Report
@@ -52,37 +52,38 @@ class Maker:
         self.run = run
         self.templates = templates
         self.differing = differing(run.environment, written)
-        self._document = cache(lambda kind: document(run, kind))
-        self._page = cache(lambda kind: page(self._document(kind), templates).encode())
+        self._document = cache(lambda form: document(run, form.kind, annex=form.annex))
+        self._page = cache(lambda form: page(self._document(form), templates).encode())
         self._data = cache(self._rendered)
 
     def like(self, report: Report) -> Made | None:
-        """Return the report made again as the kind of document that fits best, None if none can be rendered.
+        """Return the report made again in the form that fits best, None if none can be rendered.
 
         The first that gives the same bytes, which a PDF may go on after; else one with the same headings.
         """
         best: Made | None = None
-        for kind in self._likely(report):
+        for form in self._likely(report):
             with suppress(RenderError):  # a house style need not fit every kind
-                made = Made(self._document(kind), self._page(kind), self._data(kind, report.path.suffix.lower()))
+                made = Made(self._document(form), self._page(form), self._data(form, report.path.suffix.lower()))
                 if report.data.startswith(made.data):
                     return made
                 best = best or made
         return best
 
-    def _likely(self, report: Report) -> Iterator[str]:
-        """Yield the kinds whose headings a report has, that of its file name first; if none, that alone."""
-        named = report.path.stem if report.path.stem in KINDS else "audit"
+    def _likely(self, report: Report) -> Iterator[Form]:
+        """Yield the forms whose headings a report has, those of its file name first; if none, the first of these."""
+        named = next((form.kind for form in FORMS if form.kind == report.path.stem), FORMS[0].kind)
+        forms = sorted(FORMS, key=lambda form: form.kind != named)  # and so the quicker ones of a kind first
         fitting = False
-        for kind in sorted(KINDS, key=lambda kind: kind != named):
+        for form in forms:
             with suppress(RenderError):
-                if report.headings is None or report.headings == headings(self._page(kind)):
+                if report.headings is None or report.headings == headings(self._page(form)):
                     fitting = True
-                    yield kind
+                    yield form
         if not fitting:
-            yield named
+            yield forms[0]
 
-    def _rendered(self, kind: str, suffix: str) -> bytes:
+    def _rendered(self, form: Form, suffix: str) -> bytes:
         registered = plugins.find(plugins.RENDERERS, self.run.denied)
         renderers: list[Any] = [plugins.load(plugin) for plugin in registered]
         fitting = next((cls for cls in renderers if cls.extension == suffix), None)
@@ -93,7 +94,7 @@ class Maker:
         renderer = fitting(**styled) if hasattr(fitting, "templates") else fitting()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they were told when the report was made
-            return bytes(renderer.render(self._document(kind)))
+            return bytes(renderer.render(self._document(form)))
 
 
 def judge_rendering(report: Report, made: Made | None, other: Sequence[str], *, signed: bool | None) -> Iterator[Claim]:

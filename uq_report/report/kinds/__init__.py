@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
 from ...core.errors import InputError, nearest
 from ...document.document import Document
 from ...evidence.run import Run
 from .. import assemble
-from ..annex import EXTENTS
+from ..annex import EXTENTS, FULL, NONE, SHORT
 from .brief import brief
 from .model_card import model_card
+
+
+class Form(NamedTuple):
+    """What decides a run's document: its kind, and for an audit how much stands behind the front part."""
+
+    kind: str
+    annex: str = SHORT
+
 
 KINDS: Mapping[str, Callable[[Run], Document]] = {
     "audit": assemble.document,
     "brief": brief,
     "model-card": model_card,
 }
+# every form, those of one kind by what they cost
+FORMS: Final = (*(Form("audit", extent) for extent in (SHORT, NONE, FULL)), *map(Form, [*KINDS][1:]))
 
 
-def document(run: Run, kind: str = "audit", *, annex: str = "short") -> Document:
+def document(run: Run, kind: str = "audit", *, annex: str = SHORT) -> Document:
     """Return a run as a document of one kind; each has the template of its name.
 
     Parameters
