@@ -156,7 +156,7 @@ class AuditRun:
             A house style for formats that have templates: a directory; see templates/README.md.
         annex : {"none", "short", "full"}
             What follows the sign-off of an audit: nothing, what a check of the report needs, or all tables and
-            figures of every method as well. The evidence that travels inside a PDF is the same.
+            figures of every method as well. run.json and the numbers of every result travel in a PDF with any.
 
         Raises
         ------

@@ -54,6 +54,15 @@ def test_tasks_are_told_apart() -> None:
     assert task(Normal([0.0], [1.0])) == "regression"
 
 
+def test_parameters_that_nobody_chose_are_told_apart() -> None:
+    forest = RandomForestClassifier(100, max_depth=2)  # the first is said, and what it would be anyway
+    told = describe(subject(frame(), make_pipeline(StandardScaler(), forest)), Normal(np.zeros(4), np.ones(4)))
+    chosen = set(told["model_parameters"]) - set(told["parameters_at_default"])
+    assert chosen == {"steps", "randomforestclassifier__max_depth"}
+    assert set(told["parameters_at_default"]) < set(told["model_parameters"])
+    assert describe(subject(frame()), Normal(np.zeros(4), np.ones(4)))["parameters_at_default"] == []
+
+
 def test_parameters_reach_into_pipelines_and_hold_no_address() -> None:
     steps = make_pipeline(FunctionTransformer(np.log1p), StandardScaler(), RandomForestClassifier(7, max_depth=2))
     told = describe(subject(frame(), steps), Normal(np.zeros(4), np.ones(4)))["model_parameters"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -10,23 +11,30 @@ import pytest
 
 from uq_report import plugins
 from uq_report.config import About
-from uq_report.document.document import Badge, Facts, Section, Table
+from uq_report.document.document import Block, Bullets, Cell, Fold, Paragraph, Section, Table
 from uq_report.document.evidence import Evidence
+from uq_report.document.reading import texts
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import Changes, Run
+from uq_report.render.outline import outline
 from uq_report.report.assemble import document
 from uq_report.report.mappings import FOLDER, Requirement, frameworks
-from uq_report.report.sections.mapping import FILLED, OPEN, PARTLY, RECORDS, evidence_for, mapping
+from uq_report.report.sections.mapping import RECORDS, Places, answer_of, is_there, mapping
 
-from . import reading
 from .synthetic import make_run
 
 NAMES = ["EU AI Act, Annex IV", "ISO/IEC 42001", "NIST AI RMF", "PRA SS1/23", "SR 26-2"]
 POINTS = [(framework, point) for framework in frameworks() for point in framework.requirements]
 
 
-def needs(*evidence: str) -> Requirement:
-    return Requirement("I", "Something.", (), evidence)
+def needs(*evidence: str, people: str = "") -> Requirement:
+    return Requirement("I", "Something.", evidence, people)
+
+
+def answered(e: Evidence, *evidence: str, sections: Sequence[Section] = ()) -> tuple[list[str], list[str]]:
+    """Return the sections that answer a heading, and what is missing for it."""
+    answer = answer_of(e, needs(*evidence), Places.of(sections))
+    return [*answer.sections], [*answer.missing]
 
 
 def told(run: Run, **about: str) -> Evidence:
@@ -72,76 +80,112 @@ def test_every_name_in_a_mapping_exists(framework: object, point: Requirement) -
     assert point.asks.endswith(".")
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_every_section_in_a_mapping_exists(run: Run) -> None:
-    there = {section.id for section in reading.sections(document(run))}
-    named = {key for _, point in POINTS for key in point.sections}
-    assert named - {"comparison"} <= there  # which is there for two models
-
-
-def test_a_point_is_filled_by_all_its_evidence_partly_by_some_and_else_open(run: Run) -> None:
+def test_a_heading_is_answered_by_what_is_there_and_lacks_the_rest(run: Run) -> None:
     e = told(run, purpose="To lend.")
-    assert evidence_for(e, needs("pfi", "about:purpose")).state == FILLED
-    assert evidence_for(e, needs("pfi", "about:owner")).state == PARTLY
-    assert evidence_for(e, needs("about:owner")).state == OPEN
-    assert evidence_for(e, needs("rsens")).state == OPEN
-    assert evidence_for(e, needs()).state == OPEN
+    assert answered(e, "pfi", "about:purpose") == (["evidence files"], [])
+    assert answered(e, "pfi", "about:owner") == (["evidence files"], ["owner"])
+    assert answered(e, "rsens") == ([], ["sensitivity"])
+    assert answered(e) == ([], [])
 
 
 def test_either_of_two_is_enough(run: Run) -> None:
     e = Evidence(run)
-    assert evidence_for(e, needs("rsens | pdp")).present == ("pdp, pdp.own and 1 more",)
-    assert evidence_for(e, needs("rsens | about:owner")).missing == ("rsens or text: owner",)
+    assert answered(e, "rsens | pdp")[1] == []
+    assert answered(e, "rsens | about:owner")[1] == ["sensitivity or owner"]
 
 
-def test_evidence_is_named_by_the_ids_of_this_run(run: Run) -> None:
-    match = evidence_for(Evidence(run), needs("calibration", "run:hashes"))
-    assert match.present == ("calibration and calibration.reliability", "hashes")
+def part(key: str, *blocks: Block, parts: tuple[Section, ...] = (), appendix: bool = False) -> Section:
+    return Section(id=key, title=key, blocks=blocks, sections=parts, appendix=appendix)
+
+
+def test_an_answer_names_the_section_that_shows_the_evidence(run: Run) -> None:
+    shown = Table(id="t", caption="c", columns=(), rows=(), evidence="pfi")
+    said = Paragraph(text="Said.")
+    sections = (part("answer", said), part("drives", said, parts=(part("inner", Fold(title="f", blocks=(shown,))),)))
+    annexed = (part("methods", said, appendix=True), part("model", said, appendix=True))
+    e = told(run, purpose="To lend.")
+    assert answered(e, "pfi", sections=sections) == (["2.1"], [])
+    assert answered(e, "about:purpose", "pfi", sections=(*sections, *annexed)) == (["B", "2.1"], [])
+
+
+def test_a_section_that_is_empty_answers_nothing(run: Run) -> None:
+    empty = (part("features"), part("drives", parts=(part("inner"),)))
+    assert answered(Evidence(run), "pdp", "pfi", sections=empty) == (["evidence files"], [])
+    held = (part("features"), part("drives", parts=(part("inner", Paragraph(text="Said.")),)))
+    assert answered(Evidence(run), "pdp", "pfi", sections=held) == (["evidence files", "2"], [])
+
+
+def test_numbers_are_those_that_renderers_print(run: Run) -> None:
+    made = document(run)
+    printed = {p.section.id: p.number for top in outline(made).parts for p in (top, *top.parts)}
+    numbers = Places.of(made.sections).numbers
+    assert numbers
+    assert {key: printed[key] for key in numbers if key in printed} == {
+        k: v for k, v in numbers.items() if k in printed
+    }
 
 
 def test_a_result_without_rows_is_no_evidence(run: Run) -> None:
     empty = tuple(replace(r, frame=r.frame.iloc[:0]) if r.explainer == "pfi" else r for r in run.results)
-    assert evidence_for(Evidence(replace(run, results=empty)), needs("pfi")).state == OPEN
+    assert answered(Evidence(replace(run, results=empty)), "pfi") == ([], ["importance"])
 
 
-@pytest.mark.parametrize(("state", "badge"), [("passed", FILLED), ("skipped", OPEN), ("not_applicable", OPEN)])
-def test_a_check_without_verdict_is_no_evidence(run: Run, state: str, badge: Badge) -> None:
+@pytest.mark.parametrize(("state", "there"), [("passed", True), ("skipped", False), ("not_applicable", False)])
+def test_a_check_without_verdict_is_no_evidence(run: Run, state: str, there: bool) -> None:
     outcome = Outcome(check="policy", state=state, reason="a reason")  # type: ignore[arg-type] # one of the states
-    assert evidence_for(Evidence(replace(run, outcomes=(outcome,))), needs("check:policy")).state == badge
+    assert is_there(Evidence(replace(run, outcomes=(outcome,))), "check:policy") is there
+
+
+@pytest.mark.parametrize(("at_default", "there"), [(None, False), (["n_estimators"], False), ([], True)])
+def test_parameters_that_nobody_chose_are_no_evidence(run: Run, at_default: list[str] | None, there: bool) -> None:
+    """The run has one parameter, n_estimators; which were chosen may not be recorded."""
+    e = Evidence(replace(run, subject={**run.subject, "parameters_at_default": at_default}))
+    assert is_there(e, "run:chosen parameters") is there
 
 
 def test_records_of_the_run_are_seen(run: Run) -> None:
     changed = replace(run, changes=Changes(previous={"label": "Forest"}))
-    assert evidence_for(Evidence(run), needs("run:changes")).state == OPEN
-    assert evidence_for(Evidence(changed), needs("run:changes")).state == FILLED
+    assert not is_there(Evidence(run), "run:changes")
+    assert is_there(Evidence(changed), "run:changes")
     bare = Run(as_of="2026-11-21", subject={}, settings={}, environment={})
     assert not [name for name, holds in RECORDS.items() if holds(Evidence(bare))]
 
 
-def parts(section: Section) -> list[tuple[Facts, Table]]:
-    return [(part.blocks[0], part.blocks[1]) for part in section.sections]  # type: ignore[misc] # facts, then a table
+def rows(section: Section) -> list[tuple[Cell, ...]]:
+    return [row for block in section.blocks if isinstance(block, Table) for row in block.rows]
 
 
-def test_the_section_prints_every_point_with_its_state(run: Run) -> None:
-    section = mapping(Evidence(run), (Section(id="data", title="The data"),))
-    assert section.appendix
-    assert [part.title for part in section.sections] == NAMES
-    for framework, (facts, table) in zip(frameworks(), parts(section), strict=True):
-        assert ("Date of this mapping", framework.mapped) in facts.rows
-        assert table.caption.startswith(f"Evidence arranged under the headings of {framework.title}")
-        assert len(table.rows) == len(framework.requirements)
-        for point, row in zip(framework.requirements, table.rows, strict=True):
-            asked, sections, given, missing, state = row
-            assert asked == f"{point.place}: {point.asks}"
-            assert sections == ("The data" if "data" in point.sections else "")
-            assert state in (FILLED, PARTLY, OPEN)
-            assert (state == FILLED) == (given != "" and missing == "")
-            assert given or state == OPEN
+def test_in_full_every_heading_stands_with_its_answer_and_what_is_open(run: Run) -> None:
+    section = mapping(Evidence(run), (part("data", Paragraph(text="Said.")),), whole=True)
+    assert [one.title for one in section.sections] == NAMES
+    for framework, one in zip(frameworks(), section.sections, strict=True):
+        assert framework.mapped in next(block.caption for block in one.blocks if isinstance(block, Table))
+        assert framework.status in " ".join(texts([one]))
+        for point, (heading, answer, still) in zip(framework.requirements, rows(one), strict=True):
+            assert heading == f"{point.place}: {point.asks}"
+            assert answer is not None or still is not None
+            assert point.people in str(still or "")
+
+
+def test_in_short_no_heading_is_lost_and_what_nothing_answers_is_open(run: Run) -> None:
+    section = mapping(Evidence(run), (), whole=False)
+    told_ = " ".join(texts([section]))
+    assert all(f"{point.place}: {point.asks.rstrip('.')}" in told_ for _, point in POINTS)
+    assert all(answer for _, _, answer, _ in rows(section))
+    (bare,) = (block for block in section.blocks if isinstance(block, Bullets))
+    assert not [row for row in rows(section) if str(row[1]).rstrip(".") in " ".join(bare.items)]
 
 
 def test_what_only_people_can_show_is_open_whatever_the_run_holds(run: Run) -> None:
     e = told(run, **dict.fromkeys(About.model_fields, "Said."))
-    rows = [row for _, table in parts(mapping(e, ())) for row in table.rows]
-    alone = [row for row in rows if row[3] == "for people: this report holds nothing on it"]
-    assert len(alone) == sum(not point.evidence for _, point in POINTS) > 0
-    assert {row[4] for row in alone} == {OPEN}
+    alone = [f"{point.place}: {point.asks}" for _, point in POINTS if not point.evidence]
+    told_ = [row for part_ in mapping(e, (), whole=True).sections for row in rows(part_) if row[0] in alone]
+    assert len(told_) == len(alone) > 0
+    assert {answer for _, answer, _ in told_} == {None}
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_nothing_is_called_filled_or_compliant(run: Run, whole: bool) -> None:
+    assert not re.search(
+        r"\bfilled|complian", " ".join(texts([mapping(Evidence(run), (), whole=whole)])), re.IGNORECASE
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ def describe(subject: Subject, dist: Distribution) -> dict[str, Any]:
         family=dist.family,
         model_class=_dotted(subject.model),
         model_parameters=_parameters(subject.model),
+        parameters_at_default=sorted(_at_default(subject.model)),
         adapter=subject.adapter.name,
         adapter_reason=subject.adapter_reason,
         notes=list(subject.notes),
@@ -158,6 +160,25 @@ def _parameters(model: Any, prefix: str = "") -> dict[str, str]:
         for name, part in _parts(key, value):
             parameters |= _parameters(part, f"{prefix}{name}__")
     return parameters
+
+
+def _at_default(model: Any, prefix: str = "") -> set[str]:
+    """Return the names of `_parameters` whose value is the default of their class; without one, that is None."""
+    if not _has_parameters(model) or prefix.count("__") > _MAX_DEPTH:
+        return set()
+    defaults, found = _defaults(type(model)), set()
+    for key, value in model.get_params(deep=False).items():
+        found |= {f"{prefix}{key}"} if _text(value) == _text(defaults.get(key)) else set()
+        for name, part in _parts(key, value):
+            found |= _at_default(part, f"{prefix}{name}__")
+    return found
+
+
+def _defaults(of: type) -> dict[str, Any]:
+    try:
+        return {key: one.default for key, one in signature(of).parameters.items()}
+    except (TypeError, ValueError):  # a class that is written in C need not tell
+        return {}
 
 
 def _parts(key: str, value: Any) -> list[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""The terms of the trade, as reports explain them."""
+"""The terms of the trade, in the words of those who read a report."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,32 +6,39 @@ from types import MappingProxyType
 # term -> what it means here; printed where a report uses the term
 TERMS: Mapping[str, str] = MappingProxyType(
     {
-        "ALE": "Accumulated local effects: the mean change of a measure along a feature, from changes inside "
-        "small bins.",
-        "aleatoric": "The uncertainty inside the members of an ensemble: the mean of their entropies or variances.",
-        "Brier": "Sum over classes of the squared difference between probability and outcome, between 0 and 2.",
-        "calibration": "Agreement between stated probabilities or intervals and what happened.",
-        "CID": "Covered information disentanglement: how much of a feature's information on the outcome others repeat.",
-        "confidence gap": "Mean of negative log-likelihood less entropy; above 0 for an over-confident model.",
-        "coverage": "Share of outcomes inside an interval of a stated level.",
-        "CRPS": "Continuous ranked probability score: squared distance of a predicted distribution to the outcome.",
-        "entropy": "How unsure a predictive distribution is, in nats; of a density it can be negative.",
-        "epistemic": "The uncertainty that comes from disagreement between the members of an ensemble.",
-        "H-statistic": "Share of a joint effect that is no sum of single effects; a measure of interaction.",
-        "Holm": "A rule that adjusts several tests, so that any false rejection stays as rare as the level says.",
-        "ICE": "Individual conditional expectation: one row's measure as one feature is changed.",
-        "Kendall": "τ-b: agreement of two rankings, between −1 and 1.",
-        "nats": "Unit of information with natural logarithms; 0.69 nats are one bit.",
-        "nll": "Negative log-likelihood: how badly a predictive distribution foresaw the outcome, in nats.",
-        "PDP": "Partial dependence: the mean over rows of the ICE curves.",
-        "PFI": "Permutation feature importance: mean change of a measure when a feature is shuffled between rows.",
-        "PIT": "Probability integral transform: predicted probability of values up to the outcome; uniform if "
+        "ALE": "Accumulated local effects: how a prediction moves on average when a feature moves a little at a time, "
+        "from rows that have such values.",
+        "aleatoric": "The part of the doubt that the members of an ensemble agree on: more rows would not remove it.",
+        "AUC": "The chance that a case is scored higher than a non-case; 0.5 is a coin, 1 is perfect.",
+        "Brier": "Squared distance of the stated probabilities to what happened, from 0 (perfect) to 2.",
+        "calibration": "Stated probabilities or intervals come true as often as they say.",
+        "confidence gap": "How much worse the outcomes are foreseen than the model says they are; above 0 it claims too "
+        "much.",
+        "covered information": "What a feature tells of the outcome that other features tell too, so that they could "
+        "stand in for it.",
+        "coverage": "Share of outcomes inside the model's intervals; 90 % intervals should hold 90 %.",
+        "CRPS": "How far a predicted distribution is from the outcome, in the outcome's unit.",
+        "entropy": "How unsure the model says it is: 0 when it is certain; of a density it can be negative.",
+        "Entropy-PFI": "How much less or more sure the model says it is when a feature's values are shuffled.",
+        "epistemic": "The part of the doubt that comes from members of an ensemble that disagree: more rows like these "
+        "would reduce it.",
+        "H-statistic": "Share of a joint effect of two features that is no sum of their single effects.",
+        "Holm": "A way to judge several tests at once, so that a false alarm in any of them stays rare.",
+        "ICE": "One row's prediction, or its doubt, as one feature is changed.",
+        "Kendall": "Agreement of two rankings, from −1 (reversed) over 0 (none) to 1 (the same).",
+        "Likelihood-PFI": "How much worse the outcomes are foreseen when a feature's values are shuffled.",
+        "nats": "Unit of information: 0.69 nats are one bit, a fair coin's worth.",
+        "negative log-likelihood": "How badly the stated probabilities foresaw the outcome: 0 if it was said to be "
+        "certain.",
+        "PDP": "How the average prediction, or the average doubt, moves when one feature is set to other values.",
+        "permutation importance": "What changes when a feature's values are shuffled between rows, so that they are "
+        "wrong.",
+        "PIT": "Predicted chance of a value up to the outcome; over many rows it is spread evenly if the model is "
         "calibrated.",
-        "predictive distribution": "What the model says of the outcome of one row: all values with their "
-        "probabilities.",
-        "R-sens": "Size of the change of a predictive distribution for a small change of a feature.",
-        "Shapley": "A split of one prediction's measure among the features that is fair by four axioms.",
-        "support": "Where the reference rows lie; outside it a model extrapolates.",
+        "predictive distribution": "What the model says of one outcome: every value it may take, with its probability.",
+        "R-sens": "How far the whole predictive distribution moves when a feature is moved a little.",
+        "Shapley": "A fair split of one row's prediction, or of its doubt, among the features.",
+        "support": "Where the training rows lie; outside it the model has seen nothing like the row.",
         "waiver": "A finding somebody answers for until a stated day: it is shown, and is not open.",
     }
 )

@@ -34,7 +34,8 @@ class SubjectFacts:
 
     ``n`` rows of ``d`` features were predicted, drawn from ``sampled_from`` where there were more; ``clusters`` counts
     the clusters of rows. ``classes`` is None where the model predicts no classes. ``notes`` say what a reader must know
-    of how the model is called; ``decisions`` names the rule by which it decides for a class.
+    of how the model is called; ``decisions`` names the rule by which it decides for a class. ``parameters_at_default``
+    names those of the model's parameters that nobody chose, None where that is not recorded.
 
     Examples
     --------
@@ -49,6 +50,7 @@ class SubjectFacts:
     family: str = ""
     model_class: str = ""
     model_parameters: Mapping[str, str] = field(default_factory=dict)
+    parameters_at_default: tuple[Any, ...] | None = None
     adapter: str = ""
     adapter_reason: str = ""
     notes: tuple[str, ...] = ()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ..document.document import Section
+from ..document.document import Block, Figure, Paragraph, Section, Table
 from ..document.evidence import Evidence
 from .placing import Placed
 from .sections.data import data
@@ -22,16 +22,40 @@ from .sections.soundness import soundness
 
 NONE, SHORT, FULL = "none", "short", "full"
 EXTENTS = (NONE, SHORT, FULL)
+GATE = {
+    "good": "The calibration check passed: what the model says of its uncertainty may be read as it stands.",
+    "bad": "The calibration check failed: what is shown of uncertainty is what the model says of itself.",
+    "warning": "These rows cannot show whether the model is calibrated: what is shown of uncertainty is what the model "
+    "says of itself.",
+    "unknown": "Calibration was not assessed: what is shown of uncertainty is what the model says of itself.",
+}
+INTERVALS = (
+    "Intervals are over new rows, given the fitted model, where nothing else is said: none covers fitting it to other "
+    "rows."
+)
 
 
 def annex(e: Evidence, placed: Placed, front: Sequence[Section], digest: str, extent: str) -> tuple[Section, ...]:
     """Return the annex of an extent: nothing, what a check of the document needs, or everything."""
     if extent == NONE:
         return ()
-    by_method = _by_method(e, placed) if extent == FULL else ()
-    again, cards = reproducibility(e, digest), methods(e)
-    parts = (model(e), data(e, placed), *by_method, again, mapping(e, (*front, *by_method, again, cards)), cards)
-    return tuple(replace(section, appendix=True) for section in (*parts, references((*front, *parts))))
+    whole = extent == FULL
+    shown = _by_method(e, placed) if whole else _by_strangers(placed)
+    record = (
+        methods(e, whole=whole),
+        model(e, whole=whole),
+        data(e, placed, whole=whole),
+        reproducibility(e, digest, whole=whole),
+    )
+    parts = _lettered(_headed(_beyond((*record, *shown), {*_ids(front)}), head(e)))
+    parts += _lettered((mapping(e, (*front, *parts), whole=whole),))
+    return (*parts, *_lettered((references((*front, *parts)),)))
+
+
+def head(e: Evidence) -> Paragraph:
+    """Return what holds for all of the annex: how the calibration check ended, and what intervals are."""
+    waived = " Its finding is waived." if e.gate.word.endswith("waived") else ""
+    return Paragraph(text=f"{GATE[e.gate.tone]}{waived} {INTERVALS}")
 
 
 def _by_method(e: Evidence, placed: Placed) -> tuple[Section, ...]:
@@ -44,3 +68,38 @@ def _by_method(e: Evidence, placed: Placed) -> tuple[Section, ...]:
         robustness(placed),
         monitoring(e),
     )
+
+
+def _by_strangers(placed: Placed) -> tuple[Section, ...]:
+    """Return what plugins of other distributions show, which stands in a report as our own does."""
+    sections = placed.strangers()
+    return (Section(id="plugins-shown", title="Shown by other packages", sections=sections),) if sections else ()
+
+
+def _lettered(sections: Iterable[Section]) -> tuple[Section, ...]:
+    return tuple(replace(section, appendix=True) for section in sections)
+
+
+def _headed(sections: Sequence[Section], first: Block) -> tuple[Section, ...]:
+    """Put a block before all others."""
+    return tuple(replace(s, blocks=(first, *s.blocks)) if k == 0 else s for k, s in enumerate(sections))
+
+
+def _beyond(sections: Iterable[Section], shown: set[str]) -> tuple[Section, ...]:
+    """Return sections without the sections, tables and figures that the front part shows."""
+    return tuple(
+        replace(
+            section,
+            blocks=tuple(b for b in section.blocks if not (isinstance(b, Table | Figure) and b.id in shown)),
+            sections=_beyond(section.sections, shown),
+        )
+        for section in sections
+        if section.id not in shown
+    )
+
+
+def _ids(sections: Iterable[Section]) -> Iterator[str]:
+    for section in sections:
+        yield section.id
+        yield from (block.id for block in section.blocks if isinstance(block, Table | Figure))
+        yield from _ids(section.sections)

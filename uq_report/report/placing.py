@@ -12,12 +12,13 @@ from ..core.results import Result
 from ..document import slots
 from ..document.by_kind import part
 from ..document.contract import SectionPlugin
-from ..document.document import Block, Callout, Paragraph, Section
+from ..document.document import Callout, Paragraph, Section
 from ..document.evidence import Evidence
 from ..document.text import clean, joined, name
 from ..evidence import columns as col
 from ..evidence import ids
 from ..plugins import Plugin
+from .sections.inventory import foreign, group_of
 
 _log = logging.getLogger(__name__)
 # results that the report's own chapters show
@@ -36,9 +37,11 @@ class Placed:
 
     def chapter(self, chapter: str) -> tuple[Section, ...]:
         """Return what stands in a chapter, in the order of its slots; strangers behind what we place."""
-        here = [entry for entry in self._entries if slots.chapter_of(entry.slot) == chapter]
-        ordered = sorted(here, key=lambda entry: slots.place_of(entry.slot))
-        return tuple(section for entry in ordered for section in entry.sections())
+        return _made(entry for entry in self._entries if slots.chapter_of(entry.slot) == chapter)
+
+    def strangers(self) -> tuple[Section, ...]:
+        """Return what plugins of other distributions show, and the results of theirs that no section shows."""
+        return _made(entry for entry in self._entries if entry.foreign)
 
     @cached_property
     def _entries(self) -> tuple[_Entry, ...]:
@@ -46,18 +49,28 @@ class Placed:
         loaded = [one for one in map(_load, self._registered) if one is not None]
         shown = CHAPTERS_SHOW.union(*(one.section.shows for one in loaded))
         rest = [result for result in self.evidence.results if result.id not in shown]
-        entries = [_Entry(one.section.slot, lambda one=one: self._section(one)) for one in loaded]  # type: ignore[misc]
+        entries = [self._own(one) for one in loaded]
         slot_of = {ids.explainer_of(key): one.section.slot for one in reversed(loaded) for key in one.section.shows}
         for explainer in dict.fromkeys(result.explainer for result in rest):
             results = [result for result in rest if result.explainer == explainer]
             placed = explainer in slot_of or explainer in {ids.explainer_of(key) for key in CHAPTERS_SHOW}
-            slot = self._slot(explainer, results, slot_of)
-            entries.append(_Entry(slot, self._extras(results) if placed else self._explainer(explainer, results)))
+            slot, foreign = self._slot(explainer, results, slot_of), explainer in self._foreign
+            sections = self._extras(results) if placed else self._explainer(explainer, results)
+            entries.append(_Entry(slot, sections, foreign))
         return tuple(entries)
 
     @cached_property
     def _registered(self) -> tuple[Plugin, ...]:
         return plugins.find(plugins.SECTIONS, self.evidence.run.denied)
+
+    @cached_property
+    def _foreign(self) -> frozenset[str]:
+        """The explainers of other distributions, as the run found them."""
+        records = self.evidence.run.plugins
+        return frozenset(p.name for p in records if group_of(p) == "explainers" and foreign(p))
+
+    def _own(self, one: _Loaded) -> _Entry:
+        return _Entry(one.section.slot, lambda: self._section(one), foreign(one.plugin))
 
     def _slot(self, explainer: str, results: Iterable[Result], slot_of: Mapping[str, str]) -> str:
         """Return where an explainer wants to stand, else the slot of its sections, else its measures' drivers."""
@@ -82,12 +95,11 @@ class Placed:
         e, method = self.evidence, self.evidence.methods.get(explainer)
         title = clean(method.card.title, 120) if method is not None else f"Explainer {name(explainer)}"
         words = (_origin(e, explainer), clean(method.card.definition) if method is not None else "")
-        measures = [str(m) for result in results for m in dict.fromkeys(result.frame[col.MEASURE])]
 
         def sections() -> tuple[Section, ...]:
-            blocks: tuple[Block, ...] = (Paragraph(text=" ".join(filter(None, words))), *e.warning(measures))
             parts = tuple(_shown(e, result) for result in results)
-            return (Section(id=f"explainer-{explainer}", title=title, blocks=blocks, sections=parts),)
+            lead = Paragraph(text=" ".join(filter(None, words)))
+            return (Section(id=f"explainer-{explainer}", title=title, blocks=(lead,), sections=parts),)
 
         return sections
 
@@ -115,6 +127,13 @@ class _Entry:
 
     slot: str
     sections: Callable[[], tuple[Section, ...]]
+    foreign: bool
+
+
+def _made(entries: Iterable[_Entry]) -> tuple[Section, ...]:
+    """Return the sections of entries in the order of their slots."""
+    ordered = sorted(entries, key=lambda entry: slots.place_of(entry.slot))
+    return tuple(section for entry in ordered for section in entry.sections())
 
 
 def guarded(make: Callable[[], Section | None], what: str, key: str) -> Section | None:

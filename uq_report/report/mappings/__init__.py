@@ -13,15 +13,16 @@ FOLDER = Path(__file__).parent
 class Requirement(NamedTuple):
     """One point of a text.
 
-    `sections` are ids of a report's sections. `evidence` names what is needed, all of it: a result or an
+    `evidence` names what is needed, all of it: a result or an
     explainer (``pfi``), a check (``check:calibration``), a text people give (``about:purpose``) or a record of
-    the run (``run:hashes``); ``a | b`` means either. What only people can show has none.
+    the run (``run:hashes``); ``a | b`` means either. What only people can show has none. `people` is what they must
+    add to that evidence in any case.
     """
 
     place: str
     asks: str
-    sections: tuple[str, ...]
     evidence: tuple[str, ...]
+    people: str
 
 
 class Framework(NamedTuple):
@@ -50,7 +51,7 @@ def frameworks() -> tuple[Framework, ...]:
 def _read(file: Path) -> Framework:
     content = tomllib.loads(file.read_text(encoding="utf-8"))
     points = tuple(
-        Requirement(one["place"], one["asks"], tuple(one["sections"]), tuple(one["evidence"]))
+        Requirement(one["place"], one["asks"], tuple(one["evidence"]), one["people"])
         for one in content.pop("requirement")
     )
     return Framework(**content, requirements=points)

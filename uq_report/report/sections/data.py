@@ -17,15 +17,15 @@ TITLE = "Data and lineage"
 LEVELS = 4
 
 
-def data(e: Evidence, placed: Placed) -> Section:
-    """Return origin and facts of the rows, their quality, the features, and hashes."""
+def data(e: Evidence, placed: Placed, *, whole: bool = True) -> Section:
+    """Return origin and facts of the rows, and hashes; in full every feature and the quality of the data."""
     return Section(
         id="data",
         title=TITLE,
         blocks=(Facts(rows=_lineage(e)),),
         sections=(
-            Section(id="data-rows", title="Rows and features", blocks=_rows_and_features(e.subject)),
-            *placed.chapter("data"),
+            Section(id="data-rows", title="Rows and features", blocks=_rows_and_features(e.subject, whole=whole)),
+            *(placed.chapter("data") if whole else ()),
             Section(id="hashes", title="Hashes", blocks=_hashes(e.subject.hashes)),
         ),
     )
@@ -42,7 +42,7 @@ def _lineage(e: Evidence) -> tuple[tuple[str, Cell], ...]:
     return (*((label, e.said(key)) for label, key in texts), *files)
 
 
-def _rows_and_features(about: SubjectFacts) -> tuple[Block, ...]:
+def _rows_and_features(about: SubjectFacts, *, whole: bool) -> tuple[Block, ...]:
     groups = [f"{name(group)}: {joined(items(members))}" for group, members in about.groups.items()]
     facts = (
         ("Rows", as_cell(about.n)),
@@ -56,7 +56,7 @@ def _rows_and_features(about: SubjectFacts) -> tuple[Block, ...]:
         ("Protected attributes", as_cell(about.protected) if about.protected else "none named"),
         *_outcome(about),
     )
-    return (Facts(rows=facts), *_warnings(about.features), *_features(about.features))
+    return (Facts(rows=facts), *_warnings(about.features), *(_features(about.features) if whole else ()))
 
 
 def _outcome(about: SubjectFacts) -> tuple[tuple[str, Cell], ...]:

@@ -1,130 +1,205 @@
-"""The regulatory mapping: what an outside text asks, and which evidence of this run stands under that heading."""
+"""The regulatory mapping: what an outside text asks, which section of this report answers it, and what is open."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from string import ascii_uppercase
 from typing import NamedTuple
 
 from ...document.blocks import make_table
-from ...document.document import Badge, Facts, Paragraph, Section
+from ...document.document import Block, Bullets, Figure, Paragraph, Section, Table, inside
 from ...document.evidence import Evidence
-from ...document.text import clean, joined
+from ...document.text import joined, name
+from ...evidence import ids
 from ..mappings import Framework, Requirement, frameworks
+from .model import chosen
 
+TITLE = "Headings of other texts"
 JUDGED = ("found", "passed", "ignored")  # states in which a check came to a verdict
 LEAD = (
-    "Evidence of this report is arranged here under the headings of other texts. A heading is filled if all the "
-    "evidence listed for it is in this run, partly filled if some of it is, and open if none is. Filled says that "
-    "there is something to judge, not what the judgement is. A text is one that people give in the settings."
+    "Where this report answers a heading of another text, and what people must add. An answer is something to judge, "
+    "not a judgement, and no statement on whether a text is met."
 )
-FILLED, PARTLY, OPEN = Badge("filled", "neutral"), Badge("partly filled", "warning"), Badge("open", "unknown")
-PEOPLE = "for people: this report holds nothing on it"
-COLUMNS = ("what is asked", "sections", "evidence in this run", "not in this run", "state")
+COLUMNS = ("heading", "answered by section", "open")
+EVIDENCE = "evidence files"
+# where the evidence of a kind stands that no table or figure names as its own: the first of these that is there
+OF_TEXTS = {"validator": "sign-off", "approver": "sign-off", "independence": "sign-off", "version": "model-identity",
+            "data_origin": "data", "data_licence": "data", "data_split": "data"}  # fmt: skip
+OF_RECORDS = {
+    "challenger": "comparison", "changes": "changes", "checks": "findings", "features": "features", "hashes": "hashes",
+    "chosen parameters": "model-parameters", "plugins": "plugins", "record of what did not run": "limitations",
+    "settings": "reproducibility-settings", "training rows": "data-rows", "versions": "reproducibility-versions",
+}  # fmt: skip
+OF_RESULTS = {
+    ids.CALIBRATION: "sure", ids.GROUPS: "sure", ids.PFI: "drives", ids.SHAP: "drives", ids.DALEX: "drives",
+    ids.RSENS: "drives", ids.PDP: "features", ids.ALE: "features",
+}  # fmt: skip
 
 
-class Match(NamedTuple):
-    """What of the needed evidence a run has, and what it lacks."""
+class Answer(NamedTuple):
+    """What of the evidence a heading needs is in a run, section by section, and what is not."""
 
-    present: tuple[str, ...]
+    sections: Mapping[str, tuple[str, ...]]
     missing: tuple[str, ...]
 
-    @property
-    def state(self) -> Badge:
-        """Filled only by evidence; where nothing is needed of a run, open."""
-        if not self.present:
-            return OPEN
-        return PARTLY if self.missing else FILLED
+
+def mapping(e: Evidence, sections: Iterable[Section], *, whole: bool) -> Section:
+    """Return every heading in one table, or in full a part for each text; `sections` are those of this report."""
+    places = Places.of(sections)
+    lead = Paragraph(text=LEAD)
+    if whole:
+        parts = tuple(_part(e, framework, places) for framework in frameworks())
+        return Section(id="mapping", title=TITLE, blocks=(lead,), sections=parts)
+    pairs = [(one.title, *_row(e, point, places, named=False)) for one in frameworks() for point in one.requirements]
+    rows = [row for row in pairs if row[2] is not None]
+    bare = [(text, heading) for text, heading, answer, _ in pairs if answer is None]
+    names, dated = joined([one.title for one in frameworks()]), max(one.mapped for one in frameworks())
+    table = make_table("mapping-table", f"Headings of {names}, as of {dated}.", ("text", *COLUMNS), rows)
+    return Section(id="mapping", title=TITLE, blocks=(lead, table, *_unanswered(bare)))
 
 
-def mapping(e: Evidence, sections: Iterable[Section | None]) -> Section:
-    """Return one part for each text; `sections` are those of this report, by which evidence is found."""
-    titles = dict(_titles(sections))
-    parts = tuple(_part(e, framework, titles) for framework in frameworks())
-    return Section(
-        id="mapping", title="Regulatory mapping", blocks=(Paragraph(text=LEAD),), sections=parts, appendix=True
-    )
+def _unanswered(headings: Sequence[tuple[str | None, str | None]]) -> tuple[Block, ...]:
+    """Name the headings that nothing in this run answers, by their texts."""
+    texts = {text: [str(one) for name_, one in headings if name_ == text] for text, _ in headings}
+    items = tuple(f"{text}: {'; '.join(one.rstrip('.') for one in listed)}." for text, listed in texts.items())
+    return (Paragraph(text="Open, as nothing in this run answers them:"), Bullets(items=items)) if items else ()
 
 
-def _part(e: Evidence, framework: Framework, titles: Mapping[str, str]) -> Section:
-    facts = (
-        ("Text", framework.source),
-        ("Status", framework.status),
-        ("Read from", framework.basis),
-        ("Date of this mapping", framework.mapped),
-    )
-    rows = [_row(e, requirement, titles) for requirement in framework.requirements]
+class Places(NamedTuple):
+    """The sections of a report that hold something: their numbers, and where each result is shown first."""
+
+    numbers: Mapping[str, str]
+    results: Mapping[str, str]
+
+    @classmethod
+    def of(cls, sections: Iterable[Section]) -> Places:
+        """Read them off a report's sections, numbered as renderers number them."""
+        listed = list(sections)
+        front, annex = ([s for s in listed if s.appendix is appendix] for appendix in (False, True))
+        heads = (
+            *zip(map(str, range(1, len(front) + 1)), front, strict=True),
+            *zip(ascii_uppercase, annex, strict=False),
+        )
+        numbers: dict[str, str] = {}
+        results: dict[str, str] = {}
+        for number, section in heads:
+            for key, place, part in _numbered(number, section):
+                numbers[key] = place
+                for evidence in _shown(part):
+                    results.setdefault(evidence, place)
+        return cls(numbers, results)
+
+    def of_result(self, key: str) -> str:
+        """Return where a result stands: the section that shows it, else that of its explainer, else the files."""
+        explainer = ids.explainer_of(key)
+        return self.results.get(key) or self.numbers.get(OF_RESULTS.get(explainer, ""), EVIDENCE)
+
+
+def _numbered(number: str, section: Section) -> Iterator[tuple[str, str, Section]]:
+    """Yield the ids and numbers of a section and of those inside it, but for what is empty."""
+    if not _holds(section):
+        return
+    yield section.id, number, section
+    for k, part in enumerate(section.sections, 1):
+        yield from _numbered(f"{number}.{k}", part)
+
+
+def _holds(section: Section) -> bool:
+    return bool(section.blocks) or any(map(_holds, section.sections))
+
+
+def _shown(section: Section) -> Iterator[str]:
+    yield from (b.evidence for b in inside(section.blocks) if isinstance(b, Table | Figure) and b.evidence)
+
+
+def _part(e: Evidence, framework: Framework, places: Places) -> Section:
     key = "mapping-" + "-".join(framework.title.lower().replace(",", "").replace("/", " ").split())
-    caption = f"Evidence arranged under the headings of {framework.title}, as of {framework.mapped}."
-    return Section(
-        id=key,
-        title=framework.title,
-        blocks=(Facts(rows=facts), make_table(f"{key}-table", caption, COLUMNS, rows)),
-    )
+    about = f"{framework.source}. {framework.status} Read from: {framework.basis}"
+    rows = [_row(e, requirement, places, named=True) for requirement in framework.requirements]
+    caption = f"{framework.title}: where its headings are answered, as of {framework.mapped}."
+    table = make_table(f"{key}-table", caption, COLUMNS, rows)
+    return Section(id=key, title=framework.title, blocks=(Paragraph(text=about), table))
 
 
-def _row(e: Evidence, requirement: Requirement, titles: Mapping[str, str]) -> tuple[str | Badge, ...]:
-    match = evidence_for(e, requirement)
-    sections = list(dict.fromkeys(titles[key] for key in requirement.sections if key in titles))
-    nothing = "" if requirement.evidence else PEOPLE
-    return (
-        f"{requirement.place}: {requirement.asks}",
-        "; ".join(sections),
-        "; ".join(match.present),
-        "; ".join(match.missing) or nothing,
-        match.state,
-    )
+def _row(e: Evidence, requirement: Requirement, places: Places, *, named: bool) -> tuple[str | None, ...]:
+    """Return a heading, the sections that answer it, if `named` with the evidence in them, and what is open."""
+    answer = answer_of(e, requirement, places)
+    found = answer.sections.items()
+    where = [f"{place} ({joined(what, len(what))})" if named else place for place, what in found]
+    lacking = f"not in this run: {joined(answer.missing, len(answer.missing))}" if answer.missing else ""
+    still = "; ".join(filter(None, (lacking, requirement.people)))
+    return f"{requirement.place}: {requirement.asks}", ", ".join(where) or None, still or None
 
 
-def evidence_for(e: Evidence, requirement: Requirement) -> Match:
-    """Return which of the evidence that a requirement names is in the run."""
-    present, missing = [], []
+def answer_of(e: Evidence, requirement: Requirement, places: Places) -> Answer:
+    """Return which of the evidence that a requirement names is in the run, by the section that shows it."""
+    sections: dict[str, list[str]] = {}
+    missing = []
     for needed in requirement.evidence:
         choices = needed.split(" | ")
-        words = [words for choice in choices if (words := _present(e, choice))]
-        if words:
-            present.append("; ".join(words))
-        else:
-            missing.append(" or ".join(map(_words, choices)))
-    return Match(tuple(present), tuple(missing))
+        there = [choice for choice in choices if is_there(e, choice)]
+        for choice in there:
+            sections.setdefault(_place(e, choice, places), []).append(_words(choice))
+        missing += [] if there else [" or ".join(map(_words, choices))]
+    return Answer({place: tuple(dict.fromkeys(what)) for place, what in sections.items()}, tuple(missing))
 
 
-def _present(e: Evidence, name: str) -> str:
-    """Return the words for a piece of evidence that is in the run, else the empty string."""
-    kind, _, key = name.rpartition(":")
+def is_there(e: Evidence, needed: str) -> bool:
+    """Say whether a piece of evidence is in the run: a result with rows, a verdict, a text, a record."""
+    kind, _, key = needed.rpartition(":")
     if kind == "about":
-        return _words(name) if e.about(key) else ""
+        return bool(e.about(key))
     if kind == "check":
-        return _words(name) if any(o.check == key and o.state in JUDGED for o in e.run.outcomes) else ""
+        return any(o.check == key and o.state in JUDGED for o in e.run.outcomes)
     if kind == "run":
-        return _words(name) if RECORDS[key](e) else ""
-    keys = [clean(result.id, 60) for result in e.results if name in (result.id, result.explainer) and len(result.frame)]
-    return joined(keys, 2)
+        return RECORDS[key](e)
+    return any(needed in (result.id, result.explainer) and len(result.frame) for result in e.results)
 
 
-def _words(name: str) -> str:
-    kind, _, key = name.rpartition(":")
-    words = key.replace("_", " ")
-    return {"about": f"text: {words}", "check": f"check {words}", "run": words}.get(kind, words)
+def _place(e: Evidence, needed: str, places: Places) -> str:
+    """Return the number of the section in which a piece of evidence stands."""
+    kind, _, key = needed.rpartition(":")
+    if not kind:
+        return places.of_result(needed)
+    if kind == "check":
+        found = any(o.check == key and o.findings for o in e.run.outcomes)
+        home = "findings" if found or "rules" not in places.numbers else "rules"
+    else:
+        home = OF_RECORDS[key] if kind == "run" else OF_TEXTS.get(key, "model")
+    return places.numbers.get(home, EVIDENCE)
 
+
+def _words(needed: str) -> str:
+    """Return a piece of evidence in a reader's words."""
+    kind, _, key = needed.rpartition(":")
+    words = name(key.replace("_", " "))
+    return {"check": f"check of {words}", "": RESULTS.get(key, words)}.get(kind, words)
+
+
+RESULTS: Mapping[str, str] = {
+    ids.ALE: "local effects",
+    ids.CALIBRATION: "scores and calibration",
+    ids.DALEX: "drop-out loss",
+    ids.GROUPS: "groups",
+    ids.PDP: "profiles",
+    ids.PFI: "importance",
+    ids.REDUNDANCY: "dependence between features",
+    ids.RSENS: "sensitivity",
+    ids.SHAP: "Shapley values",
+    ids.SUPPORT: "distance from the training rows",
+}
 
 # name -> whether a run holds it
 RECORDS: Mapping[str, Callable[[Evidence], bool]] = {
     "challenger": lambda e: e.run.challenger is not None,
     "changes": lambda e: e.run.changes is not None,
     "checks": lambda e: any(outcome.state in JUDGED for outcome in e.run.outcomes),
+    "chosen parameters": lambda e: bool(chosen(e)),
     "features": lambda e: bool(e.subject.features),
     "hashes": lambda e: bool(e.subject.hashes),
-    "parameters": lambda e: bool(e.subject.model_parameters),
     "plugins": lambda e: bool(e.run.plugins),
     "record of what did not run": lambda e: bool(e.run.results or e.run.outcomes or e.run.not_run),
     "settings": lambda e: bool(e.run.settings),
     "training rows": lambda e: bool(e.subject.has_train),
     "versions": lambda e: bool(e.run.environment),
 }
-
-
-def _titles(sections: Iterable[Section | None]) -> Iterator[tuple[str, str]]:
-    for section in sections:
-        if section is not None:
-            yield section.id, section.title
-            yield from _titles(section.sections)

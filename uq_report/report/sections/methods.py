@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
+import re
+
 from ...core.references import cite
 from ...document.document import Cell, Facts, Paragraph, Section
 from ...document.evidence import Evidence
 from ...document.text import clean, joined, name
 from ...evidence.run import MethodRecord
 
-LEAD = (
-    "All logarithms are natural; entropy and negative log-likelihood are in nats. No interval covers the fitting "
-    "of the model: a model fitted to other rows would give other numbers."
-)
+TITLE = "Methods"
+LEAD = "All logarithms are natural; entropy and the negative log-likelihood are in nats."
+_END = re.compile(r"\.\s(?=[A-Z])|;\s")  # of a sentence or a half of one, not of an abbreviation
 
 
-def methods(e: Evidence) -> Section:
-    """Return the cards of the methods that have results in this run."""
-    cards = tuple(_card(method) for method in e.methods_in_use)
-    return Section(id="methods", title="Method cards", blocks=(Paragraph(text=LEAD),), sections=cards)
+def methods(e: Evidence, *, whole: bool) -> Section:
+    """Return the methods that have results in this run: a paragraph on each, or their cards in full."""
+    lead = Paragraph(text=LEAD)
+    if not e.methods_in_use:
+        return Section(id="methods", title=TITLE, blocks=(Paragraph(text="No method has results in this run."),))
+    if whole:
+        return Section(id="methods", title=TITLE, blocks=(lead,), sections=tuple(map(_card, e.methods_in_use)))
+    rows = tuple((clean(method.card.title, 120), in_short(method)) for method in e.methods_in_use)
+    return Section(id="methods", title=TITLE, blocks=(lead, Facts(rows=rows)))
+
+
+def in_short(method: MethodRecord) -> str:
+    """Return what a method estimates, what it assumes first, how it fails first, and its source, as one paragraph."""
+    card = method.card
+    parts = (
+        clean(card.definition),
+        _labelled("Assumes", card.assumes),
+        _labelled("Fails", card.fails),
+        f"Source: {cite(card.references).rstrip('.')}." if card.references else "",
+    )
+    return " ".join(filter(None, parts))
+
+
+def _labelled(label: str, text: str) -> str:
+    first = _END.split(clean(text), maxsplit=1)[0].rstrip(".")
+    return f"{label}: {first}." if first else ""
 
 
 def _card(method: MethodRecord) -> Section:

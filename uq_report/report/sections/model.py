@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ...core.text import count
 from ...document.blocks import make_table
-from ...document.document import Cell, Facts, Paragraph, Section, Table
+from ...document.document import Block, Cell, Facts, Paragraph, Section
 from ...document.evidence import Evidence, as_cell
 from ...document.text import clean
 
@@ -13,22 +14,21 @@ TEXTS = (
     ("Purpose", "purpose"),
     ("Intended use", "intended_use"),
     ("Out of scope", "out_of_scope"),
+    ("Assumptions and design choices", "assumptions"),
     ("Materiality: exposure and reliance", "materiality"),
     ("Users", "users"),
     ("Owner", "owner"),
     ("Tier", "tier"),
+    ("When a threshold is crossed", "response"),
     ("Next review", "next_review"),
 )
 
 
-def model(e: Evidence) -> Section:
-    """Return purpose and materiality, the model's identity, and its parameters."""
+def model(e: Evidence, *, whole: bool) -> Section:
+    """Return purpose and materiality, the model's identity, and the parameters somebody chose, or all of them."""
     purpose = Facts(rows=tuple((label, e.said(key)) for label, key in TEXTS))
     identity = Section(id="model-identity", title="Identity", blocks=(Facts(rows=_identity(e)),))
-    table = _parameters(e)
-    parameters = Section(
-        id="model-parameters", title="Parameters", blocks=(table or Paragraph(text="No parameters were recorded."),)
-    )
+    parameters = Section(id="model-parameters", title="Parameters", blocks=_parameters(e, whole=whole))
     return Section(id="model", title=TITLE, blocks=(Paragraph(text=LEAD), purpose), sections=(identity, parameters))
 
 
@@ -53,7 +53,36 @@ def _identity(e: Evidence) -> tuple[tuple[str, Cell], ...]:
     )
 
 
-def _parameters(e: Evidence) -> Table | None:
-    rows = [(clean(key, 200), clean(value, 300)) for key, value in e.subject.model_parameters.items()]
-    columns = ("parameter", "value")
-    return make_table("model-parameters-table", "Parameters of the model.", columns, rows) if rows else None
+def chosen(e: Evidence) -> dict[str, str] | None:
+    """Return the model's parameters that differ from their defaults; None where that is not recorded."""
+    at_default = e.subject.parameters_at_default
+    if at_default is None:
+        return None
+    return {key: value for key, value in e.subject.model_parameters.items() if key not in at_default}
+
+
+def _parameters(e: Evidence, *, whole: bool) -> tuple[Block, ...]:
+    every, differing = e.subject.model_parameters, chosen(e)
+    if not every:
+        return (Paragraph(text="No parameters were recorded."),)
+    shown = every if whole else differing or {}
+    rows = [(clean(key, 200), clean(value, 300)) for key, value in shown.items()]
+    caption = "Parameters of the model." if whole else "Parameters of the model that differ from their defaults."
+    table = [make_table("model-parameters-table", caption, ("parameter", "value"), rows)] if rows else []
+    return (Paragraph(text=_counted(len(every), differing)), *table)
+
+
+def _counted(many: int, differing: dict[str, str] | None) -> str:
+    """Say how many parameters somebody chose.
+
+    Examples
+    --------
+    >>> _counted(43, {"max_depth": "8"}), _counted(1, None)
+    ('1 of 43 parameters differs from its default.', '1 parameter was recorded, not which were chosen.')
+    """
+    if differing is None:
+        return f"{count(many, 'parameter')} {'was' if many == 1 else 'were'} recorded, not which were chosen."
+    if not differing:
+        return f"None of {count(many, 'parameter')} differs from its default."
+    verb = "differs from its default" if len(differing) == 1 else "differ from their defaults"
+    return f"{len(differing)} of {count(many, 'parameter')} {verb}."

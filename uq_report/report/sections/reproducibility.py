@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ...core.inference import CONFIDENCE
+from ...core.text import count
 from ...document.blocks import make_table
 from ...document.document import Block, Callout, Cell, Column, Facts, Paragraph, Section, Table
-from ...document.evidence import Evidence, as_cell
-from ...document.text import ABSENT, clean, name
+from ...document.evidence import Evidence, as_cell, version
+from ...document.text import ABSENT, clean, joined, name
+from ...evidence import ids
 from .inventory import inventory
 
 TITLE = "Reproducibility"
 RUNTIME = ("python", "platform")
 LEAD = (
-    "The report is made from run.json alone, which travels inside the PDF: the rebuild command writes the report again "
-    "without the model, and the verify command checks hashes, printed numbers and bytes. The same run.json, versions "
-    "and fonts give the same bytes. To compute the numbers again, audit the model and data with the hashes printed in "
-    "“Data and lineage”, with these settings and versions."
+    "The report is made from run.json alone: the rebuild command writes it again without the model, and the verify "
+    "command checks hashes, printed numbers and bytes. The same run.json, versions and fonts give the same bytes. To "
+    "compute the numbers again, audit the model and the data with the hashes printed here, with these settings and "
+    "versions."
 )
 FILES = (
     "Attached to the PDF: run.json, which is the copy for programs; the estimates of each result as "
     "“<result>.estimates.csv”, except for curves and single rows; and “table-….csv” for tables that are not printed in "
     "full. CSV files are guarded for spreadsheets: text they would take for a formula has a leading '."
 )
+SAID = ("about", "actions", "waivers")  # settings that stand with what they are about
+COMPUTING = ("uq_report", "numpy", "pandas", "scipy", "scikit-learn")
+PAGES = ("matplotlib", "Jinja2", "weasyprint")
+OF_EXPLAINERS = {ids.DALEX: "dalex", ids.SHAP: "shap"}
+OF_MODELS = {"sklearn": "scikit-learn", "onnx": "onnxruntime"}  # a module's package, where it has another name
 
 
-def reproducibility(e: Evidence, sha256: str) -> Section:
-    """Return how to rebuild and verify the report, its hashes, seeds, settings, versions and plugins."""
-    return Section(
-        id="reproducibility",
-        title=TITLE,
-        blocks=(*_warning(e), Paragraph(text=LEAD), Facts(rows=_facts(e, sha256))),
-        sections=(
-            Section(id="reproducibility-settings", title="Settings", blocks=(_settings(e), _options(e))),
-            Section(id="reproducibility-versions", title="Versions", blocks=(_versions(e),)),
-            Section(id="reproducibility-evidence", title="Evidence", blocks=(Paragraph(text=FILES), _results(e))),
-            inventory(e),
-        ),
-    )
+def reproducibility(e: Evidence, sha256: str, *, whole: bool) -> Section:
+    """Return how to rebuild and verify the report, hashes, what was set, versions and plugins."""
+    parts = [
+        Section(id="reproducibility-settings", title="What was set", blocks=_settings(e, whole=whole)),
+        Section(id="reproducibility-versions", title="Versions", blocks=_versions(e, whole=whole)),
+        inventory(e, whole=whole),
+    ]
+    if whole:
+        parts.append(Section(id="reproducibility-evidence", title="Evidence", blocks=(_results(e),)))
+    blocks = (*_warning(e), Paragraph(text=LEAD), Facts(rows=_facts(e, sha256)), Paragraph(text=FILES))
+    return Section(id="reproducibility", title=TITLE, blocks=blocks, sections=tuple(parts))
 
 
 def _warning(e: Evidence) -> tuple[Block, ...]:
@@ -57,16 +63,26 @@ def _facts(e: Evidence, sha256: str) -> tuple[tuple[str, Cell], ...]:
         ("SHA-256 of run.json", sha256),
         ("Logical date", clean(e.run.as_of, 20)),
         ("Seed", as_cell(e.run.settings.get("seed"))),
+        ("Level of intervals", as_cell(e.run.settings.get("confidence", CONFIDENCE))),
         ("Run format", e.run.format),
-        *((key.capitalize(), as_cell(e.run.environment.get(key))) for key in RUNTIME),
     )
 
 
-def _settings(e: Evidence) -> Table:
-    settings = flat(e.run.settings)
-    rows = [(name(key), _setting(value)) for key, value in settings if value or not key.startswith("about.")]
-    caption = "Settings of the run. Texts about the model that were not given stand as open in their sections."
-    return make_table("settings-table", caption, [Column("setting"), Column("value")], rows or [(ABSENT, "")])
+def _settings(e: Evidence, *, whole: bool) -> tuple[Block, ...]:
+    """Return what somebody set, and how much was left as it comes."""
+    flat_ = [(key, value) for key, value in flat(e.run.settings) if key.partition(".")[0] not in SAID]
+    given = [(key, value) for key, value in flat_ if _is_given(key, value)]
+    rows = [(name(key), _setting(value)) for key, value in (flat_ if whole else given)]
+    caption = "Settings of the run." if whole else "Settings that differ from their defaults."
+    table = [make_table("settings-table", caption, ("setting", "value"), rows)] if rows else []
+    left = f"{count(len(flat_) - len(given), 'other setting')} and all options not named are at their defaults."
+    text = left if given else "All settings and options are at their defaults."
+    return (Paragraph(text=text), *table, *([_options(e)] if whole else []))
+
+
+def _is_given(key: str, value: Any) -> bool:
+    """Say whether a setting is another than its default; what has a line of its own does not count."""
+    return key not in ("seed", "confidence", "as_of") and value not in (None, "", [], {}, ())
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -91,11 +107,35 @@ def _setting(value: Any) -> str:
     return "default" if value is None or value == "" else clean(as_cell(value), 300)
 
 
-def _versions(e: Evidence) -> Table:
+def _versions(e: Evidence, *, whole: bool) -> tuple[Block, ...]:
+    """Return the versions of what computed the numbers and made the pages; in full of all that was installed."""
+    rows = (
+        ("Numbers", _with_versions(e, computing(e))),
+        ("Pages", _with_versions(e, PAGES)),
+        ("Python", as_cell(e.run.environment.get("python"))),
+        ("Platform", as_cell(e.run.environment.get("platform"))),
+    )
+    return (Facts(rows=rows), *([_every_version(e)] if whole else []))
+
+
+def computing(e: Evidence) -> tuple[str, ...]:
+    """Return the packages that computed this run's numbers: ours, those of explainers, and the model's own."""
+    used = {result.explainer for result in e.results}
+    module = e.subject.model_class.partition(".")[0]
+    own = OF_MODELS.get(module, module)
+    return tuple(dict.fromkeys((*COMPUTING, *(p for key, p in OF_EXPLAINERS.items() if key in used), own)))
+
+
+def _with_versions(e: Evidence, packages: Iterable[str]) -> str:
+    known = [(package, version(e.run.environment, package)) for package in packages]
+    return joined([f"{clean(package, 40)} {clean(number, 40)}" for package, number in known if number], 20) or ABSENT
+
+
+def _every_version(e: Evidence) -> Table:
     rows = [(name(key), clean(value)) for key, value in flat(e.run.environment) if key not in RUNTIME]
     rows = [(key.removeprefix("packages."), value) for key, value in rows]
-    columns = ("package", "version")
-    return make_table("versions-table", "Versions of the packages in use.", columns, rows or [(ABSENT, "")])
+    caption = "Versions of all packages that were there, in use or not."
+    return make_table("versions-table", caption, ("package", "version"), rows or [(ABSENT, "")])
 
 
 def _options(e: Evidence) -> Table:
