@@ -15,7 +15,7 @@ from ..evidence import columns as col
 from ..plots.frames import has_interval, interval_words
 from ..plots.svg import to_svg
 from .document import Badge, Bullets, Callout, Cell, Column, Figure, Table
-from .text import clean, joined, name
+from .text import MENTION, clean, joined, mention, name
 
 MAX_ROWS = 60
 TOP = 20  # features in a figure
@@ -55,6 +55,8 @@ def cell(value: Any) -> Cell:
     --------
     >>> cell(np.float64("nan")) is None, cell(np.int64(3)), cell("a\tb")
     (True, 3, 'a b')
+    >>> cell(f"covered by {mention('age')} alone") == f"covered by {mention('age')} alone"
+    True
     """
     if isinstance(value, Badge):
         return value
@@ -64,7 +66,16 @@ def cell(value: Any) -> Cell:
         return None
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return value if isinstance(value, int | float) else clean(value)
+    return value if isinstance(value, int | float) else _cleaned(str(value))
+
+
+def _cleaned(text: str) -> str:
+    """Clean text, but for the marks around features and the blanks beside them."""
+    parts = MENTION.split(text)
+    if len(parts) == 1:
+        return clean(text)
+    outer = [part.replace(inner, clean(inner)) if (inner := part.strip()) else part for part in parts[::2]]
+    return "".join(piece for pair in zip(outer, [*map(mention, parts[1::2]), ""], strict=True) for piece in pair)
 
 
 def drawn(figure: Callable[[], matplotlib.figure.Figure]) -> bytes:
