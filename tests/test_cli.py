@@ -213,11 +213,11 @@ def test_demo_audits_the_sample_with_its_texts(folder: Path, monkeypatch: pytest
         demo, "build", lambda which: (linear_subject(20), {"about": {"title": f"T {which}"}, "explainers": []})
     )
     monkeypatch.setattr(views.AuditRun, "_rendered", lambda *_: {"report.html": b""})
-    result = call("demo", "--which", "diabetes", "--as-of", "2026-01-31", "--output", "d")
+    result = call("demo", "--which", "wind", "--as-of", "2026-01-31", "--output", "d")
     assert result.exit_code == 0
     assert result.stdout.startswith("Report in d: report.html (results: 0, ")
     saved = uq.load(folder / "d").run
-    assert (saved.settings["about"]["title"], saved.as_of) == ("T diabetes", "2026-01-31")
+    assert (saved.settings["about"]["title"], saved.as_of) == ("T wind", "2026-01-31")
     assert call("demo", "--quiet").output == ""
 
 

@@ -7,6 +7,8 @@ from types import ModuleType
 
 import pytest
 
+from uq_report.demo import SAMPLES
+
 ROOT = Path(__file__).parents[2]
 PAGE = "<h1>T</h1><section id='a'><h2>A</h2><p>1</p><figure id='f'></figure></section>"
 
@@ -53,7 +55,7 @@ def test_a_number_a_heading_and_a_page_are_noticed(build: ModuleType, tmp_path: 
     assert list(build.differences(old, sample(tmp_path / "page", pages=2))) == ["report.pdf: 1 pages, now 2"]
 
 
-@pytest.mark.parametrize("name", ["credit", "diabetes"])
+@pytest.mark.parametrize("name", [*SAMPLES])
 def test_the_committed_samples_are_whole_and_small(build: ModuleType, name: str) -> None:
     folder = ROOT / "sample_reports" / name
     sizes = {file: (folder / file).stat().st_size for file in build.KEPT}
@@ -61,3 +63,7 @@ def test_the_committed_samples_are_whole_and_small(build: ModuleType, name: str)
     assert sizes["report.pdf"] <= 2e6
     assert json.loads((folder / "run.json").read_bytes())["as_of"] == build.AS_OF
     assert [p.name for p in sorted(folder.iterdir())] == sorted(build.KEPT)
+
+
+def test_the_samples_together_are_below_15_megabytes() -> None:
+    assert sum(file.stat().st_size for file in (ROOT / "sample_reports").rglob("*") if file.is_file()) < 15e6

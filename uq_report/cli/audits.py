@@ -37,7 +37,9 @@ class Sample(StrEnum):
     """The audits `demo` can run."""
 
     credit = "credit"
-    diabetes = "diabetes"
+    parcels = "parcels"
+    pumps = "pumps"
+    wind = "wind"
     faulty = "faulty"
 
 
@@ -46,7 +48,10 @@ def demo(  # noqa: PLR0913, PLR0917 - flags
     output: Output = Path("uq-report-demo"),
     which: Annotated[
         Sample,
-        typer.Option(help="credit: a calibrated forest. diabetes: a Gaussian process. faulty: wrong on purpose."),
+        typer.Option(
+            help="credit: with limits. parcels: sound. pumps: features that hide each other. wind: a regression. "
+            "faulty: wrong on purpose."
+        ),
     ] = Sample.credit,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random stream.")] = 0,
     as_of: Annotated[str | None, typer.Option(help="The report's date, YYYY-MM-DD.")] = None,
@@ -55,7 +60,7 @@ def demo(  # noqa: PLR0913, PLR0917 - flags
     annex: Annex = "short",
     quiet: Quiet = False,
 ) -> None:
-    """Audit a model fitted on real data that comes with the installed packages."""
+    """Audit a model fitted on the spot, on real or simulated data that come with the installed packages."""
     with told():
         from .. import demo as samples
 

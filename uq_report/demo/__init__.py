@@ -1,4 +1,8 @@
-"""Audits of models fitted on the spot: two sound ones on real data, and a faulty one that every check objects to."""
+"""Audits of models fitted on the spot, one for each end an audit can have.
+
+`parcels` is sound, `credit` has limits, and `faulty` is wrong on purpose. In `pumps` the correction for cover changes
+the ranking, and in `wind` a regression's uncertainty splits into noise and lack of knowledge.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..core.errors import InputError
 from ..core.subject import Subject
-from . import credit, diabetes, faulty
+from . import credit, faulty, parcels, pumps, wind
 
 
 class Sample(NamedTuple):
@@ -22,7 +26,9 @@ class Sample(NamedTuple):
 SAMPLES = MappingProxyType(
     {
         "credit": Sample(credit.subject, credit.SETTINGS),
-        "diabetes": Sample(diabetes.subject, diabetes.SETTINGS),
+        "parcels": Sample(parcels.subject, parcels.SETTINGS),
+        "pumps": Sample(pumps.subject, pumps.SETTINGS),
+        "wind": Sample(wind.subject, wind.SETTINGS),
         "faulty": Sample(faulty.subject, faulty.SETTINGS, faulty.before),
     }
 )
@@ -33,7 +39,7 @@ def build(which: str) -> tuple[Subject, dict[str, Any]]:
 
     Parameters
     ----------
-    which : {"credit", "diabetes", "faulty"}
+    which : {"credit", "parcels", "pumps", "wind", "faulty"}
     """
     if which not in SAMPLES:
         raise InputError(f"demo.which must be one of {sorted(SAMPLES)}; got {which!r}.")

