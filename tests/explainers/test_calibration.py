@@ -183,7 +183,7 @@ def test_without_a_cdf_there_is_no_pit() -> None:
 
 
 def test_without_y_it_is_refused() -> None:
-    with pytest.raises(InputError, match=r"calibration\.y must be given; got None"):
+    with pytest.raises(InputError, match=r"calibration\.y must be given; it was not"):
         explain(replace(testing.linear_subject(30), y=None))
 
 

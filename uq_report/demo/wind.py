@@ -46,7 +46,7 @@ SETTINGS = {
 }
 
 
-class MeanAndSpread(RegressorMixin, BaseEstimator):
+class MeanAndSpread(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """An additive model of the mean, and one of the noise, fitted to the logs of the squared residuals."""
 
     def fit(self, X: pd.DataFrame | FloatArray, y: FloatArray) -> Self:

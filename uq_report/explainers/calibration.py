@@ -89,7 +89,7 @@ class Calibration:
         """Return ``calibration`` and its tables: ``.reliability``, or ``.pit`` and ``.coverage``."""
         q, y = engine.baseline, engine.y
         if y is None:
-            raise InputError("calibration.y must be given; got None. Pass the outcomes of the test rows.")
+            raise InputError("calibration.y must be given; it was not. Pass the outcomes of the test rows.")
         sampling = Sampling.of(subject)
         train = None if subject.train is None or subject.train[1] is None else q.encode(subject.train[1])
         setting = Setting(y, train, sampling, engine.rng, confidence=engine.confidence, **asdict(self))
