@@ -12,12 +12,15 @@ from ..core.text import clean, count
 from .shared import VERIFICATION, Formats, HistoryFolder, Quiet, app, print_json, print_table, say, told
 
 if TYPE_CHECKING:
-    from ..evidence.run import Changes, Run
+    from collections.abc import Iterator
+
+    from ..evidence.run import Changes, FindingChange, Run, ValueChange
     from ..store import Filed, History
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Reference = "A run.json, its folder, or with --history NAME (the latest) or NAME@NUMBER."
 NO_CHANGE = "unchanged"
+MOST = 7  # lines of changes in a terminal, beside the head, the counts and what is left out
 
 
 @app.command()
@@ -80,7 +83,7 @@ def compare(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say what changed from one run to another: findings, values with intervals of their differences, inputs."""
+    """Say in ten lines what changed from one run to another, the worst first: findings, values, inputs."""
     with told():
         from ..runner import changes
 
@@ -173,38 +176,42 @@ def _print_run(done: Run) -> None:
 
 
 def _print_changes(found: Changes) -> None:
-    """Print what changed, and say so if nothing did."""
+    """Print what changed in a few lines, the worst first, and how much more there is."""
     say(f"Changes since {clean(found.previous['label'])} of {clean(found.previous['as_of'])}")
-    if found.unrelated:
-        say(f"{clean(found.unrelated)}.")
-    else:
-        _print_moved(found)
-    for sentence in found.not_compared:
-        say(f"Not compared: {clean(sentence)}")
+    say(f"{clean(found.unrelated)}." if found.unrelated else _counted(found))
+    lines = [*_changed(found)]
+    for line in lines[:MOST]:
+        say(line)
+    if len(lines) > MOST:
+        say(f"... and {count(len(lines) - MOST, 'further line')}: --json prints all, --output writes the report.")
 
 
-def _print_moved(found: Changes) -> None:
-    moved = [one for one in found.findings if one.change != NO_CHANGE]
-    values = [one for one in found.values if one.changed]
-    if moved:
-        print_table([("FINDING", "ABOUT", "CHANGE", "BEFORE", "NOW"), *map(_finding, moved)])
-    if values:
-        print_table([("VALUE", "BEFORE", "NOW", "DIFFERENCE", "INTERVAL"), *map(_value, values)])
-    for one in found.inputs:
-        say(f"Input: {clean(one.what)}: {clean(one.before) or '(none)'} -> {clean(one.now) or '(none)'}")
-    left = len(found.findings) - len(moved)
-    say(
-        f"{len(moved)} findings changed, {left} unchanged; {len(values)} of {len(found.values)} values changed beyond "
-        f"their interval (Holm's adjustment over all); {len(found.inputs)} inputs changed."
+def _counted(found: Changes) -> str:
+    """Say how much changed."""
+    moved = sum(one.change != NO_CHANGE for one in found.findings)
+    values = sum(one.changed for one in found.values)
+    return (
+        f"{moved} findings changed, {len(found.findings) - moved} unchanged; {values} of {len(found.values)} values "
+        f"changed beyond their interval (Holm's adjustment over all); {len(found.inputs)} inputs changed."
     )
 
 
-def _finding(one: Any) -> tuple[str, ...]:
+def _changed(found: Changes) -> Iterator[str]:
+    """Yield a line for everything that changed or was not compared, in the order of the changes: worst first."""
+    yield from (_finding(one) for one in found.findings if one.change != NO_CHANGE)
+    yield from (_value(one) for one in found.values if one.changed)
+    yield from (f"Not compared: {clean(sentence)}" for sentence in found.not_compared)
+    for one in found.inputs:
+        yield f"Input: {clean(one.what)}: {clean(one.before) or '(none)'} -> {clean(one.now) or '(none)'}"
+
+
+def _finding(one: FindingChange) -> str:
     about = ", ".join(map(clean, one.features)) or "the model"
-    return (one.code, about, one.change, one.before or "-", one.now or "-")
+    states = f"{one.before or 'none'} -> {one.now or 'none'}"
+    return f"{one.change.capitalize()}: {one.code} ({states}), {about}: {clean(one.title)}"
 
 
-def _value(one: Any) -> tuple[str, ...]:
+def _value(one: ValueChange) -> str:
     name = " ".join(filter(None, (one.result, one.measure, one.feature)))
     interval = one.interval if one.lower is None else f"{one.lower:+.4g} to {one.upper:+.4g}, {one.interval}"
-    return (clean(name), f"{one.before:.4g}", f"{one.now:.4g}", f"{one.difference:+.4g}", interval)
+    return f"Changed: {clean(name)}: {one.before:.4g} -> {one.now:.4g}, {one.difference:+.4g} ({interval})"

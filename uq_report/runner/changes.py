@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple
 from .. import store
 from ..core.digest import is_sha256
 from ..core.errors import InputError
+from ..evidence import ids
 from ..evidence.finding import SEVERITIES, Finding
-from ..evidence.run import SUBJECT_FACTS, UNRELATED, Changes, FindingChange, InputChange, Run
+from ..evidence.run import SUBJECT_FACTS, UNRELATED, Changes, FindingChange, InputChange, Run, ValueChange
 from .differences import differences
 from .relation import EVERYTHING, Relation
 
@@ -18,6 +19,9 @@ WAIVED = "waived"
 _MAX_TEXT = 200
 _Change = Literal["new", "worse", "better", "closed", "unchanged"]
 _Key = tuple[str, tuple[str, ...]]
+_ORDER: Mapping[str, int] = {"new": 0, "worse": 0, "better": 1, "closed": 2, "unchanged": 3}
+_HIGHER_IS_BETTER = ("_skill", "accuracy", "roc_auc")
+_SCORES = ("log_score", "brier", "crps", "accuracy", "roc_auc")
 
 
 def changes(previous: Run, run: Run) -> Changes:
@@ -26,6 +30,7 @@ def changes(previous: Run, run: Run) -> Changes:
     Two runs of unrelated models (another task, no feature or class in common) have no changes, and say why. Findings
     are matched by code and features; those on features that one run alone has are no changes. Estimates are compared
     by the interval of their difference: paired where both runs hold row terms of the same rows, see `differences`.
+    What got worse comes first.
     What cannot be compared is listed with its reason, never left out in silence.
 
     Parameters
@@ -41,8 +46,8 @@ def changes(previous: Run, run: Run) -> Changes:
     values, gaps = differences(previous, run)
     return Changes(
         previous=about,
-        findings=found,
-        values=values,
+        findings=tuple(sorted(found, key=_finding_order)),
+        values=tuple(sorted(values, key=_value_order)),
         inputs=_inputs(previous, run),
         not_compared=(*filter(None, [relation.words]), *_notes(previous, run), *unassessed, *gaps),
     )
@@ -98,6 +103,23 @@ def _findings(previous: Run, run: Run, relation: Relation) -> tuple[tuple[Findin
             )
         )
     return tuple(changed), unassessed
+
+
+def _finding_order(one: FindingChange) -> tuple[int, int]:
+    """Sort what is new or worse before what is better, closed or unchanged, each by its worst severity."""
+    states = [SEVERITIES.index(state) for state in (one.before, one.now) if state in SEVERITIES]
+    return _ORDER[one.change], min(states, default=len(SEVERITIES))
+
+
+def _value_order(one: ValueChange) -> tuple[bool, bool, float]:
+    """Sort what changed before what did not, scores that got worse first, then by the size of the change.
+
+    The size is in half-widths of the interval; ranks have none and stand behind.
+    """
+    reach = 0.0 if one.lower is None or one.upper is None else (one.upper - one.lower) / 2
+    worse = one.difference < 0 if one.measure.endswith(_HIGHER_IS_BETTER) else one.difference > 0
+    scored = one.result == ids.CALIBRATION and one.measure.removesuffix("_skill").endswith(_SCORES)
+    return not one.changed, not (scored and worse), -abs(one.difference) / reach if reach > 0 else 0.0
 
 
 def _seen(run: Run) -> dict[_Key, _Seen]:
