@@ -283,6 +283,29 @@ def test_findings_are_matched_by_code_and_features(
     assert (found[0].code, found[0].features, found[0].title) == ("UQ1", ("a", "b"), "T UQ1")
 
 
+def test_findings_come_worst_first() -> None:
+    before = run(outcomes=(outcome(finding("UQ3", "high"), finding("UQ4", "critical"), finding("UQ5", "low")),))
+    now = run(
+        outcomes=(
+            outcome(finding("UQ1", "low"), finding("UQ2", "high"), finding("UQ3", "high"), finding("UQ5", "medium")),
+        )
+    )
+    found = [(one.code, one.change) for one in changes(before, now).findings]
+    assert found == [("UQ2", "new"), ("UQ5", "worse"), ("UQ1", "new"), ("UQ4", "closed"), ("UQ3", "unchanged")]
+
+
+def test_a_worse_score_comes_before_larger_changes_of_importance_and_those_before_noise() -> None:
+    """Rows are different, so the errors add; the score rises by 5 of them, the importances by far more or less."""
+    terms = normal(3, 3, 50)
+    moved = terms + np.array([[9.0], [0.0], [4.0]])
+    before = run(scores(1.0, 0.1), importance(terms))
+    now = run(scores(1.0 + 5 * np.sqrt(0.02), 0.1), importance(moved), rows="2")
+    found = [(one.result, one.feature, one.changed) for one in changes(before, now).values]
+    assert found == [("calibration", "", True), ("pfi", "a", True), ("pfi", "c", True), ("pfi", "b", False)]
+    better = changes(now, before).values
+    assert [one.feature for one in better if one.changed] == ["a", "c", ""]
+
+
 def test_the_same_code_about_other_features_is_another_finding() -> None:
     before = run(outcomes=(outcome(finding("UQ1", "low", "a")),))
     now = run(outcomes=(outcome(finding("UQ1", "low", "b")),))

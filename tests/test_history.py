@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shutil
 import sqlite3
 import sys
@@ -456,6 +457,20 @@ def test_compare_tells_and_writes_what_changed(folder: str, tmp_path: Path) -> N
     assert "setting seed" in page
     same = call("compare", "credit@3", "credit@3", "--history", folder)
     assert "0 findings changed, 1 unchanged; 0 of 0 values changed" in same.stdout
+
+
+def test_compare_prints_ten_lines_at_most_and_the_worst_first(tmp_path: Path) -> None:
+    place = History(tmp_path / "history")
+    add(place, run(1))
+    add(place, run(2, settings={f"key {k}": k for k in range(40)}, outcomes=()))
+    result = call("compare", "credit@1", "credit@2", "--history", str(tmp_path / "history"))
+    lines = result.stdout.splitlines()
+    assert len(lines) == 10
+    assert lines[0].startswith("Changes since")
+    assert "inputs changed" in lines[1]
+    assert re.fullmatch(r"\.\.\. and \d+ further lines: .*", lines[-1])
+    back = call("compare", "credit@2", "credit@1", "--history", str(tmp_path / "history")).stdout.splitlines()
+    assert back[2].startswith("New: UQ101 (none -> high), the model:")
 
 
 FACTORY = """

@@ -193,18 +193,43 @@ def test_refusals_of_keys_name_the_cause(keys: Keys, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("openssl"), reason="needs openssl")
-def test_the_command_shown_for_a_certificate_without_the_usage_makes_one_that_signs(place: Path, keys: Keys) -> None:
+def test_a_person_signs_with_a_certificate_that_lacked_the_usage(
+    place: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command refuses and shows a command; that makes a certificate; with it the same command signs."""
+    monkeypatch.setenv("UQ_REPORT_KEY_PASSPHRASE", PASSPHRASE)
     key, certificate = keys.issue("R+D = Zoë O'Neil", signing=False)
-    with pytest.raises(InputError, match="nobody but you vouches for: openssl") as told:
-        load_signer(key, certificate, (), PASSPHRASE)
-    shown = str(told.value).partition("vouches for: ")[2]
-    subprocess.run(f"{shown} -passin pass:'{PASSPHRASE}'", shell=True, check=True, capture_output=True)
-    made = certificate.with_name(f"{certificate.stem}-signing.pem")
-    done = sign(place / "run/brief.pdf", place / "own.pdf", load_signer(key, made, (), PASSPHRASE))
-    found = verify(done.path, trust=[made])
+    made, output = certificate.with_name(f"{certificate.stem}-signing.pem"), place / "own.pdf"
+    command = ["sign", str(place / "run/brief.pdf"), "--key", str(key), "-o", str(output), "--cert"]
+    refused = CliRunner().invoke(cli.app, [*command, str(certificate)])
+    assert (refused.exit_code, output.exists()) == (3, False)
+    shown = refused.stderr.partition("vouches for: ")[2]
+    assert shown.startswith("openssl req -x509")
+    subprocess.run(f"{shown.strip()} -passin pass:'{PASSPHRASE}'", shell=True, check=True, capture_output=True)
+    signed_now = CliRunner().invoke(cli.app, [*command, str(made)])
+    assert signed_now.exit_code == 0, signed_now.output
+    found = verify(output, trust=[made])
     assert (found.ok, states(found)["signer of 'Signature'"]) == (True, "ok")
     (claim,) = [claim for claim in found.claims if claim.name == "signer of 'Signature'"]
     assert "R+D = Zoë O'Neil" in claim.reason
+    check_by_others(output, made)
+
+
+def check_by_others(file: Path, trusted: Path) -> None:
+    """Have pikepdf read a signed file without complaint, and pyHanko itself call its signature intact and whole."""
+    from pyhanko.keys import load_cert_from_pemder
+    from pyhanko.pdf_utils.reader import PdfFileReader
+    from pyhanko.sign.validation import validate_pdf_signature
+    from pyhanko_certvalidator import ValidationContext
+
+    context = ValidationContext(trust_roots=[load_cert_from_pemder(str(trusted))], allow_fetching=False)
+    with pikepdf.open(file) as pdf:
+        assert pdf.check_pdf_syntax() == []
+    with file.open("rb") as stream:
+        (signature,) = PdfFileReader(stream).embedded_signatures
+        status = validate_pdf_signature(signature, context)
+        assert (status.intact, status.valid, status.trusted) == (True, True, True)
+        assert status.coverage.name == "ENTIRE_FILE"
 
 
 def test_a_draft_is_signed_only_if_it_is_said(place: Path, validator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
