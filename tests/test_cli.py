@@ -129,7 +129,7 @@ def test_wrong_input_is_one_message_and_exit_code_3(folder: Path, arguments: lis
 def test_wrong_usage_is_exit_code_2() -> None:
     assert call("run", "--no-such-flag").exit_code == 2
     assert call("run").exit_code == 2
-    assert call("demo", "--which", "moon").exit_code == 2
+    assert call("demo", "moon").exit_code == 2
 
 
 def test_how_much_follows_the_sign_off_is_a_flag(folder: Path) -> None:
@@ -213,7 +213,7 @@ def test_demo_audits_the_sample_with_its_texts(folder: Path, monkeypatch: pytest
         demo, "build", lambda which: (linear_subject(20), {"about": {"title": f"T {which}"}, "explainers": []})
     )
     monkeypatch.setattr(views.AuditRun, "_rendered", lambda *_: {"report.html": b""})
-    result = call("demo", "--which", "wind", "--as-of", "2026-01-31", "--output", "d")
+    result = call("demo", "wind", "--as-of", "2026-01-31", "--output", "d")
     assert result.exit_code == 0
     assert result.stdout.startswith("Report in d: report.html (results: 0, ")
     saved = uq.load(folder / "d").run

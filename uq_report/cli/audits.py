@@ -45,14 +45,15 @@ class Sample(StrEnum):
 
 @app.command()
 def demo(  # noqa: PLR0913, PLR0917 - flags
-    output: Output = Path("uq-report-demo"),
     which: Annotated[
         Sample,
-        typer.Option(
-            help="credit: with limits. parcels: sound. pumps: features that hide each other. wind: a regression. "
-            "faulty: wrong on purpose."
+        typer.Argument(
+            metavar="NAME",
+            help="credit: usable with limits. parcels: sound. faulty: wrong on purpose. pumps: features that hide each "
+            "other. wind: a regression.",
         ),
     ] = Sample.credit,
+    output: Output = Path("uq-report-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random stream.")] = 0,
     as_of: Annotated[str | None, typer.Option(help="The report's date, YYYY-MM-DD.")] = None,
     template: Template = "audit",
