@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from uq_report.core import results
+from uq_report.core.errors import InputError
 from uq_report.core.explainer import Card
 from uq_report.core.results import Importance
 from uq_report.document.document import Badge, Callout, Document, Facts, Figure, Paragraph, Table
+from uq_report.document.reading import texts
 from uq_report.evidence import ids
 from uq_report.evidence.codec import dumps, loads, sha256
 from uq_report.evidence.run import Run
@@ -51,17 +53,20 @@ SHAPES = {
 }
 
 
-NUMBERED = (
-    "summary", "findings", "changes", "model", "data", "soundness", "outcomes", "uncertainty-quality", "prediction",
-    "uncertainty", "relations", "robustness", "monitoring", "limitations", "sign-off",
-)  # fmt: skip
-LETTERED = ("reproducibility", "mapping", "methods", "references")
+FRONT = ("answer", "findings", "sure", "drives", "features", "changes", "limitations", "sign-off")
+RECORD = ("methods", "model", "data", "reproducibility")
+BY_METHOD = ("soundness", "prediction", "uncertainty", "relations", "robustness", "monitoring")
+ANNEXES = {
+    "none": (),
+    "short": (*RECORD, "plugins-shown", "mapping", "references"),
+    "full": (*RECORD, *BY_METHOD, "mapping", "references"),
+}
 
 
 @cache
-def report(shape: str) -> Document:
+def report(shape: str, annex: str = "full") -> Document:
     """Return the document of a shape, made once, without its figures."""
-    return document(make_run(SHAPES[shape]))
+    return document(make_run(SHAPES[shape]), annex=annex)
 
 
 @pytest.fixture(params=SHAPES, ids=str)
@@ -72,8 +77,22 @@ def made(request: pytest.FixtureRequest) -> Document:
 def test_every_shape_makes_a_complete_document(made: Document) -> None:
     ids = [s.id for s in reading.sections(made)] + [b.id for b in reading.blocks(made) if isinstance(b, Table | Figure)]
     assert max(Counter(ids).values()) == 1
-    assert tuple(part.id for part in made.sections) == (*NUMBERED, *LETTERED)
-    assert tuple(part.id for part in made.sections if part.appendix) == LETTERED
+    assert tuple(part.id for part in made.sections) == (*FRONT, *ANNEXES["full"])
+    assert tuple(part.id for part in made.sections if part.appendix) == ANNEXES["full"]
+
+
+@pytest.mark.parametrize("annex", ANNEXES)
+def test_the_annex_follows_the_same_front_part(annex: str) -> None:
+    made = report("classification", annex)
+    assert tuple(part.id for part in made.sections if part.appendix) == ANNEXES[annex]
+    front = [part for part in made.sections if not part.appendix]
+    assert front == [part for part in report("classification").sections if not part.appendix]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_another_annex_is_refused_with_what_is_allowed(kind: str) -> None:
+    with pytest.raises(InputError, match=r"report.annex must be one of .*; got 'ful'. Did you mean 'full'"):
+        document_of(make_run(), kind, annex="ful")
 
 
 def test_every_figure_has_words_and_every_table_fits(made: Document) -> None:
@@ -129,12 +148,11 @@ def test_the_report_names_its_run() -> None:
     assert made.evidence_sha256 == sha256(run)
     assert made.as_of == "2026-11-21"
     assert made.generator == "uq_report 0.1"
-    assert document(run, title="Mine", subtitle="Ours").title == "Mine"
 
 
 @pytest.mark.parametrize("absent", ["pfi", "pdp", "redundancy", "calibration", "dalex", "shap"])
 def test_a_missing_explainer_is_told_with_its_reason_and_the_rest_stands(absent: str) -> None:
-    made = document(make_run(leave_out=(absent,)))
+    made = document(make_run(leave_out=(absent,)), annex="full")
     assert absent in [row[1] for row in reading.table(made, "not-run-table").rows]
     assert " ".join(reading.words(made)).count("It was denied.") >= 2
 
@@ -150,40 +168,30 @@ def test_a_run_of_nothing_is_a_report_of_gaps() -> None:
     assert [one.name for one in made.attachments] == ["run.json"]
 
 
-def uncertain_sections(made: Document) -> list[str]:
-    """Return the sections that carry the gate's warning."""
-    return [
-        part.id
-        for part in reading.sections(made)
-        if any(isinstance(b, Callout) and b.title.startswith("Calibration gate") for b in part.blocks)
-    ]
-
-
 @pytest.mark.parametrize(
-    ("gate", "tone"), [("fails", "bad"), ("cannot be judged", "warning"), ("not assessed", "unknown")]
+    ("gate", "words"),
+    [
+        ("fails", "The calibration check failed"),
+        ("cannot be judged", "These rows cannot show"),
+        ("not assessed", "Calibration was not assessed"),
+        ("passes", "The calibration check passed"),
+    ],
 )
-def test_a_gate_that_does_not_pass_warns_wherever_uncertainty_is_explained(gate: str, tone: str) -> None:
-    made = document(make_run(Case(gate=gate)))
-    marked = uncertain_sections(made)
-    for key in ("summary", "uncertainty-quality", "uncertainty", "drivers-nll", "drivers-entropy", "map", "profiles"):
-        assert key in marked
-    assert "explainer-shap" in marked
-    assert not {"drivers-brier", "scores", "prediction"} & set(marked)
-    callout = next(b for b in reading.section(made, "map").blocks if isinstance(b, Callout))
-    assert (callout.tone, callout.title) == (tone, f"Calibration gate: {gate}")
-
-
-def test_a_gate_that_passes_is_told_once_and_warns_nowhere() -> None:
-    made = report("classification")
-    assert uncertain_sections(made) == ["summary", "uncertainty-quality"]
-    assert ("Calibration gate", Badge("passes", "good")) in made.facts
+@pytest.mark.parametrize("annex", ["short", "full"])
+def test_the_annex_says_once_at_its_head_how_the_calibration_check_ended(gate: str, words: str, annex: str) -> None:
+    behind = [part for part in document(make_run(Case(gate=gate)), annex=annex).sections if part.appendix]
+    first = behind[0].blocks[0]
+    assert isinstance(first, Paragraph)
+    assert first.text.startswith(words)
+    told = " ".join(texts(behind))
+    assert told.count(words) == told.count("Intervals are over new rows") == 1
 
 
 def test_tables_hold_the_estimates_of_the_evidence() -> None:
     run = make_run()
     result = run.result(ids.PFI)
     assert isinstance(result, Importance)
-    made = reading.table(document(run), "drivers-nll-table")
+    made = reading.table(document(run, annex="full"), "drivers-nll-table")
     part = result.estimates[result.estimates["measure"] == "nll"].sort_values("estimate", ascending=False)
     heads = [column.label for column in made.columns]
     for head, column in (("importance", "estimate"), ("std. error", "std_error"), ("95 % from", "lower")):
@@ -193,7 +201,7 @@ def test_tables_hold_the_estimates_of_the_evidence() -> None:
 
 def test_the_three_questions_stand_side_by_side() -> None:
     run = make_run()
-    made = reading.table(document(run), "relations-drivers")
+    made = reading.table(document(run, annex="full"), "relations-drivers")
     assert [column.label for column in made.columns] == [
         "feature",
         "rank",
@@ -227,7 +235,7 @@ def test_every_result_of_a_stranger_is_shown_by_its_kind() -> None:
 
 def test_no_result_is_lost() -> None:
     run = make_run()
-    made = document(run)
+    made = document(run, annex="full")
     cited = {b.evidence for b in reading.blocks(made) if isinstance(b, Table | Figure)}
     beside = {ids.PDP_OWN, ids.PDP_DISTRIBUTION, ids.REDUNDANCY_PARTNER}
     assert {result.id for result in run.results} - cited == beside
@@ -236,7 +244,7 @@ def test_no_result_is_lost() -> None:
 def test_an_extra_result_of_a_known_explainer_gets_a_part_of_its_own() -> None:
     run = make_run()
     extra = replace(run.result(ids.SHAP_IMPORTANCE), id="pfi.conditional", explainer=ids.PFI)
-    made = document(replace(run, results=(*run.results, extra)))
+    made = document(replace(run, results=(*run.results, extra)), annex="full")
     assert reading.section(made, "result-pfi.conditional") in reading.section(made, "prediction").sections
 
 
@@ -277,7 +285,7 @@ def test_checks_without_a_verdict_are_listed_with_their_reason() -> None:
 
 def test_leading_profiles_follow_likelihood_and_entropy_in_turn() -> None:
     run = make_run()
-    made = document(run)
+    made = document(run, annex="full")
     tops = []
     for measure in ("nll", "entropy"):
         table = run.result(ids.PFI).estimates
@@ -301,7 +309,7 @@ def test_synthetic_runs_hold_every_kind() -> None:
 def test_a_challenger_is_rated_on_the_cover_and_its_checks_have_names_of_their_own() -> None:
     run, other = make_run(), make_run(Case(gate="fails"))
     made = document(replace(run, challenger=replace(other, subject={**other.subject, "label": "Other"})))
-    assert [part.id for part in made.sections] == ["comparison", *NUMBERED, *LETTERED]
+    assert [part.id for part in made.sections] == ["comparison", *FRONT, *ANNEXES["short"]]
     assert made.rating == Badge("Green", "good")
     assert ("Rating of the challenger", Badge("Red", "bad")) in made.facts
     assert [check.name for check in made.checks] == [

@@ -12,7 +12,7 @@ from uq_report.document.document import Badge, Column, Columns, Section
 from uq_report.evidence import ids
 from uq_report.evidence.codec import dumps
 from uq_report.report.assemble import document
-from uq_report.report.attachments import attachments
+from uq_report.report.attachments import POINTS, attachments
 from uq_report.store.folder import guarded_csv
 
 from .cases import Case
@@ -41,6 +41,15 @@ def test_estimates_are_the_files_of_the_folder_without_curves_and_single_rows() 
     assert not {"pdp.estimates.csv", "shap.estimates.csv", "pfi.reading.estimates.csv"} & set(held)
 
 
+@pytest.mark.parametrize("annex", ["none", "short", "full"])
+def test_the_numbers_of_every_result_travel_whatever_the_annex(annex: str) -> None:
+    run = make_run()
+    held = {one.name: one.content for one in document(run, annex=annex).attachments}
+    shown = [result for result in run.results if len(result.estimates) and result.kind not in POINTS]
+    assert held["run.json"] == dumps(run)
+    assert {f"{file_stem(result.id)}.estimates.csv" for result in shown} <= set(held)
+
+
 def test_a_table_that_is_not_printed_in_full_is_attached_with_every_row_guarded() -> None:
     section = long_table()
     (table,) = section.blocks
@@ -65,7 +74,7 @@ def test_names_of_attachments_differ_and_fit_a_file_system() -> None:
     run = make_run(Case(names=tuple(f"feature {k}" for k in range(70))))
     table = run.result(ids.PFI)
     odd = tuple(replace(table, id=key) for key in ("a b", "a_b", "a/b", "x" * 10_000))
-    names = [one.name for one in document(replace(run, results=(*run.results, *odd))).attachments]
+    names = [one.name for one in document(replace(run, results=(*run.results, *odd)), annex="full").attachments]
     assert len(set(names)) == len(names)
     assert all(len(name) < 120 and "/" not in name and " " not in name for name in names)
     assert "table-drivers-nll-table.csv" in names

@@ -1,7 +1,8 @@
-"""Every result of the sample runs stands in the report, in one place."""
+"""Every result of the sample runs stands in the whole report, at most once in front and once in the annex."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from uq_report import store
 from uq_report.core.results import Result
-from uq_report.document.document import Document, Figure, Table
+from uq_report.document.document import Document, Figure, Table, inside
 from uq_report.evidence import ids
 from uq_report.report.assemble import document
 
@@ -31,30 +32,57 @@ SHARED = {
     ids.PFI: "by the role of the measure, feature by feature as a map, beside corrected importance, and in rankings",
     ids.CALIBRATION: "scores among the outcomes, tests with the quality of the uncertainty",
 }
-CITING = {"summary", "findings"}  # chapters that only cite
+CITING = {"answer", "findings"}  # chapters that only cite
 
 
 @pytest.fixture(params=SAMPLES, ids=lambda path: path.parent.name)
 def sample(request: pytest.FixtureRequest, undrawn: None) -> tuple[tuple[Result, ...], Document]:
-    """The results of a sample run, and its report without figures."""
+    """The results of a sample run, and its report with all of the annex, without figures."""
     run, _ = store.read(request.param)
-    return run.results, document(run)
+    return run.results, document(run, annex="full")
 
 
-def places(whole: Document) -> Iterator[tuple[str, str]]:
-    """Yield each result that a table or figure shows, with the section of a chapter it stands in."""
+def places(whole: Document, *, annex: bool) -> Iterator[tuple[str, str]]:
+    """Yield each result that a table or figure shows, with where: the chapter in front, its section in the annex."""
     for chapter in whole.sections:
-        for part in () if chapter.id in CITING else (replace(chapter, sections=()), *chapter.sections):
-            yield from {(b.evidence, part.id) for b in all_blocks(part) if isinstance(b, Table | Figure) and b.evidence}
+        if chapter.appendix is not annex or chapter.id in CITING:
+            continue
+        for part in (replace(chapter, sections=()), *chapter.sections) if annex else (chapter,):
+            yield from {
+                (b.evidence, part.id) for b in inside(all_blocks(part)) if isinstance(b, Table | Figure) and b.evidence
+            }
 
 
-def test_every_result_with_numbers_is_shown_and_in_one_section(sample: tuple[tuple[Result, ...], Document]) -> None:
+def test_every_result_with_numbers_is_shown(sample: tuple[tuple[Result, ...], Document]) -> None:
     results, whole = sample
     numbers = {result.id for result in results if len(result.frame) or len(result.estimates)}
-    shown = list(places(whole))
-    assert numbers - {evidence for evidence, _ in shown} == numbers & set(ELSEWHERE)
-    for key in numbers - set(ELSEWHERE) - set(SHARED):
-        assert len([place for evidence, place in shown if evidence == key]) == 1, key
+    shown = {evidence for annex in (False, True) for evidence, _ in places(whole, annex=annex)}
+    assert numbers - shown == numbers & set(ELSEWHERE)
+
+
+@pytest.mark.parametrize("annex", [False, True], ids=["front", "annex"])
+def test_no_result_is_shown_twice_in_a_part(sample: tuple[tuple[Result, ...], Document], annex: bool) -> None:
+    _, whole = sample
+    often = Counter(evidence for evidence, _ in places(whole, annex=annex) if evidence not in SHARED)
+    assert {key: times for key, times in often.items() if times > 1} == {}
+
+
+def test_no_table_or_figure_of_the_front_part_stands_in_the_annex(
+    sample: tuple[tuple[Result, ...], Document],
+) -> None:
+    """Their captions would tell it: ids are unique anyway."""
+    _, whole = sample
+    captions = [
+        {
+            b.caption
+            for s in whole.sections
+            if s.appendix is annex
+            for b in inside(all_blocks(s))
+            if isinstance(b, Table | Figure)
+        }
+        for annex in (False, True)
+    ]
+    assert captions[0] & captions[1] == set()
 
 
 def test_what_a_section_shows_is_not_told_by_its_kind_as_well(sample: tuple[tuple[Result, ...], Document]) -> None:

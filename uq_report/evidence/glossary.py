@@ -12,8 +12,7 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "AUC": "The chance that a case is scored higher than a non-case; 0.5 is a coin, 1 is perfect.",
         "Brier": "Squared distance of the stated probabilities to what happened, from 0 (perfect) to 2.",
         "calibration": "Stated probabilities or intervals come true as often as they say.",
-        "confidence gap": "How much worse the outcomes are foreseen than the model says they are; above 0 it claims too "
-        "much.",
+        "confidence gap": "How much worse the outcomes are foreseen than the model says; above 0 it claims too much.",
         "covered information": "What a feature tells of the outcome that other features tell too, so that they could "
         "stand in for it.",
         "coverage": "Share of outcomes inside the model's intervals; 90 % intervals should hold 90 %.",

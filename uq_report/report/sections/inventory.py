@@ -41,7 +41,7 @@ def _counted(plugins: Sequence[PluginRecord]) -> str:
     """Count the plugins whose work is in the numbers, and say whether any is not ours."""
     groups = Counter(group_of(plugin) for plugin in plugins)
     counts = joined([count(groups[group], group.removesuffix("s")) for group in USED if groups[group]])
-    found = f"{counts} were found." if counts else ""
+    found = f"Found: {counts}." if counts else ""
     strangers = "" if any(map(foreign, plugins)) else "All plugins come with this package."
     return " ".join(filter(None, (found, strangers)))
 
