@@ -70,16 +70,16 @@ def flipped(data: bytes, position: int) -> bytes:
 def keep_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make each form of document and page once for a whole test."""
     documents: dict[kinds.Form, Document] = {}
-    pages: dict[int, str] = {}
+    pages: dict[tuple[int, bool], str] = {}
     make, draw = kinds.document, html.page
 
     def document(run: Run, kind: str, annex: str) -> Document:
         form = kinds.Form(kind, annex)
         return documents[form] if form in documents else documents.setdefault(form, make(run, kind, annex=annex))
 
-    def page(made: Document, templates: Path | None) -> str:
-        key = id(made)
-        return pages[key] if key in pages else pages.setdefault(key, draw(made, templates))
+    def page(made: Document, templates: Path | None, *, paged: bool) -> str:
+        key = id(made), paged
+        return pages[key] if key in pages else pages.setdefault(key, draw(made, templates, paged=paged))
 
     monkeypatch.setattr(rendering, "document", document)
     monkeypatch.setattr(rendering, "page", page)

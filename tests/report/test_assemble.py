@@ -54,7 +54,7 @@ SHAPES = {
 
 
 FRONT = ("answer", "findings", "sure", "drives", "features", "changes", "limitations", "sign-off")
-RECORD = ("methods", "model", "data", "reproducibility")
+RECORD = ("rules", "methods", "model", "data", "reproducibility")
 BY_METHOD = ("soundness", "prediction", "uncertainty", "relations", "robustness", "monitoring")
 ANNEXES = {
     "none": (),

@@ -18,6 +18,7 @@ from .sections.references import references
 from .sections.relations import relations
 from .sections.reproducibility import reproducibility
 from .sections.robustness import robustness
+from .sections.rules import checks_ended, rules
 from .sections.soundness import soundness
 
 NONE, SHORT, FULL = "none", "short", "full"
@@ -42,6 +43,7 @@ def annex(e: Evidence, placed: Placed, front: Sequence[Section], digest: str, ex
     whole = extent == FULL
     shown = _by_method(e, placed) if whole else _by_strangers(placed)
     record = (
+        replace(rules(e), sections=(checks_ended(e),)),
         methods(e, whole=whole),
         model(e, whole=whole),
         data(e, placed, whole=whole),

@@ -53,7 +53,7 @@ class Maker:
         self.templates = templates
         self.differing = differing(run.environment, written)
         self._document = cache(lambda form: document(run, form.kind, annex=form.annex))
-        self._page = cache(lambda form: page(self._document(form), templates).encode())
+        self._page = cache(lambda form, paged: page(self._document(form), templates, paged=paged).encode())
         self._data = cache(self._rendered)
 
     def like(self, report: Report) -> Made | None:
@@ -61,10 +61,10 @@ class Maker:
 
         The first that gives the same bytes, which a PDF may go on after; else one with the same headings.
         """
-        best: Made | None = None
+        best, paged = None, report.format == "pdf"
         for form in self._likely(report):
             with suppress(RenderError):  # a house style need not fit every kind
-                made = Made(self._document(form), self._page(form), self._data(form, report.path.suffix.lower()))
+                made = Made(self._document(form), self._page(form, paged), self._data(form, report.path.suffix.lower()))
                 if report.data.startswith(made.data):
                     return made
                 best = best or made
@@ -74,10 +74,10 @@ class Maker:
         """Yield the forms whose headings a report has, those of its file name first; if none, the first of these."""
         named = next((form.kind for form in FORMS if form.kind == report.path.stem), FORMS[0].kind)
         forms = sorted(FORMS, key=lambda form: form.kind != named)  # and so the quicker ones of a kind first
-        fitting = False
+        fitting, paged = False, report.format == "pdf"
         for form in forms:
             with suppress(RenderError):
-                if report.headings is None or report.headings == headings(self._page(form)):
+                if report.headings is None or report.headings == headings(self._page(form, paged)):
                     fitting = True
                     yield form
         if not fitting:
