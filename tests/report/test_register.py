@@ -11,7 +11,7 @@ from uq_report.document.document import Badge, Callout, Fold, Paragraph, Section
 from uq_report.document.evidence import OPEN, Evidence
 from uq_report.document.reading import texts
 from uq_report.document.text import unmarked
-from uq_report.evidence.finding import Finding, Outcome, Symptom
+from uq_report.evidence.finding import SEVERITIES, Finding, Outcome, Symptom
 from uq_report.evidence.run import Changes, FindingChange
 from uq_report.report.assemble import document
 from uq_report.report.sections.findings import findings, groups
@@ -144,8 +144,7 @@ def test_the_first_sentence_ends_where_another_begins(text: str, first: str) -> 
 
 
 def test_every_open_finding_is_in_one_block_and_in_the_register_or_among_the_observations() -> None:
-    severities = ("high", "medium", "low", "observation")
-    made = [finding(f"UQ{100 + k // 4}", severities[k % 4], f"x{k}") for k in range(60)]
+    made = [finding(f"UQ{100 + k // 4}", SEVERITIES[1 + k % 4], f"x{k}") for k in range(60)]
     section = told(*made)
     listed = [str(row[2]) for row in table(section).rows]
     blocks = [unmarked(block.text) for block in callouts(section) if block.tone == "neutral" or block.code]

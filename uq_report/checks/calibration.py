@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, isnan, nan
+from math import isnan, nan
 from typing import ClassVar, NamedTuple
 
 from ..core.errors import check_options
 from ..core.trust import LEAST_EVENTS, Distrust, few_events
 from ..evidence import ids
 from ..evidence.finding import Finding, Outcome, Severity, Symptom
-from ..evidence.outcomes import Calibration
+from ..evidence.outcomes import Calibration, rows_within
 from ..evidence.run import Run
 from ..rules.reading import absent
 from ..rules.rule import Grade, Limit, Rule
@@ -57,11 +57,7 @@ class Gap(NamedTuple):
 
     def rows_to_pass(self, margin: float) -> int | None:
         """Return the rows at which the interval of this gap would lie within the margin; None unless they are more."""
-        room = margin - abs(self.gap)
-        if isnan(self.lower) or not room > 0:
-            return None
-        needed = ceil(self.n * ((self.upper - self.lower) / 2 / room) ** 2)
-        return needed if needed > self.n else None
+        return rows_within(self.gap, self.lower, self.upper, margin, self.n)
 
 
 @dataclass(frozen=True)

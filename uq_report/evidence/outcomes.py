@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,6 +46,23 @@ class ScoreLine(ItemLine):
     def judges_uncertainty(self) -> bool:
         """Whether it is about the uncertainty rather than the prediction."""
         return self.item in OF_UNCERTAINTY or self.item.startswith("sharpness")
+
+
+def rows_within(estimate: float, lower: float, upper: float, margin: float, n: int) -> int | None:
+    """Return the rows at which an interval of `n` rows would lie within ±`margin`, at this estimate and spread.
+
+    None where no number of rows would do, or no more than `n` are needed.
+
+    Examples
+    --------
+    >>> rows_within(0.0, -0.1, 0.1, 0.05, 100), rows_within(0.05, -0.1, 0.1, 0.05, 100)
+    (400, None)
+    """
+    room = margin - abs(estimate)
+    if np.isnan(lower) or not room > 0:
+        return None
+    needed = ceil(n * ((upper - lower) / 2 / room) ** 2)
+    return needed if needed > n else None
 
 
 class Calibration(View):

@@ -17,6 +17,8 @@ from . import style
 from .frames import has_interval, interval_words, optional
 
 NULL: dict[str, Any] = {"color": style.BAND, "linewidth": 0.0, "zorder": 0}
+IDEAL: dict[str, Any] = {"color": style.MUTED, "linewidth": 0.9, "linestyle": style.LINES[1]}
+SIZE = (3.2, 3.25)  # height and width: two of them stand side by side
 
 
 def draw_reliability(result: Result) -> Figure:
@@ -31,17 +33,17 @@ def draw_reliability(result: Result) -> Figure:
     table = result.estimates.sort_values(col.X, kind="stable")
     event = Reliability.from_result(result).event or "the event"
     with style.context():
-        figure = style.new_figure(3.9)
+        figure = style.new_figure(*SIZE)
         axes = style.plain(figure.subplots(), "both")
-        axes.plot([0, 1], [0, 1], color=style.MUTED, linewidth=0.8, linestyle=(0, (3, 2)))
+        axes.plot([0, 1], [0, 1], **IDEAL)
         if optional(table, col.NULL_LOWER).notna().any():
             axes.fill_between(table[col.X], table[col.NULL_LOWER], table[col.NULL_UPPER], **NULL)
         _points(axes, table)
         axes.set_ylim(-0.03, 1.03)
         axes.set_xlim(-0.03, 1.03)
-        axes.set_xlabel(f"mean predicted {style.name(event, 48)}")
-        axes.set_ylabel("observed frequency")
-        style.key(figure, _legend(table, "perfectly calibrated"))
+        axes.set_xlabel(f"stated {style.name(event, 30)}")
+        axes.set_ylabel("share of rows where it came")
+        style.key(figure, _legend(table), columns=1)
     return figure
 
 
@@ -55,16 +57,16 @@ def draw_coverage(result: Result) -> Figure:
     """
     table = result.estimates.sort_values(col.X, kind="stable")
     with style.context():
-        figure = style.new_figure(3.4)
+        figure = style.new_figure(*SIZE)
         axes = style.plain(figure.subplots(), "both")
-        axes.plot([0, 1], [0, 1], color=style.MUTED, linewidth=0.8, linestyle=(0, (3, 2)))
+        axes.plot([0, 1], [0, 1], **IDEAL)
         _points(axes, table)
         low = min(0.4, *(float(table[c].min()) for c in (col.X, col.ESTIMATE, col.LOWER) if table[c].notna().any()))
         axes.set_xlim(max(0.0, low - 0.05), 1.02)
         axes.set_ylim(max(0.0, low - 0.05), 1.02)
-        axes.set_xlabel("nominal level of the central interval")
-        axes.set_ylabel("observed share inside")
-        style.key(figure, _legend(table, "nominal"))
+        axes.set_xlabel("stated level of the interval")
+        axes.set_ylabel("share of outcomes inside")
+        style.key(figure, _legend(table), columns=1)
     return figure
 
 
@@ -78,17 +80,17 @@ def draw_pit(result: Result) -> Figure:
     """
     table = result.estimates.sort_values(col.X, kind="stable")
     with style.context():
-        figure = style.new_figure(2.9)
+        figure = style.new_figure(*SIZE)
         axes = style.plain(figure.subplots(), "y")
         edge = style.ROLE["prediction"]
         axes.bar(table[col.X], table[col.ESTIMATE], 0.92 / len(table), color="#9fbfd8", edgecolor=edge, linewidth=0.7)
         low, at = style.segments(table[col.LOWER], table[col.UPPER], table[col.X])
         axes.plot(at, low, color=style.INK, linewidth=1.3)
-        axes.axhline(1.0, color=style.MUTED, linewidth=0.9, linestyle=(0, (3, 2)))
+        axes.axhline(1.0, **IDEAL)
         axes.set_xlim(0, 1)
-        axes.set_xlabel("probability integral transform of the observed value")
-        axes.set_ylabel("density")
-        style.key(figure, _legend(table, "calibrated"))
+        axes.set_xlabel("stated probability of less than the outcome")
+        axes.set_ylabel("how often, against 1 if right")
+        style.key(figure, _legend(table), columns=1)
     return figure
 
 
@@ -100,10 +102,10 @@ def _points(axes: Axes, table: pd.DataFrame) -> None:
     axes.plot(table[col.X], table[col.ESTIMATE], "-o", color=color, linewidth=1.0, markersize=5)
 
 
-def _legend(table: pd.DataFrame, ideal: str) -> list[Any]:
-    handles: list[Any] = [Line2D([], [], color=style.MUTED, linewidth=0.9, linestyle=(0, (3, 2)), label=ideal)]
+def _legend(table: pd.DataFrame) -> list[Any]:
+    handles: list[Any] = [Line2D([], [], **IDEAL, label="as stated")]
     if has_interval(table).any():
         handles.append(Line2D([], [], color=style.INK, linewidth=1.3, label=interval_words(table)))
     if optional(table, col.NULL_LOWER).notna().any():
-        handles.append(Patch(color=style.BAND, linewidth=0, label="where a right model's points would lie"))
+        handles.append(Patch(color=style.BAND, linewidth=0, label="where a right model's points lie"))
     return handles

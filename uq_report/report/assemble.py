@@ -79,7 +79,7 @@ def read(run: Run) -> Evidence:
 
 def _front(e: Evidence) -> tuple[Section | None, ...]:
     """Return the front part on one model, in reading order."""
-    return (answer(e), findings(e), sure(e, Placed(e)), drives(e), sheets(e), changes(e), limitations(e), sign_off(e))
+    return (answer(e), findings(e), sure(e), drives(e), sheets(e), changes(e), limitations(e), sign_off(e))
 
 
 def _banner(e: Evidence) -> str:

@@ -1,9 +1,11 @@
-"""Outcomes analysis: how well predictions agree with what happened, over all rows and by group."""
+"""How good the model is on unseen rows: its scores beside those of a forecast without features, and its decisions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...core.text import count
+from ...document.amounts import amount, is_share, share
 from ...document.blocks import interval_columns, intervals_caption, left_out, make_table
 from ...document.document import Block, Column, Paragraph, Section, Table
 from ...document.evidence import Evidence
@@ -12,72 +14,123 @@ from ...evidence.outcomes import Calibration, DecisionLine, Decisions, ScoreLine
 from ...evidence.view import table_of
 from ..placing import Placed
 
-TITLE = "Outcomes analysis"
 SHOWN = 6  # classes up to which the table counts every pair
-ITEMS = ("recall", "precision")
-LEAD = (
-    "Scores are means over the audited rows, given the fitted model. A baseline ignores the features; a skill is the "
-    "baseline's score less the model's. Which score fits the use of the model is for people to judge."
-)
+MOST = 8  # classes in the table of the front part
+BASELINE, SKILL = "_baseline", "_skill"
+TITLES = {
+    "log_score": "log score (surprise at the outcome; lower is better)",
+    "brier": "Brier score (lower is better)",
+    "accuracy": "right decisions",
+    "roc_auc": "area under the ROC curve (how well it orders rows)",
+    "crps": "CRPS (distance to the outcome; lower is better)",
+    "mean_error": "outcome less prediction, mean",
+    "squared_error": "mean squared error (lower is better)",
+}
+RATES = {"recall": "found", "precision": "right where decided so"}
+SHORT = {"log_score": "log score", "brier": "Brier score", "crps": "CRPS"}
 
 
-def outcomes(e: Evidence, placed: Placed) -> Section:
-    """Return scores against outcomes, and performance and uncertainty by group."""
-    sections = (_scores(e), *placed.chapter("outcomes"))
-    return Section(id="outcomes", title=TITLE, blocks=(Paragraph(text=LEAD),), sections=sections)
-
-
-def _scores(e: Evidence) -> Section:
+def scores(e: Evidence) -> Section:
+    """Return what the model's predictions are worth on unseen rows, and what it decides."""
     view = Calibration.find(e.run)
     if view is None:
         blocks: tuple[Block, ...] = (Paragraph(text=e.why_missing(Calibration.id)),)
     else:
-        lines = [line for line in view.lines if not line.judges_uncertainty]
-        text = _skill(lines)
-        caption = f"Scores on the audited rows. {intervals_caption(table_of(lines))}"
-        table = scores_table(view, lines, "scores-table", caption, tests=False)
-        blocks = (*([Paragraph(text=text)] if text else []), table, *left_out(view.result), *_decisions(e))
-    return Section(id="scores", title="Scores", blocks=blocks)
+        told = _skill(e, view.lines)
+        blocks = (*([Paragraph(text=told)] if told else []), _scores(view), *_decisions(e))
+    return Section(id="sure-scores", title="How good is it?", blocks=blocks)
+
+
+def _scores(view: Calibration) -> Table:
+    """Return a line for each score of the prediction, beside that of the forecast without features."""
+    lines = {line.item: line for line in view.lines if not line.judges_uncertainty}
+    own = [item for item in lines if not item.endswith((BASELINE, SKILL))]
+    judged = any(f"{item}{SKILL}" in lines for item in own)
+    columns = ["score", "model", *["without features", "better by"] * judged]
+    rows = [(_score(lines[x]), *(_cell(lines.get(f"{x}{end}")) for end in ("", BASELINE, SKILL)[: 1 + 2 * judged]))
+            for x in own]  # fmt: skip
+    caption = f"Scores on {count(view.n, 'unseen row')}."
+    return make_table("sure-scores-table", caption, columns, rows, evidence=view.id)
+
+
+def _score(line: ScoreLine) -> str:
+    """Return a score's name, with the unit that a cell leaves out."""
+    title = TITLES.get(line.item, _item(line))
+    return f"{title}, {name(line.unit)}" if " " in line.unit and not is_share(line.unit) else title
+
+
+def _cell(line: ScoreLine | None) -> str:
+    if line is None:
+        return ""
+    if line.item == "roc_auc":  # a probability that nobody reads in percent
+        return value_words(line.estimate, line.lower, line.upper)
+    return amount(line)
+
+
+def _skill(e: Evidence, lines: Sequence[ScoreLine]) -> str:
+    """Say whether the model beats the forecast without features, as far as the intervals tell."""
+    sides: dict[str, list[str]] = {}
+    for line in lines:
+        if line.is_skill:
+            side = "better than" if line.lower > 0 else "worse than" if line.upper < 0 else "not told apart from"
+            item = line.item.removesuffix(SKILL)
+            sides.setdefault(side, []).append(f"the {SHORT.get(item, item.replace('_', ' '))}")
+    if not sides:
+        return ""
+    other = "the class frequencies" if e.subject.classes is not None else "the distribution of past outcomes"
+    parts = [f"{side} {other} by {joined(items)}" for side, items in sides.items()]
+    return f"Its predictions are {joined(parts)}."
 
 
 def _decisions(e: Evidence) -> tuple[Block, ...]:
-    """Return the rule of the model's decisions, and each class with its counts, recall and precision."""
+    """Return each class with its counts, the share found, and how often the decision for it is right."""
     view = Decisions.find(e.run)
     if view is None:
         return ()
     labels = [str(label) for label in view.classes]
     counted = labels if len(labels) <= SHOWN and view.counts else []
-    ends = interval_columns(view.result.estimates)
-    columns: list[Column] = [Column("class"), *(Column(f"decided {name(label)}", "integer") for label in counted)]
-    for item in ITEMS:
-        columns += [Column(item, "number"), *ends]
-    rows = []
-    for number, label in enumerate(labels):
-        lines = view.of_class(label)
-        cells = [cell for item in ITEMS for cell in _share(lines.get(item), len(ends))]
-        rows.append((name(label), *(view.counts[number][: len(counted)] if counted else ()), *cells))
-    caption = f"Rows of each class by what the model decides. {intervals_caption(view.result.estimates)}"
-    text = f"The model decides for {view.rule}."
-    table = make_table("decisions-table", caption, columns, rows, of=view.result)
-    return (Paragraph(text=clean(text)), table, *left_out(view.result))
+    rows = [
+        (name(label), *_counts(view, number, counted), *(_share(view.of_class(label).get(x)) for x in RATES))
+        for number, label in _least_found(view, labels)
+    ]
+    columns = [Column("class"), *(Column(f"decided {name(label)}", "integer") for label in counted)]
+    columns += [Column(title) for title in RATES.values()]
+    which = "" if len(rows) == len(labels) else f" The {len(rows)} of {len(labels)} classes that are found least."
+    caption = f"Rows of each class by decision: {clean(view.rule)}.{which}"
+    return (make_table("sure-decisions", caption, columns, rows, evidence=view.id),)
 
 
-def _share(line: DecisionLine | None, ends: int) -> tuple[float | None, ...]:
-    if line is None:
-        return (None,) * (1 + ends)
-    return (line.estimate, line.lower, line.upper)[: 1 + ends]
+def _least_found(view: Decisions, labels: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the classes with their places; of many those that are found least."""
+    placed = [*enumerate(labels)]
+    if len(placed) <= MOST:
+        return placed
+    found = {label: view.of_class(label).get("recall") for label in labels}
+    known = {label: line.estimate for label, line in found.items() if line is not None}
+    return sorted(placed, key=lambda one: known.get(one[1], 1.0))[:MOST]
 
 
-def _skill(lines: Sequence[ScoreLine]) -> str:
-    """Say whether the model beats its baseline, as far as the intervals tell."""
-    sides: dict[str, list[str]] = {}
-    for line in lines:
-        if line.is_skill:
-            side = "better than" if line.lower > 0 else "worse than" if line.upper < 0 else "not told apart from"
-            words = value_words(line.estimate, line.lower, line.upper, line.unit)
-            sides.setdefault(side, []).append(f"{_item(line)} {words}")
-    parts = [f"{side} the baseline by {joined(skills)}" for side, skills in sides.items()]
-    return f"The model is {'; '.join(parts)}." if parts else ""
+def _counts(view: Decisions, number: int, counted: Sequence[str]) -> tuple[int, ...]:
+    return tuple(view.counts[number][: len(counted)]) if counted else ()
+
+
+def _share(line: DecisionLine | None) -> str:
+    return "" if line is None else share(line)
+
+
+def outcomes_in_full(e: Evidence, placed: Placed) -> Section:
+    """Return every score as recorded, and what stands in the chapters on outcomes and on the uncertainty's quality."""
+    view = Calibration.find(e.run)
+    blocks: tuple[Block, ...] = (Paragraph(text=e.why_missing(Calibration.id)),)
+    if view is not None:
+        lines = [line for line in view.lines if not line.judges_uncertainty]
+        caption = f"Scores on the audited rows. {intervals_caption(table_of(lines))}"
+        blocks = (scores_table(view, lines, "scores-table", caption), *left_out(view.result))
+    sections = (*placed.chapter("outcomes"), *placed.chapter("uncertainty-quality"))
+    return Section(id="outcomes", title="Outcomes in full", blocks=blocks, sections=sections)
+
+
+outcomes = outcomes_in_full
 
 
 def _item(line: ScoreLine) -> str:

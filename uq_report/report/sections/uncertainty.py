@@ -1,62 +1,52 @@
-"""Uncertainty quality: does y follow the predictive distribution, and can its uncertainty be told apart."""
+"""Whether what the model says of its uncertainty can be believed: the gate, reliability, coverage, and its parts."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from math import isfinite, isnan
 
+from ...core.text import count
+from ...document.amounts import share
 from ...document.blocks import intervals_caption, make_figure, notes_of
-from ...document.document import Block, Callout, Paragraph, Section
+from ...document.document import Block, Callout, Paragraph, Section, Split
 from ...document.evidence import Evidence
 from ...document.tables import plain_table
-from ...document.text import clean, joined, value_words
-from ...evidence import columns as col
+from ...document.text import clean, joined, plain, value_words
 from ...evidence import ids
-from ...evidence.outcomes import CONFIDENCE_GAP, Bins, Calibration, Coverage, Pit, Reliability
+from ...evidence.importance import Pfi
+from ...evidence.outcomes import (
+    CONFIDENCE_GAP,
+    Bins,
+    Calibration,
+    Coverage,
+    Pit,
+    Reliability,
+    ScoreLine,
+    rows_within,
+)
 from ...evidence.view import table_of
-from ...plots.words import number
-from ..placing import Placed
 from .outcomes import scores_table
 
-TITLE = "Uncertainty quality"
-SPLIT = ("aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance")
-
-
-class Diagram(NamedTuple):
-    """A figure of calibration: the result it draws, its heading and its caption."""
-
-    view: type[Bins]
-    title: str
-    caption: str
-
-
-DIAGRAMS = (
-    Diagram(Reliability, "Reliability", "Reliability: observed frequency against predicted probability."),
-    Diagram(
-        Pit,
-        "Probability integral transform",
-        "Histogram of the probability integral transform; flat when calibrated.",
-    ),
-    Diagram(
-        Coverage,
-        "Coverage of intervals",
-        "Coverage of central intervals: observed share against nominal level.",
-    ),
+UNJUDGED = "UQ102"
+PARTS = (("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance"))
+LEAD = (
+    "If outcomes follow the model's own distributions, its mean loss equals its mean entropy. Their difference, the "
+    "confidence gap, is above 0 for an over-confident model and below 0 for an under-confident one. It is necessary "
+    "for calibration, not sufficient."
 )
+DIAGRAMS: tuple[type[Bins], ...] = (Reliability, Coverage, Pit)
 
 
-def uncertainty(e: Evidence, placed: Placed) -> Section:
-    """Return the gate, tests and scores of calibration, reliability, PIT and coverage, and the parts of uncertainty."""
-    view = Calibration.find(e.run)
-    blocks: list[Block] = [gate(e, e.gate.reason)]
-    if view is None:
-        blocks.append(Paragraph(text=e.why_missing(Calibration.id)))
+def believed(e: Evidence) -> Section:
+    """Return the gate in a sentence, one figure or two beside each other, and where the uncertainty comes from."""
+    halves = [half for view in DIAGRAMS if (half := _half(e, view))]
+    texts = tuple(Paragraph(text=text) for text in (_said(e), _parts(e)) if text)
+    lead: tuple[Block, ...] = (Paragraph(text=gate_words(e)),)
+    if len(halves) == 1:
+        blocks = (*lead, Split(left=halves[0], right=texts)) if texts else (*lead, *halves[0])
     else:
-        lines = [line for line in view.lines if line.judges_uncertainty or line.is_tested]
-        caption = f"Calibration tests and sharpness. {intervals_caption(table_of(lines))}"
-        blocks += [Paragraph(text=_gap(view)), scores_table(view, lines, "calibration-table", caption, tests=True)]
-    diagrams = (_diagram(e, diagram) for diagram in DIAGRAMS)
-    sections = (*filter(None, diagrams), _parts(e), *placed.chapter("uncertainty-quality"))
-    return Section(id="uncertainty-quality", title=TITLE, blocks=tuple(blocks), sections=sections)
+        blocks = (*lead, *([Split(left=halves[0], right=halves[1])] if halves else []), *texts)
+    return Section(id="sure-believed", title="Can its stated uncertainty be believed?", blocks=blocks)
 
 
 def gate(e: Evidence, text: str) -> Callout:
@@ -65,55 +55,180 @@ def gate(e: Evidence, text: str) -> Callout:
     return Callout(tone=e.gate.tone, title=title, text=text, evidence=(ids.CALIBRATION,))
 
 
-def _gap(view: Calibration) -> str:
-    """Explain the confidence gap, and say what its interval allows."""
-    lead = (
-        "If outcomes follow the model's own distributions, the mean negative log-likelihood equals the mean entropy. "
-        "Their difference, the confidence gap, is above 0 for an over-confident model and below 0 for an "
-        "under-confident one. It is necessary for calibration, not sufficient."
+def gate_words(e: Evidence) -> str:
+    """Say in a sentence or two whether unseen rows bear out what the model states, or cannot tell."""
+    view, gap = _gap(e)
+    if view is None or gap is None or isnan(gap.lower_90) or view.infinite_nll:
+        return e.gate.reason
+    rows = count(view.n, "unseen row")
+    if e.gate.tone == "bad":
+        return f"{rows} show that {stated(e)} are not right: {_direction(gap)} (gap {gap_words(gap)}).{_gain(view)}"
+    margin = _margin(e)
+    if e.gate.tone == "good":
+        return f"On {rows} {stated(e)} agree with the outcomes within {plain(margin)} nats (gap {gap_words(gap)})."
+    if e.gate.tone != "warning" or max(-gap.lower_90, gap.upper_90) < margin:
+        return e.gate.reason
+    enough = rows_within(gap.estimate, gap.lower_90, gap.upper_90, margin, view.n)
+    would = f" About {_rounded_up(enough)} would, if gap and spread stay as they are." if enough else ""
+    return f"{rows} cannot tell whether {stated(e)} are right (gap {gap_words(gap)}; limit ±{plain(margin)}).{would}"
+
+
+def _rounded_up(rows: int) -> int:
+    step = 10 ** max(0, len(str(rows)) - 2)
+    return -(-rows // step) * step
+
+
+def stated(e: Evidence) -> str:
+    """Name what the model states: probabilities of classes, or distributions."""
+    return "the stated probabilities" if e.subject.classes is not None else "the stated distributions"
+
+
+def gap_words(gap: ScoreLine) -> str:
+    """Return the confidence gap with the interval by which it is judged."""
+    return value_words(gap.estimate, gap.lower_90, gap.upper_90, "nats").replace(" (", ", ").rstrip(")") + " at 90 %"
+
+
+def _gap(e: Evidence) -> tuple[Calibration | None, ScoreLine | None]:
+    view = Calibration.find(e.run)
+    lines = () if view is None else view.lines
+    return view, next((line for line in lines if line.item == CONFIDENCE_GAP), None)
+
+
+def _direction(gap: ScoreLine) -> str:
+    if gap.lower_90 > 0:
+        return "the model is surer than it may be"
+    return (
+        "the model is less sure than it may be" if gap.upper_90 < 0 else "too sure in some rows, not enough in others"
     )
-    gap = next((line for line in view.lines if line.item == CONFIDENCE_GAP), None)
-    if gap is None:
-        return lead
-    side = "over-confident" if gap.lower > 0 else "under-confident" if gap.upper < 0 else "of no clear direction"
-    return f"{lead} Here it is {value_words(gap.estimate, gap.lower, gap.upper, 'nats')}: {side}."
 
 
-def _diagram(e: Evidence, diagram: Diagram) -> Section | None:
-    """Return observed against ideal values: a sentence, a figure, and the numbers."""
-    view = diagram.view.find(e.run)
+def _gain(view: Calibration) -> str:
+    """Say what recalibration would save, where its interval is above 0."""
+    gain = next((line for line in view.lines if line.item == "recalibration_gain"), None)
+    if gain is None or not gain.lower > 0:
+        return ""
+    return f" Recalibrating would save {value_words(gain.estimate, gain.lower, gain.upper, 'nats')} a row."
+
+
+def _margin(e: Evidence) -> float:
+    """Return the limit of the gap, as the rule of the gate holds it; infinite where no rule does."""
+    rules = (rule for outcome in e.run.outcomes if outcome.check == ids.CALIBRATION for rule in outcome.rules)
+    found = (rule.thresholds["margin"] for rule in rules if rule.code == UNJUDGED and "margin" in rule.thresholds)
+    return next(found, float("inf"))
+
+
+def _half(e: Evidence, diagram: type[Bins]) -> tuple[Block, ...]:
+    """Return a diagram with what it shows as its title; empty where there is none."""
+    view = diagram.find(e.run)
     if view is None or not view.lines:
-        return None
-    result, anchor = view.result, view.id.replace(".", "-")
-    intervals, text = intervals_caption(result.estimates), _against_ideal(view)
-    caption = f"{diagram.caption} {intervals}"
-    figure = make_figure(anchor, caption, f"{diagram.caption} {text}", lambda: e.draw(result), result.id)
-    title = f"{clean(result.title)}: the numbers. {intervals}"
-    table = plain_table(result.estimates, f"{anchor}-table", title, result.id, notes_of(result))
-    key = view.id.removeprefix(f"{ids.CALIBRATION}.")
-    return Section(id=key, title=diagram.title, blocks=(Paragraph(text=text), figure, table))
+        return ()
+    title, result = _shown(e, view), view.result
+    alt = f"{title} {_farthest(view)}"
+    return (make_figure(f"sure-{view.id.replace('.', '-')}", title, alt, lambda: e.draw(result), view.id),)
 
 
-def _against_ideal(view: Bins) -> str:
+def _shown(e: Evidence, view: Bins) -> str:
+    """Say what a diagram shows, as far as its intervals tell."""
+    if isinstance(view, Reliability):
+        return _reliability(e)
+    outside = _outside(view)
+    if isinstance(view, Coverage):
+        if not outside:
+            return f"Intervals hold as many outcomes as they state, as far as {_rows(e)} rows tell."
+        wrong = [f"{100 * x:.0f} % intervals hold {'fewer' if high < x else 'more'}" for x, high in outside]
+        return f"{joined(wrong)} outcomes than they state."
+    if not outside:
+        return f"No part of the stated distributions is shown to be wrong by {_rows(e)} rows."
+    return f"Outcomes fall too often or too rarely into {len(outside)} of {len(view.lines)} parts of the distributions."
+
+
+def _reliability(e: Evidence) -> str:
+    if e.gate.tone == "bad":
+        return "Stated probabilities and outcomes disagree."
+    if e.gate.tone == "unknown":
+        return "Outcomes against stated probabilities; whether they agree was not judged."
+    until = f", as far as {_rows(e)} rows tell" if e.gate.tone == "warning" else ""
+    return f"Stated probabilities agree with outcomes{until}."
+
+
+def _rows(e: Evidence) -> int:
+    view = Calibration.find(e.run)
+    return (view.n if view is not None else 0) or e.subject.n or 0
+
+
+def _outside(view: Bins) -> list[tuple[float, float]]:
+    """Return where an interval misses what is stated, with its upper end."""
+    return [(x.x, x.upper) for x in view.lines if not x.lower <= view.ideal(x) <= x.upper and isfinite(x.lower)]
+
+
+def _farthest(view: Bins) -> str:
     """Say how many intervals hold the ideal, and where the estimates are farthest from it."""
     ideals = [(line, view.ideal(line)) for line in view.lines]
     inside = sum(line.lower <= ideal <= line.upper for line, ideal in ideals)
     line, ideal = max(ideals, key=lambda pair: abs(pair[0].estimate - pair[1]))
     return (
-        f"{inside} of {len(ideals)} intervals hold the {'flat line' if view.flat else 'diagonal'}. Farthest from it: "
-        f"{number(line.estimate)} where {number(ideal)} is expected. Each interval holds by itself, not all at once."
+        f"{inside} of {len(ideals)} intervals hold what is stated. Farthest from it: {value_words(line.estimate)} "
+        f"where {value_words(ideal)} is stated. Each interval holds by itself, not all at once."
     )
 
 
-def _parts(e: Evidence) -> Section:
-    """Say where the aleatoric and epistemic parts are explained, or that they were not told apart."""
-    measures = {str(measure) for result in e.results for measure in result.estimates[col.MEASURE]}
-    parts = [e.words(measure).title for measure in SPLIT if measure in measures]
-    if parts:
-        text = f"This run explains {joined(parts)} apart; see “Drivers of the uncertainty”."
-    else:
-        text = (
-            "Not told apart in this run: the model gives one distribution without parts, or the measures "
-            f"{joined(list(SPLIT))} were not asked for. What more data could remove is therefore not known."
-        )
-    return Section(id="parts", title="Aleatoric and epistemic uncertainty", blocks=(Paragraph(text=text),))
+def _said(e: Evidence) -> str:
+    """Say what the diagrams show in numbers."""
+    reliability, coverage = Reliability.find(e.run), Coverage.find(e.run)
+    if reliability is not None and reliability.lines:
+        return " ".join(filter(None, (_points(reliability), _widest(reliability))))
+    line = next((x for x in coverage.lines if round(x.x, 3) == 0.9), None) if coverage is not None else None
+    return f"Its 90 % intervals hold {share(line)} of the outcomes." if line is not None else ""
+
+
+def _points(view: Reliability) -> str:
+    """Say how many points lie where those of a right model would."""
+    bound = [line for line in view.lines if isfinite(line.null_lower)]
+    if not bound:
+        return ""
+    inside = sum(line.null_lower <= line.estimate <= line.null_upper for line in bound)
+    return f"{inside} of {len(bound)} groups of rows with similar predictions lie where those of a right model would."
+
+
+def _widest(view: Reliability) -> str:
+    """Name the group of rows that is farthest from what is stated."""
+    line = max(view.lines, key=lambda line: abs(line.estimate - line.x))
+    return (
+        f"Farthest off are the {line.n} rows with stated probabilities near {100 * line.x:.0f} %: the event came in "
+        f"{share(line)} of them."
+    )
+
+
+def _parts(e: Evidence) -> str:
+    """Say which share of the uncertainty more data could remove, or that it is not known."""
+    view = Pfi.find(e.run)
+    means = {} if view is None else {line.measure: line.unpermuted for line in view.lines}
+    for epistemic, aleatoric in PARTS:
+        if epistemic in means and aleatoric in means and means[epistemic] + means[aleatoric] > 0:
+            told = 100 * means[epistemic] / (means[epistemic] + means[aleatoric])
+            return (
+                f"On average {told:.0f} % of the stated uncertainty is disagreement between the members of the model, "
+                "which more data could lessen; the rest is spread inside of them."
+            )
+    return "How much of its uncertainty more data could remove is not known: it was not split into parts."
+
+
+def calibration_in_full(e: Evidence) -> Section:
+    """Return the tests of calibration, sharpness, and the numbers behind every diagram."""
+    view = Calibration.find(e.run)
+    blocks: tuple[Block, ...] = (Paragraph(text=e.why_missing(Calibration.id)),)
+    if view is not None:
+        lines = [line for line in view.lines if line.judges_uncertainty or line.is_tested]
+        caption = f"Calibration tests and sharpness. {intervals_caption(table_of(lines))}"
+        blocks = (Paragraph(text=LEAD), scores_table(view, lines, "calibration-table", caption, tests=True))
+    return Section(id="calibration", title="Calibration in full", blocks=(*blocks, *_tables(e)))
+
+
+def _tables(e: Evidence) -> Iterator[Block]:
+    """Yield the numbers of every diagram."""
+    for diagram in DIAGRAMS:
+        view = diagram.find(e.run)
+        if view is not None and view.lines:
+            result, key = view.result, f"{view.id.replace('.', '-')}-table"
+            title = f"{clean(result.title)}: the numbers. {intervals_caption(result.estimates)}"
+            yield plain_table(result.estimates, key, title, result.id, notes_of(result))
