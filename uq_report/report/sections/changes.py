@@ -1,15 +1,19 @@
-"""What changed since the previous run: findings, values beyond the interval of their difference, and inputs."""
+"""What changed since the previous run, in a sentence and one table, what matters most first."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...core.text import count
 from ...document.blocks import make_table
-from ...document.document import Badge, Block, Bullets, Column, Facts, Paragraph, Section, Tone
+from ...document.document import Badge, Bullets, Cell, Paragraph, Section, Tone
 from ...document.evidence import Evidence, as_cell
-from ...document.text import clean, items, joined, name, sentence
-from ...evidence.run import UNRELATED, Changes, ValueChange
+from ...document.text import clean, interval, items, joined, name, value_words
+from ...evidence.finding import SEVERITIES
+from ...evidence.run import Changes, FindingChange, ValueChange
 
-TITLE = "Changes since the previous run"
+TITLE = "What changed"
+OBSERVATION = "observation"
 TONES: dict[str, Tone] = {
     "new": "bad",
     "worse": "bad",
@@ -17,21 +21,33 @@ TONES: dict[str, Tone] = {
     "closed": "good",
     "unchanged": "neutral",
 }
-CLOSED = "A finding that is closed is no longer raised; whether its cause is gone is for people to say."
+FINDINGS, VALUES, LEFT = 6, 5, 2  # findings and values in the table; parts that were not compared, in words
+Row = tuple[Cell, ...]
 
 
-def changes(e: Evidence) -> Section:
-    """Return the comparison, or the one sentence that there was nothing to compare with."""
+def changes(e: Evidence) -> Section | None:
+    """Return what changed, or None where no previous run was given."""
     since = e.run.changes
     if since is None:
-        return Section(id="changes", title=TITLE, blocks=(Paragraph(text="No previous run was given."),))
-    facts = sorted((key, value) for key, value in since.previous.items() if key != UNRELATED)
-    rows = tuple((name(key).replace("_", " "), as_cell(value)) for key, value in facts)
-    blocks: list[Block] = [Paragraph(text=in_short(since)), Facts(rows=rows or (("Previous run", as_cell(None)),))]
-    if since.unrelated:
-        return Section(id="changes", title=TITLE, blocks=(*blocks, *_not_compared(since)))
-    blocks += [*_findings(since), *_values(e, since), *_inputs(since), *_not_compared(since)]
-    return Section(id="changes", title=TITLE, blocks=tuple(blocks))
+        return None
+    lead = Paragraph(text=" ".join(filter(None, (_against(since), in_short(since), _closed(since)))))
+    rows = [] if since.unrelated else [*_findings(since), *_values(e, since)]
+    table = [make_table("changes-table", "What changed, worst first.", ("what", "change", "before", "now"), rows)]
+    aside = [Paragraph(text=_not_compared(since))] if since.not_compared else []
+    return Section(id="changes", title=TITLE, blocks=(lead, *(table if rows else []), *aside))
+
+
+def _not_compared(since: Changes) -> str:
+    """Say what could not be compared, the rest counted."""
+    told = [clean(one).rstrip(".") for one in since.not_compared[:LEFT]]
+    more = len(since.not_compared) - len(told)
+    return f"Not compared: {'; '.join(told)}{f'; and {more} more' if more else ''}."
+
+
+def _against(since: Changes) -> str:
+    """Say which run this one is compared with."""
+    day, label = (clean(as_cell(since.previous.get(key))) for key in ("as_of", "label"))
+    return f"Compared with the run of {day} (“{label}”)."
 
 
 def in_short(since: Changes) -> str:
@@ -48,58 +64,82 @@ def in_short(since: Changes) -> str:
     )
 
 
-def _findings(since: Changes) -> list[Block]:
-    moved = [one for one in since.findings if one.change != "unchanged"]
-    if not moved:
-        return []
+def _closed(since: Changes) -> str:
+    """Say what it means that a finding is closed, where one is."""
+    if since.unrelated or not any(one.change == "closed" for one in since.findings):
+        return ""
+    return "A finding that is closed is no longer raised; whether its cause is gone is for people to say."
+
+
+def _findings(since: Changes) -> Iterator[Row]:
+    """Yield the findings above an observation that changed, worst first, and count those beyond the first few."""
     order = list(TONES)
-    columns = [Column(label) for label in ("code", "change", "finding", "about", "before", "now")]
-    rows = [
-        (
-            clean(one.code, 20),
-            Badge(one.change, TONES[one.change]),
-            sentence(one.title),
-            joined(items(one.features), 4) or "the model",
-            one.before or "none",
-            one.now or "none",
+    moved = [x for x in since.findings if x.change != "unchanged" and {x.before, x.now} - {"", OBSERVATION}]
+    moved.sort(key=lambda x: (order.index(x.change), _severity(x)))
+    for one in moved[:FINDINGS]:
+        yield _finding(one), Badge(one.change, TONES[one.change]), one.before or "not open", one.now or "not open"
+    for kind, tone in TONES.items():
+        more = sum(one.change == kind for one in moved[FINDINGS:])
+        if more:
+            yield count(more, "further finding"), Badge(kind, tone), "", ""
+
+
+def _severity(one: FindingChange) -> int:
+    """Return how severe a finding is or was, worst first; of one that is waived it is not known."""
+    known = [SEVERITIES.index(word) for word in (one.now, one.before) if word in SEVERITIES]
+    return min(known, default=len(SEVERITIES))
+
+
+def _finding(one: FindingChange) -> str:
+    features = f" ({joined(items(one.features), 4)})" if one.features else ""
+    return f"{clean(one.code, 20)} {clean(one.title)}{features}"
+
+
+def _values(e: Evidence, since: Changes) -> Iterator[Row]:
+    """Yield the values that changed, largest difference against its interval first, and how many more did."""
+    moved = sorted((one for one in since.values if one.changed), key=lambda one: -_surely(one))
+    for one in moved[:VALUES]:
+        measure = e.words(one.measure).title if one.measure else name(one.result)
+        about = f" of {name(one.feature)}" if one.feature else ""
+        difference = value_words(one.difference, one.lower, one.upper)
+        yield f"{measure}{about}", f"by {difference}", value_words(one.before), value_words(one.now)
+    if len(moved) > VALUES:
+        yield f"{count(len(moved) - VALUES, 'further value')}", "changed", "", ""
+
+
+def _surely(one: ValueChange) -> float:
+    """Return a difference against the half width of its interval."""
+    if one.lower is None or one.upper is None or one.upper <= one.lower:
+        return 0.0
+    return abs(one.difference) / (one.upper - one.lower)
+
+
+def changes_in_full(e: Evidence) -> Section | None:
+    """Return every compared value and every input that differs; None where nothing was compared."""
+    since = e.run.changes
+    if since is None or since.unrelated or not (since.values or since.inputs):
+        return None
+    tables = []
+    if since.values:
+        kinds = joined([clean(kind) for kind in dict.fromkeys(one.interval for one in since.values) if kind])
+        caption = (
+            "Values before and now. Changed: the difference stays apart from 0 when adjusted for all compared values "
+            f"(Holm); of ranks, that the two intervals have no rank in common. Intervals: {kinds or 'none'}."
         )
-        for one in sorted(moved, key=lambda one: order.index(one.change))
-    ]
-    return [make_table("changes-findings", f"Findings that changed. {CLOSED}", columns, rows)]
+        columns = ("result", "measure", "feature", "before", "now", "difference", "interval", "changed")
+        ordered = sorted(since.values, key=lambda one: not one.changed)
+        tables.append(make_table("changes-values", caption, columns, [_value(e, one) for one in ordered]))
+    if since.inputs:
+        inputs = [(name(x.what), clean(x.before or "none", 120), clean(x.now or "none", 120)) for x in since.inputs]
+        caption = "Hashes, versions and settings that differ."
+        tables.append(make_table("changes-inputs", caption, ("input", "before", "now"), inputs))
+    left = tuple(f"Not compared: {clean(one).rstrip('.')}." for one in since.not_compared)
+    blocks = (*tables, *([Bullets(items=left)] if left else []))
+    return Section(id="changes-full", title="Compared with the previous run", blocks=blocks)
 
 
-def _values(e: Evidence, since: Changes) -> list[Block]:
-    """Return values before and now, those that changed first."""
-    if not since.values:
-        return []
-    columns = [Column("result"), Column("measure"), Column("feature")]
-    columns += [Column(label, "number") for label in ("before", "now", "difference", "from", "to")]
-    ordered = sorted(since.values, key=lambda one: not one.changed)
-    kinds = joined([clean(kind) for kind in dict.fromkeys(one.interval for one in since.values) if kind])
-    caption = (
-        "Values before and now. Changed: the difference stays apart from 0 when adjusted for all compared values "
-        f"(Holm); of ranks, that the two intervals have no rank in common. Intervals: {kinds or 'none'}."
-    )
-    table = [*columns, Column("changed")]
-    return [make_table("changes-values", caption, table, [_value(e, one) for one in ordered])]
-
-
-def _value(e: Evidence, one: ValueChange) -> tuple[object, ...]:
-    interval = one.lower is not None and one.upper is not None
-    verdict = Badge("changed", "warning") if one.changed else "not shown" if interval else "no interval"
-    about = name(one.feature) if one.feature else "all"
-    names = (name(one.result), e.words(one.measure).title if one.measure else "", about)
-    return (*names, one.before, one.now, one.difference, one.lower, one.upper, verdict)
-
-
-def _inputs(since: Changes) -> list[Block]:
-    if not since.inputs:
-        return [Paragraph(text="No hash, version or setting differs.")]
-    rows = [(name(one.what), clean(one.before or "none", 120), clean(one.now or "none", 120)) for one in since.inputs]
-    columns = ("input", "before", "now")
-    return [make_table("changes-inputs", "Hashes, versions and settings that differ.", columns, rows)]
-
-
-def _not_compared(since: Changes) -> list[Block]:
-    sentences = tuple(f"Not compared: {clean(one).rstrip('.')}." for one in since.not_compared)
-    return [Bullets(items=sentences)] if sentences else []
+def _value(e: Evidence, one: ValueChange) -> Row:
+    around = interval(one.lower, one.upper)
+    verdict = Badge("changed", "warning") if one.changed else "not shown" if around else "no interval"
+    names = (name(one.result), e.words(one.measure).title if one.measure else "", name(one.feature) or "all")
+    return (*names, *(value_words(x) for x in (one.before, one.now, one.difference)), around, verdict)

@@ -1,4 +1,4 @@
-"""What limits the numbers of this report, and what was not tested."""
+"""What limits the numbers of this report, and what was not tested: each once, in at most a dozen lines."""
 
 from __future__ import annotations
 
@@ -6,53 +6,54 @@ import math
 from collections.abc import Iterator
 
 from ...core.text import count
-from ...document.document import Block, Bullets, Paragraph, Section
+from ...document.document import Bullets, Paragraph, Section
 from ...document.evidence import Evidence
-from ...document.text import clean, items, joined
-from .missing import not_run
+from ...document.text import clean, joined, mentions
+from .missing import no_verdict, unrun
 
-TITLE = "Limitations and what was not tested"
+TITLE = "Limits"
 ALWAYS = (
     "The model is taken as it is: no interval covers fitting it to other rows.",
-    "The audited rows are taken to stand for the population the model is used on; nothing here tests that.",
-    "Importances and curves describe the model. They are no causes in the world.",
-    "Causal questions, security, robustness to attacks, the code that serves the model and its cost were not examined.",
+    "The audited rows are taken to stand for the population the model is used on, which nothing here tests.",
+    "Importances and curves describe the model, not causes in the world.",
+    "Causes, security, the code that serves the model and its cost were not examined.",
 )
+MOST = 12
 UNAVAILABLE = "not available"
 
 
 def limitations(e: Evidence) -> Section:
-    """Return the limits of the run, of every method in use, and all that was not run."""
-    here = [*_triggered(e)]
-    blocks: list[Block] = [Paragraph(text="Limits of every run of this package:"), Bullets(items=ALWAYS)]
-    blocks += [Paragraph(text="Limits of this run:"), Bullets(items=tuple(here))] if here else []
-    methods = Section(id="limitations-methods", title="Limits of the methods in use", blocks=_methods(e))
-    return Section(
-        id="limitations",
-        title=TITLE,
-        blocks=tuple(blocks),
-        sections=(methods, not_run(e)),
-    )
+    """Return what this run lacks, what did not run or gave no verdict, and what no run can tell."""
+    here = [*_lacking(e), *unrun(e), *no_verdict(e), *_about_data(e)]
+    room = MOST - len(ALWAYS)
+    if len(here) > room:
+        here = [
+            *here[: room - 1],
+            f"{count(len(here) - room + 1, 'further limit')} of this run: see the annex in full.",
+        ]
+    return Section(id="limitations", title=TITLE, blocks=(Bullets(items=(*here, *ALWAYS)),))
 
 
-def _triggered(e: Evidence) -> Iterator[str]:
-    """Yield what this run lacks or warns of."""
+def _lacking(e: Evidence) -> Iterator[str]:
+    """Yield what was not given, and what that leaves open."""
     about = e.subject
     if not about.has_y:
         yield "No outcomes were given: scores, calibration and everything about the loss were not examined."
     if not about.has_train:
         yield "No training rows were given: over-fitting, support and rows seen in training were not examined."
-    if not about.clusters:
-        yield "No clusters were named: rows are taken as independent. If they are not, intervals are too narrow."
-    if not about.protected:
-        yield "No protected attribute was named: nothing was examined by group."
-    if not e.gate.passed:
-        yield f"Calibration gate: {e.gate.word}. Explanations of uncertainty tell what the model says of itself."
-    if e.run.changes is None:
-        yield "No previous run was given: nothing is known about change over time."
+    absent = [
+        text
+        for given, text in (
+            (about.clusters, "clusters (rows are taken as independent; if they are not, intervals are too narrow)"),
+            (about.protected, "protected attributes (nothing was examined by group)"),
+            (e.run.changes is not None, "a previous run (nothing is known about change over time)"),
+        )
+        if not given
+    ]
+    if absent:
+        yield f"Not given: {joined(absent)}."
     if UNAVAILABLE in about.hashes.get("model", UNAVAILABLE):
         yield "The model has no file hash: this report cannot be tied to the bytes of a deployed model."
-    yield from _about_data(e)
 
 
 def _about_data(e: Evidence) -> Iterator[str]:
@@ -67,19 +68,21 @@ def _about_data(e: Evidence) -> Iterator[str]:
     missing = [f.name for f in e.subject.features if f.missing]
     if missing:
         verb = "has" if len(missing) == 1 else "have"
-        yield f"{joined(items(missing))} {verb} missing values; how the model fills them is part of what is explained."
+        named = joined(mentions(missing))
+        yield f"{named} {verb} missing values; how the model fills them is part of what is explained."
     constant = [f.name for f in e.subject.features if f.constant]
     if constant:
-        yield f"{joined(items(constant))} did not vary on these rows, so nothing can be said about them."
-    gaps = sum(len(result.omissions) for result in e.run.results)
+        yield f"{joined(mentions(constant))} did not vary on these rows, so nothing can be said about them."
+    gaps = {clean(gap.reason) for result in e.run.results for gap in result.omissions}
     if gaps:
-        yield f"{count(gaps, 'part')} of results that ran were left out, each for a stated reason (listed below)."
+        verb = "was" if len(gaps) == 1 else "were"
+        yield f"Parts of methods {verb} left out for {count(len(gaps), 'reason')}, listed in the full annex."
 
 
-def _methods(e: Evidence) -> tuple[Block, ...]:
+def limits_of_methods(e: Evidence) -> Section:
     """Return how each method in use fails, from its card."""
     cards = (method.card for method in e.methods_in_use)
     words = tuple(f"{clean(card.title)}: {clean(card.fails)}" for card in cards if card.fails)
-    if words:
-        return (Bullets(items=words),)
-    return (Paragraph(text="They were not recorded." if e.results else "No method was in use."),)
+    absent = Paragraph(text="They were not recorded." if e.results else "No method was in use.")
+    blocks = (Bullets(items=words),) if words else (absent,)
+    return Section(id="limitations-methods", title="Limits of the methods in use", blocks=blocks)

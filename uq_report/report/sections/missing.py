@@ -1,8 +1,8 @@
-"""What was not run, left out or not judged, each with its reason."""
+"""What was not run, left out or not judged, each with its reason: in front a line for each reason, behind in full."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ...core.text import count
 from ...document.blocks import make_table
@@ -10,12 +10,41 @@ from ...document.document import Block, Paragraph, Section
 from ...document.evidence import Evidence
 from ...document.text import clean, items, joined, name, sentence
 
+UNJUDGED = ("skipped", "not_applicable")
+UNDECIDED = "Nothing was found, but not all is decided."  # how a check begins that decided some of its rules only
 
-def not_run(e: Evidence) -> Section:
-    """Return everything a reader might look for and not find."""
+
+def unrun(e: Evidence) -> list[str]:
+    """Return a sentence for each reason why parts did not run."""
+    shared = _by_reason((entry.reason, name(entry.name)) for entry in e.run.not_run)
+    return [f"Not run: {joined(names, 12)}. {sentence(reason)}" for reason, names in shared.items()]
+
+
+def no_verdict(e: Evidence) -> list[str]:
+    """Return a sentence for each reason why checks gave no verdict."""
+    ended = [outcome for outcome in e.run.outcomes if outcome.state in UNJUDGED]
+    open_ = [name(o.title or o.check) for o in ended if clean(o.reason).startswith(UNDECIDED)]
+    told = [f"No verdict on every rule of these checks: {joined(open_, 12)}."] if open_ else []
+    others = ((o.reason, name(o.title or o.check)) for o in ended if not clean(o.reason).startswith(UNDECIDED))
+    return [*told, *(f"No verdict: {joined(names, 12)}. {sentence(why)}" for why, names in _by_reason(others).items())]
+
+
+def _by_reason(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return what shares a reason."""
+    shared: dict[str, list[str]] = {}
+    for reason, about in pairs:
+        shared.setdefault(clean(reason), []).append(about)
+    return shared
+
+
+def omissions(e: Evidence) -> Section:
+    """Return everything a reader might look for and not find, each with its reason."""
     blocks: list[Block] = [Paragraph(text="A part that is missing here was neither passed nor failed.")]
     blocks += [*_parts(e), *_omissions(e), *_checks(e)]
     return Section(id="not-run", title="What was not run, and why", blocks=tuple(blocks))
+
+
+not_run = omissions
 
 
 def _parts(e: Evidence) -> list[Block]:
