@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from uq_report.plots import importance, importance_map, interaction, ranks
+from uq_report.plots import importance, importance_map, interaction
 from uq_report.plots.labels import Box
 
 from . import results
@@ -120,19 +120,6 @@ def test_interactions_are_drawn_as_importances_of_pairs() -> None:
     (axes,) = interaction.draw(results.interaction()).axes
     assert [text.get_text() for text in axes.get_yticklabels()] == ["a × b", "c"]
     assert axes.get_xlabel() == "entropy"
-
-
-def test_ranks_name_the_places_they_share_and_leave_unknown_features_empty() -> None:
-    columns = [
-        ranks.Column("PFI", "nll", "loss", {"a": 3.0, "b": 1.0, "c": 3.0}),
-        ranks.Column("SHAP", "nll", "loss", {"a": 1.0, "b": 2.0}),
-    ]
-    (axes,) = ranks.draw(columns).axes
-    cells = {(int(x), int(y)): t.get_text() for t in axes.texts for x, y in [t.get_position()]}
-    order = [text.get_text() for text in axes.get_yticklabels()]
-    assert order == ["c", "a", "b"]
-    assert [cells.get((0, k)) for k in range(3)] == ["1 to 2", "1 to 2", "3"]
-    assert [cells.get((1, k)) for k in range(3)] == [None, "2", "1"]
 
 
 @pytest.mark.parametrize("label", ["negative log-likelihood (nats)", "prediction (probability of bad)"])

@@ -269,6 +269,8 @@ def agreement(names: Sequence[str]) -> list[Result]:
     told = {
         "feature": names[0],
         "sentence": f"{names[0]} is ranked 1 by pfi: nll but {d} by shap.importance: nll.",
+        "methods": [ids.PFI, ids.SHAP_IMPORTANCE],
+        "measures": ["nll", "nll"],
         "evidence": [ids.CID],
         "sure": True,
         "explained": True,

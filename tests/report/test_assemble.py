@@ -199,28 +199,6 @@ def test_tables_hold_the_estimates_of_the_evidence() -> None:
     assert [row[heads.index("verdict")] for row in made.rows] == part["verdict"].tolist()
 
 
-def test_the_three_questions_stand_side_by_side() -> None:
-    run = make_run()
-    made = reading.table(document(run, annex="full"), "relations-drivers")
-    assert [column.label for column in made.columns] == [
-        "feature",
-        "rank",
-        "prediction",
-        "rank",
-        "loss",
-        "rank",
-        "uncertainty",
-    ]
-    nll = run.result(ids.PFI).estimates.query("measure == 'nll'").set_index("feature")
-    rank = nll["estimate"].rank(ascending=False)
-    for feature, words in ((str(row[0]), str(row[3])) for row in made.rows):
-        first, *_, last = [int(place) for place in words.split(" to ")] * 2
-        assert first <= rank[feature] <= last
-        above = nll["lower"] > nll["upper"][feature]
-        assert first == 1 + above.sum()
-    assert "95 % interval over new test rows" in made.note
-
-
 def test_every_result_of_a_stranger_is_shown_by_its_kind() -> None:
     made = report("classification")
     stranger = reading.section(made, "explainer-stranger")

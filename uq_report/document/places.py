@@ -12,6 +12,7 @@ from ..core.ranking import ranks
 from ..evidence import columns as col
 from ..evidence.information import Agreement
 from ..evidence.run import Run
+from ..evidence.subject import SubjectFacts
 from ..plots.frames import has_interval
 from ..plots.ranks import places_words, tied
 
@@ -40,19 +41,26 @@ def places(run: Run, source: str, measure: str, table: pd.DataFrame, sign: int =
 
     They are those of the agreement of methods where it ranks alike and has intervals; else the intervals of the
     estimates decide, where all have one: only what lies wholly above comes before. Without intervals equal values tie.
+    A group of features has no place among its members.
     """
-    view = Agreement.find(run)
-    every = view.lines if view is not None and view.sign != "absolute" else ()
-    lines = [line for line in every if (line.item, line.measure) == (source, measure)]
-    held = table[table[col.ESTIMATE].notna()]
-    if {line.feature for line in lines if line.has_interval} >= set(held[col.FEATURE]):
-        return {line.feature: Place(int(line.lower), int(line.upper)) for line in lines}
+    held = table[table[col.ESTIMATE].notna() & ~table[col.FEATURE].isin(list(SubjectFacts.of(run).groups))]
     features = held[col.FEATURE].astype(str).tolist()
+    together = simultaneous(run, source, measure)
+    if set(together) >= set(features):
+        return together
     if has_interval(held).all():
         return dict(zip(features, _apart(held, sign), strict=True))
     order = ranks(sign * held[col.ESTIMATE].to_numpy(dtype=float))
     shared = tied(dict(zip(features, order.tolist(), strict=True)))
     return {feature: Place(*ends, known=False) for feature, ends in shared.items()}
+
+
+def simultaneous(run: Run, source: str, measure: str) -> Mapping[str, Place]:
+    """Return the places that hold for all features of one ranking at once; none where they were not computed."""
+    view = Agreement.find(run)
+    every = view.lines if view is not None and view.sign != "absolute" else ()
+    lines = [line for line in every if (line.item, line.measure) == (source, measure) and line.has_interval]
+    return {line.feature: Place(int(line.lower), int(line.upper)) for line in lines}
 
 
 def _apart(table: pd.DataFrame, sign: int) -> list[Place]:

@@ -88,7 +88,9 @@ def _legend(covered: pd.DataFrame) -> list[Any]:
     return handles
 
 
-def draw_corrected(result: Result, measure: str | None = None, top: int = 20) -> Figure:
+def draw_corrected(
+    result: Result, measure: str | None = None, top: int = 20, features: Sequence[str] | None = None
+) -> Figure:
     """Draw each feature's importance alone and corrected for cover with their intervals, and its partners' names.
 
     Parameters
@@ -99,13 +101,16 @@ def draw_corrected(result: Result, measure: str | None = None, top: int = 20) ->
         The first by default.
     top : int
         Features to show: those that lead once corrected.
+    features : sequence of str, optional
+        Only these.
     """
     view = CoverCorrected.from_result(result)
     chosen = choose(result, "measure", measure, view.measures)
-    lines = sorted(of_measure(view.lines, chosen), key=lambda line: line.rank)[:top]
+    asked = [line for line in of_measure(view.lines, chosen) if features is None or line.feature in features]
+    lines = sorted(asked, key=lambda line: line.rank)[:top]
     table, at = table_of(lines), np.arange(len(lines), dtype=float)
     with style.context():
-        figure = style.new_figure(0.34 * len(lines) + 1.25)
+        figure = style.new_figure(0.32 * len(lines) + 1.0)
         axes = style.plain(figure.subplots(), "x")
         axes.axvline(0, color=style.INK, linewidth=0.8)
         ends = (col.PLAIN, col.PLAIN_LOWER, col.PLAIN_UPPER), (col.ESTIMATE, col.LOWER, col.UPPER)
@@ -118,7 +123,7 @@ def draw_corrected(result: Result, measure: str | None = None, top: int = 20) ->
         handles: list[Any] = [Line2D([], [], **look) for look in (PLAIN, CORRECTED)]
         if has_interval(table).any():
             handles.append(Line2D([], [], color=style.INK, linewidth=1.6, label=interval_words(table)))
-        style.key(figure, handles)
+        style.key(figure, handles, columns=3)
     return figure
 
 

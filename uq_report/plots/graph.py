@@ -11,59 +11,46 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ..core.results import Result
-from ..evidence import columns as col
 from ..evidence.information import PARTIAL_CORRELATION, CidGraph
 from . import style
 from .words import number
 
 TARGET = "y"
-LABELS = 30  # nodes up to which there is room for names
+STRONGEST = 12  # edges
 WIDEST = 5.0
 
 
-def draw(result: Result, top: int = 24) -> Figure:
-    """Draw the nodes with the strongest edges, the target at the top.
+def draw(result: Result, top: int = STRONGEST) -> Figure:
+    """Draw the strongest edges and the nodes at their ends, the target at the top.
 
     Parameters
     ----------
     result : Diagnostic
         ``cid.graph``: an edge from ``feature`` to ``item`` per row; the nodes end with y.
     top : int
-        Features drawn: those of the strongest edges with y, then of any.
+        Edges drawn.
     """
-    frame = result.frame
-    nodes = shown(result, top)
-    inside = frame[frame[col.FEATURE].isin(nodes) & frame[col.ITEM].isin(nodes)]
-    edges = [
-        (nodes.index(str(a)), nodes.index(str(b)), float(v))
-        for a, b, v in inside[[col.FEATURE, col.ITEM, col.VALUE]].itertuples(index=False)
-    ]
-    meaning = CidGraph.from_result(result).edge or "edge"
+    view = CidGraph.from_result(result)
+    nodes, strongest = shown(result, top), view.edges[:top]
+    edges = [(nodes.index(a), nodes.index(b), value) for a, b, value in strongest]
     largest = max((abs(value) for *_, value in edges), default=1.0)
     angle = np.pi / 2 - 2 * np.pi * np.arange(len(nodes)) / max(len(nodes), 1)
     with style.context():
-        figure = style.new_figure(4.3)
+        figure = style.new_figure(3.6)
         axes = figure.subplots()
-        for a, b, value in sorted(edges, key=lambda edge: abs(edge[2])):
+        for a, b, value in reversed(edges):
             ends = [a, b]
             axes.plot(np.cos(angle[ends]), np.sin(angle[ends]), **_look(value, largest, to_y=0 in ends))
         _nodes(axes, nodes, angle)
-        style.key(figure, _legend(largest, meaning), columns=2)
+        style.key(figure, _legend(largest, view.edge or "edge"), columns=2)
     return figure
 
 
-def shown(result: Result, top: int = 24) -> list[str]:
-    """Return y and the features drawn, in the result's order: those most strongly tied to y, then to each other."""
-    nodes = [str(node) for node in CidGraph.from_result(result).nodes]
-    strength = dict.fromkeys(nodes, (0.0, 0.0))
-    for a, b, value in result.frame[[col.FEATURE, col.ITEM, col.VALUE]].itertuples(index=False):
-        for one, other in ((str(a), str(b)), (str(b), str(a))):
-            if one in strength:
-                direct, any_ = strength[one]
-                size = abs(float(value))
-                strength[one] = (max(direct, size if other == TARGET else 0.0), max(any_, size))
-    features = sorted(nodes[:-1], key=lambda node: strength[node], reverse=True)[:top]
-    return [TARGET, *(node for node in nodes[:-1] if node in features)]
+def shown(result: Result, top: int = STRONGEST) -> list[str]:
+    """Return y and the features at the ends of the strongest edges, in the result's order."""
+    view = CidGraph.from_result(result)
+    ends = {end for one, other, _ in view.edges[:top] for end in (one, other)}
+    return [TARGET, *(str(node) for node in view.nodes[:-1] if node in ends)]
 
 
 def _look(value: float, largest: float, *, to_y: bool) -> dict[str, Any]:
@@ -90,13 +77,14 @@ def _nodes(axes: Axes, nodes: Sequence[str], angle: Any) -> None:
         markeredgecolor="white",
         zorder=4,
     )
-    for k, node in enumerate(nodes[:LABELS]):
+    for k, node in enumerate(nodes):
         side = "center" if abs(x[k]) < 0.12 else "left" if x[k] > 0 else "right"
         text = "y (the target)" if k == 0 else style.name(node, 22)
         weight = "bold" if k == 0 else "normal"
-        axes.text(1.09 * x[k], 1.09 * y[k], text, ha=side, va="center", fontsize=style.SMALL, fontweight=weight)
+        out = 1.17 if k == 0 else 1.09  # above the names beside it
+        axes.text(out * x[k], out * y[k], text, ha=side, va="center", fontsize=style.SMALL, fontweight=weight)
     axes.set_xlim(-2.3, 2.3)
-    axes.set_ylim(-1.25, 1.25)
+    axes.set_ylim(-1.2, 1.3)
     axes.set_aspect("equal")
     axes.set_axis_off()
 

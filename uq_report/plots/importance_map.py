@@ -8,22 +8,23 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from ..core.results import Result
 from ..evidence import columns as col
 from . import style
-from .frames import choose, has_interval, interval_words, optional
+from .frames import choose, interval_words, optional
 from .labels import place
 from .words import words
+
+LABELLED = 20  # features, those farthest out
+_QUIET: dict[str, Any] = {"fontsize": style.SMALL, "fontweight": "normal", "color": style.MUTED}
 
 
 def draw(result: Result, top: int = 40, x: str = "entropy", y: str = "nll") -> Figure:
     """Draw each feature at (Entropy-PFI, Likelihood-PFI) with both intervals and both margins of "about 0".
 
-    Features inside both margins are not labelled: the grey square says all that is known of them.
-    `top` limits the features drawn, by the larger of the two importances.
+    Features inside both margins are not labelled: the grey square says all that is known of them; of others the 20
+    farthest out are. `top` limits the features drawn, by the larger of the two importances.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ def draw(result: Result, top: int = 40, x: str = "entropy", y: str = "nll") -> F
     features = list(reach.sort_values(ascending=False, kind="stable").index[:top])
     across, up = across.loc[features], up.loc[features]
     with style.context():
-        figure = style.new_figure(4.6)
+        figure = style.new_figure(3.3)
         axes = style.plain(figure.subplots())
         _margins(axes, across, up)
         color = style.ROLE["uncertainty"]
@@ -44,11 +45,11 @@ def draw(result: Result, top: int = 40, x: str = "entropy", y: str = "nll") -> F
         starts, at = style.segments(up[col.LOWER], up[col.UPPER], across[col.ESTIMATE])
         axes.plot(at, starts, color=style.ROLE["loss"], linewidth=1.1)
         axes.plot(across[col.ESTIMATE], up[col.ESTIMATE], "o", color=style.INK, markersize=4.5)
-        axes.set_xlabel(f"Entropy-PFI ({words(x, result.measures).unit}): how much less sure the model becomes")
-        axes.set_ylabel(f"Likelihood-PFI ({words(y, result.measures).unit}): how much worse it predicts")
+        axes.set_xlabel(f"how much less sure the model becomes (Entropy-PFI, {words(x, result.measures).unit})")
+        axes.set_ylabel(f"how much worse it predicts\n(Likelihood-PFI, {words(y, result.measures).unit})")
         axes.margins(0.08)
-        axes.set_title(" ", fontsize=style.SMALL, loc="right")
-        style.key(figure, _legend(across, up))
+        axes.set_title(_bars(across, up), **_QUIET, loc="left")
+        axes.set_title(" ", **_QUIET, loc="right")
         _labels(figure, axes, across, up)
     return figure
 
@@ -77,7 +78,8 @@ def _margins(axes: Axes, across: pd.DataFrame, up: pd.DataFrame) -> None:
 def _labels(figure: Figure, axes: Axes, across: pd.DataFrame, up: pd.DataFrame) -> None:
     points = list(zip(across[col.ESTIMATE], up[col.ESTIMATE], strict=True))
     hidden = inside_margins(across, up)
-    named = [k for k in range(len(points)) if not hidden[k]]
+    outside = [k for k in range(len(points)) if not hidden[k]]
+    named, more = outside[:LABELLED], outside[LABELLED:]
     bars = [
         ((low, y), (high, y)) for low, high, (_, y) in zip(across[col.LOWER], across[col.UPPER], points, strict=True)
     ]
@@ -89,19 +91,15 @@ def _labels(figure: Figure, axes: Axes, across: pd.DataFrame, up: pd.DataFrame) 
         [style.name(across.index[k], 22) for k in named],
         busy=[bar for bar in bars if np.isfinite(bar).all()],
     )
-    counts = ((int(hidden.sum()), "inside both margins"), (len(left_out), "for lack of room"))
+    counts = ((int(hidden.sum()), "inside both margins"), (len(left_out) + len(more), "for lack of room"))
     text = ", ".join(f"{count} {why}" for count, why in counts if count)
     if text:
-        look: dict[str, Any] = {"fontsize": style.SMALL, "fontweight": "normal", "color": style.MUTED, "loc": "right"}
-        axes.set_title(f"not labelled: {text}", **look)
+        axes.set_title(f"not labelled: {text}", **_QUIET, loc="right")
 
 
-def _legend(across: pd.DataFrame, up: pd.DataFrame) -> list[Any]:
-    handles: list[Any] = []
-    for part, role, word in ((across, "uncertainty", "Entropy-PFI"), (up, "loss", "Likelihood-PFI")):
-        if has_interval(part).any():
-            label = f"{word}: {interval_words(part)}"
-            handles.append(Line2D([], [], color=style.ROLE[role], linewidth=1.1, label=label))
-    if pd.to_numeric(optional(across, col.MARGIN)).notna().any():
-        handles.append(Patch(color=style.BAND, linewidth=0, label="margins of “about 0”"))
-    return handles
+def _bars(across: pd.DataFrame, up: pd.DataFrame) -> str:
+    """Say what bars and bands are, where there are some."""
+    held = dict.fromkeys(filter(None, (interval_words(across), interval_words(up))))
+    bars = f"bars: {' and '.join(held)}" if held else ""
+    band = "grey: about 0" if pd.to_numeric(optional(across, col.MARGIN)).notna().any() else ""
+    return " · ".join(filter(None, (bars, band)))

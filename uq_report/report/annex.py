@@ -65,8 +65,8 @@ def _by_method(e: Evidence, placed: Placed) -> tuple[Section, ...]:
     return (
         soundness(e, placed),
         prediction(e, placed),
-        uncertainty_drivers(e, placed),
-        relations(e, placed),
+        uncertainty_drivers(placed),
+        relations(placed),
         robustness(placed),
         monitoring(e),
     )

@@ -82,9 +82,14 @@ class Ranked:
         """Name its first features, with the intervals of their ranks or their ties: ``"age (1 to 3)"``."""
         return joined([self._place(line) for line in self.lines[:most]], most)
 
+    def places(self, feature: str) -> str:
+        """Return the ranks that a feature may have."""
+        line = by_feature(self.lines)[feature]
+        return places_words(line.lower, line.upper) if self.sure else places_words(line.estimate, line.estimate)
+
     def _place(self, line: RankLine) -> str:
         if self.sure:
-            return f"{name(line.feature)} ({places_words(line.lower, line.upper)})"
+            return f"{name(line.feature)} ({self.places(line.feature)})"
         first, last = tied({one.feature: one.estimate for one in self.lines})[line.feature]
         return name(line.feature) + (f" (tied, {places_words(first, last)})" if last > first else "")
 

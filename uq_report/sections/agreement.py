@@ -12,7 +12,7 @@ import pandas as pd
 from ..core.text import count
 from ..document import slots
 from ..document.blocks import TOP, intervals_caption, left_out, make_figure, make_table
-from ..document.document import Block, Bullets, Column, Paragraph, Section, Table
+from ..document.document import Block, Column, Paragraph, Section, Table
 from ..document.evidence import Evidence
 from ..document.text import clean, joined, name
 from ..evidence.information import (
@@ -34,7 +34,6 @@ TITLE = "Agreement between methods"
 COLUMNS = 10
 LEADERS = 3
 ALIKE = 12
-SENTENCES = 8
 LEAD = (
     "Every importance in this report, as a ranking. The interval of a rank holds the ranks that new test rows could "
     "give, for all features of a method at once: features whose rank intervals overlap have no certain order. Methods "
@@ -57,12 +56,10 @@ class AgreementSection(BuiltIn):
         ranked = rankings(view)
         blocks: tuple[Block, ...] = (
             Paragraph(text=LEAD),
-            *evidence.warning([one.measure for one in ranked]),
-            Bullets(items=tuple(_answer(role, group) for role, group in by_question(ranked).items())),
             _drivers_table(view, ranked),
             *left_out(view.result, most=3),
         )
-        parts = (*_questions(view, ranked), *_alike(evidence, ranked), _reasons(view))
+        parts = (*_questions(view, ranked), *_alike(evidence, ranked), _reasons(view, ranked))
         return Section(id=self.name, title=TITLE, blocks=blocks, sections=parts)
 
 
@@ -189,32 +186,30 @@ def _overlap(line: PairLine | None) -> str:
     return f"{100 * line.estimate:.0f} % of the first {line.top_k} ({100 * line.by_chance:.0f} %)"
 
 
-def _reasons(view: Agreement) -> Section:
-    """Return the leading disagreements in sentences, each with the evidence it rests on."""
+def _reasons(view: Agreement, ranked: Sequence[Ranked]) -> Section:
+    """Return the disagreements between ranks whose intervals are apart, and what another result shows of each."""
     key, title = "agreement-reasons", "Where methods part"
-    cases, total = view.disagreements, max(view.n_disagreements, len(view.disagreements))
-    if not cases:
+    by_key = {(one.id, one.measure): one for one in ranked}
+    rows = [_parting(case, by_key) for case in view.disagreements if case["sure"]]
+    total = max(view.n_disagreements, len(view.disagreements))
+    if not rows:
         text = "No feature is ranked differently by methods that can be compared, as far as the intervals tell."
         return Section(id=key, title=title, blocks=(Paragraph(text=text),))
-    sure, explained = (sum(case[reason] for case in cases) for reason in ("sure", "explained"))
-    lead = (
-        f"{count(total, 'disagreement')} between rankings that can be compared; of the {len(cases)} clearest, {sure} "
-        f"between ranks whose intervals are apart, {explained} with an explanation in another result. An explanation "
-        "is what another result shows, not a proof of the cause."
+    caption = (
+        f"{count(total, 'disagreement')} between rankings that can be compared; of the clearest, these are between "
+        "ranks whose intervals are apart. An explanation is what another result shows, no proof of the cause."
     )
-    clear = sorted(
-        (case for case in cases if case["sure"] or case["explained"]),
-        key=lambda case: (not case["sure"], not case["explained"]),
-    )
-    items = [_sentence(case) for case in clear[:SENTENCES]]
-    if total > len(items):
-        items.append(f"{count(total - len(items), 'further disagreement')}: see the evidence {view.id}.")
-    return Section(id=key, title=title, blocks=(Paragraph(text=lead), Bullets(items=tuple(items))))
+    columns = ("feature", "higher by", "lower by", "explained by")
+    table = make_table(f"{key}-table", caption, columns, rows, evidence=view.id)
+    return Section(id=key, title=title, blocks=(table,))
 
 
-def _sentence(case: Mapping[str, Any]) -> str:
-    evidence = [clean(key, 60) for key in case["evidence"]]
-    return f"{clean(case['sentence'])}{f' Evidence: {joined(evidence)}.' if evidence else ''}"
+def _parting(case: Mapping[str, Any], ranked: Mapping[tuple[str, str], Ranked]) -> tuple[str, ...]:
+    feature = str(case["feature"])
+    sides = [ranked.get(pair) for pair in zip(case["methods"], case["measures"], strict=True)]
+    words = ["" if one is None else f"{one.label}: {one.places(feature)}" for one in sides]
+    shown = joined([METHODS.get(key, clean(key, 60)) for key in case["evidence"]])
+    return (name(feature), *words, shown or "nothing here")
 
 
 class StabilitySection(BuiltIn):

@@ -148,14 +148,12 @@ def _drawn(view: CidGraph) -> list[Block]:
     """Return the graph in a sentence, a figure and a table of its strongest edges."""
     if not view.edges:
         return [Paragraph(text="The graph has no edges: no feature is tied to another or to the target.")]
-    meaning, nodes = clean(view.edge or "strength", 60), graph.shown(view.result)
-    features = max(len(view.nodes), len(nodes)) - 1
-    text = _graph_text(view, features)
-    capped = f" Drawn are {len(nodes) - 1} of {features} features, those most tied to the target."
+    meaning, left = clean(view.edge or "strength", 60), len(view.edges) - graph.STRONGEST
+    text = _graph_text(view, max(len(view.nodes) - 1, 0))
+    capped = f" Of {len(view.edges)} edges the {graph.STRONGEST} strongest are drawn, {left} weaker ones are left out."
     figure = make_figure(
         "covered-graph-figure",
-        f"The dependence graph: width shows the size of the {meaning}. It has no intervals."
-        f"{capped if features + 1 > len(nodes) else ''}",
+        f"The dependence graph: width shows the size of the {meaning}. It has no intervals.{capped * (left > 0)}",
         f"Graph on a circle. {text}",
         lambda: graph.draw(view.result),
         view.id,

@@ -58,5 +58,5 @@ def _measure(e: Evidence, view: Pfi, measure: str) -> Section:
         view.id,
     )
     values = importance_table(e, view.result, measure, f"drivers-{measure}-table")
-    blocks = (*e.warning([measure]), Paragraph(text=text), figure, values)
+    blocks = (Paragraph(text=text), figure, values)
     return Section(id=f"drivers-{measure}", title=f"Importance for {facts.title}", blocks=blocks)

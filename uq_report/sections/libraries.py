@@ -8,7 +8,6 @@ from ..document import slots
 from ..document.by_kind import part
 from ..document.document import Paragraph, Section
 from ..document.evidence import Evidence
-from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.importance import DalexParts, ShapImportance
 from ..evidence.outcomes import DalexPerformance
@@ -39,8 +38,7 @@ class _Library(BuiltIn):
         """Return the lead and a part per result."""
         results = [result for key in self.shows if (result := evidence.find(key)) is not None]
         missing = () if results else (Paragraph(text=evidence.why_missing(self.name)),)
-        measures = list(dict.fromkeys(str(m) for result in results for m in result.frame[col.MEASURE]))
-        blocks = (Paragraph(text=self.lead), *missing, *evidence.warning(measures))
+        blocks = (Paragraph(text=self.lead), *missing)
         parts = tuple(part(evidence, result) for result in results)
         return Section(id=f"explainer-{self.name}", title=self.title, blocks=blocks, sections=parts)
 

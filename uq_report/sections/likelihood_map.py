@@ -1,4 +1,4 @@
-"""The Likelihood- against Entropy-PFI map, and what the two say of each feature."""
+"""The numbers behind the map of Likelihood- against Entropy-PFI, and what the two say of each feature."""
 
 from __future__ import annotations
 
@@ -6,26 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..core.text import count
 from ..document import slots
-from ..document.blocks import intervals_caption, make_figure, make_table, notes_of
-from ..document.document import Block, Bullets, Column, Paragraph, Section, Table
+from ..document.blocks import intervals_caption, make_table, notes_of
+from ..document.document import Block, Column, Paragraph, Section, Table
 from ..document.evidence import Evidence
-from ..document.text import clean, joined, name
+from ..document.text import joined, name
 from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, CoverCorrected, Pfi, PfiLine, PfiReading
 from ..evidence.view import by_feature, largest_first, of_measure, table_of
-from ..plots import importance_map
-from ._corrected import cover_words
 from ._wording import words_of
 
 PAIR = ("nll", "entropy")
-SENTENCES = 30
 IDENTITY = (
-    "Two questions about every feature: does the model predict worse when its values are wrong (Likelihood-PFI), and "
-    "does it become less sure (Entropy-PFI)? The first less the second is the damage that the model does not notice. "
-    "The readings use the verdicts only; whether a feature shares information with others cannot be read off them."
+    "The numbers behind the map of loss against doubt. Likelihood-PFI less Entropy-PFI is the damage that the model "
+    "does not notice. The readings use the verdicts only; whether a feature shares information with others cannot be "
+    "read off them."
 )
-
 PARTING = (
     "Wood et al. read a feature whose Entropy-PFI is about 0 as one that shares nothing with the others. Entropy-PFI "
     "says how the model's doubt changes; what features share is said by their joint distribution. Here the two part."
@@ -36,7 +31,7 @@ Axes = Mapping[str, Mapping[str, PfiLine]]
 
 @dataclass(frozen=True)
 class MapSection:
-    """The map and the reading of each feature; nothing without both measures, the section on drivers says why."""
+    """The numbers behind the map and the reading of each feature; nothing without both measures."""
 
     name: ClassVar[str] = "likelihood_map"
     slot: ClassVar[str] = slots.UNSURE_MAP
@@ -44,36 +39,17 @@ class MapSection:
     api_version: ClassVar[int] = 1
 
     def section(self, evidence: Evidence) -> Section | None:
-        """Return the map with a table and a sentence per feature."""
+        """Return a table of both importances and their readings, and where these part from covering sets."""
         view, reading = Pfi.find(evidence.run), PfiReading.find(evidence.run)
         if view is None or not set(PAIR) <= set(view.measures):
             return None
         axes = {measure: by_feature(of_measure(view.lines, measure)) for measure in PAIR}
         caption = intervals_caption(*(table_of(tuple(lines.values())) for lines in axes.values()))
-        figure = make_figure(
-            "map-figure",
-            f"Likelihood-PFI against Entropy-PFI. {caption}",
-            _alt(axes, reading),
-            lambda: importance_map.draw(view.result),
-            view.id,
-        )
         order = [line.feature for line in largest_first(axes["nll"].values())]
-        table, cover = _table(axes, order, reading, caption), CoverCorrected.find(evidence.run)
-        words = (*_sentences(reading, order, _covered(cover)), *_parted(axes["entropy"], cover))
-        blocks = (Paragraph(text=IDENTITY), *evidence.warning(PAIR), figure, table, *words)
+        table = _table(axes, order, reading, caption)
+        parted = _parted(axes["entropy"], CoverCorrected.find(evidence.run))
+        blocks = (Paragraph(text=IDENTITY), table, *parted)
         return Section(id="map", title="Likelihood- against Entropy-PFI", blocks=blocks)
-
-
-def _alt(axes: Axes, reading: PfiReading | None) -> str:
-    """Group the features by their reading; without one, name the largest on each axis."""
-    lead = f"Scatter of {count(len(axes['nll']), 'feature')}, Entropy-PFI across, Likelihood-PFI up, with intervals."
-    groups: dict[str, list[str]] = {}
-    for feature, words in reading.readings.items() if reading is not None else ():
-        groups.setdefault(words, []).append(name(feature))
-    if groups:
-        return f"{lead} {'; '.join(f'{words}: {joined(features, 6)}' for words, features in groups.items())}."
-    tops = {side: largest_first(axes[m].values())[0] for side, m in (("up", "nll"), ("across", "entropy"))}
-    return f"{lead} Farthest {joined([f'{side} {name(line.feature)}' for side, line in tops.items()])}."
 
 
 def _table(axes: Axes, order: Sequence[str], reading: PfiReading | None, intervals: str) -> Table:
@@ -91,26 +67,6 @@ def _judged(line: PfiLine | None) -> tuple[str, str]:
     """Return an estimate with its interval, and its verdict with the explainer's remark."""
     verdict = "" if line is None else ", ".join(filter(None, (line.verdict, line.remark)))
     return words_of(line, "not computed"), verdict
-
-
-def _covered(cover: CoverCorrected | None) -> Mapping[str, str]:
-    """Return what partners hide of each feature's likelihood importance, in a sentence where anything is shown."""
-    lines = () if cover is None else of_measure(cover.lines, "nll")
-    return {
-        line.feature: cover_words(line, cover.partners[line.feature], "nats") for line in lines if cover is not None
-    }
-
-
-def _sentences(reading: PfiReading | None, order: Sequence[str], covered: Mapping[str, str]) -> list[Block]:
-    """Return the reading of each feature as the explainer wrote it, and what partners hide, in the table's order."""
-    if reading is None or not reading.sentences:
-        return []
-    read = [feature for feature in order if feature in reading.sentences]
-    listed = [f"{clean(reading.sentences[f])} {covered.get(f, '')}".strip() for f in read]
-    if len(listed) > SENTENCES:
-        more = count(len(listed) - SENTENCES, "further feature")
-        listed = [*listed[:SENTENCES], f"{more}: see the evidence {reading.id}."]
-    return [Bullets(items=tuple(listed))]
 
 
 def _parted(doubts: Mapping[str, PfiLine], cover: CoverCorrected | None) -> list[Block]:

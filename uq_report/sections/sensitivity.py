@@ -56,7 +56,7 @@ class SensitivitySection(BuiltIn):
         scaled = "per unit" if view.ranked_by == RAW else "per standard deviation of the feature"
         called = f"R-sens{', finite-step form,' if view.is_finite_step else ''} {scaled}"
         text = largest_words(view.to_frame(), evidence.words(RSENS))
-        blocks: list[Block] = [Paragraph(text=LEAD), *evidence.warning([RSENS])]
+        blocks: list[Block] = [Paragraph(text=LEAD)]
         blocks.append(Paragraph(text=f"{_method(view)} {text}"))
         if view.is_finite_step:
             title = "Finite changes, not derivatives"

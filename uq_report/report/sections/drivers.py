@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...document import slots
-from ...document.document import Block, Paragraph, Section
+from ...document.document import Paragraph, Section
 from ...document.evidence import Evidence
 from ...document.text import joined
 from ...evidence.importance import Pfi
@@ -36,7 +36,7 @@ def _reversed(e: Evidence) -> str:
     return f"Of {joined(titles)} it is the other way round: lower values are worse or less certain." if titles else ""
 
 
-def uncertainty_drivers(e: Evidence, placed: Placed) -> Section:
+def uncertainty_drivers(placed: Placed) -> Section:
     """Return importance for nll and entropy, their map, R-sens, and what strangers explain of uncertainty."""
-    blocks: tuple[Block, ...] = (Paragraph(text=OF_UNCERTAINTY), *e.warning(("nll", "entropy")))
+    blocks = (Paragraph(text=OF_UNCERTAINTY),)
     return Section(id=slots.UNCERTAINTY, title=UNCERTAINTY, blocks=blocks, sections=placed.chapter(slots.UNCERTAINTY))

@@ -1,31 +1,244 @@
-"""Rankings of different questions and methods beside each other."""
+"""One ranking table for all methods: what each says of the prediction, the loss, the doubt and the distribution."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import floor, inf, isfinite, log10
 from typing import NamedTuple
 
 import pandas as pd
 
+from ...core.ranking import ranks
+from ...core.results import MeasureFacts, Result
 from ...core.text import count
-from ...document.blocks import TOP, intervals_caption, make_figure, make_table
+from ...document.blocks import intervals_caption, make_figure, make_table
 from ...document.document import Block, Column, Table
 from ...document.evidence import Evidence
+from ...document.places import Place, places, simultaneous
 from ...document.questions import Answer, leader, leading
-from ...document.telling import NUMBERS, largest_words
-from ...document.text import joined, name, value_words
+from ...document.telling import NUMBERS, largest_words, ordered
+from ...document.text import clean, joined, name, value_words
 from ...evidence import columns as col
 from ...evidence import ids
-from ...plots import importance, ranks
-from ...plots.frames import interval_words
+from ...evidence.importance import CoverCorrected, CoverCorrectedLine
+from ...evidence.information import CONVENTIONS, SIZE, Agreement
+from ...evidence.view import of_measure
+from ...plots import importance
+from ...plots.words import number, signed
 
 SIDE = 12  # features in the figure with all questions
-COLUMNS = 10
-ROWS = 10  # features in the table with all questions
-# results whose importances are compared by rank, and what they are called there
-RANKED = ((ids.PFI, "PFI"), (ids.SHAP_IMPORTANCE, "SHAP"), (ids.DALEX_PARTS, "DALEX"))
-ROLES = ("prediction", "loss", "uncertainty")
-LAST = 10**6  # the place of a feature that a ranking has not
+ROWS = 15  # features that are printed, the leading ones
+LOSS, DOUBT = ("nll",), ("entropy", "variance")
+CORRECTED = "corrected for cover"
+KEPT = "\u2011"  # a hyphen at which no line breaks
+HEADS = {"loss": "loss", "prediction": "prediction", "uncertainty": "doubt", "distribution": "distribution"}
+
+
+class Source(NamedTuple):
+    """Where a column comes from: the result, the question, the role of its measures, and those to prefer."""
+
+    id: str
+    question: str
+    role: str
+    preferred: tuple[str, ...]
+    head: str
+    words: str
+
+
+# The columns in their order, grouped by question. R-sens is about the whole distribution, not the doubt alone.
+SOURCES = (
+    Source(ids.SHAP_IMPORTANCE, "prediction", "prediction", ("prediction", "log_odds"), "Shapley", "the prediction"),
+    Source(ids.PFI, "loss", "loss", LOSS, "alone", "the loss"),
+    Source(ids.COVER, "loss", "loss", LOSS, CORRECTED, f"the loss {CORRECTED}"),
+    Source(ids.DALEX_PARTS, "loss", "prediction", ("prediction",), "drop-out", "the drop-out loss"),
+    Source(ids.PFI, "uncertainty", "uncertainty", DOUBT, "alone", "the rise of the doubt"),
+    Source(
+        ids.COVER,
+        "uncertainty",
+        "uncertainty",
+        DOUBT,
+        "corrected for cover",
+        "the rise of the doubt corrected for cover",
+    ),
+    Source(ids.SHAP_IMPORTANCE, "uncertainty", "uncertainty", DOUBT, "Shapley", "the moves of the doubt"),
+    Source(ids.RSENS, "distribution", "uncertainty", ("rsens",), "R-sens", "the whole distribution"),
+)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """One column: a method's numbers for one question, largest first, with each single feature's rank and places."""
+
+    source: Source
+    result: Result
+    measure: str
+    facts: MeasureFacts
+    table: pd.DataFrame
+    ranks: Mapping[str, int]
+    places: Mapping[str, Place]
+    together: bool
+
+    @property
+    def known(self) -> bool:
+        """Whether intervals tell the ranks."""
+        return bool(self.places) and all(place.known for place in self.places.values())
+
+    @property
+    def is_size(self) -> bool:
+        """Whether its numbers are mean sizes, which have no sign, and not mean changes."""
+        return CONVENTIONS[self.source.id] == SIZE
+
+    @property
+    def first(self) -> tuple[str, ...]:
+        """The features that can be first, leading first."""
+        return tuple(f for f in self.ranks if self.places[f].first == 1)
+
+    def column(self) -> Column:
+        """Return the head: question, method, and whether sizes or changes are averaged."""
+        kind = "mean size" if self.is_size else "mean change"
+        return Column(f"{HEADS[self.source.question]}: {self.source.head}, {kind}", unit=self.facts.unit)
+
+    def place(self, feature: str) -> str:
+        """Return a rank with the ranks it may have: ``"2 (1 to 3)"``; without intervals ``"≈ 2"``."""
+        place, rank = self.places[feature], self.ranks[feature]
+        if not place.known:
+            return f"≈ {rank}"
+        return str(rank) if place.first == place.last else f"{rank} ({place.first} to {place.last})"
+
+    def cells(self) -> dict[str, str]:
+        """Return each feature's number, rounded to its error, with its ranks on one line: ``"0.041 · 2 (1-3)"``."""
+        rows = self.table[[col.FEATURE, *NUMBERS]].itertuples(index=False)
+        largest = self.table[col.ESTIMATE].abs().max()
+        return {str(f): " · ".join((_rounded(largest, *numbers), *self._ranked(str(f)))) for f, *numbers in rows}
+
+    def _ranked(self, feature: str) -> tuple[str, ...]:
+        return (self.place(feature).replace(" to ", KEPT),) if feature in self.places else ()
+
+
+def _rounded(largest: float, estimate: float, lower: float, upper: float) -> str:
+    """Return a number to its interval's error, but not finer than three digits of the column's largest."""
+    held = isfinite(lower) and isfinite(upper)
+    own = value_words(estimate, lower, upper).partition(" (")[0] if held else number(estimate, 2)
+    most = max(0, 2 - floor(log10(largest))) if 0 < largest < inf else 0
+    return signed(f"{estimate:.{most}f}") if "×" in own or len(own.partition(".")[2]) > most else own
+
+
+def rankings(e: Evidence) -> list[Ranking]:
+    """Return the columns that the run can fill, in their order."""
+    found = [ranking for source in SOURCES if (ranking := _ranking(e, source)) is not None]
+    view, alone = CoverCorrected.find(e.run), {one.measure for one in found if one.source.id == ids.PFI}
+    return [one for one in found if one.source.id != ids.COVER or (one.measure in alone and _tells(view, one))]
+
+
+def _tells(view: CoverCorrected | None, one: Ranking) -> bool:
+    """Say whether a corrected column tells more than the one beside it: of the loss, any partner; else, any change."""
+    if view is None:
+        return False
+    return any(view.partners.values()) if one.facts.role == "loss" else bool(changed(view, one.measure))
+
+
+def changed(view: CoverCorrected, measure: str) -> list[CoverCorrectedLine]:
+    """Return the lines whose importance correction changes by more than what matters, largest change first.
+
+    The whole interval of the change lies beyond the margin, and is to be trusted.
+    """
+    lines = [line for line in of_measure(view.lines, measure) if not line.distrust]
+    beyond = [line for line in lines if line.change_lower > line.margin or line.change_upper < -line.margin]
+    return sorted(beyond, key=lambda line: -abs(line.change))
+
+
+def _ranking(e: Evidence, source: Source) -> Ranking | None:
+    """Return one column: of the preferred measures the first that is there, else any of the role."""
+    result = e.find(source.id)
+    if result is None or not len(result.estimates):
+        return None
+    measures = [str(m) for m in dict.fromkeys(result.estimates[col.MEASURE])]
+    fitting = [m for m in (*source.preferred, *measures) if m in measures and e.words(m).role == source.role]
+    if not fitting:
+        return None
+    facts, rows = e.words(fitting[0], result), result.estimates[result.estimates[col.MEASURE] == fitting[0]]
+    table = ordered(rows[rows[col.ESTIMATE].notna()].drop_duplicates(col.FEATURE), facts.sign)
+    held = places(e.run, source.id, fitting[0], table, facts.sign)
+    single = table[table[col.FEATURE].isin(list(held))]
+    order = ranks(facts.sign * single[col.ESTIMATE].to_numpy(dtype=float)).tolist() if len(single) else []
+    rank = dict(zip(single[col.FEATURE].astype(str), order, strict=True))
+    together = bool(set(simultaneous(e.run, source.id, fitting[0])) >= set(rank))
+    return Ranking(source, result, fitting[0], _unit(result, facts), table, rank, held, together)
+
+
+def _unit(result: Result, facts: MeasureFacts) -> MeasureFacts:
+    """Return the facts with the unit of a drop-out loss, which is that of its loss."""
+    if result.id != ids.DALEX_PARTS:
+        return facts
+    losses = result.meta.get("losses", {})
+    return replace(facts, unit=clean(losses.get("prediction", ""), 20).replace(" - ", " − "))
+
+
+def features(e: Evidence, found: Sequence[Ranking]) -> list[str]:
+    """Return the features in the order of the loss, or else of the first column; groups behind those printed."""
+    lead = next((one for one in found if one.source.question == "loss"), found[0])
+    order = list(dict.fromkeys(f for one in (lead, *found) for f in one.table[col.FEATURE].astype(str)))
+    groups = [feature for feature in order if feature in e.subject.groups]
+    single = [feature for feature in order if feature not in e.subject.groups]
+    cut = max(0, ROWS - len(groups))
+    return [*single[:cut], *groups, *single[cut:]]
+
+
+def ranking_table(e: Evidence, found: Sequence[Ranking]) -> Table:
+    """Return a row per feature, the leading first, and a column per method, grouped by question."""
+    order, cells = features(e, found), [one.cells() for one in found]
+    single = len([feature for feature in order if feature not in e.subject.groups])
+    rows = [(name(feature), *(column.get(feature) for column in cells)) for feature in order]
+    whole = make_table(
+        "drives-table",
+        f"{count(single, 'feature')} by every method: the number, then the rank and in brackets the ranks it may have.",
+        [Column("feature"), *(one.column() for one in found)],
+        rows[:ROWS],
+        evidence=ids.AGREEMENT if e.find(ids.AGREEMENT) is not None else found[0].result.id,
+        note=_note(e, found),
+    )
+    return replace(whole, rest=tuple(rows[ROWS:]), total_rows=len(rows))
+
+
+def _note(e: Evidence, found: Sequence[Ranking]) -> str:
+    """Say what the numbers are, which rank intervals hold together, and what groups stand for."""
+    words = (_changes(found), _sizes(found), _intervals(e, found), e.group_words)
+    return " ".join(filter(None, words))
+
+
+def _changes(found: Sequence[Ranking]) -> str:
+    if all(one.is_size for one in found):
+        return ""
+    covered = any(one.source.id == ids.COVER for one in found)
+    more = "; corrected for cover, with the features wrong too that carry the same information" * covered
+    return f"Mean change: the rise with wrong values of the feature{more}; rises and falls of single rows cancel."
+
+
+def _sizes(found: Sequence[Ranking]) -> str:
+    whole = any(one.source.id == ids.RSENS for one in found)
+    words = "Mean size: how far the feature moves a row, up or down; never to be set beside a change."
+    of_all = " R-sens is about the whole distribution, not the doubt alone." * whole
+    return f"{words}{of_all}" if any(one.is_size for one in found) else ""
+
+
+def _intervals(e: Evidence, found: Sequence[Ranking]) -> str:
+    """Say for which columns rank intervals hold for all features at once, and which ranks have none."""
+    alone = [one.source.words for one in found if one.known and not one.together]
+    bare = [one.source.words for one in found if not one.known]
+    parts = [
+        f"Rank intervals hold for all features of a column at once{_level(e)}."
+        * any(one.known and one.together for one in found),
+        f"Those of {joined(alone)} hold feature by feature only." * bool(alone),
+        f"≈: a rank without an interval, which the method does not give ({joined(bare)})." * bool(bare),
+    ]
+    return " ".join(filter(None, parts))
+
+
+def _level(e: Evidence) -> str:
+    view = Agreement.find(e.run)
+    levels = [line.confidence for line in view.lines if line.has_interval] if view is not None else []
+    return f" ({100 * levels[0]:.0f} %)" if levels else ""
 
 
 def side_by_side(answered: Sequence[Answer], most: int = SIDE) -> list[Block]:
@@ -43,21 +256,6 @@ def side_by_side(answered: Sequence[Answer], most: int = SIDE) -> list[Block]:
     return [figure]
 
 
-def drivers_table(e: Evidence, answered: Sequence[Answer], key: str) -> Table:
-    """Return ranks and importances side by side, one pair of columns per question."""
-    places = [{feature: k for k, feature in enumerate(answer.features)} for answer in answered]
-    features = list(dict.fromkeys(feature for place in places for feature in place))
-    features.sort(key=lambda f: (min(p.get(f, LAST) for p in places), sum(p.get(f, LAST) for p in places)))
-    return make_table(
-        key,
-        "What drives the prediction, the loss and the uncertainty, side by side.",
-        answer_columns(answered),
-        [[name(feature), *answer_cells(answered, feature)] for feature in features[:ROWS]],
-        evidence=answered[-1].result.id,
-        note=f"{_sources(answered)} {e.group_words}".strip(),
-    )
-
-
 def answer_columns(answered: Sequence[Answer]) -> list[Column]:
     """Return the columns of a table with a rank and a value per question."""
     pairs = ((Column("rank"), Column(a.heading, "text", a.facts.unit)) for a in answered)
@@ -73,78 +271,3 @@ def answer_cells(answered: Sequence[Answer], feature: str) -> list[str | None]:
         place = answer.places.get(feature)
         cells += [None if place is None else place.words, words]
     return cells
-
-
-def _sources(answered: Sequence[Answer]) -> str:
-    """Say which numbers these are, and which intervals stand in brackets."""
-    parts = [
-        f"{a.heading}: {a.method}{f', in brackets the {w}' if (w := interval_words(a.table)) else ''}" for a in answered
-    ]
-    return f"{'. '.join(parts)}. These rows do not tell the ranks of features that have several."
-
-
-class _Ranking(NamedTuple):
-    """A column of the matrix, whose values are the estimates times `sign`."""
-
-    column: ranks.Column
-    sign: int
-
-    @property
-    def head(self) -> str:
-        return f"{self.column.method} {self.column.measure}"
-
-    def places(self) -> dict[str, int]:
-        return ranks.ranks(self.column.values)
-
-
-def rank_matrix(e: Evidence) -> list[Block]:
-    """Return every ranking by method and measure, as a figure and as a table."""
-    rankings = _rankings(e)
-    if len(rankings) < 2:
-        return []
-    evidence = ids.PFI if e.find(ids.PFI) is not None else rankings[0].column.source
-    return [_matrix(rankings, evidence), _matrix_table(rankings, evidence)]
-
-
-def _matrix(rankings: Sequence[_Ranking], evidence: str) -> Block:
-    places = [one.places() for one in rankings]
-    leaders = [joined([name(feature) for feature, rank in place.items() if rank == 1]) for place in places]
-    first = joined([f"{one.head}: {feature}" for one, feature in zip(rankings, leaders, strict=True)], COLUMNS)
-    below = joined([one.head for one in rankings if one.sign < 0])
-    return make_figure(
-        "drivers-ranks",
-        "Ranks by method and measure, 1 for the largest value (signs kept; equal values share their ranks)."
-        f"{f' For {below}, where lower values are worse or less certain, 1 is the lowest.' if below else ''}",
-        f"Matrix of ranks, a column per method and measure. First in each: {first}.",
-        lambda: ranks.draw([one.column for one in rankings], TOP),
-        evidence,
-    )
-
-
-def _matrix_table(rankings: Sequence[_Ranking], evidence: str) -> Block:
-    places = [one.places() for one in rankings]
-    mean = pd.DataFrame(places).mean().sort_values(kind="stable")
-    shared = [ranks.tied(place) for place in places]
-    return make_table(
-        "drivers-ranks-table",
-        "The same ranks as numbers; equal values share their places.",
-        [Column("feature"), *(Column(one.head) for one in rankings)],
-        [(name(f), *(ranks.places_words(*one[f]) if f in one else None for one in shared)) for f in mean.index],
-        evidence=evidence,
-        note="Ranks carry the error of the estimates they come from; they have no interval of their own here.",
-    )
-
-
-def _rankings(e: Evidence) -> list[_Ranking]:
-    """Return the rankings, those of one question together."""
-    rankings = []
-    for key, method in RANKED:
-        result = e.find(key)
-        for measure, table in result.estimates.groupby(col.MEASURE, sort=False) if result is not None else ():
-            facts, rows = e.words(str(measure), result), table.dropna(subset=[col.ESTIMATE])
-            values = dict(zip(rows[col.FEATURE].astype(str), facts.sign * rows[col.ESTIMATE], strict=True))
-            if values:
-                column = ranks.Column(method, str(measure), facts.role, values, key)
-                rankings.append(_Ranking(column, facts.sign))
-    rankings.sort(key=lambda one: ROLES.index(one.column.role) if one.column.role in ROLES else len(ROLES))
-    return rankings[:COLUMNS]
