@@ -71,7 +71,15 @@ def test_bundle_and_segments_leave_gaps() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0"), (0.0999999, "0.100"), (999.9, "1000"), (-12.345, "−12.3"), (1e6, "1.00×10⁶"), (-2.5e-9, "−2.50×10⁻⁹")],
+    [
+        (0.0, "0"),
+        (0.0999999, "0.100"),
+        (999.9, "1000"),
+        (-12.345, "−12.3"),
+        (1e6, "1\u202f000\u202f000"),
+        (1e7, "1.00×10⁷"),
+        (-2.5e-9, "−2.50×10⁻⁹"),
+    ],
 )
 def test_numbers_have_three_digits_and_real_minus_signs(value: float, text: str) -> None:
     assert number(value) == text

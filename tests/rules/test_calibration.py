@@ -83,7 +83,7 @@ def test_a_failure_says_what_rejected_by_how_much_and_which_way() -> None:
     outcome = judged(gap=0.1, gain=0.12, p_adjusted=0.004)
     finding = outcome.findings[0]
     assert (finding.severity, finding.evidence) == ("high", ("calibration",))
-    for words in ("rejected by ece", "+0.100 nats (over-confident)", "+0.090 to +0.110", "save 0.120 nats"):
+    for words in ("over-confident by 0.100 nats", "90 % interval 0.090 to 0.110", "save 0.120 nats"):
         assert words in finding.statement
     assert (finding.observed, finding.threshold) == (0.12, 0.02)
     assert (finding.lower, finding.upper) == pytest.approx((0.09, 0.11))
@@ -92,18 +92,18 @@ def test_a_failure_says_what_rejected_by_how_much_and_which_way() -> None:
 
 def test_an_infinite_nll_fails_and_says_why() -> None:
     finding = judged(gap=NONE, infinite=3).findings[0]
-    assert "probability of 0 in 3 rows" in finding.statement
+    assert "In 3 rows" in finding.statement
     assert (finding.observed, finding.lower) == (None, None)
 
 
 def test_what_cannot_be_judged_claims_nothing() -> None:
     finding = judged(gap=-0.01, reach=0.2).findings[0]
     assert finding.severity == "observation"
-    assert "no clear direction" in finding.statement
-    assert "neither shown to be calibrated nor shown not to be" in finding.statement
-    assert "more test rows" in finding.remedy
+    assert "cannot tell" in finding.statement
+    assert "whether the stated uncertainty is right" in finding.statement
+    assert "about 5000 unseen rows" in finding.remedy
     assert "entropy needs a density" in judged(gap=NONE).findings[0].statement
-    assert "only one row" in judged(reach=NONE).findings[0].statement
+    assert "one row or cluster gives no interval" in judged(reach=NONE).findings[0].statement
     assert "Rejected by ece, with a small effect" in judged(gap=0.01, reach=0.2, p_adjusted=0.01).findings[0].statement
 
 
@@ -127,13 +127,13 @@ def test_an_effect_of_a_thousandth_of_a_nat_raises_nothing() -> None:
 
 def test_rows_that_would_do_come_with_their_condition_and_only_above_the_present_number() -> None:
     wide = judged(gap=0.0, reach=0.1).findings[0].statement
-    assert "rows would be, if gap and spread stay as they are" in wide
+    assert "would, if gap and spread stay as they are" in wide
     assert "rows would be" not in judged(gap=0.06, reach=0.01).findings[0].statement
 
 
 def test_a_pass_gives_its_reason() -> None:
-    assert "within ±0.05; no test rejects" in judged().reason
-    assert "rejected by ece but below 0.02 nats" in judged(gap=0.01, p_adjusted=0.01).reason
+    assert "within ±0.05 nats; no test rejects" in judged().reason
+    assert "a test rejects, with a small effect" in judged(gap=0.01, p_adjusted=0.01).reason
 
 
 def test_thresholds_are_configurable() -> None:
@@ -146,8 +146,11 @@ def test_thresholds_are_configurable() -> None:
 
 def test_without_the_result_it_does_not_apply() -> None:
     outcome = CalibrationGate().check(run(not_run=(NotRun("calibration", "explainers", "y was not given"),)))
-    assert (outcome.state, outcome.reason) == ("not_applicable", "calibration was not run: y was not given")
-    assert CalibrationGate().check(run()).reason == "calibration was not run"
+    assert (outcome.state, outcome.reason) == (
+        "not_applicable",
+        "the scoring of outcomes was not computed: y was not given",
+    )
+    assert CalibrationGate().check(run()).reason == "the scoring of outcomes was not computed"
 
 
 def test_every_code_is_declared() -> None:

@@ -69,7 +69,7 @@ def test_clean_data_pass_with_their_reasons() -> None:
 def test_uq701(count: int, severity: str) -> None:
     finding = only(judged(("overlap", "", "distinctive", count), ("overlap_other_y", "", "distinctive", 2)))
     assert (finding.code, finding.severity, finding.observed) == ("UQ701", severity, count / 200)
-    assert "2 of them have another y there" in finding.statement
+    assert "2 of them have another outcome there" in finding.statement
     assert judged(("overlap", "", "distinctive", 2)).state == "passed"
     assert judged(("overlap", "", "all", 150)).state == "passed"
 
@@ -131,7 +131,7 @@ def test_uq706() -> None:
     for change, severity in (("int64 -> object", "medium"), ("int64 -> float64", "observation")):
         finding = only(judged(("type_change", "a", change, 200)))
         assert (finding.code, finding.severity, finding.features) == ("UQ706", severity, ("a",))
-    assert "int64 -> float64" in finding.statement
+    assert "int64 in training, float64 here" in finding.statement
 
 
 def test_uq707() -> None:
@@ -150,7 +150,7 @@ def test_what_was_not_given_is_not_judged() -> None:
 
 def test_without_the_result_it_does_not_apply() -> None:
     outcome = DataQualityCheck().check(run(not_run=(NotRun("data_quality", "explainers", "denied"),)))
-    assert (outcome.state, outcome.reason) == ("not_applicable", "data_quality was not run: denied")
+    assert (outcome.state, outcome.reason) == ("not_applicable", "the look at the data was not computed: denied")
 
 
 def test_thresholds_are_options_and_stand_in_the_rules() -> None:

@@ -99,10 +99,10 @@ def test_a_loss_that_the_model_does_not_notice_is_an_observation_with_its_share_
     assert (finding.severity, finding.evidence) == ("observation", ("pfi", "pfi.reading"))
     assert finding.threshold == 0.01
     assert (finding.observed, finding.size) == pytest.approx((0.1, 0.5))
-    assert "predicts worse by 0.100 nats (95 % interval 0.080 to 0.120), and all of it" in finding.statement
-    assert "in how unsure it is: 0.100 nats (95 % interval 0.094 to 0.106), 50 % of what it knows" in finding.statement
+    assert "notices nothing of the loss that wrong values of a cost" in finding.statement
+    assert "0.100 nats (95 % interval 0.094 to 0.106) a row, 50 % of what it knows" in finding.statement
     half = judged(read(a=((0.05, 0.01), PLUS))).findings[0]
-    assert ("and 50 % of it" in half.statement, half.size) == (True, None)
+    assert ("of the 0.10 nats a row that" in half.statement, half.size) == (True, None)
 
 
 def test_features_whose_wrong_values_go_unnoticed_are_one_finding_with_the_rows_it_concerns() -> None:
@@ -112,8 +112,8 @@ def test_features_whose_wrong_values_go_unnoticed_are_one_finding_with_the_rows_
     delta = replace(diagnostic("pfi.delta", [{"feature": "b", "item": "quantile", "estimate": 0.0}]), rows=rows)
     (finding,) = Dependence().check(run(results, delta)).findings
     assert (finding.code, finding.features) == ("UQ202", ("b", "a"))
-    assert finding.statement.startswith("With wrong values of b ")
-    assert finding.statement.endswith("It concerns 25 % of the rows. So it is with a (0.05 of 0.1 nats).")
+    assert "wrong values of b cost" in finding.statement
+    assert finding.statement.endswith(", in 25 % of the rows. So it is with a (0.050 of 0.10 nats).")
 
 
 @pytest.mark.parametrize("pair", [(ZERO, ZERO), (MINUS, ZERO), (PLUS, PLUS), (PLUS, ZERO), (ZERO, MINUS)])
@@ -160,7 +160,7 @@ def test_weights_clusters_and_missing_row_terms_are_not_judged() -> None:
     for facts in ({"weights": True}, {"clusters": 30}):
         found = Dependence().check(run(*results, **facts))
         assert "UQ202 was not judged: the rows are weighted or in clusters." in found.reason
-    assert "UQ202 was not judged: pfi has no row terms." in judged(replace(CALM, rows=None)).reason
+    assert "UQ202 was not judged: permutation importance has no row terms." in judged(replace(CALM, rows=None)).reason
 
 
 def test_what_partners_hide_is_one_observation_with_both_importances_and_names() -> None:
@@ -172,8 +172,8 @@ def test_what_partners_hide_is_one_observation_with_both_importances_and_names()
     assert (finding.threshold, finding.size) == (0.01, None)
     assert finding.observed == pytest.approx(0.2)
     assert finding.statement == (
-        "Wrong values of b alone cost 0.3 nats; with those of a wrong too they cost 0.5, more by 0.200 nats (95 % "
-        "interval 0.160 to 0.240). So it is with a (0.2 alone, 0.35 with b and c)."
+        "Wrong values of b alone cost 0.30 nats; with those of a wrong too they cost 0.50 nats, more by 0.200 nats "
+        "(95 % interval 0.160 to 0.240). So it is with a (0.20 alone, 0.35 with b and c)."
     )
 
 
@@ -183,7 +183,7 @@ def test_a_feature_that_leads_only_with_its_partners_lost_is_named() -> None:
         covered=cover({**strong, "d": (0.1, 0.5, 0.02, ("e",)), "e": (0.01, 0.2, 0.02, ("d",))})
     ).findings
     assert (finding.severity, finding.features) == ("observation", ("d", "e"))
-    assert finding.statement.endswith("Among the leading 3 only then: d.")
+    assert "; only then d is among the first 3." in finding.statement
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,10 @@ def test_the_adjustment_over_covered_features_may_take_it_away() -> None:
 def test_without_a_likelihood_the_loss_is_judged() -> None:
     found = judged(covered=cover({"a": (0.1, 0.5, 0.01, ("b",))}, "brier"))
     assert [finding.measures for finding in found.findings] == [("brier",)]
-    assert "UQ201 was not judged: cover has no nll" in judged(covered=cover(UNCOVERED, "entropy")).reason
+    assert (
+        "UQ201 was not judged: importance corrected for cover has no value for the loss"
+        in judged(covered=cover(UNCOVERED, "entropy")).reason
+    )
 
 
 def test_a_pair_that_repeats_each_other_fires_once() -> None:
@@ -254,17 +257,19 @@ def test_a_pair_may_be_undetermined() -> None:
 def test_rules_without_evidence_are_named_and_nothing_passes() -> None:
     found = Dependence().check(run(CALM, not_run=(NotRun("redundancy", "explainers", "denied"),)))
     assert found.state == "skipped"
-    assert "UQ203 was not judged: redundancy was not run: denied." in found.reason
+    assert "UQ203 was not judged: the look for repeated features was not computed: denied." in found.reason
     found = judged(importance=None)
-    assert "UQ202 was not judged: pfi was not run." in found.reason
+    assert "UQ202 was not judged: permutation importance was not computed." in found.reason
     assert "UQ201 was not judged" not in found.reason
-    assert "pfi has no nll" in judged(importance=pfi({"entropy": {"a": PLUS}})).reason
+    assert "permutation importance has no value for the loss" in judged(importance=pfi({"entropy": {"a": PLUS}})).reason
 
 
 def test_without_any_evidence_it_does_not_apply() -> None:
     found = Dependence().check(run())
     assert (found.state, found.findings) == ("not_applicable", ())
-    assert found.reason.startswith("cover was not run; pfi was not run")
+    assert found.reason.startswith(
+        "importance corrected for cover was not computed; permutation importance was not computed"
+    )
 
 
 def test_thresholds_that_cannot_be_used_are_refused() -> None:

@@ -51,7 +51,8 @@ def test_a_contradiction_about_a_leader_is_an_observation_in_the_words_of_the_ru
     finding = only(judged(case("a", PFI, PARTS)))
     assert (finding.code, finding.severity, finding.features) == ("UQ601", "observation", ("a",))
     assert finding.statement == (
-        "a is ranked 1 by pfi of nll, but 3 to 4 by dalex.model_parts of nll: their rank intervals are 2 places apart."
+        "a has rank 1 by permutation importance for the loss, but rank 3 to 4 by DALEX for the loss. "
+        "The rank intervals are 2 places apart."
     )
     assert finding.evidence == ("agreement", "pfi", "dalex.model_parts")
     assert (finding.threshold, finding.observed, finding.lower, finding.upper) == (2.0, 4.0, 3.0, 4.0)
@@ -69,7 +70,7 @@ def test_pairs_about_one_feature_and_question_are_one_finding() -> None:
     cases = (case("a", PFI, PARTS), case("a", PFI, ("pfi.train", "nll")))
     whole = agreement(ranking(*PFI, FIRST), ranking(*PARTS, LAST), third, disagreements=cases)
     finding = only(Disagreement().check(run(whole)))
-    assert "So do 1 more pairs of methods" in finding.statement
+    assert "and so in 1 more pair of methods" in finding.statement
     assert finding.evidence == ("agreement", "pfi", "dalex.model_parts", "pfi.train")
 
 
@@ -114,7 +115,7 @@ def test_a_list_cut_within_the_sure_ones_clears_nothing(sure: bool, state: str) 
     )
     outcome = Disagreement().check(run(two, pfi(line("a", "positive"))))
     assert (outcome.state, outcome.findings) == (state, ())
-    assert ("does not list" in outcome.reason) == sure
+    assert ("beyond those that are listed" in outcome.reason) == sure
 
 
 def test_no_contradiction_passes_and_says_what_was_compared() -> None:
@@ -122,7 +123,7 @@ def test_no_contradiction_passes_and_says_what_was_compared() -> None:
     two = agreement(prediction["one"], ranking("rsens.comparators", "aed", FIRST))
     outcome = Disagreement().check(run(two, pfi(line("a", "positive"), line("b", "positive"))))
     assert outcome.state == "passed"
-    assert "compared were shap.importance and rsens.comparators on prediction" in outcome.reason
+    assert "of 1 pair of methods" in outcome.reason
     assert "lowers a loss: a." in outcome.reason
 
 
@@ -139,7 +140,7 @@ def drivers(*lines: dict[str, Any], results: tuple[Any, ...] = (), level: float 
 def test_a_leading_driver_that_does_not_lower_the_loss_is_found(own: str, estimate: float) -> None:
     finding = only(drivers(line("a", own, estimate, 0.001), line("b", "positive")))
     assert (finding.code, finding.severity, finding.features) == ("UQ602", "observation", ("a",))
-    assert f"the loss does not rise: its permutation importance is {own} for nll (" in finding.statement
+    assert f"the loss does not rise: its importance is {own} for the loss, " in finding.statement
     assert finding.evidence == ("agreement", "pfi", "shap.importance")
     assert (finding.threshold, finding.observed) == (0.01, estimate)
 
@@ -172,7 +173,7 @@ def test_without_a_ranking_of_the_prediction_it_is_not_judged() -> None:
     assert outcome.state == "skipped"
     assert "UQ602 was not judged: no ranking of the prediction has intervals" in outcome.reason
     entropy = pfi(line("a", "about 0", measure="entropy"))
-    assert "pfi has no loss" in Disagreement().check(run(agreement(PREDICTION), entropy)).reason
+    assert "no loss was computed" in Disagreement().check(run(agreement(PREDICTION), entropy)).reason
 
 
 # ------------------------------------------------------------------ the check
@@ -197,12 +198,15 @@ def test_a_model_with_one_wrong_sign_is_found_and_its_shapley_values_do_not_cont
         prior[explainer.name] = [described(result, explainer, facts) for result in results]
     outcome = Disagreement().check(run(*(result for results in prior.values() for result in results)))
     assert [(finding.code, finding.features) for finding in outcome.findings] == [("UQ602", ("d",))]
-    assert "negative for nll" in outcome.findings[0].statement
+    assert "negative for the loss" in outcome.findings[0].statement
 
 
 def test_without_results_it_does_not_apply() -> None:
     outcome = Disagreement().check(run(not_run=(NotRun("agreement", "explainers", "nothing to rank"),)))
-    assert (outcome.state, outcome.reason) == ("not_applicable", "agreement was not run: nothing to rank")
+    assert (outcome.state, outcome.reason) == (
+        "not_applicable",
+        "the comparison of rankings was not computed: nothing to rank",
+    )
 
 
 def test_every_code_has_its_rule_with_the_thresholds() -> None:

@@ -13,6 +13,7 @@ from uq_report.core.results import ESTIMATE_COLUMNS, Profile
 from uq_report.core.subject import make_subject
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
+from uq_report.rules.reading import method_words
 from uq_report.testing import KnownTruth
 
 from .importances import audited, diagnostic, outcome, pfi, run
@@ -61,21 +62,21 @@ def test_a_model_that_becomes_surer_is_an_observation_that_does_not_judge_it() -
     assert (finding.severity, finding.evidence, finding.measures) == ("observation", ("pfi",), ("entropy",))
     assert (finding.observed, finding.threshold) == (-0.05, -0.01)
     assert finding.statement == (
-        "With exchanged values of a the model becomes surer by 0.050 nats (95 % interval 0.030 to 0.070). Whether it "
-        "is right there cannot be judged from these rows."
+        "With exchanged values of a the model becomes surer by 0.050 nats (95 % interval 0.030 to 0.070). Yet whether "
+        "it is right there these rows cannot tell."
     )
 
 
 def test_features_that_make_the_model_surer_are_one_finding_the_largest_first() -> None:
     (finding,) = confident(a=(-0.05, 0.01), b=(-0.2, 0.01), c=NOTHING).findings
     assert finding.features == ("b", "a")
-    assert "surer by 0.200 nats (95 % interval 0.180 to 0.220). So it does with a (0.05 nats)." in finding.statement
+    assert "surer by 0.200 nats (95 % interval 0.180 to 0.220); so with a (0.050 nats)." in finding.statement
 
 
 def test_the_exchanged_rows_outside_the_support_are_counted() -> None:
     outside = [{"measure": "", "feature": "a", "item": "shuffled", "estimate": 0.17, "n": 200}]
     found = Extrapolation().check(run(pfi({"entropy": {"a": (-0.05, 0.01)}}), diagnostic("support", outside)))
-    assert "17 % of the exchanged rows lie outside the support. Whether" in found.findings[0].statement
+    assert "17 % of the exchanged rows are unlike any training row, and whether" in found.findings[0].statement
     assert found.findings[0].evidence == ("pfi", "support")
 
 
@@ -107,7 +108,7 @@ def test_curves_that_part_fire_with_their_changes() -> None:
     assert codes(found) == [("UQ312", ("a",))]
     finding = found.findings[0]
     assert finding.severity == "observation"
-    assert "Between a = 0 and 1 the prediction changes by +1 near the data (ALE), and by +3" in finding.statement
+    assert "Between a = 0 and 1 the prediction changes by 1.00 near the data, and by 3.00" in finding.statement
     assert "apart by 67 % of the largest range of any curve" in finding.statement
     assert finding.observed == pytest.approx(-2)
     assert finding.lower is not None
@@ -128,7 +129,7 @@ def test_curves_that_part_fire_with_their_changes() -> None:
 def test_curves_that_are_not_shown_to_part_stay_silent(pdp: FloatArray, error: float) -> None:
     found = profiled(X, pdp, error)
     assert (found.state, codes(found)) == ("passed", [])
-    assert "No PDP is shown to part from its ALE." in found.reason
+    assert "No average effect is shown to part from the local effect." in found.reason
 
 
 def test_flat_curves_do_not_part_by_rounding() -> None:
@@ -158,7 +159,7 @@ def test_without_both_profiles_they_are_not_compared(missing: str) -> None:
     other = profile("pdp" if missing == "ale" else "ale", X)
     found = Extrapolation().check(run(pfi(CALM), other, not_run=(NotRun(missing, "explainers", "denied"),)))
     assert found.state == "skipped"
-    assert f"UQ312 was not judged: {missing} was not run: denied." in found.reason
+    assert f"UQ312 was not judged: {method_words(missing)} was not computed: denied." in found.reason
 
 
 def test_levels_are_not_compared() -> None:
@@ -182,7 +183,9 @@ def test_only_scales_on_which_models_are_additive_are_compared(task: str, measur
     pair = profile("ale", X, measure=measure), profile("pdp", 3 * X, measure=measure)
     found = Extrapolation().check(run(pfi(CALM), *pair, task=task))
     assert (codes(found) == [("UQ312", ("a",))]) == compared
-    assert ("UQ312 was not judged: no PDP and ALE on a scale where models are additive" in found.reason) != compared
+    assert (
+        "UQ312 was not judged: no average and local effect on a scale where models are additive" in found.reason
+    ) != compared
 
 
 def test_a_flat_curve_does_not_part_beside_a_steep_one() -> None:
@@ -210,9 +213,10 @@ def test_without_any_evidence_it_does_not_apply() -> None:
     found = Extrapolation().check(run(pfi({"nll": {"a": NOTHING}})))
     assert (found.state, found.reason) == (
         "not_applicable",
-        "pfi has no entropy; ale was not run and pdp was not run",
+        "permutation importance has no value for how unsure the model is; "
+        "the local effect was not computed and the average effect was not computed",
     )
-    assert "pfi was not run" in Extrapolation().check(run()).reason
+    assert "permutation importance was not computed" in Extrapolation().check(run()).reason
 
 
 class Overconfident:

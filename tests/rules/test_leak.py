@@ -61,7 +61,7 @@ def test_a_column_made_from_the_outcome_is_named_alone(*, classes: bool) -> None
     assert [(f.code, f.features) for f in found.findings] == [("UQ411", ("closed",))]
     finding = found.findings[0]
     assert finding.severity == ("critical" if classes else "high")
-    assert "it may be recorded after the outcome, or be made from it" in finding.statement
+    assert "it may be recorded after the outcome, or made from it" in finding.statement
     assert finding.evidence == (("cid", "pfi", "calibration") if classes else ("cid", "pfi"))
     assert finding.size == (pytest.approx(1, abs=0.05) if classes else None)
     assert "nan" not in finding.statement
@@ -140,6 +140,9 @@ def test_options_and_absence() -> None:
     with pytest.raises(InputError, match=r"leak\.share must be"):
         Leak(share=1)
     found = Leak().check(importances.run(not_run=(NotRun("cid", "explainers", "cid.X must have no copies"),)))
-    assert (found.state, found.reason) == ("not_applicable", "cid was not run: cid.X must have no copies")
+    assert (found.state, found.reason) == (
+        "not_applicable",
+        "covered information was not computed: cid.X must have no copies",
+    )
     assert judged({"a": (0.99, float("nan"))}).state == "skipped"
-    assert judged({}).reason == "cid gave no share of entropy"
+    assert judged({}).reason == "what a feature tells alone was not computed"

@@ -85,7 +85,7 @@ def test_a_constant_model_is_named(model: Any, share: float) -> None:
     finding = fitted(model, share=share).findings[0]
     assert (finding.code, finding.severity, finding.evidence) == ("UQ001", "critical", ("calibration",))
     assert "than the class frequencies, without the features" in finding.statement
-    assert "in place of the class frequencies" in finding.remedy
+    assert "Do not use" in finding.remedy
     assert "nan" not in finding.statement
 
 
@@ -147,12 +147,12 @@ def test_the_interval_decides_and_other_scores_grade(lines: list[Line], expected
 
 def test_a_finding_has_shares_of_the_baselines_score_and_no_size() -> None:
     finding = judged(scores(-0.03, 0.01)).findings[0]
-    assert "worse by 0.030 nats (95 % interval 0.020 to 0.040), against the baseline's 0.5" in finding.statement
+    assert "worse by 0.030 nats (95 % interval 0.020 to 0.040), where theirs is 0.500" in finding.statement
     assert (finding.observed, finding.lower, finding.upper) == pytest.approx((-0.06, -0.08, -0.04))
     assert (finding.size, finding.affected) == (None, "")  # there is no skill to be a share of, and all rows count
     assert "which may be none" in judged(scores(0.0, 0.02)).reason
     unproved = judged(scores(0.0, 0.01)).findings[0].statement
-    assert "is better by less than 2 % of the baseline's 0.5 (95 % interval, which holds 0)" in unproved
+    assert "is better by less than 2 % of theirs (95 % interval, so it may be none)" in unproved
 
 
 def test_over_claiming_stands_under_a_model_of_no_use() -> None:
@@ -191,8 +191,8 @@ def test_a_class_that_decisions_miss_is_named(found: Any, area: float, severity:
     if severity:
         hits, n = found[1]
         assert given[0].evidence == ("calibration.decisions", "calibration")
-        assert "The model decides for the most probable class." in given[0].statement
-        assert f"it finds {hits} of the {n} rows of yes" in given[0].statement
+        assert "Deciding for the most probable class, the model finds" in given[0].statement
+        assert f"the model finds {hits} of the {n} rows of yes" in given[0].statement
         assert given[0].upper == pytest.approx(share_interval(hits / n, n, 0.95)[1])
 
 
@@ -245,4 +245,7 @@ def test_options_and_absence() -> None:
     with pytest.raises(InputError, match=r"performance\.margin must be"):
         Performance(margin=0)
     found = Performance().check(importances.run(not_run=(NotRun("calibration", "explainers", "y was not given"),)))
-    assert (found.state, found.reason) == ("not_applicable", "calibration was not run: y was not given")
+    assert (found.state, found.reason) == (
+        "not_applicable",
+        "the scoring of outcomes was not computed: y was not given",
+    )

@@ -93,11 +93,11 @@ def test_a_broken_rule_says_by_what_interval() -> None:
     finding = only(judged("post code not in top 3 of entropy"))
     assert (finding.severity, finding.features, finding.measures) == ("high", ("post code",), ("entropy",))
     assert "'post code not in top 3 of entropy' is broken" in finding.statement
-    assert "post code has rank 1 of entropy by pfi, interval 1 to 2." in finding.statement
+    assert "post code has rank 1 (1 to 2) for how unsure the model is by permutation importance." in finding.statement
     assert finding.evidence == ("agreement", "pfi")
     assert (finding.threshold, finding.observed, finding.lower, finding.upper) == (3.0, 1.0, 1.0, 2.0)
     finding = only(judged("coverage 90 >= 0.94"))
-    assert "coverage of 90 % intervals is 0.9, interval 0.87 to 0.93." in finding.statement
+    assert "coverage of 90 % intervals is 0.900 (0.870 to 0.930)." in finding.statement
     assert finding.evidence == ("calibration.coverage",)
     assert (finding.threshold, finding.observed, finding.lower, finding.upper) == (0.94, 0.90, 0.87, 0.93)
 
@@ -105,7 +105,7 @@ def test_a_broken_rule_says_by_what_interval() -> None:
 def test_an_open_rule_is_lower_and_says_what_is_missing() -> None:
     finding = only(judged("ece <= 0.05"))
     assert (finding.severity, finding.lower) == ("medium", None)
-    assert "ece is 0.03, without an interval" in finding.statement
+    assert "ece is 0.0300, without an interval" in finding.statement
     assert "can neither be called kept nor broken" in finding.statement
     assert only(judged("ece <= 0.05", severity="low")).severity == "low"
     assert only(judged("ece <= 0.05", severity="critical")).severity == "high"
@@ -115,10 +115,10 @@ def test_an_open_rule_is_lower_and_says_what_is_missing() -> None:
     ("rule", "words"),
     [
         ("postcode not in top 3 of entropy", "no such feature. Did you mean 'post code'?"),
-        ("age not in top 3 of entropi", "Rankings: entropy by pfi and brier by shap.importance."),
-        ("crps <= 1", "calibration has no crps: it needs numbers."),
+        ("age not in top 3 of entropi", "There are rankings of entropy by pfi and brier by shap.importance."),
+        ("crps <= 1", "the scoring of outcomes has no value for crps: it needs numbers."),
         ("coverage 85 >= 0.5", "computed at 80 % and 90 % only"),
-        ("off-support share <= 0.05", "support was not run"),
+        ("off-support share <= 0.05", "the comparison with training rows was not computed"),
     ],
 )
 def test_what_a_rule_names_and_nobody_computed_is_told(rule: str, words: str) -> None:
@@ -135,8 +135,8 @@ def test_missing_results_are_open_and_never_a_pass() -> None:
         run(not_run=(NotRun("calibration", "explainers", "y was not given"),))
     )
     assert [finding.code for finding in outcome.findings] == ["UQ952", "UQ952"]
-    assert "agreement was not run" in outcome.findings[0].statement
-    assert "calibration was not run: y was not given" in outcome.findings[1].statement
+    assert "the comparison of rankings was not computed" in outcome.findings[0].statement
+    assert "the scoring of outcomes was not computed: y was not given" in outcome.findings[1].statement
 
 
 def test_an_explainer_that_did_not_run_is_the_evidence_of_an_open_rule() -> None:
@@ -164,13 +164,13 @@ def test_all_rules_are_judged_and_those_that_hold_are_told_in_a_pass() -> None:
     outcome = Policy(require=("coverage 90 >= 0.8", "nll <= 1")).check(run(RANKED, SCORES, COVERAGE))
     assert outcome.state == "passed"
     assert "'coverage 90 >= 0.8' holds" in outcome.reason
-    assert "'nll <= 1' holds: nll is 0.5, interval 0.45 to 0.55." in outcome.reason
+    assert "'nll <= 1' holds: nll is 0.50 (0.45 to 0.55)." in outcome.reason
     assert "complian" not in outcome.reason
 
 
 def test_without_rules_it_does_not_apply() -> None:
     outcome = Policy().check(run(RANKED, SCORES, COVERAGE))
-    assert (outcome.state, outcome.reason) == ("not_applicable", "the settings have no policy rules")
+    assert (outcome.state, outcome.reason) == ("not_applicable", "the owner has set no rule")
 
 
 @pytest.mark.parametrize(

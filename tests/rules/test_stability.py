@@ -49,8 +49,8 @@ def only(outcome: Outcome) -> Finding:
 def test_an_open_leader_is_an_observation_that_names_the_candidates() -> None:
     finding = only(Stability().check(run(agreement(ranking("pfi", "nll", WIDE)), importance())))
     assert (finding.code, finding.severity) == ("UQ501", "observation")
-    assert "do not tell which of a, b and c leads (a by estimate, rank 1 to 3)" in finding.statement
-    assert "equally important, or the rows too few" in finding.statement
+    assert "any of a, b and c may lead" in finding.statement
+    assert "matter alike, or the rows be too few" in finding.statement
     assert (finding.features, finding.measures, finding.evidence) == (("a",), ("nll",), ("agreement", "pfi"))
     assert (finding.threshold, finding.lower, finding.upper) == (2.0, 1.0, 3.0)
 
@@ -58,7 +58,7 @@ def test_an_open_leader_is_an_observation_that_names_the_candidates() -> None:
 def test_a_determined_leader_passes_with_its_name() -> None:
     outcome = Stability().check(run(agreement(ranking("pfi", "nll", SURE)), importance()))
     assert outcome.state == "passed"
-    assert "Leaders whose ranks are determined: a by pfi of nll." in outcome.reason
+    assert "Leaders whose ranks are determined: a by permutation importance for the loss." in outcome.reason
 
 
 def test_an_open_leader_that_does_not_matter_is_no_finding() -> None:
@@ -70,7 +70,10 @@ def test_an_open_leader_that_does_not_matter_is_no_finding() -> None:
 def test_a_leader_of_unknown_sign_neither_raises_nor_clears() -> None:
     outcome = Stability().check(run(agreement(ranking("pfi", "nll", WIDE)), importance("undetermined")))
     assert (outcome.state, outcome.findings) == ("skipped", ())
-    assert "UQ501 is undetermined for pfi of nll (no sign)" in outcome.reason
+    assert (
+        "UQ501 is undetermined for the leader by permutation importance for the loss, whose importance has no sure sign"
+        in outcome.reason
+    )
 
 
 def test_methods_without_verdicts_are_judged_by_their_interval() -> None:
@@ -118,12 +121,12 @@ def test_shuffles_that_move_the_numbers_are_found_with_the_number_that_would_do(
     assert finding.observed == pytest.approx(share)
     assert finding.lower == pytest.approx(share * 9 / stats.chi2.ppf(0.95, 9))
     assert finding.upper == pytest.approx(share * 9 / stats.chi2.ppf(0.05, 9))
-    assert f"about {int(np.ceil(10 * share * 0.9 / (0.1 * (1 - share))))}." in finding.remedy
+    assert f"about {int(np.ceil(10 * share * 0.9 / (0.1 * (1 - share))))} times." in finding.remedy
 
 
 def test_shuffles_that_do_not_matter_pass() -> None:
     outcome = Stability().check(run(agreement(ranking("pfi", "nll", SURE)), importance()))
-    assert "The shuffles have at most 0% of the variance" in outcome.reason
+    assert "The random shuffles make at most 0.05 % of the variance" in outcome.reason
 
 
 def test_a_share_whose_interval_holds_the_threshold_is_undetermined() -> None:
@@ -131,7 +134,7 @@ def test_a_share_whose_interval_holds_the_threshold_is_undetermined() -> None:
         run(agreement(ranking("pfi", "nll", SURE)), importance(repeats={"a": WILD}))
     )
     assert outcome.state == "skipped"
-    assert "UQ502 is undetermined for nll" in outcome.reason
+    assert "UQ502 is undetermined for the loss" in outcome.reason
 
 
 def test_features_that_are_about_0_do_not_count() -> None:
@@ -144,7 +147,7 @@ def test_features_that_are_about_0_do_not_count() -> None:
     ("parts", "words"),
     [
         ({"exact": True, "repeats": {"a": WILD}}, "no seed enters"),
-        ({"repeats": {"a": WILD[:2]}}, "UQ502 was not judged: fewer than 3 shuffles"),
+        ({"repeats": {"a": WILD[:2]}}, "UQ502 was not judged: fewer than 3 random shuffles"),
     ],
 )
 def test_where_no_seed_enters_or_none_can_be_judged(parts: dict[str, Any], words: str) -> None:
@@ -182,7 +185,7 @@ def test_an_importance_of_a_few_rows_is_found(sign: float) -> None:
     finding = only(Stability().check(run(agreement(ranking("pfi", "nll", SURE)), result)))
     assert (finding.code, finding.severity) == ("UQ503", "observation")
     assert finding.observed == pytest.approx(-sign * 0.001)
-    words = f"{sign * 0.5:+.2g} on all 1000 rows, but {-sign * 0.001:+.2g} without the 10"
+    words = f"{sign * 0.5:.2f} on all 1000 rows, but {-sign * 0.001:.4f} without the 10"
     assert words.replace("-", "−") in finding.statement
 
 
@@ -202,7 +205,10 @@ def test_weighted_rows_and_missing_terms_are_not_judged() -> None:
         in Stability().check(run(*results, subject={"weights": True})).reason
     )
     bare = importance(rows=None)
-    assert "UQ503 was not judged: pfi has no row terms" in Stability().check(run(results[0], bare)).reason
+    assert (
+        "UQ503 was not judged: permutation importance has no row terms"
+        in Stability().check(run(results[0], bare)).reason
+    )
 
 
 # ------------------------------------------------------------------ the check
@@ -211,8 +217,8 @@ def test_weighted_rows_and_missing_terms_are_not_judged() -> None:
 def test_without_results_it_does_not_apply() -> None:
     outcome = Stability().check(run(not_run=(NotRun("pfi", "explainers", "y was not given"),)))
     assert outcome.state == "not_applicable"
-    assert "pfi was not run: y was not given" in outcome.reason
-    assert "agreement was not run" in outcome.reason
+    assert "permutation importance was not computed: y was not given" in outcome.reason
+    assert "the comparison of rankings was not computed" in outcome.reason
 
 
 def test_nothing_here_is_more_than_an_observation() -> None:

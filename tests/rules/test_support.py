@@ -61,7 +61,7 @@ def run(**parts: Any) -> Run:
 def test_all_is_well() -> None:
     outcome = judged()
     assert outcome.state == "passed"
-    assert "5.0 % (95 % interval 3.0 to 7.0 %) of the audited rows are outside" in outcome.reason
+    assert "5.0 % (95 % interval 3.0 to 7.0 %) of the audited rows are unlike the training rows" in outcome.reason
 
 
 @pytest.mark.parametrize(
@@ -77,14 +77,15 @@ def test_uq301_is_raised_by_the_test_and_graded_by_the_excess(value: float, seve
 def test_uq301_is_neither_raised_nor_cleared_by_a_wide_interval() -> None:
     outcome = judged(outside=share("outside", "", 0.08, 0.1, p_value=0.03))
     assert outcome.state == "skipped"
-    assert "UQ301 is undetermined for the share of rows outside (8.0 %" in outcome.reason
+    assert "UQ301 is undetermined for the share of rows outside, 8 %" in outcome.reason
 
 
 def test_uq302_is_raised_stays_silent_or_undetermined() -> None:
     clear, silent, open_ = (share("shuffled", f, v, 0.05) for f, v in (("a", 0.6), ("b", 0.1), ("c", 0.22)))
     outcome = judged(shuffled=[clear, silent, open_])
     assert [(f.code, f.features, f.severity) for f in outcome.findings] == [("UQ302", ("a",), "observation")]
-    assert outcome.reason == "UQ302 is undetermined for c."
+    assert outcome.reason.startswith("UQ302 is undetermined for c (17 to 27 % of the rows): ")
+    assert outcome.reason.endswith("the limit is 20 %.")
     exact = share("shuffled", "a", 1.0, 0.0)
     assert judged(shuffled=[exact]).findings[0].features == ("a",)
     assert judged(shuffled=[share("shuffled", "a", 0.0, 0.0)]).state == "passed"
@@ -93,7 +94,7 @@ def test_uq302_is_raised_stays_silent_or_undetermined() -> None:
 def test_uq302_is_one_finding_that_names_all_features() -> None:
     (finding,) = judged(shuffled=[share("shuffled", f, v, 0.05) for f, v in (("a", 0.6), ("b", 0.8))]).findings
     assert (finding.features, finding.observed) == (("b", "a"), 0.8)
-    assert "outside the training support, and so after a (60 %)." in finding.statement
+    assert "unlike any training row; so with a (60 %)." in finding.statement
 
 
 def test_uq302_is_adjusted_for_the_number_of_features() -> None:
@@ -123,7 +124,10 @@ def test_uq303_is_adjusted_for_all_tests_there_were() -> None:
 
 def test_without_training_rows_it_does_not_apply() -> None:
     outcome = SupportCheck().check(run(not_run=(NotRun("support", "explainers", "support.train must be given"),)))
-    assert (outcome.state, outcome.reason) == ("not_applicable", "support was not run: support.train must be given")
+    assert (outcome.state, outcome.reason) == (
+        "not_applicable",
+        "the comparison with training rows was not computed: support.train must be given",
+    )
 
 
 def test_thresholds_are_options_and_stand_in_the_rules() -> None:

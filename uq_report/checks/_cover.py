@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.measures import NLL, NLL_CLIPPED
+from ..core.numbers import number, spoken, value_words
 from ..core.text import short
 from ..core.verdicts import holm
 from ..evidence.importance import CoverCorrected, CoverCorrectedLine
 from ..evidence.view import of_measure
-from ..rules.reading import amount, listed, two_sided
+from ..rules.reading import listed, two_sided
 
 
 class Covered(NamedTuple):
@@ -36,20 +37,17 @@ class Covered(NamedTuple):
     def numbers(self) -> str:
         """Return the feature with both importances, in short."""
         line = self.line
-        return f"{short(line.feature)} ({_plain(line.plain)} alone, {_plain(line.estimate)} with {self.partners})"
+        return f"{short(line.feature)} ({number(line.plain, 2)} alone, {number(line.estimate, 2)} with {self.partners})"
 
     def sentences(self, unit: str) -> str:
         """Return what its wrong values cost alone, with its partners lost too, and the difference."""
         line = self.line
-        more = amount(line.change, line.change_lower, line.change_upper, line.confidence, unit)
+        more = value_words(line.change, line.change_lower, line.change_upper, unit, confidence=line.confidence)
+        told = f" {spoken(unit)}".rstrip()
         return (
-            f"Wrong values of {short(line.feature)} alone cost {_plain(line.plain)} {unit}; with those of "
-            f"{self.partners} wrong too they cost {_plain(line.estimate)}, more by {more}."
+            f"Wrong values of {short(line.feature)} alone cost {number(line.plain, 2)}{told}; with those of "
+            f"{self.partners} wrong too they cost {number(line.estimate, 2)}{told}, more by {more}"
         )
-
-
-def _plain(value: float) -> str:
-    return f"{value:.2g}".replace("-", "−")
 
 
 def judged_measure(view: CoverCorrected) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import isnan, nan
 
+from ..core.numbers import number, value_words
 from ..core.text import short
 from ..core.verdicts import holm
 from ..evidence import ids
 from ..evidence.finding import Finding, Severity, Symptom
 from ..evidence.outcomes import DifferenceLine, GroupsDifference, GroupsProxy, GroupsUse, ProxyLine, UseLine
 from ..evidence.run import Run
-from ..evidence.view import Estimate
-from ..rules.reading import Part, absent, listed, spanned
+from ..rules.reading import Part, absent, listed
 from ..rules.rule import Rule
 from ._groups_words import contrast, group_words, of_class
 
@@ -72,7 +72,9 @@ def _use(rule: Rule, raised: Sequence[tuple[Severity, UseLine]], known: Contrast
     severity = next(one for one in ("medium", "low", "observation") if one in severities)
     line = max((x for s, x in raised if s == severity), key=lambda x: abs(x.estimate) / x.scale)
     own = line.by == line.feature
-    tie = "" if own else f", which goes together with {short(line.feature)} (association {line.association:.2f}),"
+    tie = (
+        "" if own else f", which goes together with {short(line.feature)} (association {number(line.association, 2)}),"
+    )
     features = tuple(dict.fromkeys((line.by, line.feature)))
     return rule.finding(
         severity,
@@ -106,7 +108,8 @@ def _together(rule: Rule, lines: Sequence[ProxyLine]) -> Iterator[Finding]:
         if severity is not None:
             yield rule.finding(
                 severity,
-                f"The model's features together tell {short(line.feature)}: out-of-bag R² {_interval(line)}. "
+                f"The model's features together tell {short(line.feature)}, with R² "
+                f"{value_words(line.estimate, line.lower, line.upper, confidence=line.confidence)} on rows left out. "
                 "Leaving the attribute out does not hide it from the model.",
                 (ids.GROUPS_PROXY,),
                 remedy="Say why the features that tell the attribute are needed.",
@@ -116,7 +119,3 @@ def _together(rule: Rule, lines: Sequence[ProxyLine]) -> Iterator[Finding]:
                 lower=line.lower,
                 upper=line.upper,
             )
-
-
-def _interval(line: Estimate) -> str:
-    return spanned(line.estimate, line.lower, line.upper, line.confidence)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from ..core.numbers import value_words
 from ..core.text import clean, short
 from ..evidence.outcomes import GroupLine
-from ..rules.reading import amount
 
 POINTS = ("probability", "share of")  # how units begin that are told in percentage points
-TOLD = ("points", "nats", "units of y")  # units that are read in a sentence
 
 
 def contrast(line: GroupLine, *, size: bool = False) -> str:
@@ -16,9 +15,7 @@ def contrast(line: GroupLine, *, size: bool = False) -> str:
     points = line.unit.startswith(POINTS)
     ends = sorted(sign * end for end in (line.lower, line.upper))
     value, low, high = ((100 if points else 1) * one for one in (sign * line.estimate, *ends))
-    unit = "points" if points else line.unit
-    words = amount(value, low, high, line.confidence, unit if unit in TOLD else "")
-    return words.replace("  ", " ").strip()
+    return value_words(value, low, high, "points" if points else line.unit, confidence=line.confidence)
 
 
 def group_words(line: GroupLine) -> str:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from scipy.special import betainc
 
+from ..core.numbers import share_words
 from ..core.text import short
 from ..core.verdicts import holm
 from ..evidence import ids
@@ -112,20 +113,18 @@ def _order(run: Run) -> float:
 
 def _finding(rule: Rule, severity: Severity, one: Class, view: Decisions) -> Finding:
     line, label = one.line, short(one.line.label)
-    ends = f"{100 * line.confidence:g} % interval {100 * line.lower:.2g} to {100 * line.upper:.2g} %"
+    found = share_words(line.estimate, line.lower, line.upper, confidence=line.confidence)
     statement = (
-        f"The model decides for {short(view.rule, 160)}. So it finds {round(line.estimate * line.n)} of the {line.n} "
-        f"rows of {label} ({100 * line.estimate:.2g} %, {ends}; {100 * rule.thresholds['recall']:g} % would pass), "
-        f"which are {100 * one.share:.2g} % of all rows."
+        f"Deciding for {short(view.rule, 160)}, the model finds {round(line.estimate * line.n)} of the {line.n} rows "
+        f"of {label}, {found}; {share_words(rule.thresholds['recall'])} would pass."
     )
     if one.precision is not None:
-        right = f"{100 * one.precision.estimate:.2g} %"
-        statement += f" Of the {one.precision.n} rows that it calls {label}, {right} are."
+        statement += f" Of the {one.precision.n} rows that it calls {label}, {share_words(one.precision.estimate)} are."
     return rule.finding(
         severity,
         statement,
         (ids.CALIBRATION_DECISIONS, ids.CALIBRATION),
-        remedy=f"Where {label} must be found, lower its threshold to what a miss and a false alarm cost.",
+        remedy="Choose the threshold by what a miss and a false alarm cost.",
         threshold=rule.thresholds["recall"],
         observed=line.estimate,
         lower=line.lower,

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from ..core.errors import InputError, nearest
+from ..core.numbers import number, value_words
 from ..core.text import short
 from ..evidence import ids
 from ..evidence.information import Agreement, ItemLine, RankLine
@@ -18,7 +19,7 @@ from ..evidence.rows import OUTSIDE, Support
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
 from ..evidence.view import by_feature
-from ..rules.reading import absent, lacking, listed
+from ..rules.reading import absent, lacking, listed, measure_words, method_words
 
 COVERAGE = "coverage"
 # What a rule may limit: its name in the rule -> the result and its item.
@@ -85,22 +86,25 @@ class RankRule:
         measure = _LOSS.get(SubjectFacts.of(run).task, "squared_error") if self.measure == "loss" else self.measure
         ranking = by_feature(line for line in agreement.lines if (line.item, line.measure) == (self.method, measure))
         if not ranking:
-            return self._open(f"{self.method} has no ranking of {measure}. {self._hint(agreement)}")
+            return self._open(
+                f"{method_words(self.method)} has no ranking for {measure_words(measure)}. {self._hint(agreement)}"
+            )
         line = ranking.get(self.feature)
         if line is None:
             return self._open(f"the ranking has no such feature. {nearest(self.feature, ranking)}")
         if not line.has_interval:
-            return self._open(f"the ranks by {self.method} have no interval")
+            return self._open(f"the ranks by {method_words(self.method)} have no interval")
         return self._ruled(line)
 
     def _ruled(self, line: RankLine) -> Ruling:
         inside, outside = line.upper <= self.top, line.lower > self.top
         state: State = "undetermined" if not (inside or outside) else "holds" if inside == self.wanted else "broken"
-        reach = f"interval {line.lower:.0f} to {line.upper:.0f}" if line.lower < line.upper else "for sure"
+        reach = f"{line.lower:.0f} to {line.upper:.0f}" if line.lower < line.upper else "for sure"
         return Ruling(
             rule=self.text,
             state=state,
-            words=f"{short(self.feature)} has rank {line.estimate:.0f} of {line.measure} by {self.method}, {reach}",
+            words=f"{short(self.feature)} has rank {line.estimate:.0f} ({reach}) for {measure_words(line.measure)} by "
+            f"{method_words(self.method)}",
             evidence=(ids.AGREEMENT, self.method),
             features=(self.feature,),
             measures=(line.measure,),
@@ -115,7 +119,7 @@ class RankRule:
 
     def _hint(self, agreement: Agreement) -> str:
         rankings = dict.fromkeys(f"{line.measure} by {line.item}" for line in agreement.lines)
-        return f"Rankings: {listed(rankings, len(rankings))}."
+        return f"There are rankings of {listed(rankings, len(rankings))}."
 
 
 @dataclass(frozen=True)
@@ -157,11 +161,11 @@ class LimitRule:
         state: State = "undetermined"
         if bounded and not least < sign * self.threshold <= most:
             state = "holds" if least >= sign * self.threshold else "broken"
-        reach = f"interval {line.lower:.4g} to {line.upper:.4g}" if bounded else "without an interval"
+        known = value_words(line.estimate, line.lower, line.upper) if bounded else ""
         return Ruling(
             rule=self.text,
             state=state,
-            words=f"{self._name} is {line.estimate:.4g}, {reach}",
+            words=f"{self._name} is {known or number(line.estimate) + ', without an interval'}",
             evidence=(evidence,),
             threshold=self.threshold,
             observed=line.estimate,

@@ -15,7 +15,7 @@ from ..evidence.importance import ABOUT_0, POSITIVE, UNDETERMINED, Pfi, PfiLine
 from ..evidence.information import Agreement, RankLine
 from ..evidence.run import Run
 from ..evidence.view import Estimate, lines_of, of_measure
-from ..rules.reading import listed
+from ..rules.reading import listed, measure_words, method_words
 
 BY_INTERVAL = "by its interval"
 
@@ -45,7 +45,7 @@ class Leader(NamedTuple):
     @property
     def label(self) -> str:
         """The method and what it explains."""
-        return f"{self.method} of {self.measure}"
+        return f"{method_words(self.method)} for {measure_words(self.measure)}"
 
     @property
     def matters(self) -> bool:
@@ -59,10 +59,7 @@ class Leader(NamedTuple):
 
     def words(self) -> str:
         """Say who may lead."""
-        return (
-            f"By {self.label} these rows do not tell which of {listed(self.candidates)} leads ({self.feature} by "
-            f"estimate, rank 1 to {self.upper})."
-        )
+        return f"by {self.label} any of {listed(self.candidates)} may lead"
 
 
 class Shuffling(NamedTuple):

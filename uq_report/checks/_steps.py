@@ -14,7 +14,7 @@ from ..evidence import columns as col
 from ..evidence.profiles import Ale, AleLine, Pdp, PointLine
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
-from ..rules.reading import freedom
+from ..rules.reading import freedom, measure_words, method_words
 
 MIN_CURVES = 10
 FLAT = 1e-9
@@ -39,7 +39,7 @@ class Steps(NamedTuple):
     @property
     def method(self) -> str:
         """What the curve is called."""
-        return self.id.upper()
+        return method_words(self.id)
 
 
 def ale_steps(ale: Ale, run: Run, measure: str, feature: str, rows_per_step: int) -> Steps:
@@ -57,10 +57,10 @@ def ale_steps(ale: Ale, run: Run, measure: str, feature: str, rows_per_step: int
     """
     points = _points(ale, measure, feature)
     if feature in ale.result.options.get("edges", {}):
-        raise UnsupportedError("the edges of its ALE were given, so the rows between them are not known")
+        raise UnsupportedError("the edges of its local effect were given, so the rows between them are not known")
     facts, error = SubjectFacts.of(run), np.array([line.std_error_change for line in points])
     if facts.n is None or np.isnan(error).any():
-        raise UnsupportedError("a bin of its ALE has no known error")
+        raise UnsupportedError("a bin of its local effect has no known error")
     missing = next((f.missing or 0 for f in facts.features if f.name == feature), 0)
     per_bin = (facts.n - missing) / (len(points) - 1)
     ends = np.unique(np.append(np.arange(0, len(points) - 1, ceil(rows_per_step / per_bin)), len(points) - 1))
@@ -90,7 +90,7 @@ def pdp_steps(pdp: Pdp, run: Run, measure: str, feature: str) -> Steps:
     """
     mode, facts = pdp.result.options.get("mode", "plain"), SubjectFacts.of(run)
     if mode == "derivative":
-        raise UnsupportedError("its PDP was made in the mode 'derivative', not 'plain' or 'centred'")
+        raise UnsupportedError("its average effect was made as a derivative")
     points = _points(pdp, measure, feature)
     ends, error = np.arange(len(points)), np.array([line.std_error for line in points])
     changes = _changes(pdp, measure, feature, [line.x for line in points])
@@ -99,7 +99,7 @@ def pdp_steps(pdp: Pdp, run: Run, measure: str, feature: str) -> Steps:
         errors = changes.std(axis=1, ddof=1) / np.sqrt(k)
         return _steps(pdp.id, points, ends, errors, np.full(len(changes), k - 1.0), changes.mean(axis=1))
     if np.isnan(error).any() or mode == "centred":
-        raise UnsupportedError("its PDP keeps too few ICE curves for the error of a change")
+        raise UnsupportedError("its average effect keeps too few single curves for the error of a change")
     return _steps(pdp.id, points, ends, error[1:] + error[:-1], np.full(len(points) - 1, freedom(run)))
 
 
@@ -122,7 +122,11 @@ def _points(view: Ale | Pdp, measure: str, feature: str) -> Sequence[PointLine]:
     points = [line for line in view.lines if (line.measure, line.feature) == (measure, feature)]
     if not points:
         gaps = [gap for gap in view.omissions if gap.feature in (feature, "") and gap.measure in (measure, "")]
-        raise UnsupportedError(gaps[0].reason if gaps else f"{view.result.id} has no {measure} along it")
+        raise UnsupportedError(
+            gaps[0].reason
+            if gaps
+            else f"{method_words(view.result.id)} has no value for {measure_words(measure)} along it"
+        )
     if any(line.level for line in points):
         raise UnsupportedError("it is not numeric, so its points have no direction")
     if len(points) < 2:

@@ -9,11 +9,12 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ..core.measures import ENTROPY, NLL
+from ..core.numbers import number, value_words
 from ..core.text import short
 from ..core.verdicts import holm
 from ..evidence.importance import POSITIVE, UNDETERMINED, Pfi, PfiDelta
 from ..evidence.run import Run
-from ..rules.reading import Sign, amount, likelihood, signs, two_sided
+from ..rules.reading import Sign, likelihood, signs, two_sided
 from ..rules.rule import Rule
 
 
@@ -32,19 +33,18 @@ class Unnoticed(NamedTuple):
         p_values = {"p_likelihood": self.loss.p_for(POSITIVE), "p_unnoticed": self.p_value}
         return {**p_values, "unnoticed": self.estimate}
 
-    def sentence(self, share: str) -> str:
-        """Return by how much the model predicts worse, and how much of it goes unnoticed; `share` says more of that."""
+    def sentence(self) -> str:
+        """Return by how much the model predicts worse, and how much of it goes unnoticed."""
         loss = self.loss
-        worse = amount(loss.estimate, loss.lower, loss.upper, loss.confidence)
-        part = "all" if self.estimate >= loss.estimate else f"{100 * self.estimate / loss.estimate:.0f} %"
-        return (
-            f"With wrong values of {short(loss.feature)} the model predicts worse by {worse}, and {part} of it does "
-            f"not show in how unsure it is: {amount(self.estimate, self.lower, self.upper, loss.confidence)}{share}."
-        )
+        part = value_words(self.estimate, self.lower, self.upper, "nats", confidence=loss.confidence)
+        cause = f"that wrong values of {short(loss.feature)} cost"
+        if self.estimate < loss.estimate:
+            return f"The model does not notice {part} of the {number(loss.estimate, 2)} nats a row {cause}"
+        return f"The model notices nothing of the loss {cause}, {part} a row"
 
     def numbers(self) -> str:
         """Return the feature with what goes unnoticed, in short."""
-        return f"{short(self.loss.feature)} ({self.estimate:.2g} of {self.loss.estimate:.2g} nats)"
+        return f"{short(self.loss.feature)} ({number(self.estimate, 2)} of {number(self.loss.estimate, 2)} nats)"
 
     def may_exceed(self, margin: float) -> bool:
         """Say whether more than `margin` nats may go unnoticed; an interval not to be trusted rules nothing out."""

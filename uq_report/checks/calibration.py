@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isnan, nan
 from typing import ClassVar, NamedTuple
 
 from ..core.errors import check_options
+from ..core.numbers import value_words
+from ..core.text import count
 from ..core.trust import LEAST_EVENTS, Distrust, few_events
 from ..evidence import ids
 from ..evidence.finding import Finding, Outcome, Severity, Symptom
@@ -108,7 +109,7 @@ class CalibrationGate:
         return (
             Rule(
                 code="UQ101",
-                title="The predictive distribution is not calibrated",
+                title="The stated uncertainty does not match the outcomes",
                 thresholds={"level": self.level, "effect": self.effect, "medium": self.medium, "high": self.high},
                 when="A calibration test rejects (level {level}, Holm-adjusted) and the confidence gap or the "
                 "recalibration gain is at least {effect} nats, or the negative log-likelihood is infinite. High where "
@@ -130,7 +131,7 @@ class CalibrationGate:
             ),
             Rule(
                 code="UQ102",
-                title="Calibration cannot be judged at this number of rows",
+                title="Too few rows to judge the stated uncertainty",
                 thresholds={"margin": self.margin, "events": LEAST_EVENTS},
                 when="UQ101 does not hold, and the 90 % interval of the gap is not within ±{margin} nats; or fewer "
                 "than {events} rows are outside the most frequent class.",
@@ -159,21 +160,11 @@ class CalibrationGate:
         return Outcome(check=self.name, state="passed", reason=self._passed(seen))
 
     def _failed(self, rule: Rule, seen: Gap, severity: Severity) -> Finding:
-        if seen.infinite:
-            statement = (
-                f"The model gave what happened a probability of 0 in {seen.infinite} rows, so its negative "
-                "log-likelihood is infinite and its stated uncertainty is wrong there."
-            )
-        else:
-            statement = (
-                f"The outcomes do not follow the predictive distributions: rejected by {', '.join(seen.rejected)} "
-                f"(level {self.level:g}, Holm-adjusted). {_gap_words(seen)}{_gain_words(seen)}"
-            )
         return rule.finding(
             severity,
-            f"{statement} Read every explanation of this model's uncertainty with that in mind.",
+            _wrong_words(seen),
             (ids.CALIBRATION,),
-            remedy="Recalibrate the model on held-out rows, then audit it again.",
+            remedy="Recalibrate the model on held-out rows and audit it again.",
             measures=MEASURES,
             explains=(Symptom(code="UQ003"),),
             threshold=self.effect,
@@ -185,9 +176,9 @@ class CalibrationGate:
     def _unjudged(self, rule: Rule, seen: Gap, few: Distrust) -> Finding:
         return rule.finding(
             rule.severity,
-            f"{_few_words(few) or self._doubt(seen)} The model is neither shown to be calibrated nor shown not to be.",
+            _few_words(few) or self._doubt(seen),
             (ids.CALIBRATION,),
-            remedy="Audit the model on more test rows.",
+            remedy=_more_rows(few, seen, self.margin),
             measures=MEASURES,
             threshold=self.margin,
             observed=_known(seen.gap),
@@ -197,23 +188,19 @@ class CalibrationGate:
 
     def _doubt(self, seen: Gap) -> str:
         """Say what keeps the gate from passing."""
+        told = f"{count(seen.n, 'row')} cannot tell whether the stated uncertainty is right"
         if isnan(seen.gap):
-            reason = seen.reasons.get(GAP, "it was not computed")
-            return f"The confidence gap is not known: {reason}."
+            return f"{told}: {seen.reasons.get(GAP, 'how sure the model is could not be held against the outcomes')}."
         if isnan(seen.lower):
-            return "The confidence gap has no interval, because there is only one row or cluster."
-        rejected = f" Rejected by {', '.join(seen.rejected)}, with a small effect." if seen.rejected else ""
+            return f"{told}: one row or cluster gives no interval."
         needed = seen.rows_to_pass(self.margin)
-        enough = f" About {needed} rows would be, if gap and spread stay as they are." if needed else ""
-        return f"{_gap_words(seen)} That is not within ±{self.margin:g}.{enough}{rejected}"
+        enough = f" About {needed} would, if gap and spread stay as they are." if needed else ""
+        rejected = ". A calibration test rejects, with a small effect" if seen.rejected else ""
+        return f"{told}: {_gap_words(seen)}, and the limit is ±{self.margin:g} nats{rejected}.{enough}"
 
     def _passed(self, seen: Gap) -> str:
-        tests = (
-            f"rejected by {', '.join(seen.rejected)} but below {self.effect:g} nats"
-            if seen.rejected
-            else "no test rejects"
-        )
-        return f"{_gap_words(seen)} That is within ±{self.margin:g}; {tests}."
+        tests = "a test rejects, with a small effect" if seen.rejected else "no test rejects"
+        return f"The stated uncertainty is right on average: {_gap_words(seen)}, within ±{self.margin:g} nats; {tests}."
 
 
 def _read(view: Calibration, level: float) -> Gap:
@@ -233,25 +220,38 @@ def _read(view: Calibration, level: float) -> Gap:
     )
 
 
+def _wrong_words(seen: Gap) -> str:
+    """Say how the stated uncertainty is wrong."""
+    if seen.infinite:
+        rows = count(seen.infinite, "row")
+        return f"In {rows} the model gave what happened a probability of 0. Its stated uncertainty is wrong there."
+    saved = "" if isnan(seen.gain) else f" Recalibration would save {value_words(seen.gain, unit='nats')} a row."
+    return f"The outcomes do not follow the stated probabilities: {_gap_words(seen)}.{saved}"
+
+
 def _few_words(few: Distrust) -> str:
     """Say that there are few events, which leave the importances for the loss open too; empty if there are enough."""
     if not few.reason:
         return ""
     enough = "" if isnan(few.rows) else f" About {few.rows:.0f} rows would do if their share stays as it is."
-    return f"Neither calibration nor the importances for the loss can be judged: {few.reason}.{enough}"
+    return f"Neither the stated uncertainty nor what drives the loss can be judged: {few.reason}.{enough}"
+
+
+def _more_rows(few: Distrust, seen: Gap, margin: float) -> str:
+    """Say what to do where calibration cannot be judged."""
+    needed = seen.rows_to_pass(margin) if not few.reason else None if isnan(few.rows) else ceil(few.rows)
+    return f"Audit the model on about {needed} unseen rows." if needed else "Audit the model on more unseen rows."
 
 
 def _gap_words(seen: Gap) -> str:
     if isnan(seen.gap):
-        return "The confidence gap is not known."
+        return "the confidence gap is not known"
     side = "over-confident" if seen.gap > 0 else "under-confident"
-    sure = side if seen.lower > 0 or seen.upper < 0 else "no clear direction"
-    words = f"Confidence gap {seen.gap:+.3f} nats ({sure}), 90 % interval {seen.lower:+.3f} to {seen.upper:+.3f}."
-    return re.sub(r"-(?=\d\.)", "−", words)
-
-
-def _gain_words(seen: Gap) -> str:
-    return "" if isnan(seen.gain) else f" Recalibration would save {seen.gain:.3f} nats a row."
+    if seen.lower > 0 or seen.upper < 0:
+        low, high = sorted((abs(seen.lower), abs(seen.upper)))
+        size = value_words(abs(seen.gap), low, high, "nats", confidence=0.9)
+        return f"the model is {side} by {size}"
+    return f"the confidence gap is {value_words(seen.gap, seen.lower, seen.upper, 'nats', confidence=0.9)}"
 
 
 def _known(value: float) -> float | None:

@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from ..core.errors import check_options
 from ..core.measures import NLL
+from ..core.numbers import number, share_words, value_words
 from ..core.text import clean, short
 from ..core.verdicts import holm
 from ..evidence import ids
@@ -16,7 +17,7 @@ from ..evidence.finding import Finding, Outcome, Symptom
 from ..evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims, Pfi
 from ..evidence.run import Run
 from ..evidence.view import by_feature
-from ..rules.reading import Part, absent, close, freedom, lacking, listed, two_sided
+from ..rules.reading import Part, absent, close, freedom, lacking, listed, measure_words, two_sided
 from ..rules.rule import Grade, Limit, Rule
 
 OVER, UNDER = "UQ401", "UQ402"
@@ -171,15 +172,15 @@ class ClaimsCheck:
         severity = rule.judge(**worst.observed, share=share) or rule.severity
         features = self._named(raised)
         unit = _unit(worst.line)
-        parts = [_together(whole, claimed, delivered, unit)] if whole is not None else []
-        parts += [_claims(name, claimed[name], delivered[name], unit) for name in features[:LEAST]]
-        if not parts:
-            parts = [_claims(s.line.feature, claimed[s.line.feature], delivered[s.line.feature], unit) for s in raised]
+        parts = [f"{_together(whole, claimed, delivered, unit)}."] if whole is not None else []
+        named = features[:LEAST] if parts else [s.line.feature for s in raised]
+        singles = "; ".join(_claims(name, claimed[name], delivered[name], unit) for name in named)
+        parts += [f"{singles}."] if singles else []
         return rule.finding(
             severity,
             " ".join(parts),
             (view.id, ids.PFI),
-            remedy="Regularise the model, leave out what it learnt by heart, look for columns that leak in training.",
+            remedy="Regularise the model, and leave out what it learnt by heart. Look for leaks in the training data.",
             measures=(worst.line.measure,),
             features=tuple(features),
             threshold=view.margin,
@@ -236,20 +237,21 @@ def differences(view: Claims, run: Run) -> list[Seen]:
 def _together(whole: ClaimLine, claimed: dict[str, ClaimLine], delivered: dict[str, ClaimLine], unit: str) -> str:
     """Say what all features together claim and deliver, and the share with its interval."""
     K, L = claimed[ALL_FEATURES].estimate, delivered[ALL_FEATURES].estimate
-    share = f"{100 * whole.share:.0f} %" if isfinite(whole.share) else "no share"
-    low, high = 100 * whole.share_lower, 100 * whole.share_upper
-    around = f" ({low:.0f} to {high:.0f} %)" if isfinite(low) else ""
+    share = f", {share_words(whole.share, whole.share_lower, whole.share_upper)}" if isfinite(whole.share) else ""
     return (
-        f"The model claims that wrong values of all features together cost {K:.2g} {unit} a row; unseen rows confirm "
-        f"{_signed(L)} {unit}, {share} of it{around}.".replace("  ", " ")
+        f"The model claims that wrong values of all features together cost {number(K, 2)}{unit} a row; unseen rows "
+        f"confirm {number(L, 2)}{unit}{share}"
     )
 
 
 def _claims(feature: str, claimed: ClaimLine, delivered: ClaimLine, unit: str) -> str:
-    return (
-        f"{short(feature)} claims {claimed.estimate:.2g} {unit} and delivers {_signed(delivered.estimate)}, between "
-        f"{_signed(delivered.lower)} and {_signed(delivered.upper)}."
-    )
+    got = value_words(delivered.estimate, delivered.lower, delivered.upper, unit.strip())
+    return f"{_called([feature])} claims {number(claimed.estimate, 2)}{unit} and delivers {got}"
+
+
+def _called(features: Sequence[str]) -> str:
+    """Return features in words, all of them together included."""
+    return listed("all features together" if feature == ALL_FEATURES else short(feature) for feature in features)
 
 
 def _under(rule: Rule, view: Claims, raised: Sequence[Seen]) -> Finding:
@@ -259,10 +261,10 @@ def _under(rule: Rule, view: Claims, raised: Sequence[Seen]) -> Finding:
     unit = _unit(worst)
     return rule.finding(
         rule.severity,
-        f"Wrong values of {listed(names)} cost more on unseen rows than the model expects: "
-        f"{_claims(names[0], claimed[names[0]], delivered[names[0]], unit)} It could make more of them.",
+        f"Wrong values of {_called(names)} cost more on unseen rows than the model expects: "
+        f"{_claims(names[0], claimed[names[0]], delivered[names[0]], unit)}.",
         (view.id, ids.PFI),
-        remedy="Try a weaker penalty or a richer model, and compare the likelihood on held-out rows.",
+        remedy="Try a weaker penalty or a richer model. Compare the loss on held-out rows.",
         measures=(worst.measure,),
         features=tuple(name for name in names if name != ALL_FEATURES),
         threshold=view.margin,
@@ -273,8 +275,5 @@ def _under(rule: Rule, view: Claims, raised: Sequence[Seen]) -> Finding:
 
 
 def _unit(line: ClaimLine) -> str:
-    return "nats" if line.measure == NLL.name else f"of {line.measure.capitalize()} score"
-
-
-def _signed(value: float) -> str:
-    return f"{value:.2g}".replace("-", "−")
+    """Return the unit of a claim with the blank before it."""
+    return " nats" if line.measure == NLL.name else f" of {measure_words(line.measure)}"

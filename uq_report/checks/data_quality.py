@@ -10,6 +10,7 @@ from typing import ClassVar
 from pandas.api.types import is_numeric_dtype
 
 from ..core.errors import check_options
+from ..core.numbers import share_words, signed
 from ..core.text import short
 from ..evidence import ids
 from ..evidence.finding import Finding, Outcome, Severity
@@ -211,13 +212,13 @@ def _overlap(rule: Rule, view: DataQuality) -> Part:
     if severity is None:
         return Part(code=rule.code, passed=f"{count} of {n} audited rows are copies of training rows.")
     other = _copies(view, OVERLAP_OTHER_Y)[0]
-    differs = f" {other} of them have another y there." if other else ""
+    differs = f" {other} of them have another outcome there." if other else ""
     finding = _finding(
         rule,
         severity,
-        f"{count} of {n} audited rows ({_percent(share)}) occur among the training rows, in copies that chance "
-        f"does not explain.{differs} The model was fitted to them: they do not test it.",
-        "Take the copies out of the audited rows, or split the data so that copies stay together.",
+        f"{count} of {n} audited rows ({share_words(share)}) occur among the training rows, in copies that chance "
+        f"does not explain: the model was fitted to them.{differs}",
+        "Take the copies out of the audited rows. Split the data so that copies stay together.",
         share,
     )
     return Part(code=rule.code, findings=(finding,))
@@ -231,9 +232,9 @@ def _duplicates(rule: Rule, view: DataQuality) -> Part:
     finding = _finding(
         rule,
         severity,
-        f"{count} of {n} audited rows ({_percent(share)}) repeat an earlier row, in copies that chance does not "
+        f"{count} of {n} audited rows ({share_words(share)}) repeat an earlier row, in copies that chance does not "
         "explain. Intervals take them as independent rows, and are too narrow for that.",
-        "Take the copies out, or name the rows that belong together (clusters).",
+        "Take the copies out, or name the rows that belong together.",
         share,
     )
     return Part(code=rule.code, findings=(finding,))
@@ -254,10 +255,10 @@ def _code(rule: Rule, severity: Severity, line: CountLine) -> Finding:
     return _finding(
         rule,
         severity,
-        f"{short(line.feature)} is {line.item.replace('-', '−')} in {line.count} of {line.n} rows "
-        f"({_percent(line.estimate)}), apart from its other values. It looks like a code for a missing value, which "
+        f"{short(line.feature)} is {signed(line.item)} in {line.count} of {line.n} rows "
+        f"({share_words(line.estimate)}), apart from its other values. It looks like a code for a missing value, which "
         "the model reads as a number.",
-        "Ask where the value comes from; if it means missing, say so in the data and train again.",
+        "Ask where the value comes from. If it means missing, say so in the data and train again.",
         line.estimate,
         (line.feature,),
     )
@@ -269,13 +270,16 @@ def _zeros(rule: Rule, lines: Sequence[CountLine]) -> Finding:
     return _finding(
         rule,
         rule.grades[-1].severity,
-        f"0 stands apart from the other values, by share of rows: "
-        f"{listed(f'{short(line.feature)} ({_percent(line.estimate)})' for line in ordered)}. 0 may be a real amount, "
-        "or stand for a missing value: these rows cannot tell.",
-        "Ask what 0 means in these columns; if it means missing, say so in the data and train again.",
+        f"0 stands apart from the other values in {listed(map(_share, ordered))}. "
+        "It may be a real amount, or stand for a missing value: these rows cannot tell.",
+        "Ask what 0 means in these columns. If it means missing, say so in the data and train again.",
         ordered[0].estimate,
         (line.feature for line in ordered),
     )
+
+
+def _share(line: CountLine) -> str:
+    return f"{short(line.feature)} ({share_words(line.estimate)})"
 
 
 def _columns(rule: Rule, view: DataQuality) -> Part:
@@ -291,7 +295,7 @@ def _columns(rule: Rule, view: DataQuality) -> Part:
         severity = rule.judge(**{measure: len(lines)})
         if severity:
             statement = f"{words}: {listed(f'{short(line.feature)}{joint}{line.item}' for line in lines)}."
-            remedy = "Take the column out of the model, or audit it on rows where it varies."
+            remedy = "Take the column out of the model, or audit rows where it varies."
             findings.append(_finding(rule, severity, statement, remedy, None, (line.feature for line in lines)))
     return Part(code=rule.code, findings=tuple(findings), passed="No column is constant, copied or nearly empty.")
 
@@ -301,13 +305,13 @@ def _missing(rule: Rule, view: DataQuality) -> Part:
     findings = []
     for line, severity in _raised(rule, view, MISSING):
         share = trained[line.feature].estimate if line.feature in trained else 0.0
-        before = f" ({_percent(share)} of the training rows)" if view.has_train else ""
+        before = f" ({share_words(share)} of the training rows)" if view.has_train else ""
         statement = (
-            f"{short(line.feature)} is missing in {line.count} of {line.n} rows ({_percent(line.estimate)}){before}."
+            f"{short(line.feature)} is missing in {line.count} of {line.n} rows ({share_words(line.estimate)}){before}."
         )
         remedy = "Say why the values are missing, and how the model fills them."
         findings.append(_finding(rule, severity, statement, remedy, line.estimate, (line.feature,)))
-    passed = f"No column lacks more than {_percent(rule.thresholds['share'])}."
+    passed = f"No column lacks more than {share_words(rule.thresholds['share'])}."
     return Part(code=rule.code, findings=tuple(findings), passed=passed)
 
 
@@ -317,9 +321,9 @@ def _types(rule: Rule, view: DataQuality) -> Part:
     findings = tuple(
         rule.finding(
             severity,
-            f"{short(line.feature)} differs in type from the training rows: {line.item}.",
+            f"{short(line.feature)} differs in type: {line.item.replace('->', 'in training,')} here.",
             (ids.DATA_QUALITY,),
-            remedy="Read both files with the same types, and see that the values are coded alike.",
+            remedy="Read both files with the same types. See that the values are coded alike.",
             features=(line.feature,),
             threshold=0.0,
             observed=1.0,
@@ -345,7 +349,7 @@ def _classes(rule: Rule, view: DataQuality) -> Part:
     rare = [line for line, _ in _raised(rule, view, CLASS)]
     if not rare:
         some = of_measure(view.lines, CLASS)
-        passed = f"No class has fewer than {_percent(rule.thresholds['share'])} of the rows." if some else ""
+        passed = f"No class has fewer than {share_words(rule.thresholds['share'])} of the rows." if some else ""
         return Part(code=rule.code, passed=passed)
     names = listed(f"{line.item} ({line.count})" for line in rare)
     finding = _finding(
@@ -395,7 +399,7 @@ def _training(rule: Rule, view: DataQuality) -> Part:
         rule,
         severity,
         f"{view.n_train} training rows for {view.columns_checked} features: so few rows tell a share of one half to "
-        f"±{within:.0f} points only. What the model learnt of single features rests on them.",
+        f"±{within:.0f} points only.",
         "Fit the model to more rows, or to fewer features.",
         view.n_train,
     )
@@ -406,7 +410,3 @@ def _copies(view: DataQuality, measure: str) -> tuple[int, float, int]:
     """Return how many rows, which share of them, and of how many, are copies that chance does not explain."""
     lines = [line for line in of_measure(view.lines, measure) if line.item == DISTINCTIVE]
     return (lines[0].count, lines[0].estimate, lines[0].n) if lines else (0, 0.0, 0)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core.errors import check_options
 from ..core.measures import ENTROPY, NLL
+from ..core.numbers import number, share_words, value_words
 from ..core.text import short
 from ..core.verdicts import holm
 from ..evidence import ids
@@ -21,7 +22,7 @@ from ..evidence.outcomes import LOG_SCORE_SKILL, scores_of
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
 from ..evidence.view import by_feature
-from ..rules.reading import Part, absent, close, lacking, likelihood, listed, spanned, two_sided, with_reasons
+from ..rules.reading import Part, absent, close, lacking, likelihood, listed, two_sided, with_reasons
 from ..rules.rule import Grade, Limit, Rule
 from ._cover import Covered, covered, judged_measure
 from ._unnoticed import Unnoticed, affected, unnoticed
@@ -75,7 +76,7 @@ class Dependence:
     def _covering(self) -> Rule:
         return Rule(
             code="UQ201",
-            title="Importance alone hides what partners cover",
+            title="Features that go together hide each other's importance",
             thresholds={"level": self.level},
             when="Wrong values of a feature cost more, by more than the margin of the importance, once the values of "
             "its partners are wrong too (interval, and level {level}, Holm-adjusted over features). Features that "
@@ -139,10 +140,10 @@ def _hidden(rule: Rule, raised: Sequence[Covered], view: CoverCorrected, run: Ru
     line, facts = raised[0].line, view.result.measures[raised[0].line.measure]
     more = f" So it is with {listed(one.numbers() for one in raised[1:])}." if len(raised) > 1 else ""
     entering = [one.line.feature for one in raised if one.line.rank <= LEADING < one.line.plain_rank]
-    lead = f" Among the leading {LEADING} only then: {listed(entering)}." if entering else ""
+    lead = f"; only then {listed(entering)} {'is' if len(entering) == 1 else 'are'} among the first {LEADING}"
     return rule.finding(
         rule.severity,
-        f"{raised[0].sentences(facts.unit)}{more}{lead}",
+        f"{raised[0].sentences(facts.unit)}{lead if entering else ''}.{more}",
         (ids.COVER, ids.CID_COVER),
         remedy="Read its importance together with that of its partners.",
         measures=(line.measure,),
@@ -182,8 +183,8 @@ def _not_noticed(rule: Rule, run: Run) -> Part:
             likelihood(pfi),
             ENTROPY.name,
         ),
-        absent="" if every else "pfi has no row terms",
-        passed="Of no feature the model is shown to miss that its values are wrong.",
+        absent="" if every else "permutation importance has no row terms",
+        passed="The model is not shown to miss that values of any feature are wrong.",
     )
 
 
@@ -191,14 +192,14 @@ def _unseen(rule: Rule, raised: Sequence[Unnoticed], run: Run) -> Finding:
     """Return one finding on all features whose wrong values the model does not notice, the largest loss first."""
     worst, margin, size = raised[0], rule.thresholds["margin"], _of_skill(raised[0].estimate, run)
     rows = affected(run, worst, margin)
-    share = "" if size is None else f", {100 * size:.0f} % of what it knows beyond the baseline"
-    hit = "" if rows is None else f" It concerns {100 * rows:.0f} % of the rows."
+    share = "" if size is None else f", {share_words(size)} of what it knows beyond the baseline"
+    hit = "" if rows is None else f", in {share_words(rows)} of the rows"
     more = f" So it is with {listed(one.numbers() for one in raised[1:])}." if len(raised) > 1 else ""
     return rule.finding(
         rule.severity,
-        f"{worst.sentence(share)}{hit}{more}",
+        f"{worst.sentence()}{share}{hit}.{more}",
         (ids.PFI, ids.PFI_READING),
-        remedy="Watch the quality of these inputs: the stated uncertainty does not tell when they are wrong.",
+        remedy="Watch the quality of these inputs. The stated uncertainty does not tell when they are wrong.",
         measures=(NLL.name, ENTROPY.name),
         features=tuple(one.loss.feature for one in raised),
         threshold=margin,
@@ -247,15 +248,14 @@ def _partners(lines: Iterable[ItemLine], least: float) -> list[tuple[str, str, f
 
 
 def _pair(rule: Rule, a: RedundancyLine, b: RedundancyLine, strength: float) -> Finding:
-    skills = [f"{short(x.feature)} R² {spanned(x.estimate, x.lower, x.upper, x.confidence)}" for x in (a, b)]
+    skills = listed(f"R² {value_words(x.estimate, x.lower, x.upper)}" for x in (a, b))
     weaker = min(a, b, key=lambda line: line.lower)
     return rule.finding(
         rule.severity,
-        f"{short(a.feature)} and {short(b.feature)} repeat each other: each is predicted by the other features "
-        f"({'; '.join(skills)}), and their association is {strength:.2f}. Shuffling one of them leaves what it says in "
-        "the other, so the importance of each is to be read together with the other's.",
+        f"{short(a.feature)} and {short(b.feature)} repeat each other: each is predicted by the other features, with "
+        f"{skills}, and their association is {number(strength, 2)}. Exchanging one leaves what it says in the other.",
         (ids.REDUNDANCY, ids.REDUNDANCY_PARTNER),
-        remedy="Keep one of the two, or shuffle them as a group.",
+        remedy="Keep one of the two, or exchange them as a group.",
         features=(a.feature, b.feature),
         threshold=rule.thresholds["repeated"],
         observed=weaker.estimate,

@@ -11,18 +11,19 @@ from scipy.special import stdtrit
 
 from ..core.arrays import FloatArray
 from ..core.errors import UnsupportedError, check_options, nearest
+from ..core.numbers import plain, share_words, value_words
 from ..core.text import clean, short
 from ..core.verdicts import holm
 from ..evidence.finding import Finding, Outcome
 from ..evidence.profiles import Ale, Pdp
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
-from ..rules.reading import Part, absent, close, listed, spanned, two_sided
+from ..rules.reading import Part, absent, close, listed, measure_words, two_sided
 from ..rules.rule import Grade, Limit, Rule, verbatim
 from ._steps import Steps, ale_steps, pdp_steps
 
 SIGNS = {"increasing": 1.0, "decreasing": -1.0}
-NOTHING = "no direction was stated (option monotone of rules.direction)"
+NOTHING = "no direction was stated"
 
 
 class Curve(NamedTuple):
@@ -107,7 +108,7 @@ class Direction:
                 "steps make up {serious:pct} of it, else medium.",
                 raised=({"p_adjusted": Limit("at most", "level"), "step": Limit("at least", "least")},),
                 grades=(Grade("high", {"steps": Limit("at least", "serious")}), Grade("medium")),
-                rests_on="Stated expectation (option monotone); errors of changes: apley:section 2",
+                rests_on="Stated expectation; errors of changes: apley:section 2",
             ),
         )
 
@@ -121,13 +122,14 @@ class Direction:
         findings = {f: finding for f, several in curves.items() if (finding := self._against(rule, f, several))}
         unsure = [f for f, several in curves.items() if f not in findings and not all(one.clear for one in several)]
         untested = [f"{short(f)} ({why})" for f, why in reasons.items()]
-        methods = listed(dict.fromkeys(one.steps.method for several in curves.values() for one in several))
+        used = dict.fromkeys(one.steps.method for several in curves.values() for one in several)
+        methods, keep = listed(used).capitalize(), "keeps" if len(used) == 1 else "keep"
         part = Part(
             code=rule.code,
             findings=tuple(findings.values()),
             undecided=(*unsure, *untested),
             absent="" if curves else "; ".join(untested),
-            passed=f"{methods} of {self.measure} keep to the stated direction of {listed(curves)}.",
+            passed=f"{methods} on {measure_words(self.measure)} {keep} to the stated direction of {listed(curves)}.",
         )
         return close(self.name, [part])
 
@@ -191,17 +193,17 @@ class Direction:
         if severity is None:
             return None
         change, reach = steps.shown[k], stdtrit(steps.df[k], 1 - self.level / 2) * steps.std_error[k]
+        measure = measure_words(self.measure)
         interval = (float(change), float(change - reach), float(change + reach))
         wrong = [one for one in curves if one.wrong.any()]
-        counts = [f"{int(one.wrong.sum())} of {len(one.wrong)} steps of the {one.steps.method}" for one in wrong]
         return rule.finding(
             severity,
-            f"The {self.measure} is expected to be {expected} in {short(feature)}, but between "
-            f"{steps.start[k]:.4g} and {steps.end[k]:.4g} the {steps.method} changes by "
-            f"{spanned(*interval, 1 - self.level)}. {listed(counts).capitalize()} go the wrong way, by "
-            f"{worst.share:.0%} of the range of the {steps.method} together.",
+            f"{measure[0].upper()}{measure[1:]} should be {expected} in {short(feature)}, but between "
+            f"{plain(steps.start[k])} and {plain(steps.end[k])} {steps.method} changes by "
+            f"{value_words(*interval, confidence=1 - self.level)}. Such steps make up {share_words(worst.share)} "
+            "of its range.",
             [one.steps.id for one in wrong],
-            remedy="Constrain the model to the direction, or correct the expectation and say why.",
+            remedy="Constrain the model to the direction, or correct the expectation.",
             measures=(self.measure,),
             features=(feature,),
             threshold=0.0,

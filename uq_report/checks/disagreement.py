@@ -9,14 +9,15 @@ from math import nan
 from typing import Any, ClassVar
 
 from ..core.errors import check_options
-from ..core.text import short
+from ..core.numbers import value_words
+from ..core.text import count, short
 from ..evidence import ids
 from ..evidence.finding import Finding, Outcome
 from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, Pfi
 from ..evidence.information import Agreement, RankLine, same_convention
 from ..evidence.run import Run
 from ..evidence.view import by_feature
-from ..rules.reading import Part, Sign, absent, amount, close, listed, signs, with_reasons
+from ..rules.reading import Part, Sign, absent, close, listed, measure_words, method_words, signs, with_reasons
 from ..rules.rule import Grade, Limit, Rule
 
 PART = 0.5  # of the features at most lead a ranking
@@ -124,8 +125,8 @@ def _contradictions(rule: Rule, agreement: Agreement, rankings: Rankings) -> Par
     return Part(
         code=rule.code,
         findings=tuple(_contradiction(rule, cases, rankings) for cases in raised.values()),
-        undecided=("the disagreements that agreement found and does not list",) if cut else (),
-        passed=f"No rank interval contradicts another: compared were {'; '.join(pairs)}.",
+        undecided=("the disagreements beyond those that are listed",) if cut else (),
+        passed=f"No rank interval contradicts another, of {count(len(pairs), 'pair')} of methods.",
     )
 
 
@@ -149,13 +150,13 @@ def _contradiction(rule: Rule, cases: Sequence[Case], rankings: Rankings) -> Fin
     feature = cases[0]["feature"]
     high, low = _of_case(cases[0], rankings)
     first, second = (by_feature(ranking)[feature] for ranking in (high, low))
-    more = f" So do {len(cases) - 1} more pairs of methods." if len(cases) > 1 else ""
+    more = f", and so in {count(len(cases) - 1, 'more pair')} of methods" if len(cases) > 1 else ""
+    apart = count(int(second.lower - first.upper), "place")
     return rule.finding(
         rule.severity,
-        f"{short(feature)} is ranked {_place(first)}, but {_place(second)}: their rank intervals are "
-        f"{second.lower - first.upper:.0f} places apart.{more}",
+        f"{short(feature)} has {_place(first)}, but {_place(second)}. The rank intervals are {apart} apart{more}.",
         [ids.AGREEMENT, *(result for case in cases for result in case["methods"])],
-        remedy="Say which method's question is the one of the model's use, and quote that ranking.",
+        remedy="Say which method's question is that of the model's use. Quote that ranking.",
         measures=_distinct(measure for case in cases for measure in case["measures"]),
         features=(feature,),
         threshold=float(int(min(rule.thresholds["top"], rule.thresholds["part"] * len(high)))),
@@ -167,7 +168,7 @@ def _contradiction(rule: Rule, cases: Sequence[Case], rankings: Rankings) -> Fin
 
 def _place(line: RankLine) -> str:
     ranks = f"{line.lower:.0f}" if line.lower == line.upper else f"{line.lower:.0f} to {line.upper:.0f}"
-    return f"{ranks} by {line.item} of {line.measure}"
+    return f"rank {ranks} by {method_words(line.item)} for {measure_words(line.measure)}"
 
 
 def _without_benefit(rule: Rule, run: Run, rankings: Rankings) -> Part:
@@ -179,7 +180,7 @@ def _without_benefit(rule: Rule, run: Run, rankings: Rankings) -> Part:
     tables = {name: signs(pfi, name, rule.thresholds["level"]) for name in losses}
     drivers = [ranking for ranking in rankings.values() if ranking[0].role == "prediction"]
     if not drivers or not tables:
-        reason = "no ranking of the prediction has intervals" if tables else "pfi has no loss"
+        reason = "no ranking of the prediction has intervals" if tables else "no loss was computed"
         return Part(code=rule.code, absent=reason)
     leading, useful = _leading(rule, drivers), _lowering(tables)
     methods = _distinct(ranking[0].item for ranking in drivers)
@@ -225,16 +226,16 @@ def _benefit(own: Mapping[str, Sign]) -> dict[str, float]:
 
 def _useless(rule: Rule, feature: str, methods: Sequence[str], own: Mapping[str, Sign]) -> Finding:
     words = "; ".join(
-        f"{sign.verdict} for {name} ({amount(sign.estimate, sign.lower, sign.upper, sign.confidence, '').strip()})"
+        f"{sign.verdict} for {measure_words(name)}, {value_words(sign.estimate, sign.lower, sign.upper)}"
         for name, sign in own.items()
     )
     worst = min(own.values(), key=lambda sign: sign.estimate)
     return rule.finding(
         rule.severity,
-        f"{short(feature)} is among the leading drivers of the prediction by {listed(methods)}, but with wrong values "
-        f"of it the loss does not rise: its permutation importance is {words}.",
+        f"{short(feature)} is among the leading drivers of the prediction, but with wrong values of it the loss does "
+        f"not rise: its importance is {words}.",
         (ids.AGREEMENT, ids.PFI, *methods),
-        remedy=f"Refit the model without {short(feature)} and compare the losses.",
+        remedy="Refit the model without this feature and compare the losses.",
         measures=tuple(own),
         features=(feature,),
         threshold=worst.margin,

@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..core.errors import check_options
 from ..core.measures import ENTROPY, LOG_ODDS, PREDICTION
+from ..core.numbers import number, plain, share_words, value_words
 from ..core.parting import LEAST, Parting, widest_parting
 from ..core.text import short
 from ..core.verdicts import holm
@@ -24,11 +25,12 @@ from ..evidence.rows import SHUFFLED, Support
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
 from ..evidence.view import of_measure
-from ..rules.reading import Part, absent, amount, close, lacking, listed, two_sided, with_reasons
+from ..rules.reading import Part, absent, close, lacking, listed, two_sided, with_reasons
 from ..rules.rule import Grade, Limit, Rule
 
-NO_SCALE = "no PDP and ALE on a scale where models are additive: log-odds, or the prediction of a regression"
+NO_SCALE = "no average and local effect on a scale where models are additive (log-odds, the prediction of a number)"
 FLAT = 1e-9
+ALONE = "Yet"  # where nothing is known of the exchanged rows
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Extrapolation:
             ),
             Rule(
                 code="UQ312",
-                title="Partial dependence and accumulated local effects part",
+                title="Average and local effect of a feature disagree",
                 thresholds={"level": self.level / 2, "range": self.part},
                 when="On the scale where models are additive (log-odds, or the prediction of a regression) PDP and "
                 "ALE along a numeric feature change by amounts that differ by more than their errors and the grid "
@@ -115,7 +117,7 @@ def _parted(rule: Rule, run: Run) -> Part:
     measure = scale(ale, pdp, run)
     pairs = curves(ale, pdp, measure)
     if not pairs:
-        reason = "no numeric feature has both a plain PDP and an ALE" if measure else NO_SCALE
+        reason = "no numeric feature has both an average and a local effect" if measure else NO_SCALE
         return Part(code=rule.code, absent=reason)
     widest = max(float(np.ptp(curve[col.ESTIMATE])) for pair in pairs.values() for curve in pair)
     apart, unsure = {}, []
@@ -129,7 +131,7 @@ def _parted(rule: Rule, run: Run) -> Part:
         code=rule.code,
         findings=(_difference(rule, measure, apart, run),) if apart else (),
         undecided=tuple(unsure),
-        passed="No PDP is shown to part from its ALE.",
+        passed="No average effect is shown to part from the local effect.",
     )
 
 
@@ -254,16 +256,16 @@ def _surer(rule: Rule, run: Run) -> Part:
 def _exchanged(rule: Rule, lines: Sequence[PfiLine], run: Run) -> Finding:
     """Return one finding on all features whose exchange makes the model surer, the largest first."""
     line, features = lines[0], tuple(line.feature for line in lines)
-    words = amount(-line.estimate, -line.upper, -line.lower, line.confidence)
-    others = [f"{short(one.feature)} ({-one.estimate:.2g} nats)" for one in lines[1:]]
-    more = f"So it does with {listed(others)}. " if others else ""
+    words = value_words(-line.estimate, -line.upper, -line.lower, "nats", confidence=line.confidence)
+    others = [f"{short(one.feature)} ({number(-one.estimate, 2)} nats)" for one in lines[1:]]
+    more = f"; so with {listed(others)}" if others else ""
     outside = _outside(run, features)
     return rule.finding(
         rule.severity,
-        f"With exchanged values of {short(line.feature)} the model becomes surer by {words}. {more}{outside}Whether it "
-        "is right there cannot be judged from these rows.",
-        (ids.PFI, *((ids.SUPPORT,) if outside else ()), *pictured(run, *features)),
-        remedy="Where such rows may come, collect outcomes for them before its confidence is relied on.",
+        f"With exchanged values of {short(line.feature)} the model becomes surer by {words}{more}. {outside} "
+        "whether it is right there these rows cannot tell.",
+        (ids.PFI, *((ids.SUPPORT,) if outside != ALONE else ()), *pictured(run, *features)),
+        remedy="Collect outcomes for such rows before relying on its confidence.",
         measures=(ENTROPY.name,),
         features=features,
         threshold=-rule.thresholds["margin"],
@@ -278,9 +280,9 @@ def _outside(run: Run, features: Sequence[str]) -> str:
     view = Support.find(run)
     lines = [line for line in view.lines if line.item == SHUFFLED and line.feature in features] if view else []
     if not lines:
-        return ""
+        return ALONE
     most, up_to = max(line.estimate for line in lines), "Up to " if len(features) > 1 else ""
-    return f"{up_to}{100 * most:.0f} % of the exchanged rows lie outside the support. "
+    return f"{up_to}{share_words(most)} of the exchanged rows are unlike any training row, and"
 
 
 def _difference(rule: Rule, measure: str, parted: Mapping[str, Apart], run: Run) -> Finding:
@@ -288,17 +290,16 @@ def _difference(rule: Rule, measure: str, parted: Mapping[str, Apart], run: Run)
     features = sorted(parted, key=lambda feature: -parted[feature].share)
     name, apart = short(features[0]), parted[features[0]]
     title = LOG_ODDS.title if measure == LOG_ODDS.name else PREDICTION.title
-    near, forced = (f"{change:+.3g}".replace("-", "−") for change in (apart.at.ale, apart.at.pdp))
-    others = [f"{short(feature)} ({100 * parted[feature].share:.0f} %)" for feature in features[1:]]
-    more = f" Those of {listed(others)} part too." if others else ""
+    others = [f"{short(feature)} ({share_words(parted[feature].share)})" for feature in features[1:]]
+    more = f", and so along {listed(others)}" if others else ""
     return rule.finding(
         rule.severity,
-        f"Between {name} = {apart.at.start:.4g} and {apart.at.x:.4g} the {title} changes by {near} near the data "
-        f"(ALE), and by {forced} when every row is set to these values (PDP): apart by {100 * apart.share:.0f} % of "
-        f"the largest range of any curve.{more} What happens there depends on features that go together; a model "
-        "that is additive on this scale shows no such difference.",
+        f"Between {name} = {plain(apart.at.start)} and {plain(apart.at.x)} the {title} changes by "
+        f"{number(apart.at.ale)} near the data, and by {number(apart.at.pdp)} when every row is set to these values: "
+        f"apart by {share_words(apart.share)} of the largest range of any curve{more}. What happens there depends on "
+        "features that go together.",
         (ids.ALE, ids.PDP, *pictured(run, *features)),
-        remedy="Read ALE rather than PDP for these features.",
+        remedy="Read the local effect of these features, not the average one.",
         measures=(measure,),
         features=tuple(features),
         threshold=0.0,

@@ -34,11 +34,12 @@ PLAIN = {
 WORDS = {
     "brier": "Brier score",
     "squared_error": "squared error",
-    CONFIDENCE_GAP: "negative log-likelihood",
-    "excess_loss": "usual loss",
+    CONFIDENCE_GAP: "loss",
+    "excess_loss": "loss",
     "coverage_90": "coverage of the central 90 % intervals",
     "false_positive_rate": "false-positive rate at a probability of 0.5",
     "false_negative_rate": "false-negative rate at a probability of 0.5",
+    "entropy": "stated uncertainty",
 }
 HIGH = Grade("high", {"times": Limit("at least", "high")})
 SMALL = Rule(
@@ -279,8 +280,8 @@ class _Reading:
             rule,
             severity,
             f"Against the other {line.n_rest} rows, predictions{of_class(line.measure)} are too {side} for "
-            f"{group_words(line)} ({line.n} rows) by {contrast(line, size=True)}{': ' if beside else ''}{beside}.",
-            remedy="Find what the model lacks or overstates for this group; refit, or recalibrate by group.",
+            f"{group_words(line)} ({line.n} rows) by {contrast(line, size=True)}{'; ' if beside else ''}{beside}.",
+            remedy="Find what the model lacks or overstates for this group. Refit it, or recalibrate by group.",
             measures=(line.measure,),
         )
 
@@ -311,7 +312,7 @@ class _Reading:
             rule,
             severity,
             f"For {group_words(line)} ({line.n} rows) {_against_expected(line, own)}.",
-            remedy="Look for wrong labels or missing features in the group; report its uncertainty apart.",
+            remedy="Look for wrong labels or missing features in the group. Report its uncertainty apart.",
             measures=(NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
             explains=(Symptom(code=DIFFERING, feature=line.feature),),
         )
@@ -352,16 +353,19 @@ def _against_expected(line: DifferenceLine, own: GroupLine | None) -> str:
 
 def _differs(rule: Rule, several: Sequence[_Seen]) -> Finding:
     first = max(several, key=lambda one: one.nearest / (one.margin * one.scale))
-    words = [
-        f"{WORDS.get(x.line.measure, x.line.measure)} of {group_words(x.line)} {contrast(x.line)}" for x in several
-    ]
+    words = [f"{WORDS[x.line.measure]} of {group_words(x.line)} is {_more(x.line)}" for x in several]
     return first.finding(
         rule,
         rule.severity,
-        f"Less the rest: {listed(words)}. Groups of different base rates differ so in an honest model, too.",
+        f"Compared with the rest, {listed(words)}. Groups of different base rates differ so in an honest model, too.",
         remedy="Weigh what such differences mean for those who are judged by the model.",
         measures=tuple(dict.fromkeys(one.line.measure for one in several)),
     )
+
+
+def _more(line: DifferenceLine) -> str:
+    """Say by how much a number of a group is higher or lower than that of the rest."""
+    return f"{'higher' if line.estimate > 0 else 'lower'} by {contrast(line, size=True)}"
 
 
 def _small(rule: Rule, groups: Groups) -> Part:
@@ -377,7 +381,7 @@ def _withheld(rule: Rule, groups: Groups) -> Iterator[Finding]:
             yield rule.finding(
                 severity,
                 f"Of {short(name)}, {listed(map(clean, facts['withheld']))} cannot be judged: fewer than "
-                f"{groups.n_min} rows or clusters, or held back to protect such a group. Nothing is known there.",
+                f"{groups.n_min} rows or clusters, or held back to protect such a group.",
                 (ids.GROUPS,),
                 remedy="Audit the model on more rows of these groups.",
                 features=(name,),

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import entr, stdtrit
 
 from ..core.errors import check_options
+from ..core.numbers import value_words
 from ..core.text import short
 from ..evidence import ids
 from ..evidence.finding import Finding, Outcome, Severity, Symptom
@@ -113,7 +114,7 @@ class Leak:
         unsure = tuple(one.feature for one, severity in judged if not severity and not one.upper < bound * one.most)
         first = max(told, key=lambda one: one.share)
         passed = (
-            f"No feature alone gives the outcome ({view.estimator}): {short(first.feature)} tells most, "
+            f"No feature alone gives the outcome: {short(first.feature)} tells most, "
             f"{_percent(first.share)} (at most {_percent(first.upper)}) of {_whole(counts)}."
         )
         return Part(code=rule.code, findings=findings, undecided=unsure, passed=passed)
@@ -122,7 +123,9 @@ class Leak:
 def _unfit(view: Cid, counts: Sequence[int]) -> str:
     """Say why what a feature tells cannot be judged; empty if it can."""
     item = OF_ENTROPY if counts else OF_VARIANCE
-    return too_few(counts) or ("" if any(line.item == item for line in view.lines) else f"cid gave no {item}")
+    return too_few(counts) or (
+        "" if any(line.item == item for line in view.lines) else "what a feature tells alone was not computed"
+    )
 
 
 def _told(view: Cid, run: Run) -> list[Told]:
@@ -190,10 +193,10 @@ def _finding(rule: Rule, severity: Severity, told: Told, run: Run) -> Finding:
     return rule.finding(
         severity,
         f"{short(told.feature)} alone gives {_percent(told.share)} (at least {_percent(told.lower)}) of "
-        f"{_whole(counts)}: it may be recorded after the outcome, or be made from it{others}{used}",
+        f"{_whole(counts)}: it may be recorded after the outcome, or made from it{others}{used}",
         (ids.CID, *((ids.PFI,) if used else ()), *((ids.CALIBRATION,) if known else ())),
         remedy="Find out when and from what the column is filled. If that is after the outcome or from it, leave it "
-        "out, fit again and audit again: the scores and importances of this run would not hold in use.",
+        "out, fit and audit again: the scores of this run would not hold in use.",
         features=(told.feature,),
         threshold=rule.thresholds["share" if counts else "variance"],
         observed=told.share,
@@ -211,7 +214,7 @@ def _used(told: Told, run: Run) -> str:
     line = of.get(told.feature)
     if line is None:
         return ""
-    cost = f" Wrong values of it cost the model {line.estimate:.2g} nats a row".replace("-", "−")
+    cost = f" Wrong values of it cost the model {value_words(line.estimate, line.lower, line.upper, 'nats')} a row"
     little = line.upper < USED * told.nats
     return (
         f"{cost}: it makes little of it, so the leak is in these rows and not in those it was fitted to."

@@ -8,12 +8,13 @@ from math import ceil, inf, isnan
 from typing import ClassVar, NamedTuple
 
 from ..core.errors import check_options
+from ..core.numbers import number, share_words, value_words
 from ..evidence import ids
 from ..evidence.finding import Finding, Outcome, Severity, Symptom
 from ..evidence.outcomes import LOG_SCORE, Calibration, ScoreLine
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
-from ..rules.reading import Part, absent, amount, close
+from ..rules.reading import Part, absent, close
 from ..rules.rule import Grade, Limit, Rule
 from ._events import LEAST, class_counts, events, too_few
 from ._missed import missed, recall_rule
@@ -55,13 +56,13 @@ class Skill(NamedTuple):
     def words(self) -> str:
         """The skill with its interval."""
         line = self.line
-        return amount(line.estimate, line.lower, line.upper, line.confidence, line.unit)
+        return value_words(line.estimate, line.lower, line.upper, line.unit, confidence=line.confidence)
 
     @property
     def loss(self) -> str:
         """What the model loses against the baseline, with its interval."""
         line = self.line
-        return amount(-line.estimate, -line.upper, -line.lower, line.confidence, line.unit)
+        return value_words(-line.estimate, -line.upper, -line.lower, line.unit, confidence=line.confidence)
 
 
 @dataclass(frozen=True)
@@ -131,10 +132,10 @@ class Performance:
             when += " Low if only a skill of {expected}, stated in the score's unit, is not reached."
             grades.insert(0, Grade("low", {"upper": Limit("at least", "little")}))
             grades.insert(1, Grade("low", {"lower": Limit("above", 0), "upper": Limit("at least", "margin")}))
-        title = "The predictions are no better than a baseline that ignores the features"
+        title = "The predictions are no better than without the features"
         return Rule(
             code="UQ001",
-            title=title if self.expected is None else f"{title}, or worse than was stated",
+            title=title if self.expected is None else "Predictions no better than without features, or than stated",
             thresholds=thresholds,
             when=when,
             raised=raised,
@@ -155,7 +156,7 @@ class Performance:
             return Part(code=rule.code, absent=absent(run, ids.CALIBRATION))
         skill, few = _skill(view, run), too_few(class_counts(run))
         if few or skill is None:
-            return Part(code=rule.code, absent=few or "calibration has no skill with an interval")
+            return Part(code=rule.code, absent=few or "no score of the outcomes has an interval")
         severity = rule.judge(
             upper=skill.upper,
             lower=skill.line.lower / skill.base,
@@ -167,9 +168,11 @@ class Performance:
         if severity:
             return Part(code=rule.code, findings=(_finding(rule, severity, skill),))
         if not skill.line.lower > 0:
-            return Part(code=rule.code, undecided=(f"the skill, {skill.words}, which may be none",))
+            return Part(
+                code=rule.code, undecided=(f"the gain over {skill.baseline}, {skill.words}, which may be none",)
+            )
         passed = f"The {skill.score} is better than that of {skill.baseline} by {skill.words}, where that is "
-        return Part(code=rule.code, passed=f"{passed}{skill.base:.3g}.")
+        return Part(code=rule.code, passed=f"{passed}{number(skill.base)}.")
 
 
 def _skill(view: Calibration, run: Run) -> Skill | None:
@@ -188,32 +191,30 @@ def _uses(lines: Mapping[str, ScoreLine], judged: str, run: Run) -> dict[str, fl
     area, brier, error = lines.get("roc_auc"), lines.get("brier_skill"), lines.get("squared_error")
     spread = SubjectFacts.of(run).y_summary.get("std")
     if area:
-        ends = f"{100 * area.confidence:g} % interval {area.lower:.2f} to {area.upper:.2f}"
-        words = f"It does order the rows: the area under the ROC curve is {area.estimate:.2f} ({ends})."
-        uses[words] = area.lower - 0.5
+        ends = value_words(area.estimate, area.lower, area.upper, confidence=area.confidence)
+        uses[f"It does order the rows: the area under the ROC curve is {ends}."] = area.lower - 0.5
     if brier and judged == LOG_SCORE:
-        better = amount(brier.estimate, brier.lower, brier.upper, brier.confidence, brier.unit)
+        better = value_words(brier.estimate, brier.lower, brier.upper, confidence=brier.confidence)
         uses[f"By the Brier score it is better than the baseline, by {better}."] = brier.lower
     if error and spread:
         share = 1 - error.upper / spread**2
-        uses[f"Its means do help: they take at least {100 * share:.2g} % off the variance of the outcome."] = share
+        uses[f"Its means do help: they take at least {share_words(share)} off the variance of the outcome."] = share
     return {words: lower for words, lower in uses.items() if not isnan(lower) and lower > 0}
 
 
 def _said(skill: Skill, rule: Rule) -> str:
-    base, known = f"the baseline's {skill.base:.3g}", f"{skill.baseline}, without the features"
+    known = f"{skill.baseline}, without the features"
     if _is_short(skill, rule):
         expected = f"and not by the expected {rule.thresholds['expected']:g}"
         shown = "better than" if skill.line.lower > 0 else "not shown to be better than"
         words = f"{shown} {known}: its {skill.score} is better by {skill.words}, {expected}"
     elif skill.line.upper < 0:
-        words = f"worse than {known}: its {skill.score} is worse by {skill.loss}, against {base}"
+        words = f"worse than {known}: its {skill.score} is worse by {skill.loss}, where theirs is {number(skill.base)}"
     else:
         most = max(ceil(1000 * skill.upper), 1) / 10  # in percent, rounded up
-        words = (
-            f"no better than {known}: its {skill.score} is better by less than {most:g} % of {base} "
-            f"({100 * skill.line.confidence:g} % interval, which {_ends(skill, rule.thresholds['margin'])})"
-        )
+        counts = "may be none" if skill.upper >= rule.thresholds["margin"] else "is less than would count"
+        sure = f"{100 * skill.line.confidence:g} % interval, so it {counts}"
+        words = f"no better than {known}: its {skill.score} is better by less than {most:g} % of theirs ({sure})"
     return f"On unseen rows the model predicts {words}."
 
 
@@ -222,25 +223,20 @@ def _is_short(skill: Skill, rule: Rule) -> bool:
     return rule.judge(upper=skill.upper, lower=skill.line.lower / skill.base, events=inf) is None
 
 
-def _ends(skill: Skill, margin: float) -> str:
-    """Say why a skill that may be above 0 is none."""
-    return f"ends below the {100 * margin:g} % that would count" if skill.upper < margin else "holds 0"
-
-
 def _finding(rule: Rule, severity: Severity, skill: Skill) -> Finding:
     margin, short = rule.thresholds["margin"], _is_short(skill, rule)
     if short:
-        remedy = "Compare the rows and the fit with those that the skill was stated for."
+        remedy = "Compare rows and fit with those that the gain was stated for."
     elif skill.uses:
-        remedy = "Recalibrate the model on held-out rows, then audit it again."
+        remedy = "Recalibrate the model on held-out rows and audit it again."
     else:
         remedy = (
-            f"Do not use the model in place of {skill.baseline}. Check that the features reach it as they did in "
-            "training, and that its fit found any signal (splits, penalty, target)."
+            "Do not use the model's predictions. Check that the features reach it as they did in training, and that "
+            "its fit found any signal."
         )
     return rule.finding(
         severity,
-        " ".join([_said(skill, rule), *([] if short else skill.uses)]),
+        " ".join([_said(skill, rule), *([] if short else list(skill.uses)[:1])]),
         (ids.CALIBRATION,),
         remedy=remedy,
         threshold=rule.thresholds["expected"] / skill.base if short else margin,

@@ -15,10 +15,10 @@ from ._policy_rules import Ruling, parse
 
 # verdict and remedy of a broken rule, and of an open one
 VERDICTS = (
-    ("is broken", "Change the model, restrict its use, or have the owner waive the rule until a day."),
+    ("is broken", "Change the model, or restrict its use. Or have the owner waive the rule until a day."),
     (
         "can neither be called kept nor broken",
-        "Audit the model on more test rows, or run what the rule needs; until then the rule is open.",
+        "Audit the model on more unseen rows, or run what the rule needs.",
     ),
 )
 RESTS_ON = "A rule of the model's owner, in the settings of this audit"
@@ -107,7 +107,7 @@ class Policy:
     def check(self, run: Run) -> Outcome:
         """Judge every rule on its own."""
         if not self.require:
-            return Outcome(check=self.name, state="not_applicable", reason="the settings have no policy rules")
+            return Outcome(check=self.name, state="not_applicable", reason="the owner has set no rule")
         rulings = [rule.judge(run) for rule in parse(self.require)]
         findings = tuple(finding for one in rulings for finding in self._findings(one))
         if findings:

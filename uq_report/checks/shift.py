@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..core.errors import check_options
+from ..core.numbers import share_words
 from ..core.text import short
 from ..evidence.finding import Finding, Outcome, Severity, Symptom
 from ..evidence.rows import ShiftLine, SupportShift
@@ -48,7 +49,7 @@ class Shift:
         return (
             Rule(
                 code="UQ304",
-                title="A column is distributed otherwise than in training",
+                title="A feature is distributed otherwise than in training",
                 thresholds={"low": self.low, "medium": self.medium, "high": self.high},
                 when="The distance of a column's distributions in audited and training rows is at least {low:pct}, by "
                 "the lower end of its interval (all columns at once). High from {high:pct}, medium from {medium:pct}, "
@@ -70,25 +71,26 @@ class Shift:
             return close(self.name, [Part(code=rule.code, absent=absent(run, SupportShift.id))])
         judged = [(line, rule.judge(lower=line.lower)) for line in view.lines]
         findings = tuple(_finding(rule, severity, line) for line, severity in judged if severity)
-        passed = f"No column is shown to be farther than {100 * self.low:g} % from its distribution in training."
+        passed = f"No feature is shown to be farther than {share_words(self.low)} from its distribution in training."
         return close(self.name, [Part(code=rule.code, findings=findings, passed=passed)])
 
 
 def _finding(rule: Rule, severity: Severity, line: ShiftLine) -> Finding:
     symptoms = [Symptom(code=code, feature=line.feature) for code in OWN]
     symptoms += [Symptom(code=code) for code in (WHOLE if severity in ("high", "medium") else ())]
+    least = share_words(line.lower)
     return rule.finding(
         severity,
-        f"{short(line.feature)} is distributed otherwise than in training: at least {100 * line.lower:.0f} % of the "
-        f"rows would have to change for both to be alike ({line.item}). Scores and importances of this run are about "
-        "these rows, not about rows like the training rows.",
+        f"{short(line.feature)} is distributed otherwise than in training: at least {least} of the rows would have to "
+        f"change for both to be alike ({line.item}). This audit is about these rows, not about rows like the training "
+        "rows.",
         (SupportShift.id,),
-        remedy="Find out whether the population moved or the column is filled or scaled in another way.",
+        remedy="Find out whether people changed or the data did. A column may be filled or scaled in another way.",
         features=(line.feature,),
         threshold=rule.thresholds["low"],
         observed=line.estimate,
         lower=line.lower,
         upper=line.upper,
-        affected=f"at least {100 * line.lower:.0f} % of {line.n} rows",
+        affected=f"at least {least} of {line.n} rows",
         explains=tuple(symptoms),
     )

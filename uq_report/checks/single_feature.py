@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..core.errors import check_options
+from ..core.numbers import value_words
 from ..core.text import short
 from ..core.verdicts import holm
 from ..evidence import ids
@@ -99,14 +100,14 @@ def _judged(rule: Rule, run: Run) -> Part:
         return Part(code=rule.code, absent=absent(run, ids.CALIBRATION if calibration is None else ids.CID))
     skill = next((line for line in calibration.lines if line.item == LOG_SCORE_SKILL and line.has_interval), None)
     if too_few(counts) or skill is None:
-        return Part(code=rule.code, absent=too_few(counts) or "calibration has no skill of the log score")
+        return Part(code=rule.code, absent=too_few(counts) or "the log score of the model has no interval")
     every = _alone(cid, skill, run)
     judged = [(one, rule.judge(**one.observed, events=events(counts))) for one in every]
     raised = [(one, severity) for one, severity in judged if severity]
     return Part(
         code=rule.code,
         findings=(_finding(rule, *raised[0]),) if raised else (),
-        absent="" if every else "cid has no mutual information",
+        absent="" if every else "what a feature tells alone was not computed",
         passed="No feature alone is shown to tell more than the model.",
     )
 
@@ -128,11 +129,14 @@ def _finding(rule: Rule, one: Alone, severity: Severity) -> Finding:
     more = one.observed["more"]
     return rule.finding(
         severity,
-        f"{short(line.feature)} alone tells {line.estimate:.2g} nats of the outcome; the model, with all features, "
-        f"{skill.estimate:.2g} nats, less by {more:.2g}.".replace("-", "−"),
+        f"{short(line.feature)} alone tells {_nats(line)} of the outcome; the whole model tells {_nats(skill)}.",
         (ids.CALIBRATION, ids.CID),
         remedy="Compare the model with a small one of this feature alone. Check that columns and labels are matched as "
-        "they were meant, in fitting and here, and that the probabilities are calibrated.",
+        "meant, in fitting and here.",
         threshold=rule.thresholds["margin"],
         observed=more,
     )
+
+
+def _nats(line: ItemLine | ScoreLine) -> str:
+    return value_words(line.estimate, line.lower, line.upper, "nats")

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ..core.errors import check_options
 from ..core.inference import MIN_SHUFFLES
+from ..core.numbers import number, share_words
 from ..core.text import short
 from ..evidence import columns as col
 from ..evidence import ids
@@ -15,7 +16,7 @@ from ..evidence.finding import Finding, Outcome
 from ..evidence.importance import NEGATIVE, POSITIVE, Pfi
 from ..evidence.information import Agreement
 from ..evidence.run import Run
-from ..rules.reading import Part, absent, close, listed
+from ..rules.reading import Part, absent, close, listed, measure_words
 from ..rules.rule import Grade, Limit, Rule
 from ._stability_terms import FewRows, Leader, Shuffling, leaders, shufflings, without_few
 
@@ -66,7 +67,7 @@ class Stability:
         return (
             Rule(
                 code="UQ501",
-                title="The leading feature is not determined at this number of rows",
+                title="Too few rows to tell which feature leads",
                 thresholds={"top": self.top, "half": 0.5},
                 when="The leader's importance matters, and its rank interval (all ranks together) reaches beyond rank "
                 "{top}, or beyond {half:pct} of the features if they are fewer. It claims nothing about the model.",
@@ -76,7 +77,7 @@ class Stability:
             ),
             Rule(
                 code="UQ502",
-                title="The seed of the shuffles moves the importances",
+                title="The random shuffles move the importances",
                 thresholds={"seed_share": self.seed_share, "level": self.level},
                 when="Shuffling has more than {seed_share:pct} of the variance of a measure's importances that "
                 "are not about 0: the lower end of its interval (level {level} over all measures) is above.",
@@ -123,7 +124,7 @@ def _leading(rule: Rule, run: Run) -> Part:
     return Part(
         code=rule.code,
         findings=tuple(_undetermined(rule, [one for one in wide if one.role == role]) for role in roles),
-        undecided=tuple(f"{one.label} (no sign)" for one in every if one.unsure),
+        undecided=tuple(f"the leader by {one.label}, whose importance has no sure sign" for one in every if one.unsure),
         passed=f"Leaders whose ranks are determined: {listed(firm)}." if firm else "No ranking has a leader.",
     )
 
@@ -132,10 +133,10 @@ def _undetermined(rule: Rule, wide: Sequence[Leader]) -> Finding:
     worst = max(wide, key=lambda leader: leader.upper - leader.limit(rule.thresholds))
     return rule.finding(
         rule.severity,
-        " ".join(leader.words() for leader in wide)
-        + " The features may be equally important, or the rows too few to tell: no fault of the model.",
+        f"The leading features cannot be told apart: {'; '.join(dict.fromkeys(leader.words() for leader in wide))}. "
+        "They may matter alike, or the rows be too few to tell: no fault of the model.",
         (ids.AGREEMENT, *(leader.method for leader in wide)),
-        remedy="Do not name a single leader; audit the model on more test rows to tell the candidates apart.",
+        remedy="Do not name a single leader. More unseen rows may tell the candidates apart.",
         measures=tuple(dict.fromkeys(leader.measure for leader in wide)),
         features=tuple(dict.fromkeys(leader.feature for leader in wide)),
         threshold=float(worst.limit(rule.thresholds)),
@@ -150,15 +151,17 @@ def _seeds(rule: Rule, pfi: Pfi) -> Part:
     if pfi.result.options.get("exact"):
         return Part(code=rule.code, passed="All pairs of rows were used: no seed enters the permutation importances.")
     if pfi.result.frame[col.REPEAT].nunique() < MIN_SHUFFLES:
-        return Part(code=rule.code, absent=f"fewer than {MIN_SHUFFLES} shuffles have no variance to judge")
+        return Part(code=rule.code, absent=f"fewer than {MIN_SHUFFLES} random shuffles have no variance to judge")
     every = list(shufflings(pfi, rule.thresholds))
     raised = [one for one in every if rule.judge(share=one.share, p_adjusted=one.p_adjusted)]
     most = max((one.share for one in every), default=0.0)
     return Part(
         code=rule.code,
         findings=tuple(_seeded(rule, one) for one in raised),
-        undecided=tuple(o.measure for o in every if o not in raised and o.upper > rule.thresholds["seed_share"]),
-        passed=f"The shuffles have at most {most:.0%} of the variance of a measure's importances.",
+        undecided=tuple(
+            measure_words(o.measure) for o in every if o not in raised and o.upper > rule.thresholds["seed_share"]
+        ),
+        passed=f"The random shuffles make at most {share_words(most)} of the variance of an importance.",
     )
 
 
@@ -166,11 +169,11 @@ def _seeded(rule: Rule, shuffling: Shuffling) -> Finding:
     allowed = rule.thresholds["seed_share"]
     return rule.finding(
         rule.severity,
-        f"With {shuffling.n_repeats} shuffles, the choice of the shuffles has {shuffling.share:.0%} of the "
-        f"variance of the importances for {shuffling.measure} (interval {shuffling.lower:.0%} to "
-        f"{shuffling.upper:.0%}): another seed would give visibly other numbers. Their intervals account for it.",
+        f"The random choice of {shuffling.n_repeats} shuffles makes "
+        f"{share_words(shuffling.share, shuffling.lower, shuffling.upper)} of the variance of the importances for "
+        f"{measure_words(shuffling.measure)}: others would give other numbers. The intervals account for it.",
         (ids.PFI,),
-        remedy=f"Raise pfi.n_repeats to about {shuffling.needed(allowed)}.",
+        remedy=f"Shuffle each feature about {shuffling.needed(allowed)} times.",
         measures=(shuffling.measure,),
         features=shuffling.features,
         threshold=allowed,
@@ -183,7 +186,7 @@ def _seeded(rule: Rule, shuffling: Shuffling) -> Finding:
 def _few_rows(rule: Rule, pfi: Pfi, *, weighted: bool) -> Part:
     """Judge whether the sign of an importance survives without its strongest rows."""
     if weighted or pfi.result.rows is None:
-        reason = "the rows are weighted" if weighted else "pfi has no row terms"
+        reason = "the rows are weighted" if weighted else "permutation importance has no row terms"
         return Part(code=rule.code, absent=reason)
     share = rule.thresholds["row_share"]
     signed = [line for line in pfi.lines if line.verdict in (POSITIVE, NEGATIVE)]
@@ -193,23 +196,19 @@ def _few_rows(rule: Rule, pfi: Pfi, *, weighted: bool) -> Part:
         findings=tuple(
             _on_few_rows(rule, one) for one in every if rule.judge(share=one.n_turning / one.n, rows=one.n_turning)
         ),
-        passed=f"The sign of {len(every)} importances holds without the {100 * share:g} % strongest rows.",
+        passed=f"The sign of {len(every)} importances holds without their strongest rows, {share_words(share)} of all.",
     )
 
 
 def _on_few_rows(rule: Rule, few: FewRows) -> Finding:
     return rule.finding(
         rule.severity,
-        f"The importance of {short(few.feature)} for {few.measure} is {_signed(few.estimate)} on all {few.n} rows, "
-        f"but {_signed(few.rest)} without the {few.n_left_out} that support it most.",
+        f"The importance of {short(few.feature)} for {measure_words(few.measure)} is {number(few.estimate, 2)} on all "
+        f"{few.n} rows, but {number(few.rest, 2)} without the {few.n_left_out} that support it most.",
         (ids.PFI,),
-        remedy="Look at those rows before the importance is used: they may be errors, or a group of their own.",
+        remedy="Look at those rows before the importance is used. They may be errors, or a group of their own.",
         measures=(few.measure,),
         features=(few.feature,),
         threshold=0.0,
         observed=few.rest,
     )
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.2g}".replace("-", "−")

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..core.errors import check_options
+from ..core.numbers import interval, share_words
 from ..core.text import short
 from ..core.verdicts import holm
 from ..evidence import ids
@@ -88,7 +89,7 @@ class SupportCheck:
             self._of_rows(),
             Rule(
                 code="UQ302",
-                title="Shuffling a feature leaves the training support",
+                title="Exchanged values make rows unlike any training row",
                 thresholds={"level": self.level, "shuffled": self.shuffled},
                 when="More than {shuffled:pct} of the rows are outside after the feature is shuffled (level {level}, "
                 "Holm-adjusted over features): correlated features alone do that.",
@@ -98,7 +99,7 @@ class SupportCheck:
             ),
             Rule(
                 code="UQ303",
-                title="Audited rows hold values that the training rows do not have",
+                title="Audited rows hold values that training never had",
                 thresholds={"level": self.level / 2, "low": 0.02, "medium": 0.05, "high": 0.5},
                 when="More audited values lie beyond the training range, have an unseen level or are newly missing "
                 "than chance gives (exact tests, level {level}, Holm-adjusted over features). High if at least "
@@ -113,7 +114,7 @@ class SupportCheck:
     def _of_rows(self) -> Rule:
         return Rule(
             code="UQ301",
-            title="Audited rows lie outside the training support",
+            title="Audited rows lie outside what the model was trained on",
             thresholds={"level": self.level / 2, "high": 0.25, "medium": 0.1, "margin": self.margin},
             when="More audited rows are outside than rows drawn as the training rows would be (exact test, level "
             "{level}). High if the excess over the share expected by construction is at least {high:pct} of the "
@@ -141,17 +142,17 @@ class SupportCheck:
             unsure = line.upper > line.expected + self.tolerance
             return Part(
                 code=rule.code,
-                undecided=(f"the share of rows outside ({_span(line)})",) if unsure else (),
-                passed=f"{_span(line)} of the audited rows are outside; {line.expected:.3g} expected "
-                f"(p = {line.p_value:.3g}).",
+                undecided=(f"the share of rows outside, {_span(line)}",) if unsure else (),
+                passed=f"{_span(line)} of the audited rows are unlike the training rows; of rows drawn alike "
+                f"{share_words(line.expected)} would be.",
             )
         finding = rule.finding(
             severity,
-            f"{_span(line)} of the audited rows are farther from the training rows than held-out training rows usually "
-            f"are; by construction at most {100 * line.expected:.3g} % of rows drawn alike would be (p = "
-            f"{line.p_value:.2g}). There the model extrapolates, and so does its uncertainty.",
+            f"{_span(line)} of the audited rows are farther from the training rows than rows drawn alike usually are; "
+            f"of those at most {share_words(line.expected)} would be. There the model extrapolates, and so does its "
+            "uncertainty.",
             (ids.SUPPORT, ids.SUPPORT_ROWS),
-            remedy="Look at the rows outside: restrict the model's use to the support, or train on rows like them.",
+            remedy="Restrict the model's use to rows like its training rows. Or train it on rows like those outside.",
             threshold=line.expected,
             observed=line.estimate,
             lower=_bound(line.lower),
@@ -170,13 +171,13 @@ class SupportCheck:
             if rule.judge(share=line.estimate, p_adjusted=p):
                 raised.append(line)
             elif line.upper > self.shuffled:
-                unsure.append(line.feature)
+                unsure.append(line)
         raised.sort(key=lambda line: -line.estimate)
         return Part(
             code=rule.code,
             findings=(_extrapolates(rule, raised),) if raised else (),
-            undecided=tuple(unsure),
-            passed=f"After no feature's shuffle more than {100 * self.shuffled:g} % of the rows are outside.",
+            undecided=_undecided(unsure, self.shuffled),
+            passed=f"No feature's exchange makes more than {share_words(self.shuffled)} of the rows unlike training.",
         )
 
 
@@ -186,18 +187,27 @@ def _graded(observed: str, high: str, medium: str, low: str) -> tuple[Grade, ...
     return (*(Grade(name, {observed: Limit("at least", at)}) for name, at in steps), Grade("observation"))
 
 
+def _undecided(lines: Sequence[SupportLine], limit: float) -> tuple[str, ...]:
+    """Say which features' exchange may leave the support too often, all in one phrase."""
+    if not lines:
+        return ()
+    shares = listed(
+        f"{short(line.feature)} ({interval(100 * line.lower, 100 * line.upper)} % of the rows)" for line in lines
+    )
+    return (f"{shares}: exchanged values make rows unlike training; the limit is {share_words(limit)}",)
+
+
 def _extrapolates(rule: Rule, lines: Sequence[SupportLine]) -> Finding:
     """Return one finding on all features whose shuffle leaves the support, the farthest first."""
-    line, others = lines[0], [f"{short(one.feature)} ({100 * one.estimate:.0f} %)" for one in lines[1:]]
-    more = f", and so after {listed(others)}" if others else ""
+    line, others = lines[0], [f"{short(one.feature)} ({share_words(one.estimate)})" for one in lines[1:]]
+    more = f"; so with {listed(others)}" if others else ""
     return rule.finding(
         rule.severity,
-        f"After {short(line.feature)} is shuffled, {_span(line)} of the rows are outside the training support{more}. "
-        "Permutation results then rest on rows that do not occur: they say what the model does there, not what the "
-        "feature is worth.",
+        f"With exchanged values of {short(line.feature)}, {_span(line)} of the rows are unlike any training row{more}. "
+        "Permutation importance then says what the model does there, not what the feature is worth.",
         (ids.SUPPORT,),
-        remedy="Read accumulated local effects beside the permutation results, or shuffle the feature together with "
-        "those it depends on (a group).",
+        remedy="Read the local effect beside the permutation importance. Or exchange it together with the features it "
+        "depends on.",
         features=tuple(one.feature for one in lines),
         threshold=rule.thresholds["shuffled"],
         observed=line.estimate,
@@ -227,10 +237,10 @@ def _unseen(rule: Rule, lines: Sequence[tuple[ValueLine, Severity]]) -> Finding:
     words = [WORDS[line.item].format(line=line) for line, _ in lines]
     return rule.finding(
         severity,
-        f"{short(largest.feature)}: {listed(words)}, of {largest.n} rows. That is more than chance gives; the model "
-        "never saw such values.",
+        f"{short(largest.feature)} has values that the model never saw in training: {listed(words)}, of {largest.n} "
+        "rows. That is more than chance gives.",
         (ids.SUPPORT_VALUES,),
-        remedy="Check how the column was filled and coded; say what the model does with such values.",
+        remedy="Check how the column was filled and coded. Say what the model does with such values.",
         features=(largest.feature,),
         threshold=0.0,
         observed=largest.share,
@@ -240,10 +250,7 @@ def _unseen(rule: Rule, lines: Sequence[tuple[ValueLine, Severity]]) -> Finding:
 
 def _span(line: SupportLine) -> str:
     """Return a share with its interval in words."""
-    share = f"{100 * line.estimate:.1f} %"
-    if not line.has_interval:
-        return share
-    return f"{share} ({100 * line.confidence:g} % interval {100 * line.lower:.1f} to {100 * line.upper:.1f} %)"
+    return share_words(line.estimate, line.lower, line.upper, confidence=line.confidence)
 
 
 def _bound(value: float) -> float | None:

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..core import text
+from ..core import numbers, text
+from ..core.numbers import interval, number, share_words, value_words
 from ..plots.glyphs import legible
-from ..plots.words import number, signed
+
+__all__ = [
+    "ABSENT",
+    "MENTION",
+    "NAME",
+    "clean",
+    "interval",
+    "items",
+    "joined",
+    "mention",
+    "mentioned",
+    "mentions",
+    "name",
+    "number",
+    "plain",
+    "sentence",
+    "share_words",
+    "unmarked",
+    "value_words",
+]
 
 ABSENT = "not recorded"
 NAME = 60
@@ -76,56 +95,15 @@ def joined(items: Sequence[str], most: int = 8) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else "".join(items)
 
 
-def interval(lower: Any, upper: Any) -> str:
-    """Return ``"0.10 to 0.30"``, or the empty string where there is no interval."""
-    if not (_is_number(lower) and _is_number(upper)):
-        return ""
-    lower, upper = float(lower), float(upper)
-    places = _places(upper - lower, lower, upper)
-    return f"{_fixed(lower, places)} to {_fixed(upper, places)}"
-
-
-def _places(width: float, *values: float) -> int | None:
-    """Return the decimals that show two digits of `width`, and more where a value would else read 0."""
-    if not 1e-5 <= width < 1e6:
-        return None
-    least = max(0, 1 - math.floor(math.log10(width)))
-    return next((p for p in range(least, least + 4) if all(round(v, p) or not v for v in values)), least)
-
-
-def _fixed(value: float, places: int | None) -> str:
-    return number(value) if places is None else signed(f"{value:.{places}f}")
-
-
 def plain(value: Any) -> str:
-    """Return a feature's value with up to six digits: ``4``, ``27.5``.
+    """Return a feature's value as the data has it: a number with up to six digits, or its name.
 
     Examples
     --------
     >>> plain(4.0), plain(15857.0), plain("rich")
     ('4', '15857', 'rich')
     """
-    return signed(f"{float(value):.6g}") if _is_number(value) else name(value)
-
-
-def value_words(estimate: Any, lower: Any = None, upper: Any = None, unit: str = "") -> str:
-    """Return an estimate with its unit and interval, to two digits of the interval's width.
-
-    A unit of several words is left out of sentences; tables and axes have it.
-
-    Examples
-    --------
-    >>> value_words(0.03674, 0.00079, 0.0726, "nats"), value_words(0.03674), value_words(-0.0001, -0.03, 0.06)
-    ('0.037 nats (0.001 to 0.073)', '0.0367', '0.000 (−0.030 to 0.060)')
-    """
-    if not _is_number(estimate):
-        return "no number"
-    suffix = f" {unit}" if unit and " " not in unit else ""
-    around = interval(lower, upper)
-    if not around:
-        return f"{number(float(estimate))}{suffix}"
-    places = _places(float(upper) - float(lower), float(lower), float(upper))
-    return f"{_fixed(float(estimate), places)}{suffix} ({around})"
+    return numbers.plain(float(value)) if numbers.is_number(value) else name(value)
 
 
 def sentence(value: object) -> str:
@@ -147,10 +125,3 @@ def sentence(value: object) -> str:
 def items(values: Iterable[object]) -> list[str]:
     """Return names, each cleaned and shortened."""
     return [name(value) for value in values]
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        return math.isfinite(float(value))
-    except (TypeError, ValueError):
-        return False

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from ..core.errors import RenderError
 from ..document.document import Attachment, Badge, Block, Cell, Column, Document, Figure, Table
 from ..document.text import MENTION, unmarked
-from .formats import integer, number, percent, pvalue, show, show_column
+from .formats import allowed, integer, number, percent, pvalue, show, show_column
 from .inline import DARK, inline
 from .outline import UNLINKED, Outline
 from .text import anchor, clean
@@ -66,10 +66,11 @@ def rows(table: Table, plan: Outline = UNLINKED) -> list[tuple[Shown, ...]]:
     columns, wide = [], len(table.columns)
     # with few rows it is a list in columns, heard better without; unless its heads are too long to stand again overleaf
     heads = len(table.rows) * (wide - 2) >= wide or any(len(column.label) > LONG_HEAD for column in table.columns)
+    places = _places(table)
     for position, column in enumerate(table.columns):
         cells = [row[position] for row in table.rows]
         head = heads and position == 0 and column.kind == "text"
-        shown = zip(show_column(column, cells), cells, strict=True)
+        shown = zip(show_column(column, cells, places.get(position)), cells, strict=True)
         label = " ".join(filter(None, (clean(short(column.label)), column.unit)))
         link = _linker(column, plan)
         columns.append(
@@ -93,6 +94,19 @@ def _linker(column: Column, plan: Outline) -> Callable[[str], Markup]:
         return prose(text, plan) if MENTION.search(text) else breakable(text)
 
     return write
+
+
+def _places(table: Table) -> dict[int, int | None]:
+    """Return the decimals of the columns of every interval ("from", "to") and of the numbers it belongs to."""
+    found: dict[int, int | None] = {}
+    labels = [column.label if column.kind == "number" else "" for column in table.columns]
+    for k in range(len(labels) - 1):
+        if labels[k].endswith("from") and labels[k + 1] == "to":
+            start = k - 1 if k and labels[k - 1] == "std. error" else k
+            first = start - 1 if start and labels[start - 1] and start - 1 not in found else start
+            places = allowed(*([row[end] for row in table.rows] for end in (k, k + 1)))
+            found |= dict.fromkeys(range(first, k + 2), places)
+    return found
 
 
 def tone(cell: Cell) -> str:

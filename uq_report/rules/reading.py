@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, isnan, log10, nan
+from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,22 @@ import pandas as pd
 from scipy.special import stdtr
 
 from ..core.arrays import FloatArray
-from ..core.measures import NLL, NLL_CLIPPED
+from ..core.measures import (
+    ABSOLUTE_ERROR,
+    ALEATORIC,
+    BRIER,
+    ENTROPY,
+    EPISTEMIC,
+    KL,
+    LOG_ODDS,
+    NLL,
+    NLL_CLIPPED,
+    ONE_MINUS_AUC,
+    PREDICTION,
+    SQUARED_ERROR,
+    VARIANCE,
+    ZERO_ONE,
+)
 from ..core.results import Result
 from ..core.text import clean, short
 from ..core.verdicts import holm
@@ -24,6 +39,40 @@ from ..evidence.view import View, of_measure
 
 NAMED = 6
 NAME = 200
+# What readers call the methods (by explainer) and the measures.
+METHODS = {
+    ids.AGREEMENT: "the comparison of rankings",
+    ids.ALE: "the local effect",
+    ids.CALIBRATION: "the scoring of outcomes",
+    ids.CID: "covered information",
+    ids.COVER: "importance corrected for cover",
+    ids.DALEX: "DALEX",
+    ids.DATA_QUALITY: "the look at the data",
+    ids.GROUPS: "the comparison of groups",
+    ids.H_STATISTIC: "the strength of interactions",
+    ids.PDP: "the average effect",
+    ids.PFI: "permutation importance",
+    ids.REDUNDANCY: "the look for repeated features",
+    ids.RSENS: "R-sens",
+    ids.SHAP: "SHAP",
+    ids.SUPPORT: "the comparison with training rows",
+}
+MEASURES = {
+    NLL.name: "the loss",
+    NLL_CLIPPED.name: "the loss",
+    BRIER.name: "the Brier score",
+    SQUARED_ERROR.name: "the squared error",
+    ABSOLUTE_ERROR.name: "the absolute error",
+    ZERO_ONE.name: "the share of wrong decisions",
+    ONE_MINUS_AUC.name: "the order of the rows (1 − AUC)",
+    PREDICTION.name: "the prediction",
+    LOG_ODDS.name: "the log-odds",
+    KL.name: "the claimed loss",
+    ENTROPY.name: "how unsure the model is",
+    VARIANCE.name: "the predicted variance",
+    ALEATORIC.name: "the unavoidable part of its doubt",
+    EPISTEMIC.name: "the part of its doubt that more data would settle",
+}
 
 
 class Sign(NamedTuple):
@@ -46,10 +95,6 @@ class Sign(NamedTuple):
     def p_for(self, verdict: str) -> float:
         """Return the p-value for a verdict that the interval gives; NaN if it gives another."""
         return self.p_value if self.interval == verdict else nan
-
-    def words(self, unit: str = "nats") -> str:
-        """Return estimate and interval in words."""
-        return spanned(self.estimate, self.lower, self.upper, self.confidence, unit)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +137,7 @@ def close(check: str, parts: Sequence[Part]) -> Outcome:
     Examples
     --------
     >>> close("demo", [Part(code="UQ1", undecided=("a", "b"))]).reason
-    'Nothing was found, but not all is decided. UQ1 is undetermined for a and b.'
+    'No verdict. UQ1 is undetermined for a and b.'
     """
     findings = tuple(finding for part in parts for finding in part.findings)
     remarks = [part.remark for part in parts if part.remark]
@@ -101,18 +146,42 @@ def close(check: str, parts: Sequence[Part]) -> Outcome:
     if all(part.absent for part in parts):
         return Outcome(check=check, state="not_applicable", reason="; ".join(dict.fromkeys(p.absent for p in parts)))
     if remarks:
-        reason = " ".join(["Nothing was found, but not all is decided.", *remarks])
+        reason = " ".join(["No verdict.", *remarks])
         return Outcome(check=check, state="skipped", reason=reason)
     return Outcome(check=check, state="passed", reason=" ".join(part.passed for part in parts if part.passed))
 
 
 def absent(run: Run, id: str) -> str:
-    """Say why a result is not there: why its explainer did not run, or that it did not."""
+    """Say why a result is not there: why its method was not computed, or that it was not."""
     explainer = ids.explainer_of(id)
     if run.find(explainer) is not None:
-        return f"{explainer} gave no result {id}"
+        return f"{method_words(explainer)} gave no such result"
     groups = [one for one in run.not_run if one.name == explainer and one.group != "rules"]
-    return f"{explainer} was not run: {clean(groups[0].reason)}" if groups else f"{explainer} was not run"
+    reason = f": {clean(groups[0].reason)}" if groups else ""
+    return f"{method_words(explainer)} was not computed{reason}"
+
+
+def method_words(id: str) -> str:
+    """Return what a reader calls the method that gave a result.
+
+    Examples
+    --------
+    >>> method_words("pfi.train"), method_words("dalex.model_parts"), method_words("my_method")
+    ('permutation importance', 'DALEX', 'my method')
+    """
+    explainer = ids.explainer_of(id)
+    return METHODS.get(explainer, explainer.replace("_", " "))
+
+
+def measure_words(measure: str) -> str:
+    """Return what a reader calls a measure.
+
+    Examples
+    --------
+    >>> measure_words("nll"), measure_words("brier"), measure_words("pinball_90")
+    ('the loss', 'the Brier score', 'pinball 90')
+    """
+    return MEASURES.get(measure, measure.replace("_", " "))
 
 
 def lines(result: Result | None, **where: str) -> pd.DataFrame:
@@ -128,7 +197,9 @@ def lines(result: Result | None, **where: str) -> pd.DataFrame:
 def lacking(view: View, measure: str) -> str:
     """Say why a result has no values of a measure."""
     reasons = [gap.reason for gap in view.omissions if gap.measure in (measure, "")]
-    return f"{view.id} has no {measure}" + (f": {clean(reasons[0])}" if reasons else "")
+    return f"{method_words(view.id)} has no value for {measure_words(measure)}" + (
+        f": {clean(reasons[0])}" if reasons else ""
+    )
 
 
 def freedom(run: Run, most: float = np.inf) -> float:
@@ -185,46 +256,26 @@ def signs(view: Pfi, measure: str, level: float) -> dict[str, Sign]:
 def with_reasons(view: Pfi, features: Iterable[str], *measures: str) -> tuple[str, ...]:
     """Return features that a rule leaves undecided; those with an interval not to be trusted with the reason.
 
-    The rows that would do are named with their condition, where they are more than those audited.
+    Features of one reason are one phrase. The rows that would do are named, where they are more than those audited.
     """
     lines = [line for line in view.lines if line.distrust and (not measures or line.measure in measures)]
     reasons: dict[str, str] = {}
     for line in lines:
         needed = "" if isnan(line.n_needed) else f"; about {line.n_needed:.0f} rows like these would do"
-        reasons.setdefault(line.feature, f": {line.distrust}{needed}")
-    return tuple(f"{short(feature, NAME)}{reasons.get(feature, '')}" for feature in features)
+        reasons.setdefault(line.feature, f"{line.distrust}{needed}")
+    groups: dict[str, list[str]] = {}
+    for feature in features:
+        groups.setdefault(reasons.get(feature, ""), []).append(feature)
+    return tuple(
+        phrase
+        for reason, names in groups.items()
+        for phrase in ([f"{listed(names)}: {reason}"] if reason else [short(name, NAME) for name in names])
+    )
 
 
 def likelihood(view: Pfi) -> str:
     """Return the name of the likelihood measure that a result has, or the empty string."""
     return next((one.name for one in (NLL, NLL_CLIPPED) if one.name in view.measures), "")
-
-
-def spanned(estimate: float, lower: float, upper: float, confidence: float, unit: str = "") -> str:
-    """Return an estimate with its interval in words.
-
-    Examples
-    --------
-    >>> spanned(0.1, 0.05, 0.15, 0.95, "nats")
-    '+0.1 nats, 95 % interval +0.05 to +0.15'
-    """
-    value = f"{estimate:+.3g} {unit}".strip()
-    return value if isnan(lower) else f"{value}, {100 * confidence:g} % interval {lower:+.3g} to {upper:+.3g}"
-
-
-def amount(estimate: float, lower: float, upper: float, confidence: float, unit: str = "nats") -> str:
-    """Return an estimate with its interval in words, rounded to the interval.
-
-    Examples
-    --------
-    >>> amount(0.10432, 0.0511, 0.1534, 0.95), amount(-0.2, float("nan"), float("nan"), 0.95)
-    ('0.10 nats (95 % interval 0.05 to 0.15)', '−0.200 nats')
-    """
-    width = upper - lower
-    places = min(max(1 - floor(log10(width)), 0), 6) if width > 0 else 3
-    value, *ends = (f"{round(one, places) + 0.0:.{places}f}".replace("-", "−") for one in (estimate, lower, upper))
-    interval = "" if isnan(lower) else f" ({100 * confidence:g} % interval {' to '.join(ends)})"
-    return f"{value} {unit}{interval}"
 
 
 def titles(view: View) -> Mapping[str, str]:
