@@ -104,7 +104,10 @@ def test_what_cannot_be_judged_claims_nothing() -> None:
     assert "about 5000 unseen rows" in finding.remedy
     assert "entropy needs a density" in judged(gap=NONE).findings[0].statement
     assert "one row or cluster gives no interval" in judged(reach=NONE).findings[0].statement
-    assert "Rejected by ece, with a small effect" in judged(gap=0.01, reach=0.2, p_adjusted=0.01).findings[0].statement
+    assert (
+        "A calibration test rejects, with a small effect"
+        in judged(gap=0.01, reach=0.2, p_adjusted=0.01).findings[0].statement
+    )
 
 
 @pytest.mark.parametrize(

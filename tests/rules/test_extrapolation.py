@@ -213,8 +213,10 @@ def test_without_any_evidence_it_does_not_apply() -> None:
     found = Extrapolation().check(run(pfi({"nll": {"a": NOTHING}})))
     assert (found.state, found.reason) == (
         "not_applicable",
-        "permutation importance has no value for how unsure the model is; "
-        "the local effect was not computed and the average effect was not computed",
+        (
+            "permutation importance has no value for how unsure the model is; the local effect was not computed and "
+            "the average effect was not computed"
+        ),
     )
     assert "permutation importance was not computed" in Extrapolation().check(run()).reason
 

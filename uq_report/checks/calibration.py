@@ -22,7 +22,7 @@ from ._events import class_counts, events
 MEASURES = (
     "nll", "entropy", "variance", "aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance"
 )  # fmt: skip
-RESTS_ON = "E_q[-log q(Y)] = H(q): nll and entropy agree on average when y follows the model (confidence gap)"
+RESTS_ON = "E_q[−log q(Y)] = H(q): loss and entropy agree on average when y follows the model (confidence gap)"
 GAP, GAIN = "confidence_gap", "recalibration_gain"
 
 
