@@ -151,8 +151,8 @@ def test_without_y_entropy_works_and_nll_says_why_not() -> None:
     without = uq.explain(linear_subject(30).model, linear_subject(30).X, adapter=linear_subject(30).adapter)
     view = uq.importance(without, ["entropy", "nll"], n_repeats=3)
     assert set(view.frame["measure"]) == {"entropy"}
-    assert any("nll needs y, which was not given" in note for note in view.notes)
-    with pytest.raises((InputError, UnsupportedError), match="nll needs y, which was not given"):
+    assert any("nll left out: it needs outcomes" in note for note in view.notes)
+    with pytest.raises((InputError, UnsupportedError), match="nll: it needs outcomes, which were not given"):
         uq.importance(without, ["nll"], n_repeats=3)
 
 

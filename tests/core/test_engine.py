@@ -219,7 +219,7 @@ def test_select_says_why_not() -> None:
     blind = make_subject(smooth, Direct(), s.X)
     chosen, omitted = Engine(blind, MEASURES).select(["loss", "nll", "entropy"])
     assert [m.name for m in chosen] == ["entropy"]
-    assert {o.measure: o.reason for o in omitted}["nll"] == "nll needs y, which was not given"
+    assert {o.measure: o.reason for o in omitted}["nll"] == "it needs outcomes, which were not given"
     with pytest.raises(InputError, match="Did you mean 'entropy'"):
         Engine(blind, MEASURES).select(["entrpy"])
 

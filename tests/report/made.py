@@ -56,7 +56,7 @@ def importance(case: Case, id: str = ids.PFI, explainer: str = ids.PFI, scale: f
         estimates=estimates(rows, confidence=0.95, covers="new test rows"),
         options={"n_repeats": 30},
         notes=("30 shuffles a feature; intervals by the two-way fit.",),
-        omissions=() if case.has_y else (Omission("nll", "", "nll needs y, which was not given"),),
+        omissions=() if case.has_y else (Omission("nll", "", "it needs outcomes, which were not given"),),
         meta={
             "spread": "5 % and 95 % quantiles of 30 shuffles",
         },

@@ -253,7 +253,7 @@ def test_what_people_must_judge_stays_open() -> None:
 def test_omissions_stand_once_with_all_results_that_share_them() -> None:
     made = report("without y")
     rows = reading.table(made, "not-run-omissions").rows
-    assert rows == (("pfi", "nll", "all", "Nll needs y, which was not given."),)
+    assert rows == (("pfi", "nll", "all", "It needs outcomes, which were not given."),)
 
 
 def test_checks_without_a_verdict_are_listed_with_their_reason() -> None:

@@ -358,7 +358,7 @@ def _differs(rule: Rule, several: Sequence[_Seen]) -> Finding:
         rule,
         rule.severity,
         f"Compared with the rest, {listed(words)}. Groups of different base rates differ so in an honest model, too.",
-        remedy="Weigh what such differences mean for those who are judged by the model.",
+        remedy="Weigh what such differences mean for the people concerned.",
         measures=tuple(dict.fromkeys(one.line.measure for one in several)),
     )
 

@@ -176,7 +176,8 @@ class SupportCheck:
         return Part(
             code=rule.code,
             findings=(_extrapolates(rule, raised),) if raised else (),
-            undecided=_undecided(unsure, self.shuffled),
+            undecided=tuple(map(_open_share, unsure)),
+            because=f"exchanged values make rows unlike training; the limit is {share_words(self.shuffled)}",
             passed=f"No feature's exchange makes more than {share_words(self.shuffled)} of the rows unlike training.",
         )
 
@@ -187,14 +188,9 @@ def _graded(observed: str, high: str, medium: str, low: str) -> tuple[Grade, ...
     return (*(Grade(name, {observed: Limit("at least", at)}) for name, at in steps), Grade("observation"))
 
 
-def _undecided(lines: Sequence[SupportLine], limit: float) -> tuple[str, ...]:
-    """Say which features' exchange may leave the support too often, all in one phrase."""
-    if not lines:
-        return ()
-    shares = listed(
-        f"{short(line.feature)} ({interval(100 * line.lower, 100 * line.upper)} % of the rows)" for line in lines
-    )
-    return (f"{shares}: exchanged values make rows unlike training; the limit is {share_words(limit)}",)
+def _open_share(line: SupportLine) -> str:
+    """Return a feature with the interval of the share of rows that its exchange makes unlike training."""
+    return f"{short(line.feature)} ({interval(100 * line.lower, 100 * line.upper)} % of the rows)"
 
 
 def _extrapolates(rule: Rule, lines: Sequence[SupportLine]) -> Finding:

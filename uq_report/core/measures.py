@@ -15,7 +15,7 @@ array([0.125, 2.   ])
 >>> NLL.rows(classes, np.array([0, 0]), None).round(4)
 array([0.2877,    inf])
 >>> BRIER.why_not(Normal([0.0], 1.0), has_y=True)
-'brier needs class probabilities, which a normal predictive distribution has not; use squared_error or nll'
+'it needs class probabilities, which a normal predictive distribution has not; use squared_error or nll'
 >>> KL.rows(Normal([0.0, 1.0], 1.0), None, Normal([0.0, 0.0], 1.0))
 array([0. , 0.5])
 """
@@ -115,15 +115,14 @@ class Measure:
                 )
 
     def why_not(self, dist: Distribution, has_y: bool) -> str:
-        """Return the reason why this measure cannot be evaluated, or the empty string."""
+        """Return the reason why this measure cannot be evaluated, without its name, or the empty string."""
         reason = self.unsuited(dist) if self.unsuited else ""
         if reason:
-            return f"{self.name} {reason}"
+            return f"it {reason}"
         if self.needs_y and not has_y:
-            return f"{self.name} needs y, which was not given"
+            return "it needs outcomes, which were not given"
         missing = sorted(self.requires - dist.supports)
-        reason = dist.why_not(missing[0]) if missing else ""
-        return reason if not reason or reason.startswith(self.name) else f"{self.name}: {reason}"
+        return dist.why_not(missing[0]) if missing else ""
 
 
 def prediction(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:

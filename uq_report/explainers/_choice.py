@@ -51,7 +51,8 @@ def row_measures(who: str, engine: Engine, names: Sequence[str]) -> tuple[tuple[
     reason = "it is a statistic of all rows together, so no row has a value to explain"
     omitted += tuple(Omission(measure.name, "", reason) for measure in found if measure.statistic is not None)
     if not rows:
-        raise UnsupportedError(f"{who}: no measure can be evaluated: {'; '.join(gap.reason for gap in omitted)}.")
+        reasons = "; ".join(f"{gap.measure}: {gap.reason}" for gap in omitted)
+        raise UnsupportedError(f"{who}: no measure can be evaluated: {reasons}.")
     return rows, omitted
 
 

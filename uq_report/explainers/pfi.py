@@ -131,7 +131,7 @@ class PermutationImportance:
             raise InputError(f"subject.X must have at least {MIN_ROWS} rows for pfi; got {subject.n}. Give more rows.")
         measures, omitted = _evaluable(self.measures, subject, engine)
         if not measures:
-            reasons = "; ".join(dict.fromkeys(gap.reason for gap in omitted))
+            reasons = "; ".join(f"{gap.measure}: {gap.reason}" for gap in omitted)
             raise UnsupportedError(f"pfi: no measure can be evaluated: {reasons}.")
         rows = self._rows(subject, engine, measures)
         score = score_of(engine.baseline)

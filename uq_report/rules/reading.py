@@ -107,6 +107,8 @@ class Part:
     findings : tuple of Finding
     undecided : tuple of str
         What the evidence neither raises nor clears: names of features, or phrases.
+    because : str
+        What is open about all of them; empty where that is the rule's own question.
     absent : str
         Why the rule was not judged at all; empty if it was.
     passed : str
@@ -116,6 +118,7 @@ class Part:
     code: str
     findings: tuple[Finding, ...] = ()
     undecided: tuple[str, ...] = ()
+    because: str = ""
     absent: str = ""
     passed: str = ""
 
@@ -124,7 +127,8 @@ class Part:
         """What of this rule stays open, in a sentence; empty if nothing."""
         if self.absent:
             return f"{self.code} was not judged: {self.absent}."
-        return f"{self.code} is undetermined for {listed(self.undecided)}." if self.undecided else ""
+        why = f": {self.because}" if self.because else ""
+        return f"{self.code} is undetermined for {listed(self.undecided)}{why}." if self.undecided else ""
 
 
 def close(check: str, parts: Sequence[Part]) -> Outcome:
