@@ -316,7 +316,7 @@ def test_the_line_of_json_has_one_shape(folder: Path) -> None:
     told = json.loads(line)
     assert (result.exit_code, result.stderr, told["exit_code"], told["reasons"]) == (0, "", 0, [])
     assert list(told["findings"]) == ["critical", "high", "medium", "low", "observation"]
-    assert told["rating"] in ("Red", "Amber", "Green", "Not assessed")
+    assert told["rating"] in ("Use", "Use with limits", "Do not use yet", "Cannot be said")
     assert told["run_sha256"] == store.sha256(uq.load("uq-report").run)
     assert {"label", "as_of", "waived", "checks", "not_run", "not_reproducible", "folder"} < set(told)
     failed = call("run", *DATA, "--as-of", "x", "--json")

@@ -16,6 +16,7 @@ import uq_report as uq
 from uq_report import cli, doctor, plugins, views
 from uq_report.core.errors import RenderError
 from uq_report.loaders.factory import FactoryLoader
+from uq_report.report.rating import WORDS
 
 FACTORY = """
 from sklearn.linear_model import LogisticRegression
@@ -57,7 +58,8 @@ def test_run_writes_the_report_and_says_where(folder: Path) -> None:
     )
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("Report in uq-report: report.html (")
-    assert len(result.stdout.splitlines()) == 1
+    assert len(result.stdout.splitlines()) <= 12
+    assert result.stdout.splitlines()[1].partition(". ")[0] in WORDS
     saved = uq.load(folder / "uq-report").run
     columns = "a: float64, b: float64, y: int64, w: float64, household: int64"
     assert saved.subject["sources"] == {

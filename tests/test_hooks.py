@@ -27,8 +27,8 @@ from uq_report.hooks import Ended, after, refused, webhook
 from uq_report.hooks.after import wanted
 
 SUMMARY = {
-    "exit_code": 0, "reasons": [], "rating": "Red", "findings": {"critical": 0, "high": 2}, "as_of": "2026-01-31",
-    "not_run": {"shap": "not installed"}, "run_sha256": "ab" * 32, "folder": "/reports/7",
+    "exit_code": 0, "reasons": [], "rating": "Do not use yet", "findings": {"critical": 0, "high": 2},
+    "as_of": "2026-01-31", "not_run": {"shap": "not installed"}, "run_sha256": "ab" * 32, "folder": "/reports/7",
 }  # fmt: skip
 
 
@@ -174,7 +174,7 @@ def test_a_mail_is_encrypted_signed_in_and_has_the_report(
     (mail,) = server.mails
     assert (server.encrypted, server.auth) == ([True], [b"\0me\0hunter2"])
     assert server.to == ["risk@example.org", "b@example.org"]
-    assert mail["Subject"] == "credit: Red, 2 high"
+    assert mail["Subject"] == "credit: Do not use yet, 2 high"
     assert mail["Auto-Submitted"] == "auto-generated"
     text, *files = [part for part in mail.walk() if not part.is_multipart()]
     told = text.get_payload(decode=True)
@@ -371,7 +371,7 @@ def test_nothing_happens_by_default(ended: Ended, monkeypatch: pytest.MonkeyPatc
 
 def test_a_failed_run_says_so_in_its_subject() -> None:
     assert Ended("credit", 3).subject == "credit: the audit failed (exit code 3)"
-    assert Ended("credit", 0, {"rating": "Green"}).subject == "credit: Green, no open findings"
+    assert Ended("credit", 0, {"rating": "Use"}).subject == "credit: Use, no open findings"
 
 
 def test_wrong_hooks_are_told_together() -> None:

@@ -49,7 +49,7 @@ def add(history: History, name: str, one: Run, **reports: bytes) -> None:
 
 @pytest.fixture
 def history(tmp_path: Path) -> History:
-    """Return a history of three audits: red and improving, green, and one of hostile names."""
+    """Return a history of three audits: not to be used, to be used, and one of hostile names."""
     made = History(tmp_path / "a history")
     add(made, "credit", run(1, "high"))
     add(made, "credit", run(2, "critical"))
@@ -69,9 +69,9 @@ def test_each_audit_has_a_row_with_the_rating_of_its_last_run(history: History, 
     page = tmp_path / "index.html"
     assert write_overview(history.root, page) == 3
     found = rows(page)
-    assert found["credit"][1:3] == ["■ Red", "1 critical"]
-    assert found["motor"][1:3] == ["● Green", "none"]
-    assert found["<script>alert(1)</script>"][1:3] == ["▲ Amber", "1 medium"]
+    assert found["credit"][1:3] == ["■ Do not use yet", "1 critical"]
+    assert found["motor"][1:3] == ["● Use", "none"]
+    assert found["<script>alert(1)</script>"][1:3] == ["▲ Use with limits", "1 medium"]
     assert [found[name][6] for name in ("credit", "motor")] == ["2", "1"]
     text = page.read_text(encoding="utf-8")
     assert "<script" not in text
@@ -126,8 +126,16 @@ def test_only_runs_that_are_new_are_read_again(
 def test_a_broken_note_is_made_anew(history: History, tmp_path: Path, content: bytes) -> None:
     (history.root / notes.NOTE).write_bytes(content)
     write_overview(history.root, tmp_path / "index.html")
-    assert rows(tmp_path / "index.html")["credit"][1] == "■ Red"
+    assert rows(tmp_path / "index.html")["credit"][1] == "■ Do not use yet"
     assert len(json.loads((history.root / notes.NOTE).read_bytes())) == 3
+
+
+def test_a_note_with_the_words_of_before_is_read(history: History, tmp_path: Path) -> None:
+    key = history.find("credit").entry.hash
+    (history.root / notes.NOTE).write_text(json.dumps({key: "Amber"}))
+    write_overview(history.root, tmp_path / "index.html")
+    assert rows(tmp_path / "index.html")["credit"][1] == "▲ Use with limits"
+    assert json.loads((history.root / notes.NOTE).read_text())[key] == "Use with limits"
 
 
 def test_a_lost_run_and_one_deleted_by_retention_are_never_rated(

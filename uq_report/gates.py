@@ -10,8 +10,11 @@ from typing import Any
 
 from . import store
 from .core.text import clean, count
+from .document.evidence import Evidence
+from .document.text import unmarked
 from .evidence.finding import SEVERITIES, Severity
 from .evidence.run import Run
+from .report.answer.synthesis import because
 from .report.rating import rating, rests_on
 
 DONE, FOUND = 0, 1
@@ -64,6 +67,7 @@ def summary(run: Run, ending: Verdict, folder: str | Path | None) -> dict[str, A
         "label": run.subject["label"],
         "as_of": run.as_of,
         "rating": rating(run.outcomes).text,
+        "because": unmarked(because(Evidence(run))),
         "rests_on": rests_on(run.outcomes),
         "findings": {severity: counts[severity] for severity in SEVERITIES},
         "waived": sum(len(outcome.waived) for outcome in run.outcomes),

@@ -16,8 +16,10 @@ from .convert.to_shap import to_shap
 from .core.errors import InputError, UnsupportedError
 from .core.results import Attribution, Result
 from .core.text import clean
+from .document.evidence import Evidence
 from .evidence.finding import Finding
 from .evidence.run import Changes, Run
+from .report.answer import answer_of, as_html, as_lines
 from .report.kinds import document
 
 if TYPE_CHECKING:
@@ -229,12 +231,15 @@ class AuditRun:
         return {f"{stem}{renderer.extension}": renderer.render(report) for renderer in renderers}
 
     def __repr__(self) -> str:
-        """Return the label and the summary."""
-        return f"Audit of {clean(self.run.subject['label'])}, {self.run.as_of}\n{self.summary().to_string(index=False)}"
+        """Return the answer in about ten lines."""
+        return "\n".join((self._title, *as_lines(answer_of(Evidence(self.run)))))
 
     def _repr_html_(self) -> str:
-        statements = [f"{f.code} ({f.severity}): {f.statement}" for f in self.findings]
-        return _table(f"Audit of {self.run.subject['label']}, {self.run.as_of}", self.summary(), statements)
+        return as_html(self._title, answer_of(Evidence(self.run)))
+
+    @property
+    def _title(self) -> str:
+        return f"Audit of {clean(self.run.subject['label'])}, {clean(self.run.as_of)}"
 
 
 def report_names(formats: Iterable[str], template: str = "audit", deny: Iterable[str] = ()) -> list[str]:

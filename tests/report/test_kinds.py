@@ -1,4 +1,4 @@
-"""Kinds of documents: the brief that fits two pages whatever is in it, and the model card under its nine headings."""
+"""Kinds of documents: the brief that fits two pages whatever is in it, and the model card under nine headings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from uq_report.cli import app
 from uq_report.config import About
 from uq_report.core.errors import InputError
-from uq_report.document.document import Badge, Bullets, Callout, Document, Facts, Figure, Paragraph, Table
+from uq_report.document.document import Badge, Bullets, Cards, Document, Facts, Figure, Paragraph, Steps, Verdict
 from uq_report.evidence import ids
 from uq_report.evidence.codec import dumps, sha256
 from uq_report.evidence.finding import Outcome
@@ -21,7 +21,7 @@ from uq_report.evidence.run import NotRun, Run
 from uq_report.render.pdf import PdfRenderer
 from uq_report.report.assemble import document as audit
 from uq_report.report.kinds import KINDS, document
-from uq_report.report.kinds.brief import shortened
+from uq_report.report.kinds.brief import ELSEWHERE, whole_text
 from uq_report.views import AuditRun
 
 from . import reading
@@ -30,6 +30,7 @@ from .findings_made import finding
 from .synthetic import make_run
 
 HEADINGS = [
+    "The answer",
     "Model details",
     "Intended use",
     "Factors",
@@ -115,20 +116,34 @@ def test_a_kind_is_tied_to_its_run_and_shares_what_is_said_of_it(kind: str) -> N
 def test_the_brief_holds_what_a_decision_needs() -> None:
     run = make_run(Case(gate="fails"))
     made = document(replace(run, not_run=(NotRun("cid", "uq_report.explainers", "it was denied"),)), "brief")
-    assert [section.id for section in made.sections] == ["state", "findings", "untested", "drivers", "identity"]
+    assert [section.id for section in made.sections] == ["answer", "leading", "people"]
     blocks = list(reading.blocks(made))
-    assert sum(isinstance(block, Figure) for block in blocks) == 1
-    (table,) = [block for block in blocks if isinstance(block, Table)]
+    kinds = [type(block) for block in blocks]
+    assert kinds[:5] == [Verdict, Cards, Steps, Figure, Steps]
+    table = reading.table(made, "leading-table")
     assert len(table.rows) == 8
-    (gate,) = [block for block in blocks if isinstance(block, Callout)]
-    assert gate.title == "Calibration gate: fails"
-    (found, untested) = [block for block in blocks if isinstance(block, Bullets)]
-    assert found.items[0].startswith("UQ101 (high): Calibration.")
-    assert untested.items[0] == "cid: It was denied."
-    assert "Checks that reached no verdict: fairness." in untested.items
-    assert any(item.startswith("Open, for people to complete: purpose, materiality") for item in untested.items)
+    told = [block.text for block in blocks if isinstance(block, Paragraph)]
+    assert "Open, to be completed by people: purpose, intended use, materiality, owner" in told[-2]
+    assert told[-1] == "Checks without a verdict: fairness. Not run: cid."
     labels = {label for block in blocks if isinstance(block, Facts) for label, _ in block.rows}
-    assert {"Checks", "Not run", "Changes", "SHA-256 of the model", "SHA-256 of the rows"} <= labels
+    assert {"SHA-256 of the model", "SHA-256 of the rows"} <= labels
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(("further", "there"), [(0, False), (1, True)])
+def test_the_brief_lists_the_findings_that_the_answer_does_not_name(further: int, there: bool) -> None:
+    found = tuple(finding(f"UQ70{k}", "low", remedy=f"Do thing {k}.") for k in range(3 + further))
+    outcome = Outcome(check="x", state="found", findings=found)
+    made = document(replace(make_run(), outcomes=(outcome,)), "brief")
+    assert ("further" in [section.id for section in made.sections]) == there
+    if there:
+        assert [row[0] for row in reading.table(made, "further-table").rows] == ["UQ703"]
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("case", [Case(), Case(gate="fails"), Case(has_y=False), Case(task="regression")])
+def test_no_sentence_of_the_brief_is_cut(case: Case) -> None:
+    assert not [text for text in reading.words(document(make_run(case), "brief")) if "\u2026" in text]
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -141,7 +156,7 @@ def test_the_brief_of_two_models_says_what_sets_them_apart() -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_the_model_card_has_the_nine_headings_and_leaves_open_what_was_not_said() -> None:
+def test_the_model_card_opens_with_the_answer_and_has_nine_headings_and_leaves_open_what_was_not_said() -> None:
     made = document(make_run(), "model-card")
     assert [section.title for section in made.sections] == HEADINGS
     facts = {label: cell for block in reading.blocks(made) if isinstance(block, Facts) for label, cell in block.rows}
@@ -190,10 +205,10 @@ def test_a_house_style_reaches_the_renderers_that_take_one(tmp_path: Path) -> No
         run.render("junit", templates=tmp_path)
 
 
-def test_a_text_is_cut_between_words_and_says_so() -> None:
-    assert shortened("short", 10) == "short"
-    assert shortened("one two three", 8) == "one two …"
-    assert shortened("x" * 50, 10) == f"{'x' * 10} …"
+def test_a_long_text_is_told_by_its_first_sentence_or_not_at_all() -> None:
+    assert whole_text("x" * 160) == "x" * 160
+    assert whole_text("x" * 161) == ELSEWHERE
+    assert whole_text(f"To lend. {'Or not. ' * 100}") == "To lend."
 
 
 @pytest.mark.usefixtures("undrawn")

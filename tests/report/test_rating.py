@@ -1,4 +1,4 @@
-"""The overall rating is the worst open finding, and never green where nothing was compared with outcomes."""
+"""The recommendation is by the worst open finding, and never to use where nothing was compared with outcomes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Outcome, Severity
-from uq_report.report.rating import AMBER, GREEN, NOT_ASSESSED, RED, RULE, rating, rests_on
+from uq_report.report.rating import LIMITS, NOT_YET, RULE, UNSAID, USE, WORDS, rating, rests_on
 
 from .findings_made import PASSED, finding, waived
 
@@ -18,11 +18,11 @@ def found(*severities: Severity) -> Outcome:
 @pytest.mark.parametrize(
     ("severities", "expected"),
     [
-        (("critical",), RED),
-        (("low", "high", "medium"), RED),
-        (("medium", "observation"), AMBER),
-        (("low",), GREEN),
-        (("observation",), GREEN),
+        (("critical",), NOT_YET),
+        (("low", "high", "medium"), NOT_YET),
+        (("medium", "observation"), LIMITS),
+        (("low",), USE),
+        (("observation",), USE),
     ],
 )
 def test_the_worst_open_finding_decides(severities: tuple[Severity, ...], expected: object) -> None:
@@ -37,37 +37,42 @@ FAILED_WAIVED = Outcome(check=ids.CALIBRATION, state="ignored", reason="w", waiv
 
 
 @pytest.mark.parametrize("outcomes", [(), (found("low"),), (ABSENT,), (ABSENT, PASSED_OTHER), (UNJUDGED,)])
-def test_what_was_not_compared_with_outcomes_is_never_green(outcomes: tuple[Outcome, ...]) -> None:
-    assert rating(outcomes) == NOT_ASSESSED
+def test_what_was_not_compared_with_outcomes_is_never_to_use(outcomes: tuple[Outcome, ...]) -> None:
+    assert rating(outcomes) == UNSAID
 
 
-def test_something_worse_than_not_assessed_is_told_first() -> None:
-    assert rating([SKIPPED, ABSENT, found("high")]) == RED
-    assert rating([SKIPPED, found("medium")]) == AMBER
+def test_something_worse_than_unsaid_is_told_first() -> None:
+    assert rating([SKIPPED, ABSENT, found("high")]) == NOT_YET
+    assert rating([SKIPPED, found("medium")]) == LIMITS
 
 
 def test_a_waived_finding_is_not_open_and_a_waiver_of_a_failure_keeps_its_verdict() -> None:
-    assert rating([FAILED_WAIVED]) == GREEN
+    assert rating([FAILED_WAIVED]) == USE
 
 
-def test_a_sound_model_is_green_although_few_rows_show_little() -> None:
-    assert rating([found("observation"), UNJUDGED, SKIPPED, Outcome(check="performance", state="passed")]) == GREEN
+def test_a_sound_model_is_to_use_although_few_rows_show_little() -> None:
+    assert rating([found("observation"), UNJUDGED, SKIPPED, Outcome(check="performance", state="passed")]) == USE
 
 
 @pytest.mark.parametrize(
     ("outcomes", "sentence"),
     [
-        ((PASSED, SKIPPED), "Green: nothing is open above an observation, by 1 check of 2."),
-        ((PASSED, found("medium", "observation")), "Amber: 1 medium open, first UQ700, by 2 checks."),
-        ((found("low", "high", "high"),), "Red: 2 high and 1 low open, first UQ700, by 1 check."),
-        ((ABSENT,), "Not assessed: nothing is open above an observation, by 0 checks of 1."),
-        ((FAILED_WAIVED,), "Green: nothing is open above an observation, by 1 check; 1 finding waived."),
+        ((PASSED, SKIPPED), "By rule: no open finding is above low."),
+        ((PASSED, found("medium", "observation")), "By rule: a medium finding is open, none above it."),
+        ((found("low", "high", "high"),), "By rule: a critical or high finding is open."),
+        ((ABSENT,), "By rule: no open finding is above low, and neither calibration nor skill could be judged."),
+        ((FAILED_WAIVED,), "By rule: no open finding is above low (1 finding waived)."),
     ],
 )
-def test_what_the_rating_rests_on_is_one_sentence(outcomes: tuple[Outcome, ...], sentence: str) -> None:
-    assert rests_on(outcomes) == sentence
+def test_the_line_of_the_rule_is_told_and_who_decides(outcomes: tuple[Outcome, ...], sentence: str) -> None:
+    assert rests_on(outcomes) == f"{sentence} The decision stays with the approver."
 
 
-def test_a_check_that_does_not_apply_does_not_spoil_green() -> None:
-    assert rating([PASSED, Outcome(check="groups", state="not_applicable", reason="no attribute")]) == GREEN
-    assert RULE.startswith("Red: a critical or high finding")
+def test_a_check_that_does_not_apply_does_not_spoil_it() -> None:
+    assert rating([PASSED, Outcome(check="groups", state="not_applicable", reason="no attribute")]) == USE
+    assert RULE.startswith("Do not use yet: a critical or high finding")
+
+
+def test_words_of_runs_filed_before_are_still_read() -> None:
+    assert [WORDS[word] for word in ("Red", "Amber", "Green", "Not assessed")] == [NOT_YET, LIMITS, USE, UNSAID]
+    assert all(WORDS[badge.text] == badge for badge in (NOT_YET, LIMITS, USE, UNSAID))

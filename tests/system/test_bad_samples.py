@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
 from uq_report.evidence import ids
-from uq_report.report.rating import rests_on
+from uq_report.report.rating import rating, rests_on
 from uq_report.views import AuditRun
 
 EXPLAINERS = ("pfi", "calibration", "data_quality", "support", "agreement", "cid")
@@ -120,10 +120,11 @@ UNJUDGED = {
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_the_summary_says_before_its_findings_what_cannot_be_judged_and_why(sample: str) -> None:
+def test_the_answer_says_before_its_findings_what_cannot_be_judged_and_why(sample: str) -> None:
     run = audit(sample).run
-    rated, told, *_ = text(sample).partition("Executive summary\n")[2].strip().split("\n\n")
-    assert rated == rests_on(run.outcomes)
+    verdict, rule, told, *_ = text(sample).partition("The answer\n")[2].strip().split("\n\n")
+    assert rating(run.outcomes).text in verdict
+    assert rule == rests_on(run.outcomes)
     assert told == f"What cannot be judged: {UNJUDGED[sample]}."
     assert told in audit(sample).render("markdown", template="brief").decode()
 

@@ -147,8 +147,10 @@ def audit_subject(
     settings: dict[str, Any],
     filing: Filing | None = None,
 ) -> tuple[Run, Path]:
-    """Run, write and file; say in one line where the report is, and return the run and its folder."""
+    """Run, write and file; say where the report is and what it answers, and return the run and its folder."""
     from ..api import audit
+    from ..document.evidence import Evidence
+    from ..report.answer import answer_of, as_lines
     from ..views import report_stem
 
     done = audit(subject, progress=False if quiet else None, **settings)
@@ -163,5 +165,5 @@ def audit_subject(
             say(f"Not run: {entry.name}: {entry.reason}", err=True)
         counts = f"results: {len(done.results)}, findings: {len(done.findings)}, explainers not run: {len(left_out)}"
         files = sorted(file.name for file in folder.glob(f"{report_stem(chosen['template'])}.*"))
-        say(f"Report in {folder}: {', '.join(files)} ({counts})")
+        say("\n".join((f"Report in {folder}: {', '.join(files)} ({counts})", *as_lines(answer_of(Evidence(done.run))))))
     return done.run, folder

@@ -74,6 +74,10 @@ class Calibration(View):
     n: int = 0
     infinite_nll: int = 0
 
+    def of(self, item: str) -> ScoreLine | None:
+        """Return the line of a score; None where it is not there or has no number."""
+        return next((line for line in self.lines if line.item == item and not np.isnan(line.estimate)), None)
+
 
 def scores_of(run: Run) -> dict[str, float]:
     """Return the known scores of a run's calibration by name; none where it has none."""

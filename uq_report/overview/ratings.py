@@ -1,4 +1,4 @@
-"""The rating of a filed run, read from its run.json once and then from a note beside the index."""
+"""The recommendation of a filed run, read from its run.json once and then from a note beside the index."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from pathlib import Path
 from .. import store
 from ..core.errors import UQReportError
 from ..document.document import Badge
-from ..report.rating import AMBER, GREEN, NOT_ASSESSED, RED, rating
+from ..report.rating import WORDS, rating
 from ..store import Filed
 
 NOTE = "ratings.json"
 UNREADABLE = Badge("Cannot be read", "unknown")
-_KNOWN = {badge.text: badge for badge in (RED, AMBER, GREEN, NOT_ASSESSED)}
 _log = logging.getLogger(__name__)
 
 
 def ratings(root: Path, runs: Iterable[Filed]) -> dict[str, Badge]:
-    """Return the rating of each run by the hash of its entry; only runs that are not in the note are read.
+    """Return the recommendation of each run by the hash of its entry; only runs that are not in the note are read.
 
     The note is no truth: without it, or if it cannot be read or written, the runs are read.
     """
@@ -45,7 +44,7 @@ def _rated(filed: Filed) -> Badge:
 def _read(file: Path) -> dict[str, Badge]:
     try:
         content = json.loads(file.read_bytes())
-        return {str(key): _KNOWN[word] for key, word in content.items()}
+        return {str(key): WORDS[word] for key, word in content.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 

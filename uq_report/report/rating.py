@@ -1,40 +1,52 @@
-"""The overall rating: the worst open finding, so that no averaging hides one, and the sentence it rests on."""
+"""The recommendation: by the worst open finding, so that no averaging hides one; people decide."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..core.text import count
 from ..document.document import Badge
 from ..document.evidence import gate_of
-from ..document.text import clean, items, joined
-from ..evidence.finding import SEVERITIES, Finding, Outcome, by_cause
+from ..document.text import joined
+from ..evidence.finding import SEVERITIES, Finding, Outcome
 
-RED, AMBER, GREEN = Badge("Red", "bad"), Badge("Amber", "warning"), Badge("Green", "good")
-NOT_ASSESSED = Badge("Not assessed", "unknown")
-RULE = (
-    "Red: a critical or high finding is open. Amber: a medium one. Green: none above low. Not assessed: none above "
-    "low, and neither calibration nor skill could be judged."
-)
+USE, LIMITS = Badge("Use", "good"), Badge("Use with limits", "warning")
+NOT_YET, UNSAID = Badge("Do not use yet", "bad"), Badge("Cannot be said", "unknown")
+WHY: Mapping[Badge, str] = {
+    NOT_YET: "a critical or high finding is open",
+    LIMITS: "a medium finding is open, none above it",
+    USE: "no open finding is above low",
+    UNSAID: "no open finding is above low, and neither calibration nor skill could be judged",
+}
+RULE = " ".join(f"{badge.text}: {why}." for badge, why in WHY.items())
+DECIDES = "The decision stays with the approver"
+# what the recommendation is called, and was called in runs filed before
+WORDS: Mapping[str, Badge] = {
+    **{badge.text: badge for badge in WHY},
+    "Red": NOT_YET,
+    "Amber": LIMITS,
+    "Green": USE,
+    "Not assessed": UNSAID,
+}
 NO_VERDICT = ("skipped", "not_applicable")
 PERFORMANCE = "performance"
 
 
 def rating(outcomes: Iterable[Outcome]) -> Badge:
-    """Return the overall rating by `RULE`; where predictions were not judged by outcomes it is never green.
+    """Return the recommendation by `RULE`; where predictions were not judged by outcomes it is never to use.
 
     Examples
     --------
     >>> rating([]).text, rating([Outcome(check="calibration", state="passed")]).text
-    ('Not assessed', 'Green')
+    ('Cannot be said', 'Use')
     """
     ended = tuple(outcomes)
     severities = {finding.severity for outcome in ended for finding in outcome.findings}
     if severities & {"critical", "high"}:
-        return RED
+        return NOT_YET
     if "medium" in severities:
-        return AMBER
-    return GREEN if _assessed(ended) else NOT_ASSESSED
+        return LIMITS
+    return USE if _assessed(ended) else UNSAID
 
 
 def _assessed(outcomes: Sequence[Outcome]) -> bool:
@@ -44,22 +56,17 @@ def _assessed(outcomes: Sequence[Outcome]) -> bool:
 
 
 def rests_on(outcomes: Iterable[Outcome]) -> str:
-    """Return what the rating rests on, in one sentence.
+    """Return by which line of the rule the recommendation is made, and who decides.
 
     Examples
     --------
     >>> rests_on([Outcome(check="calibration", state="passed")])
-    'Green: nothing is open above an observation, by 1 check.'
+    'By rule: no open finding is above low. The decision stays with the approver.'
     """
     ended = tuple(outcomes)
-    findings = [finding for finding, _ in by_cause([one for outcome in ended for one in outcome.findings])]
-    open_ = [finding for finding in findings if finding.severity != "observation"]
-    judged = sum(outcome.state not in NO_VERDICT for outcome in ended)
-    by = f"by {count(judged, 'check')}" + (f" of {len(ended)}" if judged < len(ended) else "")
     waived = sum(len(outcome.waived) for outcome in ended)
-    aside = f"; {count(waived, 'finding')} waived" if waived else ""
-    what = f"{counted(open_)} open, first {_named(open_[0])}" if open_ else "nothing is open above an observation"
-    return f"{rating(ended).text}: {what}, {by}{aside}."
+    aside = f" ({count(waived, 'finding')} waived)" if waived else ""
+    return f"By rule: {WHY[rating(ended)]}{aside}. {DECIDES}."
 
 
 def counted(findings: Iterable[Finding]) -> str:
@@ -67,8 +74,3 @@ def counted(findings: Iterable[Finding]) -> str:
     severities = [finding.severity for finding in findings]
     numbers = [(severity, severities.count(severity)) for severity in SEVERITIES]
     return joined([f"{many} {severity}" for severity, many in numbers if many]) or "none"
-
-
-def _named(finding: Finding) -> str:
-    about = f" ({joined(items(finding.features), 3)})" if finding.features else ""
-    return f"{clean(finding.code, 20)}{about}"

@@ -1,130 +1,105 @@
-"""The brief: two pages for those who decide, the state on the first and the drivers on the second.
+"""The brief: two pages for those who decide, the answer on the first; what else is open, and who, on the second.
 
-Every text in it has a most length, so that two pages hold it.
+No sentence is cut: what is too long for two pages is left out as a whole, and said to be.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...core.text import count, short
-from ...document.blocks import make_figure, make_table
-from ...document.document import Block, Bullets, Callout, Cell, Document, Facts, Paragraph, Section
-from ...document.evidence import OPEN, Evidence, as_cell
-from ...document.questions import Answer, answers, leader, leading
-from ...document.telling import largest_words
-from ...document.text import clean, joined, name, sentence
+from ...document.blocks import make_table
+from ...document.document import Block, Column, Document, Facts, Paragraph, Section
+from ...document.evidence import OPEN, Evidence, as_cell, severity_badge
+from ...document.questions import Answer as Ranking
+from ...document.questions import leading
+from ...document.telling import NUMBERS
+from ...document.text import clean, joined, name, sentence, value_words
+from ...evidence import columns as col
 from ...evidence.run import Run
-from ...plots import importance
+from ..answer.actions import first_sentence, rest
+from ..answer.drivers import rankings
 from ..assemble import read
-from ..rating import counted, rests_on
-from ..sections.changes import in_short
+from ..sections.answer import answer
 from ..sections.comparison import comparison
-from ..sections.findings import nothing_open
-from ..sections.ranking import answer_cells, answer_columns
-from ..sections.rules import ended
-from ..sections.summary import agreement_of, scope
-from ..unjudged import confirmed, unjudged
 from .frame import framed
 
-FINDINGS, FEATURES, GAPS = 4, 8, 3
-STATEMENT, REASON, FACT, TITLE, LABEL = 220, 110, 60, 50, 22  # characters; of statements, what four have each
-PEOPLE = ("purpose", "materiality", "intended_use", "owner", "validator", "approver", "independence")
+FINDINGS, FEATURES = 10, 8
+SENTENCE, LABEL = 160, 26  # characters
+PEOPLE = ("purpose", "intended_use", "materiality", "owner", "validator", "approver", "independence")
+ELSEWHERE = "too long for the brief: see the audit"
 
 
 def brief(run: Run) -> Document:
     """Return the brief of a run."""
     e = read(run)
-    sections = (_state(e), _findings(e), _untested(e), _drivers(e), _compared(e), _identity(e))
-    title = f"Brief: {clean(as_cell(e.subject.label), TITLE)}"
-    whole = framed(e, "brief", title, [section for section in sections if section is not None])
-    facts = tuple((label, shortened(cell, FACT) if isinstance(cell, str) else cell) for label, cell in whole.facts)
-    return replace(whole, facts=facts, subtitle=shortened(whole.subtitle, REASON))
+    sections = [answer(e), _ranking(e), _further(e), _compared(e), _people(e)]
+    whole = framed(e, "brief", f"Brief: {name(as_cell(e.subject.label))}", [one for one in sections if one is not None])
+    facts = tuple((label, whole_text(cell) if isinstance(cell, str) else cell) for label, cell in whole.facts)
+    return replace(whole, facts=facts, subtitle=first_sentence(whole.subtitle, SENTENCE).rstrip("."))
 
 
-def shortened(text: str, most: int) -> str:
-    """Return a text cut between words, which an ellipsis shows; the last section says where it stands in full.
+def whole_text(text: str) -> str:
+    """Return a text, of a long one its first sentence, and where that is too long what to read instead.
 
     Examples
     --------
-    >>> shortened("The gap is large.", 200), shortened("one two three", 9)
-    ('The gap is large.', 'one two …')
+    >>> whole_text("Credit desk"), whole_text("To lend. " * 40), whole_text("a" * 200)
+    ('Credit desk', 'To lend.', 'too long for the brief: see the audit')
     """
     line = clean(text)
-    if len(line) <= most:
-        return line
-    head = line[: max(line.rfind(" ", most // 2, most), 0) or most]
-    return f"{head} …"
+    return line if len(line) <= SENTENCE else first_sentence(line, SENTENCE) or ELSEWHERE
 
 
-def _state(e: Evidence) -> Section:
-    """Return scope, counts and the calibration gate."""
-    gaps = sum(len(result.omissions) for result in e.run.results)
-    changes = "no previous run was given" if e.run.changes is None else shortened(in_short(e.run.changes), REASON)
-    rows = (
-        ("Rating", shortened(rests_on(e.run.outcomes), REASON)),
-        ("Waived findings", counted(tuple(one.finding for one in e.waived))),
-        ("Checks", shortened(ended(e), REASON)),
-        ("Not run", f"{count(len(e.run.not_run), 'part')}, {count(gaps, 'omission')} inside parts that ran"),
-        ("Changes", changes),
-    )
-    purpose = shortened(e.about("purpose") or OPEN.text, STATEMENT)
-    text = f"{shortened(scope(_named_short(e)), 2 * STATEMENT)} Purpose: {sentence(purpose)}"
-    gate = Callout(tone=e.gate.tone, title=f"Calibration gate: {e.gate.word}", text=shortened(e.gate.reason, STATEMENT))
-    first, last = ([Paragraph(text=told)] if told else [] for told in (unjudged(e), confirmed(e)))
-    blocks: tuple[Block, ...] = (*first, Paragraph(text=text), Facts(rows=rows), gate, *last)
-    return Section(id="state", title="Where it stands", blocks=blocks)
-
-
-def _named_short(e: Evidence) -> Evidence:
-    """Return the run under a name and a class that are not long, for a sentence."""
-    short_names = {"label": name(e.subject.label), "model_class": name(e.subject.model_class)}
-    return Evidence(replace(e.run, subject={**e.run.subject, **short_names}))
-
-
-def _text(e: Evidence, key: str) -> Cell:
-    cell = e.said(key)
-    return shortened(cell, FACT) if isinstance(cell, str) else cell
-
-
-def _findings(e: Evidence) -> Section:
-    worst = e.findings[:FINDINGS]
-    most = FINDINGS * STATEMENT // max(1, len(worst))
-    items = [
-        f"{f.code} ({f.severity}): {shortened(f'{sentence(f.title)} {sentence(f.statement)}', most)}" for f in worst
+def _ranking(e: Evidence) -> Section:
+    """Return the leading features with their ranks and importances for each question."""
+    title = "Leading features"
+    ranked = [one for one in rankings(e).values() if len(one.table)]
+    if not ranked:
+        return Section(id="leading", title=title, blocks=(Paragraph(text="No importance was computed in this run."),))
+    pairs = ((Column("rank"), Column(one.heading, "text", one.facts.unit)) for one in ranked)
+    rows = [
+        (clean(short(feature, LABEL)), *(cell for one in ranked for cell in _cells(one, feature)))
+        for feature in leading(ranked, FEATURES)
     ]
-    more = len(e.findings) - FINDINGS
-    if more > 0:
-        items.append(f"{count(more, 'further finding')}: see the register in the audit.")
-    block = Bullets(items=tuple(items)) if items else Paragraph(text=nothing_open(e))
-    return Section(id="findings", title="Worst open findings", blocks=(block,))
+    note = ". ".join(f"{one.heading.capitalize()}: {one.method}" for one in ranked)
+    caption = "Ranks and importances, each with the interval that these rows allow."
+    columns = [Column("feature"), *(column for pair in pairs for column in pair)]
+    table = make_table("leading-table", caption, columns, rows, evidence=ranked[-1].result.id, note=f"{note}.")
+    return Section(id="leading", title=title, blocks=(table,))
 
 
-def _drivers(e: Evidence) -> Section:
-    """Return one chart and one table of what drives the prediction, the loss and the uncertainty."""
-    answered = answers(e)
-    title = "What drives the prediction, the loss and the uncertainty"
-    if not answered:
-        return Section(id="drivers", title=title, blocks=(Paragraph(text="No importance was computed in this run."),))
-    features, first = leading(answered, FEATURES), leader(answered)
-    panels = [answer.panel() for answer in answered]
-    figure = make_figure(
-        "drivers-chart",
-        f"{count(len(features), 'feature')}, ordered by {first.facts.title}.",
-        " ".join(f"{a.heading.capitalize()}: {largest_words(a.table, a.facts)}" for a in answered),
-        lambda: importance.draw_panels(panels, features),
-        first.result.id,
+def _cells(one: Ranking, feature: str) -> tuple[str | None, str | None]:
+    row = one.table[one.table[col.FEATURE] == feature]
+    place = one.places.get(feature)
+    return None if place is None else place.words, value_words(*row.iloc[0][list(NUMBERS)]) if len(row) else None
+
+
+def _further(e: Evidence) -> Section | None:
+    """Return the open findings that the answer does not name."""
+    further = rest(e)
+    if not further:
+        return None
+    rows = [
+        (
+            clean(f.code, 20),
+            severity_badge(f.severity),
+            first_sentence(f.title, SENTENCE) or ELSEWHERE,
+            _about(f.features),
+        )
+        for f in further[:FINDINGS]
+    ]
+    more = len(further) - FINDINGS
+    note = f"{count(more, 'further finding')}: see the register in the audit." if more > 0 else ""
+    table = make_table(
+        "further-table", "In the order of the register.", ("code", "severity", "finding", "about"), rows, note=note
     )
-    agreement = Paragraph(text=shortened(agreement_of(answered), STATEMENT))
-    return Section(id="drivers", title=title, blocks=(agreement, figure, _table(answered, features)))
+    return Section(id="further", title="Further open findings", blocks=(table,))
 
 
-def _table(answered: list[Answer], features: list[str]) -> Block:
-    rows = [[clean(short(feature, LABEL)), *answer_cells(answered, feature)] for feature in features]
-    note = ". ".join(f"{a.heading.capitalize()}: {a.method}" for a in answered)
-    caption = "Importance with its interval, where the method gives one."
-    evidence = answered[-1].result.id
-    return make_table("drivers-table", caption, answer_columns(answered), rows, evidence=evidence, note=f"{note}.")
+def _about(features: Sequence[str]) -> str:
+    return joined([clean(short(feature, LABEL)) for feature in features], 3) or "the model"
 
 
 def _compared(e: Evidence) -> Section | None:
@@ -132,38 +107,32 @@ def _compared(e: Evidence) -> Section | None:
     section = comparison(e)
     if section is None:
         return None
-    texts = [block.text for block in section.blocks if isinstance(block, Paragraph)][:3]
-    blocks = tuple(Paragraph(text=shortened(text, STATEMENT)) for text in texts)
-    return Section(id="comparison", title=section.title, blocks=blocks)
+    told = [first_sentence(block.text) for block in section.blocks if isinstance(block, Paragraph)][:3]
+    return Section(id="comparison", title=section.title, blocks=tuple(Paragraph(text=text) for text in told if text))
 
 
-def _untested(e: Evidence) -> Section:
-    """Return what was not run, not judged, and left to people."""
-    items = [f"{name(one.name)}: {shortened(sentence(one.reason), REASON)}" for one in e.run.not_run[:GAPS]]
-    if len(e.run.not_run) > GAPS:
-        items.append(f"{count(len(e.run.not_run) - GAPS, 'further part')} did not run.")
-    unjudged = [name(o.check) for o in e.run.outcomes if o.state in ("not_applicable", "skipped")]
-    if unjudged:
-        items.append(f"Checks that reached no verdict: {joined(unjudged)}.")
+def _people(e: Evidence) -> Section:
+    """Return who answers for the model, what is left to people, and which files these are."""
+    said = tuple((key.replace("_", " ").capitalize(), whole_text(e.about(key))) for key in PEOPLE if e.about(key))
+    hashes = tuple((f"SHA-256 of the {what}", as_cell(e.subject.hashes.get(key))) for key, what in _FILES)
     silent = [key.replace("_", " ") for key in PEOPLE if not e.about(key)]
+    blocks: list[Block] = [Facts(rows=(*said, *hashes))]
     if silent:
-        items.append(f"Open, for people to complete: {joined(silent)}.")
-    items.append("No interval covers the fitting of the model; importance is not a causal effect.")
-    return Section(id="untested", title="What was not tested", blocks=(Bullets(items=tuple(items)),))
+        blocks.append(Paragraph(text=f"{sentence(OPEN.text)[:-1]} by people: {joined(silent)}."))
+    blocks += [Paragraph(text=text) for text in (_unreached(e),) if text]
+    return Section(id="people", title="People and identity", blocks=tuple(blocks))
 
 
-def _identity(e: Evidence) -> Section:
-    hashes = e.subject.hashes
-    rows: tuple[tuple[str, Cell], ...] = (
-        ("Owner", _text(e, "owner")),
-        ("Validator", _text(e, "validator")),
-        ("SHA-256 of the model", as_cell(hashes.get("model"))),
-        ("SHA-256 of the rows", as_cell(hashes.get("X"))),
-        ("SHA-256 of the outcomes", as_cell(hashes.get("y"))),
-        ("SHA-256 of the training rows", as_cell(hashes.get("train_X"))),
-    )
-    text = (
-        "The audit made from the same run.json (its SHA-256 stands on the first page) holds every number, its "
-        "evidence, the rules of the checks, and in full what ends in “…” here. Its command is “uq-report render RUN”."
-    )
-    return Section(id="identity", title="Identity", blocks=(Facts(rows=rows), Paragraph(text=text)))
+_FILES = (("model", "model"), ("X", "rows"), ("y", "outcomes"), ("train_X", "training rows"))
+
+
+def _unreached(e: Evidence) -> str:
+    """Name the checks without a verdict and the parts that did not run."""
+    silent = [name(o.title or o.check) for o in e.run.outcomes if o.state in ("not_applicable", "skipped")]
+    missing = [name(one.name) for one in e.run.not_run]
+    told = [
+        f"{what}: {joined(names, 5)}."
+        for what, names in (("Checks without a verdict", silent), ("Not run", missing))
+        if names
+    ]
+    return " ".join(told)

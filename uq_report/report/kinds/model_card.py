@@ -1,4 +1,4 @@
-"""The model card, under the headings of Mitchell et al. 2019; what only people know stands open."""
+"""The model card: the answer, then the headings of Mitchell et al. 2019; what only people know stands open."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from ...evidence.importance import Pfi
 from ...evidence.run import Run
 from ..assemble import read
 from ..placing import Placed
+from ..sections.answer import answer
 from ..sections.data import data
 from ..sections.missing import not_run
 from ..sections.outcomes import outcomes
-from ..sections.ranking import side_by_side
-from ..sections.summary import agreement_of, scope
 from .frame import framed
 
 GROUPS = "UQ8"  # codes of findings on groups
@@ -30,6 +29,7 @@ def model_card(run: Run) -> Document:
     """Return the model card of a run."""
     e = read(run)
     sections = (
+        answer(e),
         _details(e),
         _use(e),
         _factors(e),
@@ -95,6 +95,19 @@ def _metrics(e: Evidence) -> Section:
     return Section(id="metrics", title="Metrics", blocks=(Paragraph(text=text), *((table,) if table else ())))
 
 
+def scope(e: Evidence) -> str:
+    """Say in one sentence what was examined."""
+    about = e.subject
+    counted_rows = about.n is not None and about.d is not None
+    rows = f"{count(about.n or 0, 'row')} of {count(about.d or 0, 'feature')}" if counted_rows else "the rows given"
+    sampled = f", drawn at random from {about.sampled_from}" if about.sampled_from else ""
+    truth = "" if about.has_y else " The outcomes of these rows were not given."
+    return (
+        f"This card is about “{as_cell(about.label)}” ({as_cell(about.model_class)}). Its {as_cell(about.family)} "
+        f"predictive distribution was evaluated on {rows}{sampled}, as of {clean(e.run.as_of, 20)}.{truth}"
+    )
+
+
 def _evaluation(e: Evidence) -> Section:
     rows: tuple[tuple[str, Cell], ...] = (
         ("Origin", e.said("data_origin")),
@@ -119,19 +132,13 @@ def _training(e: Evidence) -> Section:
 
 
 def _quantitative(e: Evidence) -> Section:
-    """Return scores over all rows and by group, then what drives the three questions."""
-    answered = answers(e)
-    drivers: tuple[Section, ...] = ()
-    if answered:
-        title = "What drives the prediction, the loss and the uncertainty"
-        blocks: tuple[Block, ...] = (Paragraph(text=agreement_of(answered)), *side_by_side(answered))
-        drivers = (Section(id="card-drivers", title=title, blocks=blocks),)
+    """Return scores over all rows and by group; what drives them stands in the answer."""
     gate = Callout(tone=e.gate.tone, title=f"Calibration gate: {e.gate.word}", text=e.gate.reason)
     return Section(
         id="quantitative",
         title="Quantitative analyses",
         blocks=(gate,),
-        sections=(*outcomes(e, Placed(e)).sections, *drivers),
+        sections=outcomes(e, Placed(e)).sections,
     )
 
 

@@ -1,0 +1,210 @@
+"""Three sentences: what drives the prediction, the loss and the doubt, and where they part.
+
+No sentence names an order that intervals do not show, or a feature whose verdict is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...core.text import count
+from ...document.evidence import Evidence
+from ...document.places import places
+from ...document.questions import Answer as Ranking
+from ...document.questions import answers
+from ...document.text import joined, mention, mentions, value_words
+from ...evidence import columns as col
+from ...evidence import ids
+from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, ShapImportance
+from .amounts import amount
+
+PREDICTION, LOSS, DOUBT = "prediction", "loss", "uncertainty"
+NAMED = 4  # features in a sentence
+NO_LEADER = "UQ501"
+VERDICTS = (POSITIVE, NEGATIVE, ABOUT_0, UNDETERMINED)
+
+
+class Line(NamedTuple):
+    """One feature in a ranking: its importance, its interval, its verdict (empty without one) and its first place."""
+
+    feature: str
+    estimate: float
+    lower: float
+    upper: float
+    verdict: str
+    first: int
+
+
+class Reading(NamedTuple):
+    """A ranking of single features, largest first, as sentences read it; `n` rows, `open` where no leader is told."""
+
+    ranking: Ranking
+    lines: tuple[Line, ...]
+    n: str
+    open: bool
+
+    def of(self, verdict: str) -> list[Line]:
+        """Return the lines with this verdict."""
+        return [line for line in self.lines if line.verdict == verdict]
+
+    def leaders(self) -> list[Line]:
+        """Return the features that may lead."""
+        return [line for line in self.lines if line.first == 1]
+
+    def amount(self, line: Line) -> str:
+        """Return an importance with its interval; probabilities in points."""
+        return amount(line.estimate, line.lower, line.upper, self.ranking.facts.unit)
+
+
+def rankings(e: Evidence) -> dict[str, Ranking]:
+    """Return the ranking of each question by its role, groups of features left out."""
+    return {one.heading: _single(e, one) for one in answers(e)}
+
+
+def drivers(e: Evidence) -> tuple[str, str, str]:
+    """Return the three sentences."""
+    read = {role: _read(e, one) for role, one in rankings(e).items() if len(one.table)}
+    prediction, loss, doubt = (read.get(role) for role in (PREDICTION, LOSS, DOUBT))
+    return (
+        _prediction(prediction) if prediction else "What drives the prediction was not measured.",
+        _loss(loss) if loss else _no_loss(e),
+        _doubt(doubt, loss) if doubt else "What the model's doubt follows was not measured.",
+    )
+
+
+def _single(e: Evidence, one: Ranking) -> Ranking:
+    table = one.table[~one.table[col.FEATURE].isin(list(e.subject.groups))].reset_index(drop=True)
+    return one._replace(table=table, places=places(e.run, one.result.id, one.measure, table, one.facts.sign))
+
+
+def _read(e: Evidence, one: Ranking) -> Reading:
+    """Return a ranking with its verdicts and places; those without a number are left out."""
+    rows = (row for row in one.table.to_dict("records") if str(row[col.FEATURE]) in one.places)
+    lines = tuple(_line(row, one.places[str(row[col.FEATURE])].first) for row in rows)
+    undecided = any(f.code == NO_LEADER and one.measure in f.measures for f in e.findings)
+    tied = not all(place.known for place in one.places.values())
+    return Reading(one, lines, _rows(e, one), undecided or tied)
+
+
+def _line(row: Mapping[Hashable, Any], first: int) -> Line:
+    verdict = next((one for one in VERDICTS if str(row.get(col.VERDICT) or "").startswith(one)), "")
+    estimate, lower, upper = (float(row[name]) for name in (col.ESTIMATE, col.LOWER, col.UPPER))
+    return Line(str(row[col.FEATURE]), estimate, lower, upper, verdict, first)
+
+
+def _rows(e: Evidence, one: Ranking) -> str:
+    """Return on how many rows a ranking rests, in words."""
+    view = ShapImportance.find(e.run) if one.result.id == ids.SHAP_IMPORTANCE else None
+    n = len(view.rows_used) if view is not None and view.rows_used else e.subject.n
+    return "these rows" if n is None else count(n, "row")
+
+
+def _prediction(read: Reading) -> str:
+    """Say which features move the prediction most."""
+    leaders = read.leaders()
+    if not any(line.estimate for line in read.lines):
+        return "No feature moves the prediction."
+    if len(leaders) == 1 and not read.open:
+        (one,) = leaders
+        return f"{mention(one.feature)} moves the prediction most, on average by {read.amount(one)}."
+    if not 1 < len(leaders) <= NAMED:
+        return f"No feature stands out for the prediction: {read.n} cannot tell which moves it most."
+    first = f"{mention(leaders[0].feature)} on average by {read.amount(leaders[0])}"
+    return f"{_names(leaders)} move the prediction most, {first}; {read.n} cannot tell which of them leads."
+
+
+def _loss(read: Reading) -> str:
+    """Say whose wrong values cost most, and whose absence would help."""
+    costly, better = read.of(POSITIVE), read.of(NEGATIVE)
+    if read.ranking.facts.sign < 0:
+        costly, better = better, costly
+    harmful = f" Wrong values of {_names(better, 'or')} even lower the loss." if better else ""
+    if not costly:
+        return f"{_no_cost(read)}{harmful}"
+    leaders = read.leaders()
+    if len(leaders) == 1 and leaders[0] in costly and not read.open:
+        (one,) = leaders
+        return f"Wrong values of {mention(one.feature)} cost most on unseen rows: {read.amount(one)} a row.{harmful}"
+    named = [line for line in leaders if line in costly]
+    if not named or len(named) > NAMED:
+        those = mention(costly[0].feature) if len(costly) == 1 else f"each of {count(len(costly), 'feature')}"
+        return f"Wrong values of {those} raise the loss; {read.n} cannot tell which costs most.{harmful}"
+    most = f"{' most' if len(named) > 1 else ''} on unseen rows, {_first(read, named)}"
+    return f"Wrong values of {_names(named)} raise the loss{most}; {read.n} cannot tell which costs most.{harmful}"
+
+
+def _first(read: Reading, lines: Sequence[Line]) -> str:
+    """Say by how much the first of them by estimate does."""
+    return f"{f'those of {mention(lines[0].feature)} ' if len(lines) > 1 else ''}by {read.amount(lines[0])} a row"
+
+
+def _no_cost(read: Reading) -> str:
+    if all(line.verdict == ABOUT_0 for line in read.lines):
+        return "Wrong values of no feature cost anything beyond the margin."
+    return f"{read.n[:1].upper()}{read.n[1:]} do not show of any feature that its wrong values raise the loss."
+
+
+def _no_loss(e: Evidence) -> str:
+    if e.subject.has_y:
+        return "What drives the loss was not measured."
+    return "What drives the loss cannot be said: no outcomes were given."
+
+
+def _doubt(read: Reading, loss: Reading | None) -> str:
+    """Say what the doubt follows, and which costly features it does not notice."""
+    if not any(line.verdict for line in read.lines):
+        return _sizes(read)
+    less, more = read.of(POSITIVE), read.of(NEGATIVE)
+    if read.ranking.facts.sign < 0:
+        less, more = more, less
+    costly = [line.feature for line in loss.of(POSITIVE)] if loss is not None and loss.ranking.facts.sign > 0 else []
+    unnoticed = _among(costly, read.of(ABOUT_0))
+    surer = _among(costly, more)
+    told = [_follows(read, less)]
+    if unnoticed:
+        told.append(f"When {_listed(unnoticed, 'or')} is wrong it predicts worse, but is as sure as before.")
+    if surer:
+        told.append(f"When {_listed(surer, 'or')} is wrong it predicts worse, and is even surer.")
+    return " ".join(told)
+
+
+def _follows(read: Reading, less: Sequence[Line]) -> str:
+    """Say which features make the model less sure when they are wrong."""
+    if not less:
+        if all(line.verdict == ABOUT_0 for line in read.lines):
+            return f"The model's doubt follows no feature: wrong values change it by less than {_margin(read)}."
+        return "No feature is shown to raise the model's doubt when it is wrong."
+    if len(less) > NAMED:
+        return f"The model's doubt follows {count(len(less), 'feature')}, wrong values of which raise it."
+    those = f"wrong values of {mention(less[0].feature)}"
+    return f"The model's doubt follows {_names(less)}: {those} raise it by {read.amount(less[0])}."
+
+
+def _margin(read: Reading) -> str:
+    return value_words(read.ranking.table[col.MARGIN].max(), unit=read.ranking.facts.unit)
+
+
+def _sizes(read: Reading) -> str:
+    """Say what moves the doubt by mean sizes, which do not tell in which direction."""
+    leaders = read.leaders()
+    if read.open or len(leaders) > NAMED or not leaders:
+        return f"No feature stands out for the model's doubt: {read.n} cannot tell which moves it most."
+    verb = "moves" if len(leaders) == 1 else "move"
+    return f"{_names(leaders)} {verb} the model's doubt most; whether up or down was not measured."
+
+
+def _among(features: Iterable[str], lines: Iterable[Line]) -> list[str]:
+    """Return those features that are in the lines, in their own order."""
+    held = {line.feature for line in lines}
+    return [feature for feature in features if feature in held]
+
+
+def _names(lines: Sequence[Line], word: str = "and") -> str:
+    return _listed([line.feature for line in lines], word)
+
+
+def _listed(features: Sequence[str], word: str = "and") -> str:
+    """Return names of features, at most `NAMED` of them."""
+    names = joined(mentions(features), NAMED)
+    return names if word == "and" else f" {word} ".join(names.rsplit(" and ", 1))
