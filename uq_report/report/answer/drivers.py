@@ -13,7 +13,7 @@ from ...document.evidence import Evidence
 from ...document.places import places
 from ...document.questions import Answer as Ranking
 from ...document.questions import answers
-from ...document.text import joined, mention, mentions, value_words
+from ...document.text import joined, mention, mentions
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, ShapImportance
@@ -182,7 +182,7 @@ def _follows(read: Reading, less: Sequence[Line]) -> str:
 
 
 def _margin(read: Reading) -> str:
-    return value_words(read.ranking.table[col.MARGIN].max(), unit=read.ranking.facts.unit)
+    return f"{read.ranking.table[col.MARGIN].max():g} {read.ranking.facts.unit}".strip()
 
 
 def _sizes(read: Reading) -> str:

@@ -1,0 +1,430 @@
+"""The answer: no two of its sentences contradict each other, and each is decided at its stated threshold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import uq_report as uq
+from uq_report.core.results import Diagnostic, Importance, Result
+from uq_report.document.document import Card
+from uq_report.document.evidence import Evidence
+from uq_report.document.text import MENTION, unmarked
+from uq_report.evidence import ids
+from uq_report.evidence.finding import Finding, Outcome
+from uq_report.evidence.run import NotRun, Run
+from uq_report.report.answer import Answer, answer_of, as_html, as_lines
+from uq_report.report.answer.actions import first_sentence, rest
+from uq_report.report.answer.belief import NO, OPEN, PARTLY, UNTESTED, YES
+from uq_report.report.answer.drivers import rankings
+from uq_report.report.rating import rating
+from uq_report.views import AuditRun
+
+from .cases import Case, estimates
+from .findings_made import finding, rule
+from .synthetic import holding, make_run
+
+SAMPLES = Path(__file__).parents[2] / "sample_reports"
+CASES = {
+    "classes": make_run(),
+    "fails": make_run(Case(gate="fails")),
+    "cannot be judged": make_run(Case(gate="cannot be judged")),
+    "not assessed": make_run(Case(gate="not assessed")),
+    "numbers": make_run(Case(task="regression")),
+    "no outcomes": make_run(Case(has_y=False, gate="not assessed")),
+    "two features": make_run(Case(names=("a", "b"))),
+    "one feature": make_run(Case(names=("a",))),
+    "no shap": make_run(leave_out=("shap",)),
+    "no shap, no dalex": make_run(leave_out=("shap", "dalex")),
+    "no pfi": make_run(leave_out=("pfi",)),
+    "nothing": Run(as_of="2026-11-21", subject={"label": "m"}, settings={}, environment={}),
+}
+
+
+@cache
+def run_of(name: str) -> Run:
+    return CASES[name] if name in CASES else uq.load(SAMPLES / name).run
+
+
+EVERY = [*CASES, *sorted(path.parent.name for path in SAMPLES.glob("*/run.json"))]
+
+
+def told(name: str) -> tuple[Evidence, Answer]:
+    e = Evidence(run_of(name))
+    return e, answer_of(e)
+
+
+def card(answer: Answer, title: str) -> Card:
+    return next(one for one in answer.cards if one.title.startswith(title))
+
+
+def verdicts(e: Evidence, role: str) -> Mapping[str, str]:
+    ranking = rankings(e).get(role)
+    if ranking is None or "verdict" not in ranking.table:
+        return {}
+    return dict(zip(ranking.table["feature"], ranking.table["verdict"], strict=True))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_recommendation_is_that_of_the_findings(name: str) -> None:
+    e, answer = told(name)
+    assert answer.recommendation == rating(e.run.outcomes)
+    worst = {finding.severity for finding in e.findings}
+    assert (answer.recommendation.tone == "bad") == bool(worst & {"critical", "high"})
+    assert "The decision stays with the approver." in answer.rule
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_doubt_is_believed_only_where_calibration_passed(name: str) -> None:
+    e, answer = told(name)
+    headline = card(answer, "Can its doubt").headline
+    open_codes = {finding.code for finding in e.findings}
+    assert (headline in (YES, PARTLY)) == (e.gate.tone == "good")
+    assert not (headline == YES and open_codes & {"UQ101", "UQ102"})
+    assert not ("doubt holds on them" in answer.because and headline != YES)
+    assert not ("doubt holds" in answer.because and "not calibrated" in answer.because)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_no_undecided_feature_is_named_as_a_driver(name: str) -> None:
+    e, answer = told(name)
+    _, loss, doubt = answer.drives
+    of_loss, of_doubt = verdicts(e, "loss"), verdicts(e, "uncertainty")
+    for feature in MENTION.findall(loss) if of_loss else ():
+        assert of_loss[feature] in ("positive", "negative")
+    for feature in MENTION.findall(doubt) if of_doubt else ():
+        assert of_doubt[feature] != "undetermined"
+    blind = re.search(r"When ([^.]*) is wrong it predicts worse, but is as sure as before", doubt)
+    for feature in MENTION.findall(blind[1]) if blind else ():
+        assert (of_loss[feature], of_doubt[feature]) == ("positive", "about 0")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_single_leader_is_named_only_where_every_interval_of_ranks_shows_it(name: str) -> None:
+    e, answer = told(name)
+    for sentence, role, lead in zip(
+        answer.drives, ("prediction", "loss"), ("moves the prediction most", "cost most"), strict=False
+    ):
+        if lead not in sentence or "cannot tell" in sentence:
+            continue
+        ranking = rankings(e)[role]
+        places = ranking.places[MENTION.findall(sentence)[0]]
+        assert (places.first, places.last, places.known) == (1, 1, True)
+        assert not [f for f in e.findings if f.code == "UQ501" and ranking.measure in f.measures]
+
+
+def pool(e: Evidence) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return every number of the evidence, in percent too, skills as shares of their baselines, counts and facts."""
+    found = [pd.to_numeric(result.estimates[c], errors="coerce").to_numpy(dtype=float) for result in e.results
+             for c in result.estimates.columns if c not in ("measure", "feature", "covers", "item")]  # fmt: skip
+    scores = e.find(ids.CALIBRATION)
+    if scores is not None and "log_score_baseline" in set(scores.estimates.get("item", [])):
+        table = scores.estimates.set_index("item")
+        found.append(
+            table.loc["log_score_skill", ["estimate", "lower", "upper"]].to_numpy(float)
+            / table.loc["log_score_baseline", "estimate"]
+        )
+    if scores is not None and "crps_baseline" in set(scores.estimates.get("item", [])):
+        table = scores.estimates.set_index("item")
+        found.append(
+            table.loc["crps_skill", ["estimate", "lower", "upper"]].to_numpy(float)
+            / table.loc["crps_baseline", "estimate"]
+        )
+    counts = [float(x) for result in e.results for row in result.meta.get("counts", ()) for x in (*row, sum(row))]
+    margins = [float(t) for o in e.run.outcomes for r in o.rules for t in r.thresholds.values()]
+    rows = [float(len(result.meta.get("rows_used", ()))) for result in e.results]
+    facts = [float(x) for x in (e.subject.n, e.subject.d) if x is not None]
+    values = np.concatenate([*found, [*counts, *margins, *rows, *facts]])
+    values = np.abs(values[np.isfinite(values)])
+    return np.concatenate([values, 100 * values])
+
+
+def strangers(e: Evidence, texts: Sequence[str]) -> Iterator[str]:
+    """Yield the numbers of these texts that no number of the evidence rounds to."""
+    values, names = pool(e), [str(f.name) for f in e.subject.features]
+    for text in texts:
+        plain = re.sub(
+            "|".join(map(re.escape, sorted(names, key=len, reverse=True))) or "$^", "", MENTION.sub("", text)
+        )
+        for token in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\w)", plain):
+            places = len(token.partition(".")[2])
+            if not np.any(np.abs(np.round(values, places) - float(token)) < 1e-9):
+                yield token
+
+
+def numbers_of(e: Evidence, answer: Answer) -> list[str]:
+    """Return the sentences whose numbers are results; rows that would do follow from them."""
+    cards = [
+        text for one in answer.cards for text in (one.headline, *one.texts, *(" ".join(row) for row in one.counts))
+    ]
+    return [
+        re.sub(r"About \d+ rows|up to \d+|\d+ %(?= interval)|\d+ features?|sex \d", "", text)
+        for text in (*cards, *answer.drives)
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name != "nothing"])
+def test_every_number_is_in_the_evidence(name: str) -> None:
+    e, answer = told(name)
+    assert list(strangers(e, numbers_of(e, answer))) == []
+
+
+def test_a_number_that_is_not_in_the_evidence_is_seen() -> None:
+    e, _ = told("credit")
+    assert list(strangers(e, ["It costs 7.3217 nats."])) == ["7.3217"]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_answer_is_short_says_nothing_twice_and_prints_no_missing_number(name: str) -> None:
+    _, answer = told(name)
+    texts = [unmarked(text) for text in answer.texts() if text]
+    assert sum(len(text.split()) for text in texts) <= 450
+    sentences = [one for text in texts for one in re.split(r"(?<=[^.][.])\s+", text) if len(one.split()) > 4]
+    assert len(sentences) == len(set(sentences))
+    assert not [text for text in texts if re.search(r"\b(nan|inf|None|no number)\b", text) or "\u2026" in text]
+    assert not [text for text in texts if re.search(r"(?<![\w.])-\d", text)]
+    assert len(as_lines(answer)) <= 12
+
+
+# --- thresholds
+
+
+def scored(**items: tuple[float, float, float]) -> Result:
+    """Return scores with their intervals; the 90 % interval is the same."""
+    rows = [
+        {"item": item, "unit": "nats", "measure": "", "feature": "", "estimate": x, "lower": low, "upper": high,
+         "lower_90": low, "upper_90": high}
+        for item, (x, low, high) in items.items()
+    ]  # fmt: skip
+    table = estimates(rows, confidence=0.95, covers="new test rows")
+    frame = pd.DataFrame(columns=list(Diagnostic.columns))
+    return Diagnostic(
+        id=ids.CALIBRATION, explainer=ids.CALIBRATION, title="", frame=frame, estimates=table, meta={"n": 250}
+    )
+
+
+def with_results(*results: Result, outcomes: Sequence[Outcome] = (), **subject: Any) -> Evidence:
+    case = Case()
+    run = make_run(case)
+    kept = holding(replace(run, outcomes=tuple(outcomes)), case, results)
+    return Evidence(replace(kept, subject={**run.subject, "groups": {}, "n": 250, **subject}))
+
+
+BASE = {"log_score": (0.5, 0.4, 0.6), "log_score_baseline": (0.6, 0.5, 0.7)}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words", "closes"),
+    [
+        (0.001, 0.2, "It predicts unseen rows better than", "Removes"),
+        (0.0, 0.2, "It is not shown to predict unseen rows better than", "Not shown to lose less"),
+        (-0.2, 0.0, "It is not shown to predict unseen rows better than", "Not shown to lose less"),
+        (-0.2, -0.001, "It predicts unseen rows worse than", "Adds"),
+    ],
+)
+def test_skill_is_told_by_its_interval(low: float, high: float, words: str, closes: str) -> None:
+    e = with_results(scored(**BASE, log_score_skill=((low + high) / 2, low, high), roc_auc=(0.7, 0.6, 0.8)))
+    answer = answer_of(e)
+    assert answer.because.startswith(words)
+    assert card(answer, "How good").texts[0].startswith(closes)
+    assert ("though it orders them better than chance" in answer.because) == (
+        not words.startswith("It predicts unseen rows better")
+    )
+
+
+@pytest.mark.parametrize(("low", "said"), [(0.5, False), (0.501, True)])
+def test_an_order_is_better_than_chance_only_above_one_half(low: float, said: bool) -> None:
+    skill = (-0.1, -0.2, -0.05)
+    answer = answer_of(with_results(scored(**BASE, log_score_skill=skill, roc_auc=(0.6, low, 0.7))))
+    assert ("better than chance" in answer.because) == said
+
+
+def gate(code: str = "", severity: Any = "high", margin: float = 0.05) -> Outcome:
+    rules = (replace(rule("UQ102"), thresholds={"margin": margin}),)
+    if not code:
+        return Outcome(check=ids.CALIBRATION, state="passed", reason="it is within", rules=rules)
+    found = finding(code, severity, evidence=(ids.CALIBRATION,))
+    return Outcome(check=ids.CALIBRATION, state="found", findings=(found,), rules=rules)
+
+
+@pytest.mark.parametrize(
+    ("gap", "words"),
+    [
+        ((0.2, 0.001, 0.4), "It is too sure: a row costs 0.20 nats"),
+        ((0.2, 0.0, 0.4), "has no clear direction"),
+        ((-0.2, -0.4, 0.0), "has no clear direction"),
+        ((-0.2, -0.4, -0.001), "It is not sure enough: a row costs 0.20 nats"),
+    ],
+)
+def test_a_wrong_doubt_has_the_direction_of_its_interval(gap: tuple[float, float, float], words: str) -> None:
+    answer = answer_of(with_results(scored(confidence_gap=gap), outcomes=[gate("UQ101")]))
+    one = card(answer, "Can its doubt")
+    assert one.headline == NO
+    assert words in one.texts[0]
+
+
+def test_an_open_doubt_says_how_many_rows_would_do() -> None:
+    answer = answer_of(with_results(scored(confidence_gap=(0.0, -0.1, 0.1)), outcomes=[gate("UQ102", "observation")]))
+    one = card(answer, "Can its doubt")
+    assert (one.headline, one.aside) == (OPEN, "on 250 rows")
+    assert one.texts[0].endswith("±0.05 would do. About 1000 rows would tell.")
+    assert "250 rows cannot tell whether its own doubt can be believed" in answer.because
+
+
+@pytest.mark.parametrize(
+    ("other", "headline"),
+    [
+        ((), YES),
+        ((finding("UQ401", "low"),), PARTLY),
+        ((finding("UQ401", "observation"),), YES),
+        ((finding("UQ901"),), YES),
+    ],
+)
+def test_a_doubt_that_is_right_over_all_rows_may_be_limited(other: tuple[Finding, ...], headline: str) -> None:
+    outcomes = [gate(), *([Outcome(check="x", state="found", findings=other)] if other else [])]
+    answer = answer_of(with_results(scored(confidence_gap=(0.0, -0.01, 0.01)), outcomes=outcomes))
+    one = card(answer, "Can its doubt")
+    assert one.headline == headline
+    assert one.texts[0].startswith("Stated and real uncertainty differ by 0.000 nats (−0.010 to 0.010), within ±0.05.")
+    assert ("UQ401" in one.texts[0]) == (headline == PARTLY)
+
+
+def test_without_a_check_the_doubt_is_untested() -> None:
+    assert card(answer_of(with_results()), "Can its doubt").headline == UNTESTED
+
+
+def ranked(loss: Mapping[str, tuple[float, float, str]], doubt: Mapping[str, tuple[float, float, str]]) -> Result:
+    """Return importances with intervals and verdicts, by their ends."""
+    rows = [
+        {"measure": measure, "feature": name, "estimate": (low + high) / 2, "lower": low, "upper": high,
+         "verdict": verdict, "margin": 0.01, "p_value": 0.1, "spread_low": low, "spread_high": high,
+         "unpermuted": 0.5, "n_needed": np.nan, "exact_zero": False, "remark": ""}
+        for measure, table in (("nll", loss), ("entropy", doubt))
+        for name, (low, high, verdict) in table.items()
+    ]  # fmt: skip
+    table = estimates(rows, confidence=0.95, covers="new test rows")
+    frame = table.assign(repeat=0, value=table["estimate"])[list(Importance.columns)]
+    return Importance(id=ids.PFI, explainer=ids.PFI, title="", frame=frame, estimates=table)
+
+
+UP, ZERO, UNSURE, DOWN = "positive", "about 0", "undetermined", "negative"
+
+
+def sentences(
+    loss: Mapping[str, tuple[float, float, str]], doubt: Mapping[str, tuple[float, float, str]]
+) -> tuple[str, str]:
+    _, of_loss, of_doubt = answer_of(with_results(ranked(loss, doubt))).drives
+    return unmarked(of_loss), unmarked(of_doubt)
+
+
+def test_who_leads_alone_is_named_and_others_share_the_lead() -> None:
+    apart, _ = sentences({"a": (0.3, 0.4, UP), "b": (0.1, 0.29, UP)}, {})
+    assert apart == "Wrong values of a cost most on unseen rows: 0.35 nats (0.30 to 0.40) a row."
+    meet, _ = sentences({"a": (0.3, 0.4, UP), "b": (0.1, 0.3, UP)}, {})
+    assert meet == (
+        "Wrong values of a and b raise the loss most on unseen rows, those of a by 0.35 nats (0.30 to 0.40) a row; "
+        "250 rows cannot tell which costs most."
+    )
+
+
+def test_an_undecided_feature_that_may_lead_leaves_no_single_leader() -> None:
+    loss, _ = sentences({"a": (0.1, 0.2, UP), "b": (-0.1, 0.25, UNSURE)}, {})
+    assert "b" not in loss.replace("250 rows", "").split()
+    assert loss.endswith("cannot tell which costs most.")
+
+
+def test_harm_and_nothing_at_all_are_said() -> None:
+    assert sentences({"a": (0.1, 0.2, UP), "b": (-0.2, -0.1, DOWN)}, {})[0].endswith("b even lower the loss.")
+    assert (
+        sentences({"a": (-0.001, 0.001, ZERO)}, {})[0] == "Wrong values of no feature cost anything beyond the margin."
+    )
+    assert sentences({"a": (-0.1, 0.1, UNSURE)}, {})[0].startswith("250 rows do not show of any feature")
+
+
+def test_where_loss_and_doubt_part_the_model_does_not_notice() -> None:
+    loss = {"a": (0.3, 0.4, UP), "b": (0.1, 0.2, UP), "c": (0.05, 0.08, UP), "d": (-0.001, 0.001, ZERO)}
+    doubt = {"a": (-0.002, 0.002, ZERO), "b": (0.02, 0.04, UP), "c": (-0.04, -0.02, DOWN), "d": (-0.002, 0.002, ZERO)}
+    assert sentences(loss, doubt)[1] == (
+        "The model's doubt follows b: wrong values of b raise it by 0.030 nats (0.020 to 0.040). When a is wrong it "
+        "predicts worse, but is as sure as before. When c is wrong it predicts worse, and is even surer."
+    )
+    unsure = {**doubt, "a": (-0.02, 0.02, UNSURE)}
+    assert "as sure as before" not in sentences(loss, unsure)[1]
+
+
+def test_a_doubt_that_follows_nothing_is_said_so_only_where_that_is_decided() -> None:
+    none = {"a": (-0.002, 0.002, ZERO)}
+    assert "follows no feature: wrong values change it by less than 0.01 nats" in sentences(none, none)[1]
+    assert "No feature is shown to raise" in sentences(none, {"a": (-0.1, 0.1, UNSURE)})[1]
+
+
+def test_without_outcomes_the_loss_is_not_guessed() -> None:
+    _, answer = told("no outcomes")
+    assert answer.drives[1] == "What drives the loss cannot be said: no outcomes were given."
+    assert card(answer, "How good").headline == "Not tested"
+    assert "no outcomes were given" in answer.because
+
+
+def actions_of(*findings: Finding, **settings: Any) -> tuple[Evidence, Answer]:
+    outcomes = (Outcome(check="x", state="found", findings=findings),) if findings else ()
+    run = replace(make_run(), outcomes=outcomes)
+    e = Evidence(replace(run, settings={**run.settings, **settings}))
+    return e, answer_of(e)
+
+
+def test_findings_that_ask_for_the_same_are_one_step_and_owners_are_named() -> None:
+    one, two = finding("UQ1", "low", remedy="Do it. At once."), finding("UQ2", "high", "age", remedy="Do it.")
+    actions = [{"code": "UQ2", "owner": "Ann", "due": "2026-12-31", "feature": ""}]
+    _, answer = actions_of(one, two, actions=actions)
+    (step,) = answer.actions
+    assert (step.lead, step.aside, step.tone) == ("Do it.", "findings UQ2, UQ1 · Ann", "bad")
+    assert unmarked(step.text) == "Statement of UQ2."
+
+
+@pytest.mark.parametrize(("n", "left"), [(3, 0), (4, 1)])
+def test_three_steps_are_told_and_the_rest_is_known(n: int, left: int) -> None:
+    e, answer = actions_of(*(finding(f"UQ{k}", "medium", remedy=f"Do {k}.") for k in range(n)))
+    assert (len(answer.actions), len(rest(e))) == (3, left)
+
+
+def test_without_findings_there_is_something_to_watch() -> None:
+    assert actions_of()[1].actions[0].lead == "Audit it with checks."
+    e = Evidence(replace(make_run(), outcomes=(Outcome(check="x", state="passed"),)))
+    assert answer_of(e).actions[0].lead == "Watch it in use."
+
+
+def test_a_sentence_is_whole_or_not_there() -> None:
+    assert first_sentence("It is 0.5 nats (p.a.) of y. More.", 40) == "It is 0.5 nats (p.a.) of y."
+    assert first_sentence("x" * 239) == f"X{'x' * 238}."
+    assert first_sentence("x" * 240) == ""
+
+
+def test_the_foot_says_what_ran() -> None:
+    e = Evidence(replace(make_run(), not_run=(NotRun("cid", "uq_report.explainers", "denied"),)))
+    foot = answer_of(e).foot
+    assert "400 rows of 9 features" in foot
+    assert "2 checks: 1 passed and 1 gave no verdict." in foot
+    assert foot.endswith("the code that serves the model, 1 part that did not run.")
+
+
+def test_a_notebook_shows_the_answer_and_escapes_what_comes_from_outside() -> None:
+    run = make_run(Case(gate="fails"))
+    bad = finding("UQ9", "critical", title="<b>x</b>", remedy="<script>", statement="<i>")
+    run = replace(
+        run, subject={**run.subject, "label": "<img>"}, outcomes=(Outcome(check="x", state="found", findings=(bad,)),)
+    )
+    html = AuditRun(run)._repr_html_()
+    assert "Do not use yet" in html
+    assert len(html) < 5000
+    assert not re.search("<(script|img|i>)", html)
+    assert "\ue000" not in html + repr(AuditRun(run))
+    assert repr(AuditRun(run)).splitlines()[1].startswith("Do not use yet. ")
+    assert as_html("t", answer_of(Evidence(run))).startswith("<p><strong>t</strong></p>")
