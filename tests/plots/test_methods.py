@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from uq_report import figures
-from uq_report.core.results import Diagnostic, Importance, Profile, Result
-from uq_report.plots import covered, graph, local_effects, matrix, rank_intervals
+from uq_report.core.results import Diagnostic, Importance
+from uq_report.plots import covered, graph, matrix, rank_intervals
 from uq_report.plots.svg import to_svg
 
 from .results import table
@@ -108,46 +107,3 @@ def test_rank_moves_join_the_two_ranks_of_a_feature() -> None:
     result = Importance(id="cid.corrected", explainer="cid", title="Corrected", frame=frame, estimates=estimates)
     lines = covered.draw_moves(result).axes[0].lines
     assert [tuple(np.asarray(line.get_ydata())) for line in lines] == [(1.0, 2.0), (2.0, 1.0), (3.0, 3.0)]
-
-
-def curves(id: str, x: tuple[float, ...], values: tuple[float, ...], levels: tuple[str, ...] = ()) -> Profile:
-    rows = [
-        {
-            "measure": "prediction",
-            "feature": "f",
-            "estimate": v,
-            "x": at,
-            "level": level,
-            "lower": v - 1,
-            "upper": v + 1,
-        }
-        for at, v, level in zip(x, values, levels or ("",) * len(x), strict=True)
-    ]
-    estimates = table(rows)
-    frame = estimates.assign(feature_2="", x_2=np.nan, level_2="", curve=-1, value=estimates["estimate"])
-    return Profile(id=id, explainer=id, title=id, frame=frame[list(Profile.columns)], estimates=estimates)
-
-
-def drawn(ale: Result, pdp: Result | None) -> Figure:
-    return local_effects.draw(ale, pdp, "f", ["prediction"])
-
-
-def test_a_pdp_is_shifted_to_the_mean_of_the_ale_and_keeps_its_shape() -> None:
-    ale, pdp = curves("ale", (0.0, 1.0, 2.0), (-1.0, 0.0, 1.0)), curves("pdp", (0.0, 2.0), (10.0, 14.0))
-    at, value = local_effects.beside(ale.estimates, pdp.estimates)
-    np.testing.assert_allclose(at, [0.0, 2.0])
-    np.testing.assert_allclose(value, [-2.0, 2.0])
-    assert b"<image" not in to_svg(drawn(ale, pdp))
-
-
-def test_levels_are_matched_by_their_text() -> None:
-    ale = curves("ale", (0.0, 1.0), (-1.0, 1.0), ("low", "high"))
-    pdp = curves("pdp", (0.0, 1.0, 2.0), (5.0, 1.0, 99.0), ("high", "low", "other"))
-    at, value = local_effects.beside(ale.estimates, pdp.estimates)
-    assert dict(zip(at, value, strict=True)) == {1.0: 2.0, 0.0: -2.0}
-    assert [label.get_text() for label in drawn(ale, pdp).axes[0].get_xticklabels()] == ["low", "high"]
-
-
-def test_an_ale_alone_has_no_second_curve_in_its_legend() -> None:
-    ale = curves("ale", (0.0, 1.0), (-1.0, 1.0))
-    assert not [text for text in drawn(ale, None).legends[0].get_texts() if "PDP" in text.get_text()]

@@ -54,13 +54,17 @@ def test_the_distribution_stands_beside_by_class_with_its_bins() -> None:
     assert list(outlines[0][1]) == [0, 2, 4]
 
 
-def test_levels_are_dashes_and_never_joined() -> None:
+def test_levels_are_points_with_their_intervals_and_no_single_rows() -> None:
     figure = profile.draw(results.profile(levels=("low", "mid", "high")), own=results.own())
-    left = figure.axes[0]
-    for line in curves(left):
-        steps = np.asarray(line.get_xdata()).reshape(-1, 3)
-        assert (steps[:, 1] - steps[:, 0] < 1).all()
-    assert [text.get_text() for text in left.get_xticklabels()] == ["low", "mid", "high"]
+    average, intervals = figure.axes[0].lines
+    assert (average.get_linestyle(), np.asarray(average.get_xydata()).tolist()) == ("None", [[0, 0], [1, 1], [2, 2]])
+    ends = np.asarray(intervals.get_ydata()).reshape(-1, 3)
+    assert np.array_equal(ends, [[-1, 1, np.nan], [0, 2, np.nan], [1, 3, np.nan]], equal_nan=True)
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["low", "mid", "high"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "average",
+        "pointwise 95 % interval over new test rows",
+    ]
 
 
 def test_many_levels_are_thinned_not_written_over_each_other() -> None:

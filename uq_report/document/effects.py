@@ -114,3 +114,9 @@ def by_role(e: Evidence, measures: Iterable[str]) -> dict[str, str]:
     order = [*(m for m in PREFERRED if m in present), *(m for m in present if m not in PREFERRED)]
     found = {role: [m for m in order if e.words(m).role == role] for role in ROLES}
     return {role: names[0] for role, names in found.items() if names}
+
+
+def shown(e: Evidence, measures: Iterable[str]) -> list[str]:
+    """Return the measures to show of profiles: one for each role, else the first ones."""
+    present = list(dict.fromkeys(measures))
+    return list(by_role(e, present).values()) or present[: len(ROLES)]

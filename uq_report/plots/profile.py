@@ -86,7 +86,8 @@ def draw(
             part = frame[frame[col.MEASURE] == one]
             _curves(axes, part[part[col.CURVE] >= 0], axis, classes)
             _average(axes, part[part[col.CURVE] < 0], _estimates(result, str(chosen), one), axis)
-            _own(axes, own, str(chosen), one, classes)
+            if axis.numeric:
+                _own(axes, own, str(chosen), one, classes)
             label = axis_label(one, result.measures)
             axes.set_title(wrapped(label) if across > 2 else label, fontsize=style.SMALL + 0.5)
         if counted:
@@ -136,30 +137,16 @@ def _estimates(result: Result, feature: str, measure: str) -> pd.DataFrame:
 
 
 def _curves(axes: Axes, part: pd.DataFrame, axis: Axis, classes: Mapping[int, str]) -> None:
-    """Draw all ICE curves of one class as one path; levels are not joined but stand as short dashes."""
-    order = _order(classes)
-    for position, label in enumerate(order or [""]):
+    """Draw all ICE curves of one class as one path; along levels, where rows would hide one another, none."""
+    order = _order(classes) if axis.numeric else ()
+    for position, label in enumerate(order or [""] * axis.numeric):
         rows = [row for row in part[col.CURVE].unique() if classes.get(int(row), "") == label]
         curves = [part[part[col.CURVE] == row].sort_values(col.X, kind="stable") for row in rows]
         if not curves:
             continue
         color = style.class_style(position)["color"] if order else style.SPREAD
-        if axis.numeric:
-            x, y = style.bundle([c[col.X] for c in curves], [c[col.VALUE] for c in curves])
-            axes.plot(x, y, color=color, linewidth=0.6, alpha=0.55, linestyle=style.class_style(position)["linestyle"])
-        else:
-            _dashes(axes, curves, color, (position, max(len(order), 1)))
-
-
-def _dashes(axes: Axes, curves: Sequence[pd.DataFrame], color: str, place: tuple[int, int]) -> None:
-    """Draw each row at each level as a dash in its class's own lane."""
-    position, lanes = place
-    left = -0.36 + 0.72 * position / lanes
-    at = pd.concat(curves)
-    starts = at[col.X].to_numpy(dtype=float) + left
-    axes.plot(
-        *style.segments(starts, starts + 0.72 / lanes - 0.04, at[col.VALUE]), color=color, linewidth=0.5, alpha=0.7
-    )
+        x, y = style.bundle([c[col.X] for c in curves], [c[col.VALUE] for c in curves])
+        axes.plot(x, y, color=color, linewidth=0.6, alpha=0.55, linestyle=style.class_style(position)["linestyle"])
 
 
 def _average(axes: Axes, part: pd.DataFrame, estimates: pd.DataFrame, axis: Axis) -> None:
@@ -171,12 +158,10 @@ def _average(axes: Axes, part: pd.DataFrame, estimates: pd.DataFrame, axis: Axis
         axes.plot(part[col.X], part[col.VALUE], color="white", linewidth=3.4)
         axes.plot(part[col.X], part[col.VALUE], color=style.INK, linewidth=1.9)
         return
-    across, value = style.segments(part[col.X] - 0.42, part[col.X] + 0.42, part[col.VALUE])
-    axes.plot(across, value, color="white", linewidth=3.6)
-    axes.plot(across, value, color=style.INK, linewidth=2.2)
+    axes.plot(part[col.X], part[col.VALUE], linestyle="", marker="o", markersize=4.0, color=style.INK)
     if banded:
         low, at = style.segments(estimates[col.LOWER], estimates[col.UPPER], estimates[col.X])
-        axes.plot(at, low, color=style.INK, linewidth=5.0, alpha=0.35)
+        axes.plot(at, low, color=style.INK, linewidth=1.4)
 
 
 def _own(axes: Axes, own: Result | None, feature: str, measure: str, classes: Mapping[int, str]) -> None:
@@ -211,9 +196,14 @@ def _dress(axes: Axes, axis: Axis, bottom: bool) -> None:
 
 def _legend(result: Result, frame: pd.DataFrame, own: Result | None, order: Sequence[str]) -> list[Any]:
     table = result.estimates[result.estimates[col.FEATURE] == frame[col.FEATURE].iloc[0]]
-    handles: list[Any] = [Line2D([], [], color=style.INK, linewidth=1.9, label="average")]
+    numeric = not frame[col.LEVEL].astype(bool).any()
+    look = {"linewidth": 1.9} if numeric else {"linestyle": "", "marker": "o", "markersize": 4.0}
+    handles: list[Any] = [Line2D([], [], color=style.INK, label="average", **look)]
     if has_interval(table).any():
-        handles.append(Patch(label=f"pointwise {interval_words(table)}", **BAND))
+        label = f"pointwise {interval_words(table)}"
+        handles.append(Patch(label=label, **BAND) if numeric else Line2D([], [], color=style.INK, label=label))
+    if not numeric:
+        return handles
     if (frame[col.CURVE] >= 0).any():
         for position, label in enumerate(order):
             look = {**style.class_style(position), **_mark(position)}

@@ -18,6 +18,7 @@ from matplotlib.ticker import MaxNLocator
 from ..evidence import columns as col
 from . import style
 from .frames import has_interval
+from .glyphs import legible
 from .shapes import rectangles
 from .words import signed
 
@@ -106,7 +107,7 @@ def _numbered(axes: Axes, x: pd.Series[float], ends: tuple[float, float]) -> Non
 def _rows(panels: Sequence[Panel], counts: pd.Series[float]) -> Figure:
     """Draw a row per level, panels side by side, and the numbers of rows as bars at the right."""
     order = kept(panels[0].average, counts.rename_axis(col.X).rename(col.VALUE).reset_index())
-    names = [style.name(level, LETTERS) for level in order[col.LEVEL]]
+    names = [style.name(legible(level), LETTERS) for level in order[col.LEVEL]]
     left = LETTER * max(map(len, names)) + 0.1
     width, body = (WIDTH - left - RIGHT) / (len(panels) + 0.5 * bool(len(counts))), LEVEL_ROW * len(order) + 0.08
     figure = _figure(TOP + TITLE + body + BOTTOM + UNITS)

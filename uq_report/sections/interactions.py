@@ -44,7 +44,7 @@ class InteractionsSection(BuiltIn):
         if view is None or not view.lines:
             return absent(evidence, section, HStatistic.id, view, "No H-statistic is defined here.")
         lead = f"{LEAD} {NO_INTERVAL}{'' if evidence.find(RSensInteraction.id) is None else OTHER}"
-        blocks: list[Block] = [Paragraph(text=lead), *evidence.warning(view.measures)]
+        blocks: list[Block] = [Paragraph(text=lead)]
         blocks += [_totals(evidence, view), *left_out(view.result)]
         rest = [evidence.words(measure).title for measure in view.measures[PANELS:]]
         if rest:

@@ -1,59 +1,47 @@
-"""Accumulated local effects beside the PDP of the same features, with a sentence where the two part."""
+"""Accumulated local effects: where their curves end, and where they part from the averages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-import pandas as pd
-
-from ..core.parting import parting
 from ..document import slots
-from ..document.blocks import intervals_caption, left_out, make_figure
-from ..document.document import Block, Paragraph, Section
+from ..document.blocks import left_out
+from ..document.document import Block, Bullets, Paragraph, Section
+from ..document.effects import comparable, curve, parts, shown
 from ..document.evidence import Evidence
+from ..document.ledger import Ledger
 from ..document.tables import ends_table
-from ..document.telling import range_words
-from ..document.text import clean, items, joined, name, plain, value_words
-from ..evidence import columns as col
-from ..evidence.profiles import Ale, Pdp
-from ..evidence.view import of_feature, table_of
-from ..plots import local_effects as figures
+from ..document.text import clean, items, joined, mention, plain, value_words
+from ..evidence.profiles import Ale
 from ._wording import BuiltIn, absent
-from .profiles import leading, preferred
 
 TITLE = "Local effects (ALE)"
-MOST = 4
 LEAD = (
     "An accumulated local effect moves each row only to the edges of the bin it is in, and adds up the mean changes; "
     "it stays near the data where a PDP asks the model about rows that may not occur. Where features depend on each "
-    "other and the two curves part, the PDP is the one to doubt. Both are shifted to the same mean: shapes compare, "
-    "levels do not."
+    "other and the two curves part, the PDP is the one to doubt."
 )
 
 
 class LocalEffectsSection(BuiltIn):
-    """ALE against PDP for the leading features, or why there is none."""
+    """The ends of the local effects, and where they part from the averages; or why there are none."""
 
     name: ClassVar[str] = "local_effects"
     slot: ClassVar[str] = slots.LOCAL_EFFECTS
     shows: ClassVar[tuple[str, ...]] = (Ale.id,)
 
     def section(self, evidence: Evidence) -> Section:
-        """Return the ends of the curves in a table, and a part per leading feature."""
+        """Return what parts, and the ends of the curves in a table."""
         view, section = Ale.find(evidence.run), Section(id="local-effects", title=TITLE)
         if view is None or not view.lines:
             return absent(evidence, section, Ale.id, view, "No feature has a local effect.")
-        chosen, measures = leading(evidence, view.features, MOST), preferred(view.measures)
-        rest = [feature for feature in view.features if feature not in chosen]
-        blocks: list[Block] = [Paragraph(text=LEAD), *evidence.warning(measures), *left_out(view.result)]
-        if rest:
-            text = f"Shown are the leading features. In the evidence: {joined(items(rest), 40)}."
-            blocks.append(Paragraph(text=text))
-        blocks += [Paragraph(text=_notes(view.result.notes))] if view.result.notes else []
-        blocks += ends_table(evidence, view.result, chosen, measures, "local-effects-table")
-        parts = tuple(_feature(evidence, view, feature, k) for k, feature in enumerate(chosen, 1))
-        return Section(id="local-effects", title=TITLE, blocks=tuple(blocks), sections=parts)
+        measures = shown(evidence, view.measures)
+        notes = [Paragraph(text=_notes(view.result.notes))] if view.result.notes else []
+        blocks: list[Block] = [Paragraph(text=LEAD), *notes, *left_out(view.result)]
+        blocks += _parting(Ledger(evidence), view, measures)
+        blocks += ends_table(evidence, view.result, view.features, measures, "local-effects-table")
+        return Section(id="local-effects", title=TITLE, blocks=tuple(blocks))
 
 
 def _notes(notes: Iterable[str]) -> str:
@@ -65,47 +53,28 @@ def _notes(notes: Iterable[str]) -> str:
     return " ".join(clean(f"{joined(items(who), 6)}: {text}" if who else text) for text, who in shared.items())
 
 
-def _feature(e: Evidence, view: Ale, feature: str, number_of: int) -> Section:
-    ale, pdp = view.result, e.find(Pdp.id)
-    if pdp is not None and pdp.options.get("mode", "plain") != "plain":
-        pdp = None
-    measures = [m for m in preferred(view.measures) if not figures.curve(ale, m, feature).empty]
-    curves = {m: (figures.curve(ale, m, feature), figures.curve(pdp, m, feature)) for m in measures}
-    ranges = [range_words(curve, e.words(m)).replace("Average ", "ALE of ", 1) for m, (curve, _) in curves.items()]
-    text = " ".join([*ranges, *_parting(e, curves)])
-    against = "ALE against PDP" if any(len(partial) for _, partial in curves.values()) else "ALE"
-    intervals = intervals_caption(table_of(of_feature(view.lines, feature)))
-    figure = make_figure(
-        f"local-effects-{number_of}-figure",
-        f"{name(feature)}: {against}. ALE bands are pointwise. {intervals}",
-        f"{against} of {name(feature)}. {text}",
-        lambda: figures.draw(ale, pdp, feature, measures),
-        ale.id,
-    )
-    return Section(id=f"local-effects-{number_of}", title=name(feature), blocks=(Paragraph(text=text), figure))
+def _parting(ledger: Ledger, view: Ale, measures: Sequence[str]) -> list[Block]:
+    """Say where a local effect and an average differ beyond their intervals, and for which features they do not."""
+    apart = [text for feature in view.features for text in _apart(ledger, view, feature, measures)]
+    able = [feature for feature in view.features if any(_comparable(ledger, view, feature, m) for m in measures)]
+    if not able:
+        return []
+    if not apart:
+        return [Paragraph(text="No local effect is shown to differ from its average.")]
+    return [Bullets(items=tuple(apart)), Paragraph(text="No other is shown to differ from its average.")]
 
 
-def _parting(e: Evidence, curves: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]) -> list[str]:
-    """Say for which measures ALE and PDP differ beyond their intervals, and for which that is not shown."""
-    sentences, alike = [], []
-    for measure, (ale, pdp) in curves.items():
-        if not _comparable(ale, pdp):
-            continue
-        title, where = e.words(measure).title, parting(ale, pdp, float(ale[col.CONFIDENCE].dropna().max()))
-        if where is None:
-            alike.append(title)
-            continue
-        sentences.append(
-            f"ALE and PDP of {title} differ beyond their intervals, most at {plain(where.x)}: from "
-            f"{plain(where.start)} to there ALE changes by {value_words(where.ale)}, the PDP by "
-            f"{value_words(where.pdp)}."
-        )
-    return [*sentences, *([f"For {joined(alike)} ALE and PDP are not shown to differ."] if alike else [])]
+def _comparable(ledger: Ledger, view: Ale, feature: str, measure: str) -> bool:
+    return comparable(*(curve(result, measure, feature) for result in (view.result, ledger.average)))
 
 
-def _comparable(ale: pd.DataFrame, pdp: pd.DataFrame) -> bool:
-    if pdp.empty or any(curve[col.LEVEL].astype(bool).any() for curve in (ale, pdp)):
-        return False
-    errors = (ale.get(col.STD_ERROR_CHANGE), pdp[col.STD_ERROR])
-    complete = all(error is not None and error.notna().all() for error in errors)
-    return complete and bool(ale[col.CONFIDENCE].notna().any())
+def _apart(ledger: Ledger, view: Ale, feature: str, measures: Sequence[str]) -> list[str]:
+    sentences = []
+    for measure in measures:
+        where = parts(*(curve(result, measure, feature) for result in (view.result, ledger.average)))
+        if where is not None:
+            sentences.append(
+                f"{mention(feature)}, {ledger.e.words(measure).title}: from {plain(where.start)} to {plain(where.x)} "
+                f"ALE changes by {value_words(where.ale)}, the PDP by {value_words(where.pdp)}."
+            )
+    return sentences

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import NamedTuple
 
-from ...document.blocks import make_table
-from ...document.document import Table
+from ...document.document import Column, Table
+from ...document.ledger import Ledger, Ranking
 from ...document.text import joined, mention, mentions, value_words
 from ...evidence import ids
 from ...evidence.importance import RAW, PfiTrain, RSens
 from ...evidence.profiles import HLine, HStatistic
 from ...evidence.view import Estimate, by_feature, of_measure
 from ...plots.words import number
-from .ledger import Ledger, Ranking
 
 FEW = 2  # partners named
 ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the doubt"}
@@ -32,10 +31,12 @@ def table(ledger: Ledger, feature: str, key: str) -> Table | None:
     """Return the table of one feature; None where the run says nothing of it."""
     lines = [*lines_of_sheet(ledger, feature)]
     ranked = any(line.rank for line in lines)
-    columns = ("what", f"value{_level(ledger, feature)}", *["rank"] * ranked)
-    rows = [(line.what, line.value, *[line.rank or None] * ranked) for line in lines]
+    labels = ("what", f"value{_level(ledger, feature)}", *["rank"] * ranked)
+    rows = tuple((line.what, line.value, *[line.rank or None] * ranked) for line in lines)
     source = ids.PFI if feature in ledger.losses else ""
-    return make_table(key, "", columns, rows, evidence=source) if rows else None
+    caption = f"{mention(feature)} in numbers"
+    columns = tuple(map(Column, labels))
+    return Table(id=key, caption=caption, columns=columns, rows=rows, evidence=source) if rows else None
 
 
 def lines_of_sheet(ledger: Ledger, feature: str) -> Iterator[Line]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...document.effects import FALLS, RISES, Move, curve, move
+from ...document.ledger import Ledger
 from ...document.text import interval, joined, mentions, value_words
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE
-from .ledger import Ledger
 
 FEW = 2  # partners named
 

@@ -8,24 +8,22 @@ import pandas as pd
 
 from ...core.results import MeasureFacts
 from ...core.text import count, file_stem
-from ...document.blocks import make_figure, make_table
+from ...document.blocks import make_figure
 from ...document.document import Block, Column, Paragraph, Section, Split, Table
 from ...document.effects import ROLES, curve, has_levels, parts
 from ...document.evidence import Evidence
+from ...document.ledger import Ledger, Ranking, in_order, leaders
 from ...document.telling import range_words
-from ...document.text import joined, mention, name, plain, value_words
+from ...document.text import items, joined, name, plain, value_words
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.profiles import PdpDistribution
 from ...evidence.subject import FeatureFacts
 from ...plots import sheet as figures
-from .ledger import Ledger, Ranking, in_order, leaders
 from .sheet_table import table
 from .sheet_words import reading
 
 TITLE = "Features"
-SHEETS = 8  # at most
-FIRST = 3  # places of a ranking that are leading
 LINES = 40  # of the table of the others
 LEAD = (
     "A curve is the average over all rows with the feature set to one value, in its band; grey bars count the rows. "
@@ -39,7 +37,7 @@ def sheets(e: Evidence) -> Section | None:
     ledger = Ledger(e)
     if not e.results or not ledger.features:
         return None
-    chosen = leaders(ledger, SHEETS, FIRST)
+    chosen = leaders(ledger)
     others = [feature for feature in in_order(ledger) if feature not in chosen]
     rest = _others(ledger, others)
     missing = [] if ledger.average is not None else [Paragraph(text=f"There are no curves. {e.why_missing(ids.PDP)}")]
@@ -155,18 +153,16 @@ def _others(ledger: Ledger, features: Sequence[str]) -> Table | None:
     prediction = ledger.ranking(ids.SHAP_IMPORTANCE, "prediction")
     parts_of = (("Shapley size", prediction), ("cost of wrong values", ledger.loss), ("doubt rises by", ledger.doubt))
     held = [(head, ranking) for head, ranking in parts_of if ranking is not None]
-    columns = [Column("feature"), *(Column(head, unit=ranking.unit) for head, ranking in held), Column("findings")]
-    rows = [_line(ledger, feature, [ranking for _, ranking in held]) for feature in features]
-    if not rows:
-        return None
-    made = make_table("features-others-table", "", columns, rows)
-    every = (*made.rows, *made.rest)
-    return Table(**{**vars(made), "rows": every[:LINES], "rest": every[LINES:]})
+    columns = (Column("feature"), *(Column(head, unit=ranking.unit) for head, ranking in held), Column("findings"))
+    rows = tuple(_line(ledger, feature, [ranking for _, ranking in held]) for feature in features)
+    key, caption = "features-others-table", "The other features, and what is changed together."
+    made = Table(id=key, caption=caption, columns=columns, rows=rows[:LINES], total_rows=len(rows), rest=rows[LINES:])
+    return made if rows else None
 
 
 def _line(ledger: Ledger, feature: str, rankings: Sequence[Ranking]) -> tuple[str | None, ...]:
     lines = [ranking.lines.get(feature) for ranking in rankings]
     cells = (None if line is None else value_words(line.estimate, line.lower, line.upper) for line in lines)
     members = ledger.e.subject.groups.get(feature)
-    group = f": {joined([mention(one) for one in members], 3)} together" if members else ""
+    group = f": {joined(items(members), 3)} together" if members else ""
     return (f"{name(feature)}{group}", *cells, ledger.codes(feature) or None)

@@ -8,14 +8,11 @@ from functools import cached_property
 from itertools import chain, zip_longest
 from typing import NamedTuple, TypeVar
 
-from ...core.results import Result
-from ...document.effects import by_role
-from ...document.evidence import Evidence
-from ...document.places import Place, places
-from ...evidence import columns as col
-from ...evidence import ids
-from ...evidence.finding import Finding
-from ...evidence.importance import (
+from ..core.results import Result
+from ..evidence import columns as col
+from ..evidence import ids
+from ..evidence.finding import Finding
+from ..evidence.importance import (
     CLAIMED,
     DIFFERENCE,
     ClaimLine,
@@ -25,11 +22,16 @@ from ...evidence.importance import (
     Pfi,
     PfiLine,
 )
-from ...evidence.profiles import Ale, Pdp
-from ...evidence.subject import FeatureFacts
-from ...evidence.view import Estimate, by_feature, largest_first, lines_of, of_measure
+from ..evidence.profiles import Ale, Pdp
+from ..evidence.subject import FeatureFacts
+from ..evidence.view import Estimate, by_feature, largest_first, lines_of, of_measure
+from .effects import by_role
+from .evidence import Evidence
+from .places import Place, places
 
 OBSERVATION = "observation"
+SHEETS = 8  # at most
+FIRST = 3  # places of a ranking that are leading
 # which rankings say what leads, by the role of their measures; the first that the run has counts
 LEADING = (
     (ids.SHAP_IMPORTANCE, "prediction"), (ids.PFI, "loss"), (ids.PFI, "uncertainty"),
@@ -177,19 +179,19 @@ def _by_feature(view: Pfi | None, ranking: Ranking | None) -> Mapping[str, PfiLi
     return {} if view is None or ranking is None else by_feature(of_measure(view.lines, ranking.measure))
 
 
-def leaders(ledger: Ledger, most: int, first: int) -> list[str]:
+def leaders(ledger: Ledger) -> list[str]:
     """Return the features that get a sheet, in the order of the loss (or of what else ranks them).
 
     They are the first of each ranking, those with an open finding above an observation, and then in turn those that
-    are among the `first` of a ranking or whose wrong values are shown to raise the loss or the doubt.
+    are among the first three of a ranking or whose wrong values are shown to raise the loss or the doubt.
     """
     orders = [[f for f in ranking.order if f in ledger.features] for ranking in ledger.leading[:3]]
     flagged = [f for finding in ledger.e.findings if finding.severity != OBSERVATION for f in finding.features]
-    top = {f for order in orders for f in order[:first]}
+    top = {f for order in orders for f in order[:FIRST]}
     turns = [f for f in _turns(orders) if f in top or _shown(ledger, f)]
     chosen = [*(order[0] for order in orders if order), *flagged, *turns]
     picked = [f for f in dict.fromkeys(chosen) if f in ledger.features] or list(ledger.features)
-    return sorted(picked[:most], key=in_order(ledger).index)
+    return sorted(picked[:SHEETS], key=in_order(ledger).index)
 
 
 def in_order(ledger: Ledger) -> list[str]:
