@@ -44,8 +44,8 @@ def test_a_figure_has_half_a_line_and_its_text_is_not_small() -> None:
     figure = sheet.draw(panels(points([0.1 * k for k in range(20)])), counted(*range(20)))
     width, height = figure.get_size_inches()
     assert (width, height <= 2.4) == (3.2, True)
-    sizes = [text.get_fontsize() for axes in figure.axes for text in axes.get_xticklabels() + axes.get_yticklabels()]
-    assert min([*sizes, *(text.get_fontsize() for text in figure.texts)]) >= 8
+    ticks = [text for axes in figure.axes for text in axes.get_xticklabels() + axes.get_yticklabels()]
+    assert min(float(text.get_fontsize()) for text in (*ticks, *figure.texts)) >= 8
 
 
 def test_many_numbers_are_a_line_in_its_band_and_few_are_points_with_intervals() -> None:

@@ -21,8 +21,9 @@ from ..evidence.importance import (
     CoverCorrectedLine,
     Pfi,
     PfiLine,
+    PfiTrain,
 )
-from ..evidence.profiles import Ale, Pdp
+from ..evidence.profiles import Ale, HLine, HStatistic, Pdp
 from ..evidence.subject import FeatureFacts
 from ..evidence.view import Estimate, by_feature, largest_first, lines_of, of_measure
 from .effects import by_role
@@ -129,8 +130,28 @@ class Ledger:
         view = CoverCorrected.find(self.e.run)
         return {} if view is None else view.partners
 
+    @cached_property
+    def trained(self) -> Mapping[str, PfiLine]:
+        """What wrong values cost on the training rows."""
+        return _by_feature(PfiTrain.find(self.e.run), self.loss)
+
+    @cached_property
+    def interactions(self) -> tuple[HLine, ...]:
+        """The interactions of pairs that may be ranked."""
+        view = HStatistic.find(self.e.run)
+        return () if view is None else tuple(line for line in view.lines if line.ranked and line.feature_2)
+
     def ranking(self, key: str, role: str) -> Ranking | None:
         """Return the ranking of a result by its measure of a role, of any where none is named; None without one."""
+        if (key, role) not in self._rankings:
+            self._rankings[key, role] = self._found(key, role)
+        return self._rankings[key, role]
+
+    @cached_property
+    def _rankings(self) -> dict[tuple[str, str], Ranking | None]:
+        return {}
+
+    def _found(self, key: str, role: str) -> Ranking | None:
         result = self.e.find(key)
         if result is None or not len(result.estimates):
             return None

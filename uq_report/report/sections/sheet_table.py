@@ -10,9 +10,8 @@ from ...document.document import Column, Table
 from ...document.ledger import Ledger, Ranking
 from ...document.text import joined, mention, mentions, value_words
 from ...evidence import ids
-from ...evidence.importance import RAW, PfiTrain, RSens
-from ...evidence.profiles import HLine, HStatistic
-from ...evidence.view import Estimate, by_feature, of_measure
+from ...evidence.importance import RAW, RSens
+from ...evidence.view import Estimate
 from ...plots.words import number
 
 FEW = 2  # partners named
@@ -83,11 +82,10 @@ def _corrected(ledger: Ledger, feature: str) -> Iterator[Line]:
 
 def _trained(ledger: Ledger, feature: str) -> Iterator[Line]:
     """Yield the cost on the training rows where it lies outside the interval of that on unseen rows."""
-    view, line = PfiTrain.find(ledger.e.run), ledger.losses.get(feature)
-    if view is None or line is None or ledger.loss is None or not line.has_interval:
+    line, trained = ledger.losses.get(feature), ledger.trained.get(feature)
+    if line is None or trained is None or ledger.loss is None or not line.has_interval:
         return
-    trained = by_feature(of_measure(view.lines, line.measure)).get(feature)
-    if trained is not None and not line.lower <= trained.estimate <= line.upper:
+    if not line.lower <= trained.estimate <= line.upper:
         yield Line("on training rows", value_words(trained.estimate, unit=ledger.loss.unit))
 
 
@@ -106,17 +104,13 @@ def _step(ledger: Ledger) -> str:
 
 def _interacting(ledger: Ledger, feature: str) -> Iterator[Line]:
     """Yield the pair of the feature with the largest share of interaction, in which measure, and with whom."""
-    view = HStatistic.find(ledger.e.run)
-    pairs = [] if view is None else [one for one in view.lines if one.ranked and feature in _pair(one)]
+    pairs = [one for one in ledger.interactions if feature in (one.feature, one.feature_2)]
     if pairs:
         most = max(pairs, key=lambda one: one.estimate)
-        other = next(one for one in _pair(most) if one != feature)
-        where = ROLES.get(ledger.e.words(most.measure).role, ledger.e.words(most.measure).title)
+        other = most.feature_2 if most.feature == feature else most.feature
+        facts = ledger.e.words(most.measure)
+        where = ROLES.get(facts.role, facts.title)
         yield Line(f"interacts most with {mention(other)}", f"H² {number(most.estimate, 2)} in {where}")
-
-
-def _pair(line: HLine) -> tuple[str, ...]:
-    return (line.feature, line.feature_2) if line.feature_2 else ()
 
 
 def _level(ledger: Ledger, feature: str) -> str:
