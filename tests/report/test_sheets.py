@@ -329,6 +329,21 @@ def test_ranks_are_the_places_of_the_rankings(path: Path) -> None:
                 assert ranks["cost of wrong values"] == held[part.feature].words
 
 
+def test_the_table_says_its_units_once() -> None:
+    captions = [t.caption for part in sheets_of(make_run()) for t in inside(part.blocks) if isinstance(t, Table)]
+    assert all(caption.endswith(" in numbers; loss and doubt in nats.") for caption in map(unmarked, captions))
+    numbers = [
+        row[1] for part in sheets_of(make_run()) for t in inside(part.blocks) if isinstance(t, Table) for row in t.rows
+    ]
+    assert not [value for value in numbers if "nats" in str(value)]
+
+
+def sheets_of(run: Run) -> list[Section]:
+    section = sheets(Evidence(run))
+    assert section is not None
+    return [part for part in section.sections if part.feature]
+
+
 def test_a_figure_says_its_numbers_and_ids_follow_the_feature() -> None:
     section = sheets(Evidence(make_run()))
     assert section is not None

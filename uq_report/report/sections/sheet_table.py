@@ -33,7 +33,7 @@ def table(ledger: Ledger, feature: str, key: str) -> Table | None:
     labels = ("what", f"value{_level(ledger, feature)}", *["rank"] * ranked)
     rows = tuple((line.what, line.value, *[line.rank or None] * ranked) for line in lines)
     source = ids.PFI if feature in ledger.losses else ""
-    caption = f"{mention(feature)} in numbers"
+    caption = f"{mention(feature)} in numbers{_units(ledger)}."
     columns = tuple(map(Column, labels))
     return Table(id=key, caption=caption, columns=columns, rows=rows, evidence=source) if rows else None
 
@@ -59,17 +59,26 @@ def _ranked(ranking: Ranking | None, feature: str, what: str) -> Iterator[Line]:
     line = None if ranking is None else ranking.lines.get(feature)
     if ranking is not None and line is not None and isfinite(line.estimate):
         place = ranking.places.get(feature)
-        yield Line(what, _value(line, ranking.unit), "" if place is None else place.words)
+        yield Line(what, _value(line), "" if place is None else place.words)
 
 
-def _value(line: Estimate, unit: str) -> str:
-    return value_words(line.estimate, line.lower, line.upper, unit)
+def _value(line: Estimate) -> str:
+    return value_words(line.estimate, line.lower, line.upper)
+
+
+def _units(ledger: Ledger) -> str:
+    """Say the units of the lines once: ``"; loss and doubt in nats"``."""
+    named = {"loss": ledger.loss, "doubt": ledger.doubt}
+    held = {what: ranking.unit for what, ranking in named.items() if ranking is not None and ranking.unit}
+    together = {unit: [what for what in held if held[what] == unit] for unit in held.values()}
+    words = [f"{joined(whats)} in {unit}" for unit, whats in together.items()]
+    return f"; {joined(words)}" if words else ""
 
 
 def _claimed(ledger: Ledger, feature: str) -> Iterator[Line]:
     line = ledger.claimed.get(feature)
-    if line is not None and ledger.loss is not None:
-        yield Line("the model claims", _value(line, ledger.loss.unit))
+    if line is not None:
+        yield Line("the model claims", _value(line))
 
 
 def _corrected(ledger: Ledger, feature: str) -> Iterator[Line]:
@@ -83,10 +92,10 @@ def _corrected(ledger: Ledger, feature: str) -> Iterator[Line]:
 def _trained(ledger: Ledger, feature: str) -> Iterator[Line]:
     """Yield the cost on the training rows where it lies outside the interval of that on unseen rows."""
     line, trained = ledger.losses.get(feature), ledger.trained.get(feature)
-    if line is None or trained is None or ledger.loss is None or not line.has_interval:
+    if line is None or trained is None or not line.has_interval:
         return
     if not line.lower <= trained.estimate <= line.upper:
-        yield Line("on training rows", value_words(trained.estimate, unit=ledger.loss.unit))
+        yield Line("on training rows", value_words(trained.estimate))
 
 
 def _grouped(ledger: Ledger, feature: str) -> Iterator[Line]:
