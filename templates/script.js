@@ -72,6 +72,11 @@
     tools.append(group);
   };
 
+  // Some browsers take a table that is laid out as cards for no table any more.
+  const roles = { TABLE: 'table', THEAD: 'rowgroup', TBODY: 'rowgroup', TR: 'row', TD: 'cell' };
+  all('.tabular :is(table, thead, tbody, tr, td)').forEach((one) => one.setAttribute('role', roles[one.tagName]));
+  all('.tabular th').forEach((head) => head.setAttribute('role', head.scope === 'row' ? 'rowheader' : 'columnheader'));
+
   all('table').filter((table) => table.tHead && table.tBodies.length && !table.matches('.counts')).forEach((table) => {
     const heads = [...table.tHead.rows[0].cells];
     const rows = table.tBodies[0].rows.length;

@@ -14,12 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from uq_report.document.document import Document
+from uq_report.document.document import Attachment, Document
 from uq_report.render.html import HtmlRenderer
+from uq_report.testing.known import known_document
 
 MODULES = Path(os.environ.get("UQ_NODE_MODULES", "node_modules"))
 AXE = Path(__file__).with_name("browser") / "axe.mjs"
 VNU = MODULES / "vnu-jar" / "build" / "dist" / "vnu.jar"
+FILES = (Attachment("pfi.csv", b"feature,value\nage,1\n", "text/csv", "Estimates of pfi"),)
 KINDS = ("audit", "brief", "model-card")
 
 
@@ -33,10 +35,11 @@ def tool(*names: str) -> str:
 
 @pytest.fixture(scope="module")
 def pages(document: Document, hostile: Document, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Each kind of document with a banner, and one of hostile text."""
+    """Each kind of document with a banner, one of hostile text, and one with every block and files."""
     folder = tmp_path_factory.mktemp("pages")
     made = {kind: replace(document, kind=kind, banner="Internal · DRAFT") for kind in KINDS}
-    for name, one in {**made, "hostile": hostile}.items():
+    more = {"hostile": hostile, "known": replace(known_document(), attachments=FILES)}
+    for name, one in {**made, **more}.items():
         (folder / f"{name}.html").write_bytes(HtmlRenderer().render(one))
     return sorted(map(str, folder.glob("*.html")))
 

@@ -106,7 +106,6 @@ def test_tables_images_and_lists_can_be_heard(root: Any) -> None:
     for table in root.iter("table"):
         assert table.find("caption") is not None
         assert {cell.get("data-label") is not None for cell in table.iter("td")} <= {True}
-        assert all(element.get("role") for element in table.iter() if element.tag in {"tr", "th", "td", "tbody"})
         assert all(head.get("scope") in {"col", "row"} for head in table.iter("th"))
         assert len({len(row) for row in table.iter("tr")}) == 1
     drawings = list(root.iter(SVG))

@@ -89,7 +89,7 @@ def test_ten_thousand_rows_are_printed_capped_and_attached() -> None:
     table = make_table("long", "Long", (Column("row"), Column("value", "number")), rows)
     document = make(Section(id="s", title="S", blocks=(table,)))
     html = page(document)
-    assert (len(table.rows), table.total_rows, html.count('<tr role="row">')) == (60, 10_000, 61)
+    assert (len(table.rows), table.total_rows, html.count("<tr>")) == (60, 10_000, 61)
     assert re.search("The first 60 of 10.000 rows", html)
     assert f"<code>{table.attachment}</code>" in html
     with pikepdf.open(io.BytesIO(PdfRenderer(strict=True).render(document))) as opened:
