@@ -120,8 +120,9 @@
   const folds = all('details');
   const contents = document.querySelector('.contents');
   if (folds.length && contents) {
+    let open = false;
     const every = button('tool', 'Open all folds', () => {
-      const open = !folds.every((fold) => fold.open);
+      open = !open;
       folds.forEach((fold) => { fold.open = open; });
       every.textContent = open ? 'Close all folds' : 'Open all folds';
     });
@@ -162,7 +163,7 @@
         const [left, top, right, bottom] = inside.box;
         const share = axis === 'x' ? (place.x - left) / (right - left) : (bottom - place.y) / (bottom - top);
         const [name, low, high] = inside[axis];
-        return `${name} ${round(low + share * (high - low), (high - low) / 200)}`;
+        return `${name || axis} ${round(low + share * (high - low), (high - low) / 100)}`;
       }).join(' · ') : '';
     });
     figure.addEventListener('pointerleave', () => { line.textContent = ''; });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import xml.etree.ElementTree as ET
 
@@ -167,3 +168,17 @@ def test_a_moved_path_is_the_same_path_elsewhere() -> None:
     d = "M 0 1.5 C 0.4 1.5 0.78 1.34 1.06 1.06 L 2 0 z"
     for (_, a), (_, b) in zip(absolute(d), absolute(moved(d, 10, -3)), strict=True):
         assert np.allclose(np.reshape(a, (-1, 2)) + np.array([10, -3]), np.reshape(b, (-1, 2)))
+
+
+def test_axes_that_measure_say_where_they_are_and_what_they_span() -> None:
+    figure = style.new_figure(2.0, width=3.0)
+    left, right = figure.subplots(1, 2)
+    left.set(xlim=(0, 72), ylim=(0.25, 0.5), xlabel="cost in \\$", xticks=(0, 36))
+    right.set_xscale("log")
+    right.set_yticks([0, 1], ["age", "sex"])
+    right.set_xlabel("strength")
+    (frame,) = json.loads(str(ET.fromstring(to_svg(figure)).get("data-axes")))
+    assert (frame["x"], frame["y"]) == (["cost in $", 0, 72], ["", 0.25, 0.5])
+    x0, y0, x1, y1 = frame["box"]
+    assert 0 < x0 < x1 < 108 < 216
+    assert 0 < y0 < y1 < 144

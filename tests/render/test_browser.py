@@ -6,20 +6,25 @@ UQ_NODE_MODULES names; without them these tests are skipped by name.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import pytest
 
-from uq_report.document.document import Attachment, Document
+from uq_report.document.document import Attachment, Column, Document, Figure, Fold, Paragraph, Section, Table
 from uq_report.render.html import HtmlRenderer
 from uq_report.testing.known import known_document
 
+from .conftest import make
+
 MODULES = Path(os.environ.get("UQ_NODE_MODULES", "node_modules"))
 AXE = Path(__file__).with_name("browser") / "axe.mjs"
+SCRIPT = AXE.with_name("script.mjs")
 VNU = MODULES / "vnu-jar" / "build" / "dist" / "vnu.jar"
 FILES = (Attachment("pfi.csv", b"feature,value\nage,1\n", "text/csv", "Estimates of pfi"),)
 KINDS = ("audit", "brief", "model-card")
@@ -44,13 +49,49 @@ def pages(document: Document, hostile: Document, tmp_path_factory: pytest.TempPa
     return sorted(map(str, folder.glob("*.html")))
 
 
-def test_axe_finds_nothing_on_phone_and_desk_light_and_dark(pages: list[str]) -> None:
+def test_axe_finds_nothing_on_phone_and_desk_light_and_dark_with_and_without_script(pages: list[str]) -> None:
     node, chromium = tool("node"), tool("chromium", "chromium-browser", "google-chrome")
     if not (MODULES / "axe-core").is_dir():
         pytest.skip(f"axe-core is not in {MODULES} (UQ_NODE_MODULES)")
     command = [node, str(AXE), chromium, str(MODULES.resolve()), *pages]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_script_sorts_filters_switches_reveals_follows_and_reads_off(tmp_path: Path) -> None:
+    node, chromium = tool("node"), tool("chromium", "chromium-browser", "google-chrome")
+    if not (MODULES / "playwright-core").is_dir():
+        pytest.skip(f"playwright-core is not in {MODULES} (UQ_NODE_MODULES)")
+    (tmp_path / "page.html").write_bytes(HtmlRenderer().render(_busy()))
+    command = [node, str(SCRIPT), chromium, str(MODULES.resolve()), str(tmp_path / "page.html")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stderr == ""
+    told = json.loads(done.stdout)
+    assert "error" not in told
+    assert told["up"] == ["−11", "−10", "−9", "−8"]
+    assert (told["down"], told["last"]) == (["8", "7", "6", "5"], "–")
+    assert told["sorted"] == [None, "descending", None, None]
+    assert (told["filtered"], told["count"]) == (["f1", *(f"f1{k}" for k in range(10))], "11 of 21")
+    assert (told["shown"], told["again"]) == (["Feature", "loss nats"], 4)
+    assert (told["closed"], told["revealed"]) == (False, True)
+    assert told["current"] == ["3 Last"]
+    assert set(told["open"]) == {True}
+    assert told["read"] == "months 36.0 · risk 0.75"
+
+
+def _busy() -> Document:
+    """A page with a long table about three measures, a table in a fold, and a figure that says its scales."""
+    columns = (Column("Feature"), Column("prediction", "number"), Column("loss", "number", "nats"), Column("doubt"))
+    cells = tuple((f"f{k}", 8.0 - k if k < 20 else None, k / 10, "about 0") for k in range(21))
+    ranks = Table(id="ranks", caption="Ranks", columns=columns, rows=cells)
+    inner = Table(id="inside", caption="Inside", columns=columns[:1], rows=(("age",),))
+    axes = escape('[{"box":[0,0,100,100],"x":["months",0,72],"y":["risk",0,1]}]', {'"': "&quot;"})
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 100" width="300" height="300" data-axes="{axes}"/>'
+    drawn = Figure(id="drawn", caption="Drawn", alt="A line.", svg=svg.encode())
+    blocks = ((ranks,), (Fold(title="More", blocks=(inner,)), drawn), (Paragraph(text="End."),))
+    titles = ("First", "Second", "Last")
+    sections = [Section(id=title, title=title, blocks=held) for title, held in zip(titles, blocks, strict=True)]
+    return make(*sections)
 
 
 def test_the_validator_finds_no_error_in_html_and_css(pages: list[str]) -> None:

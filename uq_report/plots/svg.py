@@ -6,6 +6,7 @@ What is small here is fast there: WeasyPrint's time and the size of its PDF foll
 from __future__ import annotations
 
 import io
+import json
 import re
 import xml.etree.ElementTree as ET
 from itertools import count
@@ -13,6 +14,7 @@ from typing import Any
 
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.ticker import ScalarFormatter
 
 from .pathdata import relative, short
 from .slim import HREF, SVG, simplify
@@ -31,11 +33,15 @@ def to_svg(figure: Figure) -> bytes:
     with context():
         canvas: Any = FigureCanvasSVG(figure)
         canvas.print_svg(buffer, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    return slim(buffer.getvalue())
+        scales = _scales(figure)
+    return slim(buffer.getvalue(), scales)
 
 
-def slim(svg: bytes) -> bytes:
-    """Return matplotlib's SVG with as few elements as show the same, its paths relative and rounded."""
+def slim(svg: bytes, scales: str = "") -> bytes:
+    """Return matplotlib's SVG with as few elements as show the same, its paths relative and rounded.
+
+    `scales` is what a page needs to read a figure off under the pointer.
+    """
     root = ET.fromstring(svg)  # noqa: S314 - matplotlib's own output, see above
     simplify(root)
     names = _names(root)
@@ -47,8 +53,33 @@ def slim(svg: bytes) -> bytes:
                 setattr(element, text, None)
         element.tag = element.tag.removeprefix(SVG)
     root.set("font-family", FONTS)
+    if scales:
+        root.set("data-axes", scales)
     root.set("xmlns", SVG.strip("{}"))
     return ET.tostring(root, encoding="utf-8").replace(b" />", b"/>")
+
+
+def _scales(figure: Figure) -> str:
+    """Return, as JSON, the frame of each pair of axes in the SVG, and name and range of each that measures."""
+    size = 72 * figure.get_size_inches()
+    frames = []
+    for axes in figure.axes:
+        (left, low), (right, high) = axes.get_position().get_points() * size
+        box = [round(float(place), 1) for place in (left, size[1] - high, right, size[1] - low)]
+        measured = {
+            name: [axis.get_label_text().replace("\\$", "$"), *map(_digits, axis.get_view_interval())]
+            for name, axis in (("x", axes.xaxis), ("y", axes.yaxis))
+            if axis.get_visible()
+            and axis.get_scale() == "linear"
+            and type(axis.get_major_formatter()) is ScalarFormatter
+        }
+        if measured:
+            frames.append({"box": box, **measured})
+    return json.dumps(frames, separators=(",", ":")) if frames else ""
+
+
+def _digits(number: float) -> float:
+    return float(f"{number:.5g}")
 
 
 def _names(root: ET.Element) -> dict[str, str]:

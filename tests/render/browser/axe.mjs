@@ -1,4 +1,4 @@
-// node axe.mjs CHROMIUM NODE_MODULES FILE...: prints what axe-core finds in each file, at three widths, light and dark.
+// node axe.mjs CHROMIUM NODE_MODULES FILE...: prints what axe-core finds in each file, at three widths, light and dark, script on and off.
 import fs from 'node:fs';
 import path from 'node:path';
 import { createRequire } from 'node:module';
@@ -13,11 +13,12 @@ const args = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-back
 
 const browser = await chromium.launch({ executablePath, headless: true, args });
 for (const file of files) {
-  for (const width of [320, 390, 1280]) {
-    for (const colorScheme of ['light', 'dark']) {
-      const context = await browser.newContext({ offline: true, viewport: { width, height: 900 }, colorScheme });
+  for (const width of [320, 375, 1280]) {
+    for (const [colorScheme, javaScriptEnabled] of [['light', true], ['dark', true], ['dark', false]]) {
+      const viewport = { width, height: 900 };
+      const context = await browser.newContext({ offline: true, viewport, colorScheme, javaScriptEnabled });
       const page = await context.newPage();
-      const place = `${path.basename(file)} ${width} ${colorScheme}`;
+      const place = `${path.basename(file)} ${width} ${colorScheme} script ${javaScriptEnabled}`;
       page.on('request', (sent) => { if (!/^(file|data):/.test(sent.url())) console.log(place, 'asked for', sent.url()); });
       page.on('console', (said) => console.log(place, 'console', said.text()));
       await page.goto('file://' + path.resolve(file));
