@@ -1,4 +1,4 @@
-"""The report as one HTML file: offline, without scripts, light and dark, on phone, desk and paper."""
+"""The report as one HTML file: offline, light and dark, on phone, desk and paper; complete without its script."""
 
 from __future__ import annotations
 
