@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isnan, nan
+from math import ceil, isnan, nan
 from typing import ClassVar, NamedTuple
 
 from ..core.errors import check_options

@@ -119,7 +119,7 @@ def changes_in_full(e: Evidence) -> Section | None:
     since = e.run.changes
     if since is None or since.unrelated or not (since.values or since.inputs):
         return None
-    tables = []
+    tables: list[Block] = []
     if since.values:
         kinds = joined([clean(kind) for kind in dict.fromkeys(one.interval for one in since.values) if kind])
         caption = (
@@ -134,8 +134,8 @@ def changes_in_full(e: Evidence) -> Section | None:
         caption = "Hashes, versions and settings that differ."
         tables.append(make_table("changes-inputs", caption, ("input", "before", "now"), inputs))
     left = tuple(f"Not compared: {clean(one).rstrip('.')}." for one in since.not_compared)
-    blocks = (*tables, *([Bullets(items=left)] if left else []))
-    return Section(id="changes-full", title="Compared with the previous run", blocks=blocks)
+    tables += [Bullets(items=left)] if left else []
+    return Section(id="changes-full", title="Compared with the previous run", blocks=tuple(tables))
 
 
 def _value(e: Evidence, one: ValueChange) -> Row:
