@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...core.text import count
 from ...document.blocks import make_table
-from ...document.document import Badge, Bullets, Cell, Paragraph, Section, Tone
+from ...document.document import Badge, Block, Bullets, Cell, Paragraph, Section, Tone
 from ...document.evidence import Evidence, as_cell
 from ...document.text import clean, interval, items, joined, name, value_words
 from ...evidence.finding import SEVERITIES
