@@ -13,10 +13,12 @@ from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.measures import ENTROPY, NLL, SQUARED_ERROR
 from uq_report.core.subject import Subject, make_subject
-from uq_report.document.document import Columns, Section
+from uq_report.document.document import Columns, Paragraph, Section
 from uq_report.evidence import ids
 from uq_report.evidence.run import Run
+from uq_report.render.outline import outline
 from uq_report.report.assemble import document
+from uq_report.report.kinds.brief import brief
 from uq_report.runner.compare import compare
 from uq_report.testing import KnownLinear, KnownTruth, linear_subject
 from uq_report.views import AuditRun
@@ -113,6 +115,17 @@ def test_the_document_stands_in_two_columns(both: AuditRun) -> None:
     page = both.render("html").decode()
     assert "Champion: KnownLinear" in page
     assert "Challenger: challenger" in page
+
+
+def test_the_comparison_is_page_1_and_leads_the_brief(both: AuditRun) -> None:
+    plan = outline(document(both.run))
+    assert [part.section.id for part in plan.answer] == ["comparison"]
+    assert plan.front[0].section.id == "answer"
+    told = brief(both.run)
+    (section,) = [one for one in told.sections if one.id == "comparison"]
+    first = section.blocks[0]
+    assert isinstance(first, Paragraph)
+    assert first.text.startswith("The challenger predicts worse by ")
 
 
 @pytest.mark.parametrize(

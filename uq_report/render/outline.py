@@ -15,7 +15,8 @@ from .text import anchor
 
 # Targets that base.html and report.html use themselves.
 RESERVED = ("contents", "contents-title", "identity", "main", "title")
-ANSWER = "answer"  # the section that, standing first, is page 1 and has no number
+ANSWER = "answer"
+OPENING = (ANSWER, "comparison")  # sections of which the one that stands first is page 1 and has no number
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def outline(document: Document) -> Outline:
 def _names(sections: tuple[Section, ...]) -> list[str]:
     """Return a number for each section of the first level, a letter for each appendix, and nothing for the answer."""
     numbers, letters = count(1), iter(ascii_uppercase)
-    answer, rest = (sections[:1], sections[1:]) if sections and sections[0].id == ANSWER else ((), sections)
+    answer, rest = (sections[:1], sections[1:]) if sections and sections[0].id in OPENING else ((), sections)
     try:
         named = [next(letters) if section.appendix else str(next(numbers)) for section in rest]
         return [*("" for _ in answer), *named]

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ...core.text import count, short
 from ...document.blocks import make_table
-from ...document.document import Block, Column, Document, Facts, Paragraph, Section
+from ...document.document import Block, Column, Document, Facts, Paragraph, Section, Verdict
 from ...document.evidence import OPEN, Evidence, as_cell, severity_badge
 from ...document.questions import Answer as Ranking
 from ...document.questions import leading
@@ -107,7 +107,7 @@ def _compared(e: Evidence) -> Section | None:
     section = comparison(e)
     if section is None:
         return None
-    told = [first_sentence(block.text) for block in section.blocks if isinstance(block, Paragraph)][:3]
+    told = [first_sentence(block.text) for block in section.blocks if isinstance(block, Verdict | Paragraph)][:3]
     return Section(id="comparison", title=section.title, blocks=tuple(Paragraph(text=text) for text in told if text))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import copysign, inf
 
 from ...document.blocks import interval_columns, intervals_caption, left_out, make_figure, make_table
 from ...document.document import Badge, Block, Column, Fold, Paragraph, Section, Verdict
@@ -48,7 +49,7 @@ def better(e: Evidence) -> tuple[Badge, str]:
     """
     view = CompareScores.find(e.run)
     losses = [line for line in view.lines if e.words(line.measure).role == "loss"] if view is not None else []
-    apart = sorted(filter(_is_apart, losses), key=lambda line: line.estimate, reverse=True)
+    apart = sorted(filter(_is_apart, losses), key=_errors, reverse=True)
     if not losses:
         return NOT_JUDGED, "No loss of both models is known on these rows, so neither is called better."
     if not apart:
@@ -68,6 +69,11 @@ def better(e: Evidence) -> tuple[Badge, str]:
 
 def _value(e: Evidence, line: PairedLine) -> str:
     return value_words(line.estimate, line.lower, line.upper, e.words(line.measure).unit)
+
+
+def _errors(line: PairedLine) -> float:
+    """Return a difference in standard errors, by which scores of other units are ordered."""
+    return line.estimate / line.std_error if line.std_error else copysign(inf, line.estimate)
 
 
 def _is_apart(line: PairedLine) -> bool:

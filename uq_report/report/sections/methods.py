@@ -45,7 +45,8 @@ def _labelled(label: str, text: str) -> str:
 
 def _card(method: MethodRecord) -> Section:
     card = method.card
-    options = joined([f"{name(key)}: {clean(value, 60)}" for key, value in sorted(method.options.items())], 20)
+    given = [(key, value) for key, value in sorted(method.options.items()) if value is not None]
+    options = joined([f"{name(key)}: {clean(value, 60)}" for key, value in given], 20)
     rows: tuple[tuple[str, Cell], ...] = (
         ("What it is", clean(card.definition)),
         ("Assumes", clean(card.assumes)),
