@@ -21,6 +21,7 @@ from uq_report.report.assemble import document
 from uq_report.report.mappings import FOLDER, Requirement, frameworks
 from uq_report.report.sections.mapping import RECORDS, Places, answer_of, is_there, mapping
 
+from . import reading
 from .synthetic import make_run
 
 NAMES = ["EU AI Act, Annex IV", "ISO/IEC 42001", "NIST AI RMF", "PRA SS1/23", "SR 26-2"]
@@ -101,7 +102,7 @@ def part(key: str, *blocks: Block, parts: tuple[Section, ...] = (), appendix: bo
 def test_an_answer_names_the_section_that_shows_the_evidence(run: Run) -> None:
     shown = Table(id="t", caption="c", columns=(), rows=(), evidence="pfi")
     said = Paragraph(text="Said.")
-    sections = (part("answer", said), part("drives", said, parts=(part("inner", Fold(title="f", blocks=(shown,))),)))
+    sections = (part("findings", said), part("drives", said, parts=(part("inner", Fold(title="f", blocks=(shown,))),)))
     annexed = (part("methods", said, appendix=True), part("model", said, appendix=True))
     e = told(run, purpose="To lend.")
     assert answered(e, "pfi", sections=sections) == (["2.1"], [])
@@ -117,12 +118,18 @@ def test_a_section_that_is_empty_answers_nothing(run: Run) -> None:
 
 def test_numbers_are_those_that_renderers_print(run: Run) -> None:
     made = document(run)
-    printed = {p.section.id: p.number for top in outline(made).parts for p in (top, *top.parts)}
-    numbers = Places.of(made.sections).numbers
-    assert numbers
-    assert {key: printed[key] for key in numbers if key in printed} == {
-        k: v for k, v in numbers.items() if k in printed
-    }
+    printed = {p.section.id: p.number or "page 1" for top in outline(made).parts for p in (top, *top.parts)}
+    found = Places.of(made.sections).numbers
+    there = {part.id for part in reading.sections(made) if not part.feature} & set(printed) & set(found)
+    assert {"answer", "findings", "rules"} <= there
+    assert {key: printed[key] for key in there} == {key: found[key] for key in there}
+
+
+def test_page_1_and_single_sheets_are_no_answers(run: Run) -> None:
+    shown = Table(id="t", caption="c", columns=(), rows=(), evidence="pdp")
+    sheet = replace(part("sheet-age", shown), feature="age")
+    sections = (part("answer", shown), part("drives", Paragraph(text="Said.")), part("features", parts=(sheet, sheet)))
+    assert answered(Evidence(run), "pdp", sections=sections) == (["2"], [])
 
 
 def test_a_result_without_rows_is_no_evidence(run: Run) -> None:

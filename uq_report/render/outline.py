@@ -6,17 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count, repeat
-from string import ascii_uppercase
 
 from ..core.errors import RenderError
 from ..document.document import Block, Callout, Document, Figure, Section, Table, inside
+from ..document.numbering import ANSWER, numbers
 from ..document.text import name
 from .text import anchor
 
 # Targets that base.html and report.html use themselves.
 RESERVED = ("contents", "contents-title", "identity", "main", "title")
-ANSWER = "answer"
-OPENING = (ANSWER, "comparison")  # sections of which the one that stands first is page 1 and has no number
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ def outline(document: Document) -> Outline:
     >>> [(part.number, part.level, part.anchor) for part in plan.parts[0].parts]
     [('1.1', 3, 'age')]
     """
-    parts = _parts(document.sections, "", 2, _names(document.sections))
+    parts = _parts(document.sections, "", 2, numbers(document.sections))
     placed = [block for block in _blocks(document.sections) if isinstance(block, Table | Figure)]
     callouts = [block for block in _blocks(document.sections) if isinstance(block, Callout) and block.id]
     _check(parts, placed, [callout.id for callout in callouts])
@@ -110,20 +108,6 @@ def outline(document: Document) -> Outline:
     for callout in callouts:
         findings.setdefault(callout.code, anchor(callout.id))
     return Outline(parts, labels, evidence, features, findings)
-
-
-def _names(sections: tuple[Section, ...]) -> list[str]:
-    """Return a number for each section of the first level, a letter for each appendix, and nothing for the answer."""
-    numbers, letters = count(1), iter(ascii_uppercase)
-    answer, rest = (sections[:1], sections[1:]) if sections and sections[0].id in OPENING else ((), sections)
-    try:
-        named = [next(letters) if section.appendix else str(next(numbers)) for section in rest]
-        return [*("" for _ in answer), *named]
-    except StopIteration:
-        appendices = sum(section.appendix for section in sections)
-        raise RenderError(
-            f"document.sections must hold at most 26 appendices; got {appendices}. Make some sub-sections."
-        ) from None
 
 
 def _parts(sections: tuple[Section, ...], prefix: str, level: int, names: Iterable[object]) -> tuple[Part, ...]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from string import ascii_uppercase
 from typing import NamedTuple
 
 from ...document.blocks import make_table
 from ...document.document import Block, Bullets, Figure, Paragraph, Section, Table, inside
 from ...document.evidence import Evidence
+from ...document.numbering import numbers
 from ...document.text import joined, name
 from ...evidence import ids
 from ..mappings import Framework, Requirement, frameworks
@@ -22,6 +22,7 @@ LEAD = (
 )
 COLUMNS = ("heading", "answered by section", "open")
 EVIDENCE = "evidence files"
+FIRST = "page 1"
 # where the evidence of a kind stands that no table or figure names as its own: the first of these that is there
 OF_TEXTS = {"validator": "sign-off", "approver": "sign-off", "independence": "sign-off", "version": "model-identity",
             "data_origin": "data", "data_licence": "data", "data_split": "data"}  # fmt: skip
@@ -75,19 +76,14 @@ class Places(NamedTuple):
     def of(cls, sections: Iterable[Section]) -> Places:
         """Read them off a report's sections, numbered as renderers number them."""
         listed = list(sections)
-        front, annex = ([s for s in listed if s.appendix is appendix] for appendix in (False, True))
-        heads = (
-            *zip(map(str, range(1, len(front) + 1)), front, strict=True),
-            *zip(ascii_uppercase, annex, strict=False),
-        )
-        numbers: dict[str, str] = {}
+        places: dict[str, str] = {}
         results: dict[str, str] = {}
-        for number, section in heads:
-            for key, place, part in _numbered(number, section):
-                numbers[key] = place
-                for evidence in _shown(part):
+        for number, section in zip(numbers(listed), listed, strict=True):
+            for place, part in _numbered(number or FIRST, section):
+                places[part.id] = place
+                for evidence in _shown(part) if number else ():  # page 1 only sums up
                     results.setdefault(evidence, place)
-        return cls(numbers, results)
+        return cls(places, results)
 
     def of_result(self, key: str) -> str:
         """Return where a result stands: the section that shows it, else that of its explainer, else the files."""
@@ -95,13 +91,13 @@ class Places(NamedTuple):
         return self.results.get(key) or self.numbers.get(OF_RESULTS.get(explainer, ""), EVIDENCE)
 
 
-def _numbered(number: str, section: Section) -> Iterator[tuple[str, str, Section]]:
-    """Yield the ids and numbers of a section and of those inside it, but for what is empty."""
+def _numbered(number: str, section: Section) -> Iterator[tuple[str, Section]]:
+    """Yield a section and those inside it with their numbers, but for what is empty; sheets go by their section's."""
     if not _holds(section):
         return
-    yield section.id, number, section
+    yield number, section
     for k, part in enumerate(section.sections, 1):
-        yield from _numbered(f"{number}.{k}", part)
+        yield from _numbered(number if part.feature else f"{number}.{k}", part)
 
 
 def _holds(section: Section) -> bool:
