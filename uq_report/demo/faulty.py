@@ -47,7 +47,7 @@ SETTINGS = {
         "response": "Do not use the model.",
     },
     "options": {
-        "pdp": {"max_ice": 30},
+        "pdp": {"max_ice": 12},
         "rules.direction": {"monotone": {"debt_ratio": "decreasing"}},
         "rules.policy": {"require": ("debt_ratio not in top 1 of loss", "nll <= 0.6")},
     },

@@ -31,7 +31,7 @@ SETTINGS = {
         "data_split": "Drawn apart by the same formula.",
     },
     "options": {
-        "pdp": {"max_ice": 30},
+        "pdp": {"max_ice": 12},
         "rules.direction": {"monotone": {"distance": "increasing", "rain": "increasing"}},
     },
 }

@@ -32,7 +32,7 @@ SETTINGS = {
         "data_origin": "Drawn from a random generator.",
         "data_split": "Drawn apart by the same formula.",
     },
-    "options": {"pdp": {"max_ice": 30}},
+    "options": {"pdp": {"max_ice": 12}},
 }
 
 

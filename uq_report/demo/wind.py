@@ -21,7 +21,7 @@ from ..core.arrays import FloatArray
 from ..core.subject import Subject
 from .filed import filed
 
-TRAINING, AUDITED, MEMBERS = 1500, 1200, 5
+TRAINING, AUDITED, MEMBERS = 1500, 800, 5
 SEED = 0
 PARTS = ("aleatoric", "epistemic")
 _LOG_CHI_SQUARE = -1.2704  # mean of the log of a squared standard normal
@@ -41,7 +41,7 @@ SETTINGS = {
         "data_split": "Drawn apart by the same formula.",
     },
     "options": {
-        "pdp": {"measures": ("prediction", "nll", "entropy", *PARTS), "max_ice": 30},
+        "pdp": {"measures": ("prediction", "nll", "entropy", *PARTS), "max_ice": 12},
         "pfi": {"measures": ("loss", "nll", "entropy", *PARTS)},
         "rules.direction": {"monotone": {"wind_speed": "increasing"}},
     },
