@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -98,10 +99,18 @@ def rendered(run: Run, form: str, template: str = "audit") -> tuple[bytes, float
 
 def annex_at(pdf: PdfReader, annex: Sequence[Section]) -> int:
     """Return the page before which the annex begins: the number of pages of the front part."""
-    title = annex[0].title
-    marks = [mark for mark in pdf.outline if not isinstance(mark, list)]
-    first = next(mark for mark in marks if str(mark.title).startswith("A") and str(mark.title).endswith(title))
+    titles = [mark for mark in flat(pdf.outline) if str(mark.title).split()[0] == "A"]
+    first = next(mark for mark in titles if str(mark.title).endswith(annex[0].title))
     return int(pdf.get_destination_page_number(first) or 0)
+
+
+def flat(marks: Iterable[Any]) -> Iterator[Any]:
+    """Yield bookmarks, those inside others behind them."""
+    for mark in marks:
+        if isinstance(mark, list):
+            yield from flat(mark)
+        else:
+            yield mark
 
 
 def white(pdf: bytes, last_pages: Iterable[int]) -> float:
