@@ -13,13 +13,16 @@ from .sections.drivers import prediction, uncertainty_drivers
 from .sections.mapping import mapping
 from .sections.methods import methods
 from .sections.model import model
+from .sections.missing import omissions
 from .sections.monitoring import monitoring
+from .sections.outcomes import outcomes_in_full
 from .sections.references import references
 from .sections.relations import relations
 from .sections.reproducibility import reproducibility
 from .sections.robustness import robustness
 from .sections.rules import checks_ended, rules
 from .sections.soundness import soundness
+from .sections.uncertainty import calibration_in_full
 
 NONE, SHORT, FULL = "none", "short", "full"
 EXTENTS = (NONE, SHORT, FULL)
@@ -62,13 +65,16 @@ def head(e: Evidence) -> Paragraph:
 
 def _by_method(e: Evidence, placed: Placed) -> tuple[Section, ...]:
     """Return the tables and figures of every method."""
+    results = outcomes_in_full(e, placed)
     return (
+        replace(results, sections=(calibration_in_full(e), *results.sections)),
         soundness(e, placed),
         prediction(e, placed),
         uncertainty_drivers(placed),
         relations(placed),
         robustness(placed),
         monitoring(e),
+        omissions(e),
     )
 
 
