@@ -75,7 +75,13 @@ def test_settings_at_their_defaults_are_counted(run: Run) -> None:
     short, full = (reproducibility(e, "ab", whole=whole) for whole in (False, True))
     assert rows(short, "settings-table") == [("options.pfi.n_repeats", "3")]
     assert "3 other settings" in told(short)  # seed, deny and time_limit
-    assert [row[0] for row in rows(full, "settings-table")] == ["deny", "options.pfi.n_repeats", "seed", "time_limit"]
+    assert [row[0] for row in rows(full, "settings-table")] == [
+        "about.title",
+        "deny",
+        "options.pfi.n_repeats",
+        "seed",
+        "time_limit",
+    ]
     assert not rows(short, "options-table")
     assert rows(full, "options-table")
     untouched = Evidence(replace(run, settings={"seed": 0}))

@@ -12,8 +12,8 @@ from .sections.data import data
 from .sections.drivers import prediction, uncertainty_drivers
 from .sections.mapping import mapping
 from .sections.methods import methods
-from .sections.model import model
 from .sections.missing import omissions
+from .sections.model import model
 from .sections.monitoring import monitoring
 from .sections.outcomes import outcomes_in_full
 from .sections.references import references

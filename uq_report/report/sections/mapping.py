@@ -24,8 +24,11 @@ COLUMNS = ("heading", "answered by section", "open")
 EVIDENCE = "evidence files"
 FIRST = "page 1"
 # where the evidence of a kind stands that no table or figure names as its own: the first of these that is there
-OF_TEXTS = {"validator": "sign-off", "approver": "sign-off", "independence": "sign-off", "version": "model-identity",
-            "data_origin": "data", "data_licence": "data", "data_split": "data"}  # fmt: skip
+OF_TEXTS = {
+    "assumptions": "assumptions", "response": "monitoring", "validator": "sign-off", "approver": "sign-off",
+    "independence": "sign-off", "version": "model-identity", "data_origin": "data", "data_licence": "data",
+    "data_split": "data",
+}  # fmt: skip
 OF_RECORDS = {
     "challenger": "comparison", "changes": "changes", "checks": "findings", "features": "features", "hashes": "hashes",
     "chosen parameters": "model-parameters", "plugins": "plugins", "record of what did not run": "limitations",
@@ -97,7 +100,7 @@ def _numbered(number: str, section: Section) -> Iterator[tuple[str, Section]]:
         return
     yield number, section
     for k, part in enumerate(section.sections, 1):
-        yield from _numbered(number if part.feature else f"{number}.{k}", part)
+        yield from _numbered(number if part.feature or number == FIRST else f"{number}.{k}", part)
 
 
 def _holds(section: Section) -> bool:
@@ -162,7 +165,7 @@ def _place(e: Evidence, needed: str, places: Places) -> str:
         home = "findings" if found or "rules" not in places.numbers else "rules"
     else:
         home = OF_RECORDS[key] if kind == "run" else OF_TEXTS.get(key, "model")
-    return places.numbers.get(home, EVIDENCE)
+    return places.numbers.get(home) or places.numbers.get("model" if kind == "about" else "", EVIDENCE)
 
 
 def _words(needed: str) -> str:

@@ -15,7 +15,7 @@ LEAD = "All logarithms are natural; entropy and the negative log-likelihood are 
 _END = re.compile(r"\.\s(?=[A-Z])|;\s")  # of a sentence or a half of one, not of an abbreviation
 
 
-def methods(e: Evidence, *, whole: bool) -> Section:
+def methods(e: Evidence, *, whole: bool = True) -> Section:
     """Return the methods that have results in this run: a paragraph on each, or their cards in full."""
     lead = Paragraph(text=LEAD)
     if not e.methods_in_use:

@@ -22,11 +22,13 @@ TEXTS = (
     ("When a threshold is crossed", "response"),
     ("Next review", "next_review"),
 )
+WITH_METHODS = ("assumptions", "response")  # which the sections by method open with
 
 
-def model(e: Evidence, *, whole: bool) -> Section:
+def model(e: Evidence, *, whole: bool = True) -> Section:
     """Return purpose and materiality, the model's identity, and the parameters somebody chose, or all of them."""
-    purpose = Facts(rows=tuple((label, e.said(key)) for label, key in TEXTS))
+    texts = [(label, key) for label, key in TEXTS if not (whole and key in WITH_METHODS)]
+    purpose = Facts(rows=tuple((label, e.said(key)) for label, key in texts))
     identity = Section(id="model-identity", title="Identity", blocks=(Facts(rows=_identity(e)),))
     parameters = Section(id="model-parameters", title="Parameters", blocks=_parameters(e, whole=whole))
     return Section(id="model", title=TITLE, blocks=(Paragraph(text=LEAD), purpose), sections=(identity, parameters))

@@ -34,7 +34,7 @@ OF_EXPLAINERS = {ids.DALEX: "dalex", ids.SHAP: "shap"}
 OF_MODELS = {"sklearn": "scikit-learn", "onnx": "onnxruntime"}  # a module's package, where it has another name
 
 
-def reproducibility(e: Evidence, sha256: str, *, whole: bool) -> Section:
+def reproducibility(e: Evidence, sha256: str, *, whole: bool = True) -> Section:
     """Return how to rebuild and verify the report, hashes, what was set, versions and plugins."""
     parts = [
         Section(id="reproducibility-settings", title="What was set", blocks=_settings(e, whole=whole)),
@@ -72,7 +72,8 @@ def _settings(e: Evidence, *, whole: bool) -> tuple[Block, ...]:
     """Return what somebody set, and how much was left as it comes."""
     flat_ = [(key, value) for key, value in flat(e.run.settings) if key.partition(".")[0] not in SAID]
     given = [(key, value) for key, value in flat_ if _is_given(key, value)]
-    rows = [(name(key), _setting(value)) for key, value in (flat_ if whole else given)]
+    every = [(key, value) for key, value in flat(e.run.settings) if value or not key.startswith("about.")]
+    rows = [(name(key), _setting(value)) for key, value in (every if whole else given)]
     caption = "Settings of the run." if whole else "Settings that differ from their defaults."
     table = [make_table("settings-table", caption, ("setting", "value"), rows)] if rows else []
     left = f"{count(len(flat_) - len(given), 'other setting')} and all options not named are at their defaults."
