@@ -53,9 +53,11 @@ SHAPES = {
 }
 
 
-FRONT = ("answer", "findings", "sure", "drives", "features", "changes", "limitations", "sign-off")
+FRONT = ("answer", "findings", "sure", "drives", "features", "limitations", "sign-off")
 RECORD = ("rules", "methods", "model", "data", "reproducibility")
-BY_METHOD = ("soundness", "prediction", "uncertainty", "relations", "robustness", "monitoring")
+BY_METHOD = (
+    "outcomes", "soundness", "prediction", "uncertainty", "relations", "robustness", "monitoring", "not-run",
+)  # fmt: skip
 ANNEXES = {
     "none": (),
     "short": (*RECORD, "plugins-shown", "mapping", "references"),
