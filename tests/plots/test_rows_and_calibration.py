@@ -60,8 +60,8 @@ def test_reliability_draws_points_intervals_and_where_a_right_model_would_be() -
     figure = figures.draw(results.diagnostic("calibration.reliability", rows, event="P(y = bad)"))
     (axes,) = figure.axes
     assert np.allclose(axes.lines[-1].get_xydata(), [[0.2, 0.25], [0.7, 0.75]])
-    assert axes.get_xlabel() == "mean predicted P(y = bad)"
-    assert "where a right model's points would lie" in [t.get_text() for t in figure.legends[0].get_texts()]
+    assert axes.get_xlabel() == "stated P(y = bad)"
+    assert "where a right model's points lie" in [t.get_text() for t in figure.legends[0].get_texts()]
 
 
 def test_coverage_and_pit_draw_what_was_observed() -> None:

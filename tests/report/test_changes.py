@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from uq_report.document.document import Badge, Bullets, Paragraph, Table
+from uq_report.document.document import Badge, Bullets, Paragraph, Section, Table
 from uq_report.document.evidence import Evidence
 from uq_report.evidence.run import Changes, FindingChange, InputChange, ValueChange
-from uq_report.report.sections.changes import changes, in_short
+from uq_report.report.sections.changes import changes, changes_in_full, in_short
 
 from .cases import Case
 from .synthetic import make_run
@@ -43,16 +43,23 @@ FOUND = Changes(
 )  # fmt: skip
 
 
-def made(found: Changes | None) -> tuple[object, ...]:
-    return changes(Evidence(replace(make_run(Case()), changes=found))).blocks
+def made(found: Changes) -> Section:
+    section = changes(Evidence(replace(make_run(Case()), changes=found)))
+    assert section is not None
+    return section
 
 
-def tables(found: Changes) -> dict[str, Table]:
-    return {block.id: block for block in made(found) if isinstance(block, Table)}
+def behind(found: Changes | None) -> Section | None:
+    return changes_in_full(Evidence(replace(make_run(Case()), changes=found)))
 
 
-def test_without_a_previous_run_the_section_says_so_in_one_sentence() -> None:
-    assert made(None) == (Paragraph(text="No previous run was given."),)
+def tables(section: Section | None) -> dict[str, Table]:
+    return {block.id: block for block in section.blocks if isinstance(block, Table)} if section is not None else {}
+
+
+def test_without_a_previous_run_there_is_no_section() -> None:
+    assert changes(Evidence(make_run(Case()))) is None
+    assert behind(None) is None
 
 
 def test_unrelated_runs_have_no_tables_and_say_why() -> None:
@@ -61,10 +68,12 @@ def test_unrelated_runs_have_no_tables_and_say_why() -> None:
         not_compared=("Findings: no change.",),
     )
     assert in_short(found) == "The two runs are of unrelated models: why."
-    first, facts, last = made(found)
-    assert first == Paragraph(text="The two runs are of unrelated models: why.")
-    assert [label for label, _ in getattr(facts, "rows", ())] == ["as of", "label", "sha256"]
-    assert last == Bullets(items=("Not compared: Findings: no change.",))
+    first, last = made(found).blocks
+    assert first == Paragraph(
+        text="Compared with the run of 2026-08-01 (“Forest”). The two runs are of unrelated models: why."
+    )
+    assert last == Paragraph(text="Not compared: Findings: no change.")
+    assert behind(found) is None
 
 
 def test_the_sentence_counts_findings_values_and_inputs() -> None:
@@ -73,25 +82,57 @@ def test_the_sentence_counts_findings_values_and_inputs() -> None:
         "what new rows would explain. 1 hash, version or setting differs."
     )
     assert in_short(Changes(previous={})).endswith("0 hashes, versions or settings differ.")
+    assert str(made(FOUND).blocks[0]).count("for people to say") == 1
 
 
-def test_findings_that_changed_stand_worst_first_and_unchanged_ones_do_not() -> None:
-    rows = tables(FOUND)["changes-findings"].rows
-    assert [row[:2] for row in rows] == [("UQ401", Badge("new", "bad")), ("UQ201", Badge("closed", "good"))]
-    assert [row[4:] for row in rows] == [("none", "high"), ("medium", "none")]
+def test_one_table_tells_what_changed_worst_first_and_nothing_that_did_not() -> None:
+    (table,) = tables(made(FOUND)).values()
+    assert table.rows[:2] == (
+        ("UQ401 it matters (age)", Badge("new", "bad"), "not open", "high"),
+        ("UQ201 it matters (age)", Badge("closed", "good"), "medium", "not open"),
+    )
+    assert [(row[0], str(row[1])[:7]) for row in table.rows[2:]] == [("negative log-likelihood of income", "by 0.10")]
 
 
-def test_only_values_beyond_the_interval_of_their_difference_are_called_changed() -> None:
-    table = tables(FOUND)["changes-values"]
-    assert [row[2] for row in table.rows] == ["income", "age", "x"]
-    assert [row[8] for row in table.rows] == [Badge("changed", "warning"), "not shown", "no interval"]
-    assert "95 %, the two runs independent" in table.caption
+def test_observations_that_come_and_go_are_no_changes_that_matter() -> None:
+    found = replace(FOUND, findings=(finding("UQ501", "new", "", "observation"),), values=())
+    assert tables(made(found)) == {}
+    risen = replace(FOUND, findings=(finding("UQ501", "worse", "observation", "low"),), values=())
+    assert [row[0] for row in tables(made(risen))["changes-table"].rows] == ["UQ501 it matters (age)"]
 
 
-def test_inputs_and_what_was_not_compared_are_told() -> None:
-    assert tables(FOUND)["changes-inputs"].rows == (("hashes.model", "aa", "bb"),)
-    (bullets,) = (block for block in made(FOUND) if isinstance(block, Bullets))
-    assert bullets.items == ("Not compared: shap: other options.", "Not compared: b[31m.")
+@pytest.mark.parametrize("number", [6, 7])
+def test_findings_beyond_the_first_few_are_counted_the_severest_shown(number: int) -> None:
+    many = [finding(f"UQ{k}", "new", "", "low") for k in range(number - 1)]
+    found = replace(FOUND, findings=(*many, finding("UQ9", "new", "", "high")), values=())
+    rows = tables(made(found))["changes-table"].rows
+    assert rows[0][0] == "UQ9 it matters (age)"
+    assert [row[:2] for row in rows[6:]] == ([("1 further finding", Badge("new", "bad"))] if number > 6 else [])
+
+
+def test_values_are_told_by_their_difference_against_its_interval() -> None:
+    changed = [value(f"x{k}", 0.1 - 0.001 * k, 0.1 + 0.001 * k, changed=True) for k in range(9, 0, -1)]
+    rows = tables(made(replace(FOUND, findings=(), values=tuple(changed))))["changes-table"].rows
+    assert [str(row[0])[-2:] for row in rows[:5]] == ["x1", "x2", "x3", "x4", "x5"]
+    assert rows[5:] == (("4 further values", "changed", "", ""),)
+
+
+def test_every_value_and_input_stands_behind() -> None:
+    found = tables(behind(FOUND))
+    assert [row[2] for row in found["changes-values"].rows] == ["income", "age", "x"]
+    assert [row[7] for row in found["changes-values"].rows] == [Badge("changed", "warning"), "not shown", "no interval"]
+    assert "95 %, the two runs independent" in found["changes-values"].caption
+    assert found["changes-inputs"].rows == (("hashes.model", "aa", "bb"),)
+    section = behind(FOUND)
+    assert section is not None
+    assert section.blocks[-1] == Bullets(items=("Not compared: shap: other options.", "Not compared: b[31m."))
+
+
+def test_what_was_not_compared_is_cut_after_two_and_counted() -> None:
+    texts = [block.text for block in made(FOUND).blocks if isinstance(block, Paragraph)]
+    assert texts[-1] == "Not compared: shap: other options; b[31m."
+    more = replace(FOUND, not_compared=("a", "b", "c"))
+    assert "Not compared: a; b; and 1 more." in str(made(more))
 
 
 @pytest.mark.parametrize(
@@ -101,8 +142,10 @@ def test_inputs_and_what_was_not_compared_are_told() -> None:
         replace(FOUND, values=()),
         replace(FOUND, inputs=()),
         replace(FOUND, not_compared=()),
+        Changes(previous={}),
     ],
-    ids=["findings", "values", "inputs", "not compared"],
+    ids=["findings", "values", "inputs", "not compared", "all"],
 )
 def test_any_part_may_be_empty(found: Changes) -> None:
-    assert len(made(found)) == len(made(FOUND)) - (found.inputs == FOUND.inputs)
+    assert all(table.rows for table in tables(made(found)).values())
+    assert all(table.rows for table in tables(behind(found)).values())

@@ -6,13 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 from uq_report.config import About
-from uq_report.document.document import Badge, Bullets, Facts, Section, Table
+from uq_report.document.document import Badge, Bullets, Facts, Paragraph, Section, Table
 from uq_report.document.evidence import OPEN, Evidence
+from uq_report.document.reading import texts
 from uq_report.evidence.finding import Outcome
+from uq_report.evidence.run import Changes, NotRun
 from uq_report.report.assemble import shell
 from uq_report.report.placing import Placed
 from uq_report.report.sections.data import data
-from uq_report.report.sections.limitations import limitations
+from uq_report.report.sections.limitations import limitations, limits_of_methods
+from uq_report.report.sections.missing import omissions
 from uq_report.report.sections.model import model
 from uq_report.report.sections.monitoring import monitoring
 from uq_report.report.sections.reproducibility import reproducibility
@@ -34,6 +37,10 @@ def evidence(about: dict[str, str] | None = None, **settings: Any) -> Evidence:
 
 def facts(section: Section) -> dict[str, object]:
     return {label: cell for block in all_blocks(section) if isinstance(block, Facts) for label, cell in block.rows}
+
+
+def open_line(section: Section) -> str:
+    return next(b.text for b in section.blocks if isinstance(b, Paragraph) and "to be completed" in b.text.lower())
 
 
 def bullets(section: Section) -> list[str]:
@@ -61,8 +68,9 @@ def test_texts_that_were_not_given_are_open_and_never_made_up() -> None:
     assert facts(model(e))["Materiality: exposure and reliance"] == OPEN
     assert facts(soundness(e, Placed(e)))["Assumptions and design choices"] == OPEN
     assert [row[1] for row in table(sign_off(e), "sign-off-table").rows] == [OPEN] * 3
-    (first, *_) = bullets(sign_off(e))
-    assert all(key.replace("_", " ") in first for key in ("purpose", "materiality", "independence", "response"))
+    told = open_line(sign_off(e))
+    assert all(key.replace("_", " ") in told for key in ("purpose", "materiality", "independence", "response"))
+    assert "the status, which is draft" in told
 
 
 def test_the_banner_says_draft_unless_people_said_final() -> None:
@@ -77,10 +85,17 @@ def test_the_banner_says_draft_unless_people_said_final() -> None:
 
 def test_open_items_name_unowned_findings_and_vanish_when_all_is_done() -> None:
     one = Outcome(check="over", state="found", findings=(finding("UQ401", "high"),))
-    assert "1 open finding without owner and due date: UQ401." in bullets(sign_off(Evidence(run_with(PASSED, one))))
+    assert "owner and due date of 1 finding;" in open_line(sign_off(Evidence(run_with(PASSED, one))))
     about = {**TEXTS, "status": "final"}
     done = Evidence(run_with(PASSED, settings={"about": about}))  # type: ignore[dict-item] # about is no list
-    assert bullets(sign_off(done))[0] == "No open item was found by this package."
+    assert open_line(sign_off(done)) == "Nothing is left to be completed."
+
+
+def test_the_sign_off_fits_half_a_page_and_says_how_to_prove_and_sign() -> None:
+    told = " ".join(texts([sign_off(evidence())]))
+    assert len(told.split()) <= 150
+    assert "uq-report verify report.pdf" in told
+    assert "uq-report sign report.pdf" in told
 
 
 def test_every_rule_is_a_threshold_with_source_and_state() -> None:
@@ -118,17 +133,42 @@ def test_limits_follow_from_what_the_run_lacks() -> None:
     run = make_run(Case(has_y=False, gate="not assessed"))
     subject = {**run.subject, "has_train": False, "sampled_from": 5000, "protected": []}
     told = " ".join(bullets(limitations(Evidence(replace(run, subject=subject)))))
-    for words in ("No outcomes were given", "No training rows", "400 of 5000 rows", "No protected", "not assessed"):
+    for words in ("No outcomes were given", "No training rows", "400 of 5000 rows", "protected attributes", "clusters"):
         assert words in told
     assert "of at most 2.4 percentage points" in told  # 50 sqrt(4600 / (400 * 4999)) = 2.398
     full = {**run.subject, "has_y": True, "protected": ["sex"], "clusters": 30, "features": []}
-    told = " ".join(bullets(limitations(Evidence(replace(make_run(Case()), subject=full)))))
-    for words in ("No outcomes", "No training rows", "drawn at random", "No protected", "No clusters", "missing"):
+    compared = replace(make_run(Case()), subject=full, changes=Changes(previous={}))
+    told = " ".join(bullets(limitations(Evidence(compared))))
+    for words in ("No outcomes", "No training rows", "drawn at random", "Not given", "missing"):
         assert words not in told
 
 
+def test_limits_of_one_reason_are_one_line_and_there_are_at_most_twelve() -> None:
+    run = make_run(Case())
+    same = tuple(NotRun(f"x{k}", "uq_report.explainers", "it was denied") for k in range(4))
+    told = bullets(limitations(Evidence(replace(run, not_run=same))))
+    assert "Not run: x0, x1, x2 and x3. It was denied." in told
+    checks = (Outcome(check="a", state="skipped", reason="no y"), Outcome(check="b", state="skipped", reason="no y"))
+    told = bullets(limitations(Evidence(replace(run, outcomes=checks))))
+    assert "No verdict: a and b. No y." in told
+    many = tuple(NotRun(f"x{k}", "uq_report.explainers", f"reason {k}") for k in range(40))
+    told = bullets(limitations(Evidence(replace(run, not_run=many))))
+    assert len(told) == 12
+    assert len(set(told)) == 12
+    # of the run: not given, no y-file and 40 reasons ...; one line stands for those beyond eight
+    assert sum("Not run" in item for item in told) + int(told[7].split()[0]) >= 40
+
+
+def test_every_omission_stands_behind_with_its_reason() -> None:
+    run = make_run(Case(has_y=False, gate="not assessed"))
+    section = omissions(Evidence(replace(run, not_run=(NotRun("shap", "uq_report.explainers", "it was denied"),))))
+    told = str(section)
+    assert "eeds y, which was not given" in told
+    assert "It was denied." in told
+
+
 def test_every_method_in_use_says_how_it_fails() -> None:
-    told = bullets(next(s for s in limitations(evidence()).sections if s.id == "limitations-methods"))
+    told = bullets(limits_of_methods(evidence()))
     assert any(item.startswith("Permutation importance") for item in told)
     assert not any(item.startswith("Covered information") for item in told)  # not part of this run
 
