@@ -18,7 +18,7 @@ from .frames import has_interval, interval_words, optional
 
 NULL: dict[str, Any] = {"color": style.BAND, "linewidth": 0.0, "zorder": 0}
 IDEAL: dict[str, Any] = {"color": style.MUTED, "linewidth": 0.9, "linestyle": style.LINES[1]}
-SIZE = (3.2, 3.25)  # height and width: two of them stand side by side
+SIZE = (2.9, 3.25)  # height and width: two of them stand side by side
 
 
 def draw_reliability(result: Result) -> Figure:

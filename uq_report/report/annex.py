@@ -8,8 +8,10 @@ from dataclasses import replace
 from ..document.document import Block, Figure, Paragraph, Section, Table
 from ..document.evidence import Evidence
 from .placing import Placed
+from .sections.changes import changes_in_full
 from .sections.data import data
 from .sections.drivers import prediction, uncertainty_drivers
+from .sections.limitations import limits_of_methods
 from .sections.mapping import mapping
 from .sections.methods import methods
 from .sections.missing import omissions
@@ -66,7 +68,7 @@ def head(e: Evidence) -> Paragraph:
 def _by_method(e: Evidence, placed: Placed) -> tuple[Section, ...]:
     """Return the tables and figures of every method."""
     results = outcomes_in_full(e, placed)
-    return (
+    parts = (
         replace(results, sections=(calibration_in_full(e), *results.sections)),
         soundness(e, placed),
         prediction(e, placed),
@@ -74,8 +76,11 @@ def _by_method(e: Evidence, placed: Placed) -> tuple[Section, ...]:
         relations(placed),
         robustness(placed),
         monitoring(e),
+        changes_in_full(e),
         omissions(e),
+        limits_of_methods(e),
     )
+    return tuple(part for part in parts if part is not None)
 
 
 def _by_strangers(placed: Placed) -> tuple[Section, ...]:
