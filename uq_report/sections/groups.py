@@ -66,9 +66,8 @@ class GroupsSection(BuiltIn):
         view, section = Groups.find(evidence.run), Section(id=self.name, title=TITLE)
         if view is None or not view.lines:
             return absent(evidence, section, Groups.id, view, "No group has enough rows to be shown.")
-        notes = notes_of(view.result)
-        blocks: list[Block] = [Paragraph(text=LEAD), *evidence.warning(view.measures)]
-        blocks += [*([Paragraph(text=notes)] if notes else []), *left_out(view.result)]
+        texts = filter(None, (LEAD, notes_of(view.result)))
+        blocks: list[Block] = [*(Paragraph(text=text) for text in texts), *left_out(view.result)]
         parts = [
             _Attribute(evidence, view, attribute, f"groups-{k}").section()
             for k, attribute in enumerate(filter(None, view.features), 1)
@@ -126,23 +125,8 @@ class _Attribute:
             self._levels("losses", "Loss against the loss that the model expects", _losses(loss, excess), [""]),
             self._levels("rates", "Coverage and error rates", [(m, MEAN) for m in RATES], [""]),
         )
-        blocks = [Paragraph(text=self._summary()), *tables[0], self._figure(leading), *tables[1], *tables[2]]
+        blocks = [*tables[0], self._figure(leading), *tables[1], *tables[2]]
         return Section(id=self.key, title=name(self.attribute), blocks=(*blocks, *self._use(), *self._differences()))
-
-    def _summary(self) -> str:
-        """Say how far predictions and outcomes of the group that differs most are from the rest, and through what."""
-        lines = [line for line in self.apart if line.measure.startswith("prediction")]
-        if not lines:
-            return "Predictions of its groups were not compared."
-        most = max(lines, key=lambda line: abs(line.estimate))
-        suffix = most.measure.removeprefix("prediction")
-        same = {line.measure: line for line in self.apart if line.item == most.item}
-        told = [("predictions", most), ("outcomes", same.get(f"outcome{suffix}"))]
-        words = joined([f"{what} {_amount(line)}" for what, line in told if line is not None])
-        lost = [x for x in self.used if (x.measure, x.item) == (most.measure, most.item)]
-        through = "".join(f" Exchanging {name(x.by)} takes {_amount(x)} off the predictions' difference." for x in lost)
-        about = f"Of {_class(suffix)}, " if suffix else ""
-        return f"{about}{name(most.item)} less the rest: {words}.{through}"
 
     def _levels(
         self, key: str, title: str, columns: Sequence[tuple[str, bool]], suffixes: Sequence[str]
@@ -237,13 +221,6 @@ def _losses(loss: str, excess: str) -> list[tuple[str, bool]]:
 def _class(suffix: str) -> str:
     """Return the class that a measure is about, empty where there is one."""
     return name(suffix[1:-1]) if suffix else ""
-
-
-def _amount(line: GroupLine) -> str:
-    """Return an estimate with its interval, probabilities in points."""
-    if not line.unit.startswith(("probability", "share of")):
-        return words_of(line, unit=line.unit)
-    return value_words(100 * line.estimate, 100 * line.lower, 100 * line.upper, "points")
 
 
 def _proxy(e: Evidence) -> tuple[Section, ...]:
