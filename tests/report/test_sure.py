@@ -1,0 +1,312 @@
+"""How good, how sure: scores, the gate on both sides of its limits, claims, groups, and why a part is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from uq_report.core.results import Omission, Result
+from uq_report.document.document import Figure, Section, Split, Table, inside
+from uq_report.document.evidence import Evidence
+from uq_report.document.reading import texts
+from uq_report.document.text import unmarked
+from uq_report.evidence import ids
+from uq_report.evidence.finding import Finding, Outcome, RuleRecord
+from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
+from uq_report.evidence.outcomes import rows_within
+from uq_report.evidence.run import NotRun, Run
+from uq_report.report.sections.sure import sure
+from uq_report.report.sections.uncertainty import gate_words
+
+from . import people_results
+from .cases import Case, diagnostic, estimates
+from .made import calibration
+from .synthetic import holding, make_run
+
+INTERVAL: Mapping[str, Any] = {"confidence": 0.95, "covers": "new test rows"}
+MARGIN = 0.05
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+def scored(*items: tuple[str, float, float], n: int = 250, unit: str = "nats") -> Result:
+    """Scores with an interval of this half width; the one at 90 % is the same."""
+    rows = [
+        {"measure": "", "feature": "", "item": item, "unit": unit, "estimate": at, "lower": at - half,
+         "upper": at + half, "lower_90": at - half, "upper_90": at + half, **INTERVAL}
+        for item, at, half in items
+    ]  # fmt: skip
+    made = diagnostic(ids.CALIBRATION, "Scores", estimates(rows))
+    return replace(made, meta={"n": n, "family": "categorical", "infinite_nll": 0})
+
+
+def ended(state: str) -> Outcome:
+    """The gate in a state, with its rule and margin."""
+    rule = RuleRecord(code="UQ102", title="t", severity="observation", when="w", rests_on="r",
+                      thresholds={"margin": MARGIN})  # fmt: skip
+    if state == "passed":
+        return Outcome(check=ids.CALIBRATION, state="passed", reason="it is right", rules=(rule,))
+    code = "UQ101" if state == "fails" else "UQ102"
+    finding = Finding(code=code, title="t", severity="high", statement="the statement", evidence=(ids.CALIBRATION,),
+                      rests_on="r")  # fmt: skip
+    return Outcome(check=ids.CALIBRATION, state="found", findings=(finding,), rules=(rule,))
+
+
+def run_of(results: Iterable[Result], *outcomes: Outcome, case: Case | None = None, **subject: Any) -> Run:
+    case = case or Case()
+    run = replace(make_run(case), outcomes=outcomes, not_run=())
+    return holding(replace(run, subject={**run.subject, **subject}), case, results)
+
+
+def parts(run: Run) -> dict[str, Section]:
+    return {section.id: section for section in sure(Evidence(run)).sections}
+
+
+def tables(section: Section) -> list[Table]:
+    return [block for block in inside(section.blocks) if isinstance(block, Table)]
+
+
+def told(section: Section) -> str:
+    return unmarked(" ".join(texts([section])))
+
+
+@pytest.mark.parametrize(("skill", "words"), [
+    (0.021, "better than"), (0.02, "not told apart from"), (-0.02, "not told apart from"), (-0.021, "worse than"),
+])  # fmt: skip
+def test_skill_is_called_by_its_interval(skill: float, words: str) -> None:
+    lines = [("log_score", 0.5, 0.1), ("log_score_baseline", 0.6, 0.1), ("log_score_skill", skill, 0.02)]
+    section = parts(run_of([scored(*lines)], classes=["a", "b"]))["sure-scores"]
+    assert f"Its predictions are {words} the class frequencies by the log score." in told(section)
+
+
+def test_a_score_stands_beside_that_of_a_forecast_without_features() -> None:
+    lines = [("log_score", 0.5, 0.1), ("log_score_baseline", 0.6, 0.1), ("log_score_skill", 0.1, 0.02),
+             ("confidence_gap", 0.0, 0.1)]  # fmt: skip
+    (table,) = tables(parts(run_of([scored(*lines)]))["sure-scores"])
+    assert [column.label for column in table.columns] == ["score", "model", "without features", "better by"]
+    (row,) = table.rows
+    assert [str(cell).split(" ")[0] for cell in row] == ["log", "0.50", "0.60", "0.100"]
+
+
+def test_without_a_baseline_the_table_has_no_columns_of_it() -> None:
+    (table,) = tables(parts(run_of([scored(("log_score", 0.5, 0.1))]))["sure-scores"])
+    assert [column.label for column in table.columns] == ["score", "model"]
+
+
+def test_shares_are_told_in_percent_and_the_area_under_the_curve_is_not() -> None:
+    accuracy, auc = scored(("accuracy", 0.72, 0.05), unit="share of rows"), scored(("roc_auc", 0.76, 0.05),
+                                                                                   unit="probability")  # fmt: skip
+    assert "72 % (67 to 77)" in told(parts(run_of([accuracy]))["sure-scores"])
+    assert "0.76 (0.71 to 0.81)" in told(parts(run_of([auc]))["sure-scores"])
+
+
+def decided(labels: list[str]) -> Result:
+    rows = [
+        {"measure": "", "feature": "", "item": item, "label": label, "n": 10, "n_effective": 10.0,
+         "estimate": k / 100, "lower": 0.0, "upper": 1.0, **INTERVAL}
+        for k, label in enumerate(labels)
+        for item in ("recall", "precision")
+    ]  # fmt: skip
+    counts = [[k] * len(labels) for k in range(len(labels))]
+    made = diagnostic(ids.CALIBRATION_DECISIONS, "Decisions", estimates(rows))
+    return replace(made, meta={"classes": labels, "counts": counts, "rule": "the most probable class"})
+
+
+@pytest.mark.parametrize(("number", "counted", "rows"), [(2, True, 2), (6, True, 6), (7, False, 7), (9, False, 8)])
+def test_decisions_are_counted_for_few_classes_and_of_many_the_least_found_shown(
+    number: int, counted: bool, rows: int
+) -> None:
+    labels = [f"c{k}" for k in range(number)][::-1]
+    run = run_of([scored(("log_score", 0.5, 0.1)), decided(labels)], classes=labels)
+    table = tables(parts(run)["sure-scores"])[1]
+    assert any("decided" in column.label for column in table.columns[1:-1]) == counted
+    assert len(table.rows) == rows
+    assert ("are found least" in table.caption) == (rows < number)
+    assert labels[0] in [row[0] for row in table.rows]  # it is found least
+
+
+@pytest.mark.parametrize(("at", "half", "words"), [
+    (0.0, 0.06, "250 unseen rows cannot tell whether the stated probabilities are right (gap 0.00 nats,"),
+    (0.049, 0.01, "cannot tell"),
+])  # fmt: skip
+def test_a_gate_that_cannot_be_judged_says_the_gap_its_limit_and_how_many_rows_would_do(
+    at: float, half: float, words: str
+) -> None:
+    text = gate_words(Evidence(run_of([scored(("confidence_gap", at, half))], ended("unjudged"))))
+    assert words in text
+    assert "limit ±0.05)" in text
+    needed = rows_within(at, at - half, at + half, MARGIN, 250)
+    assert needed is not None
+    assert f" About {-(-needed // 10 ** (len(str(needed)) - 2)) * 10 ** (len(str(needed)) - 2)} would" in text
+
+
+def test_a_gap_beyond_the_limit_names_no_number_of_rows() -> None:
+    text = gate_words(Evidence(run_of([scored(("confidence_gap", 0.05, 0.06))], ended("unjudged"))))
+    assert "cannot tell" in text
+    assert "would" not in text
+
+
+def test_a_gate_that_is_open_for_another_reason_than_the_gap_gives_that_reason() -> None:
+    text = gate_words(Evidence(run_of([scored(("confidence_gap", 0.0, 0.04))], ended("unjudged"))))
+    assert text == "The statement."
+
+
+@pytest.mark.parametrize(("at", "words"), [
+    (0.2, "the model is surer than it may be"),
+    (-0.2, "the model is less sure than it may be"),
+    (0.05, "too sure in some rows, not enough in others"),
+])  # fmt: skip
+def test_a_gate_that_fails_says_which_way_as_far_as_the_interval_tells(at: float, words: str) -> None:
+    lines = [("confidence_gap", at, 0.1), ("recalibration_gain", 0.1, 0.11)]
+    text = gate_words(Evidence(run_of([scored(*lines)], ended("fails"))))
+    assert words in text
+    assert "Recalibrating" not in text
+    saved = gate_words(Evidence(run_of([scored(lines[0], ("recalibration_gain", 0.1, 0.09))], ended("fails"))))
+    assert "Recalibrating would save 0.10 nats" in saved
+
+
+def test_a_gate_that_passes_claims_no_more_than_its_limit() -> None:
+    text = gate_words(Evidence(run_of([scored(("confidence_gap", 0.0, 0.04))], ended("passed"))))
+    assert text.startswith("On 250 unseen rows the stated probabilities agree with the outcomes within 0.05 nats (gap ")
+    other = gate_words(Evidence(run_of([scored(("confidence_gap", 0.0, 0.04))], ended("passed"), classes=None)))
+    assert "the stated distributions agree" in other
+
+
+def test_without_a_gate_the_reason_is_given_and_no_figure_claims_agreement() -> None:
+    run = run_of(calibration(Case()))
+    section = parts(run)["sure-believed"]
+    assert "The calibration check was not run." in told(section)
+    (figure,) = (block for block in inside(section.blocks) if isinstance(block, Figure))
+    assert "was not judged" in figure.caption
+
+
+@pytest.mark.parametrize(("state", "words"), [
+    ("fails", "Stated probabilities and outcomes disagree."),
+    ("unjudged", "as far as 400 rows tell."),
+    ("passed", "Stated probabilities agree with outcomes."),
+])  # fmt: skip
+def test_the_title_of_a_figure_says_what_the_gate_allows(state: str, words: str) -> None:
+    section = parts(run_of(calibration(Case()), ended(state)))["sure-believed"]
+    (figure,) = (block for block in inside(section.blocks) if isinstance(block, Figure))
+    assert figure.caption.endswith(words)
+
+
+def test_a_regression_has_coverage_and_the_transform_side_by_side() -> None:
+    case = Case(task="regression")
+    section = parts(run_of(calibration(case), ended("passed"), case=case, classes=None))["sure-believed"]
+    split = next(block for block in section.blocks if isinstance(block, Split))
+    left, right = (side[0] for side in (split.left, split.right))
+    assert isinstance(left, Figure)
+    assert isinstance(right, Figure)
+    assert (left.evidence, right.evidence) == (ids.CALIBRATION_COVERAGE, ids.CALIBRATION_PIT)
+
+
+@pytest.mark.parametrize(("x", "words"), [(0.5, "as many outcomes as they state"), (0.8, "50 % intervals hold more"),
+                                          (0.2, "50 % intervals hold fewer")])  # fmt: skip
+def test_coverage_is_called_by_its_intervals(x: float, words: str) -> None:
+    rows = [{"measure": "", "feature": "", "item": "coverage", "x": 0.5, "estimate": x, "lower": x - 0.1,
+             "upper": x + 0.1, "n": 50, **INTERVAL}]  # fmt: skip
+    case = Case(task="regression")
+    made = diagnostic(ids.CALIBRATION_COVERAGE, "Coverage", estimates(rows))
+    section = parts(run_of([scored(("confidence_gap", 0.0, 0.1)), made], case=case))["sure-believed"]
+    (figure,) = (block for block in inside(section.blocks) if isinstance(block, Figure))
+    assert words in figure.caption
+
+
+def claims(differences: Mapping[str, tuple[float, float]], margin: float = 0.01, *, outcomes: bool = True) -> Result:
+    """A claim of 0.1 each; the difference to what is delivered with its half width."""
+    rows = []
+    for feature, (at, half) in differences.items():
+        for item, value in ((CLAIMED, 0.1), (DELIVERED, 0.1 - at), (DIFFERENCE, at))[: 3 if outcomes else 1]:
+            rows.append(
+                {"measure": "nll", "feature": feature, "item": item, "estimate": value, "lower": value - half,
+                 "upper": value + half, "p_value": 0.5, "share": 1 - at / 0.1, "share_lower": 0.5, "share_upper": 1.5,
+                 "distrust": "", **INTERVAL}
+            )  # fmt: skip
+    return replace(diagnostic(ids.PFI_CLAIMS, "Claims", estimates(rows), ids.PFI), meta={"margin": margin})
+
+
+def test_claims_are_less_or_more_only_beyond_the_margin_by_their_interval() -> None:
+    made = claims({"over": (0.0311, 0.02), "under": (-0.0311, 0.02), "in": (0.03, 0.021), ALL_FEATURES: (0.0, 0.01)})
+    section = parts(run_of([made]))["sure-claims"]
+    assert "They confirm less than claimed of over and more than claimed of under." in told(section)
+    (table,) = tables(section)
+    assert [row[0] for row in table.rows] == ["over", "under", "in", ALL_FEATURES]
+
+
+def test_no_share_is_given_of_a_claim_below_the_margin_and_an_interval_in_doubt_says_why() -> None:
+    small = claims({"a": (0.0, 0.01), ALL_FEATURES: (0.0, 0.01)}, margin=0.11)
+    (table,) = tables(parts(run_of([small]))["sure-claims"])
+    assert {row[3] for row in table.rows} == {""}
+    made = claims({"a": (0.0, 0.01), ALL_FEATURES: (0.0, 0.01)})
+    doubted = replace(made, estimates=made.estimates.assign(distrust="few events"))
+    (table,) = tables(parts(run_of([doubted]))["sure-claims"])
+    assert {row[3] for row in table.rows} == {""}
+    assert table.note == "† Its interval is not to be trusted: few events."
+
+
+def test_claims_without_outcomes_are_said_to_be_unconfirmed() -> None:
+    section = parts(run_of([claims({"a": (0.0, 0.01)}, outcomes=False)]))["sure-claims"]
+    assert told(section).endswith("Without outcomes nothing shows whether unseen rows confirm what the model claims.")
+    assert tables(section) == []
+
+
+def test_groups_stand_with_predictions_outcomes_and_how_far_they_are_apart() -> None:
+    section = parts(run_of(people_results.groups(("female", "male"))))["sure-groups"]
+    (table,) = tables(section)
+    assert [row[0] for row in table.rows] == ["female", "male"]
+    assert table.rows[0][1] == 249
+    assert all(str(cell).startswith("40") and str(cell).endswith("%") for cell in table.rows[0][2:4])
+    assert str(table.rows[0][4]).startswith("−7")
+    text = told(section)
+    assert "Predictions for sex = female are 7" in text
+    assert "below those for the rest; outcomes are 7" in text
+    assert "Exchanging purpose adds 4.0 points (3.0 to 5.0) to that difference." in text
+    assert "The other features tell sex (skill 0.60, 0.50 to 0.70), closest is purpose (association 0.700)." in text
+
+
+def test_groups_that_are_not_told_apart_are_not_called_higher_or_lower() -> None:
+    made = people_results.groups(("female", "male"))
+    wide = replace(made[1], estimates=made[1].estimates.assign(lower=-0.2, upper=0.2))
+    text = told(parts(run_of([made[0], wide]))["sure-groups"])
+    assert "cannot be told apart from those for the rest" in text
+    assert "above" not in text
+    assert "below" not in text
+
+
+def test_what_is_withheld_for_one_reason_is_one_sentence() -> None:
+    made = people_results.groups(("female", "male"))
+    gaps = tuple(
+        Omission("nll", attribute, f"group '{k}': fewer than 30 rows") for attribute in ("sex", "age") for k in range(3)
+    )
+    text = told(parts(run_of([replace(made[0], omissions=gaps), *made[1:]]))["sure-groups"])
+    assert text.count("withheld") == 1
+    assert "Negative log-likelihood withheld for sex and age: fewer than 30 rows." in text
+
+
+def test_of_many_groups_those_that_differ_most_are_shown_in_their_order() -> None:
+    labels = tuple(f"g{k}" for k in range(8))
+    (table,) = tables(parts(run_of(people_results.groups(labels)))["sure-groups"])
+    apart = {label: abs(0.3 + 0.1 * k - 0.47) for k, label in enumerate(labels, 1)}
+    most = set(sorted(labels, key=lambda label: -apart[label])[:6])
+    assert [row[0] for row in table.rows] == [label for label in labels if label in most]
+    assert "The 6 of 8 groups that differ most." in table.caption
+
+
+def test_a_missing_part_says_why_or_is_not_there() -> None:
+    run = replace(run_of([], protected=["sex"]), not_run=(NotRun("groups", "uq_report.explainers", "it was denied"),))
+    assert told(parts(run)["sure-groups"]).endswith("It was denied.")
+    assert "sure-groups" not in parts(run_of([]))
+    assert "sure-claims" not in parts(run_of([]))
+
+
+@pytest.mark.parametrize("case", [Case(), Case(task="regression"), Case(has_y=False), Case(names=("one",)),
+                                  Case(names=tuple(f"x{k}" for k in range(60)))], ids=str)  # fmt: skip
+def test_the_section_keeps_its_budget_and_has_no_empty_part(case: Case) -> None:
+    section = sure(Evidence(make_run(case)))
+    assert len(" ".join(texts([section])).split()) <= 700
+    assert sum(isinstance(b, Figure) for part in section.sections for b in inside(part.blocks)) <= 2
+    assert all(part.blocks for part in section.sections)
+    assert not {"nan", "inf"} & set(told(section).split())
