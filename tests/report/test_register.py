@@ -78,7 +78,6 @@ def test_a_finding_stands_under_the_one_that_explains_it() -> None:
         ("UQ401", "income"), ("UQ303", "age"), ("UQ401", "age"), ("UQ203", "the model")
     ]  # fmt: skip
     assert [str(row[0]).endswith("(follows from UQ303)") for row in rows] == [False, False, True, True]
-    assert [block.text.endswith("It follows from UQ303.") for block in callouts(section)] == [False, False, True, True]
     assert [block.id for block in callouts(section)] == [
         "finding-UQ401", "finding-UQ303", "finding-UQ401-2", "finding-UQ203"
     ]  # fmt: skip
@@ -260,7 +259,6 @@ def test_a_finding_says_how_it_stands_since_the_previous_run() -> None:
     e = Evidence(replace(run, changes=Changes(previous={}, findings=(change,))))
     assert (e.since(HIGH), e.since(LOW), Evidence(run).since(LOW)) == ("worse", "not compared", "no previous run")
     section = findings(e)
-    assert [row[3] for row in table(section).rows] == ["worse", "not compared"]
     titles = ["UQ401 · high · worse · Title of UQ401", "UQ203 · low · Title of UQ203"]
     assert [block.title for block in callouts(section)] == titles
 

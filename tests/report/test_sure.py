@@ -263,7 +263,7 @@ def test_groups_stand_with_predictions_outcomes_and_how_far_they_are_apart() -> 
     text = told(section)
     assert "Predictions for sex = female are 7" in text
     assert "below those for the rest; outcomes are 7" in text
-    assert "Exchanging purpose adds 4.0 points (3.0 to 5.0) to that difference." in text
+    assert "; exchanging purpose adds 4.0 points (3.0 to 5.0) to that difference." in text
     assert "The other features tell sex (skill 0.60, 0.50 to 0.70), closest is purpose (association 0.700)." in text
 
 

@@ -120,7 +120,7 @@ class Attribute:
         came = self.of(OUTCOME, self.apart).get(most.item)
         outcomes = "" if came is None else f"; outcomes {_side(came, '')}"
         about = f"Predictions for {mention(self.name)} = {name(most.item)}"
-        return [f"{about} {_side(most, ' those for the rest')}{outcomes}.{self._through(most)}"]
+        return [f"{about} {_side(most, ' those for the rest')}{outcomes}{self._through(most)}."]
 
     def _through(self, most: DifferenceLine) -> str:
         """Say how much of a difference goes through the attribute, and through the feature that tells it best."""
@@ -128,7 +128,7 @@ class Attribute:
         lines: Sequence[UseLine] = () if view is None else of_feature(view.lines, self.name)
         own = [line for line in lines if (line.item, line.measure) == (most.item, most.measure)]
         parts = [_taken(line) for line in sorted(own, key=lambda line: -line.association)[:2]]
-        return f" Exchanging {joined(parts)}." if parts else ""
+        return f"; exchanging {joined(parts)}" if parts else ""
 
 
 def _taken(line: UseLine) -> str:

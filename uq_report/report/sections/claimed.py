@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 
 from ...document.blocks import make_table
@@ -53,12 +54,13 @@ def _table(e: Evidence, view: Claims) -> Table:
         for x in lines
     ]
     columns = [Column("feature"), Column("claimed", unit=unit), Column("confirmed", unit=unit), Column("share of it")]
-    return make_table("sure-claims-table", "The largest claims.", columns, rows, evidence=view.id, note=_doubts(view))
+    shown = [x for one in lines for x in (one, confirmed.get(one.feature)) if x is not None]
+    return make_table("sure-claims-table", "The largest claims.", columns, rows, evidence=view.id, note=_doubts(shown))
 
 
-def _doubts(view: Claims) -> str:
+def _doubts(lines: Sequence[ClaimLine]) -> str:
     """Say why an interval is not to be trusted, for all that are marked."""
-    reasons = dict.fromkeys(clean(x.distrust) for x in view.lines if x.distrust)
+    reasons = dict.fromkeys(clean(x.distrust) for x in lines if x.distrust)
     return f"{DAGGER} Its interval is not to be trusted: {joined([*reasons], 2)}." if reasons else ""
 
 

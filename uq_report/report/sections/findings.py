@@ -109,15 +109,13 @@ def _register(e: Evidence, acted: Sequence[Group]) -> Table:
     members = [finding for group in acted for finding in group.members]
     listed = [finding for finding in e.findings if any(finding is one for one in members)]
     sized = any(size_words(finding) or finding.affected for finding in listed)
-    since = e.run.changes is not None
-    columns = ["finding", "severity", "feature", *["size"] * sized, *["since the last run"] * since, "owner, due"]
+    columns = ["finding", "severity", "feature", *["size"] * sized, "owner, due"]
     rows = [
         (
             f"{clean(f.code, 20)} {clean(f.title)}{_follows(causes[id(f)])}",
             severity_badge(f.severity),
             about(f.features),
             *[joined([*filter(None, (size_words(f), clean(f.affected)))]) or "not stated"] * sized,
-            *[e.since(f)] * since,
             _followers(e, f),
         )
         for f in listed
@@ -166,15 +164,12 @@ def _told(group: Group) -> str:
 
 
 def _extent(group: Group) -> list[str]:
-    """Say who is affected and how large it is, where one finding states it, and what it follows from."""
-    first, cause = group.first, group.cause
-    told = []
-    if len(group.members) == 1:
-        told = [sentence(f"Affected: {first.affected}")] * bool(first.affected)
-        told += [f"Its size is {size_words(first)}."] * (first.size is not None)
-    if cause is not None:
-        told.append(f"It follows from {clean(cause.code, 20)}.")
-    return told
+    """Say who is affected and how large it is, where one finding states it; several have a table of their own."""
+    first = group.first
+    if len(group.members) > 1:
+        return []
+    told = [sentence(f"Affected: {first.affected}")] * bool(first.affected)
+    return [*told, *[f"Its size is {size_words(first)}."] * (first.size is not None)]
 
 
 def _members(group: Group, key: str) -> tuple[Block, ...]:

@@ -27,7 +27,7 @@ TITLES = {
     "squared_error": "mean squared error (lower is better)",
 }
 RATES = {"recall": "found", "precision": "right where decided so"}
-SHORT = {"log_score": "log score", "brier": "Brier score", "crps": "CRPS"}
+SHORT = {"log_score": "log score", "nll": "log score", "brier": "Brier score", "crps": "CRPS"}
 
 
 def scores(e: Evidence) -> Section:
