@@ -24,17 +24,22 @@ CAUSES: Mapping[str, str] = {
     ids.PFI: "The model is surer on wrong values, which only one of the two uses",
     ids.ALE: "Average and local effect differ, and only one of the two uses rows that the data lack",
 }
-KINDS = "A size counts every move, a mean change lets rises and falls cancel; so they part without contradiction"
+KINDS = "A size counts every move, a mean change lets rises and falls cancel, so no contradiction"
 WHOLE = "R-sens follows the whole distribution, not the doubt alone"
 UNMOVED = "For no feature do these rows show that correction for cover changes its importance."
-MORE = "more once the partners, which carry part of the same information, are wrong too"
-LESS = "less once the partners are wrong too: together they cost less than one by one"
+MOVES = (
+    (True, "Weigh more once partners that carry part of the same information are wrong too"),
+    (False, "Weigh less, since with their partners they cost less than one by one"),
+)
 UNKNOWN = "Nothing else in this run says why these part, so take neither order as settled"
 
 
 def leads(e: Evidence, found: Sequence[Ranking]) -> str:
-    """Say which features certainly lead which ranking, and which cannot be told apart at its head."""
-    known = [one for one in found if one.known and one.ranks]
+    """Say which features certainly lead which ranking, and which cannot be told apart at its head.
+
+    Where correction for cover moves ranks, its own sentence says so.
+    """
+    known = [one for one in found if one.known and one.ranks and one.source.id != ids.COVER]
     if not known:
         return "No method here has intervals on its ranks: their order is not tested."
     sole: dict[str, list[str]] = {}
@@ -82,9 +87,14 @@ class Parting(NamedTuple):
 def partings(found: Sequence[Ranking]) -> list[Parting]:
     """Return where rankings of one question part beyond their intervals, widest first; cover is told by itself."""
     known = [one for one in found if one.known and one.source.id != ids.COVER]
-    pairs = [(a, b) for a, b in combinations(known, 2) if a.facts.role == b.facts.role]
+    pairs = [(a, b) for a, b in combinations(known, 2) if _asks(a) == _asks(b)]
     cases = [case for a, b in pairs if set(a.places) == set(b.places) for case in _cases(a, b)]
     return sorted(cases, key=lambda case: -case.gap)
+
+
+def _asks(one: Ranking) -> str:
+    """Return the question of a ranking; what is asked of the whole distribution is set beside the doubt."""
+    return "uncertainty" if one.source.question == "distribution" else one.source.question
 
 
 def _cases(a: Ranking, b: Ranking) -> Iterator[Parting]:
@@ -95,11 +105,16 @@ def _cases(a: Ranking, b: Ranking) -> Iterator[Parting]:
 
 
 def contradictions(e: Evidence, found: Sequence[Ranking]) -> list[str]:
-    """Say where rankings of one question part, a sentence for each cause, at most four."""
+    """Say where rankings of one question part, a sentence for each cause, widest first."""
     reasons, groups = _explained(e), dict[str, dict[str, list[Parting]]]()
     for case in partings(found):
         groups.setdefault(_cause(case, reasons), {}).setdefault(case.feature, []).append(case)
-    return [f"{cause}: {joined([_parted(*one) for one in cases.items()], NAMED)}." for cause, cases in groups.items()]
+    return [f"{cause}: {_some([_parted(*one) for one in cases.items()])}." for cause, cases in groups.items()]
+
+
+def _some(parts: Sequence[str]) -> str:
+    more = f"; {len(parts) - NAMED} more" if len(parts) > NAMED else ""
+    return f"{'; '.join(parts[:NAMED])}{more}"
 
 
 def _parted(feature: str, cases: Sequence[Parting]) -> str:
@@ -139,21 +154,21 @@ def corrections(e: Evidence, found: Sequence[Ranking]) -> str:
     if not any(view.partners.values()):
         return "No feature was found that carries another's information, so nothing is to be corrected for cover."
     corrected = [one for one in found if one.source.id == ids.COVER]
-    told = [words for one in corrected for words in _moves(view, one, changed(view, one.measure))]
+    told = [f"{words}: {'; '.join(parts)}." for more, words in MOVES if (parts := _moves(view, corrected, more=more))]
     return " ".join(told) or UNMOVED
 
 
-def _moves(view: CoverCorrected, one: Ranking, lines: Sequence[CoverCorrectedLine]) -> Iterator[str]:
-    """Say who weighs more and who less once partners are wrong too."""
-    question = one.source.words.removesuffix(f" {CORRECTED}")
-    for more, words in ((True, MORE), (False, LESS)):
-        here = [line for line in lines if (one.facts.sign * line.change > 0) is more]
-        if here:
-            verb = "weighs" if len(here) == 1 else "weigh"
-            yield f"In {question} {joined([_move(view, line) for line in here], NAMED + 1)} {verb} {words}."
+def _moves(view: CoverCorrected, corrected: Sequence[Ranking], *, more: bool) -> list[str]:
+    """Return by question whom correction lets weigh more, or less."""
+    parts = []
+    for one in corrected:
+        here = [line for line in changed(view, one.measure) if (one.facts.sign * line.change > 0) is more]
+        question = one.source.words.removesuffix(f" {CORRECTED}")
+        parts += [f"in {question} {joined([_move(view, line) for line in here], NAMED + 1)}"] if here else []
+    return parts
 
 
 def _move(view: CoverCorrected, line: CoverCorrectedLine) -> str:
     partners = joined(mentions(view.partners.get(line.feature, ())), PARTNERS)
     rank = f"still rank {line.rank}" if line.rank == line.plain_rank else f"rank {line.plain_rank} to {line.rank}"
-    return f"{mention(line.feature)} ({rank}; partner {partners})"
+    return f"{mention(line.feature)} ({rank}, partner {partners})"

@@ -56,21 +56,27 @@ def drives(e: Evidence) -> Section:
 def _map(e: Evidence) -> Section:
     """Return the likelihood-entropy map and its readings; without both measures, why there is none."""
     view, title = Pfi.find(e.run), "Loss against doubt"
-    held = () if view is None else view.measures
-    if view is None or not set(PAIR) <= set(held):
-        reason = e.why_missing(ids.PFI) if view is None else "The map needs importances for the loss and for the doubt."
-        return Section(id="drives-map", title=title, blocks=(Paragraph(text=reason),))
+    if view is None or not set(PAIR) <= set(view.measures):
+        text = e.why_missing(ids.PFI) if view is None else _unmapped(e, view)
+        return Section(id="drives-map", title=title, blocks=(Paragraph(text=text),))
     axes = {measure: by_feature(of_measure(view.lines, measure)) for measure in PAIR}
     readings = _readings(e, [line.feature for line in largest_first(axes["nll"].values())])
     finding = _finding(e, readings)
     figure = make_figure(
         "drives-map-figure",
-        f"{finding} Each dot is the model with wrong values of that feature, shuffled between rows.",
+        f"{finding} Each dot: wrong values of that feature, shuffled between rows.",
         f"Scatter of {count(len(axes['nll']), 'feature')}. {finding} {_farthest(axes)}",
         lambda: importance_map.draw(view.result),
         view.id,
     )
     return Section(id="drives-map", title=title, blocks=(figure, *_read(e, readings)))
+
+
+def _unmapped(e: Evidence, view: Pfi) -> str:
+    """Say which of the two importances is missing."""
+    lacking = [words for words, one in zip(("the loss", "the doubt"), PAIR, strict=True) if one not in view.measures]
+    why = "" if e.subject.has_y else ": the outcomes of these rows were not given"
+    return f"There is no map of loss against doubt, for want of importances for {joined(lacking)}{why}."
 
 
 def _readings(e: Evidence, order: Sequence[str]) -> dict[str, list[str]]:

@@ -135,7 +135,7 @@ def _tells(view: CoverCorrected | None, one: Ranking) -> bool:
     """Say whether a corrected column tells more than the one beside it: of the loss, any partner; else, any change."""
     if view is None:
         return False
-    return any(view.partners.values()) if one.facts.role == "loss" else bool(changed(view, one.measure))
+    return any(view.partners.values()) if one.source.question == "loss" else bool(changed(view, one.measure))
 
 
 def changed(view: CoverCorrected, measure: str) -> list[CoverCorrectedLine]:
@@ -154,7 +154,8 @@ def _ranking(e: Evidence, source: Source) -> Ranking | None:
     if result is None or not len(result.estimates):
         return None
     measures = [str(m) for m in dict.fromkeys(result.estimates[col.MEASURE])]
-    fitting = [m for m in (*source.preferred, *measures) if m in measures and e.words(m).role == source.role]
+    fitting = [m for m in source.preferred if m in measures and e.words(m).role in (source.role, "")]
+    fitting += [m for m in measures if e.words(m).role == source.role]
     if not fitting:
         return None
     facts, rows = e.words(fitting[0], result), result.estimates[result.estimates[col.MEASURE] == fitting[0]]
@@ -176,23 +177,26 @@ def _unit(result: Result, facts: MeasureFacts) -> MeasureFacts:
 
 
 def features(e: Evidence, found: Sequence[Ranking]) -> list[str]:
-    """Return the features in the order of the loss, or else of the first column; groups behind those printed."""
+    """Return the features, those to print first: the first of any column, groups, then the others.
+
+    Either part is in the order of the loss, or else of the first column.
+    """
     lead = next((one for one in found if one.source.question == "loss"), found[0])
     order = list(dict.fromkeys(f for one in (lead, *found) for f in one.table[col.FEATURE].astype(str)))
     groups = [feature for feature in order if feature in e.subject.groups]
-    single = [feature for feature in order if feature not in e.subject.groups]
-    cut = max(0, ROWS - len(groups))
-    return [*single[:cut], *groups, *single[cut:]]
+    best = {f: min(one.ranks.get(f, len(order)) for one in found) for f in order if f not in groups}
+    top = sorted(best, key=lambda feature: best[feature])[: max(0, ROWS - len(groups))]
+    return [*(f for f in best if f in top), *groups, *(f for f in best if f not in top)]
 
 
 def ranking_table(e: Evidence, found: Sequence[Ranking]) -> Table:
     """Return a row per feature, the leading first, and a column per method, grouped by question."""
     order, cells = features(e, found), [one.cells() for one in found]
-    single = len([feature for feature in order if feature not in e.subject.groups])
+    single = len(set(order) - set(e.subject.groups))
     rows = [(name(feature), *(column.get(feature) for column in cells)) for feature in order]
     whole = make_table(
         "drives-table",
-        f"{count(single, 'feature')} by every method: the number, then the rank and in brackets the ranks it may have.",
+        f"{count(single, 'feature')} by every method: number, rank and in brackets the ranks it may have.",
         [Column("feature"), *(one.column() for one in found)],
         rows[:ROWS],
         evidence=ids.AGREEMENT if e.find(ids.AGREEMENT) is not None else found[0].result.id,
@@ -211,26 +215,25 @@ def _changes(found: Sequence[Ranking]) -> str:
     if all(one.is_size for one in found):
         return ""
     covered = any(one.source.id == ids.COVER for one in found)
-    more = "; corrected for cover, with the features wrong too that carry the same information" * covered
+    more = " (corrected for cover: with those that carry the same information wrong too)" * covered
     return f"Mean change: the rise with wrong values of the feature{more}; rises and falls of single rows cancel."
 
 
 def _sizes(found: Sequence[Ranking]) -> str:
     whole = any(one.source.id == ids.RSENS for one in found)
     words = "Mean size: how far the feature moves a row, up or down; never to be set beside a change."
-    of_all = " R-sens is about the whole distribution, not the doubt alone." * whole
-    return f"{words}{of_all}" if any(one.is_size for one in found) else ""
+    return f"{words}{' R-sens is about the whole distribution.' * whole}" if any(one.is_size for one in found) else ""
 
 
 def _intervals(e: Evidence, found: Sequence[Ranking]) -> str:
     """Say for which columns rank intervals hold for all features at once, and which ranks have none."""
-    alone = [one.source.words for one in found if one.known and not one.together]
+    kinds = [[one.source.words for one in found if one.known and one.together is joint] for joint in (True, False)]
     bare = [one.source.words for one in found if not one.known]
+    whose = "Those" if kinds[0] else "Rank intervals"
     parts = [
-        f"Rank intervals hold for all features of a column at once{_level(e)}."
-        * any(one.known and one.together for one in found),
-        f"Those of {joined(alone)} hold feature by feature only." * bool(alone),
-        f"≈: a rank without an interval, which the method does not give ({joined(bare)})." * bool(bare),
+        f"Rank intervals hold for a whole column at once{_level(e)}." * bool(kinds[0]),
+        f"{whose} of {joined(kinds[1])} hold feature by feature only." * bool(kinds[1]),
+        f"≈: the method gives no interval ({joined(bare)})." * bool(bare),
     ]
     return " ".join(filter(None, parts))
 
