@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import floor, inf, isfinite, log10
+from math import floor, isfinite, log10
 from typing import NamedTuple
 
 import pandas as pd
 
+from ...core.numbers import fixed
+from ...core.numbers import places as places_of
 from ...core.ranking import ranks
 from ...core.results import MeasureFacts, Result
 from ...core.text import count
-from ...document.blocks import intervals_caption, make_figure, make_table
-from ...document.document import Block, Column, Table
+from ...document.blocks import make_table
+from ...document.document import Column, Table
 from ...document.evidence import Evidence
 from ...document.places import Place, places, simultaneous
-from ...document.questions import Answer, leader, leading
-from ...document.telling import NUMBERS, largest_words, ordered
-from ...document.text import clean, joined, name, value_words
+from ...document.telling import NUMBERS, ordered
+from ...document.text import clean, joined, mention
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import CoverCorrected, CoverCorrectedLine
 from ...evidence.information import CONVENTIONS, SIZE, Agreement
 from ...evidence.view import of_measure
-from ...plots import importance
-from ...plots.words import number, signed
 
-SIDE = 12  # features in the figure with all questions
 ROWS = 15  # features that are printed, the leading ones
 LOSS, DOUBT = ("nll",), ("entropy", "variance")
 CORRECTED = "corrected for cover"
@@ -117,11 +115,14 @@ class Ranking:
 
 
 def _rounded(largest: float, estimate: float, lower: float, upper: float) -> str:
-    """Return a number to its interval's error, but not finer than three digits of the column's largest."""
-    held = isfinite(lower) and isfinite(upper)
-    own = value_words(estimate, lower, upper).partition(" (")[0] if held else number(estimate, 2)
-    most = max(0, 2 - floor(log10(largest))) if 0 < largest < inf else 0
-    return signed(f"{estimate:.{most}f}") if "×" in own or len(own.partition(".")[2]) > most else own
+    """Return a number to its interval's error, else two digits, but not finer than three digits of the largest."""
+    own = places_of(lower, upper) if isfinite(lower) and isfinite(upper) else None
+    return fixed(estimate, min(_decimals(estimate, 2) if own is None else own, _decimals(largest, 3)))
+
+
+def _decimals(value: float, digits: int) -> int:
+    """Return the decimals of a number's leading digits; none of 0."""
+    return digits - 1 - floor(log10(abs(value))) if value and isfinite(value) else 0
 
 
 def rankings(e: Evidence) -> list[Ranking]:
@@ -193,7 +194,7 @@ def ranking_table(e: Evidence, found: Sequence[Ranking]) -> Table:
     """Return a row per feature, the leading first, and a column per method, grouped by question."""
     order, cells = features(e, found), [one.cells() for one in found]
     single = len(set(order) - set(e.subject.groups))
-    rows = [(name(feature), *(column.get(feature) for column in cells)) for feature in order]
+    rows = [(mention(feature), *(column.get(feature) for column in cells)) for feature in order]
     whole = make_table(
         "drives-table",
         f"{count(single, 'feature')} by every method: number, rank and in brackets the ranks it may have.",
@@ -242,35 +243,3 @@ def _level(e: Evidence) -> str:
     view = Agreement.find(e.run)
     levels = [line.confidence for line in view.lines if line.has_interval] if view is not None else []
     return f" ({100 * levels[0]:.0f} %)" if levels else ""
-
-
-def side_by_side(answered: Sequence[Answer], most: int = SIDE) -> list[Block]:
-    """Return the figure with one panel per question, ordered by the loss where it is there."""
-    if not answered:
-        return []
-    features, first = leading(answered, most), leader(answered)
-    alt = " ".join(f"{a.heading.capitalize()} ({a.facts.title}). {largest_words(a.table, a.facts)}" for a in answered)
-    covers = " ".join(f"{a.heading.capitalize()}: {a.method}. {intervals_caption(a.table)}" for a in answered)
-    lead = f"The questions side by side for {count(len(features), 'feature')}, ordered by {first.facts.title}."
-    panels = [answer.panel() for answer in answered]
-    figure = make_figure(
-        "drivers-side", f"{lead} {covers}", alt, lambda: importance.draw_panels(panels, features), first.result.id
-    )
-    return [figure]
-
-
-def answer_columns(answered: Sequence[Answer]) -> list[Column]:
-    """Return the columns of a table with a rank and a value per question."""
-    pairs = ((Column("rank"), Column(a.heading, "text", a.facts.unit)) for a in answered)
-    return [Column("feature"), *(column for pair in pairs for column in pair)]
-
-
-def answer_cells(answered: Sequence[Answer], feature: str) -> list[str | None]:
-    """Return a feature's rank and value for each question."""
-    cells: list[str | None] = []
-    for answer in answered:
-        row = answer.table[answer.table[col.FEATURE] == feature]
-        words = value_words(*row.iloc[0][list(NUMBERS)]) if len(row) else None
-        place = answer.places.get(feature)
-        cells += [None if place is None else place.words, words]
-    return cells
