@@ -15,7 +15,7 @@ from uq_report.core.results import MeasureFacts
 from uq_report.document.document import Figure, Paragraph, Section, Table
 from uq_report.document.evidence import Evidence
 from uq_report.document.places import Place, places
-from uq_report.document.text import mention, unmarked
+from uq_report.document.text import unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.importance import CoverCorrected, Pfi
 from uq_report.evidence.information import CONVENTIONS, SIGNED_CHANGE, SIZE
@@ -93,7 +93,7 @@ def test_cells_are_numbers_with_the_ranks_that_intervals_leave() -> None:
     assert view is not None
     lines = by_feature(of_measure(view.lines, "nll"))
     for row in table.rows:
-        feature, cell = unmarked(str(row[0])), str(row[position])
+        feature, cell = str(row[0]), str(row[position])
         number, _, place = cell.partition(" · ")
         line = lines[feature]
         assert abs(float(number.replace("−", "-")) - line.estimate) <= 0.0005
@@ -109,7 +109,7 @@ def test_a_group_has_a_number_and_no_rank() -> None:
     group = result.estimates[result.estimates["feature"] == "duration"].assign(feature="both")
     table = pd.concat([result.estimates, group], ignore_index=True)
     grouped = replace(run, results=tuple(replace(r, estimates=table) if r.id == ids.PFI else r for r in run.results))
-    row = next(row for row in table_of(told(grouped), "drives-table").rows if row[0] == mention("both"))
+    row = next(row for row in table_of(told(grouped), "drives-table").rows if row[0] == "both")
     assert "·" not in "".join(str(cell) for cell in row if cell)
     assert any(cell for cell in row[1:])
     nll = table[table["measure"] == "nll"]

@@ -19,7 +19,7 @@ from ...document.document import Column, Table
 from ...document.evidence import Evidence
 from ...document.places import Place, places, simultaneous
 from ...document.telling import NUMBERS, ordered
-from ...document.text import clean, joined, mention
+from ...document.text import clean, joined, name
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import CoverCorrected, CoverCorrectedLine
@@ -194,7 +194,7 @@ def ranking_table(e: Evidence, found: Sequence[Ranking]) -> Table:
     """Return a row per feature, the leading first, and a column per method, grouped by question."""
     order, cells = features(e, found), [one.cells() for one in found]
     single = len(set(order) - set(e.subject.groups))
-    rows = [(mention(feature), *(column.get(feature) for column in cells)) for feature in order]
+    rows = [(name(feature), *(column.get(feature) for column in cells)) for feature in order]
     whole = make_table(
         "drives-table",
         f"{count(single, 'feature')} by every method: number, rank and in brackets the ranks it may have.",
