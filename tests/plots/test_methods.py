@@ -79,6 +79,16 @@ def test_a_large_graph_keeps_what_is_tied_to_the_target() -> None:
     assert shown == ["y", "f55", "f56", "f57", "f58", "f59"]
 
 
+@pytest.mark.parametrize(("edges", "drawn"), [(12, 12), (45, 12)])
+def test_a_graph_draws_its_strongest_edges_only(edges: int, drawn: int) -> None:
+    names = tuple(f"f{k}" for k in range(10))
+    pairs = [(a, b) for k, a in enumerate(names) for b in names[k + 1 :]][:edges]
+    figure = graph.draw(dependence(names, [(a, b, 0.01 * (k + 1)) for k, (a, b) in enumerate(pairs)]))
+    lines = [line for line in figure.axes[0].lines if np.size(line.get_xdata()) == 2]
+    assert len(lines) == drawn
+    assert len(texts(figure.axes[0])) == 1 + len({end for pair in pairs[-drawn:] for end in pair})
+
+
 def information() -> Diagnostic:
     rows = [
         {"measure": "", "feature": f, "estimate": value, "lower": value - 0.1, "upper": value + 0.1, "item": item}
