@@ -38,7 +38,7 @@ def test_infinite_values_leave_out_measure_and_feature_with_counts() -> None:
     )
     omission = next(o for o in result["pfi"].omissions if (o.measure, o.feature) == ("nll", "a"))
     assert "of 50 rows" in omission.reason
-    assert "nll_clipped" in omission.reason
+    assert "with an upper bound" in omission.reason
     for measure, feature in (("nll", "b"), ("entropy", "a"), ("brier", "a")):
         assert np.isfinite(line(result["pfi"], measure, feature)["std_error"])
     assert result["pfi"].rows is not None
@@ -61,11 +61,11 @@ def test_without_y_the_entropy_is_still_explained() -> None:
     result = explained(subject(three_features, rows(30)[0]))["pfi"]
     assert set(result.estimates["measure"]) == {"entropy"}
     assert {o.measure for o in result.omissions} == {"brier", "nll"}
-    assert all("needs y" in o.reason for o in result.omissions)
+    assert all("needs outcomes" in o.reason for o in result.omissions)
 
 
 def test_nothing_to_evaluate_is_refused_with_every_reason() -> None:
-    with pytest.raises(UnsupportedError, match="no measure can be evaluated: nll needs y"):
+    with pytest.raises(UnsupportedError, match="no measure can be evaluated: nll: it needs outcomes"):
         explained(subject(three_features, rows(30)[0]), measures=("nll",))
 
 
@@ -75,7 +75,7 @@ def test_one_or_two_shuffles_give_no_interval(n_repeats: int) -> None:
     assert result["pfi"].estimates["std_error"].isna().all()
     assert result["pfi"].rows is None
     assert set(result["pfi"].estimates["verdict"]) == {"undetermined"}
-    assert any("n_repeats >= 3" in note for note in result["pfi"].notes)
+    assert any("at least 3 are needed" in note for note in result["pfi"].notes)
     assert set(result["pfi.reading"].frame["item"]) == {"undetermined"}
 
 

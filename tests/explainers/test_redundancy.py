@@ -143,7 +143,7 @@ def test_without_y_there_is_only_one_item() -> None:
     X = testing.linear_subject(60).X
     result = explain(make_subject(testing.KnownLinear((1.0,) * 4, (0.0,) * 4), testing.KnownTruth(), X))["redundancy"]
     assert set(result.estimates["item"]) == {"without target"}
-    assert "y was not given" in result.omissions[0].reason
+    assert "outcomes were not given" in result.omissions[0].reason
 
 
 def test_many_levels_are_merged_with_a_note() -> None:

@@ -74,10 +74,10 @@ def methods(
         for measure, every in _tables(result):
             table = every[every[col.FEATURE].isin(subject.features)]
             if table[col.FEATURE].duplicated().any():
-                gaps.append(Omission(measure, "", f"{result.id} has several values for one feature: no ranking"))
+                gaps.append(Omission(measure, "", "one method has several values for one feature: no ranking"))
                 continue
             missing = [name for name in subject.features if name not in set(table[col.FEATURE])]
-            gaps += [Omission(measure, name, f"{result.id} has no value of it to rank") for name in missing]
+            gaps += [Omission(measure, name, "one method has no value of it to rank") for name in missing]
             if len(table):
                 found.append(_method(result, measure, table, subject, engine, choice))
     return tuple(found), tuple(gaps)

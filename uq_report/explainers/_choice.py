@@ -18,7 +18,8 @@ from ..core.results import Omission
 Roles = Mapping[str, list[int]]
 
 INFINITE_REMEDY = (
-    "a probability of 0 for what was observed. Explain nll_clipped, or calibrate the model so that no probability is 0"
+    "a probability of 0 for what was observed. Explain the loss with an upper bound, or calibrate the model so that no "
+    "probability is 0"
 )
 
 

@@ -140,7 +140,9 @@ class Dalex:
         except UQReportError:
             raise
         except Exception as error:  # noqa: BLE001 - dalex is foreign code; what fails is listed and the rest delivered
-            return Omission(measure.name, "", f"dalex's {part} failed: {str(error) or type(error).__name__}")
+            return Omission(
+                measure.name, "", f"DALEX's {part.replace('_', ' ')} failed: {str(error) or type(error).__name__}"
+            )
 
     def told(self, part: str, title: str, gaps: Sequence[Omission]) -> dict[str, Any]:
         """Return the fields that dalex's results have in common."""

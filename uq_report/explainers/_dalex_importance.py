@@ -45,9 +45,9 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int) -> Importance:
         frame=frame,
         estimates=_spread(frame, n_repeats),
         notes=(
-            f"Values are dalex's drop-out loss minus its full-model loss, by round. Losses: {losses}.",
+            f"Values are DALEX's drop-out loss minus its full-model loss, by round. Losses: {losses}.",
             "The spread shows the shuffles only and is no interval.",
-            "dalex's baseline shuffles y, which the prediction's loss alone reads: it is left out for other measures.",
+            "DALEX's baseline shuffles the outcomes, which only the loss of the prediction reads: others have none.",
             *dalex.notes(rows),
         ),
         meta=facts,
@@ -57,7 +57,7 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int) -> Importance:
 def _rounds(dalex: Dalex, measure: Measure, rows: IntArray, n_repeats: int) -> Any:
     """Return dalex's losses, a column per feature and a row per round, or an omission."""
     if measure.name == PREDICTION and dalex.subject.y is None:
-        return Omission(measure.name, "", "dalex's loss of the prediction needs y, which was not given")
+        return Omission(measure.name, "", "it needs outcomes, which were not given")
     loss = None if measure.name == PREDICTION else mean_measure
 
     def call() -> Any:

@@ -118,7 +118,7 @@ def _profile(measure: Measure, grid: Grid, result: pd.DataFrame) -> pd.DataFrame
         reason = f"the mean over rows is infinite at some points. The cause is {INFINITE_REMEDY}"
         return Omission(measure.name, grid.feature, reason)
     if len(values) != len(grid.x):
-        return Omission(measure.name, grid.feature, f"dalex's model_profile made {len(values)} of {len(grid.x)} levels")
+        return Omission(measure.name, grid.feature, f"DALEX's profile has {len(values)} of {len(grid.x)} levels")
     columns = {
         "measure": measure.name,
         "feature": grid.feature,

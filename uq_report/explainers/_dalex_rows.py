@@ -55,7 +55,7 @@ def _row_notes(dalex: Dalex, size: int, predict_type: str, n_paths: int) -> tupl
     if predict_type == "shap":
         found.append(f"Means over {n_paths} random orders; the spread is the least and the most of them.")
     else:
-        found.append("position is dalex's order, from 1: contributions depend on it.")
+        found.append("The position is DALEX's order, from 1: contributions depend on it.")
     return tuple(found)
 
 
@@ -108,7 +108,7 @@ def _shapley(found: Any) -> pd.DataFrame:
 def model_performance(dalex: Dalex, rows: IntArray) -> Diagnostic:
     """Return dalex's metrics of the prediction, at a cutoff of 0.5 where they need one."""
     measure = next((one for one in dalex.measures if one.name == PREDICTION), None)
-    found: Any = Omission(PREDICTION, "", "dalex's performance is that of the prediction against y; it needs both")
+    found: Any = Omission(PREDICTION, "", "it needs predictions and outcomes")
     if measure is not None and dalex.subject.y is not None:
         chosen = measure
         found = dalex.ask(
@@ -117,7 +117,7 @@ def model_performance(dalex: Dalex, rows: IntArray) -> Diagnostic:
     gaps = [found] if isinstance(found, Omission) else []
     metrics = {} if gaps else {str(name): float(value) for name, value in found.result.iloc[0].items()}
     undefined = [name for name, value in metrics.items() if not np.isfinite(value)]
-    gaps += [Omission(PREDICTION, "", f"dalex's {name} is undefined on these rows") for name in undefined]
+    gaps += [Omission(PREDICTION, "", f"DALEX's {name} is undefined on these rows") for name in undefined]
     kept = {name: value for name, value in metrics.items() if name not in undefined}
     frame = pd.DataFrame(
         {"measure": PREDICTION, "feature": "", "item": list(kept), "x": 0.0, "value": list(kept.values())}

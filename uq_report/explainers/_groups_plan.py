@@ -211,18 +211,16 @@ class Plan:
         for name, count in self.infinite.items():
             yield Omission(name, "", f"infinite in {count} rows; calibrate or smooth the model's probabilities")
         for a, attribute in enumerate(self.cut):
-            for g, label in enumerate(attribute.labels):
+            for g in range(len(attribute.labels)):
                 if (a, g) in self.base.complements:
-                    yield Omission(
-                        "", attribute.name, f"group '{label}': withheld, as it would give away a smaller one"
-                    )
+                    yield Omission("", attribute.name, "a group is withheld, as it would give away a smaller one")
                 elif (a, g) not in self.base.groups:
-                    yield Omission("", attribute.name, f"group '{label}': fewer than {least} rows or clusters")
+                    yield Omission("", attribute.name, f"a group has fewer than {least} rows or clusters")
                 for one in self.values:
                     if (a, g) in self.base.groups - self.shown[one.inside.tobytes()].groups:
                         rows = one.unit.removeprefix("share of ")
-                        reason = f"fewer than {least} {rows}, here or in a group that it would give away"
-                        yield Omission(one.measure, attribute.name, f"group '{label}': {reason}")
+                        reason = f"a group has fewer than {least} {rows}, or would give away one that has"
+                        yield Omission(one.measure, attribute.name, reason)
 
     def target(self, a: int, attribute: Attribute) -> FloatArray:
         """Return what the features are to tell of an attribute, shape (n, k); NaN for rows that take no part."""

@@ -106,7 +106,10 @@ def row_values(engine: Engine) -> tuple[list[Values], tuple[Omission, ...]]:
         for one in measures
     ]
     if engine.y is None:
-        return found, (*omitted, *(Omission(name, "", "y was not given") for name in OF_OUTCOMES))
+        return found, (
+            *omitted,
+            *(Omission(name, "", "it needs outcomes, which were not given") for name in OF_OUTCOMES),
+        )
     more, lacking = _with_y(engine, own, every)
     return [*found, *more], (*omitted, *lacking)
 
@@ -151,7 +154,7 @@ def _excess(engine: Engine, own: dict[str, FloatArray], every: BoolArray) -> tup
         if np.isfinite(found[0].rows).all():
             return found, lacking
     else:
-        lacking = (Omission("confidence_gap", "", "it needs nll and entropy"),)
+        lacking = (Omission("confidence_gap", "", "it needs the loss and the entropy"),)
     loss = engine.baseline.usual_loss
     expected = _expected_loss(engine)
     if loss not in own or expected is None:
@@ -170,9 +173,9 @@ def _expected_loss(engine: Engine) -> FloatArray | None:
 
 def _errors(q: Categorical, y: FloatArray, every: BoolArray) -> tuple[list[Values], tuple[Omission, ...]]:
     if len(q.classes) != 2:
-        reason = f"needs two classes; this model has {len(q.classes)}"
+        reason = f"it needs two classes; this model has {len(q.classes)}"
         names = ("false_positive_rate", "false_negative_rate")
-        return [], tuple(Omission(name, "", f"{name} {reason}") for name in names)
+        return [], tuple(Omission(name, "", reason) for name in names)
     called, event = q.decisions() == q.positive, y == q.positive
     return [
         Values("false_positive_rate", "share of negatives", called.astype(float), every & ~event, share=True),

@@ -82,7 +82,7 @@ def class_parts(q: Categorical, setting: Setting) -> Parts:
     )
     forms = (
         f"ECE: {member.shape[1]} bins of about equally many rows, {table.meta['form']}. "
-        "A right model's ECE is not 0 but null_mean. Brier is the sum over all classes, 0 to 2."
+        "The ECE of a right model is not 0, but the mean beside it. Brier is the sum over all classes, 0 to 2."
     )
     called = decisions(q, y, setting.sampling, setting.confidence)
     return Parts(scores, tests, [table, called], (baseline, forms), omissions)

@@ -46,9 +46,9 @@ def partners(columns: Sequence[Coded]) -> Diagnostic:
         frame=frame,
         estimates=table,
         notes=(
-            "item is the partner; measure names the association.",
-            "spearman is the size of the rank correlation of two ordered features.",
-            "cramers_v (two unordered) and correlation_ratio (one of each) are bias corrected; they compare roughly.",
+            "The item is the partner, the measure names the association.",
+            "Of two ordered features it is the size of Spearman's rank correlation.",
+            "Cramér's V (two unordered) and the correlation ratio (one of each) are bias corrected.",
         ),
     )
 

@@ -48,15 +48,15 @@ def infinite_values(rows: Rows, features: Sequence[str], terms: Sequence[Terms])
     """Return an omission for each measure, or measure and feature, with infinite values: how many, and the remedy."""
     omissions = []
     for m, measure in enumerate(rows.measures):
-        remedy = f"{REMEDY}, or ask for nll_clipped." if measure.name == "nll" else f"{REMEDY}."
+        remedy = f"{REMEDY}, or ask for the loss with an upper bound." if measure.name == "nll" else f"{REMEDY}."
         own = int((~np.isfinite(rows.b[m])).sum())
         if own:
-            reason = f"{measure.name} is infinite on {own} of {rows.n} rows before any shuffle. {remedy}"
+            reason = f"it is infinite on {own} of {rows.n} rows before any shuffle. {remedy}"
             omissions.append(Omission(measure.name, "", reason))
             continue
         for feature, term in zip(features, terms, strict=True):
             count, hit = (int(number) for number in term.infinite[m])
             if count:
-                reason = f"{measure.name} is infinite for {count} shuffled values, in {hit} of {rows.n} rows. {remedy}"
+                reason = f"it is infinite for {count} shuffled values, in {hit} of {rows.n} rows. {remedy}"
                 omissions.append(Omission(measure.name, feature, reason))
     return omissions

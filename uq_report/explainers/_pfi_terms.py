@@ -92,7 +92,7 @@ class Rows:
     def why_no_interval(self, n_shuffles: int) -> str:
         """Return the reason why no interval can be given, or the empty string."""
         if n_shuffles < MIN_SHUFFLES and not self.exact:
-            return f"{n_shuffles} shuffles cannot tell rows from donors; use n_repeats >= {MIN_SHUFFLES}"
+            return f"{n_shuffles} shuffles cannot tell rows from donors; at least {MIN_SHUFFLES} are needed"
         if self.clusters is not None and self.units < MIN_CLUSTERS:
             return f"{self.units} clusters do not show how clusters vary; at least {MIN_CLUSTERS} are needed"
         return ""

@@ -78,7 +78,7 @@ def reliability(
         table,
         (
             f"x is the mean predicted {event_name} of the bin, the estimate its observed frequency.",
-            "null_lower and null_upper are the range that a right model would give.",
+            "Beside it is the range that a right model would give.",
         ),
         {"event": event_name, "form": "positive class" if two else "top label"},
     )

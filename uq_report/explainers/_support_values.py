@@ -37,7 +37,7 @@ def new_values(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Dia
         notes=(
             "Counts of audited rows against all training rows; only features with such values are listed.",
             (
-                "p_value: the chance of as many if audited and training rows were drawn alike. k values beyond the "
+                "p is the chance of as many if audited and training rows were drawn alike. k values beyond the "
                 "training range: the k most extreme of all rows are audited ones. Unseen levels: rows dealt anew."
             ),
             "Weights take no part in these p-values; of clusters one row each, drawn once, does.",

@@ -22,12 +22,12 @@ from ._agreement_methods import Choice, Method, methods
 from ._agreement_reasons import disagreements
 
 SIGNS = ("signed", "absolute")
-NOTHING = "no importance ran that could be ranked; run pfi, shap or another importance before"
+NOTHING = "no importance was computed that could be ranked"
 PAIR_COLUMNS = [*ESTIMATE_COLUMNS, "item", "first", "second", "n_features", "top_k", "by_chance"]
 
 PAIR_NOTES = (
-    "Kendall's tau-b: 1 for the same order, -1 for the reverse, about 0 for unrelated ones.",
-    "The overlap is the share of the leading features in common; by_chance is what unrelated rankings would have.",
+    "Kendall's tau-b: 1 for the same order, −1 for the reverse, about 0 for unrelated ones.",
+    "The overlap is the share of the leading features in common; beside it is what unrelated rankings would have.",
     "Both compare the estimated ranks and have no interval.",
 )
 STABILITY_NOTES = (
@@ -205,7 +205,9 @@ class Agreement:
         flat = [method for method, values in ((a, x), (b, y)) if np.ptp(values) == 0]
         if flat:
             reason = "gives all features the same rank, so its tau-b with another is undefined"
-            return [shared | overlap], [Omission(method.measure, "", f"{method.id} {reason}") for method in flat]
+            return [shared | overlap], [
+                Omission(method.measure, "", f"one of two rankings {reason}") for method in flat
+            ]
         tau = {"item": "Kendall tau-b", "estimate": float(kendalltau(x, y).statistic), "by_chance": 0.0}
         return [shared | tau, shared | overlap], []
 
@@ -217,7 +219,7 @@ class Agreement:
         lines, gaps = [], []
         for method in found:
             if method.draws is None:
-                gaps.append(Omission(method.measure, "", f"{method.id}: {method.why}"))
+                gaps.append(Omission(method.measure, "", method.why))
                 continue
             entropy, most = rank_entropy(method.draws), float(np.log(len(method.features)))
             for feature, value in (("", float(entropy.mean())), *zip(method.features, entropy.tolist(), strict=True)):

@@ -222,7 +222,9 @@ class CoveredInformation:
             importances, terms, notes = self._bootstrapped(subject, engine, found, plain, names)
         for measure in names:
             if measure not in importances:
-                omissions.append(Omission(measure, "", "pfi has no row values of it for every feature"))
+                omissions.append(
+                    Omission(measure, "", "permutation importance has no row values of it for every feature")
+                )
                 continue
             fitted = importance_map(importances[measure], terms)
             maps[measure] = _told(fitted)

@@ -226,7 +226,7 @@ def _notes(shuffles: int, no_interval: str) -> tuple[str, ...]:
     )
     return (
         f"Alone, corrected and joint are of the same {shuffles} shuffles and can be compared row by row.",
-        "The importance alone may differ from that of pfi by the error of shuffling.",
+        "The importance alone may differ from that of permutation importance by the error of shuffling.",
         "A feature without partners keeps its plain importance: nothing covers it.",
         interval,
     )

@@ -23,7 +23,7 @@ PREDICT_TYPES = ("break_down", "break_down_interactions", "shap")
 
 @dataclass(frozen=True)
 class DalexExplanations:
-    """dalex's permutation importance, profiles, break-down and performance, of every measure.
+    """DALEX's permutation importance, profiles, break-down and performance, of every measure.
 
     Each measure becomes the ``predict_function`` of a `dalex.Explainer`; dalex does the rest, and its
     tables come back as results of the usual kinds. Entropy needs no y: its "loss" is the mean over
@@ -77,11 +77,11 @@ class DalexExplanations:
     section: ClassVar[str] = "prediction.dalex"
     card: ClassVar[Card] = Card(
         title="DALEX",
-        definition="dalex's permutation importance, profiles, break-down and performance, with the measure as the "
+        definition="DALEX's permutation importance, profiles, break-down and performance, with the measure as the "
         "predict function.",
         assumes="As for permutation importance and profiles.",
         fails="As for permutation importance and profiles; a break-down depends on the order of the features.",
-        interval="There are none: dalex gives no sampling intervals.",
+        interval="There are none: DALEX gives no sampling intervals.",
         references="baniecki; biecek",
     )
     needs: ClassVar[tuple[str, ...]] = ()

@@ -76,7 +76,7 @@ class DataQuality:
                 notes=(
                     "x counts rows, value is their share; only what occurs is listed.",
                     (
-                        "A placeholder is 0, -1, ±9, ±99 ... at an end of a column, in 3 rows or more and "
+                        "A placeholder is 0, −1, ±9, ±99 ... at an end of a column, in 3 rows or more and "
                         "less than half, 5 of the steps between the next 10 values apart or more. It may mean missing."
                     ),
                     "A copied row is distinctive if chance gives fewer than 0.01 rows with its finely graded values.",
@@ -121,9 +121,9 @@ def _omissions(subject: Subject) -> tuple[Omission, ...]:
         lacking = ("overlap", "overlap_other_y", "missing_train", "type_change")
         reasons += [Omission(name, "", "no training rows were given") for name in lacking]
     elif subject.train[1] is None or subject.y is None:
-        reasons.append(Omission("overlap_other_y", "", "y was not given for both training and audited rows"))
+        reasons.append(Omission("overlap_other_y", "", "outcomes were not given for both training and audited rows"))
     if subject.y is None:
-        reasons.append(Omission("class", "", "y was not given"))
+        reasons.append(Omission("class", "", "it needs outcomes, which were not given"))
     return tuple(reasons)
 
 

@@ -106,7 +106,7 @@ class Groups:
         kept = [one for one in values if one.measure not in plan.infinite]
         means = pd.DataFrame([line for one in kept for line in plan.means(one)], columns=list(COLUMNS))
         apart = pd.DataFrame([line for one in kept for line in plan.differences(one)], columns=list(DIFFERENCES))
-        omissions = (*omitted, *plan.omissions())
+        omissions = (*omitted, *dict.fromkeys(plan.omissions()))
         targets = {one.name: plan.target(a, one) for a, one in enumerate(cut)}
         told = proxies(subject, engine, targets)
         return [

@@ -200,7 +200,7 @@ def _tasks(columns: Sequence[Coded], target: FloatArray | None) -> tuple[list[Ta
         if target is not None:
             tasks.append(Task(column.name, ITEMS[1], rows, np.column_stack([others, target[rows]]), Y))
     if target is None:
-        omissions.append(Omission("", "", "y was not given, so nothing is predicted with the target"))
+        omissions.append(Omission("", "", "outcomes were not given, so nothing is predicted with them"))
     return tasks, tuple(omissions)
 
 
@@ -237,6 +237,6 @@ def _notes(n_splits: int | None, columns: Sequence[Coded]) -> tuple[str, ...]:
     return (
         f"Random forest of 100 trees, scored {split}; intervals cover new rows for the fitted forest.",
         "Copies of a row, and rows of a cluster, never predict each other.",
-        "r_squared is of a numeric feature; brier_skill, of a categorical one, is the R² of its level indicators.",
+        "Of a numeric feature it is R², of a categorical one the R² of its level indicators.",
         *((merged,) if many else ()),
     )
