@@ -18,7 +18,6 @@ from uq_report.document.document import (
     Fold,
     Paragraph,
     Section,
-    Split,
     Steps,
     Table,
     Verdict,
@@ -41,6 +40,7 @@ def _coded() -> set[str]:
     return {one for one in names if "_" in one or "." in one} | short
 
 
+VERBATIM = {"model-parameters-table"}  # tables of values as their owner wrote them
 _CODES = "|".join(re.escape(one) for one in sorted({*_coded(), *LIBRARIES} - PLAIN, key=len, reverse=True))
 _NUMBER = r"−?[\d\u202f]+(?:\.\d+)?"
 
@@ -93,32 +93,35 @@ def said(sections: Iterable[Section]) -> Iterator[Said]:
 
 
 def _texts(block: Block) -> Iterator[tuple[str, bool]]:
+    if isinstance(block, Table):
+        yield from ((block.caption, True), (block.note, True))
+        rows = () if block.id in VERBATIM else block.rows
+        yield from ((cell, False) for row in rows for cell in row if isinstance(cell, str))
+    else:
+        yield from ((text, True) for text in _sentences(block))
+
+
+def _sentences(block: Block) -> Iterator[str]:
     match block:
         case Paragraph() | Callout():
-            yield block.text, True
+            yield block.text
         case Bullets():
-            yield from ((item, True) for item in block.items)
+            yield from block.items
         case Verdict():
-            yield from ((block.text, True), (block.note, True))
+            yield from (block.text, block.note)
         case Cards():
-            for card in block.cards:
-                yield from ((card.headline, False), *((text, True) for text in card.texts))
+            yield from (text for card in block.cards for text in card.texts)
         case Steps():
-            yield from ((step.text, True) for step in block.steps)
+            yield from (step.text for step in block.steps)
         case Figure():
-            yield block.caption, True
-        case Table():
-            yield from ((block.caption, True), (block.note, True))
-            yield from ((cell, False) for row in block.rows for cell in row if isinstance(cell, str))
-        case Fold() | Split():
-            raise AssertionError("opened by `inside`")
+            yield block.caption
 
 
 def without_names(text: str, names: Iterable[str]) -> str:
     """Return a text in which the names of features and classes are ``X``, and quotations ``“X”``."""
     given = sorted({name(one) for one in names} - {""}, key=len, reverse=True)
     whole = "|".join(map(re.escape, given))
-    bare = re.sub(r"“[^”]*”|`[^`]*`|'[^']+'", "“X”", unmarked(text))
+    bare = re.sub(r"“[^”]*”|`[^`]*`|(?<!\w)'[^']+'(?!\w)", "“X”", unmarked(text))
     return re.sub(rf"(?<!\w)(?:{whole})(?!\w)", "X", bare) if given else bare
 
 
@@ -129,7 +132,8 @@ def problems(one: Said, names: Iterable[str], *, everywhere: bool = False) -> It
         found = pattern.form.search(text) if pattern.everywhere or (one.prose and not everywhere) else None
         if found:
             yield f"{one.where}: {pattern.why}, {found[0]!r}, in: {one.text}"
-    yield from (f"{one.where}: {why}, in: {one.text}" for why in _digits(text))
+    if one.prose:  # ranks in cells stand in brackets too
+        yield from (f"{one.where}: {why}, in: {one.text}" for why in _digits(text))
     if one.prose and not everywhere and not re.search(r"[.!?:…][)”]?$", text.strip()):
         yield f"{one.where}: no full stop, in: {one.text}"
 
@@ -150,11 +154,11 @@ def _decimals(number: str) -> int:
 
 
 def repeated(texts: Iterable[Said], names: Iterable[str]) -> Iterator[str]:
-    """Yield sentences that stand more than once, names and numbers aside."""
+    """Yield sentences that stand more than once, names aside."""
     given = tuple(names)
     sentences: Counter[str] = Counter()
     for one in texts:
         if one.prose:
             parts = re.split(r"(?<=[.!?]) (?=[A-Z“])", without_names(one.text, given))
-            sentences.update({re.sub(_NUMBER, "#", part) for part in parts if len(part) > 40})
+            sentences.update(part for part in parts if len(part) > 40)
     yield from (f"{times} times: {sentence}" for sentence, times in sentences.items() if times > 1)

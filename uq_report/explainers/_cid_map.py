@@ -14,6 +14,7 @@ from sklearn.linear_model import BayesianRidge
 
 from ..core.arrays import FloatArray
 from ..core.errors import InputError
+from ..core.numbers import fixed
 
 MIN_FEATURES = 8
 MIN_R2 = 0.5
@@ -99,7 +100,7 @@ def _refusals(d: int, r2: float, left_out: FloatArray) -> tuple[str, ...]:
     if d < MIN_FEATURES:
         refusals.append(f"the map is learnt from {d} features, at least {MIN_FEATURES} are needed")
     if not r2 >= MIN_R2:
-        shown = "undefined" if np.isnan(r2) else f"{r2:.2f}"
+        shown = "undefined" if np.isnan(r2) else fixed(r2, 2)
         refusals.append(f"predicting each feature from the others has R² {shown}, at least {MIN_R2} is needed")
     positive = int((left_out[:, 0] >= 0).sum())
     if positive:
