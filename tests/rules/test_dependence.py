@@ -102,7 +102,7 @@ def test_a_loss_that_the_model_does_not_notice_is_an_observation_with_its_share_
     assert "notices nothing of the loss that wrong values of a cost" in finding.statement
     assert "0.100 nats (95 % interval 0.094 to 0.106) a row, 50 % of what it knows" in finding.statement
     half = judged(read(a=((0.05, 0.01), PLUS))).findings[0]
-    assert ("of the 0.10 nats a row that" in half.statement, half.size) == (True, None)
+    assert ("of the 0.100 nats a row that" in half.statement, half.size) == (True, None)
 
 
 def test_features_whose_wrong_values_go_unnoticed_are_one_finding_with_the_rows_it_concerns() -> None:
@@ -146,7 +146,7 @@ def test_an_interval_that_is_not_to_be_trusted_gives_no_verdict_but_its_reason(m
     verdict = made.estimates["verdict"].mask(at, "undetermined")
     found = judged(replace(made, estimates=made.estimates.assign(distrust=why, verdict=verdict)))
     assert (found.state, codes(found)) == ("skipped", [])
-    assert "UQ202 is undetermined for a: few events (7 of 200 rows)" in found.reason
+    assert "UQ202 is undetermined for a (few events, 7 of 200 rows" in found.reason
 
 
 def test_the_adjustment_over_features_may_take_it_away() -> None:

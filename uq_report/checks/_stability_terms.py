@@ -15,7 +15,7 @@ from ..evidence.importance import ABOUT_0, POSITIVE, UNDETERMINED, Pfi, PfiLine
 from ..evidence.information import Agreement, RankLine
 from ..evidence.run import Run
 from ..evidence.view import Estimate, lines_of, of_measure
-from ..rules.reading import listed, measure_words, method_words
+from ..rules.reading import measure_words, method_words
 
 BY_INTERVAL = "by its interval"
 
@@ -56,10 +56,6 @@ class Leader(NamedTuple):
     def unsure(self) -> bool:
         """Whether it is not known if it matters."""
         return self.verdict in (UNDETERMINED, "")
-
-    def words(self) -> str:
-        """Say who may lead."""
-        return f"by {self.label} any of {listed(self.candidates)} may lead"
 
 
 class Shuffling(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ..core.measures import ENTROPY, NLL
-from ..core.numbers import number, value_words
+from ..core.numbers import fixed, number, places, value_words
 from ..core.text import short
 from ..core.verdicts import holm
 from ..evidence.importance import POSITIVE, UNDETERMINED, Pfi, PfiDelta
@@ -37,9 +37,10 @@ class Unnoticed(NamedTuple):
         """Return by how much the model predicts worse, and how much of it goes unnoticed."""
         loss = self.loss
         part = value_words(self.estimate, self.lower, self.upper, "nats", confidence=loss.confidence)
+        whole = fixed(loss.estimate, places(self.lower, self.upper) or 3)
         cause = f"that wrong values of {short(loss.feature)} cost"
         if self.estimate < loss.estimate:
-            return f"The model does not notice {part} of the {number(loss.estimate, 2)} nats a row {cause}"
+            return f"The model does not notice {part} of the {whole} nats a row {cause}"
         return f"The model notices nothing of the loss {cause}, {part} a row"
 
     def numbers(self) -> str:

@@ -17,7 +17,7 @@ from ..evidence.finding import Finding, Outcome, Symptom
 from ..evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims, Pfi
 from ..evidence.run import Run
 from ..evidence.view import by_feature
-from ..rules.reading import Part, absent, close, freedom, lacking, listed, measure_words, two_sided
+from ..rules.reading import Part, absent, by_reason, close, freedom, lacking, listed, measure_words, two_sided
 from ..rules.rule import Grade, Limit, Rule
 
 OVER, UNDER = "UQ401", "UQ402"
@@ -141,7 +141,7 @@ class ClaimsCheck:
         over, under = self.rules
         table = differences(view, run)
         reasons = {s.line.feature: s.line.distrust or "no interval" * isnan(s.p_adjusted) for s in table}
-        doubted = tuple(f"{feature} ({reason})" for feature, reason in reasons.items() if reason)
+        doubted = by_reason({feature: reason for feature, reason in reasons.items() if reason})
         table = [s for s in table if not reasons[s.line.feature]]
         claimed = [s for s in table if s.is_over and over.judge(**s.observed)]
         unused = [s for s in table if not s.is_over and under.judge(p_adjusted=s.p_adjusted, beyond=s.beyond)]

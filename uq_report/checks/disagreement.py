@@ -126,7 +126,7 @@ def _contradictions(rule: Rule, agreement: Agreement, rankings: Rankings) -> Par
         code=rule.code,
         findings=tuple(_contradiction(rule, cases, rankings) for cases in raised.values()),
         undecided=("the disagreements beyond those that are listed",) if cut else (),
-        passed=f"No rank interval contradicts another, of {count(len(pairs), 'pair')} of methods.",
+        passed=f"No rank interval of {count(len(pairs), 'pair')} of methods contradicts another.",
     )
 
 

@@ -353,7 +353,7 @@ def _against_expected(line: DifferenceLine, own: GroupLine | None) -> str:
 
 def _differs(rule: Rule, several: Sequence[_Seen]) -> Finding:
     first = max(several, key=lambda one: one.nearest / (one.margin * one.scale))
-    words = [f"{WORDS[x.line.measure]} of {group_words(x.line)} is {_more(x.line)}" for x in several]
+    words = [f"the {WORDS[x.line.measure]} of {group_words(x.line)} is {_more(x.line)}" for x in several]
     return first.finding(
         rule,
         rule.severity,

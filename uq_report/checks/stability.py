@@ -20,6 +20,9 @@ from ..rules.reading import Part, absent, close, listed, measure_words
 from ..rules.rule import Grade, Limit, Rule
 from ._stability_terms import FewRows, Leader, Shuffling, leaders, shufflings, without_few
 
+# What a ranking explains, in the reader's words; others by the name of their measure.
+ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "how unsure the model is"}
+
 
 @dataclass(frozen=True)
 class Stability:
@@ -130,11 +133,13 @@ def _leading(rule: Rule, run: Run) -> Part:
 
 
 def _undetermined(rule: Rule, wide: Sequence[Leader]) -> Finding:
+    candidates = dict.fromkeys(feature for leader in wide for feature in leader.candidates)
     worst = max(wide, key=lambda leader: leader.upper - leader.limit(rule.thresholds))
     return rule.finding(
         rule.severity,
-        f"The leading features cannot be told apart: {'; '.join(dict.fromkeys(leader.words() for leader in wide))}. "
-        "They may matter alike, or the rows be too few to tell: no fault of the model.",
+        f"Which feature matters most for {ROLES.get(wide[0].role, measure_words(wide[0].role))} cannot be told: any of "
+        f"{listed(candidates)} may lead{' in one ranking or another' if len(wide) > 1 else ''}. They may matter alike, "
+        "or the rows be too few to tell: no fault of the model.",
         (ids.AGREEMENT, *(leader.method for leader in wide)),
         remedy="Do not name a single leader. More unseen rows may tell the candidates apart.",
         measures=tuple(dict.fromkeys(leader.measure for leader in wide)),

@@ -267,14 +267,23 @@ def with_reasons(view: Pfi, features: Iterable[str], *measures: str) -> tuple[st
     for line in lines:
         needed = "" if isnan(line.n_needed) else f"; about {line.n_needed:.0f} rows like these would do"
         reasons.setdefault(line.feature, f"{line.distrust}{needed}")
+    return by_reason({feature: reasons.get(feature, "") for feature in features})
+
+
+def by_reason(reasons: Mapping[str, str]) -> tuple[str, ...]:
+    """Return features by why they are undecided: those of one reason as one phrase, those without any by themselves.
+
+    Examples
+    --------
+    >>> by_reason({"a": "", "b": "few events (7 of 200 rows)", "c": "few events (7 of 200 rows)"})
+    ('a', 'b and c (few events, 7 of 200 rows)')
+    """
     groups: dict[str, list[str]] = {}
-    for feature in features:
-        groups.setdefault(reasons.get(feature, ""), []).append(feature)
-    return tuple(
-        phrase
-        for reason, names in groups.items()
-        for phrase in ([f"{listed(names)}: {reason}"] if reason else [short(name, NAME) for name in names])
-    )
+    for feature, reason in reasons.items():
+        groups.setdefault(reason, []).append(feature)
+    alone = tuple(short(feature, NAME) for feature in groups.pop("", ()))
+    told = (f"{listed(names)} ({reason.replace(' (', ', ').replace(')', '')})" for reason, names in groups.items())
+    return (*alone, *told)
 
 
 def likelihood(view: Pfi) -> str:
