@@ -144,7 +144,7 @@ def test_every_block_is_shown(document: Document) -> None:
     assert texts(root, "caption") == ["Table 1 Importance Evidence pfi.test"]
     assert texts(root, "figcaption") == ["Figure 1 A map. Evidence pfi.test"]
     assert texts(root, "th") == ["Feature", "Importance nats", "p", "Verdict", "x_0", "x_1", "x_2"]
-    assert texts(root, "td")[:3] == ["0.1000", "–", "○ about 0"]
+    assert texts(root, "td")[:3] == ["0.100", "–", "○ about 0"]
     assert {"–", "0.25", "■ failed", "1200", "● passes", "ab" * 32} <= set(texts(root, "dd"))
     assert "A note." in texts(root, "p")
 

@@ -104,7 +104,7 @@ def test_every_block_is_told_in_words(document: Document) -> None:
     assert "- One.\n- Two." in text
     assert "#### 2.1.1 Deep" in text
     assert "**Figure 1.** A map. Evidence: `pfi.test`\n\nThe line rises from 0 to 1." in text
-    assert "| Feature | Importance (nats) | p | Verdict |\n| --- | ---: | ---: | --- |\n| x_0 | 0.1000 | – |" in text
+    assert "| Feature | Importance (nats) | p | Verdict |\n| --- | ---: | ---: | --- |\n| x_0 | 0.100 | – |" in text
     assert text.endswith(f"Evidence SHA-256: `{'ab' * 32}`\n")
 
 

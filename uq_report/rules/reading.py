@@ -291,11 +291,6 @@ def likelihood(view: Pfi) -> str:
     return next((one.name for one in (NLL, NLL_CLIPPED) if one.name in view.measures), "")
 
 
-def titles(view: View) -> Mapping[str, str]:
-    """Return what the result calls its measures in running text."""
-    return {name: facts.title or name for name, facts in view.result.measures.items()}
-
-
 def listed(names: Iterable[str], most: int = NAMED) -> str:
     """Return names as words, at most `most` of them.
 
