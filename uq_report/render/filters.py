@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hashlib import sha256
+from itertools import pairwise
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -97,12 +98,12 @@ def _linker(column: Column, plan: Outline) -> Callable[[str], Markup]:
 
 
 def _places(table: Table) -> dict[int, int | None]:
-    """Return the decimals of the columns of every interval ("from", "to") and of the numbers it belongs to."""
+    """Return the decimals of the columns of every interval and of the estimates it belongs to."""
     found: dict[int, int | None] = {}
     labels = [column.label if column.kind == "number" else "" for column in table.columns]
-    for k in range(len(labels) - 1):
-        if labels[k].endswith("from") and labels[k + 1] == "to":
-            start = k - 1 if k and labels[k - 1] == "std. error" else k
+    for k, pair in enumerate(pairwise(labels)):
+        if pair == ("lower", "upper") or (pair[0].endswith("from") and pair[1] == "to"):
+            start = k - 1 if k and labels[k - 1] in ("std. error", "std error") else k
             first = start - 1 if start and labels[start - 1] and start - 1 not in found else start
             places = allowed(*([row[end] for row in table.rows] for end in (k, k + 1)))
             found |= dict.fromkeys(range(first, k + 2), places)
