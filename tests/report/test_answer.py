@@ -373,6 +373,48 @@ def test_without_outcomes_the_loss_is_not_guessed() -> None:
     assert "no outcomes were given" in answer.because
 
 
+def groups(measure: str, low: float, high: float, **more: Any) -> Result:
+    """Return one difference of women against the rest, with its interval, and that of their outcomes."""
+    line = {"measure": measure, "feature": "sex", "item": "f", "estimate": (low + high) / 2, "lower": low,
+            "upper": high, "n": 87, "unit": "probability", "p_value": 0.1, "n_rest": 163, "overall": 0.3,
+            "scale": 0.5}  # fmt: skip
+    came = {**line, "measure": "outcome", "estimate": -0.01, "lower": -0.13, "upper": 0.11, "unit": "share of rows"}
+    table = estimates([line, came], confidence=0.95, covers="new test rows")
+    frame = pd.DataFrame(columns=list(Diagnostic.columns))
+    meta = {"attributes": {"sex": {"groups": ["f", "m"], "withheld": [], **more}}, "n_min": 30}
+    key = ids.GROUPS_DIFFERENCE
+    return Diagnostic(id=key, explainer=ids.GROUPS, title="", frame=frame, estimates=table, meta=meta)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "headline"),
+    [(0.01, 0.1, "+5.5 points"), (0.0, 0.1, "No one shown"), (-0.1, 0.0, "No one shown"), (-0.1, -0.01, "−5.5 points")],
+)
+def test_a_group_is_affected_where_the_interval_is_apart_from_0(low: float, high: float, headline: str) -> None:
+    one = card(answer_of(with_results(groups("prediction", low, high))), "Who is affected")
+    assert one.headline == headline
+    assert (one.texts[-1] == "Outcomes differ by −1 points (−13 to 11).") == (headline != "No one shown")
+
+
+def test_a_finding_on_groups_is_never_called_no_difference() -> None:
+    found = Outcome(check="groups", state="found", findings=(finding("UQ802", "high", "sex"),))
+    one = card(answer_of(with_results(groups("prediction", 0.0, 0.1), outcomes=[found])), "Who is affected")
+    assert (one.headline, one.texts[0]) == ("See the finding", "Title of UQ802 (UQ802).")
+
+
+def test_wrong_predictions_for_a_group_come_first_where_a_finding_says_so() -> None:
+    found = Outcome(check="groups", state="found", findings=(finding("UQ801", "high", "sex"),))
+    residual = groups("residual", -0.2, -0.1, withheld=["x"])
+    one = card(answer_of(with_results(residual, outcomes=[found])), "Who is affected")
+    assert (one.headline, one.aside) == ("+15 points", "sex f (10 to 20)")
+    assert one.texts[-1] == "Withheld: x of sex, to protect groups below 30 rows."
+    assert card(answer_of(with_results(residual)), "Who is affected").headline == "Withheld"
+
+
+def test_without_groups_nobody_is_named() -> None:
+    assert [one.title for one in answer_of(with_results()).cards] == ["How good is it?", "Can its doubt be believed?"]
+
+
 def actions_of(*findings: Finding, **settings: Any) -> tuple[Evidence, Answer]:
     outcomes = (Outcome(check="x", state="found", findings=findings),) if findings else ()
     run = replace(make_run(), outcomes=outcomes)
