@@ -166,7 +166,7 @@ def test_a_run_of_nothing_is_a_report_of_gaps() -> None:
     assert "not recorded" in told
     assert any("not part of this run" in text for text in told)
     assert ("Calibration gate", Badge("not assessed", "unknown")) in made.facts
-    assert made.rating == Badge("Not assessed", "unknown")
+    assert made.rating == Badge("Cannot be said", "unknown")
     assert [one.name for one in made.attachments] == ["run.json"]
 
 
@@ -290,8 +290,8 @@ def test_a_challenger_is_rated_on_the_cover_and_its_checks_have_names_of_their_o
     run, other = make_run(), make_run(Case(gate="fails"))
     made = document(replace(run, challenger=replace(other, subject={**other.subject, "label": "Other"})))
     assert [part.id for part in made.sections] == ["comparison", *FRONT, *ANNEXES["short"]]
-    assert made.rating == Badge("Green", "good")
-    assert ("Rating of the challenger", Badge("Red", "bad")) in made.facts
+    assert made.rating == Badge("Use", "good")
+    assert ("Rating of the challenger", Badge("Do not use yet", "bad")) in made.facts
     assert [check.name for check in made.checks] == [
         "calibration", "fairness", "challenger.calibration", "challenger.fairness"
     ]  # fmt: skip
