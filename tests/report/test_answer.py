@@ -445,6 +445,8 @@ def test_without_findings_there_is_something_to_watch() -> None:
 
 def test_a_sentence_is_whole_or_not_there() -> None:
     assert first_sentence("It is 0.5 nats (p.a.) of y. More.", 40) == "It is 0.5 nats (p.a.) of y."
+    assert first_sentence("It costs 0.47 nats. age claims more.") == "It costs 0.47 nats."
+    assert first_sentence("It costs 0.4. age claims 2 % (1 to 3). More.", 13) == "It costs 0.4."
     assert first_sentence("x" * 239) == f"X{'x' * 238}."
     assert first_sentence("x" * 240) == ""
 

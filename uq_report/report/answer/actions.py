@@ -14,7 +14,8 @@ MOST = 3
 SAID = ("UQ101", "UQ102")  # how large it is stands in the card on the doubt
 LONGEST = 240  # characters of a sentence; a longer one gives way to the finding's title
 TITLE = 90  # characters of what is to be done
-_END = re.compile(r"(?<=[^.][.!?])\s+(?=[A-Z0-9“])")
+# behind a full stop that ends no abbreviation of single letters ("p.a.")
+_END = re.compile(r"(?:(?<=[^.][^\W\d][.!?])|(?<=[\d)%”][.!?]))\s+")
 
 
 def actions(e: Evidence) -> tuple[Step, ...]:
