@@ -363,7 +363,10 @@ def test_where_loss_and_doubt_part_the_model_does_not_notice() -> None:
 def test_a_doubt_that_follows_nothing_is_said_so_only_where_that_is_decided() -> None:
     none = {"a": (-0.002, 0.002, ZERO)}
     assert "follows no feature: wrong values change it by less than 0.01 nats" in sentences(none, none)[1]
-    assert "No feature is shown to raise" in sentences(none, {"a": (-0.1, 0.1, UNSURE)})[1]
+    assert (
+        "No feature is shown to raise the model's doubt by more than 0.01 nats"
+        in sentences(none, {"a": (-0.1, 0.1, UNSURE)})[1]
+    )
 
 
 def test_without_outcomes_the_loss_is_not_guessed() -> None:

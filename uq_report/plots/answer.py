@@ -24,12 +24,16 @@ NAME = 22
 
 
 class Panel(NamedTuple):
-    """One question: the role of its measure, the axis in words, its estimates, and what the model claims."""
+    """One question: the role of its measure, the axis in words, its estimates, and what the model claims.
+
+    What lies within `margin` counts as 0; NaN where nothing does.
+    """
 
     role: str
     label: str
     table: pd.DataFrame
     claimed: Mapping[str, float]
+    margin: float
 
 
 def draw(panels: Sequence[Panel], features: Sequence[str]) -> Figure:
@@ -50,6 +54,8 @@ def _panel(axes: Axes, panel: Panel, features: Sequence[str]) -> None:
     """Draw one question; row k stands for feature k."""
     style.plain(axes, "x")
     axes.spines["left"].set_visible(False)
+    if np.isfinite(panel.margin):
+        axes.axvspan(-panel.margin, panel.margin, color=style.BAND, linewidth=0, zorder=0)
     axes.axvline(0, color=style.INK, linewidth=0.8)
     part = panel.table.set_index(col.FEATURE).reindex(list(features))
     estimate, lower, upper = (

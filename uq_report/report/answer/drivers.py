@@ -6,6 +6,7 @@ No sentence names an order that intervals do not show, or a feature whose verdic
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from math import nan
 from typing import Any, NamedTuple
 
 from ...core.text import count
@@ -96,7 +97,9 @@ def _line(row: Mapping[Hashable, Any], first: int) -> Line:
 def _rows(e: Evidence, one: Ranking) -> str:
     """Return on how many rows a ranking rests, in words."""
     view = ShapImportance.find(e.run) if one.result.id == ids.SHAP_IMPORTANCE else None
-    n = len(view.rows_used) if view is not None and view.rows_used else e.subject.n
+    used, n = len(view.rows_used) if view is not None else 0, e.subject.n
+    if used and used != n:
+        return f"the {count(used, 'explained row')}"
     return "these rows" if n is None else count(n, "row")
 
 
@@ -174,15 +177,20 @@ def _follows(read: Reading, less: Sequence[Line]) -> str:
     if not less:
         if all(line.verdict == ABOUT_0 for line in read.lines):
             return f"The model's doubt follows no feature: wrong values change it by less than {_margin(read)}."
-        return "No feature is shown to raise the model's doubt when it is wrong."
+        return f"No feature is shown to raise the model's doubt by more than {_margin(read)} when it is wrong."
     if len(less) > NAMED:
         return f"The model's doubt follows {count(len(less), 'feature')}, wrong values of which raise it."
     those = f"wrong values of {mention(less[0].feature)}"
     return f"The model's doubt follows {_names(less)}: {those} raise it by {read.amount(less[0])}."
 
 
+def margin_of(one: Ranking) -> float:
+    """Return the margin within which an importance counts as 0; NaN where there is none."""
+    return float(one.table[col.MARGIN].max()) if col.MARGIN in one.table else nan
+
+
 def _margin(read: Reading) -> str:
-    return f"{read.ranking.table[col.MARGIN].max():g} {read.ranking.facts.unit}".strip()
+    return f"{margin_of(read.ranking):g} {read.ranking.facts.unit}".strip()
 
 
 def _sizes(read: Reading) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from ...document.blocks import make_figure
 from ...document.document import Block
 from ...document.evidence import Evidence
@@ -13,7 +15,7 @@ from ...evidence import ids
 from ...evidence.importance import CLAIMED, Claims
 from ...plots import answer as plot
 from ...plots.frames import interval_words
-from .drivers import DOUBT, LOSS, rankings
+from .drivers import DOUBT, LOSS, margin_of, rankings
 
 MOST = 9  # features, so that page 1 holds the picture
 HIDDEN = "UQ201"  # importance that partners cover
@@ -42,7 +44,7 @@ def picture(e: Evidence) -> tuple[Block, ...]:
 def _panel(e: Evidence, one: Ranking) -> plot.Panel:
     unit = one.facts.unit.partition(" of ")[0] if one.facts.unit.startswith("probability") else one.facts.unit
     label = SIZES.get(one.result.id) or RISES.get(one.heading, "importance")
-    return plot.Panel(one.heading, f"{label}, {unit}" if unit else label, one.table, _claimed(e, one))
+    return plot.Panel(one.heading, f"{label}, {unit}" if unit else label, one.table, _claimed(e, one), margin_of(one))
 
 
 def _claimed(e: Evidence, one: Ranking) -> dict[str, float]:
@@ -59,6 +61,8 @@ def _caption(e: Evidence, ranked: list[Ranking], shown: int) -> str:
     told = [f"Dot: estimate{f'; line: {around}' if around else ''}."]
     if any(_claimed(e, one) for one in ranked):
         told.append("Diamond: what the model itself claims.")
+    if any(isfinite(margin_of(one)) for one in ranked):
+        told.append("Grey: counts as 0.")
     features = {str(feature) for one in ranked for feature in one.features}
     if len(features) > shown:
         told.append(f"The first {shown} of {len(features)} features.")
