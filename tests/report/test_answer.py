@@ -94,6 +94,13 @@ def test_a_doubt_is_believed_only_where_calibration_passed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
+def test_what_was_not_tested_has_no_score(name: str) -> None:
+    _, answer = told(name)
+    untested = card(answer, "How good").headline == "Not tested"
+    assert answer.because.startswith("How good the model is was not tested") == untested
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_no_undecided_feature_is_named_as_a_driver(name: str) -> None:
     e, answer = told(name)
     _, loss, doubt = answer.drives
@@ -430,8 +437,13 @@ def test_findings_that_ask_for_the_same_are_one_step_and_owners_are_named() -> N
     actions = [{"code": "UQ2", "owner": "Ann", "due": "2026-12-31", "feature": ""}]
     _, answer = actions_of(one, two, actions=actions)
     (step,) = answer.actions
-    assert (step.lead, step.aside, step.tone) == ("Do it.", "findings UQ2, UQ1 · Ann", "bad")
+    assert (step.lead, step.aside, step.tone) == ("Do it.", "findings UQ2 and UQ1 · Ann", "bad")
     assert unmarked(step.text) == "Statement of UQ2."
+
+
+def test_findings_without_a_remedy_are_steps_of_their_own() -> None:
+    _, answer = actions_of(finding("UQ1"), finding("UQ2"))
+    assert [step.lead for step in answer.actions] == ["Look at finding UQ1.", "Look at finding UQ2."]
 
 
 @pytest.mark.parametrize(("n", "left"), [(3, 0), (4, 1)])
@@ -458,7 +470,7 @@ def test_the_foot_says_what_ran() -> None:
     e = Evidence(replace(make_run(), not_run=(NotRun("cid", "uq_report.explainers", "denied"),)))
     foot = answer_of(e).foot
     assert "400 rows of 9 features" in foot
-    assert "2 checks: 1 passed and 1 gave no verdict." in foot
+    assert "2 checks: 1 passed and 1 without a verdict." in foot
     assert foot.endswith("the code that serves the model, 1 part that did not run.")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...document.document import Step
 from ...document.evidence import OPEN, SEVERITY_TONES, Evidence
-from ...document.text import clean, mentioned, name, sentence
+from ...document.text import clean, joined, mentioned, name, sentence
 from ...evidence.finding import Finding
 
 MOST = 3
@@ -47,7 +47,7 @@ def first_sentence(text: str, most: int = LONGEST) -> str:
 
 def _lead(finding: Finding) -> str:
     """Return what is to be done, in a sentence."""
-    return first_sentence(finding.remedy, 2 * TITLE) or "Look at the finding."
+    return first_sentence(finding.remedy, 2 * TITLE) or f"Look at finding {clean(finding.code, 20)}."
 
 
 def _step(e: Evidence, lead: str, findings: Sequence[Finding]) -> Step:
@@ -56,7 +56,7 @@ def _step(e: Evidence, lead: str, findings: Sequence[Finding]) -> Step:
     why = "" if worst.code in SAID else first_sentence(worst.statement) or first_sentence(worst.title)
     codes = list(dict.fromkeys(clean(finding.code, 20) for finding in findings))
     owner = next((owner for f in findings if (owner := e.action(f)[0]) != OPEN), None)
-    aside = f"finding{'s' if len(codes) > 1 else ''} {', '.join(codes)}"
+    aside = f"finding{'s' if len(codes) > 1 else ''} {joined(codes, 4)}"
     return Step(
         lead=lead,
         text=mentioned(why, worst.features),

@@ -11,10 +11,10 @@ from ..rating import NO_VERDICT
 NOT_TESTED = "Not tested: causal effects, security, the code that serves the model"
 DIGITS = 12  # of the hash; the whole of it stands with the report's identity
 _ENDS = (
-    ("raised findings", ("found",)),
+    ("with findings", ("found",)),
     ("passed", ("passed",)),
     ("waived", ("ignored",)),
-    ("gave no verdict", NO_VERDICT),
+    ("without a verdict", NO_VERDICT),
 )
 
 

@@ -13,6 +13,7 @@ from .amounts import amount, apart, percent
 TITLE = "How good is it?"
 SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS"}  # the first with a skill is shown
 AREA, ACCURACY = "roc_auc", "accuracy"
+SHOWN = (AREA, ACCURACY, *SCORES)  # what the card can show
 CHANCE = 0.5  # area of a model that orders no better than chance
 MOST = 3  # classes whose decisions are counted
 BASELINE = "a baseline that ignores the features"
@@ -52,7 +53,9 @@ def good(e: Evidence) -> tuple[str, int]:
     """Return what is shown of the model's skill as a clause, and its side: 1 better than the baseline, -1 worse."""
     skill = skill_of(e)
     if skill is None:
-        return f"How good the model is was not tested{'' if e.subject.has_y else ', because no outcomes were given'}", 0
+        why = "" if e.subject.has_y else ", because no outcomes were given"
+        how = "tested" if not any(_score(e, item) for item in SHOWN) else "compared with a baseline"
+        return f"How good the model is was not {how}{why}", 0
     words = {1: "predicts unseen rows better than", -1: "predicts unseen rows worse than"}
     told = f"It {words.get(skill.side, 'is not shown to predict unseen rows better than')} {BASELINE}"
     area = _score(e, AREA)
