@@ -367,6 +367,16 @@ def test_where_loss_and_doubt_part_the_model_does_not_notice() -> None:
     assert "as sure as before" not in sentences(loss, unsure)[1]
 
 
+def test_a_measure_whose_smaller_values_are_less_sure_is_read_from_below() -> None:
+    e = with_results(ranked({"a": (0.1, 0.2, UP)}, {"a": (-0.04, -0.02, DOWN)}))
+    (result,) = e.run.results
+    facts = {**result.measures, "entropy": replace(result.measures["entropy"], title="precision", direction="smaller")}
+    doubt = answer_of(Evidence(replace(e.run, results=(replace(result, measures=facts),)))).drives[2]
+    assert unmarked(doubt) == (
+        "The model's doubt follows a: wrong values of a lower the precision by 0.030 nats (0.020 to 0.040)."
+    )
+
+
 def test_a_doubt_that_follows_nothing_is_said_so_only_where_that_is_decided() -> None:
     none = {"a": (-0.002, 0.002, ZERO)}
     assert "follows no feature: wrong values change it by less than 0.01 nats" in sentences(none, none)[1]

@@ -54,8 +54,9 @@ class Reading(NamedTuple):
         return [line for line in self.lines if line.first == 1]
 
     def amount(self, line: Line) -> str:
-        """Return an importance with its interval; probabilities in points."""
-        return amount(line.estimate, line.lower, line.upper, self.ranking.facts.unit)
+        """Return an importance with its interval, above 0 for what is worse or less sure; probabilities in points."""
+        facts = self.ranking.facts
+        return amount(line.estimate, line.lower, line.upper, facts.unit, facts.sign)
 
 
 def rankings(e: Evidence) -> dict[str, Ranking]:
@@ -181,7 +182,13 @@ def _follows(read: Reading, less: Sequence[Line]) -> str:
     if len(less) > NAMED:
         return f"The model's doubt follows {count(len(less), 'feature')}, wrong values of which raise it."
     those = f"wrong values of {mention(less[0].feature)}"
-    return f"The model's doubt follows {_names(less)}: {those} raise it by {read.amount(less[0])}."
+    return f"The model's doubt follows {_names(less)}: {those} {_raise(read)} by {read.amount(less[0])}."
+
+
+def _raise(read: Reading) -> str:
+    """Say what happens to the measure of the doubt where it rises."""
+    facts = read.ranking.facts
+    return "raise it" if facts.sign > 0 else f"lower the {facts.title}"
 
 
 def margin_of(one: Ranking) -> float:
