@@ -133,23 +133,17 @@ def pool(e: Evidence) -> np.ndarray[Any, np.dtype[np.float64]]:
     found = [pd.to_numeric(result.estimates[c], errors="coerce").to_numpy(dtype=float) for result in e.results
              for c in result.estimates.columns if c not in ("measure", "feature", "covers", "item")]  # fmt: skip
     scores = e.find(ids.CALIBRATION)
-    if scores is not None and "log_score_baseline" in set(scores.estimates.get("item", [])):
-        table = scores.estimates.set_index("item")
-        found.append(
-            table.loc["log_score_skill", ["estimate", "lower", "upper"]].to_numpy(float)
-            / table.loc["log_score_baseline", "estimate"]
-        )
-    if scores is not None and "crps_baseline" in set(scores.estimates.get("item", [])):
-        table = scores.estimates.set_index("item")
-        found.append(
-            table.loc["crps_skill", ["estimate", "lower", "upper"]].to_numpy(float)
-            / table.loc["crps_baseline", "estimate"]
-        )
+    table = scores.estimates.set_index("item") if scores is not None else pd.DataFrame()
+    ends = ["estimate", "lower", "upper"]
+    for score in ("log_score", "crps"):
+        if f"{score}_baseline" in table.index:
+            rows = table.loc[[f"{score}_skill", f"{score}_baseline"], ends].to_numpy(dtype=float)
+            found.append(rows[0] / rows[1, 0])
     counts = [float(x) for result in e.results for row in result.meta.get("counts", ()) for x in (*row, sum(row))]
     margins = [float(t) for o in e.run.outcomes for r in o.rules for t in r.thresholds.values()]
-    rows = [float(len(result.meta.get("rows_used", ()))) for result in e.results]
+    used = [float(len(result.meta.get("rows_used", ()))) for result in e.results]
     facts = [float(x) for x in (e.subject.n, e.subject.d) if x is not None]
-    values = np.concatenate([*found, [*counts, *margins, *rows, *facts]])
+    values = np.concatenate([*found, [*counts, *margins, *used, *facts]])
     values = np.abs(values[np.isfinite(values)])
     return np.concatenate([values, 100 * values])
 
