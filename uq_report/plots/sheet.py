@@ -27,7 +27,7 @@ LEFT, RIGHT, TOP, BOTTOM = 0.42, 0.16, 0.04, 0.2  # inches around stacked panels
 TITLE, PANEL, GAP, BARS = 0.17, 0.4, 0.05, 0.22  # heights, in inches
 LETTER = 0.068  # the width of a letter
 LEVEL_ROW, APART = 0.165, 0.2  # the height of a level's row, and the room between panels beside each other
-UNITS = 0.14  # the height of the units below
+UNITS, OVER = 0.14, 0.2  # the height of the units below; how far the first title reaches over the names
 LEVELS = 12  # levels drawn, the most frequent ones
 FEW = 6  # so many points of a number are drawn as points
 LETTERS, LINE = 15, 38  # of a level's name, of a title
@@ -113,14 +113,15 @@ def _rows(panels: Sequence[Panel], counts: pd.Series[float]) -> Figure:
     figure = _figure(TOP + TITLE + body + BOTTOM + UNITS)
     place = {x: k for k, x in enumerate(reversed(order[col.X].tolist()))}
     for k, panel in enumerate(panels):
-        axes = _beside(figure, (left + k * width, width - APART, body), (panel.role, NAMES[panel.role]), len(order))
+        head = (panel.role, NAMES.get(panel.role, ""), 0.0 if k else OVER)
+        axes = _beside(figure, (left + k * width, width - APART, body), head, len(order))
         _intervals(axes, panel.average[panel.average[col.X].isin(place)], place, panel.role)
         _ticks(axes, "x", axes.get_xlim(), 3, width - APART)
         axes.set_xlabel(_short(panel.unit, width), fontsize=style.SMALL, labelpad=1.0)
         if not k:
             axes.set_yticks([place[x] for x in order[col.X]], names)
     if len(counts):
-        axes = _beside(figure, (WIDTH - RIGHT - 0.5 * width, 0.5 * width, body), ("", "rows"), len(order))
+        axes = _beside(figure, (WIDTH - RIGHT - 0.5 * width, 0.5 * width, body), ("", "rows", 0.0), len(order))
         rectangles(axes, [(0.0, float(counts.get(x, 0.0)), k - 0.3, k + 0.3) for x, k in place.items()], style.SPREAD)
         axes.set_xlim(0, max(float(counts.max()), 1.0))
     return figure
@@ -131,11 +132,11 @@ def _short(unit: str, width: float) -> str:
     return unit if LETTER * len(unit) <= width else ""
 
 
-def _beside(figure: Figure, box: tuple[float, float, float], head: tuple[str, str], rows: int) -> Axes:
-    """Add a titled panel with a place for each of `rows` levels."""
-    left, width, body = box
+def _beside(figure: Figure, box: tuple[float, float, float], head: tuple[str, str, float], rows: int) -> Axes:
+    """Add a panel with a place for each of `rows` levels, and its title so far to the left."""
+    (left, width, body), (role, title, over) = box, head
     axes = _axes(figure, (left, BOTTOM + UNITS, width, body))
-    _title(figure, head[1], head[0], (left, BOTTOM + UNITS + body + 0.045))
+    _title(figure, title, role, (left - over, BOTTOM + UNITS + body + 0.045))
     axes.set_ylim(-0.6, rows - 0.4)
     return axes
 
