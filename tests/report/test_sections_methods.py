@@ -186,6 +186,11 @@ def test_curves_part_only_beyond_their_errors() -> None:
 def test_ale_beside_pdp_says_where_they_differ() -> None:
     both = [made.profile("ale", ABC, (-1.0, 0.0, 1.0)), made.profile("pdp", ABC, (0.0, 1.0, 0.0))]
     told = unmarked(text_of(LocalEffectsSection().section(Evidence(run_of(both)))))
-    assert "a, prediction: from 0 to 2 ALE changes by 2.00, the PDP by 0." in told
+    assert "from 0 to 2 ALE changes by 2.00, the PDP by 0." in told
+    alike = text_of(
+        LocalEffectsSection().section(Evidence(run_of([both[0], made.profile("pdp", ABC, (0.0, 1.0, 2.0))])))
+    )
+    assert "No local effect is shown to differ from its average." in alike
     alone = LocalEffectsSection().section(Evidence(run_of(both[:1])))
-    assert "changes by" not in text_of(alone)
+    assert "differ" not in text_of(alone)
+    assert table_of(alone, "local-effects-table").rows
