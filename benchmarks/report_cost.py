@@ -25,7 +25,7 @@ from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Pro
 from uq_report.document.document import Column, Document, Figure, Section, Table
 from uq_report.plots import draw, importance_map
 from uq_report.plots.svg import to_svg
-from uq_report.render.html import HtmlRenderer
+from uq_report.render.html import page as fill
 
 FIGURES, TABLES, ROWS, COLUMNS, CURVES, POINTS, FEATURES = 30, 20, 25, 7, 60, 20, 12
 MEASURES = ("squared_error", "nll", "entropy")
@@ -103,8 +103,8 @@ def plain(figure: Drawing) -> bytes:
     return buffer.getvalue()
 
 
-def page(save: Callable[[Drawing], bytes], figures: int = FIGURES) -> bytes:
-    """Return the HTML page of figures saved in one way, and of the tables."""
+def document(save: Callable[[Drawing], bytes], figures: int = FIGURES) -> Document:
+    """Return a document of figures saved in one way, and of the tables."""
     rng = np.random.default_rng(0)
     columns = (Column("Feature"), *(Column(f"Number {j}", "number", "nats") for j in range(1, COLUMNS)))
     blocks: list[Figure | Table] = [
@@ -116,7 +116,7 @@ def page(save: Callable[[Drawing], bytes], figures: int = FIGURES) -> bytes:
         blocks.append(Table(id=f"t{k}", caption="A table.", columns=columns, rows=rows, evidence="pfi"))
     section = Section(id="all", title="All", blocks=tuple(blocks))
     empty = Document(title="Cost", subtitle="", as_of="2026-11-21", generator="uq", evidence_sha256="0")
-    return HtmlRenderer().render(replace(empty, sections=(section,)))
+    return replace(empty, sections=(section,))
 
 
 def cost(html: Path) -> tuple[float, int]:
@@ -126,7 +126,9 @@ def cost(html: Path) -> tuple[float, int]:
 
 
 def main() -> int:
-    pages = {"ours": page(to_svg), "matplotlib": page(plain), "no figures": page(to_svg, 0)}
+    made = {"ours": document(to_svg), "matplotlib": document(plain), "no figures": document(to_svg, 0)}
+    pages = {name: fill(one, paged=True).encode() for name, one in made.items()}
+    on_screen = {name: len(fill(one).encode()) for name, one in made.items()}
     seconds = dict.fromkeys(pages, np.inf)
     sizes = dict.fromkeys(pages, 0)
     with TemporaryDirectory() as folder:
@@ -138,12 +140,13 @@ def main() -> int:
                 seconds[name] = min(seconds[name], spent)
     print(f"{FIGURES} figures, {TABLES} tables of {ROWS} x {COLUMNS}; the least CPU time of {ROUNDS} rounds\n")
     print("| figures as | CPU | against matplotlib | HTML kB | PDF kB |\n| --- | --- | --- | --- | --- |")
-    for name, html in pages.items():
+    for name in pages:
         ratio = seconds[name] / seconds["matplotlib"]
-        print(f"| {name} | {seconds[name]:.2f} s | {ratio:.2f} | {len(html) / 1e3:.0f} | {sizes[name] / 1e3:.0f} |")
+        kilobytes = f"{on_screen[name] / 1e3:.0f} | {sizes[name] / 1e3:.0f}"
+        print(f"| {name} | {seconds[name]:.2f} s | {ratio:.2f} | {kilobytes} |")
     ratio = seconds["ours"] / seconds["matplotlib"]
     print(f"\nbounds: ratio {RATIO}, HTML {HTML_BYTES / 1e3:.0f} kB, PDF {PDF_BYTES / 1e3:.0f} kB")
-    return int(ratio > RATIO or len(pages["ours"]) > HTML_BYTES or sizes["ours"] > PDF_BYTES)
+    return int(ratio > RATIO or on_screen["ours"] > HTML_BYTES or sizes["ours"] > PDF_BYTES)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from uq_report.render.pdf import PdfRenderer
 from uq_report.report.assemble import document as assemble
 from uq_report.report.kinds.brief import brief
 from uq_report.report.kinds.model_card import model_card
+from uq_report.testing.known import known_document
 
 from ..report.cases import NAMES, Case
 from ..report.synthetic import make_run
@@ -71,6 +72,7 @@ def test_both_standards_hold_with_attachments_and_with_nothing(document: Documen
     found = checked(replace(hostile, attachments=FILES[:1]))
     assert [fault for fault in found if not fault.startswith("outloud")] == []  # it sounds as hostile as it is
     assert checked(make()) == []
+    assert checked(known_document()) == []
 
 
 def test_attachments_do_not_depend_on_their_order(document: Document) -> None:

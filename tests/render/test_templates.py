@@ -91,7 +91,7 @@ def test_the_answer_is_first_without_a_number_and_the_contents_follow(document: 
     answer = Section(id="answer", title="The answer", sections=(Section(id="why", title="Why"),))
     annex = Section(id="annex", title="Annex", appendix=True)
     html = page(replace(document, sections=(answer, *document.sections, annex)))
-    order = ['<h2 id="answer">The answer', '<h3 id="why">Why', 'id="contents"', 'id="summary"', 'id="identity"']
+    order = ['<h2 id="answer">The answer', '<h3 id="why">Why', 'id="contents"', 'id="summary"', 'class="identity"']
     places = [html.index(one) for one in (*order, '<div class="annex">', 'id="annex"')]
     assert places == sorted(places)
     assert '<h2 id="summary"><span class="place">1</span>' in html

@@ -14,7 +14,7 @@ from ..document.text import name
 from .text import anchor
 
 # Targets that base.html and report.html use themselves.
-RESERVED = ("contents", "contents-title", "identity", "main", "title")
+RESERVED = ("contents", "contents-title", "main", "title")
 
 
 @dataclass(frozen=True)
