@@ -147,7 +147,10 @@ def test_the_answer_has_no_number_only_where_it_stands_first(document: Document)
     assert [part.number for part in outline(with_sections(document, one, answer)).parts] == ["1", "2"]
 
 
-@pytest.mark.parametrize(("columns", "how"), [(1, "normal"), (7, "normal"), (8, "dense"), (10, "dense"), (11, "wide")])
+@pytest.mark.parametrize(
+    ("columns", "how"),
+    [(1, "slim"), (3, "slim"), (4, "normal"), (7, "normal"), (8, "dense"), (10, "dense"), (11, "wide")],
+)
 def test_density_follows_from_the_number_of_columns(columns: int, how: str) -> None:
     assert density(Table(id="t", caption="c", columns=(Column("a"),) * columns, rows=())) == how
 

@@ -127,9 +127,12 @@ def heard(alt: str) -> str:
 
 
 def density(table: Table) -> str:
-    """Return how tight a table must be set: ``wide`` tables get smaller type and, on paper, a page across."""
+    """Return how tight a table must be set.
+
+    ``slim`` ones stay tables on a phone, ``wide`` ones get smaller type and, on paper, a page across.
+    """
     count = len(table.columns)
-    return "normal" if count <= 7 else "dense" if count <= 10 else "wide"
+    return "slim" if count <= 3 else "normal" if count <= 7 else "dense" if count <= 10 else "wide"
 
 
 def short(text: str, limit: int = 200) -> str:
