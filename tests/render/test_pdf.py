@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -167,6 +168,24 @@ def test_a_figure_that_cannot_be_drawn_fails_in_strict_mode(document: Document) 
 def test_a_page_nested_too_deeply_is_refused() -> None:
     with pytest.raises(RenderError, match="must not be nested this deeply"):
         print_page("<html lang=en><title>t</title>" + "<div>" * 1500)
+
+
+def test_a_table_with_a_few_rows_overleaf_is_heard_as_one(document: Document) -> None:
+    """Rows are added until the table goes on overleaf, where its heads would outnumber its cells; then many more."""
+    columns = (Column("heading"), *(Column(f"c{k}") for k in range(2)))
+
+    def heard(rows: int) -> tuple[bool, int]:
+        cells = tuple(tuple(f"{i}.{k}" for k in range(3)) for i in range(rows))
+        table = Table(id="t", caption="C", columns=columns, rows=cells)
+        pdf = PdfRenderer().render(replace(document, sections=(Section(id="s", title="S", blocks=(table,)),)))
+        second = PdfReader(io.BytesIO(pdf)).pages[1:2]
+        with pikepdf.open(io.BytesIO(pdf)) as opened:
+            tables = [str(e.S) for e in elements(opened)].count("/Table")
+        return any("heading" in page.extract_text() for page in second), tables
+
+    least = bisect_left(range(64), True, lo=32, key=lambda rows: heard(rows)[0])
+    assert heard(least) == (True, 1)
+    assert heard(least + 15) == (True, 2)
 
 
 def test_a_failure_of_the_layout_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

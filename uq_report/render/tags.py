@@ -7,7 +7,7 @@ from typing import Any
 
 import pydyf
 
-LONG = 3  # pages; a table on two is heard as two tables, each with its head
+LONG = 3  # pages; a table on two is heard as two tables, each with its head, unless one of them is hardly a table
 
 
 def own_links(pages: Any) -> None:
@@ -27,7 +27,7 @@ def mend(pages: Any, pdf: Any) -> None:
             if not row and mark["ID"].string.endswith("-0-0"):
                 tables.setdefault(box.element, []).append(_table(pdf, mark))
     for first, *rest in tables.values():
-        if len(rest) + 1 >= LONG:
+        if rest and (len(rest) + 1 >= LONG or any(_shredded(pdf, part) for part in (first, *rest))):
             _join(pdf, first, rest)
     _artifacts(pdf)
 
@@ -47,6 +47,12 @@ def _kids(pdf: Any, element: Any, *kinds: str) -> list[Any]:
     below = [_at(pdf, kid) for kid in element["K"] if isinstance(kid, bytes)]
     found = [kid for kid in below if kid.get("S") == kinds[0]]
     return [one for kid in found for one in _kids(pdf, kid, *kinds[1:])] if kinds[1:] else found
+
+
+def _shredded(pdf: Any, table: Any) -> bool:
+    """Return whether so few rows of a table stand on a page that its heads outnumber its cells there."""
+    heads = _kids(pdf, table, "/THead", "/TR", "/TH") + _kids(pdf, table, "/TBody", "/TR", "/TH")
+    return len(heads) > len(_kids(pdf, table, "/TBody", "/TR", "/TD"))
 
 
 def _join(pdf: Any, first: Any, rest: list[Any]) -> None:
