@@ -17,8 +17,8 @@ from ..assemble import read
 from ..placing import Placed
 from ..sections.answer import answer
 from ..sections.data import data
-from ..sections.missing import not_run
-from ..sections.outcomes import outcomes
+from ..sections.missing import omissions
+from ..sections.sure import sure
 from .frame import framed
 
 GROUPS = "UQ8"  # codes of findings on groups
@@ -138,7 +138,7 @@ def _quantitative(e: Evidence) -> Section:
         id="quantitative",
         title="Quantitative analyses",
         blocks=(gate,),
-        sections=outcomes(e, Placed(e)).sections,
+        sections=sure(e).sections,
     )
 
 
@@ -167,7 +167,7 @@ def _caveats(e: Evidence) -> Section:
     caveats.append("No interval covers the fitting of the model: one fitted to other rows would give other numbers.")
     caveats.append("Importance is that of the model on these rows; it is no causal effect.")
     caveats.append(f"The headings of this card are those of {cite('mitchell')}.")
-    blocks: tuple[Block, ...] = (Bullets(items=tuple(caveats)), *_table(not_run(e), "not-run-table"))
+    blocks: tuple[Block, ...] = (Bullets(items=tuple(caveats)), *_table(omissions(e), "not-run-table"))
     return Section(id="caveats", title="Caveats and recommendations", blocks=blocks)
 
 

@@ -44,9 +44,6 @@ def omissions(e: Evidence) -> Section:
     return Section(id="not-run", title="What was not run, and why", blocks=tuple(blocks))
 
 
-not_run = omissions
-
-
 def _parts(e: Evidence) -> list[Block]:
     if not e.run.not_run:
         return [Paragraph(text="Every explainer and check that was asked for ran.")]

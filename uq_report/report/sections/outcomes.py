@@ -130,9 +130,6 @@ def outcomes_in_full(e: Evidence, placed: Placed) -> Section:
     return Section(id="outcomes", title="Outcomes in full", blocks=blocks, sections=sections)
 
 
-outcomes = outcomes_in_full
-
-
 def _item(line: ScoreLine) -> str:
     return name(line.item).replace("_", " ")
 

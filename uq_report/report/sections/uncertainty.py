@@ -8,7 +8,7 @@ from math import isfinite, isnan
 from ...core.text import count
 from ...document.amounts import share
 from ...document.blocks import intervals_caption, make_figure, notes_of
-from ...document.document import Block, Callout, Paragraph, Section, Split
+from ...document.document import Block, Paragraph, Section, Split
 from ...document.evidence import Evidence
 from ...document.tables import plain_table
 from ...document.text import clean, joined, plain, value_words
@@ -47,12 +47,6 @@ def believed(e: Evidence) -> Section:
     else:
         blocks = (*lead, *([Split(left=halves[0], right=halves[1])] if halves else []), *texts)
     return Section(id="sure-believed", title="Can its stated uncertainty be believed?", blocks=blocks)
-
-
-def gate(e: Evidence, text: str) -> Callout:
-    """Return the state of the calibration gate with a text."""
-    title = f"Calibration gate: {e.gate.word}"
-    return Callout(tone=e.gate.tone, title=title, text=text, evidence=(ids.CALIBRATION,))
 
 
 def gate_words(e: Evidence) -> str:
