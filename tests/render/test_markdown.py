@@ -97,7 +97,7 @@ def test_hostile_documents_hold_no_markup_but_ours(hostile: Document) -> None:
 def test_every_block_is_told_in_words(document: Document) -> None:
     text = rendered(replace(document, banner="Internal"))
     assert "- **Classification:** Internal" in text
-    assert "- **Overall rating:** ◆ not assessed" in text
+    assert "- **Recommendation:** ◆ not assessed" in text
     assert "# Audit of a model\n\nTest data\n\n" in text
     assert "## 1 Summary\n\nText.\n\n> **■ Problem: Fails**\n>\n> The gate fails.\n>\n> Evidence: `pfi.test`" in text
     assert "- **State:** ■ failed" in text

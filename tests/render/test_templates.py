@@ -109,7 +109,7 @@ def test_a_house_style_for_another_contract_is_refused(tmp_path: Path, document:
 def test_the_rating_has_a_shape_a_word_and_a_colour(document: Document) -> None:
     html = page(replace(document, rating=Badge("Red", "bad")))
     shape = '<span class="badge bad"><span class="shape" aria-hidden="true">■</span> Red</span>'
-    assert f'<p class="rating"><span class="rating-label">Overall rating</span> {shape}</p>' in html
+    assert f'<p class="rating"><span class="rating-label">Recommendation</span> {shape}</p>' in html
 
 
 @pytest.mark.parametrize(

@@ -287,7 +287,7 @@ def test_a_challenger_is_rated_on_the_cover_and_its_checks_have_names_of_their_o
     made = document(replace(run, challenger=replace(other, subject={**other.subject, "label": "Other"})))
     assert [part.id for part in made.sections] == ["comparison", *FRONT, *ANNEXES["short"]]
     assert made.rating == Badge("Use", "good")
-    assert ("Rating of the challenger", Badge("Do not use yet", "bad")) in made.facts
+    assert ("Recommendation for the challenger", Badge("Do not use yet", "bad")) in made.facts
     assert [check.name for check in made.checks] == [
         "calibration", "fairness", "challenger.calibration", "challenger.fairness"
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from uq_report.core.results import MeasureFacts, Omission
 from uq_report.core.text import MAX_TEXT, short
 from uq_report.document import blocks, telling
 from uq_report.document.evidence import Evidence
-from uq_report.document.places import Place, places
+from uq_report.document.places import places
 from uq_report.document.text import clean, interval, joined, name, plain, sentence, value_words
 
 from . import made
@@ -103,20 +103,6 @@ def test_verdicts_are_counted_and_without_them_the_intervals() -> None:
     assert (
         telling.verdict_words(bare) == "Of 9 features: 8 with an interval above 0 and 1 with an interval that holds 0."
     )
-
-
-def test_rankings_share_only_what_all_of_them_lead_with() -> None:
-    one = {"a": Place(1, 1), "b": Place(2, 2), "c": Place(3, 3)}
-    other = {"b": Place(1, 2), "c": Place(1, 2), "a": Place(3, 3)}
-    assert telling.agreement_words([one, other], 2) == "b is among the first 2 of all 2 rankings."
-    assert telling.agreement_words([one, other], 1) == "No feature is among the first 1 of all 2 rankings."
-    assert telling.agreement_words([one], 2) == ""
-
-
-def test_what_the_ranks_do_not_tell_is_said_to_be_possible_only() -> None:
-    level = {feature: Place(1, 3) for feature in "abc"}
-    told = telling.agreement_words([level, {"a": Place(1, 1), "b": Place(2, 2)}], 2)
-    assert told == "No feature is shown to be among the first 2 of all 2 rankings; a and b may be."
 
 
 def importances(*lines: tuple[str, float, float, float]) -> pd.DataFrame:

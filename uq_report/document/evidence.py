@@ -14,7 +14,7 @@ from ..evidence.finding import SEVERITIES, Finding, Outcome, Waived
 from ..evidence.importance import directed
 from ..evidence.run import MethodRecord, Run
 from ..evidence.subject import SubjectFacts
-from .document import Badge, Callout, Cell, Tone
+from .document import Badge, Cell, Tone
 from .text import ABSENT, clean, items, joined, name, sentence
 
 if TYPE_CHECKING:
@@ -121,24 +121,6 @@ class Evidence:
     def gate(self) -> Gate:
         """The state of the calibration gate."""
         return gate_of(self.run.outcomes)
-
-    def warning(self, measures: Collection[str]) -> tuple[Callout, ...]:
-        """Return the gate's warning for sections that show any of `measures`, none if the gate passes.
-
-        A gate that names no measures (one that was not assessed) is about nll and all of uncertainty.
-        """
-        gate = self.gate
-        if gate.passed or not any(map(self._is_gated, measures)):
-            return ()
-        text = (
-            "The uncertainty shown here is what the model says of itself; its calibration is judged in the section "
-            "“Uncertainty quality”."
-        )
-        return (Callout(tone=gate.tone, title=f"Calibration gate: {gate.word}", text=text, evidence=(GATE,)),)
-
-    def _is_gated(self, measure: str) -> bool:
-        about = self.gate.measures
-        return measure in about if about else self.is_uncertainty(measure)
 
     def findings_on(self, results: Collection[str], feature: str = "") -> tuple[Finding, ...]:
         """Return the findings that rest on any of these results, and are about `feature` if one is named."""

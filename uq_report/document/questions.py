@@ -13,7 +13,7 @@ from ..evidence import ids
 from ..plots.importance import Panel, panel
 from .evidence import Evidence
 from .places import Place, places
-from .telling import agreement_words, ordered
+from .telling import ordered
 
 # role, result ids that can answer (best first), and the measures to prefer in them
 SOURCES = (
@@ -21,7 +21,6 @@ SOURCES = (
     ("loss", (ids.PFI,), ("nll",)),
     ("uncertainty", (ids.PFI, ids.SHAP_IMPORTANCE), ("entropy", "variance")),
 )
-SHARED = 3  # places that count as leading
 METHODS = {
     ids.PFI: "permutation importance (mean change when the feature is shuffled)",
     ids.SHAP_IMPORTANCE: "mean size of the Shapley values",
@@ -53,11 +52,6 @@ class Answer(NamedTuple):
 def answers(e: Evidence) -> list[Answer]:
     """Return an answer to each question that the run can answer, in their order."""
     return [answer for source in SOURCES if (answer := _answer(e, *source)) is not None]
-
-
-def agreement_of(answered: Sequence[Answer]) -> str:
-    """Say which leading features the questions share."""
-    return agreement_words([answer.places for answer in answered], SHARED)
 
 
 def leader(answered: Sequence[Answer]) -> Answer:

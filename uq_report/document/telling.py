@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from ..core.text import clean, count
 from ..evidence import columns as col
 from ..plots.frames import has_interval, interval_words, optional
 from ..plots.importance import VERDICTS
-from .places import Place
 from .text import joined, name, plain, value_words
 
 NUMBERS = (col.ESTIMATE, col.LOWER, col.UPPER)
@@ -140,26 +138,3 @@ def range_ends(table: pd.DataFrame, unit: str = "") -> tuple[str, str, str] | No
 def _place(row: pd.Series[Any]) -> str:
     level = str(row[col.LEVEL])
     return name(level) if level else plain(row[col.X])
-
-
-def agreement_words(rankings: Sequence[Mapping[str, Place]], most: int) -> str:
-    """Say which features are among the first `most` of all rankings: shown to be, or not shown not to be.
-
-    Examples
-    --------
-    >>> one, other = {"a": Place(1, 1), "b": Place(2, 3)}, {"a": Place(1, 1), "b": Place(2, 4)}
-    >>> agreement_words([one, other], 1)
-    'a is among the first 1 of all 2 rankings.'
-    >>> agreement_words([{"a": Place(1, 2), "b": Place(1, 2)}] * 2, 1)
-    'No feature is shown to be among the first 1 of all 2 rankings; a and b may be.'
-    """
-    if len(rankings) < 2:
-        return ""
-    every = [feature for feature in rankings[0] if all(feature in places for places in rankings)]
-    able = [feature for feature in every if all(places[feature].first <= most for places in rankings)]
-    shown = [feature for feature in able if all(places[feature].last <= most for places in rankings)]
-    among = f"among the first {most} of all {len(rankings)} rankings"
-    if shown:
-        return f"{joined([name(f) for f in shown])} {'is' if len(shown) == 1 else 'are'} {among}."
-    may_be = f"; {joined([name(f) for f in able])} may be" if able else ""
-    return f"No feature is {'shown to be ' if able else ''}{among}{may_be}."

@@ -96,7 +96,7 @@ class MarkdownRenderer:
         plan = outline(document)
         facts = (
             *((("Classification", document.banner),) if document.banner else ()),
-            ("Overall rating", document.rating),
+            ("Recommendation", document.rating),
             *document.facts,
             ("As of", document.as_of),
             ("Made by", document.generator),

@@ -94,7 +94,7 @@ def _cover(e: Evidence) -> tuple[tuple[str, Cell], ...]:
     if other is not None:
         challenger = (
             ("Challenger", as_cell(SubjectFacts.of(other).label)),
-            ("Rating of the challenger", rating(other.outcomes)),
+            ("Recommendation for the challenger", rating(other.outcomes)),
         )
     return (
         ("Model", as_cell(e.subject.label)),

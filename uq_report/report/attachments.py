@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 import pandas as pd
 
 from ..core.text import file_stem
-from ..document.document import Attachment, Badge, Section, Table, inside
+from ..document.document import Attachment, Badge, Cell, Section, Table, inside
+from ..document.text import unmarked
 from ..evidence.codec import dumps
 from ..evidence.run import Run
 from ..store.folder import RUN, guarded_csv
@@ -43,7 +44,11 @@ def _tables(sections: Iterable[Section]) -> Iterator[Table]:
 
 def _csv(table: Table) -> bytes:
     heads = [f"{column.label} ({column.unit})" if column.unit else column.label for column in table.columns]
-    cells = [[cell.text if isinstance(cell, Badge) else cell for cell in row] for row in (*table.rows, *table.rest)]
+    cells = [[_value(cell) for cell in row] for row in (*table.rows, *table.rest)]
     frame = pd.DataFrame(cells, columns=pd.RangeIndex(len(heads)))
     frame.columns = pd.Index(heads)
     return guarded_csv(frame)
+
+
+def _value(cell: Cell) -> Cell:
+    return cell.text if isinstance(cell, Badge) else unmarked(cell) if isinstance(cell, str) else cell

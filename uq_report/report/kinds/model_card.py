@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from ...core.references import cite
 from ...core.text import count
 from ...document.blocks import make_table
-from ...document.document import Block, Bullets, Callout, Cell, Document, Facts, Paragraph, Section, Table
+from ...document.document import Block, Bullets, Cell, Document, Facts, Paragraph, Section, Table
 from ...document.evidence import OPEN, Evidence, as_cell
 from ...document.questions import answers
 from ...document.text import clean, items, joined, sentence
@@ -133,13 +133,7 @@ def _training(e: Evidence) -> Section:
 
 def _quantitative(e: Evidence) -> Section:
     """Return scores over all rows and by group; what drives them stands in the answer."""
-    gate = Callout(tone=e.gate.tone, title=f"Calibration gate: {e.gate.word}", text=e.gate.reason)
-    return Section(
-        id="quantitative",
-        title="Quantitative analyses",
-        blocks=(gate,),
-        sections=sure(e).sections,
-    )
+    return Section(id="quantitative", title="Quantitative analyses", sections=sure(e).sections)
 
 
 def _ethics(e: Evidence) -> Section:
