@@ -122,7 +122,7 @@ def _leading(rule: Rule, run: Run) -> Part:
     if not every:
         return Part(code=rule.code, absent="no ranking of two or more features has intervals")
     wide = [one for one in every if one.matters and rule.judge(rank=one.upper, share=one.upper / one.n)]
-    firm = [f"{one.feature} by {one.label}" for one in every if one.matters and one not in wide]
+    firm = list(dict.fromkeys(one.feature for one in every if one.matters and one not in wide))
     roles = dict.fromkeys(leader.role for leader in wide)
     return Part(
         code=rule.code,

@@ -100,11 +100,14 @@ def value_words(
     """Return an estimate with its unit and interval, to two digits of the interval's width.
 
     A unit of several words is left out of sentences; tables and axes have it. With `confidence` the interval is named.
+    An interval without any width to show is left out.
 
     Examples
     --------
     >>> value_words(0.03674, 0.00079, 0.0726, "nats"), value_words(0.03674), value_words(-0.0001, -0.03, 0.06)
     ('0.037 nats (0.001 to 0.073)', '0.0367', '0.000 (−0.030 to 0.060)')
+    >>> value_words(-233.26, -233.26, -233.26, "m")
+    '−233 m'
     >>> value_words(0.10432, 0.0511, 0.1534, "nats", confidence=0.95)
     '0.10 nats (95 % interval 0.05 to 0.15)'
     """
@@ -112,7 +115,7 @@ def value_words(
         return NO_NUMBER
     suffix = f" {spoken(unit)}".rstrip()
     around = interval(lower, upper)
-    if not around:
+    if not around or len(set(around.split(" to "))) == 1:
         return f"{number(float(estimate))}{suffix}"
     told = "" if confidence is None else f"{100 * confidence:g} % interval "
     return f"{_rounded(float(estimate), places(float(lower), float(upper)))}{suffix} ({told}{around})"

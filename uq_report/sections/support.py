@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from math import isfinite, isnan
 from typing import ClassVar
 
+from ..core.numbers import is_number
 from ..core.text import count
 from ..document import slots
 from ..document.blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table
 from ..document.document import Block, Column, Paragraph, Section
 from ..document.evidence import Evidence
-from ..document.text import clean, joined, name, value_words
+from ..document.text import clean, joined, name, plain, value_words
 from ..evidence.rows import OUTSIDE, SHUFFLED, Support, SupportLine, SupportRows, SupportShift, SupportValues
 from ..evidence.view import largest_first, table_of
 from ..plots import importance
@@ -96,7 +97,14 @@ def _values(e: Evidence) -> list[Block]:
     columns = [Column("feature"), Column("what"), Column("rows", "integer"), Column("of", "integer")]
     columns += [Column("training bound or levels"), Column("p", "pvalue")]
     rows = [
-        (name(line.feature), clean(line.item, 40), int(line.estimate), line.n, clean(line.bound), line.p_value)
+        (
+            name(line.feature),
+            clean(line.item, 40),
+            int(line.estimate),
+            line.n,
+            _bound(line.bound),
+            line.p_value,
+        )
         for line in view.lines
     ]
     caption = f"Values of audited rows that no training row has: {count(len(rows), 'line')}. Counts, no intervals."
@@ -115,3 +123,8 @@ def _shifted(e: Evidence) -> list[Block]:
     capped = f", the {TOP} farthest of {len(view.lines)}" if len(view.lines) > TOP else ""
     caption = f"How far columns are from their distribution in training{capped}. {intervals_caption(table)}"
     return [make_table("support-shift", caption, columns, rows, of=view.result)]
+
+
+def _bound(bound: str) -> str:
+    """Return the end of a range as the data has it, or levels."""
+    return plain(bound) if is_number(bound) else clean(bound)

@@ -68,7 +68,7 @@ def _step(e: Evidence, lead: str, findings: Sequence[Finding]) -> Step:
 def _watch(e: Evidence) -> Step:
     """Return what is left to do where no finding is open."""
     if not e.run.outcomes:
-        return Step(lead="Audit it with checks.", text="None was run, so nothing was looked for.")
+        return Step(lead="Audit it with checks.", text="No check was run, so nothing was looked for.")
     return Step(
         lead="Watch it in use.",
         text="No finding is open. Repeat the audit on new rows and outcomes; it says what changed.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...core.numbers import spoken
 from ...document.text import value_words
 
 POINTS = ("probability", "share")
@@ -13,14 +14,14 @@ def amount(estimate: float, lower: float, upper: float, unit: str, sign: int = 1
     Examples
     --------
     >>> amount(0.058, 0.05, 0.066, "probability of bad"), amount(20.4, 18.8, 22.0, "units of y")
-    ('5.8 points (5.0 to 6.6)', '20.4 units of y (18.8 to 22.0)')
+    ('5.8 points (5.0 to 6.6)', '20.4 units of the outcome (18.8 to 22.0)')
     """
     points = unit.startswith(POINTS)
     scale = sign * (100 if points else 1)
     low, high = sorted((scale * lower, scale * upper))
     words = value_words(scale * estimate, low, high)
     number, bracket, around = words.partition(" (")
-    return f"{number} {'points' if points else unit}".strip() + bracket + around
+    return f"{number} {'points' if points else spoken(unit)}".strip() + bracket + around
 
 
 def percent(estimate: float, lower: float, upper: float, sign: int = 1) -> str:

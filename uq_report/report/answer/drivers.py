@@ -14,7 +14,7 @@ from ...document.evidence import Evidence
 from ...document.places import places
 from ...document.questions import Answer as Ranking
 from ...document.questions import answers
-from ...document.text import joined, mention, mentions
+from ...document.text import joined, mention, mentions, value_words
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, ShapImportance
@@ -27,7 +27,10 @@ VERDICTS = (POSITIVE, NEGATIVE, ABOUT_0, UNDETERMINED)
 
 
 class Line(NamedTuple):
-    """One feature in a ranking: its importance, its interval, its verdict (empty without one) and its first place."""
+    """One feature in a ranking: its importance, its interval, its verdict (empty without one) and its first place.
+
+    `distrust` says why the interval is not to be trusted, empty where it is.
+    """
 
     feature: str
     estimate: float
@@ -35,6 +38,7 @@ class Line(NamedTuple):
     upper: float
     verdict: str
     first: int
+    distrust: str = ""
 
 
 class Reading(NamedTuple):
@@ -92,7 +96,7 @@ def _read(e: Evidence, one: Ranking) -> Reading:
 def _line(row: Mapping[Hashable, Any], first: int) -> Line:
     verdict = next((one for one in VERDICTS if str(row.get(col.VERDICT) or "").startswith(one)), "")
     estimate, lower, upper = (float(row[name]) for name in (col.ESTIMATE, col.LOWER, col.UPPER))
-    return Line(str(row[col.FEATURE]), estimate, lower, upper, verdict, first)
+    return Line(str(row[col.FEATURE]), estimate, lower, upper, verdict, first, str(row.get(col.DISTRUST) or ""))
 
 
 def _rows(e: Evidence, one: Ranking) -> str:
@@ -124,6 +128,7 @@ def _loss(read: Reading) -> str:
     if read.ranking.facts.sign < 0:
         costly, better = better, costly
     harmful = f" Wrong values of {_names(better, 'or')} even lower the loss." if better else ""
+    harmful += _by_few_rows(read, costly)
     if not costly:
         return f"{_no_cost(read)}{harmful}"
     leaders = read.leaders()
@@ -136,6 +141,17 @@ def _loss(read: Reading) -> str:
         return f"Wrong values of {those} raise the loss; {read.n} cannot tell which costs most.{harmful}"
     most = f"{' most' if len(named) > 1 else ''} on unseen rows, {_first(read, named)}"
     return f"Wrong values of {_names(named)} raise the loss{most}; {read.n} cannot tell which costs most.{harmful}"
+
+
+def _by_few_rows(read: Reading, costly: Sequence[Line]) -> str:
+    """Name what costs more than anything shown by estimate, where too few rows decide for an interval."""
+    sign = read.ranking.facts.sign
+    most = max((sign * line.estimate for line in costly), default=0.0)
+    above = [line for line in read.lines if line.distrust and sign * line.estimate > most]
+    if not above:
+        return ""
+    cost = value_words(sign * above[0].estimate, unit=read.ranking.facts.unit)
+    return f" By estimate those of {mention(above[0].feature)} cost more ({cost}), but a few rows decide that."
 
 
 def _first(read: Reading, lines: Sequence[Line]) -> str:
@@ -170,6 +186,9 @@ def _doubt(read: Reading, loss: Reading | None) -> str:
         told.append(f"When {_listed(unnoticed, 'or')} is wrong it predicts worse, but is as sure as before.")
     if surer:
         told.append(f"When {_listed(surer, 'or')} is wrong it predicts worse, and is even surer.")
+    rest = [line for line in more if line.feature not in surer]
+    if rest:
+        told.append(f"When {_names(rest, 'or')} is wrong it is surer.")
     return " ".join(told)
 
 
@@ -177,7 +196,9 @@ def _follows(read: Reading, less: Sequence[Line]) -> str:
     """Say which features make the model less sure when they are wrong."""
     if not less:
         if all(line.verdict == ABOUT_0 for line in read.lines):
-            return f"The model's doubt follows no feature: wrong values change it by less than {_margin(read)}."
+            return (
+                f"The model's doubt follows no feature: wrong values change it on average by less than {_margin(read)}."
+            )
         return f"No feature is shown to raise the model's doubt by more than {_margin(read)} when it is wrong."
     if len(less) > NAMED:
         return f"The model's doubt follows {count(len(less), 'feature')}, wrong values of which raise it."
@@ -220,6 +241,8 @@ def _names(lines: Sequence[Line], word: str = "and") -> str:
 
 
 def _listed(features: Sequence[str], word: str = "and") -> str:
-    """Return names of features, at most `NAMED` of them."""
+    """Return names of features, at most `NAMED` of them; of more that stand for each other how many they are."""
+    if word == "or" and len(features) > NAMED:
+        return f"any of {count(len(features), 'feature')}"
     names = joined(mentions(features), NAMED)
     return names if word == "and" else f" {word} ".join(names.rsplit(" and ", 1))

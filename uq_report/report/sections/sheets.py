@@ -27,9 +27,9 @@ TITLE = "Features"
 LINES = 40  # of the table of the others
 LEAD = (
     "A curve is the average over all rows with the feature set to one value, in its band; grey bars count the rows. "
-    "Wrong values are those of other rows. Ranks are the places that these rows leave open."
+    "A dashed line is the local effect where it parts from the average: trust it where features go together. Wrong "
+    "values are those of other rows. Ranks are the places that these rows leave open."
 )
-LOCAL = "Dashed: the local effect, which parts from the average; trust it where features go together."
 
 
 def sheets(e: Evidence) -> Section | None:
@@ -130,12 +130,11 @@ def _counts(e: Evidence, feature: str) -> tuple[pd.DataFrame, Sequence[float] | 
 
 
 def _caption(panels: Sequence[figures.Panel], counts: pd.DataFrame, feature: str) -> str:
-    """Return the caption: what is drawn, what is left out, and what a dashed line is."""
+    """Return the caption: what is drawn, and what is left out."""
     average = panels[0].average
     more = len(average) - len(figures.kept(average, counts)) if has_levels(average) else 0
     left = f"{count(more, 'rarer level')} not drawn." if more else ""
-    local = LOCAL if any(len(panel.local) for panel in panels) else ""
-    return " ".join(filter(None, (f"Effects of {name(feature)}.", left, local)))
+    return " ".join(filter(None, (f"Effects of {name(feature)}.", left)))
 
 
 def _shape(panels: Sequence[figures.Panel], feature: str) -> str:

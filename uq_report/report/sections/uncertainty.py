@@ -9,9 +9,9 @@ from ...core.text import count
 from ...document.amounts import share
 from ...document.blocks import intervals_caption, make_figure, notes_of
 from ...document.document import Block, Paragraph, Section, Split
-from ...document.evidence import Evidence
+from ...document.evidence import GATE, Evidence
 from ...document.tables import plain_table
-from ...document.text import clean, joined, plain, value_words
+from ...document.text import clean, joined, plain, sentence, value_words
 from ...evidence import ids
 from ...evidence.importance import Pfi
 from ...evidence.outcomes import (
@@ -52,8 +52,10 @@ def believed(e: Evidence) -> Section:
 def gate_words(e: Evidence) -> str:
     """Say in a sentence or two whether unseen rows bear out what the model states, or cannot tell."""
     view, gap = _gap(e)
-    if view is None or gap is None or isnan(gap.lower_90) or view.infinite_nll:
-        return e.gate.reason
+    if view is None:
+        return "No outcome was compared with what it states, so this cannot be said."
+    if gap is None or isnan(gap.lower_90) or view.infinite_nll:
+        return _verdict(e)
     rows = count(view.n, "unseen row")
     if e.gate.tone == "bad":
         return f"{rows} show that {stated(e)} are not right: {_direction(gap)} (gap {gap_words(gap)}).{_gain(view)}"
@@ -61,10 +63,17 @@ def gate_words(e: Evidence) -> str:
     if e.gate.tone == "good":
         return f"On {rows} {stated(e)} agree with the outcomes within {plain(margin)} nats (gap {gap_words(gap)})."
     if e.gate.tone != "warning" or max(-gap.lower_90, gap.upper_90) < margin:
-        return e.gate.reason
+        return _verdict(e)
     enough = rows_within(gap.estimate, gap.lower_90, gap.upper_90, margin, view.n)
     would = f" About {_rounded_up(enough)} would, if gap and spread stay as they are." if enough else ""
     return f"{rows} cannot tell whether {stated(e)} are right (gap {gap_words(gap)}; limit ±{plain(margin)}).{would}"
+
+
+def _verdict(e: Evidence) -> str:
+    """Name the finding that holds the verdict; without one, why there is none."""
+    findings = (finding for outcome in e.run.outcomes if outcome.check == GATE for finding in outcome.findings)
+    decisive = next(findings, None)
+    return e.gate.reason if decisive is None else f"{sentence(decisive.title)} See {clean(decisive.code, 20)}."
 
 
 def _rounded_up(rows: int) -> int:
