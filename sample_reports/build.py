@@ -26,7 +26,8 @@ from uq_report.demo import SAMPLES, build
 HERE = Path(__file__).parent
 AS_OF, BEFORE, SEED, TOLERANCE = "2026-11-20", "2026-08-20", 0, 1e-6
 COMPARED = ("calibration", "groups", "pfi", "support")  # of an earlier run: what the changes are read from
-KEPT = ("report.html", "report.pdf", "brief.pdf", "model-card.md", "run.json")
+KEPT = ("report.html", "report.pdf", "model-card.md", "run.json")
+BRIEFED = "credit"  # one brief shows what briefs are; more would weigh too much
 # Facts of an environment, not of the audit.
 VARYING = frozenset({"environment", "version", "plugins"})
 STRUCTURE = frozenset({"h1", "h2", "h3", "h4", "table", "figure", "section", "nav"})
@@ -40,11 +41,17 @@ def make(name: str, folder: Path) -> None:
     run = uq.audit(subject, seed=SEED, as_of=AS_OF, progress=False, previous=previous, **settings)
     with TemporaryDirectory(dir=folder.parent) as place:
         made = run.write(Path(place))
-        run.write_reports(made, ("pdf",), template="brief")
+        if name == BRIEFED:
+            run.write_reports(made, ("pdf",), template="brief")
         run.write_reports(made, ("markdown",), template="model-card")
         folder.mkdir(exist_ok=True)
-        for file in KEPT:
+        for file in kept(name):
             (made / file).replace(folder / file)
+
+
+def kept(name: str) -> tuple[str, ...]:
+    """Return the files that are committed of a sample."""
+    return (*KEPT, "brief.pdf") if name == BRIEFED else KEPT
 
 
 def differences(old: Path, new: Path) -> Iterator[str]:
