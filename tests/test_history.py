@@ -453,7 +453,7 @@ def test_compare_tells_and_writes_what_changed(folder: str, tmp_path: Path) -> N
     written = call("compare", "credit@3", "credit@4", "--history", folder, "-o", str(out), "--format", "html")
     assert written.stdout.splitlines()[-1] == f"Report in {out}"
     page = (out / "report.html").read_text()
-    assert "Changes since the previous run" in page
+    assert "What changed" in page
     assert "setting seed" in page
     same = call("compare", "credit@3", "credit@3", "--history", folder)
     assert "0 findings changed, 1 unchanged; 0 of 0 values changed" in same.stdout

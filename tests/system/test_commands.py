@@ -114,7 +114,7 @@ def runs(call: Call, place: Path) -> Path:
         "--as-of", "2026-01-31", "--format", "html", "--history", "filed", "--output", "out",
     )  # fmt: skip
     assert first.stdout.startswith("Report in ")
-    assert len(first.stdout.splitlines()) == 1
+    assert 1 < len(first.stdout.splitlines()) <= 12
     (place / "audit.toml").write_text(AUDIT.format(rule="nll <= 0.001"))
     return place / "filed"
 

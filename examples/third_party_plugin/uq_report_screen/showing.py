@@ -42,7 +42,7 @@ class ScreenSection:
         ]  # fmt: skip
         columns += interval_columns(view.result.estimates)
         table = make_table(f"{ID}-table", caption, columns, rows, evidence=ID)
-        blocks = (Paragraph(text=text), *evidence.warning(view.measures), figure, table, *left_out(view.result))
+        blocks = (Paragraph(text=text), figure, table, *left_out(view.result))
         return Section(id=ID, title="Does the doubt follow a feature?", blocks=blocks)
 
 
