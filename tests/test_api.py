@@ -186,7 +186,12 @@ def test_notebook_tables_escape_outside_text(run: AuditRun, importance: ResultVi
     assert "&lt;b&gt;logit&lt;/b&gt;" in page
     assert "<b>logit" not in page
     assert "<table" in importance._repr_html_()
-    assert "not chosen in the settings" in repr(run)
+    assert "<b>logit</b>" in repr(run), "text for terminals is not HTML"
+    missing = len(run.run.not_run)
+    assert {part.reason for part in run.run.not_run} == {"not chosen in the settings"}
+    for told in (repr(run), page):
+        assert f"{missing} parts that did not run." in told
+    assert "Not chosen in the settings." in page
     assert "entropy" in repr(importance)
 
 

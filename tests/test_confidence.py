@@ -1,6 +1,8 @@
 """One level for all intervals of a run: every explainer, comparison and text has it, and nothing has another."""
 
 import re
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,10 @@ SMALL: dict[str, Any] = {
 }
 # What is 95 % whatever the level of the run: quantiles of shuffles, and shares that happen to be so large.
 NO_LEVELS = ("5 % and 95 % quantiles", "covered share 95 %", "share of 95 %", "a share of 95%")
+# No level either: shares of what others repeat of a feature, and an estimate in percent with its interval behind it.
+REPEATED = re.compile(r"(?<=Others repeat part of what a feature says about the outcome: )[^.]* \d+ %(?=\.)")
+WITH_INTERVAL = re.compile(r"\b(\d+) % \((−?\d+) to (−?\d+)\)")
+LEVEL = re.compile(r"\b(\d+)\s?% (?:confidence )?interval|\bvalue \((\d+) %\)|\bat once \((\d+) %\)")
 
 
 def protected(made: Subject) -> Subject:
@@ -58,6 +64,12 @@ def both(request: pytest.FixtureRequest) -> tuple[AuditRun, AuditRun]:
     """Return the same audit at 90 % and at 95 %."""
     subject = protected(request.param(160, train=True))
     return audit(subject, 0.9), audit(subject, 0.95)
+
+
+def without_estimate(found: re.Match[str]) -> str:
+    """Take out a share that lies in the interval behind it; a level would lie there by chance only."""
+    share, lower, upper = (int(number.replace("−", "-")) for number in found.groups())
+    return "" if lower <= share <= upper else found[0]
 
 
 def widths(found: Changes) -> dict[tuple[str, str, str], float]:
@@ -121,8 +133,28 @@ def test_no_text_names_another_level(both: tuple[AuditRun, AuditRun], tmp_path: 
         assert "90 % interval over new test rows" in text
         for phrase in NO_LEVELS:
             text = text.replace(phrase, "")
-        text = re.sub(r"unseen rows confirm \d+ %", "", text)  # a share of the claims, by chance of this size
+        text = WITH_INTERVAL.sub(without_estimate, REPEATED.sub("", text))
         assert re.findall(r".{40}\b95\s?%.{20}", text) == []
+        levels = Counter(found for found in chain.from_iterable(LEVEL.findall(text)) if found)
+        assert set(levels) == {"90"}
+        assert levels["90"] > 5
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("rows confirm 95 % (89 to 102).", False),
+        ("outcome: a 95 % and b 74 %.", True),
+        ("Others repeat part of what a feature says about the outcome: a 95 % and b 74 %.", False),
+        ("gap 0.04 nats (95 % interval −0.06 to 0.14)", True),
+        ("In brackets stands the 95 % interval over new test rows.", True),
+        ("a 60 % (50 to 70) at 95 %", True),
+        ("at 95 % (10 to 20)", True),
+        ("value (95 %)", True),
+    ],
+)
+def test_what_is_left_out_as_no_level_is_no_level(text: str, left: bool) -> None:
+    assert ("95 %" in WITH_INTERVAL.sub(without_estimate, REPEATED.sub("", text))) == left
 
 
 def test_two_models_are_compared_at_the_level_of_the_run() -> None:

@@ -176,7 +176,7 @@ def test_few_clusters_give_ranks_only() -> None:
     subject = make_subject(SUBJECT.model, SUBJECT.adapter, SUBJECT.X, SUBJECT.y, clusters=np.arange(N) // 50)
     main, _, stability = agree({"pfi": [importance("pfi", [4, 3, 2, 1])]}, subject)
     assert main.estimates["lower"].isna().all()
-    assert any("4 clusters do not show" in note for note in main.notes)
+    assert any("4 clusters cannot show" in note for note in main.notes)
     assert any("4 clusters" in gap.reason for gap in stability.omissions)
 
 

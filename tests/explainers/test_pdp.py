@@ -307,7 +307,7 @@ def test_without_y_only_what_needs_y_is_omitted() -> None:
     result = explain(subject)["pdp"]
     assert set(result.frame["measure"]) == {"prediction", "entropy"}
     assert [o.measure for o in result.omissions] == ["nll"]
-    with pytest.raises(UnsupportedError, match="nll needs y"):
+    with pytest.raises(UnsupportedError, match="no measure can be evaluated: nll: it needs outcomes"):
         explain(subject, measures=("nll",))
 
 

@@ -16,7 +16,7 @@ from uq_report.core.arrays import FloatArray, Table
 from uq_report.core.distributions import Categorical, Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import BudgetError, InputError, UnsupportedError
-from uq_report.core.measures import ENTROPY, NLL, ONE_MINUS_AUC, PREDICTION, Measure
+from uq_report.core.measures import ENTROPY, NLL, NLL_CLIPPED, ONE_MINUS_AUC, PREDICTION, Measure
 from uq_report.core.predictive import Distribution
 from uq_report.core.results import Attribution, Importance
 from uq_report.core.subject import Subject, make_subject
@@ -272,9 +272,14 @@ def test_infinite_nll_is_counted_and_left_out() -> None:
     (gap,) = attribution.omissions
     assert gap.measure == "nll"
     assert "touches 2 of 4 explained rows" in gap.reason
-    assert "nll_clipped" in gap.reason
+    assert "Explain the loss with an upper bound" in gap.reason
     assert set(importance.frame["measure"]) == {"prediction", "entropy"}
     assert [gap.measure for gap in importance.omissions] == ["nll"]
+    bounded = Engine(s, {NLL_CLIPPED.name: NLL_CLIPPED}).bound("shap")
+    remedied, _ = ShapleyValues(n_background=ALL, n_rows=ALL, measures=(NLL_CLIPPED.name,)).explain(s, bounded, {})
+    assert set(remedied.frame["row"]) == {0, 1, 2, 3}
+    assert np.isfinite(remedied.frame["value"]).all()
+    assert remedied.omissions == ()
 
 
 def test_rows_have_their_roles() -> None:

@@ -8,7 +8,7 @@ from ..strangers import audit, install, part
 from .test_golden import compare
 
 PARTS = (
-    "Open findings in full",
+    "Findings",
     "Rules and severities",
     "Does the doubt follow a feature?",
     "Importance for confidence in the most probable class",

@@ -80,7 +80,7 @@ def test_a_house_directory_may_hold_partials_only(tmp_path: Path, document: Docu
 
 def test_a_bare_number_or_gap_is_formatted() -> None:
     template = environment().from_string("{{ a }} {{ b }} {{ c }} {{ d }}")
-    assert template.render(a=1 / 3, b=None, c=float("nan"), d=7) == "0.3333 – – 7"
+    assert template.render(a=1 / 3, b=None, c=float("nan"), d=7) == "0.333 – – 7"
 
 
 def test_there_is_one_environment() -> None:

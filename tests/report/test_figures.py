@@ -6,7 +6,7 @@ import matplotlib.figure
 import pytest
 
 from uq_report.document import blocks
-from uq_report.document.document import Callout, Figure
+from uq_report.document.document import Block, Callout, Document, Figure, inside
 from uq_report.report.assemble import document
 
 from . import reading
@@ -21,10 +21,14 @@ SHAPES = (
 )
 
 
+def blocks_of(made: Document) -> list[Block]:
+    return [block for part in reading.sections(made) for block in inside(part.blocks)]
+
+
 @pytest.fixture(scope="module")
 def figures() -> list[Figure]:
-    made = document(make_run(Case(names=("<b>$x$</b>", "b\u202e\x1b[31m", "\u4e2d"))))
-    return [block for block in reading.blocks(made) if isinstance(block, Figure)]
+    made = document(make_run(Case(names=("<b>$x$</b>", "b\u202e\x1b[31m", "\u4e2d"))), annex="full")
+    return [block for block in blocks_of(made) if isinstance(block, Figure)]
 
 
 def test_figures_are_vector_small_and_safe(figures: list[Figure]) -> None:
@@ -41,7 +45,8 @@ def test_figures_are_vector_small_and_safe(figures: list[Figure]) -> None:
 @pytest.mark.parametrize("case", SHAPES, ids=lambda case: f"{case.task}-{len(case.names)}-{case.gate}")
 def test_every_figure_of_every_shape_can_be_drawn(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "to_svg", lambda figure: b"<svg/>" if figure.axes else b"")
-    found = list(reading.blocks(document(make_run(case))))
+    found = blocks_of(document(make_run(case), annex="full"))
+    assert sum(isinstance(block, Figure) for block in found) > 10
     assert not [block.text for block in found if isinstance(block, Callout) and "missing" in block.title]
 
 

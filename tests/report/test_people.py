@@ -9,6 +9,7 @@ from uq_report.config import About
 from uq_report.document.document import Badge, Bullets, Facts, Paragraph, Section, Table
 from uq_report.document.evidence import OPEN, Evidence
 from uq_report.document.reading import texts
+from uq_report.document.text import sentence
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import Changes, NotRun
 from uq_report.report.assemble import shell
@@ -162,9 +163,10 @@ def test_limits_of_one_reason_are_one_line_and_there_are_at_most_twelve() -> Non
 def test_every_omission_stands_behind_with_its_reason() -> None:
     run = make_run(Case(has_y=False, gate="not assessed"))
     section = omissions(Evidence(replace(run, not_run=(NotRun("shap", "uq_report.explainers", "it was denied"),))))
-    told = str(section)
-    assert "eeds y, which was not given" in told
-    assert "It was denied." in told
+    gaps = {(result.id, sentence(gap.reason)) for result in run.results for gap in result.omissions}
+    assert ("pfi", "It needs outcomes, which were not given.") in gaps
+    assert {(row[0], row[-1]) for row in table(section, "not-run-omissions").rows} == gaps
+    assert table(section, "not-run-table").rows == (("explainers", "shap", "It was denied."),)
 
 
 def test_every_method_in_use_says_how_it_fails() -> None:

@@ -78,6 +78,21 @@ def text(sample: str) -> str:
     return audit(sample).render("markdown").decode()
 
 
+def front(sample: str) -> tuple[str, str]:
+    """Return page 1, and the sections behind it up to the annex."""
+    page, _, rest = text(sample).partition("\n## The answer\n")[2].partition("\n## 1 ")
+    body, _, annex = rest.partition("\n## A ")
+    assert all((page, body, annex))
+    return page, body
+
+
+def sheet(sample: str, feature: str) -> str:
+    """Return the page of one feature: its words and its table."""
+    _, found, rest = front(sample)[1].partition("\n## 4 Features\n")[2].partition(f" {feature}\n\n")
+    assert found
+    return re.split(r"\n##+ ", rest)[0]
+
+
 def importances(sample: str) -> pd.DataFrame:
     result = audit(sample).run.find(ids.PFI)
     assert result is not None
@@ -100,12 +115,20 @@ def test_too_few_events_give_no_verdict_on_the_loss_and_say_so_in_both_places(sa
     raised = [finding for finding in run.findings if finding.code in JUDGES_LOSS]
     assert raised == []
     (gate,) = [finding for finding in run.findings if finding.code == "UQ102"]
-    assert gate.statement.startswith("Neither calibration nor the importances for the loss can be judged:")
+    assert gate.statement.startswith("Neither the stated uncertainty nor what drives the loss can be judged: ")
     lines = importances(sample)
     nll = lines[(lines["measure"] == "nll") & ~lines["exact_zero"]]
     assert set(nll["verdict"]) == {"undetermined"}
     assert nll["distrust"].str.contains("events").all()
-    assert "† Intervals not to be trusted, so without a verdict: all features:" in text(sample)
+    page, body = front(sample)
+    assert f"What cannot be judged: {UNJUDGED[sample]}." in page
+    assert "† Its interval is not to be trusted." in page
+    assert gate.statement.split(". ")[0].rstrip(".") in body
+    for feature in FEATURES:
+        told = sheet(sample, feature)
+        assert re.match(r"What wrong values cost on unseen rows is open \([^)]* nats\)†\.", told)
+        assert re.search(r"\| cost of wrong values \| [^|]*\)† \|", told)
+        assert re.search(rf"\n† The interval of {feature} is not to be trusted: .*\b(no|few) events \(", told)
 
 
 OPEN = "whether the model is calibrated and the importances"
@@ -140,7 +163,15 @@ def test_one_cluster_gives_no_interval_and_no_finding_from_one() -> None:
     assert lines["lower"].isna().all()
     assert set(lines["verdict"]) <= {"undetermined"}
     assert not [f for f in run.findings if f.code in (*JUDGES_LOSS, "UQ001", "UQ002", "UQ311")]
-    assert "1 clusters do not show how clusters vary" in text("one cluster")
+    page, _ = front("one cluster")
+    assert f"What cannot be judged: {UNJUDGED['one cluster']}." in page
+    assert "interval over new test rows" not in page
+    for feature in FEATURES:
+        assert re.search(rf"{feature} −?\d[\d.]* nats(,| and|\.)", page), "an estimate without an interval"
+        told = sheet("one cluster", feature)
+        assert told.startswith("What wrong values cost on unseen rows is open.")
+        assert "| cost of wrong values |" in told
+        assert " to " not in told.partition("| cost of wrong values |")[2]
 
 
 def test_rows_outside_the_training_range_are_the_first_finding() -> None:

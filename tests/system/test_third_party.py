@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import subprocess
@@ -73,21 +72,20 @@ def test_its_measure_is_read_as_uncertainty_with_its_title_unit_and_direction(wo
 
 
 def test_its_section_stands_in_its_slot_with_its_figure(words: str, report: Path) -> None:
-    assert chapter(words, SECTION) == "Uncertainty quality"
+    assert chapter(words, SECTION) == "Outcomes in full"
     shown = part(words, SECTION)
     assert "**Figure" in shown
     assert "could not be drawn" not in words
     assert "| confidence in the most probable class | smaller | c |" in shown
     html = (report / "report.html").read_text(encoding="utf-8")
-    image = re.search(r'<figure id="screen-figure">.*?data:image/svg\+xml;base64,([^"]+)"', html, re.DOTALL)
-    assert image
-    drawing = base64.b64decode(image[1]).decode()
-    assert "confidence in the most probable class" in drawing
+    drawing = re.search(r'<figure id="screen-figure">.*?<svg .*?</svg>', html, re.DOTALL)
+    assert drawing
+    assert "confidence in the most probable class" in drawing[0]
 
 
 def test_its_method_card_is_made_from_its_docstring(words: str) -> None:
     card = part(words, "Screen")
-    assert chapter(words, "Screen") == "Method cards"
+    assert chapter(words, "Screen") == "Methods"
     assert "**What it is:** Spearman's rank correlation of each numeric feature" in card
     assert r"**Options:** measures: \['surprise', 'entropy', 'confidence'\]" in card
     assert "**Rests on:** E. C. Fieller, H. O. Hartley, E. S. Pearson" in card
@@ -97,8 +95,9 @@ def test_its_rule_is_printed_with_its_thresholds_and_its_finding_is_in_the_regis
     rules = part(words, "Rules and severities")
     assert "| SCREEN1 | The surprise follows a feature. | ▲ medium |" in rules
     assert "lies beyond ±0.05. Medium beyond ±0.3, else low." in rules
-    register = part(words, "Findings register")
-    assert "SCREEN1 (medium): The surprise follows a feature (c)" in register
+    register = part(words, "Findings")
+    assert "| SCREEN1 The surprise follows a feature | ▲ medium | c |" in register
+    assert "SCREEN1 · medium · The surprise follows a feature" in register
     outcomes = json.loads((report / "run.json").read_text())["outcomes"]
     (rule,) = next(outcome for outcome in outcomes if outcome["check"] == "screen")["rules"]
     assert rule["thresholds"] == {"strong": 0.3, "weak": 0.05}
@@ -124,13 +123,13 @@ def test_its_loader_and_adapter_bring_a_model_of_its_own_with_exact_derivatives(
 
 
 def test_without_the_package_its_results_stand_by_kind_in_the_recorded_slot(report: Path) -> None:
-    text = uq.load(report / "run.json").render("markdown").decode()
+    text = uq.load(report / "run.json").render("markdown", annex="full").decode()
     assert SECTION not in text
     shown = part(text, "Rank correlation with each measure")
-    assert chapter(text, "Rank correlation with each measure") == "Uncertainty quality"
+    assert chapter(text, "Rank correlation with each measure") == "Outcomes in full"
     assert "| c | surprise | 0.72" in shown
     assert "From the plugin package uq-report-screen 1.2.0." in text
-    assert "SCREEN1 (medium): The surprise follows a feature (c)" in text
+    assert "SCREEN1 · medium · The surprise follows a feature" in text
     assert "importance (probability)" in part(text, IMPORTANCE)
 
 

@@ -5,6 +5,7 @@ follows q, whatever the model, the features or their dependence.
 """
 
 import os
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +22,7 @@ from uq_report.core.predictive import Distribution
 from uq_report.core.subject import Subject, make_subject
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, Claims
-from uq_report.evidence.view import by_feature
+from uq_report.evidence.view import by_feature, largest_first
 from uq_report.explainers._claims import score_of
 from uq_report.explainers._claims_result import Claiming
 from uq_report.explainers._pfi_terms import Rows
@@ -127,9 +128,18 @@ def test_an_audit_without_outcomes_ranks_by_what_is_claimed() -> None:
     blind = make_subject(subject.model, subject.adapter, subject.X)
     assert uq.importance(blind, n_repeats=3)[ids.PFI_CLAIMS].plot().axes
     run = uq.audit(blind, explainers=["pfi"], rules=["claims"], as_of="2026-01-01", progress=False)
-    text = run.render("markdown").decode()
-    assert "Without outcomes nothing shows whether unseen rows confirm it." in text
-    assert "nan" not in text.lower().split()
+    text, full = (run.render("markdown", annex=annex).decode() for annex in ("short", "full"))
+    front = text.partition("\n## The answer\n")[2].partition("\n## A ")[0]
+    assert "Without outcomes nothing shows whether unseen rows confirm what the model claims." in front
+    assert "What drives the loss cannot be said: no outcomes were given." in front.partition("\n## 1 ")[0]
+    view = Claims.find(run.run)
+    assert view is not None
+    lines = [line for line in largest_first(view.part(CLAIMED)) if line.feature != ALL_FEATURES]
+    ranking = full.partition("Claimed importance, largest first.")[2].partition("\n| --- ")[2]
+    assert re.findall(r"\n\| (\w) \|", ranking.partition("\n\n")[0]) == [line.feature for line in lines]
+    assert "Without outcomes nothing shows whether unseen rows confirm it." in full
+    for told in (text, full):
+        assert "nan" not in told.lower().split()
     outcome = next(one for one in run.run.outcomes if one.check == "claims")
     assert outcome.state == "not_applicable"
     assert "no outcomes" in outcome.reason

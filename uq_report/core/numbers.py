@@ -83,7 +83,7 @@ def places(lower: float, upper: float) -> int | None:
         return None
     least = 1 - floor(log10(width))
     ends = (lower, upper)
-    return next((p for p in range(least, least + 4) if all(round(end, p) or not end for end in ends)), least)
+    return next((p for p in range(least, least + 3) if all(round(end, p) or not end for end in ends)), least)
 
 
 def interval(lower: Any, upper: Any) -> str:

@@ -124,7 +124,7 @@ class Verdict:
 class Card:
     """A question, the number or word that answers it, what stands beside that, sentences, and counts.
 
-    `counts` is a small table of texts, its first row the heads; empty for none.
+    `counts` is a small table of texts, its first row the heads, none of them empty; empty for none.
     """
 
     title: str

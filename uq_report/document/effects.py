@@ -12,7 +12,7 @@ from ..core.results import Result
 from ..evidence import columns as col
 from ..plots.frames import has_interval
 from .evidence import Evidence
-from .text import name, plain
+from .text import name, position
 
 RISES, FALLS, TURNS = 1, -1, 0
 PREFERRED = ("prediction", "nll", "entropy", "variance")
@@ -88,7 +88,7 @@ def move(points: pd.DataFrame) -> Move | None:
 
 def _point(row: pd.Series[Any]) -> Point:
     level = str(row[col.LEVEL])
-    where = name(level) if level else plain(row[col.X])
+    where = name(level) if level else position(row[col.X])
     return Point(where, float(row[col.ESTIMATE]), float(row[col.LOWER]), float(row[col.UPPER]))
 
 

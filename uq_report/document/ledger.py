@@ -42,13 +42,17 @@ L = TypeVar("L", bound=Estimate)
 
 
 class Ranking(NamedTuple):
-    """One measure of a result over all features: its lines, its unit, and the places that its numbers tell."""
+    """One measure of a result over all features: its lines, its unit, and the places that its numbers tell.
+
+    `distrust` says why intervals are not to be trusted, for those features only.
+    """
 
     measure: str
     unit: str
     sign: int
     lines: Mapping[str, Estimate]
     places: Mapping[str, Place]
+    distrust: Mapping[str, str]
 
     @property
     def order(self) -> list[str]:
@@ -164,7 +168,9 @@ class Ledger:
         table = result.estimates[result.estimates[col.MEASURE] == measure]
         lines = by_feature(of_measure(lines_of(result, Estimate), measure))
         held = places(self.e.run, result.id, measure, table, facts.sign)
-        return Ranking(measure, facts.unit, facts.sign, lines, held)
+        reasons = zip(table[col.FEATURE], table[col.DISTRUST], strict=True) if col.DISTRUST in table.columns else ()
+        distrust = {str(feature): str(reason) for feature, reason in reasons if reason}
+        return Ranking(measure, facts.unit, facts.sign, lines, held, distrust)
 
     @cached_property
     def average(self) -> Result | None:

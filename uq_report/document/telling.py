@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..core.text import clean, count
 from ..evidence import columns as col
 from ..plots.frames import has_interval, interval_words, optional
 from ..plots.importance import VERDICTS
-from .text import joined, name, plain, value_words
+from .text import joined, name, position, value_words
 
 NUMBERS = (col.ESTIMATE, col.LOWER, col.UPPER)
 DAGGER = "†"  # marks an interval that is not to be trusted
@@ -77,6 +78,12 @@ def mark(line: object) -> str:
     return DAGGER if getattr(line, col.DISTRUST, "") else ""
 
 
+def distrusted(reasons: Iterable[str], what: str = "Its interval") -> str:
+    """Explain the mark below a table: why intervals are not to be trusted; empty where all reasons are."""
+    told = dict.fromkeys(clean(reason) for reason in reasons if reason)
+    return f"{DAGGER} {what} is not to be trusted: {joined([*told], 2)}." if told else ""
+
+
 def _distrust_words(table: pd.DataFrame) -> str:
     """Explain the mark: why intervals are not to be trusted, and of how many features."""
     if col.DISTRUST not in table.columns:
@@ -137,4 +144,4 @@ def range_ends(table: pd.DataFrame, unit: str = "") -> tuple[str, str, str] | No
 
 def _place(row: pd.Series[Any]) -> str:
     level = str(row[col.LEVEL])
-    return name(level) if level else plain(row[col.X])
+    return name(level) if level else position(row[col.X])

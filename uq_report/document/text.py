@@ -95,6 +95,19 @@ def joined(items: Sequence[str], most: int = 8) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else "".join(items)
 
 
+def position(value: Any) -> str:
+    """Return a feature's value as a place on its axis: whole numbers as they are, others to three digits.
+
+    Examples
+    --------
+    >>> position(15857.0), position(-2.73311), position("rich")
+    ('15857', '−2.73', 'rich')
+    """
+    if not numbers.is_number(value) or float(value).is_integer():
+        return plain(value)
+    return numbers.number(float(value))
+
+
 def plain(value: Any) -> str:
     """Return a feature's value as the data has it: a number with up to six digits, or its name.
 

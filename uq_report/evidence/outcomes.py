@@ -48,10 +48,13 @@ class ScoreLine(ItemLine):
         return self.item in OF_UNCERTAINTY or self.item.startswith("sharpness")
 
 
+FORESEEN = 50  # times the rows at hand; further a forecast of the rows needed is no more than a guess
+
+
 def rows_within(estimate: float, lower: float, upper: float, margin: float, n: int) -> int | None:
     """Return the rows at which an interval of `n` rows would lie within ±`margin`, at this estimate and spread.
 
-    None where no number of rows would do, or no more than `n` are needed.
+    None where no number of rows would do, no more than `n` are needed, or so many that nobody could tell.
 
     Examples
     --------
@@ -62,7 +65,7 @@ def rows_within(estimate: float, lower: float, upper: float, margin: float, n: i
     if np.isnan(lower) or not room > 0:
         return None
     needed = ceil(n * ((upper - lower) / 2 / room) ** 2)
-    return needed if needed > n else None
+    return needed if n < needed <= FORESEEN * n else None
 
 
 class Calibration(View):

@@ -177,7 +177,7 @@ def _too_few(table: pd.DataFrame, weights: FloatArray, clusters: IntArray | None
     """Return why the rows cannot show how sure the ranks are, or the empty string."""
     units = n_units(weights, clusters)
     if clusters is not None and units < MIN_CLUSTERS:
-        return f"{units} clusters do not show how clusters vary; at least {MIN_CLUSTERS} are needed"
+        return f"{count(units, 'cluster')} cannot show how clusters vary; at least {MIN_CLUSTERS} are needed"
     known = table[col.STD_ERROR].notna().all() and table[col.COVERS].str.startswith("new test rows").all()
     return "" if known and units > 1 else "its importances have no interval over new rows"
 

@@ -94,7 +94,7 @@ class Rows:
         if n_shuffles < MIN_SHUFFLES and not self.exact:
             return f"{n_shuffles} shuffles cannot tell rows from donors; at least {MIN_SHUFFLES} are needed"
         if self.clusters is not None and self.units < MIN_CLUSTERS:
-            return f"{self.units} clusters do not show how clusters vary; at least {MIN_CLUSTERS} are needed"
+            return f"{count(self.units, 'cluster')} cannot show how clusters vary; at least {MIN_CLUSTERS} are needed"
         return ""
 
 

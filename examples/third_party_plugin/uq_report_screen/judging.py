@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from uq_report.core.numbers import value_words
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import Run
 from uq_report.evidence.view import Estimate, of_measure
@@ -65,7 +66,7 @@ class FollowsFeature:
         return rule.finding(
             severity,
             f"Where {line.feature} is {side}, the model is more often surprised than it says (rank correlation "
-            f"{line.estimate:+.2f}, {100 * line.confidence:g} % interval {line.lower:+.2f} to {line.upper:+.2f}).",
+            f"{value_words(line.estimate, line.lower, line.upper, confidence=line.confidence)}).",
             (ID,),
             remedy=f"Look at the residuals along {line.feature}, and recalibrate there.",
             measures=(SURPRISE.name,),

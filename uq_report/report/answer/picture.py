@@ -9,7 +9,7 @@ from ...document.document import Block
 from ...document.evidence import Evidence
 from ...document.questions import Answer as Ranking
 from ...document.questions import leader, leading
-from ...document.telling import largest_words
+from ...document.telling import DAGGER, largest_words
 from ...document.text import joined, name
 from ...evidence import ids
 from ...evidence.importance import CLAIMED, Claims
@@ -33,6 +33,8 @@ def picture(e: Evidence) -> tuple[Block, ...]:
     alt = " ".join(
         f"{plot.TITLES[one.heading]}: {largest_words(one.table, one.facts)}".replace("\n", " ") for one in ranked
     )
+    if DAGGER in alt:
+        alt += f" {DAGGER} Its interval is not to be trusted."
     evidence = ranked[0].result.id
     return (
         make_figure(

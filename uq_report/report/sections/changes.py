@@ -13,6 +13,7 @@ from ...evidence.finding import SEVERITIES
 from ...evidence.run import Changes, FindingChange, ValueChange
 
 TITLE = "What changed"
+INPUTS = 4  # named of those that differ
 OBSERVATION = "observation"
 TONES: dict[str, Tone] = {
     "new": "bad",
@@ -58,9 +59,11 @@ def in_short(since: Changes) -> str:
     findings = joined([f"{number} {kind}" for kind, number in numbers if number]) or "none"
     moved = sum(one.changed for one in since.values)
     differing = count(len(since.inputs), "hash, version or setting", "hashes, versions or settings")
+    verb = "differs" if len(since.inputs) == 1 else "differ"
+    which = f": {joined([name(one.what) for one in since.inputs], INPUTS)}" if since.inputs else ""
     return (
         f"Findings against the previous run: {findings}. Of {count(len(since.values), 'compared value')}, {moved} "
-        f"changed beyond what new rows would explain. {differing} {'differs' if len(since.inputs) == 1 else 'differ'}."
+        f"changed beyond what new rows would explain. {differing} {verb}{which}."
     )
 
 

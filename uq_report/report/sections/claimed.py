@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import isfinite
 
 from ...document.blocks import make_table
 from ...document.document import Block, Column, Paragraph, Section, Table
 from ...document.evidence import Evidence
-from ...document.telling import DAGGER, mark
-from ...document.text import clean, joined, mentions, name, value_words
+from ...document.telling import distrusted, mark
+from ...document.text import joined, mentions, name, value_words
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
 from ...evidence.view import by_feature, largest_first
 
@@ -55,13 +54,8 @@ def _table(e: Evidence, view: Claims) -> Table:
     ]
     columns = [Column("feature"), Column("claimed", unit=unit), Column("confirmed", unit=unit), Column("share of it")]
     shown = [x for one in lines for x in (one, confirmed.get(one.feature)) if x is not None]
-    return make_table("sure-claims-table", "The largest claims.", columns, rows, evidence=view.id, note=_doubts(shown))
-
-
-def _doubts(lines: Sequence[ClaimLine]) -> str:
-    """Say why an interval is not to be trusted, for all that are marked."""
-    reasons = dict.fromkeys(clean(x.distrust) for x in lines if x.distrust)
-    return f"{DAGGER} Its interval is not to be trusted: {joined([*reasons], 2)}." if reasons else ""
+    note = distrusted(line.distrust for line in shown)
+    return make_table("sure-claims-table", "The largest claims.", columns, rows, evidence=view.id, note=note)
 
 
 def _words(line: ClaimLine | None) -> str:

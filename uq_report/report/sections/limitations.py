@@ -12,6 +12,7 @@ from ...document.text import clean, joined, mentions
 from .missing import no_verdict, unrun
 
 TITLE = "Limits"
+NOT_GIVEN = "must be given"  # in the reason of a part that lacks an input
 ALWAYS = (
     "The model is taken as it is: no interval covers fitting it to other rows.",
     "The audited rows are taken to stand for the population the model is used on, which nothing here tests.",
@@ -24,7 +25,8 @@ UNAVAILABLE = "not available"
 
 def limitations(e: Evidence) -> Section:
     """Return what this run lacks, what did not run or gave no verdict, and what no run can tell."""
-    here = [*_lacking(e), *unrun(e), *no_verdict(e), *_about_data(e)]
+    ended = [text for text in (*unrun(e), *no_verdict(e)) if NOT_GIVEN not in text]  # which inputs are lacking is said
+    here = [*_lacking(e), *ended, *_about_data(e)]
     room = MOST - len(ALWAYS)
     if len(here) > room:
         here = [
@@ -75,8 +77,7 @@ def _about_data(e: Evidence) -> Iterator[str]:
         yield f"{joined(mentions(constant))} did not vary on these rows, so nothing can be said about them."
     gaps = {clean(gap.reason) for result in e.run.results for gap in result.omissions}
     if gaps:
-        verb = "was" if len(gaps) == 1 else "were"
-        yield f"Parts of methods {verb} left out for {count(len(gaps), 'reason')}, listed in the full annex."
+        yield f"Parts of methods were left out for {count(len(gaps), 'reason')}, listed in the full annex."
 
 
 def limits_of_methods(e: Evidence) -> Section:

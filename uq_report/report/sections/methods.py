@@ -19,7 +19,10 @@ def methods(e: Evidence, *, whole: bool = True) -> Section:
     """Return the methods that have results in this run: a paragraph on each, or their cards in full."""
     lead = Paragraph(text=LEAD)
     if not e.methods_in_use:
-        return Section(id="methods", title=TITLE, blocks=(Paragraph(text="No method has results in this run."),))
+        absent = (
+            "What the methods of this run do was not recorded." if e.results else "No method has results in this run."
+        )
+        return Section(id="methods", title=TITLE, blocks=(Paragraph(text=absent),))
     if whole:
         return Section(id="methods", title=TITLE, blocks=(lead,), sections=tuple(map(_card, e.methods_in_use)))
     rows = tuple((clean(method.card.title, 120), in_short(method)) for method in e.methods_in_use)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from ...document.document import Column, Table
 from ...document.ledger import Ledger, Ranking
-from ...document.text import joined, mention, mentions, value_words
+from ...document.telling import distrusted, mark
+from ...document.text import joined, mention, mentions, name, value_words
 from ...evidence import ids
 from ...evidence.importance import RAW, RSens
 from ...evidence.view import Estimate
@@ -19,11 +20,15 @@ ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the
 
 
 class Line(NamedTuple):
-    """A line of the table: what, its value in words, and its rank."""
+    """A line of the table: what, its value in words, and its rank.
+
+    `distrust` says why the interval of the value is not to be trusted, empty where it is.
+    """
 
     what: str
     value: str
     rank: str = ""
+    distrust: str = ""
 
 
 def table(ledger: Ledger, feature: str, key: str) -> Table | None:
@@ -35,7 +40,8 @@ def table(ledger: Ledger, feature: str, key: str) -> Table | None:
     source = ids.PFI if feature in ledger.losses else ""
     caption = f"{mention(feature)} in numbers{_units(ledger)}."
     columns = tuple(map(Column, labels))
-    return Table(id=key, caption=caption, columns=columns, rows=rows, evidence=source) if rows else None
+    note = distrusted((line.distrust for line in lines), f"The interval of {name(feature)}")
+    return Table(id=key, caption=caption, columns=columns, rows=rows, evidence=source, note=note) if rows else None
 
 
 def lines_of_sheet(ledger: Ledger, feature: str) -> Iterator[Line]:
@@ -59,11 +65,13 @@ def _ranked(ranking: Ranking | None, feature: str, what: str) -> Iterator[Line]:
     line = None if ranking is None else ranking.lines.get(feature)
     if ranking is not None and line is not None and isfinite(line.estimate):
         place = ranking.places.get(feature)
-        yield Line(what, _value(line), "" if place is None else place.words)
+        yield _line(what, line, "" if place is None else place.words, ranking.distrust.get(feature, ""))
 
 
-def _value(line: Estimate) -> str:
-    return value_words(line.estimate, line.lower, line.upper)
+def _line(what: str, line: Estimate, rank: str = "", distrust: str = "") -> Line:
+    """Return the line of an estimate, its interval marked where it is not to be trusted."""
+    found = Line(what, value_words(line.estimate, line.lower, line.upper), rank, distrust)
+    return found._replace(value=f"{found.value}{mark(found)}")
 
 
 def _units(ledger: Ledger) -> str:
@@ -78,7 +86,7 @@ def _units(ledger: Ledger) -> str:
 def _claimed(ledger: Ledger, feature: str) -> Iterator[Line]:
     line = ledger.claimed.get(feature)
     if line is not None:
-        yield Line("the model claims", _value(line))
+        yield _line("the model claims", line, distrust=line.distrust)
 
 
 def _corrected(ledger: Ledger, feature: str) -> Iterator[Line]:

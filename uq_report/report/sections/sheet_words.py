@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...document.effects import FALLS, RISES, Move, curve, move
 from ...document.ledger import Ledger
+from ...document.telling import mark
 from ...document.text import interval, joined, mentions, value_words
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE
 
@@ -93,8 +94,9 @@ def cost(ledger: Ledger, feature: str) -> str:
         return f"Wrong values lower the loss on unseen rows by {less}{_doubted(ledger, feature)}."
     if line.verdict == ABOUT_0:
         return f"Wrong values cost about nothing on unseen rows ({value}){_doubted(ledger, feature)}."
-    between = " ".join(filter(None, (interval(line.lower, line.upper), unit)))
-    return f"What wrong values cost on unseen rows is open{f' ({between})' * bool(between)}{_doubted(ledger, feature)}."
+    ends = interval(line.lower, line.upper)
+    between = f" ({f'{ends} {unit}'.strip()}){mark(line)}" if ends else ""
+    return f"What wrong values cost on unseen rows is open{between}{_doubted(ledger, feature)}."
 
 
 def _claim(ledger: Ledger, feature: str) -> str:

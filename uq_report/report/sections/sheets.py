@@ -13,8 +13,8 @@ from ...document.document import Block, Column, Paragraph, Section, Split, Table
 from ...document.effects import ROLES, curve, has_levels, parts
 from ...document.evidence import Evidence
 from ...document.ledger import Ledger, Ranking, in_order, leaders
-from ...document.telling import range_words
-from ...document.text import items, joined, name, plain, value_words
+from ...document.telling import DAGGER, distrusted, range_words
+from ...document.text import items, joined, name, position, value_words
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.profiles import PdpDistribution
@@ -73,7 +73,7 @@ def _values(facts: FeatureFacts) -> str:
     """Say what values a feature has: ``"number, 4 to 72"``, ``"3 levels"``."""
     missing = f", {count(facts.missing, 'value')} missing" if facts.missing else ""
     if facts.min is not None and facts.max is not None:
-        return f"number, {plain(facts.min)} to {plain(facts.max)}{missing}"
+        return f"number, {position(facts.min)} to {position(facts.max)}{missing}"
     return f"{count(facts.distinct, 'level')}{missing}" if facts.distinct else facts.kind
 
 
@@ -155,13 +155,23 @@ def _others(ledger: Ledger, features: Sequence[str]) -> Table | None:
     columns = (Column("feature"), *(Column(head, unit=ranking.unit) for head, ranking in held), Column("findings"))
     rows = tuple(_line(ledger, feature, [ranking for _, ranking in held]) for feature in features)
     key, caption = "features-others-table", "The other features, and what is changed together."
-    made = Table(id=key, caption=caption, columns=columns, rows=rows[:LINES], total_rows=len(rows), rest=rows[LINES:])
+    reasons = (ranking.distrust.get(feature, "") for feature in features for _, ranking in held)
+    note = distrusted(reasons, "An interval of these features")
+    shown, rest = rows[:LINES], rows[LINES:]
+    made = Table(id=key, caption=caption, columns=columns, rows=shown, total_rows=len(rows), rest=rest, note=note)
     return made if rows else None
 
 
 def _line(ledger: Ledger, feature: str, rankings: Sequence[Ranking]) -> tuple[str | None, ...]:
-    lines = [ranking.lines.get(feature) for ranking in rankings]
-    cells = (None if line is None else value_words(line.estimate, line.lower, line.upper) for line in lines)
+    cells = (_cell(ranking, feature) for ranking in rankings)
     members = ledger.e.subject.groups.get(feature)
     group = f": {joined(items(members), 3)} together" if members else ""
     return (f"{name(feature)}{group}", *cells, ledger.codes(feature) or None)
+
+
+def _cell(ranking: Ranking, feature: str) -> str | None:
+    """Return a feature's number in a ranking, its interval marked where it is not to be trusted."""
+    line = ranking.lines.get(feature)
+    if line is None:
+        return None
+    return value_words(line.estimate, line.lower, line.upper) + DAGGER * (feature in ranking.distrust)
