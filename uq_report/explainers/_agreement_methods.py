@@ -15,6 +15,7 @@ from ..core.inference import MIN_CLUSTERS, n_units
 from ..core.ranking import ROUNDING, RankIntervals, normal_draws, rank_intervals, ranks, term_covariance
 from ..core.results import Importance, Interaction, MeasureFacts, Omission, Result
 from ..core.subject import Subject
+from ..core.text import count
 from ..evidence import columns as col
 from ..evidence.importance import directed
 

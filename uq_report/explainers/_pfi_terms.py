@@ -21,6 +21,7 @@ from ..core.inference import (
     two_way,
 )
 from ..core.measures import Measure, Statistic
+from ..core.text import count
 from ..core.trust import Distrust, effective_units, events, few_events, heavy_tails
 
 ROUNDING = 1e-12  # of a measure's size: smaller is rounding
