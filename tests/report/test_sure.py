@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from math import nan
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from uq_report.core.results import Omission, Result
+from uq_report.core.results import Importance, Omission, Result
 from uq_report.document.document import Figure, Section, Split, Table, inside
 from uq_report.document.evidence import Evidence
 from uq_report.document.reading import texts
@@ -310,3 +312,29 @@ def test_the_section_keeps_its_budget_and_has_no_empty_part(case: Case) -> None:
     assert sum(isinstance(b, Figure) for part in section.sections for b in inside(part.blocks)) <= 2
     assert all(part.blocks for part in section.sections)
     assert not {"nan", "inf"} & set(told(section).split())
+
+
+def unpermuted(**means: float) -> Result:
+    """Permutation importances that record these measures before any shuffle."""
+    lines = [
+        {"measure": measure, "feature": "a", "estimate": 0.1, "std_error": 0.01, "lower": 0.0, "upper": 0.2,
+         "verdict": "positive", "margin": 0.01, "p_value": 0.01, "spread_low": 0.0, "spread_high": 0.1,
+         "unpermuted": mean, "n_needed": nan, "exact_zero": False, "remark": "", **INTERVAL}
+        for measure, mean in means.items()
+    ]  # fmt: skip
+    frame = pd.DataFrame(columns=list(Importance.columns))
+    return Importance(id=ids.PFI, explainer=ids.PFI, title="PFI", frame=frame, estimates=estimates(lines))
+
+
+@pytest.mark.parametrize(("task", "means", "words"), [
+    ("classification", {"epistemic": 0.1, "aleatoric": 0.3}, "25 % of the stated uncertainty is disagreement"),
+    ("regression", {"epistemic_variance": 1.0, "aleatoric_variance": 3.0}, "25 % of the stated variance is"),
+    ("regression", {"epistemic": 0.1, "aleatoric": 0.3}, "members adds 0.100 nats to its doubt"),
+    ("regression", {"entropy": 0.3}, "was not split into parts"),
+])  # fmt: skip
+def test_the_share_of_disagreement_does_not_depend_on_the_unit_of_the_outcome(
+    task: str, means: Mapping[str, float], words: str
+) -> None:
+    case = Case(task=task)
+    section = sure(Evidence(run_of([scored(("confidence_gap", 0.0, 0.06)), unpermuted(**means)], case=case)))
+    assert words in " ".join(texts([section]))

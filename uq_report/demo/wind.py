@@ -23,7 +23,7 @@ from .filed import filed
 
 TRAINING, AUDITED, MEMBERS = 1500, 800, 5
 SEED = 0
-PARTS = ("aleatoric", "epistemic")
+PARTS, VARIANCES = ("aleatoric", "epistemic"), ("aleatoric_variance", "epistemic_variance")
 _LOG_CHI_SQUARE = -1.2704  # mean of the log of a squared standard normal
 _Pair = tuple[FloatArray, FloatArray]
 
@@ -42,7 +42,7 @@ SETTINGS = {
     },
     "options": {
         "pdp": {"measures": ("prediction", "nll", "entropy", *PARTS), "max_ice": 12},
-        "pfi": {"measures": ("loss", "nll", "entropy", *PARTS)},
+        "pfi": {"measures": ("loss", "nll", "entropy", *PARTS, *VARIANCES)},
         "rules.direction": {"monotone": {"wind_speed": "increasing"}},
     },
 }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isfinite, isnan
+from math import isfinite, isnan, nan
 
+from ...core.numbers import share_words
 from ...core.text import count
 from ...document.amounts import share
 from ...document.blocks import intervals_caption, make_figure, notes_of
@@ -28,7 +29,7 @@ from ...evidence.view import table_of
 from .outcomes import scores_table
 
 UNJUDGED = "UQ102"
-PARTS = (("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance"))
+ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
 LEAD = (
     "If outcomes follow the model's own distributions, its mean loss equals its mean entropy. Their difference, the "
     "confidence gap, is above 0 for an over-confident model and below 0 for an under-confident one. It is necessary "
@@ -206,13 +207,18 @@ def _parts(e: Evidence) -> str:
     """Say which share of the uncertainty more data could remove, or that it is not known."""
     view = Pfi.find(e.run)
     means = {} if view is None else {line.measure: line.unpermuted for line in view.lines}
-    for epistemic, aleatoric in PARTS:
-        if epistemic in means and aleatoric in means and means[epistemic] + means[aleatoric] > 0:
-            told = 100 * means[epistemic] / (means[epistemic] + means[aleatoric])
+    # a share of a density's entropy would depend on the unit of the outcome
+    pairs = ((VARIANCES, "variance"), *(((ENTROPIES, "uncertainty"),) if e.subject.classes is not None else ()))
+    for (epistemic, aleatoric), what in pairs:
+        whole = means.get(epistemic, nan) + means.get(aleatoric, nan)
+        if whole > 0:
             return (
-                f"On average {told:.0f} % of the stated uncertainty is disagreement between the members of the model, "
-                "which more data could lessen; the rest is spread inside of them."
+                f"On average {share_words(means[epistemic] / whole)} of the stated {what} is disagreement between the "
+                "members of the model, which more data could lessen; the rest is spread inside of them."
             )
+    if ENTROPIES[0] in means:
+        added = value_words(means[ENTROPIES[0]], unit="nats")
+        return f"Disagreement between its members adds {added} to its doubt on average; more data could lessen that."
     return "How much of its uncertainty more data could remove is not known: it was not split into parts."
 
 
