@@ -42,7 +42,7 @@ SETTINGS = {
     },
     "options": {
         "pdp": {"measures": ("prediction", "nll", "entropy", *PARTS), "max_ice": 12},
-        "pfi": {"measures": ("loss", "nll", "entropy", *PARTS, *VARIANCES)},
+        "pfi": {"measures": ("loss", "nll", "entropy", *VARIANCES)},
         "rules.direction": {"monotone": {"wind_speed": "increasing"}},
     },
 }
