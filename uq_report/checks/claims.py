@@ -21,7 +21,7 @@ from ..rules.reading import Part, absent, by_reason, close, freedom, lacking, li
 from ..rules.rule import Grade, Limit, Rule
 
 OVER, UNDER = "UQ401", "UQ402"
-RESTS_ON = "E[S(q̃, Y) − S(q, Y)] = divergence of q̃ from q if Y follows q, for a proper score S (METHODS: claims)"
+RESTS_ON = "E[S(q̃, Y) − S(q, Y)] = divergence of q̃ from q if Y follows q, for a proper score S (docs/claims.md)"
 LEAST = 3  # features named
 
 

@@ -39,6 +39,7 @@ from ..evidence.view import View, of_measure
 
 NAMED = 6
 NAME = 200
+UNDECIDED = "No verdict."  # how the reason of a check begins that decided some of its rules only
 # What readers call the methods (by explainer) and the measures.
 METHODS = {
     ids.AGREEMENT: "the comparison of rankings",
@@ -150,7 +151,7 @@ def close(check: str, parts: Sequence[Part]) -> Outcome:
     if all(part.absent for part in parts):
         return Outcome(check=check, state="not_applicable", reason="; ".join(dict.fromkeys(p.absent for p in parts)))
     if remarks:
-        reason = " ".join(["No verdict.", *remarks])
+        reason = " ".join([UNDECIDED, *remarks])
         return Outcome(check=check, state="skipped", reason=reason)
     return Outcome(check=check, state="passed", reason=" ".join(part.passed for part in parts if part.passed))
 

@@ -9,9 +9,9 @@ from ...document.blocks import make_table
 from ...document.document import Block, Paragraph, Section
 from ...document.evidence import Evidence
 from ...document.text import clean, items, joined, name, sentence
+from ...rules.reading import UNDECIDED
 
 UNJUDGED = ("skipped", "not_applicable")
-UNDECIDED = "Nothing was found, but not all is decided."  # how a check begins that decided some of its rules only
 
 
 def unrun(e: Evidence) -> list[str]:
