@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from uq_report.document.document import Attachment, Column, Document, Figure, Fold, Paragraph, Section, Table
+from uq_report.document.document import Attachment, Block, Column, Document, Figure, Fold, Paragraph, Section, Table
 from uq_report.render.html import HtmlRenderer
 from uq_report.testing.known import known_document
 
@@ -88,7 +88,11 @@ def _busy() -> Document:
     axes = escape('[{"box":[0,0,100,100],"x":["months",0,72],"y":["risk",0,1]}]', {'"': "&quot;"})
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 100" width="300" height="300" data-axes="{axes}"/>'
     drawn = Figure(id="drawn", caption="Drawn", alt="A line.", svg=svg.encode())
-    blocks = ((ranks,), (Fold(title="More", blocks=(inner,)), drawn), (Paragraph(text="End."),))
+    blocks: tuple[tuple[Block, ...], ...] = (
+        (ranks,),
+        (Fold(title="More", blocks=(inner,)), drawn),
+        (Paragraph(text="End."),),
+    )
     titles = ("First", "Second", "Last")
     sections = [Section(id=title, title=title, blocks=held) for title, held in zip(titles, blocks, strict=True)]
     return make(*sections)
