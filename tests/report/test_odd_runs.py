@@ -200,7 +200,7 @@ def test_the_full_annex_of_a_run_with_nothing_in_it_holds_no_empty_part() -> Non
 
 
 def test_names_stay_text_in_the_page() -> None:
-    text = page(document(made("odd names")))
+    text = page(document(made("odd names"))).replace("<wbr>", "")  # where a name may break
     assert "<b>bold</b>" not in text
     assert "&lt;b&gt;bold&lt;/b&gt;" in text
     assert "{{ 7 * 7 }}" in text
