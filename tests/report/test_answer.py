@@ -17,12 +17,12 @@ import uq_report as uq
 from uq_report.core.results import Diagnostic, Importance, Result
 from uq_report.document.document import Card
 from uq_report.document.evidence import Evidence
-from uq_report.document.text import MENTION, unmarked
+from uq_report.document.text import MENTION, first_sentence, unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import NotRun, Run
 from uq_report.report.answer import Answer, answer_of, as_html, as_lines
-from uq_report.report.answer.actions import first_sentence, rest
+from uq_report.report.answer.actions import rest
 from uq_report.report.answer.belief import NO, OPEN, PARTLY, UNTESTED, YES
 from uq_report.report.answer.drivers import rankings
 from uq_report.report.rating import rating

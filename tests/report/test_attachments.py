@@ -9,6 +9,7 @@ import pytest
 from uq_report.core.text import file_stem
 from uq_report.document.blocks import MAX_ROWS, make_table
 from uq_report.document.document import Badge, Column, Columns, Section
+from uq_report.document.evidence import Evidence
 from uq_report.evidence import ids
 from uq_report.evidence.codec import dumps
 from uq_report.report.assemble import document
@@ -54,7 +55,7 @@ def test_a_table_that_is_not_printed_in_full_is_attached_with_every_row_guarded(
     section = long_table()
     (table,) = section.blocks
     assert table.type == "table"
-    found = attachments(make_run(), [Section(id="outer", title="o", sections=(section,))])[-1]
+    found = attachments(Evidence(make_run()), [Section(id="outer", title="o", sections=(section,))])[-1]
     assert found.name == getattr(table, "attachment", "") == "table-big.csv"
     lines = found.content.decode().splitlines()
     assert len(lines) == MAX_ROWS + 6
@@ -65,7 +66,7 @@ def test_a_table_that_is_not_printed_in_full_is_attached_with_every_row_guarded(
 def test_tables_inside_columns_count_and_short_ones_do_not() -> None:
     left, right = long_table("left").blocks[0], long_table("right", 3).blocks[0]
     both = Section(id="s", title="t", blocks=(Columns(names=("a", "b"), left=left, right=right),))
-    names = [one.name for one in attachments(make_run(), [both])]
+    names = [one.name for one in attachments(Evidence(make_run()), [both])]
     assert "table-left.csv" in names
     assert "table-right.csv" not in names
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
+from math import inf
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..core.errors import UnsupportedError
 from ..core.results import MeasureFacts, Result
 from ..evidence import ids
+from ..evidence.codec import dumps
 from ..evidence.finding import SEVERITIES, Finding, Outcome, Waived
 from ..evidence.importance import directed
 from ..evidence.run import MethodRecord, Run
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MatplotlibFigure
 
 GATE = ids.CALIBRATION
-FAILED = "UQ101"
+FAILED, UNJUDGED = "UQ101", "UQ102"
 NLL = "nll"
 OPEN = Badge("open, to be completed", "unknown")
 SEVERITY_TONES: Mapping[str, Tone] = {
@@ -121,6 +124,22 @@ class Evidence:
     def gate(self) -> Gate:
         """The state of the calibration gate."""
         return gate_of(self.run.outcomes)
+
+    @property
+    def gap_margin(self) -> float:
+        """The limit of the confidence gap, as the rule of the gate holds it; infinite where no rule does."""
+        rules = (rule for outcome in self.run.outcomes if outcome.check == GATE for rule in outcome.rules)
+        return next((r.thresholds["margin"] for r in rules if r.code == UNJUDGED and "margin" in r.thresholds), inf)
+
+    @cached_property
+    def content(self) -> bytes:
+        """The canonical bytes of the run, those of its run.json."""
+        return dumps(self.run)
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of these bytes."""
+        return sha256(self.content).hexdigest()
 
     def findings_on(self, results: Collection[str], feature: str = "") -> tuple[Finding, ...]:
         """Return the findings that rest on any of these results, and are about `feature` if one is named."""

@@ -10,7 +10,6 @@ import pandas as pd
 from ..core.results import MeasureFacts, Result
 from ..evidence import columns as col
 from ..evidence import ids
-from ..plots.importance import Panel, panel
 from .evidence import Evidence
 from .places import Place, places
 from .telling import ordered
@@ -44,13 +43,9 @@ class Answer(NamedTuple):
         """The features in the order of the ranking."""
         return [str(feature) for feature in self.table[col.FEATURE]]
 
-    def panel(self) -> Panel:
-        """Return the ranking as a panel of a figure."""
-        return panel(self.result, self.measure, self.heading)
-
 
 def answers(e: Evidence) -> list[Answer]:
-    """Return an answer to each question that the run can answer, in their order."""
+    """Return an answer to each question that the run can answer, in their order, groups of features left out."""
     return [answer for source in SOURCES if (answer := _answer(e, *source)) is not None]
 
 
@@ -74,7 +69,8 @@ def _answer(e: Evidence, role: str, sources: Sequence[str], preferred: Sequence[
         fitting = [m for m in (*preferred, *measures) if m in measures and e.words(m).role == role]
         if fitting:
             facts = e.words(fitting[0], result)
-            table = ordered(result.estimates[result.estimates[col.MEASURE] == fitting[0]], facts.sign)
+            rows = result.estimates[result.estimates[col.MEASURE] == fitting[0]]
+            table = ordered(rows[~rows[col.FEATURE].isin(list(e.subject.groups))], facts.sign)
             held = places(e.run, key, fitting[0], table, facts.sign)
             return Answer(role, fitting[0], facts, METHODS[key], result, table, held)
     return None

@@ -32,6 +32,9 @@ __all__ = [
 
 ABSENT = "not recorded"
 NAME = 60
+LONGEST = 240  # characters of a sentence that stands for a whole text
+# Behind a full stop that ends no abbreviation of single letters ("p.a.").
+_END = re.compile(r"(?:(?<=[^.][^\W\d][.!?])|(?<=[\d)%”][.!?]))\s+")
 # Marks around the name of a feature, which lead to its sheet; `clean` lets none in from outside.
 MENTION = re.compile("\ue000([^\ue000\ue001]*)\ue001")
 
@@ -133,6 +136,18 @@ def sentence(value: object) -> str:
     first = line.split(" ")[0].rstrip(".,:;")
     head = line[0] if "." in first or "_" in first else line[0].upper()
     return f"{head}{line[1:]}{'' if line[-1] in '.!?…' else '.'}"
+
+
+def first_sentence(text: str, most: int = LONGEST) -> str:
+    """Return the first sentence of a text whole; empty where it is longer than `most` characters.
+
+    Examples
+    --------
+    >>> first_sentence("It costs 0.5 nats. And more."), first_sentence("word " * 100)
+    ('It costs 0.5 nats.', '')
+    """
+    first = _END.split(sentence(text), maxsplit=1)[0]
+    return first if len(first) <= most else ""
 
 
 def items(values: Iterable[object]) -> list[str]:

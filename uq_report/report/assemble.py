@@ -10,7 +10,6 @@ from .. import figures
 from ..document.document import Badge, Cell, CheckEntry, Document, Section
 from ..document.evidence import Evidence, as_cell, version
 from ..document.text import clean
-from ..evidence.codec import sha256
 from ..evidence.finding import Outcome
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
@@ -51,7 +50,7 @@ def document(run: Run, *, annex: str = "short") -> Document:
     cover = shell(e, title=e.about("title") or f"Uncertainty audit of {label}", subtitle="")
     front = tuple(section for section in sections if section is not None)
     whole = (*front, *behind(e, Placed(e), front, cover.evidence_sha256, annex))
-    return replace(cover, sections=whole, attachments=attachments(run, whole))
+    return replace(cover, sections=whole, attachments=attachments(e, whole))
 
 
 def shell(e: Evidence, *, title: str, subtitle: str, kind: str = "audit") -> Document:
@@ -62,7 +61,7 @@ def shell(e: Evidence, *, title: str, subtitle: str, kind: str = "audit") -> Doc
         subtitle=clean(subtitle, 300),
         as_of=clean(run.as_of, 20),
         generator=f"uq_report {clean(version(run.environment, 'uq_report'), 40)}".strip(),
-        evidence_sha256=sha256(run),
+        evidence_sha256=e.digest,
         facts=_cover(e),
         layout="portrait" if run.challenger is None else "landscape",
         kind=kind,

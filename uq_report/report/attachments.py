@@ -8,8 +8,8 @@ import pandas as pd
 
 from ..core.text import file_stem
 from ..document.document import Attachment, Badge, Cell, Section, Table, inside
+from ..document.evidence import Evidence
 from ..document.text import unmarked
-from ..evidence.codec import dumps
 from ..evidence.run import Run
 from ..store.folder import RUN, guarded_csv
 
@@ -18,15 +18,15 @@ CSV = "text/csv"
 POINTS = ("profile", "attribution")
 
 
-def attachments(run: Run, sections: Iterable[Section]) -> tuple[Attachment, ...]:
+def attachments(e: Evidence, sections: Iterable[Section]) -> tuple[Attachment, ...]:
     """Return run.json, then a guarded CSV of each result's estimates and of each table that is not printed in full."""
-    own = Attachment(RUN, dumps(run), "application/json", "The run: every number of this report")
+    own = Attachment(RUN, e.content, "application/json", "The run: every number of this report")
     tables = (
         Attachment(table.attachment, _csv(table), CSV, f"All rows of: {table.caption}")
         for table in _tables(sections)
         if table.rest
     )
-    return (own, *_estimates(run), *tables)
+    return (own, *_estimates(e.run), *tables)
 
 
 def _estimates(run: Run) -> Iterator[Attachment]:

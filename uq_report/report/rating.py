@@ -69,6 +69,19 @@ def rests_on(outcomes: Iterable[Outcome]) -> str:
     return f"By rule: {WHY[rating(ended)]}{aside}. {DECIDES}."
 
 
+def tally(outcomes: Iterable[Outcome], ends: Iterable[tuple[Sequence[str], str]]) -> str:
+    """Count checks by how they ended; `ends` are states that count as one, and their words.
+
+    Examples
+    --------
+    >>> tally([Outcome(check="a", state="passed")] * 2, [(("found",), "with findings"), (("passed",), "passed")])
+    '2 passed'
+    """
+    states = [outcome.state for outcome in outcomes]
+    numbers = ((sum(state in among for state in states), words) for among, words in ends)
+    return joined([f"{number} {words}" for number, words in numbers if number])
+
+
 def counted(findings: Iterable[Finding]) -> str:
     """Count findings by severity, worst first: ``"1 high and 2 low"``."""
     severities = [finding.severity for finding in findings]

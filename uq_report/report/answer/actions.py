@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ...document.document import Step
 from ...document.evidence import OPEN, SEVERITY_TONES, Evidence
-from ...document.text import clean, joined, mentioned, name, sentence
+from ...document.text import clean, first_sentence, joined, mentioned, name
 from ...evidence.finding import Finding
 
 MOST = 3
 SAID = ("UQ101", "UQ102")  # how large it is stands in the card on the doubt
-LONGEST = 240  # characters of a sentence; a longer one gives way to the finding's title
 TITLE = 90  # characters of what is to be done
-# behind a full stop that ends no abbreviation of single letters ("p.a.")
-_END = re.compile(r"(?:(?<=[^.][^\W\d][.!?])|(?<=[\d)%”][.!?]))\s+")
 
 
 def actions(e: Evidence) -> tuple[Step, ...]:
@@ -31,18 +27,6 @@ def rest(e: Evidence) -> tuple[Finding, ...]:
     """Return the open findings that no step is about."""
     leads = list(dict.fromkeys(map(_lead, e.findings)))[:MOST]
     return tuple(finding for finding in e.findings if _lead(finding) not in leads)
-
-
-def first_sentence(text: str, most: int = LONGEST) -> str:
-    """Return the first sentence of a text whole; empty where it is longer than `most` characters.
-
-    Examples
-    --------
-    >>> first_sentence("It costs 0.5 nats. And more."), first_sentence("word " * 100)
-    ('It costs 0.5 nats.', '')
-    """
-    first = _END.split(sentence(text), maxsplit=1)[0]
-    return first if len(first) <= most else ""
 
 
 def _lead(finding: Finding) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from ...core.text import count
+from ...document.amounts import apart, scaled
 from ...document.document import Card
 from ...document.evidence import Evidence
 from ...document.text import clean, joined, name
 from ...evidence.outcomes import DifferenceLine, GroupLine, GroupsDifference, GroupsUse, UseLine
-from .amounts import amount, apart
 
 L = TypeVar("L", bound=GroupLine)
 ALL_ROWS = "all rows"  # the item of `GroupsUse` that is of no group
@@ -45,7 +45,7 @@ def affected(e: Evidence) -> Card | None:
 
 def _card(line: GroupLine, texts: tuple[str, ...], sign: int = 1) -> Card:
     """Return the card on one group."""
-    number, around = apart(amount(line.estimate, line.lower, line.upper, line.unit, sign))
+    number, around = apart(scaled(line.estimate, line.lower, line.upper, line.unit, sign=sign))
     signed = number if number.startswith("−") else f"+{number}"
     return Card(title=TITLE, headline=signed, aside=f"{name(line.feature)} {name(line.item)}{around}", texts=texts)
 
@@ -102,7 +102,7 @@ def _came(view: GroupsDifference, line: GroupLine) -> tuple[str, ...]:
 
 
 def _words(line: GroupLine) -> str:
-    return amount(line.estimate, line.lower, line.upper, line.unit)
+    return scaled(line.estimate, line.lower, line.upper, line.unit)
 
 
 def _withheld(view: GroupsDifference) -> tuple[str, ...]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from ...core.text import count
+from ...document.amounts import scaled
 from ...document.document import Card
 from ...document.evidence import Evidence
 from ...document.text import clean, sentence
 from ...evidence.finding import Finding
 from ...evidence.outcomes import CONFIDENCE_GAP, Calibration, ScoreLine, rows_within
 from ..unjudged import confirmed
-from .amounts import amount
 
 TITLE = "Can its doubt be believed?"
 YES, PARTLY, NO, OPEN, UNTESTED = "Yes", "In part", "No", "Cannot be told", "Not tested"
 # findings that limit a doubt which is right over all rows: outside the support, claims, groups
 LIMITS = ("UQ301", "UQ401", "UQ802")
-UNJUDGED = "UQ102"
 _HEADLINES = {"bad": NO, "warning": OPEN, "unknown": UNTESTED}
 
 
@@ -62,11 +63,11 @@ def _reason(e: Evidence, headline: str) -> str:
         return sentence(e.gate.reason)
     if headline == NO:
         return _wrong(view, gap)
-    margin = _margin(e)
+    margin = e.gap_margin
     differ = f"Stated and real uncertainty differ by {_words(gap)}"
     if headline == OPEN:
         return _open(view, gap, differ, margin)
-    agree = f"{differ}, within ±{margin:g}." if margin is not None else f"{differ}."
+    agree = f"{differ}, within ±{margin:g}." if isfinite(margin) else f"{differ}."
     limit = _limit(e)
     return agree if limit is None else f"{agree} But: {sentence(limit.title)} ({clean(limit.code, 20)})"
 
@@ -82,9 +83,9 @@ def _wrong(view: Calibration, gap: ScoreLine) -> str:
     return f"Outcomes do not follow its stated probabilities; the gap of {_words(gap)} has no clear direction."
 
 
-def _open(view: Calibration, gap: ScoreLine, differ: str, margin: float | None) -> str:
+def _open(view: Calibration, gap: ScoreLine, differ: str, margin: float) -> str:
     """Say what keeps the answer open, and how many rows would do where these are too few."""
-    if margin is None or max(-gap.lower_90, gap.upper_90) < margin:
+    if not isfinite(margin) or max(-gap.lower_90, gap.upper_90) < margin:
         return f"{differ}."
     needed = rows_within(gap.estimate, gap.lower_90, gap.upper_90, margin, view.n)
     return f"{differ}; ±{margin:g} would do.{f' About {needed} rows would tell.' if needed else ''}"
@@ -92,10 +93,4 @@ def _open(view: Calibration, gap: ScoreLine, differ: str, margin: float | None) 
 
 def _words(gap: ScoreLine, sign: int = 1) -> str:
     """Return the gap with its 90 % interval."""
-    return amount(gap.estimate, gap.lower_90, gap.upper_90, gap.unit, sign)
-
-
-def _margin(e: Evidence) -> float | None:
-    """Return the margin of the gap: that of the rule as it is printed."""
-    rules = (rule for outcome in e.run.outcomes for rule in outcome.rules if rule.code == UNJUDGED)
-    return next((rule.thresholds["margin"] for rule in rules if "margin" in rule.thresholds), None)
+    return scaled(gap.estimate, gap.lower_90, gap.upper_90, gap.unit, sign=sign)

@@ -10,15 +10,14 @@ from math import nan
 from typing import Any, NamedTuple
 
 from ...core.text import count
+from ...document.amounts import scaled
 from ...document.evidence import Evidence
-from ...document.places import places
 from ...document.questions import Answer as Ranking
 from ...document.questions import answers
 from ...document.text import joined, mention, mentions, value_words
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, ShapImportance
-from .amounts import amount
 
 PREDICTION, LOSS, DOUBT = "prediction", "loss", "uncertainty"
 NAMED = 4  # features in a sentence
@@ -60,12 +59,12 @@ class Reading(NamedTuple):
     def amount(self, line: Line) -> str:
         """Return an importance with its interval, above 0 for what is worse or less sure; probabilities in points."""
         facts = self.ranking.facts
-        return amount(line.estimate, line.lower, line.upper, facts.unit, facts.sign)
+        return scaled(line.estimate, line.lower, line.upper, facts.unit, sign=facts.sign)
 
 
 def rankings(e: Evidence) -> dict[str, Ranking]:
-    """Return the ranking of each question by its role, groups of features left out."""
-    return {one.heading: _single(e, one) for one in answers(e)}
+    """Return the ranking of each question by its role."""
+    return {one.heading: one for one in answers(e)}
 
 
 def drivers(e: Evidence) -> tuple[str, str, str]:
@@ -77,11 +76,6 @@ def drivers(e: Evidence) -> tuple[str, str, str]:
         _loss(loss) if loss else _no_loss(e),
         _doubt(doubt, loss) if doubt else "What the model's doubt follows was not measured.",
     )
-
-
-def _single(e: Evidence, one: Ranking) -> Ranking:
-    table = one.table[~one.table[col.FEATURE].isin(list(e.subject.groups))].reset_index(drop=True)
-    return one._replace(table=table, places=places(e.run, one.result.id, one.measure, table, one.facts.sign))
 
 
 def _read(e: Evidence, one: Ranking) -> Reading:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...document.amounts import apart, percent, scaled, unbracketed
 from ...document.document import Card
 from ...document.evidence import Evidence
 from ...document.text import clean, interval, name, sentence, value_words
 from ...evidence.outcomes import LOG_SCORE, Calibration, Decisions, ScoreLine
-from .amounts import amount, apart, percent
 
 TITLE = "How good is it?"
 SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS"}  # the first with a skill is shown
@@ -60,11 +60,11 @@ def good(e: Evidence) -> tuple[str, int]:
     told = f"It {words.get(skill.side, 'is not shown to predict unseen rows better than')} {BASELINE}"
     area = _score(e, AREA)
     if area is None:
-        loss = skill.words.replace(" (", ", ").rstrip(")")
+        loss = unbracketed(skill.words)
         return (
             f"{told} (loss {'lower' if skill.side > 0 else 'higher'} by {loss})" if skill.side else told
         ), skill.side
-    within = f"AUC {value_words(area.estimate, area.lower, area.upper)}".replace(" (", ", ").rstrip(")")
+    within = f"AUC {unbracketed(value_words(area.estimate, area.lower, area.upper))}"
     orders = "though it orders them better than chance " if skill.side < 1 and area.lower > CHANCE else ""
     return f"{told}{', ' if orders else ' '}{orders}({within})", skill.side
 
@@ -104,7 +104,7 @@ def _beside(words: str, what: str) -> tuple[str, str]:
 
 
 def _amount(score: ScoreLine) -> str:
-    return amount(score.estimate, score.lower, score.upper, score.unit)
+    return scaled(score.estimate, score.lower, score.upper, score.unit)
 
 
 def _closed(skill: Skill) -> str:

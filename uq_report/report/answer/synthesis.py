@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...document.evidence import Evidence
-from ...document.text import clean
+from ...document.text import clean, first_sentence
 from ...evidence.finding import SEVERITIES, Finding
 from ..rating import rating, rests_on
 from ..unjudged import unjudged
-from .actions import actions, first_sentence
+from .actions import actions
 from .affected import affected
 from .belief import NO, YES, belief, believed, clause
 from .data import Answer

@@ -15,10 +15,10 @@ from ...document.evidence import OPEN, Evidence, as_cell, severity_badge
 from ...document.questions import Answer as Ranking
 from ...document.questions import leading
 from ...document.telling import NUMBERS
-from ...document.text import clean, joined, name, sentence, value_words
+from ...document.text import clean, first_sentence, joined, name, sentence, value_words
 from ...evidence import columns as col
 from ...evidence.run import Run
-from ..answer.actions import first_sentence, rest
+from ..answer.actions import rest
 from ..answer.drivers import rankings
 from ..assemble import read
 from ..sections.answer import answer

@@ -16,4 +16,4 @@ def framed(e: Evidence, kind: str, title: str, sections: Sequence[Section]) -> D
     """Return a document of these sections on upright pages, tied to the run by its hash and its attachments."""
     subtitle = e.about("title") or f"Uncertainty audit of {clean(as_cell(e.subject.label), 120)}"
     cover = shell(e, title=title, subtitle=subtitle, kind=kind)
-    return replace(cover, sections=tuple(sections), attachments=attachments(e.run, sections), layout="portrait")
+    return replace(cover, sections=tuple(sections), attachments=attachments(e, sections), layout="portrait")

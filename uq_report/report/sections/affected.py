@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from ...document.amounts import amount, points
+from ...document.amounts import amount, apart, points, unbracketed
 from ...document.blocks import make_table
 from ...document.document import Block, Bullets, Column, Paragraph, Section, Table
 from ...document.evidence import Evidence
@@ -53,13 +54,13 @@ class Attribute:
     view: Groups
     name: str
 
-    @property
+    @cached_property
     def apart(self) -> tuple[DifferenceLine, ...]:
         """Each group less the rest."""
         view = GroupsDifference.find(self.e.run)
         return () if view is None else of_feature(view.lines, self.name)
 
-    @property
+    @cached_property
     def most(self) -> DifferenceLine | None:
         """The group whose predictions differ most from the rest."""
         lines = [line for line in self.apart if line.measure.startswith(PREDICTION)]
@@ -145,15 +146,15 @@ def _negated(line: GroupLine) -> GroupLine:
 def _side(line: GroupLine, other: str) -> str:
     """Say how far a group is above or below another, or that the two are not told apart."""
     if line.lower <= 0 <= line.upper:
-        apart = f" from{other}" if other else ""
-        return f"cannot be told apart{apart} ({points(line).replace(' (', ', ').rstrip(')')})"
+        whom = f" from{other}" if other else ""
+        return f"cannot be told apart{whom} ({unbracketed(points(line))})"
     above = line.estimate > 0
     return f"are {points(line if above else _negated(line))} {'above' if above else 'below'}{other}"
 
 
 def _mean(line: GroupLine | None) -> str:
     """Return a mean rounded to its error, without its interval."""
-    return "" if line is None else amount(line).partition(" (")[0]
+    return "" if line is None else apart(amount(line))[0]
 
 
 def _apart(lines: Mapping[str, GroupLine], item: str) -> str:
@@ -177,7 +178,7 @@ def _proxy(lines: Sequence[ProxyLine], attribute: str) -> str:
     if together is None:
         return ""
     tell = "tell" if together.lower > 0 else "are not shown to tell"
-    skill = value_words(together.estimate, together.lower, together.upper).replace(" (", ", ").rstrip(")")
+    skill = unbracketed(value_words(together.estimate, together.lower, together.upper))
     closest = (
         "" if single is None else f", closest is {mention(single.item)} (association {value_words(single.estimate)})"
     )

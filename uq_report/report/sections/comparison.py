@@ -8,12 +8,13 @@ from math import copysign, inf
 from ...document.blocks import interval_columns, intervals_caption, left_out, make_figure, make_table
 from ...document.document import Badge, Block, Column, Fold, Paragraph, Section, Verdict
 from ...document.evidence import Evidence, severity_badge
-from ...document.text import clean, items, joined, mention, name, sentence, value_words
+from ...document.text import clean, joined, mention, name, sentence, value_words
 from ...evidence.comparison import CompareImportance, CompareReliance, CompareScores, PairedImportanceLine, PairedLine
 from ...evidence.finding import SEVERITIES, Finding
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import of_measure, table_of
+from .rules import about
 
 TITLE = "Champion against challenger"
 PAIRED = (
@@ -114,15 +115,12 @@ def _findings(alone: Sequence[tuple[str, Finding]]) -> list[Block]:
     if not alone:
         return []
     rows = [
-        (f"the {who}", severity_badge(f.severity), clean(f.code, 20), sentence(f.title), _about(f)) for who, f in alone
+        (f"the {who}", severity_badge(f.severity), clean(f.code, 20), sentence(f.title), about(f.features))
+        for who, f in alone
     ]
     caption = "Findings of one model alone, or more severe there, worst first."
     heads = ("model", "severity", "code", "finding", "about")
     return [make_table("comparison-table-findings", caption, heads, rows)]
-
-
-def _about(finding: Finding) -> str:
-    return joined(items(finding.features), 4) or "the model"
 
 
 def _reliance(e: Evidence) -> str:

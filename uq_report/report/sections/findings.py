@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...core.text import count
+from ...core.text import MAX_TEXT, count
 from ...document.blocks import make_table
 from ...document.document import Badge, Block, Bullets, Callout, Cell, Fold, Paragraph, Section, Table
 from ...document.evidence import OPEN, SEVERITY_TONES, Evidence, severity_badge
 from ...document.text import (
     ABSENT,
     clean,
+    first_sentence,
     joined,
     mentioned,
     mentions,
@@ -26,7 +26,6 @@ TITLE = "Findings"
 OBSERVATION = "observation"
 SAME = 5  # statements of findings that share a block, beyond the first
 NEWS = ("new", "worse", "better", "unchanged")
-_SENTENCE = re.compile(r"(?<=[a-z0-9)%][.!?])\s+(?=[A-Z0-9−])")
 
 
 @dataclass(frozen=True)
@@ -216,10 +215,6 @@ def _observations(noted: Sequence[Group], ids: dict[int, str]) -> Fold:
 
 def _noted(group: Group) -> str:
     """Return the first sentence of each observation, and the features of those beyond the first few."""
-    told = [mentioned(_first_sentence(one.statement), one.features) for one in group.members[: SAME + 1]]
+    told = [mentioned(first_sentence(one.statement, MAX_TEXT), one.features) for one in group.members[: SAME + 1]]
     beyond = list(dict.fromkeys(feature for one in group.members[SAME + 1 :] for feature in one.features))
     return " ".join([*told, *([f"So it is with {joined(mentions(beyond))}."] if beyond else [])])
-
-
-def _first_sentence(text: str) -> str:
-    return sentence(_SENTENCE.split(clean(text), maxsplit=1)[0])

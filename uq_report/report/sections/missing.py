@@ -10,8 +10,7 @@ from ...document.document import Block, Paragraph, Section
 from ...document.evidence import Evidence
 from ...document.text import clean, items, joined, name, sentence
 from ...rules.reading import UNDECIDED
-
-UNJUDGED = ("skipped", "not_applicable")
+from ..rating import NO_VERDICT
 
 
 def unrun(e: Evidence) -> list[str]:
@@ -22,7 +21,7 @@ def unrun(e: Evidence) -> list[str]:
 
 def no_verdict(e: Evidence) -> list[str]:
     """Return a sentence for each reason why checks gave no verdict."""
-    ended = [outcome for outcome in e.run.outcomes if outcome.state in UNJUDGED]
+    ended = [outcome for outcome in e.run.outcomes if outcome.state in NO_VERDICT]
     open_ = [name(o.title or o.check) for o in ended if clean(o.reason).startswith(UNDECIDED)]
     told = [f"No verdict on every rule of these checks: {joined(open_, 12)}."] if open_ else []
     others = ((o.reason, name(o.title or o.check)) for o in ended if not clean(o.reason).startswith(UNDECIDED))

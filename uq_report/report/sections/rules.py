@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ...core.references import cite
 from ...core.text import count
@@ -12,6 +12,7 @@ from ...document.evidence import Evidence, severity_badge
 from ...document.text import clean, interval, items, joined, name, plain, sentence, value_words
 from ...evidence.finding import Finding, Outcome
 from ...rules.rates import rates
+from ..rating import NO_VERDICT, tally
 
 SEVERITY = (
     "Severity: critical, unfit for the stated use; high, a conclusion or a limit of use changes; medium, a weakness "
@@ -28,7 +29,7 @@ ENDS = (
     (("found",), "raised findings"),
     (("passed",), "passed"),
     (("ignored",), "raised waived findings only"),
-    (("skipped", "not_applicable"), "gave no verdict"),
+    (NO_VERDICT, "gave no verdict"),
 )
 
 
@@ -90,16 +91,10 @@ def ended(e: Evidence) -> str:
     """
     ran = len(e.run.outcomes)
     registered = sum(plugin.group.removeprefix("uq_report.") == "rules" for plugin in e.run.plugins)
-    told = f"Of {count(ran, 'check')} {_counted(e.run.outcomes)}." if ran else "No check was run."
+    told = f"Of {count(ran, 'check')} {tally(e.run.outcomes, ENDS)}." if ran else "No check was run."
     if registered == ran:
         return told
     return f"{told} Registered are {registered}: the run does not account for all of them."
-
-
-def _counted(outcomes: Iterable[Outcome]) -> str:
-    states = [outcome.state for outcome in outcomes]
-    numbers = ((sum(state in among for state in states), words) for among, words in ENDS)
-    return joined([f"{number} {words}" for number, words in numbers if number])
 
 
 def _reason(outcome: Outcome) -> str:

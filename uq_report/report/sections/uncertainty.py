@@ -7,13 +7,12 @@ from math import isfinite, isnan, nan
 
 from ...core.numbers import share_words
 from ...core.text import count
-from ...document.amounts import share
+from ...document.amounts import share, unbracketed
 from ...document.blocks import intervals_caption, make_figure, notes_of
 from ...document.document import Block, Paragraph, Section, Split
 from ...document.evidence import GATE, Evidence
 from ...document.tables import plain_table
 from ...document.text import clean, joined, plain, sentence, value_words
-from ...evidence import ids
 from ...evidence.importance import Pfi
 from ...evidence.outcomes import (
     CONFIDENCE_GAP,
@@ -28,7 +27,6 @@ from ...evidence.outcomes import (
 from ...evidence.view import table_of
 from .outcomes import scores_table
 
-UNJUDGED = "UQ102"
 ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
 LEAD = (
     "If outcomes follow the model's own distributions, its mean loss equals its mean entropy. Their difference, the "
@@ -52,15 +50,16 @@ def believed(e: Evidence) -> Section:
 
 def gate_words(e: Evidence) -> str:
     """Say in a sentence or two whether unseen rows bear out what the model states, or cannot tell."""
-    view, gap = _gap(e)
+    view = Calibration.find(e.run)
     if view is None:
         return "No outcome was compared with what it states, so this cannot be said."
+    gap = view.of(CONFIDENCE_GAP)
     if gap is None or isnan(gap.lower_90) or view.infinite_nll:
         return _verdict(e)
     rows = count(view.n, "unseen row")
     if e.gate.tone == "bad":
         return f"{rows} show that {stated(e)} are not right: {_direction(gap)} (gap {gap_words(gap)}).{_gain(view)}"
-    margin = _margin(e)
+    margin = e.gap_margin
     if e.gate.tone == "good":
         return f"On {rows} {stated(e)} agree with the outcomes within {plain(margin)} nats (gap {gap_words(gap)})."
     if e.gate.tone != "warning" or max(-gap.lower_90, gap.upper_90) < margin:
@@ -89,13 +88,7 @@ def stated(e: Evidence) -> str:
 
 def gap_words(gap: ScoreLine) -> str:
     """Return the confidence gap with the interval by which it is judged."""
-    return value_words(gap.estimate, gap.lower_90, gap.upper_90, "nats").replace(" (", ", ").rstrip(")") + " at 90 %"
-
-
-def _gap(e: Evidence) -> tuple[Calibration | None, ScoreLine | None]:
-    view = Calibration.find(e.run)
-    lines = () if view is None else view.lines
-    return view, next((line for line in lines if line.item == CONFIDENCE_GAP), None)
+    return f"{unbracketed(value_words(gap.estimate, gap.lower_90, gap.upper_90, 'nats'))} at 90 %"
 
 
 def _direction(gap: ScoreLine) -> str:
@@ -108,17 +101,10 @@ def _direction(gap: ScoreLine) -> str:
 
 def _gain(view: Calibration) -> str:
     """Say what recalibration would save, where its interval is above 0."""
-    gain = next((line for line in view.lines if line.item == "recalibration_gain"), None)
+    gain = view.of("recalibration_gain")
     if gain is None or not gain.lower > 0:
         return ""
     return f" Recalibrating would save {value_words(gain.estimate, gain.lower, gain.upper, 'nats')} a row."
-
-
-def _margin(e: Evidence) -> float:
-    """Return the limit of the gap, as the rule of the gate holds it; infinite where no rule does."""
-    rules = (rule for outcome in e.run.outcomes if outcome.check == ids.CALIBRATION for rule in outcome.rules)
-    found = (rule.thresholds["margin"] for rule in rules if rule.code == UNJUDGED and "margin" in rule.thresholds)
-    return next(found, float("inf"))
 
 
 def _half(e: Evidence, diagram: type[Bins]) -> tuple[Block, ...]:
