@@ -141,7 +141,9 @@ def cost(make: Callable[[], Any], n: int = 1000, times: int = 15) -> tuple[float
     subject = uq.explain(model, *test)
 
     def seconds(*, without: bool) -> float:
-        turned_off = mock.patch("uq_report.explainers.pfi.score_of", return_value=None) if without else nullcontext()
+        turned_off = (
+            mock.patch("uq_report.methods.pfi.explain.score_of", return_value=None) if without else nullcontext()
+        )
         start = process_time()
         with turned_off:
             uq.importance(subject, n_repeats=10, train=False)

@@ -23,16 +23,16 @@ from scipy.stats import spearmanr
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from uq_report.adapters.classifier import ClassifierAdapter
 from uq_report.core.arrays import AnyArray, FloatArray
 from uq_report.core.engine import Engine
 from uq_report.core.measures import NLL, Measure
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
 from uq_report.evidence.importance import CoverCorrected, CoverCorrectedLine, Pfi
-from uq_report.explainers.cid import CoveredInformation
-from uq_report.explainers.cover import CoverCorrection
-from uq_report.explainers.pfi import PermutationImportance
+from uq_report.inputs.adapters.classifier import ClassifierAdapter
+from uq_report.methods.cid.correction import CoverCorrection
+from uq_report.methods.cid.explain import CoveredInformation
+from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.testing import measures
 
 FEATURES = tuple(f"x{k}" for k in range(8))

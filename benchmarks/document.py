@@ -28,11 +28,11 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 import uq_report as uq
+from uq_report.api.views import AuditRun
 from uq_report.document.document import Block, Figure, Section, inside
 from uq_report.document.reading import texts
 from uq_report.evidence.run import Run
 from uq_report.report.kinds import document
-from uq_report.views import AuditRun
 
 FEATURES = (9, 20, 50)
 ROWS, TRAINING = 300, 900

@@ -22,8 +22,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from uq_report import plugins
-from uq_report.checks._stability_terms import leaders
 from uq_report.core.arrays import FloatArray
 from uq_report.core.describe import describe
 from uq_report.core.distributions import Categorical
@@ -35,6 +33,8 @@ from uq_report.core.sampling import share_interval
 from uq_report.core.subject import Subject, make_subject
 from uq_report.evidence.information import Agreement
 from uq_report.evidence.run import NotRun, Run
+from uq_report.methods.agreement.stability_terms import leaders
+from uq_report.runner import plugins
 from uq_report.runner.recorded import described, measure_facts
 from uq_report.testing import KnownLinear, KnownLogistic, KnownTruth, measures
 

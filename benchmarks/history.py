@@ -23,7 +23,7 @@ import pandas as pd
 from uq_report.core.results import ESTIMATE_COLUMNS, Importance, RowValues
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import Run
-from uq_report.store import History
+from uq_report.ops.history import History
 
 SIZES = (10, 250, 500, 1000)
 ROUNDS = 5

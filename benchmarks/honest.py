@@ -33,10 +33,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import uq_report as uq
-from uq_report import plugins
 from uq_report.core.errors import UQReportError
 from uq_report.evidence.finding import SEVERITIES, Finding, Outcome
 from uq_report.report.rating import rating
+from uq_report.runner import plugins
 
 COSTLY = frozenset({"dalex", "h_statistic", "redundancy", "rsens", "shap"})
 OPTIONS: Mapping[str, Mapping[str, Any]] = {"pfi": {"n_repeats": 10}}

@@ -31,13 +31,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from threadpoolctl import threadpool_limits
 
-from uq_report.adapters.classifier import ClassifierAdapter
-from uq_report.adapters.ensemble import EnsembleAdapter
-from uq_report.adapters.regressor_std import RegressorStdAdapter
 from uq_report.core import measures
 from uq_report.core.engine import Engine
 from uq_report.core.subject import make_subject
-from uq_report.explainers.pfi import PermutationImportance
+from uq_report.inputs.adapters.classifier import ClassifierAdapter
+from uq_report.inputs.adapters.ensemble import EnsembleAdapter
+from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
+from uq_report.methods.pfi.explain import PermutationImportance
 
 MEASURES = {m.name: m for m in (measures.BRIER, measures.SQUARED_ERROR, measures.NLL, measures.ENTROPY)}
 GOAL = 1.1

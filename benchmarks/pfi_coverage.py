@@ -31,7 +31,7 @@ from sklearn.linear_model import LogisticRegression
 from uq_report.core.arrays import FloatArray, IntArray
 from uq_report.core.inference import n_units, shuffled_pairs, standard_error
 from uq_report.core.measures import ONE_MINUS_AUC
-from uq_report.explainers._pfi_terms import Rows, feature_terms
+from uq_report.methods.shared.terms import Rows, feature_terms
 
 FEATURES = {"dependent": 0, "independent": 2, "irrelevant": 3}
 MEASURES = ("nll", "entropy", "near-additive")

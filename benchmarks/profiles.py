@@ -22,12 +22,12 @@ import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
-from uq_report.adapters.classifier import ClassifierAdapter
 from uq_report.core.engine import Engine
 from uq_report.core.measures import PREDICTION
 from uq_report.core.subject import make_subject
-from uq_report.explainers.ale import AccumulatedLocalEffects
-from uq_report.explainers.h_statistic import HStatistic
+from uq_report.inputs.adapters.classifier import ClassifierAdapter
+from uq_report.methods.ale.explain import AccumulatedLocalEffects
+from uq_report.methods.h_statistic.explain import HStatistic
 
 Job = Callable[[], object]
 

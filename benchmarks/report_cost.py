@@ -23,9 +23,10 @@ from matplotlib.figure import Figure as Drawing
 
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Profile
 from uq_report.document.document import Column, Document, Figure, Section, Table
-from uq_report.plots import draw, importance_map
-from uq_report.plots.svg import to_svg
+from uq_report.document.plots import draw
+from uq_report.document.plots.svg import to_svg
 from uq_report.render.html import page as fill
+from uq_report.report.plots import importance_map
 
 FIGURES, TABLES, ROWS, COLUMNS, CURVES, POINTS, FEATURES = 30, 20, 25, 7, 60, 20, 12
 MEASURES = ("squared_error", "nll", "entropy")

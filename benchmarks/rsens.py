@@ -20,7 +20,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, RationalQuadratic, WhiteKernel
 from threadpoolctl import threadpool_limits
 
-from uq_report.adapters.regressor_std import RegressorStdAdapter
+from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 
 GOAL = 2.0
 

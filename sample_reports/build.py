@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import uq_report as uq
-from uq_report.demo import SAMPLES, build
+from uq_report.jobs.demo import SAMPLES, build
 
 HERE = Path(__file__).parent
 AS_OF, BEFORE, SEED, TOLERANCE = "2026-11-20", "2026-08-20", 0, 1e-6

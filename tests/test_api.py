@@ -14,12 +14,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import BayesianRidge, LogisticRegression
 
 import uq_report as uq
+from uq_report.api.views import AuditRun, ResultView
 from uq_report.core.distributions import Normal
 from uq_report.core.engine import Progress
 from uq_report.core.errors import InputError, UnsupportedError, UQReportError
 from uq_report.core.subject import Subject
 from uq_report.testing import linear_subject, logistic_subject
-from uq_report.views import AuditRun, ResultView
 
 from .packages import Packages
 

@@ -11,10 +11,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import uq_report as uq
-from uq_report import cli, files, runner, store
-from uq_report.config import AuditFile, read_audit
+from uq_report import cli, runner
+from uq_report import jobs as files
 from uq_report.core.errors import InputError
+from uq_report.evidence import codec
 from uq_report.evidence.run import NotRun, Run
+from uq_report.jobs.audit_file import AuditFile
+from uq_report.jobs.reading import read_audit
 
 from . import audits_made
 
@@ -163,7 +166,7 @@ def test_places_in_a_file_are_relative_to_it_and_those_of_flags_to_the_folder(fo
     assert audit.model is not None
     assert (audit.model.source, audit.data.source) == (str(folder / "audits/m.skops"), str(folder / "audits/t.csv"))
     assert (audit.data.train, audit.output.folder) == ("sqlite:///x.db", str(folder / "audits/uq-report"))
-    from uq_report.config import describe_audit
+    from uq_report.jobs.reading import describe_audit
 
     found = describe_audit("audits/a.toml", {"model.source": "n.skops", "output.history": "h"})
     assert found.audit is not None
@@ -268,7 +271,7 @@ def test_the_example_in_the_readme_runs(folder: Path) -> None:
     assert told["folder"] == str(folder / "report")
     assert (folder / "report/report.junit.xml").is_file()
     saved = uq.load("report").run
-    assert told["run_sha256"] == store.sha256(saved)
+    assert told["run_sha256"] == codec.sha256(saved)
     assert saved.subject["protected"] == ["sex"]
     assert {o.check: o.state for o in saved.outcomes} == told["checks"]
     assert told["checks"]["policy"] in ("found", "passed")
@@ -317,7 +320,7 @@ def test_the_line_of_json_has_one_shape(folder: Path) -> None:
     assert (result.exit_code, result.stderr, told["exit_code"], told["reasons"]) == (0, "", 0, [])
     assert list(told["findings"]) == ["critical", "high", "medium", "low", "observation"]
     assert told["rating"] in ("Use", "Use with limits", "Do not use yet", "Cannot be said")
-    assert told["run_sha256"] == store.sha256(uq.load("uq-report").run)
+    assert told["run_sha256"] == codec.sha256(uq.load("uq-report").run)
     assert {"label", "as_of", "waived", "checks", "not_run", "not_reproducible", "folder"} < set(told)
     failed = call("run", *DATA, "--as-of", "x", "--json")
     assert failed.exit_code == 3

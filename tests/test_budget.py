@@ -3,10 +3,10 @@
 import pytest
 
 from uq_report import runner
-from uq_report.config import Settings
 from uq_report.core.engine import Progress
 from uq_report.core.errors import BudgetError
 from uq_report.runner import budget
+from uq_report.runner.settings import Settings
 from uq_report.testing import linear_subject
 
 AS_OF = "2026-11-20"

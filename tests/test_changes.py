@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import uq_report as uq
-from uq_report import store
+from uq_report.api.views import AuditRun
 from uq_report.core.distributions import Normal
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Result, RowValues
+from uq_report.evidence import codec
 from uq_report.evidence.finding import Finding, Outcome, RuleRecord, Severity, State, Waived, Waiver
 from uq_report.evidence.run import Changes, Run, ValueChange
 from uq_report.runner.changes import changes
 from uq_report.runner.differences import BOUND, INDEPENDENT, PAIRED, RANKS, differences
-from uq_report.views import AuditRun
 
 Rows = NDArray[np.float64]
 FEATURES = ("a", "b", "c")
@@ -393,7 +393,7 @@ def test_another_label_is_noted() -> None:
     found = changes(run(), run(label="n", hashes={"model": "not available", "X": "1"}))
     assert any("audited 'm', this one 'n'" in line for line in found.not_compared)
     assert any("Whether the model is the same" in line for line in found.not_compared)
-    assert found.previous == {"as_of": "2026-01-31", "label": "m", "sha256": store.sha256(run())}
+    assert found.previous == {"as_of": "2026-01-31", "label": "m", "sha256": codec.sha256(run())}
 
 
 class Linear:
@@ -444,7 +444,7 @@ def test_the_same_audit_again_has_no_change_and_a_regression_is_found(tmp_path: 
         assert found["pfi", "nll", "a"].interval == f"95 %, {kind}"
         assert found["calibration", "log_score", ""].difference > 0
         assert ("pfi", "nll", "c") not in found
-        assert store.loads(store.dumps(worse.run)).changes == worse.changes
+        assert codec.loads(codec.dumps(worse.run)).changes == worse.changes
 
 
 def test_compare_replaces_what_a_run_was_compared_with() -> None:

@@ -13,10 +13,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import uq_report as uq
-from uq_report import cli, doctor, plugins, views
+from uq_report import cli
+from uq_report.api import views
 from uq_report.core.errors import RenderError
-from uq_report.loaders.factory import FactoryLoader
+from uq_report.inputs.loaders.factory import FactoryLoader
+from uq_report.ops import doctor
 from uq_report.report.rating import WORDS
+from uq_report.runner import plugins
 
 FACTORY = """
 from sklearn.linear_model import LogisticRegression
@@ -208,7 +211,7 @@ def test_doctor_says_how_to_get_what_is_optional(monkeypatch: pytest.MonkeyPatch
 
 
 def test_demo_audits_the_sample_with_its_texts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from uq_report import demo
+    from uq_report.jobs import demo
     from uq_report.testing import linear_subject
 
     monkeypatch.setattr(

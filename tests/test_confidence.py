@@ -11,18 +11,19 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
-from uq_report import plugins
-from uq_report.config import AuditFile, Settings
+from uq_report.api.views import AuditRun, ResultView
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.inference import CONFIDENCE
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
 from uq_report.evidence.run import Changes, Run
+from uq_report.jobs.audit_file import AuditFile
+from uq_report.runner import plugins
 from uq_report.runner.changes import changes
 from uq_report.runner.differences import INDEPENDENT, RANKS
+from uq_report.runner.settings import Settings
 from uq_report.testing import KnownLinear, KnownTruth, linear_subject, logistic_subject
-from uq_report.views import AuditRun, ResultView
 
 AS_OF = "2026-01-31"
 SMALL: dict[str, Any] = {

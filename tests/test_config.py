@@ -2,8 +2,9 @@
 
 import pytest
 
-from uq_report.config import Settings, logical_date, make_settings
 from uq_report.core.errors import InputError
+from uq_report.runner.mistakes import make_settings
+from uq_report.runner.settings import Settings, logical_date
 
 
 def test_every_mistake_is_reported_together_by_key() -> None:

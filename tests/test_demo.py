@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
-from uq_report import demo
 from uq_report.core.distributions import NormalMixture
 from uq_report.core.errors import InputError
 from uq_report.core.subject import Subject
-from uq_report.demo import filed, wind
-from uq_report.demo.split import split
 from uq_report.evidence.finding import SEVERITIES
 from uq_report.evidence.importance import CoverCorrected, CoverCorrectedLine
 from uq_report.evidence.run import Run
 from uq_report.evidence.subject import SubjectFacts
+from uq_report.jobs import demo
+from uq_report.jobs.demo import filed, wind
+from uq_report.jobs.demo.split import split
 
 NEEDED = ["calibration", "cid", "cover", "pfi", "support"]
 MADE = ("parcels", "pumps", "wind")  # without the packages that bring data

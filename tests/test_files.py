@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report import files
-from uq_report.config import AuditFile, ModelPart
+from uq_report import jobs as files
 from uq_report.core.errors import InputError
 from uq_report.core.subject import Subject
-from uq_report.loaders.csv_ import CsvLoader
-from uq_report.loaders.skops_ import SkopsLoader
+from uq_report.inputs.loaders.csv_ import CsvLoader
+from uq_report.inputs.loaders.skops_ import SkopsLoader
+from uq_report.jobs.audit_file import AuditFile, ModelPart
 
 from . import audits_made
 
@@ -151,7 +151,7 @@ def test_other_types_and_new_levels_are_reported(folder: Path) -> None:
     trained.assign(region=trained["region"].replace("east", "west ")).to_csv("other.csv", index=False)
     told = subject(source="test.csv", train="other.csv").sources["train_against_data"]
     assert told.startswith("region has levels that the training rows have not: east (")
-    from uq_report.files import columns
+    from uq_report.jobs import columns
 
     sentences = list(columns.drift(pd.read_csv("drifted.csv"), trained, ()))
     assert "age is float64 here and int64 in the training rows" in sentences

@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from uq_report import cli, store
+from uq_report import cli
 from uq_report.core.errors import InputError, LockedError
-from uq_report.evidence import codec
+from uq_report.evidence import codec, saved
 from uq_report.evidence.migrations import migrated
 from uq_report.evidence.run import FORMAT, Run
-from uq_report.store import Filed, History, Retention, delete, inputs_key, names
+from uq_report.ops.history import Filed, History, Retention, delete, entry, inputs_key, names
 
 from . import store_runs
 
@@ -57,9 +57,9 @@ def test_a_filed_run_is_whole_and_pointed_to(history: History) -> None:
     assert {place.name for place in last.folder.iterdir()} == {
         "entry.json", "run.json", "report.html", "clock.json", "evidence", "SHA256SUMS",
     }  # fmt: skip
-    assert store.read(last.folder)[0].as_of == "2026-01-03"
+    assert saved.read(last.folder)[0].as_of == "2026-01-03"
     assert (last.folder.parent / "latest").read_text() == f"{last.folder.name}\n"
-    assert last.entry.run_sha256 == store.sha256(run(3))
+    assert last.entry.run_sha256 == codec.sha256(run(3))
     assert (last.entry.findings, last.entry.checks) == ({"high": 1}, {"found": 1, "passed": 1, "skipped": 1})
     assert history.check() == []
 
@@ -214,7 +214,7 @@ def test_an_entry_of_another_folder_is_refused(history: History) -> None:
     first, third = history.find("credit@1").folder, history.find("credit@3").folder
     shutil.copy(first / "entry.json", third / "entry.json")
     with pytest.raises(InputError, match="must belong to its folder"):
-        store.entry.read(third)
+        entry.read(third)
 
 
 def test_links_are_refused(history: History, tmp_path: Path) -> None:
@@ -271,14 +271,14 @@ def test_waiting_for_the_lock(history: History) -> None:
 
 
 def test_a_full_disk_leaves_nothing_behind(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = store.folder.write_through
+    real = saved.write_through
 
     def full(file: Path, content: bytes) -> None:
         if file.name == "run.json":
             raise OSError(28, "No space left on device")
         real(file, content)
 
-    monkeypatch.setattr("uq_report.store.filing.write_through", full)
+    monkeypatch.setattr("uq_report.ops.history.filing.write_through", full)
     with pytest.raises(InputError, match=r"No space left on device.*Nothing was filed"):
         add(history, run(4))
     monkeypatch.undo()
@@ -378,7 +378,7 @@ def test_a_saved_run_of_an_old_format_loads(monkeypatch: pytest.MonkeyPatch) -> 
     content["format"], content["not_run_yet"] = FORMAT - 1, content.pop("not_run")
     steps = {FORMAT - 1: lambda old: {**old, "not_run": old["not_run_yet"]}}
     monkeypatch.setattr(codec, "migrated", lambda given, source: migrated(given, source, steps))
-    assert store.loads(json.dumps(content).encode()).not_run == BASE.not_run
+    assert codec.loads(json.dumps(content).encode()).not_run == BASE.not_run
 
 
 def call(*arguments: str) -> Result:
@@ -499,8 +499,8 @@ def test_run_files_its_audit_and_compares_with_the_last_one(audit: list[str]) ->
         assert result.stdout.startswith("Report in kept/nightly/")
     assert not Path("uq-report").exists()
     first, second = History("kept").runs("nightly")
-    assert store.read(first.folder)[0].changes is None
-    found = store.read(second.folder)[0].changes
+    assert saved.read(first.folder)[0].changes is None
+    found = saved.read(second.folder)[0].changes
     assert found is not None
     assert found.previous["sha256"] == first.entry.run_sha256
     assert found.inputs == ()
@@ -513,7 +513,7 @@ def test_run_files_its_audit_and_compares_with_the_last_one(audit: list[str]) ->
 def test_run_compares_with_a_named_run(audit: list[str]) -> None:
     assert call(*audit, "-o", "before").exit_code == 0
     assert call(*audit, "-o", "after", "--previous", "before", "--seed", "1").exit_code == 0
-    found = store.read("after")[0].changes
+    found = saved.read("after")[0].changes
     assert found is not None
     assert [one.what for one in found.inputs] == ["setting seed"]
     assert call(*audit, "--previous", "none").exit_code == 3

@@ -21,10 +21,10 @@ from typing import Any
 
 import pytest
 
-from uq_report.config.audit_file import EmailPart, HooksPart
 from uq_report.core.errors import InputError
-from uq_report.hooks import Ended, after, refused, webhook
-from uq_report.hooks.after import wanted
+from uq_report.jobs.audit_file import EmailPart, HooksPart
+from uq_report.ops.hooks import Ended, after, refused, webhook
+from uq_report.ops.hooks.after import wanted
 
 SUMMARY = {
     "exit_code": 0, "reasons": [], "rating": "Do not use yet", "findings": {"critical": 0, "high": 2},
@@ -191,7 +191,7 @@ def test_a_mail_may_go_without_the_report_or_when_it_is_too_large(
     with mailbox(None) as server:
         part = mail_part(server, security="none")
         assert after(HooksPart(email=part.model_copy(update={"attach": False})), ended, {}) == []
-        monkeypatch.setattr("uq_report.hooks.mail.MAX_ATTACHED", 5)
+        monkeypatch.setattr("uq_report.ops.hooks.mail.MAX_ATTACHED", 5)
         assert after(HooksPart(email=part), ended, {}) == []
     assert [mail.is_multipart() for mail in server.mails] == [False, False]
     assert "too large to attach" in str(server.mails[1].get_payload())

@@ -15,12 +15,13 @@ from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegres
 from typer.testing import CliRunner
 
 import uq_report as uq
-from uq_report import cli, store
-from uq_report.config.audit_file import MlflowPart
+from uq_report import cli
 from uq_report.core.errors import InputError, MissingDependencyError, UQReportError
-from uq_report.tracking import finished
-from uq_report.tracking.finished import TrackingError, log_finished
-from uq_report.tracking.record import metrics
+from uq_report.evidence import codec, saved
+from uq_report.jobs.audit_file import MlflowPart
+from uq_report.ops.tracking import finished
+from uq_report.ops.tracking.finished import TrackingError, log_finished
+from uq_report.ops.tracking.record import metrics
 
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = os.environ["DO_NOT_TRACK"] = "true"  # read while MLflow is imported
 mlflow = pytest.importorskip("mlflow", reason="these tests log to MLflow")
@@ -103,14 +104,14 @@ def test_evaluate_logs_the_report_and_returns_it(tracking: Any, rows: pd.DataFra
     kept = tracking.get_run(run_id).data
     assert kept.metrics == result.metrics
     assert kept.tags["uq_report.rating"] in {"Use", "Use with limits", "Do not use yet", "Cannot be said"}
-    assert kept.tags["uq_report.run_sha256"] == store.sha256(run)
+    assert kept.tags["uq_report.run_sha256"] == codec.sha256(run)
     assert files(tracking, run_id) == {"report.html", "report.pdf", "run.json", "clock.json", "evidence"}
     assert not [*Path.cwd().glob("mlruns")], "everything is in the store"
 
     result.save(tmp_path / "saved")
     again = mlflow.models.EvaluationResult.load(tmp_path / "saved")
     assert again.artifacts["uq_report/report.pdf"].content.startswith(b"%PDF")
-    assert store.sha256(again.artifacts["uq_report/run.json"].content.run) == store.sha256(run)
+    assert codec.sha256(again.artifacts["uq_report/run.json"].content.run) == codec.sha256(run)
     artifact = type(result.artifacts["uq_report/report.html"])(f"runs:/{run_id}/uq_report/report.html")
     assert artifact.content == result.artifacts["uq_report/report.html"].content
 
@@ -172,7 +173,7 @@ def test_the_evaluator_does_not_run_where_nobody_named_it(tracking: Any, rows: p
 def test_a_finished_folder_is_logged_to_a_new_run(tracking: Any, folder: Path, place: str) -> None:
     run_id = log_finished(folder, MlflowPart(tracking_uri=place, experiment=tracking_name()))
     kept = tracking.get_run(run_id)
-    run, _ = store.read(folder)
+    run, _ = saved.read(folder)
     assert (kept.info.status, kept.info.run_name) == ("FINISHED", "credit")
     assert kept.data.metrics == metrics(run)
     assert kept.data.tags["uq_report.label"] == "credit"
@@ -227,11 +228,11 @@ def test_a_missing_mlflow_is_told_before_the_audit(monkeypatch: pytest.MonkeyPat
 
 
 def test_mlflow_lists_its_evaluators_without_importing_ours() -> None:
-    heavy = "{'scipy', 'weasyprint', 'uq_report.api', 'uq_report.core', 'uq_report.config'}"
+    heavy = "{'scipy', 'weasyprint', 'uq_report.api', 'uq_report.core', 'uq_report.runner'}"
     code = (
         "import sys, mlflow.models\nbefore = set(sys.modules)\n"
         "assert 'uq_report' in mlflow.models.list_evaluators()\n"
-        "import uq_report.tracking.evaluator\n"
+        "import uq_report.ops.tracking.evaluator\n"
         f"print(sorted(m for m in sys.modules if m in {heavy} and m.startswith('uq_report')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
@@ -275,11 +276,11 @@ def test_the_command_logs_what_it_wrote(
     assert done.stdout.startswith("Report in ")
     logged_to = re.search(r"Logged to MLflow: run (\w{32})", done.stderr)
     assert logged_to is not None
-    assert tracking.get_run(logged_to[1]).data.metrics == metrics(store.read("out")[0])
+    assert tracking.get_run(logged_to[1]).data.metrics == metrics(saved.read("out")[0])
 
     model = logged(classifier(rows))
     assert CliRunner().invoke(cli.app, ["run", "audit.toml", "-q", "--model", model]).exit_code == 0
-    facts = store.read("out")[0].subject
+    facts = saved.read("out")[0].subject
     assert (facts["sources"]["model"], len(facts["hashes"]["model"])) == (model, 64)
     tracking.create_experiment(f"{tmp_path} blocked", f"file://{tmp_path / 'rows.csv'}")
     broken = CliRunner().invoke(cli.app, ["run", "audit.toml", "-q", "--experiment", f"{tmp_path} blocked"])

@@ -15,13 +15,14 @@ import html5lib
 import pytest
 from typer.testing import CliRunner
 
-from uq_report import cli, store
+from uq_report import cli
+from uq_report.evidence import saved
 from uq_report.evidence.finding import Finding, Outcome, Severity
 from uq_report.evidence.run import Run
-from uq_report.overview import ratings as notes
-from uq_report.overview import write_overview
-from uq_report.overview.spark import spark
-from uq_report.store import History, Retention, delete
+from uq_report.ops.history import History, Retention, delete
+from uq_report.ops.overview import ratings as notes
+from uq_report.ops.overview import write_overview
+from uq_report.ops.overview.spark import spark
 
 from . import store_runs
 
@@ -102,13 +103,13 @@ def test_a_report_that_is_a_link_is_not_offered(history: History, tmp_path: Path
 def test_only_runs_that_are_new_are_read_again(
     history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page, read, seen = tmp_path / "index.html", store.read, []
+    page, read, seen = tmp_path / "index.html", saved.read, []
 
     def counted(place: Any) -> Any:
         seen.append(Path(place).parent.name)
         return read(place)
 
-    monkeypatch.setattr("uq_report.overview.ratings.store.read", counted)
+    monkeypatch.setattr("uq_report.ops.overview.ratings.saved.read", counted)
     write_overview(history.root, page)
     assert len(seen) == 3
     before, seen[:] = page.stat().st_mtime_ns, []

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 import uq_report as uq
-from uq_report import plugins
 from uq_report.core.errors import PluginError
+from uq_report.runner import plugins
 from uq_report.testing import linear_subject
 
 from .packages import Packages, explainer

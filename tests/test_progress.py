@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from uq_report.api.progress import shown
 from uq_report.core.engine import Progress
-from uq_report.progress import shown
 
 
 class Terminal(io.StringIO):

@@ -7,14 +7,15 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from uq_report import runner, store
-from uq_report.config import Settings
+from uq_report import runner
 from uq_report.core.adapter import Match
 from uq_report.core.distributions import Normal
 from uq_report.core.engine import Progress
 from uq_report.core.errors import InputError, ModelError, PluginError, UQReportError
 from uq_report.core.subject import make_subject
+from uq_report.evidence import codec
 from uq_report.evidence.run import Run
+from uq_report.runner.settings import Settings
 from uq_report.testing import KnownTruth, linear_subject
 
 from .packages import Packages, explainer
@@ -152,7 +153,7 @@ def test_bytes_do_not_depend_on_workers_and_the_clock_does_not_enter() -> None:
     def bytes_of(n_jobs: int) -> bytes:
         options = {"pfi": {"n_repeats": 4}, "pdp": {"grid_resolution": 5}}
         settings = Settings(explainers=("pfi", "pdp"), options=options, as_of=AS_OF, n_jobs=n_jobs)
-        return store.dumps(runner.run(subject, settings).run)
+        return codec.dumps(runner.run(subject, settings).run)
 
     one = bytes_of(1)
     assert one == bytes_of(2)
@@ -161,7 +162,7 @@ def test_bytes_do_not_depend_on_workers_and_the_clock_does_not_enter() -> None:
 
 def test_the_run_equals_its_file() -> None:
     run = audit("pdp", options={"pdp": {"features": ["a"], "grid_resolution": 4}})
-    again = store.loads(store.dumps(run))
+    again = codec.loads(codec.dumps(run))
     assert again.subject == run.subject
     assert again.settings == run.settings
     assert [r.options for r in again.results] == [r.options for r in run.results]

@@ -25,10 +25,10 @@ from apscheduler.executors.debug import DebugExecutor
 
 from uq_report import cli
 from uq_report.core.errors import InputError, LockedError
-from uq_report.schedule import Job, Lines, Service, alone, cron, jobs, plan, read_schedule, service
-from uq_report.schedule.child import Children, Ended, run_command
-from uq_report.schedule.lines import to_journal
-from uq_report.store import History
+from uq_report.ops.history import History
+from uq_report.ops.schedule import Job, Lines, Service, alone, cron, jobs, plan, read_schedule, service
+from uq_report.ops.schedule.child import Children, Ended, run_command
+from uq_report.ops.schedule.lines import to_journal
 
 from . import store_runs
 
@@ -358,7 +358,7 @@ def test_a_child_is_told_by_its_code_and_last_line(
 
 
 def test_a_timeout_stops_the_child_and_what_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("uq_report.schedule.child._PATIENCE", 0.5)
+    monkeypatch.setattr("uq_report.ops.schedule.child._PATIENCE", 0.5)
     script = (
         "import signal, subprocess, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
         "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
@@ -432,7 +432,7 @@ def test_one_scheduler_to_a_folder(folder: Path) -> None:
 def test_the_command_prints_times_and_refuses_once_without_histories(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("uq_report.schedule.lines.now", lambda: START)
+    monkeypatch.setattr("uq_report.ops.schedule.lines.now", lambda: START)
     monkeypatch.setattr(plan.Job, "last", lambda self: START)
     result = CliRunner().invoke(cli.app, ["schedule", str(folder / "audits.toml"), "--dry-run"])
     assert result.exit_code == 0, result.output

@@ -7,21 +7,20 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
-from uq_report import store
+from uq_report.api.views import AuditRun
 from uq_report.core.distributions import Categorical, Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.measures import ENTROPY, NLL, SQUARED_ERROR
 from uq_report.core.subject import Subject, make_subject
 from uq_report.document.document import Columns, Paragraph, Section
-from uq_report.evidence import ids
+from uq_report.evidence import codec, ids
 from uq_report.evidence.run import Run
 from uq_report.render.outline import outline
 from uq_report.report.assemble import document
 from uq_report.report.kinds.brief import brief
 from uq_report.runner.compare import compare
 from uq_report.testing import KnownLinear, KnownTruth, linear_subject
-from uq_report.views import AuditRun
 
 ROWS = 1000
 MEASURES = {m.name: m for m in (SQUARED_ERROR, NLL, ENTROPY)}
@@ -97,8 +96,8 @@ def test_the_paired_interval_covers_the_difference() -> None:
 
 
 def test_saved_and_loaded_alike(both: AuditRun) -> None:
-    data = store.dumps(both.run)
-    assert store.dumps(store.loads(data)) == data
+    data = codec.dumps(both.run)
+    assert codec.dumps(codec.loads(data)) == data
 
 
 def test_the_document_stands_in_two_columns(both: AuditRun) -> None:

@@ -14,11 +14,12 @@ from typer.testing import CliRunner
 
 pytest.importorskip("pyhanko", reason="signing needs pyHanko: pip install 'uq_report[sign]'")
 
-from uq_report import cli, signing
+from uq_report import cli
 from uq_report.core.errors import InputError
-from uq_report.signing import Signed, Terms, load_signer, sign
-from uq_report.verification import Verification, rendering, verify
-from uq_report.verification.signatures import judge_signatures
+from uq_report.ops import signing
+from uq_report.ops.signing import Signed, Terms, load_signer, sign
+from uq_report.ops.verification import Verification, rendering, verify
+from uq_report.ops.verification.signatures import judge_signatures
 
 from . import verify_cases
 from .render.structure import programs

@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report import store
 from uq_report.core.errors import InputError
 from uq_report.core.results import KINDS
-from uq_report.evidence import codec
+from uq_report.evidence import codec, saved
+from uq_report.evidence import saved as folder
 from uq_report.evidence.codec import encode
-from uq_report.store import folder
-from uq_report.store.folder import guarded_csv
+from uq_report.evidence.saved import guarded_csv
 
 from . import store_runs
 
@@ -24,10 +23,10 @@ REPORTS = {"report.html": b"<html>"}
 
 def test_a_run_comes_back_equal_and_its_bytes_are_stable() -> None:
     run = store_runs.full()
-    data = store.dumps(run)
-    again = store.loads(data)
-    assert store.dumps(again) == data
-    assert store.sha256(run) == store.sha256(again)
+    data = codec.dumps(run)
+    again = codec.loads(data)
+    assert codec.dumps(again) == data
+    assert codec.sha256(run) == codec.sha256(again)
     assert [r.kind for r in again.results] == ["importance", *KINDS]
     for before, after in zip(run.results, again.results, strict=True):
         pd.testing.assert_frame_equal(before.frame, after.frame)
@@ -44,7 +43,7 @@ def test_a_run_comes_back_equal_and_its_bytes_are_stable() -> None:
 
 
 def test_it_is_canonical_json() -> None:
-    data = store.dumps(store_runs.full())
+    data = codec.dumps(store_runs.full())
     content = json.loads(data, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
     assert data == json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     signed = content["results"][0]["estimates"]["columns"][4]
@@ -75,7 +74,7 @@ def test_it_follows_the_published_schema() -> None:
 )
 def test_what_is_no_run_is_refused(data: bytes, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        store.loads(data)
+        codec.loads(data)
 
 
 @pytest.mark.parametrize(
@@ -91,24 +90,24 @@ def test_what_is_no_run_is_refused(data: bytes, message: str) -> None:
 )
 def test_what_cannot_be_saved_is_told_with_its_place(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        store.as_saved(replace(store_runs.importance(), **change))
+        codec.as_saved(replace(store_runs.importance(), **change))
 
 
 def test_saved_results_equal_loaded_ones() -> None:
     result = replace(store_runs.importance(), options={"grid": (1, np.float64(2))}, meta={"x": {3: frozenset("ba")}})
-    saved = store.as_saved(result)
+    saved = codec.as_saved(result)
     assert saved.options == {"grid": [1, 2.0]}
     assert saved.meta == {"x": {"3": ["a", "b"]}}
 
 
 def test_a_folder_holds_everything_and_is_read_back(tmp_path: Path) -> None:
     run = store_runs.run()
-    place = store.write(run, tmp_path / "new" / "out", reports=REPORTS, clock={"host": "h"})
+    place = saved.write(run, tmp_path / "new" / "out", reports=REPORTS, clock={"host": "h"})
     assert sorted(p.name for p in place.iterdir()) == ["clock.json", "evidence", "report.html", "run.json"]
     assert (place / "evidence" / "pfi.csv").is_file()
     for path in (place, str(place / "run.json")):
-        again, clock = store.read(path)
-        assert store.dumps(again) == store.dumps(run)
+        again, clock = saved.read(path)
+        assert codec.dumps(again) == codec.dumps(run)
         assert clock == {"host": "h"}
 
 
@@ -126,7 +125,7 @@ def test_an_old_report_stays_whole_if_writing_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     old = replace(store_runs.run(), as_of="2020-01-01")
-    store.write(old, tmp_path, reports={"report.html": b"old", "report.pdf": b"old"}, clock={})
+    saved.write(old, tmp_path, reports={"report.html": b"old", "report.pdf": b"old"}, clock={})
     before = _content(tmp_path)
     real = folder.write_through
 
@@ -137,12 +136,12 @@ def test_an_old_report_stays_whole_if_writing_fails(
 
     monkeypatch.setattr(folder, "write_through", full)
     with pytest.raises(InputError, match=r"must be writable.*No space left"):
-        store.write(store_runs.run(), tmp_path, reports={"report.html": b"new", "report.pdf": b"new"}, clock={})
+        saved.write(store_runs.run(), tmp_path, reports={"report.html": b"new", "report.pdf": b"new"}, clock={})
     assert _content(tmp_path) == before
 
 
 def test_an_old_report_is_put_back_if_moving_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store.write(replace(store_runs.run(), as_of="2020-01-01"), tmp_path, reports={"report.html": b"old"}, clock={})
+    saved.write(replace(store_runs.run(), as_of="2020-01-01"), tmp_path, reports={"report.html": b"old"}, clock={})
     before = _content(tmp_path)
     real = Path.replace
 
@@ -153,22 +152,22 @@ def test_an_old_report_is_put_back_if_moving_fails(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(Path, "replace", torn)
     with pytest.raises(InputError, match="Input/output error"):
-        store.write(store_runs.run(), tmp_path, reports={"report.html": b"new"}, clock={})
+        saved.write(store_runs.run(), tmp_path, reports={"report.html": b"new"}, clock={})
     assert _content(tmp_path) == before
 
 
 def test_evidence_of_an_earlier_run_goes(tmp_path: Path) -> None:
-    store.write(store_runs.run(), tmp_path, reports=REPORTS, clock={})
-    store.write(replace(store_runs.run(), results=()), tmp_path, reports=REPORTS, clock={})
+    saved.write(store_runs.run(), tmp_path, reports=REPORTS, clock={})
+    saved.write(replace(store_runs.run(), results=()), tmp_path, reports=REPORTS, clock={})
     assert [p.name for p in (tmp_path / "evidence").iterdir()] == ["README.txt"]
 
 
 def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"run\.write\.folder must be writable; got '.*file'"):
-        store.write(store_runs.run(), tmp_path / "file", reports={}, clock={})
+        saved.write(store_runs.run(), tmp_path / "file", reports={}, clock={})
     with pytest.raises(InputError, match=r"load\.path must be a run\.json, or a folder with one"):
-        store.read(tmp_path / "nothing")
+        saved.read(tmp_path / "nothing")
 
 
 def _content(folder: Path) -> dict[str, bytes]:

@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
-from uq_report import cli, store
+from uq_report import cli
 from uq_report.cli import runs
 from uq_report.evidence.run import Run
-from uq_report.store import History, sums
+from uq_report.ops.history import History, inputs_key, sums
 
 from . import audits_made, store_runs
 
@@ -200,10 +200,10 @@ def test_a_run_cut_by_a_limit_is_tried_again(tmp_path: Path) -> None:
         history = History(tmp_path / str(expected))
         file_run(history, one)
         with history.filing("a") as filing:
-            found = filing.unchanged(store.inputs_key(one), ["report.html"])
+            found = filing.unchanged(inputs_key(one), ["report.html"])
             assert (found is not None) is expected
             assert filing.unchanged("", ["report.html"]) is None
-            assert filing.unchanged(store.inputs_key(one), ["report.pdf"]) is None
+            assert filing.unchanged(inputs_key(one), ["report.pdf"]) is None
 
 
 def test_the_same_run_is_filed_again_only_to_mend_it(tmp_path: Path) -> None:

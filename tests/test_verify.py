@@ -19,18 +19,19 @@ import pytest
 from typer.testing import CliRunner
 
 import uq_report as uq
-from uq_report import cli, store
+from uq_report import cli
+from uq_report.api.views import AuditRun
 from uq_report.core.digest import table_sha256, vector_sha256
 from uq_report.core.errors import InputError
 from uq_report.document.document import Document
+from uq_report.evidence import codec
 from uq_report.evidence.run import Run
+from uq_report.ops.verification import Verification, rendering, verify
+from uq_report.ops.verification.evidence import judge_files, sha256
+from uq_report.ops.verification.words import html_blocks, not_found, pdf_text
 from uq_report.render import html
 from uq_report.report import kinds
 from uq_report.report.annex import EXTENTS
-from uq_report.verification import Verification, rendering, verify
-from uq_report.verification.evidence import judge_files, sha256
-from uq_report.verification.words import html_blocks, not_found, pdf_text
-from uq_report.views import AuditRun
 
 from . import verify_cases
 
@@ -103,7 +104,7 @@ def test_a_pdf_is_proven_without_its_folder(folder: Path, tmp_path: Path, render
     shutil.copy(folder / "brief.pdf", alone)
     assert verify(alone).ok
     other = folder / "other.json"
-    other.write_bytes(store.dumps(verify_cases.run(as_of="2026-02-01")))
+    other.write_bytes(codec.dumps(verify_cases.run(as_of="2026-02-01")))
     assert state(verify(alone, run=other), "renamed.pdf", "attachments") == "FAILED"
 
 
@@ -188,7 +189,7 @@ def test_a_report_of_an_older_format_is_judged_by_what_stands_in_its_file(tmp_pa
     run, page = tmp_path / "run.json", tmp_path / "brief.html"
     run.write_bytes(old)
     made = uq.load(run)
-    words = made.render("html", template="brief").decode().replace(store.sha256(made.run), sha256(old))
+    words = made.render("html", template="brief").decode().replace(codec.sha256(made.run), sha256(old))
     page.write_text(words.replace("</h1>", " of old</h1>", 1))  # as a version with other words wrote it
     claims = {(claim.file, claim.name): claim for claim in verify(tmp_path).claims}
     assert claims["run.json", "canonical"].state == claims["brief.html", "evidence"].state == "ok"
@@ -281,7 +282,7 @@ def test_model_and_data_are_held_against_their_hashes(folder: Path, rendered_onc
         return claims[0].state, claims[1].state
 
     def rendering_free(made: Any, place: Path, given: dict[str, Path]) -> Any:
-        from uq_report.verification.inputs import judge_inputs
+        from uq_report.ops.verification.inputs import judge_inputs
 
         return judge_inputs(made, given, place, "run.json")
 

@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from uq_report import plugins, store
+from uq_report.api.views import AuditRun
+from uq_report.evidence import codec
 from uq_report.evidence.run import Run
-from uq_report.views import AuditRun
+from uq_report.runner import plugins
 
 from . import store_runs
 
@@ -27,7 +28,7 @@ def run(status: str = "final", **changed: Any) -> Run:
     made = store_runs.run()
     base = replace(
         made,
-        results=(store.as_saved(made.results[0]),),
+        results=(codec.as_saved(made.results[0]),),
         environment=environment,
         settings={"seed": 0, "about": {"status": status, "title": "Audit of a small model"}},
     )

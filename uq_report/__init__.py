@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from .api import importance as importance
     from .api import load as load
     from .api import profile as profile
-    from .config import Settings as Settings
     from .core.errors import UQReportError as UQReportError
-    from .verification import verify as verify
+    from .ops.verification import verify as verify
+    from .runner.settings import Settings as Settings
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "api": "attributions audit calibration compare dalex_explainer explain importance load profile",
-    "config": "Settings",
+    "runner.settings": "Settings",
     "core.errors": "UQReportError",
-    "verification": "verify",
+    "ops.verification": "verify",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

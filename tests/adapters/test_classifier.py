@@ -17,9 +17,9 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from uq_report.adapters.classifier import ClassifierAdapter
 from uq_report.core.distributions import Categorical
 from uq_report.core.errors import InputError, ModelError
+from uq_report.inputs.adapters.classifier import ClassifierAdapter
 
 ADAPTER = ClassifierAdapter()
 RNG = np.random.default_rng(0)

@@ -30,10 +30,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, PolynomialFeatures, RobustScaler
 from sklearn.preprocessing import StandardScaler as Standard
 
-from uq_report.adapters.classifier import ClassifierAdapter
-from uq_report.adapters.poisson import PoissonAdapter
-from uq_report.adapters.regressor_std import RegressorStdAdapter
 from uq_report.core.arrays import FloatArray
+from uq_report.inputs.adapters.classifier import ClassifierAdapter
+from uq_report.inputs.adapters.poisson import PoissonAdapter
+from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -102,7 +102,7 @@ def test_gaussian_process_at_its_training_points_and_in_blocks(monkeypatch: pyte
     whole = adapter.derivatives(model, X, 2)
     assert whole is not None
     assert relative(whole.first, differences(lambda T: adapter.predict(model, T).parameters, X, 2e-3)) < 1e-6
-    monkeypatch.setattr("uq_report.adapters._gp_derivatives._BLOCK", 60 * 3 * 7)
+    monkeypatch.setattr("uq_report.inputs.adapters.gp_derivatives._BLOCK", 60 * 3 * 7)
     parts = adapter.derivatives(model, X, 2)
     assert parts is not None
     assert np.allclose(parts.first, whole.first, rtol=1e-10, atol=1e-12)

@@ -19,9 +19,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from uq_report.adapters.ensemble import EnsembleAdapter
 from uq_report.core.distributions import Categorical, CategoricalMixture
 from uq_report.core.errors import InputError
+from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 
 ADAPTER = EnsembleAdapter()
 RNG = np.random.default_rng(0)

@@ -15,9 +15,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from uq_report.adapters.ensemble import EnsembleAdapter
 from uq_report.core.distributions import NormalMixture
 from uq_report.core.errors import InputError
+from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 
 ADAPTER = EnsembleAdapter()
 X, Y = make_regression(200, 4, noise=10.0, random_state=0)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.adapters.function import FunctionAdapter
 from uq_report.core.distributions import Categorical, Normal
 from uq_report.core.errors import InputError, ModelError
+from uq_report.inputs.adapters.function import FunctionAdapter
 
 ADAPTER = FunctionAdapter()
 X = np.arange(6.0).reshape(3, 2)

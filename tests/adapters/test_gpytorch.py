@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.adapters.torch_ import TorchAdapter
 from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Normal
 from uq_report.core.errors import InputError
+from uq_report.inputs.adapters.torch.adapter import TorchAdapter
 
 torch = pytest.importorskip("torch", reason="the torch adapter reads torch modules")
 gpytorch = pytest.importorskip("gpytorch", reason="the torch adapter reads gpytorch models")

@@ -35,13 +35,13 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from uq_report.adapters.classifier import ClassifierAdapter
-from uq_report.adapters.dalex_ import DalexAdapter
-from uq_report.adapters.ensemble import EnsembleAdapter
-from uq_report.adapters.function import FunctionAdapter
-from uq_report.adapters.poisson import PoissonAdapter
-from uq_report.adapters.regressor_std import RegressorStdAdapter
 from uq_report.core.adapter import Adapter
+from uq_report.inputs.adapters.classifier import ClassifierAdapter
+from uq_report.inputs.adapters.dalex_ import DalexAdapter
+from uq_report.inputs.adapters.ensemble import EnsembleAdapter
+from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.poisson import PoissonAdapter
+from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 
 ADAPTERS: tuple[Adapter, ...] = (
     ClassifierAdapter(),
@@ -209,7 +209,7 @@ def test_unfitted_models_neither_fail_to_match_nor_to_batch(adapter: Adapter) ->
 def test_loading_and_asking_every_adapter_imports_no_model_library() -> None:
     code = (
         "import sys\n"
-        "from uq_report.adapters import classifier, dalex_, ensemble, function, poisson, regressor_std\n"
+        "from uq_report.inputs.adapters import classifier, dalex_, ensemble, function, poisson, regressor_std\n"
         "for cls in (classifier.ClassifierAdapter, dalex_.DalexAdapter, ensemble.EnsembleAdapter,\n"
         "            function.FunctionAdapter, poisson.PoissonAdapter, regressor_std.RegressorStdAdapter):\n"
         "    cls().matches(object()); cls().batch_rows(object())\n"

@@ -15,10 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import uq_report as uq
-from uq_report.adapters.onnx_ import OnnxAdapter
 from uq_report.core.distributions import Categorical, Normal
 from uq_report.core.errors import InputError, ModelError, UQReportError
-from uq_report.loaders.onnx_ import OnnxLoader
+from uq_report.inputs.adapters.onnx.adapter import OnnxAdapter
+from uq_report.inputs.loaders.onnx_ import OnnxLoader
 
 onnx = pytest.importorskip("onnx", reason="these tests read and write ONNX files")
 runtime = pytest.importorskip("onnxruntime", reason="ONNX graphs are run by onnxruntime")

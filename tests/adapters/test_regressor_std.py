@@ -13,9 +13,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from uq_report.adapters.regressor_std import RegressorStdAdapter
 from uq_report.core.distributions import Normal
 from uq_report.core.errors import InputError, ModelError
+from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 
 ADAPTER = RegressorStdAdapter()
 X, Y = make_regression(60, 3, noise=5.0, random_state=0)

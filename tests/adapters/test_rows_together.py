@@ -11,13 +11,13 @@ from sklearn.linear_model import BayesianRidge, LogisticRegression, PoissonRegre
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from uq_report.adapters.classifier import ClassifierAdapter
-from uq_report.adapters.poisson import PoissonAdapter
-from uq_report.adapters.regressor_std import RegressorStdAdapter
 from uq_report.core.engine import Engine
 from uq_report.core.measures import ENTROPY, NLL
 from uq_report.core.subject import make_subject
 from uq_report.core.variants import Variant
+from uq_report.inputs.adapters.classifier import ClassifierAdapter
+from uq_report.inputs.adapters.poisson import PoissonAdapter
+from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({"a": RNG.normal(size=60), "b": RNG.normal(size=60), "c": RNG.choice(["x", "y", "z"], 60)})

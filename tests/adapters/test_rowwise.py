@@ -40,10 +40,10 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
-from uq_report.adapters.classifier import ClassifierAdapter
-from uq_report.adapters.ensemble import EnsembleAdapter
-from uq_report.adapters.poisson import PoissonAdapter
 from uq_report.core.adapter import Adapter
+from uq_report.inputs.adapters.classifier import ClassifierAdapter
+from uq_report.inputs.adapters.ensemble import EnsembleAdapter
+from uq_report.inputs.adapters.poisson import PoissonAdapter
 
 RNG = np.random.default_rng(0)
 N = 61

@@ -10,14 +10,14 @@ import pytest
 
 import uq_report as uq
 from uq_report import testing
-from uq_report.adapters.function import FunctionAdapter
-from uq_report.adapters.torch_ import TorchAdapter
 from uq_report.core.derivatives import finite_differences
 from uq_report.core.distributions import Categorical, Normal, NormalMixture, Poisson, StudentT
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError, ModelError
 from uq_report.core.subject import make_subject
-from uq_report.explainers.rsens import RSens
+from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.torch.adapter import TorchAdapter
+from uq_report.methods.rsens.explain import RSens
 
 torch = pytest.importorskip("torch", reason="the torch adapter reads torch modules")
 laws = torch.distributions
@@ -247,7 +247,7 @@ def test_modules_match_and_nothing_else_does() -> None:
 def test_asking_does_not_import_torch() -> None:
     code = (
         "import sys\n"
-        "from uq_report.adapters.torch_ import TorchAdapter\n"
+        "from uq_report.inputs.adapters.torch.adapter import TorchAdapter\n"
         "TorchAdapter().matches(object()); TorchAdapter().batch_rows(object())\n"
         "print('torch' in sys.modules)\n"
     )

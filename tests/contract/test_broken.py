@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from uq_report import plugins, testing
+from uq_report import testing
 from uq_report.core.adapter import Match
 from uq_report.core.derivatives import Derivatives
 from uq_report.core.distributions import Normal
@@ -23,6 +23,7 @@ from uq_report.document.document import Facts, Paragraph, Section
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Outcome
 from uq_report.rules.rule import Grade, Limit, Rule
+from uq_report.runner import plugins
 from uq_report.testing import adapter, explainer, figure, loader, renderer, rule, section
 from uq_report.testing import measure as measure_
 

@@ -12,9 +12,10 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import BayesianRidge, LogisticRegression, PoissonRegressor
 
-from uq_report import plugins, testing
+from uq_report import testing
 from uq_report.core.distributions import Normal
 from uq_report.core.errors import MissingDependencyError
+from uq_report.runner import plugins
 
 Check = Callable[..., None]
 CHECKS: dict[str, tuple[Check, ...]] = {

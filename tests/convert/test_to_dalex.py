@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.adapters.function import FunctionAdapter
-from uq_report.convert.to_dalex import dalex_explainer, to_dalex
+from uq_report.api.to_dalex import dalex_explainer, to_dalex
 from uq_report.core.distributions import Categorical, Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError, MissingDependencyError, UnsupportedError
@@ -17,8 +16,9 @@ from uq_report.core.measures import ENTROPY, EPISTEMIC, NLL, PREDICTION
 from uq_report.core.predictive import Distribution
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Profile
 from uq_report.core.subject import Subject, make_subject
-from uq_report.explainers.dalex_ import DalexExplanations
-from uq_report.explainers.pfi import PermutationImportance
+from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.methods.dalex.explain import DalexExplanations
+from uq_report.methods.pfi.explain import PermutationImportance
 
 dalex = pytest.importorskip("dalex", reason="the objects are dalex's")
 

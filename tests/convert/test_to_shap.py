@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.adapters.function import FunctionAdapter
-from uq_report.convert.to_shap import to_shap
+from uq_report.api.to_shap import to_shap
 from uq_report.core.distributions import Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError, MissingDependencyError
@@ -19,7 +18,8 @@ from uq_report.core.measures import ENTROPY
 from uq_report.core.predictive import Distribution
 from uq_report.core.results import ESTIMATE_COLUMNS, Attribution
 from uq_report.core.subject import make_subject
-from uq_report.explainers.shap_ import ShapleyValues
+from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.methods.shap.explain import ShapleyValues
 
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # shap only draws here: nothing is worth compiling
 

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.adapters.function import FunctionAdapter
 from uq_report.core.arrays import FloatArray, Table
 from uq_report.core.derivatives import DIFFERENCES, EXACT, Derivatives, finite_differences
 from uq_report.core.distributions import Normal
@@ -14,6 +13,7 @@ from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.predictive import Distribution
 from uq_report.core.subject import make_subject
+from uq_report.inputs.adapters.function import FunctionAdapter
 
 
 def model(X: Table) -> Distribution:

@@ -10,13 +10,13 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
-from uq_report import files
-from uq_report.config import AuditFile
+from uq_report import jobs as files
 from uq_report.core.distributions import Categorical, CategoricalMixture, Normal, NormalMixture, Poisson
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError, ModelError, UnsupportedError
 from uq_report.core.remarks import unread_output
 from uq_report.core.stochastic import TOLERANCE, mixture
+from uq_report.jobs.audit_file import AuditFile
 
 X = np.random.default_rng(0).normal(size=(150, 2))
 Y = (X[:, 0] > 0).astype(int)

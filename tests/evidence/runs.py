@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from uq_report import runner, testing
-from uq_report.config import Settings
 from uq_report.evidence import codec
 from uq_report.evidence.run import Run
+from uq_report.runner.settings import Settings
 
 STORED = Path(__file__).parent / "format1" / "run.json.gz"
 

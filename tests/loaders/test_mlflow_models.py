@@ -11,7 +11,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from uq_report.core.errors import InputError
-from uq_report.loaders.mlflow_ import MlflowLoader
+from uq_report.inputs.loaders.mlflow_ import MlflowLoader
 
 mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
 sio = pytest.importorskip("skops.io", reason="MLflow's default format for scikit-learn is skops")

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from uq_report.core.errors import InputError, LockedError
-from uq_report.loaders.sql import SqlLoader
+from uq_report.inputs.loaders.sql import SqlLoader
 
 pytest.importorskip("sqlalchemy", reason="the SQL loader needs SQLAlchemy")
 psycopg = pytest.importorskip("psycopg", reason="PostgreSQL needs psycopg")

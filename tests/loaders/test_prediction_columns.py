@@ -8,7 +8,7 @@ import pytest
 
 from uq_report.core.errors import InputError
 from uq_report.core.scored import ScoredRows, prediction_columns
-from uq_report.loaders.predictions import PredictionsLoader
+from uq_report.inputs.loaders.predictions import PredictionsLoader
 
 X = pd.DataFrame({"a": [1.0, 2.0, 3.0]})
 SAID = pd.DataFrame({"p": [0.1, 0.5, 1.0], "q": [0.9, 0.5, 0.0], "m": [1.0, 2.0, 3.0], "t": ["x", "y", "z"]})

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from uq_report.core.errors import InputError
-from uq_report.loaders import csv_
-from uq_report.loaders._reservoir import Reservoir
-from uq_report.loaders.csv_ import CsvLoader
+from uq_report.inputs.loaders import csv_
+from uq_report.inputs.loaders.csv_ import CsvLoader
+from uq_report.inputs.loaders.reservoir import Reservoir
 
 
 def drawn(parts: list[int], size: int, seed: int) -> list[int]:
@@ -83,7 +83,7 @@ def test_memory_is_bounded_by_the_sample_and_not_by_the_file(tmp_path: Path) -> 
     assert file.stat().st_size > 300e6
     script = """
         import resource, sys
-        from uq_report.loaders import csv_
+        from uq_report.inputs.loaders import csv_
         peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         csv_.CELLS = 100_000
         before = peak()

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from uq_report.core.errors import InputError, LockedError
-from uq_report.loaders._sql_words import is_passing, masked, told
-from uq_report.loaders.sql import SqlLoader
+from uq_report.inputs.loaders.sql import SqlLoader
+from uq_report.inputs.loaders.sql_words import is_passing, masked, told
 
 pytest.importorskip("sqlalchemy", reason="the SQL loader needs SQLAlchemy")
 
@@ -83,7 +83,7 @@ def test_mistakes_are_told(database: Path, tmp_path: Path) -> None:
 
 
 def test_a_locked_database_is_to_be_tried_later(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("uq_report.loaders.sql.SQLITE_WAIT", 0.05)
+    monkeypatch.setattr("uq_report.inputs.loaders.sql.SQLITE_WAIT", 0.05)
     with closing(sqlite3.connect(database)) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(LockedError, match=r"database is locked\. Try again later"):

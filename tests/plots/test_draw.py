@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from uq_report import figures, plugins
 from uq_report.core.errors import InputError, UnsupportedError
 from uq_report.core.results import ESTIMATE_COLUMNS, KINDS, Importance, Result
+from uq_report.document.plots.svg import to_svg
 from uq_report.evidence import ids
-from uq_report.plots.svg import to_svg
+from uq_report.runner import figures, plugins
 
 from ..packages import Packages
 from . import results
@@ -135,8 +135,9 @@ def test_a_choice_the_result_does_not_hold_is_refused(result: Result, choice: di
 
 def test_the_door_of_plugins_loads_nothing_heavy_and_drawing_no_pyplot() -> None:
     script = (
-        "import sys; from uq_report import figures;"
+        "import sys; from uq_report.runner import figures;"
         "assert not {'matplotlib', 'sklearn', 'scipy.stats', 'jinja2', 'weasyprint'} & set(sys.modules);"
-        "import uq_report.plots.importance, uq_report.plots.svg; assert 'matplotlib.pyplot' not in sys.modules"
+        "import uq_report.document.plots.svg, uq_report.document.plots.importance;"
+        "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from uq_report.plots import importance, importance_map, interaction
-from uq_report.plots.labels import Box
+from uq_report.document.plots import importance, interaction
+from uq_report.report.plots import importance_map
+from uq_report.report.plots.labels import Box
 
 from . import results
 

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from uq_report import figures
 from uq_report.core.results import Diagnostic, Importance
-from uq_report.plots import covered, graph, matrix, rank_intervals
-from uq_report.plots.svg import to_svg
+from uq_report.document.plots import matrix, rank_intervals
+from uq_report.document.plots.svg import to_svg
+from uq_report.methods.cid import figure as covered
+from uq_report.methods.cid import graph_figure as graph
+from uq_report.runner import figures
 
 from .results import table
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import StepPatch
 
-from uq_report.plots import profile, surface
+from uq_report.document.plots import profile, surface
 
 from . import results
 

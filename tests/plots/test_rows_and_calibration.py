@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Rectangle
 
-from uq_report import figures
 from uq_report.core.results import Diagnostic
-from uq_report.plots import attribution, diagnostic
+from uq_report.document.plots import attribution, diagnostic
+from uq_report.runner import figures
 
 from . import results
 

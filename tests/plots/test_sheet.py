@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.plots import sheet, style
-from uq_report.plots.svg import to_svg
+from uq_report.document.plots import style
+from uq_report.document.plots.svg import to_svg
+from uq_report.report.plots import sheet
 
 ROLES = ("prediction", "loss", "uncertainty")
 NONE = pd.DataFrame({"x": [], "value": []})

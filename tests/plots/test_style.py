@@ -10,8 +10,8 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from uq_report.core.results import MeasureFacts
-from uq_report.plots import style
-from uq_report.plots.words import axis_label, number, words
+from uq_report.document.plots import style
+from uq_report.document.plots.words import axis_label, number, words
 
 
 def luminance(color: str) -> float:

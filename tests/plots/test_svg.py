@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from uq_report.plots import style
-from uq_report.plots.pathdata import moved, relative
-from uq_report.plots.svg import slim, to_svg
+from uq_report.document.plots import style
+from uq_report.document.plots.pathdata import moved, relative
+from uq_report.document.plots.svg import slim, to_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from uq_report.plots import style
+from uq_report.document.plots import style
 from uq_report.render.environment import templates_dir
 from uq_report.render.inline import DARK, inline
 

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from uq_report.document.document import (
-    Block,
-    Bullets,
-    Callout,
-    Columns,
-    Document,
-    Facts,
-    Paragraph,
-    Section,
-    Table,
-)
+from uq_report.document.document import Block, Bullets, Callout, Columns, Document, Facts, Paragraph, Section, Table
 
 
 def sections(document: Document) -> Iterator[Section]:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from uq_report import plugins
 from uq_report.core.explainer import Card
 from uq_report.core.results import Result
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import MethodRecord, NotRun, PluginRecord, Run
+from uq_report.runner import plugins
 from uq_report.runner.recorded import with_measures
 
 from .cases import Case

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
+from uq_report.api.views import AuditRun
 from uq_report.core.results import Diagnostic, Importance, Result
 from uq_report.document.document import Card
 from uq_report.document.evidence import Evidence
@@ -26,7 +27,6 @@ from uq_report.report.answer.actions import rest
 from uq_report.report.answer.belief import NO, OPEN, PARTLY, UNTESTED, YES
 from uq_report.report.answer.drivers import rankings
 from uq_report.report.rating import rating
-from uq_report.views import AuditRun
 
 from .cases import Case, estimates
 from .findings_made import finding, rule

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from uq_report.config import About
 from uq_report.core import results
 from uq_report.core.errors import InputError
 from uq_report.core.explainer import Card
@@ -27,6 +26,7 @@ from uq_report.render.markdown import MarkdownRenderer
 from uq_report.report.assemble import document
 from uq_report.report.kinds import KINDS
 from uq_report.report.kinds import document as document_of
+from uq_report.runner.settings import About
 
 from . import reading
 from .cases import Case

@@ -12,9 +12,9 @@ from uq_report.document.document import Badge, Column, Columns, Section
 from uq_report.document.evidence import Evidence
 from uq_report.evidence import ids
 from uq_report.evidence.codec import dumps
+from uq_report.evidence.saved import guarded_csv
 from uq_report.report.assemble import document
 from uq_report.report.attachments import POINTS, attachments
-from uq_report.store.folder import guarded_csv
 
 from .cases import Case
 from .synthetic import make_run

@@ -14,15 +14,15 @@ from uq_report.core.measures import ENTROPY, Measure
 from uq_report.core.results import Importance, MeasureFacts, Result
 from uq_report.document.document import Document, Figure, Paragraph
 from uq_report.document.evidence import Evidence
+from uq_report.document.plots.importance import draw
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ShapImportance, directed
 from uq_report.evidence.information import Agreement as AgreementView
 from uq_report.evidence.run import Run
 from uq_report.evidence.view import of_measure
-from uq_report.explainers.agreement import Agreement
-from uq_report.explainers.pfi import PermutationImportance
-from uq_report.explainers.shap_ import ShapleyValues
-from uq_report.plots.importance import draw
+from uq_report.methods.agreement.explain import Agreement
+from uq_report.methods.pfi.explain import PermutationImportance
+from uq_report.methods.shap.explain import ShapleyValues
 from uq_report.report.assemble import document
 from uq_report.runner.recorded import measure_facts, with_measures
 

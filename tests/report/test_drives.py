@@ -10,13 +10,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from uq_report import store
 from uq_report.core.results import MeasureFacts
 from uq_report.document.document import Figure, Paragraph, Section, Table
 from uq_report.document.evidence import Evidence
 from uq_report.document.places import Place, places
 from uq_report.document.text import unmarked
-from uq_report.evidence import ids
+from uq_report.evidence import ids, saved
 from uq_report.evidence.importance import CoverCorrected, Pfi
 from uq_report.evidence.information import CONVENTIONS, SIGNED_CHANGE, SIZE
 from uq_report.evidence.run import Run
@@ -67,7 +66,7 @@ def words(run: Run) -> str:
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.parent.name)
 def test_a_sample_stays_within_its_budget_and_names_no_result(path: Path) -> None:
-    run, _ = store.read(path)
+    run, _ = saved.read(path)
     section = told(run)
     assert len([b for b in all_blocks(section) if isinstance(b, Figure)]) <= 2
     assert len(table_of(section, "drives-table").columns) <= 9

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from uq_report import store
 from uq_report.core.results import Result
 from uq_report.document.document import Document, Figure, Table, inside
-from uq_report.evidence import ids
+from uq_report.evidence import ids, saved
 from uq_report.report.assemble import document
 
 from .reading import all_blocks, sections
@@ -38,7 +37,7 @@ CITING = {"answer", "findings"}  # chapters that only cite
 @pytest.fixture(params=SAMPLES, ids=lambda path: path.parent.name)
 def sample(request: pytest.FixtureRequest, undrawn: None) -> tuple[tuple[Result, ...], Document]:
     """The results of a sample run, and its report with all of the annex, without figures."""
-    run, _ = store.read(request.param)
+    run, _ = saved.read(request.param)
     return run.results, document(run, annex="full")
 
 

@@ -10,8 +10,8 @@ import pikepdf
 import pytest
 from typer.testing import CliRunner
 
+from uq_report.api.views import AuditRun
 from uq_report.cli import app
-from uq_report.config import About
 from uq_report.core.errors import InputError
 from uq_report.document.document import Badge, Bullets, Cards, Document, Facts, Figure, Paragraph, Steps, Verdict
 from uq_report.evidence import ids
@@ -22,7 +22,7 @@ from uq_report.render.pdf import PdfRenderer
 from uq_report.report.assemble import document as audit
 from uq_report.report.kinds import KINDS, document
 from uq_report.report.kinds.brief import ELSEWHERE, whole_text
-from uq_report.views import AuditRun
+from uq_report.runner.settings import About
 
 from . import reading
 from .cases import Case

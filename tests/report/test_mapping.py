@@ -9,8 +9,6 @@ from datetime import date
 
 import pytest
 
-from uq_report import plugins
-from uq_report.config import About
 from uq_report.document.document import Block, Bullets, Cell, Fold, Paragraph, Section, Table
 from uq_report.document.evidence import Evidence
 from uq_report.document.reading import texts
@@ -20,6 +18,8 @@ from uq_report.render.outline import outline
 from uq_report.report.assemble import document
 from uq_report.report.mappings import FOLDER, Requirement, frameworks
 from uq_report.report.sections.mapping import RECORDS, Places, answer_of, is_there, mapping
+from uq_report.runner import plugins
+from uq_report.runner.settings import About
 
 from . import reading
 from .synthetic import make_run

@@ -15,12 +15,12 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
-from uq_report import plugins
 from uq_report.core.distributions import Categorical, Normal
 from uq_report.document.document import Document, Section
 from uq_report.evidence.run import Run
 from uq_report.render.html import page
 from uq_report.report.kinds import document
+from uq_report.runner import plugins
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 KINDS = ("audit", "brief", "model-card")

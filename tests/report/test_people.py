@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from uq_report.config import About
 from uq_report.document.document import Badge, Bullets, Facts, Paragraph, Section, Table
 from uq_report.document.evidence import OPEN, Evidence
 from uq_report.document.reading import texts
@@ -22,6 +21,7 @@ from uq_report.report.sections.monitoring import monitoring
 from uq_report.report.sections.reproducibility import reproducibility
 from uq_report.report.sections.signoff import sign_off
 from uq_report.report.sections.soundness import soundness
+from uq_report.runner.settings import About
 
 from .cases import Case
 from .findings_made import PASSED, finding, rule, run_with, waived

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from uq_report import plugins
 from uq_report.core.references import WORKS, cite
 from uq_report.document.document import (
     Badge,
@@ -23,6 +22,7 @@ from uq_report.document.document import (
 from uq_report.evidence.glossary import TERMS
 from uq_report.report.assemble import document
 from uq_report.report.sections.references import references
+from uq_report.runner import plugins
 
 from . import reading
 from .synthetic import make_run

@@ -13,10 +13,10 @@ from uq_report.document.document import Callout, Figure, Table
 from uq_report.document.evidence import Evidence
 from uq_report.evidence import ids
 from uq_report.evidence.run import NotRun, Run
+from uq_report.methods.data_quality.section import QualitySection
+from uq_report.methods.groups.section import GroupsSection
+from uq_report.methods.support.section import SupportSection
 from uq_report.report.assemble import document
-from uq_report.sections.groups import GroupsSection
-from uq_report.sections.quality import QualitySection
-from uq_report.sections.support import SupportSection
 
 from . import people_results as made
 from . import reading

@@ -17,13 +17,13 @@ from uq_report.document.evidence import Evidence
 from uq_report.document.text import unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.run import NotRun, Run
+from uq_report.methods.agreement.section import AgreementSection
+from uq_report.methods.ale.section import LocalEffectsSection
+from uq_report.methods.cid.section import CoverSection
+from uq_report.methods.h_statistic.section import InteractionsSection
+from uq_report.methods.pfi.map_section import MapSection
+from uq_report.methods.rsens.section import SensitivitySection
 from uq_report.report.assemble import document
-from uq_report.sections.agreement import AgreementSection
-from uq_report.sections.covered import CoverSection
-from uq_report.sections.interactions import InteractionsSection
-from uq_report.sections.likelihood_map import MapSection
-from uq_report.sections.local_effects import LocalEffectsSection
-from uq_report.sections.sensitivity import SensitivitySection
 
 from . import methods_results as made
 from . import reading

@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 import uq_report
-from uq_report import plugins, store
 from uq_report.document import blocks
 from uq_report.document.document import Document
+from uq_report.evidence import saved
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import Run
 from uq_report.evidence.subject import SubjectFacts
 from uq_report.report.assemble import document
+from uq_report.runner import plugins
 
 from .cases import Case
 from .sentences import Said, problems, repeated, said
@@ -49,7 +50,7 @@ def run(key: str) -> Run:
         "without outcomes": Case(has_y=False),
     }
     path = next((path for path in SAMPLES if path.parent.name == key), None)
-    found = make_run(made[key]) if path is None else store.read(path)[0]
+    found = make_run(made[key]) if path is None else saved.read(path)[0]
     outcomes = tuple(
         replace(check.check(found), title=check.title, rules=tuple(rule.record for rule in check.rules))  # type: ignore[attr-defined]
         for check in checks()

@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from uq_report import store
 from uq_report.core.results import Diagnostic, Importance, Interaction, Profile, Result
 from uq_report.document.document import Figure, Paragraph, Section, Table, inside
 from uq_report.document.effects import FALLS, RISES, TURNS, move
@@ -21,7 +20,7 @@ from uq_report.document.ledger import Ledger, leaders
 from uq_report.document.places import places
 from uq_report.document.reading import texts
 from uq_report.document.text import unmarked
-from uq_report.evidence import ids
+from uq_report.evidence import ids, saved
 from uq_report.evidence.finding import Finding, Outcome, Severity
 from uq_report.evidence.run import Run
 from uq_report.report.sections import sheet_words
@@ -43,7 +42,7 @@ HALF = 0.05
 
 @cache
 def sample(path: Path) -> Run:
-    return store.read(path)[0]
+    return saved.read(path)[0]
 
 
 def points(values: Sequence[float], measure: str, feature: str = "a", levels: Sequence[str] = ()) -> pd.DataFrame:

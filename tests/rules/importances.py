@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 
 from uq_report import runner
-from uq_report.config import make_settings
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, MeasureFacts, Result
 from uq_report.core.subject import Subject
 from uq_report.core.verdicts import judge
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun, Run
+from uq_report.runner.mistakes import make_settings
 
 Table = Mapping[str, Mapping[str, tuple[float, float]]]
 ROLES = {

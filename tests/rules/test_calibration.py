@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.checks.calibration import CalibrationGate
 from uq_report.core.errors import InputError
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Omission
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun, Run
+from uq_report.methods.calibration.rules import CalibrationGate
 
 NONE = float("nan")
 COLUMNS = ("item", "unit", "p_adjusted", "lower_90", "upper_90")

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.checks.data_quality import DataQualityCheck
 from uq_report.core.errors import InputError
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Omission
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import NotRun, Run
+from uq_report.methods.data_quality.rules import DataQualityCheck
 
 Fact = tuple[str, str, str, int]
 CLEAN: tuple[Fact, ...] = (

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from uq_report.adapters.classifier import ClassifierAdapter
-from uq_report.checks.dependence import Dependence
 from uq_report.core.errors import InputError
 from uq_report.core.results import Diagnostic, Importance, RowValues
 from uq_report.core.subject import make_subject
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
+from uq_report.inputs.adapters.classifier import ClassifierAdapter
+from uq_report.methods.redundancy.rules import Dependence
 from uq_report.testing import KnownLogistic, KnownTruth
 
 from .importances import audited, diagnostic, outcome, pfi, run

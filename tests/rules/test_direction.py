@@ -9,8 +9,6 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_1samp
 
-from uq_report.checks._steps import ale_steps, pdp_steps
-from uq_report.checks.direction import Direction
 from uq_report.core.arrays import FloatArray, Table
 from uq_report.core.distributions import Normal
 from uq_report.core.errors import InputError, UnsupportedError
@@ -20,6 +18,8 @@ from uq_report.core.subject import make_subject
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.profiles import Ale, Pdp
 from uq_report.evidence.run import NotRun
+from uq_report.methods.pdp.rules import Direction
+from uq_report.methods.pdp.steps import ale_steps, pdp_steps
 from uq_report.testing import KnownTruth
 
 from .importances import audited, outcome, run

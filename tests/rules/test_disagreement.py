@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.checks.disagreement import Disagreement
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.explainer import Explainer
@@ -15,9 +14,10 @@ from uq_report.core.results import Result
 from uq_report.core.subject import make_subject
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import NotRun
-from uq_report.explainers.agreement import Agreement
-from uq_report.explainers.pfi import PermutationImportance
-from uq_report.explainers.shap_ import ShapleyValues
+from uq_report.methods.agreement.explain import Agreement
+from uq_report.methods.agreement.rules import Disagreement
+from uq_report.methods.pfi.explain import PermutationImportance
+from uq_report.methods.shap.explain import ShapleyValues
 from uq_report.runner.recorded import described, measure_facts
 from uq_report.testing import KnownLinear, KnownTruth, measures
 

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.checks.extrapolation import Extrapolation, nearest_partial
 from uq_report.core.arrays import FloatArray, Table
 from uq_report.core.distributions import Normal
 from uq_report.core.errors import InputError
@@ -13,6 +12,7 @@ from uq_report.core.results import ESTIMATE_COLUMNS, Profile
 from uq_report.core.subject import make_subject
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
+from uq_report.methods.support.extrapolation import Extrapolation, nearest_partial
 from uq_report.rules.reading import method_words
 from uq_report.testing import KnownTruth
 

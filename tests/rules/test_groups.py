@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 from uq_report import testing
-from uq_report.checks.groups import GroupsCheck
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Result
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun, Run
-from uq_report.explainers.groups import Groups
+from uq_report.methods.groups.explain import Groups
+from uq_report.methods.groups.rules import GroupsCheck
 
 SMALL = 0.01  # half the width of an interval that decides
 

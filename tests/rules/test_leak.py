@@ -8,11 +8,11 @@ import pytest
 from sklearn.linear_model import BayesianRidge, LogisticRegression
 
 import uq_report as uq
-from uq_report.checks.leak import Leak
 from uq_report.core.errors import InputError
 from uq_report.core.subject import Subject
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
+from uq_report.methods.pfi.leak import Leak
 
 from . import importances
 from .importances import audited, diagnostic, outcome

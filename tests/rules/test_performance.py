@@ -12,14 +12,14 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import BayesianRidge, LogisticRegression
 
 import uq_report as uq
-from uq_report.checks._missed import at_most
-from uq_report.checks.performance import Performance
 from uq_report.core.distributions import Normal
 from uq_report.core.errors import InputError
 from uq_report.core.results import Diagnostic
 from uq_report.core.sampling import share_interval
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
+from uq_report.methods.calibration.missed import at_most
+from uq_report.methods.calibration.performance import Performance
 
 from . import importances
 from .importances import audited, diagnostic, outcome

@@ -5,13 +5,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from uq_report import runner, store
-from uq_report.checks.policy import Policy
-from uq_report.config import Settings
+from uq_report import runner
 from uq_report.core.errors import InputError
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Omission
+from uq_report.evidence import codec
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import NotRun
+from uq_report.rules.policy import Policy
+from uq_report.runner.settings import Settings
 from uq_report.testing import linear_subject
 
 from .rankings import NONE, Place, agreement, ranking, run
@@ -217,6 +218,6 @@ def test_real_results_are_judged_from_settings_and_survive_being_saved() -> None
         explainers=("pfi", "agreement", "calibration"), rules=("policy",), options=options, as_of="2026-01-01"
     )
     audited = runner.run(linear_subject(150), made).run
-    outcome = next(one for one in store.loads(store.dumps(audited)).outcomes if one.check == "policy")
+    outcome = next(one for one in codec.loads(codec.dumps(audited)).outcomes if one.check == "policy")
     assert [(one.code, one.features) for one in outcome.findings] == [("UQ951", ("c",))]
     assert (outcome.findings[0].lower, outcome.findings[0].threshold) == (1.0, 3.0)

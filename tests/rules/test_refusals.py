@@ -4,13 +4,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from uq_report import plugins
-from uq_report.config import Settings
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import Run
 from uq_report.rules.rule import Grade, Limit, Rule
+from uq_report.runner import plugins
 from uq_report.runner.judge import Judged, judge
+from uq_report.runner.settings import Settings
 
 from .importances import pfi, run
 

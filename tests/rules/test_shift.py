@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 import uq_report as uq
-from uq_report.checks.shift import Shift
 from uq_report.core.errors import InputError
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.rows import SupportShift
+from uq_report.methods.support.shift_rules import Shift
 
 from . import importances
 from .importances import audited, diagnostic, outcome

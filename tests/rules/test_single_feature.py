@@ -8,9 +8,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
-from uq_report.checks.single_feature import SingleFeature
 from uq_report.core.errors import InputError
 from uq_report.core.results import Diagnostic
+from uq_report.methods.pfi.single_feature import SingleFeature
 
 from . import importances
 from .importances import audited, diagnostic

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uq_report.checks.stability import Stability
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.results import Importance
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import NotRun
-from uq_report.explainers.pfi import PermutationImportance
+from uq_report.methods.agreement.stability import Stability
+from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.testing import linear_subject, measures
 
 from .rankings import NONE, Place, agreement, line, pfi, ranking, run

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from uq_report import testing
-from uq_report.checks.support import SupportCheck
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun, Run
-from uq_report.explainers.support import Support
+from uq_report.methods.support.explain import Support
+from uq_report.methods.support.rules import SupportCheck
 
 
 def share(item: str, feature: str, value: float, reach: float, p_value: float = np.nan) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from string import Formatter
 
 import pytest
 
-from uq_report import plugins
 from uq_report.evidence import ids
 from uq_report.evidence.finding import SEVERITIES, Outcome
 from uq_report.rules.rule import Limit, Rule
+from uq_report.runner import plugins
 from uq_report.testing import linear_subject
 
 from .importances import audited, outcome

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from uq_report import plugins, runner, store
-from uq_report.config import Settings, WaiverSettings, make_settings
+from uq_report import runner
 from uq_report.core.errors import InputError
 from uq_report.evidence import codec
 from uq_report.evidence.finding import Finding, Outcome, Waived, Waiver
 from uq_report.evidence.run import Run
+from uq_report.runner import plugins
 from uq_report.runner.judge import judge, waive
+from uq_report.runner.mistakes import make_settings
+from uq_report.runner.settings import Settings, WaiverSettings
 from uq_report.testing import linear_subject
 
 DAY = "2026-06-30"
@@ -128,7 +130,7 @@ def test_an_audit_keeps_them_through_file_and_schema(waivers: Any, state: str, n
     assert (outcome.state, len(outcome.findings), len(outcome.waived)) == (state, n_open, n_waived)
     assert len(run.findings) == n_open
     assert [rule.code for rule in outcome.rules] == ["UQ951", "UQ952"]
-    assert store.loads(store.dumps(run)).outcomes == run.outcomes
+    assert codec.loads(codec.dumps(run)).outcomes == run.outcomes
     jsonschema = pytest.importorskip("jsonschema", reason="validating needs jsonschema")
     schema = json.loads(Path(codec.__file__).with_name("run.schema.json").read_text())
     jsonschema.validate(codec.encode(run), schema)

@@ -23,7 +23,7 @@ from typing import Any
 
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import Run
-from uq_report.store import History, Retention, delete
+from uq_report.ops.history import History, Retention, delete
 
 TOUCHES = frozenset(
     [

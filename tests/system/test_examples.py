@@ -41,7 +41,7 @@ def test_every_command_line_in_the_examples_is_ours() -> None:
 
 def test_the_schedule_file_is_read() -> None:
     pytest.importorskip("apscheduler", reason="the schedule runs on APScheduler")
-    from uq_report.schedule import read_schedule
+    from uq_report.ops.schedule import read_schedule
 
     schedule = read_schedule(EXAMPLES / "cron" / "audits.toml")
     assert [(one.cron, one.misfire, one.timeout) for one in schedule.audit] == [

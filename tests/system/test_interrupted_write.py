@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from uq_report.core.errors import InputError
-from uq_report.store import folder, write_files
+from uq_report.evidence import saved as folder
+from uq_report.evidence.saved import write_files
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals, limits and locks are those of POSIX")
 
@@ -21,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 # Writes the new report, and dies by itself at one point: before the n-th file is written, or before the n-th move.
 WRITER = """
 import os, pathlib, signal, sys
-from uq_report.store import folder
+from uq_report.evidence import saved as folder
 what, count, target = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 files = {name: b"new " + name.encode() * 50_000 for name in sys.argv[4:]}
 owner, name = (folder, "write_through") if what == "write" else (pathlib.Path, "replace")
@@ -117,7 +118,7 @@ def test_an_interrupt_between_two_moves_puts_everything_back(tmp_path: Path, mon
 FULL = """
 import resource, signal, sys
 from uq_report.core.errors import InputError
-from uq_report.store import write_files
+from uq_report.evidence.saved import write_files
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 try:

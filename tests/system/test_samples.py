@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from uq_report.demo import SAMPLES
+from uq_report.jobs.demo import SAMPLES
 
 ROOT = Path(__file__).parents[2]
 PAGE = "<h1>T</h1><section id='a'><h2>A</h2><p>1</p><figure id='f'></figure></section>"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from uq_report.store import History
+from uq_report.ops.history import History
 
 from .. import audits_made
 

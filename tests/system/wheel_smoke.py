@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.linear_model import BayesianRidge
 
 import uq_report as uq
-from uq_report import plugins, testing
+from uq_report import testing
+from uq_report.runner import plugins
 
 
 def main() -> None:

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from uq_report.adapters.function import FunctionAdapter
 from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Categorical, Normal
 from uq_report.core.engine import Engine
@@ -16,8 +15,9 @@ from uq_report.core.errors import InputError
 from uq_report.core.measures import ENTROPY, LOG_ODDS, NLL, PREDICTION
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
-from uq_report.explainers.ale import AccumulatedLocalEffects
-from uq_report.explainers.pdp import PartialDependence
+from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.methods.ale.explain import AccumulatedLocalEffects
+from uq_report.methods.pdp.explain import PartialDependence
 
 MEASURES = {m.name: m for m in (PREDICTION, NLL, ENTROPY)}
 

@@ -12,7 +12,6 @@ from scipy.special import log_softmax
 from sklearn.metrics import log_loss, roc_auc_score
 
 from uq_report import testing
-from uq_report.checks.calibration import CalibrationGate
 from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Categorical, Normal, NormalMixture, Poisson
 from uq_report.core.engine import Engine
@@ -22,17 +21,12 @@ from uq_report.core.sampling import Sampling, share_interval
 from uq_report.core.subject import Subject, make_subject
 from uq_report.core.verdicts import holm
 from uq_report.evidence.run import Run
-from uq_report.explainers._nulls import class_tests, coverage_gap, crps_test, pit_tests, uniform_distance
-from uq_report.explainers._recalibration import _fit, class_gain, number_gain
-from uq_report.explainers._reliability import bins_of
-from uq_report.explainers._scores import (
-    auc_rows,
-    brier_rows,
-    class_baseline,
-    confidence_gap,
-    crps_baseline,
-)
-from uq_report.explainers.calibration import Calibration, _two_sided
+from uq_report.methods.calibration.explain import Calibration, _two_sided
+from uq_report.methods.calibration.recalibration import _fit, class_gain, number_gain
+from uq_report.methods.calibration.rules import CalibrationGate
+from uq_report.methods.shared.nulls import class_tests, coverage_gap, crps_test, pit_tests, uniform_distance
+from uq_report.methods.shared.reliability import bins_of
+from uq_report.methods.shared.scores import auc_rows, brier_rows, class_baseline, confidence_gap, crps_baseline
 
 RNG = np.random.default_rng
 

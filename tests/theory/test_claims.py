@@ -23,9 +23,9 @@ from uq_report.core.subject import Subject, make_subject
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, Claims
 from uq_report.evidence.view import by_feature, largest_first
-from uq_report.explainers._claims import score_of
-from uq_report.explainers._claims_result import Claiming
-from uq_report.explainers._pfi_terms import Rows
+from uq_report.methods.pfi.claims import score_of
+from uq_report.methods.pfi.claims_result import Claiming
+from uq_report.methods.shared.terms import Rows
 from uq_report.testing import KnownLinear, KnownTruth, linear_subject, logistic_subject
 
 REPS = int(os.environ.get("UQ_STUDY_REPS", "20"))

@@ -8,12 +8,12 @@ from scipy.stats import multivariate_normal, norm
 
 from uq_report.core.arrays import FloatArray, IntArray
 from uq_report.core.errors import InputError
-from uq_report.explainers._cid_discrete import Field, discrete_terms, fit_field, log_probabilities
-from uq_report.explainers._cid_gaussian import gaussian_terms, half_potential_terms, normal_scores
-from uq_report.explainers._cid_map import importance_map
-from uq_report.explainers._cid_mixed import mixed_terms
-from uq_report.explainers._cid_precision import given_graph
-from uq_report.explainers._cid_terms import covered_share, regressors
+from uq_report.methods.cid.discrete import Field, discrete_terms, fit_field, log_probabilities
+from uq_report.methods.cid.gaussian import gaussian_terms, half_potential_terms, normal_scores
+from uq_report.methods.cid.map import importance_map
+from uq_report.methods.cid.mixed import mixed_terms
+from uq_report.methods.cid.precision import given_graph
+from uq_report.methods.cid.terms import covered_share, regressors
 
 
 def inverse(matrix: FloatArray) -> FloatArray:

@@ -7,10 +7,10 @@ import pytest
 
 from uq_report.core.arrays import FloatArray
 from uq_report.core.sampling import Sampling
-from uq_report.explainers._cid_cover import Greedy, normal_given, of_cells, related_by_cells, related_by_correlation
-from uq_report.explainers._cid_discrete import discrete_given
-from uq_report.explainers._cid_gaussian import gaussian_given, gaussian_terms
-from uq_report.explainers._cid_mixed import mixed_given, mixed_terms
+from uq_report.methods.cid.cover import Greedy, normal_given, of_cells, related_by_cells, related_by_correlation
+from uq_report.methods.cid.discrete import discrete_given
+from uq_report.methods.cid.gaussian import gaussian_given, gaussian_terms
+from uq_report.methods.cid.mixed import mixed_given, mixed_terms
 
 
 def rows_with(covariance: FloatArray, n: int = 400) -> FloatArray:

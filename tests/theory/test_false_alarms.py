@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from scipy.stats import binom
 
-from uq_report import plugins
+from uq_report.runner import plugins
 
 STUDY = Path(__file__).parents[2] / "benchmarks" / "false_alarms.py"
 CHANCE = 1e-4  # that a check with exactly the allowed rate fails here

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.adapters.function import FunctionAdapter
 from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Normal
 from uq_report.core.engine import Engine
@@ -15,7 +14,8 @@ from uq_report.core.errors import InputError
 from uq_report.core.measures import ENTROPY, PREDICTION
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
-from uq_report.explainers.h_statistic import HStatistic
+from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.methods.h_statistic.explain import HStatistic
 
 MEASURES = {m.name: m for m in (PREDICTION, ENTROPY)}
 

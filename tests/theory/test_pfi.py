@@ -18,7 +18,7 @@ from uq_report.core.predictive import Distribution
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
 from uq_report.core.variants import Variant
-from uq_report.explainers.pfi import PermutationImportance
+from uq_report.methods.pfi.explain import PermutationImportance
 
 GAP = Measure(
     "gap",

@@ -14,8 +14,6 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from uq_report import testing
-from uq_report.adapters.function import FunctionAdapter
-from uq_report.adapters.regressor_std import RegressorStdAdapter
 from uq_report.core.arrays import FloatArray, Table
 from uq_report.core.derivatives import Derivatives
 from uq_report.core.distributions import Categorical, Normal, Poisson, StudentT
@@ -24,7 +22,9 @@ from uq_report.core.engine import Engine
 from uq_report.core.predictive import Distribution
 from uq_report.core.results import Result
 from uq_report.core.subject import make_subject
-from uq_report.explainers.rsens import RSens
+from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
+from uq_report.methods.rsens.explain import RSens
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(40, 3))

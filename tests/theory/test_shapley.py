@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from uq_report.core.arrays import FloatArray
-from uq_report.explainers._shapley import AntitheticPermutations, Enumeration, Pool
+from uq_report.methods.shap.shapley import AntitheticPermutations, Enumeration, Pool
 
 
 def code(members: tuple[int, ...]) -> int:

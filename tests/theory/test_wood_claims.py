@@ -15,12 +15,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-from uq_report.adapters.classifier import ClassifierAdapter
-from uq_report.adapters.regressor_std import RegressorStdAdapter
 from uq_report.core.engine import Engine
 from uq_report.core.measures import ENTROPY, NLL
 from uq_report.core.subject import Subject, make_subject
-from uq_report.explainers.pfi import PermutationImportance
+from uq_report.inputs.adapters.classifier import ClassifierAdapter
+from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
+from uq_report.methods.pfi.explain import PermutationImportance
 
 
 def importance(subject: Subject, n_repeats: int) -> pd.DataFrame:

@@ -63,7 +63,7 @@ def demo(  # noqa: PLR0913, PLR0917 - flags
 ) -> None:
     """Audit a model fitted on the spot, on real or simulated data that come with the installed packages."""
     with told():
-        from .. import demo as samples
+        from ..jobs import demo as samples
 
         if not quiet:
             say(f"Fitting the {which} model ...", err=True)

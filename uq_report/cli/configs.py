@@ -39,9 +39,11 @@ def init(  # noqa: PLR0913, PLR0917 - flags
     """Look at a model and its data, and write a commented audit.toml that runs as it is."""
     given = flags({name: value for name, value in locals().items() if name != "output"})
     with told():
-        from .. import files, store
-        from ..config import describe_audit, refuse
+        from .. import jobs as files
         from ..core.errors import InputError
+        from ..evidence import saved
+        from ..jobs.reading import describe_audit
+        from ..runner.mistakes import refuse
 
         if output.exists() and not force:
             raise InputError(
@@ -50,7 +52,7 @@ def init(  # noqa: PLR0913, PLR0917 - flags
         found = describe_audit(None, given)
         refuse(found.mistakes)
         text = files.starter(found.left(), output.parent)
-        store.write_files(output.parent, {output.name: text.encode()})
+        saved.write_files(output.parent, {output.name: text.encode()})
         if not quiet:
             say(f"Written: {output}. Run it with: uq-report run {output}")
 
@@ -62,8 +64,9 @@ def check(
 ) -> None:
     """List every mistake in an audit.toml; its tables are read, the model is not loaded, and nothing is run."""
     with told():
-        from .. import files
-        from ..config import describe_audit, refuse
+        from .. import jobs as files
+        from ..jobs.reading import describe_audit
+        from ..runner.mistakes import refuse
 
         found = describe_audit(file)
         refuse([*found.mistakes, *files.mistakes_of(found.left())], found.who)
@@ -75,6 +78,6 @@ def check(
 def schema() -> None:
     """Print the JSON Schema of audit.toml, with the options of all installed plugins, for editors."""
     with told():
-        from .. import files
+        from .. import jobs as files
 
         print_json(files.installed_schema())

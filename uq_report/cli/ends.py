@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any
 from .shared import say
 
 if TYPE_CHECKING:
-    from ..config import AuditFile
     from ..core.subject import Subject
-    from ..store import Filed, Filing
+    from ..jobs.audit_file import AuditFile
+    from ..ops.history import Filed, Filing
 
 
 def unchanged(audit: AuditFile, subject: Subject, filing: Filing | None, copy: Path | None) -> Filed | None:
     """Return the run filed last if nothing that decides this one differs, and its files are whole."""
     if filing is None:
         return None
-    from .. import runner, store
-    from ..views import report_names
+    from .. import runner
+    from ..api.views import report_names
+    from ..ops.history import inputs_key
 
     place = audit.output
-    key = store.inputs_key(runner.facts(subject, audit.settings()))
+    key = inputs_key(runner.facts(subject, audit.settings()))
     return filing.unchanged(key, report_names(place.formats, place.template, audit.run.deny), copy)
 
 
@@ -32,8 +33,8 @@ def tell(audit: AuditFile, name: str, exit_code: int, summary: Mapping[str, Any]
     hooks = audit.hooks
     if not (hooks.folder or hooks.webhook or hooks.email):
         return
-    from ..hooks import Ended, after
-    from ..views import report_names
+    from ..api.views import report_names
+    from ..ops.hooks import Ended, after
 
     place = audit.output
     names = [] if folder is None else report_names(place.formats, place.template, audit.run.deny)

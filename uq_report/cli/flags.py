@@ -56,7 +56,7 @@ KEYS = {
 
 def flags(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the flags that were given, by their keys in audit.toml."""
-    from ..config import toml_value
+    from ..jobs.reading import toml_value
 
     found = {}
     for pair in given.get("settings") or ():

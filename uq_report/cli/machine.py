@@ -11,8 +11,8 @@ import typer
 from .shared import RENDER, app, print_table, say, told
 
 if TYPE_CHECKING:
-    from .. import plugins as door
     from ..core.measures import Measure
+    from ..runner import plugins as door
     from ..runner.options import Option
 
 WIDTH = 80
@@ -24,7 +24,7 @@ def plugins(
 ) -> None:
     """List every plugin with its version, distribution and API version, or tell what one of them is and takes."""
     with told():
-        from .. import plugins as door
+        from ..runner import plugins as door
 
         everything = [plugin for group in door.catalog().values() for plugin in group]
         if name is None:
@@ -34,8 +34,8 @@ def plugins(
 
 
 def _list(everything: list[door.Plugin]) -> None:
-    from .. import plugins as door
     from ..core.errors import UQReportError
+    from ..runner import plugins as door
 
     rows = [("GROUP", "NAME", "DISTRIBUTION", "VERSION", "API", "STATE")]
     for plugin in everything:
@@ -66,9 +66,9 @@ def _describe(everything: list[door.Plugin], name: str) -> None:
 
 def _lines(plugin: door.Plugin) -> Iterator[str]:
     """Yield what a plugin is: where it comes from, what it does, and what it takes."""
-    from .. import plugins as door
     from ..core.errors import UQReportError
     from ..core.measures import Measure
+    from ..runner import plugins as door
     from ..runner.options import options_of, summary
 
     yield f"{plugin.short_group}.{plugin.name}  ({plugin.distribution} {plugin.version})"
@@ -123,7 +123,7 @@ def _wrapped(text: str, indent: int, further: int | None = None) -> str:
 def doctor() -> None:
     """Check what a full audit needs on this machine."""
     with told():
-        from ..doctor import examine
+        from ..ops.doctor import examine
 
         findings = examine()
         print_table([("CHECK", "STATE", "DETAIL"), *((f.what, f.state, f.detail) for f in findings)])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..evidence.run import Changes, FindingChange, Run, ValueChange
-    from ..store import Filed, History
+    from ..ops.history import Filed, History
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Reference = "A run.json, its folder, or with --history NAME (the latest) or NAME@NUMBER."
@@ -37,7 +37,7 @@ def history(  # noqa: PLR0913, PLR0917 - flags
 ) -> None:
     """List filed runs: what was found, and whether anything changed."""
     with told():
-        from ..store import History
+        from ..ops.history import History
 
         place = History(folder)
         if rebuild:
@@ -101,13 +101,14 @@ def compare(
 
 def _load(reference: str, folder: Path | None) -> Run:
     """Return a run named by its place or, in a history, by its audit; nothing that draws is imported."""
-    from .. import store
+    from ..evidence import saved
+    from ..ops.history import History
 
-    return store.read(reference if folder is None else store.History(folder).find(reference).folder)[0]
+    return saved.read(reference if folder is None else History(folder).find(reference).folder)[0]
 
 
 def _write(run: Run, output: Path, formats: list[str] | None) -> None:
-    from ..views import AuditRun
+    from ..api.views import AuditRun
 
     AuditRun(run).write_reports(output, formats or ("html", "pdf"))
 
@@ -122,7 +123,7 @@ def _check(place: History) -> None:
 
 
 def _prune(place: History, name: str | None, keep: int | None, days: int | None, yes: bool) -> None:
-    from ..store import Retention, delete
+    from ..ops.history import Retention, delete
 
     due = Retention(keep, days).due(place.runs(name))
     for one in due:

@@ -39,7 +39,7 @@ def verify(  # noqa: PLR0913, PLR0917 - flags
 ) -> None:
     """Check that a report is what its evidence says, and the evidence what was audited; exit code 5 if not."""
     with told():
-        from ..verification import verify as judged
+        from ..ops.verification import verify as judged
 
         found = judged(path, run=run, model=model, data=data, train=train, templates=templates, trust=trust or ())
         if as_json:
@@ -73,8 +73,8 @@ def sign(  # noqa: PLR0913, PLR0917 - flags
 ) -> None:
     """Sign a PDF report that verifies (PAdES); the passphrase is asked for, or in UQ_REPORT_KEY_PASSPHRASE."""
     with told():
-        from ..signing import Terms, is_encrypted, load_signer
-        from ..signing import sign as signed
+        from ..ops.signing import Terms, is_encrypted, load_signer
+        from ..ops.signing import sign as signed
 
         terms = Terms(field, reason, certify.value, timestamp_url, draft)
         passphrase = _passphrase() if is_encrypted(key) else None

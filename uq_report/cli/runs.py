@@ -13,11 +13,10 @@ from .ends import failures_told, tell, unchanged
 from .shared import TEMPORARY, exit_code, print_line, say
 
 if TYPE_CHECKING:
-    from ..config import AuditFile, OutputPart
-    from ..config.audit_file import MlflowPart
     from ..core.subject import Subject
     from ..evidence.run import Run
-    from ..store import Filing
+    from ..jobs.audit_file import AuditFile, MlflowPart, OutputPart
+    from ..ops.history import Filing
 
 
 class How(NamedTuple):
@@ -32,9 +31,10 @@ class How(NamedTuple):
 
 def run_described(file: Path | None, given: dict[str, Any], how: How) -> None:
     """Audit what a file and flags describe; end with the exit code of its gate."""
-    from .. import files, gates, hooks
-    from ..config import describe_audit
-    from ..tracking import finished as tracking
+    from .. import jobs as files
+    from ..jobs.reading import describe_audit
+    from ..ops import gates, hooks
+    from ..ops.tracking import finished as tracking
 
     found = describe_audit(file, given)
     audit = found.left()
@@ -63,7 +63,7 @@ def run_described(file: Path | None, given: dict[str, Any], how: How) -> None:
 
 def _audited(audit: AuditFile, subject: Subject, filing: Filing | None, how: How) -> tuple[Run, Path, bool]:
     """Return the run, its folder, and whether it is the one filed last, since nothing changed."""
-    from .. import store
+    from ..evidence import saved
 
     place, silent = audit.output, how.quiet or how.as_json
     folder = place.folder or ("uq-report" if filing is None else None)
@@ -75,7 +75,7 @@ def _audited(audit: AuditFile, subject: Subject, filing: Filing | None, how: How
                 f"Unchanged: inputs, settings and versions are those of {same.entry.reference}; nothing was written. "
                 f"Report in {same.folder}"
             )
-        return store.read(same.folder)[0], same.folder, True
+        return saved.read(same.folder)[0], same.folder, True
     last = how.previous or (None if filing is None else filing.previous())
     chosen = {name: getattr(place, name) for name in ("formats", "template", "templates", "annex")}
     settings = {"settings": audit.settings(), "previous": last}
@@ -89,7 +89,7 @@ def _log(where: MlflowPart | None, folder: Path, template: str, quiet: bool, onc
     """
     if where is None:
         return 0
-    from ..tracking import finished
+    from ..ops.tracking import finished
 
     try:
         run_id = finished.log_finished(folder, where, template, once=once)
@@ -105,7 +105,7 @@ def _keep(place: OutputPart, name: str, quiet: bool) -> None:
     """Delete the runs that the audit's retention does not keep, and name them."""
     if place.history is None or place.keep is None:
         return
-    from ..store import History, Retention, delete
+    from ..ops.history import History, Retention, delete
 
     history = History(place.history)
     due = Retention(place.keep).due(history.runs(name))
@@ -133,7 +133,7 @@ def _filing(history: str | None, name: str) -> Iterator[Filing | None]:
     if history is None:
         yield None
         return
-    from ..store import History
+    from ..ops.history import History
 
     with History(history).filing(name) as filing:
         yield filing
@@ -149,14 +149,14 @@ def audit_subject(
 ) -> tuple[Run, Path]:
     """Run, write and file; say where the report is and what it answers, and return the run and its folder."""
     from ..api import audit
+    from ..api.views import report_stem
     from ..document.evidence import Evidence
     from ..report.answer import answer_of, as_lines
-    from ..views import report_stem
 
     done = audit(subject, progress=False if quiet else None, **settings)
     if not quiet:
         say("Writing the report ...", err=True)
-    folders = [] if filing is None else [done.file(filing, **chosen)]
+    folders = [] if filing is None else [filing.add(done.run, reports=done.reports(**chosen), clock=done.clock).folder]
     folders += [] if output is None else [done.write(output, **chosen)]
     folder = folders[0]
     if not quiet:

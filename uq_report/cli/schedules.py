@@ -12,7 +12,7 @@ from ..core.text import count
 from .shared import Quiet, app, print_table, say, told
 
 if TYPE_CHECKING:
-    from ..schedule import Job
+    from ..ops.schedule import Job
 
 
 class LogFormat(StrEnum):
@@ -34,7 +34,7 @@ def schedule(
 ) -> None:
     """Run several audits by cron expressions, each in a process of its own, until SIGTERM or Ctrl-C."""
     with told():
-        from ..schedule import Lines, Service, alone, jobs, read_schedule, stopped_by_signals
+        from ..ops.schedule import Lines, Service, alone, jobs, read_schedule, stopped_by_signals
 
         plan = read_schedule(file)
         found = jobs(plan)
@@ -58,7 +58,7 @@ def index(
 ) -> None:
     """Write one page over all audits of a history: rating, findings, trends, and links to the reports."""
     with told():
-        from ..overview import write_overview
+        from ..ops.overview import write_overview
 
         audits = write_overview(history, output)
         if not quiet:
@@ -75,7 +75,7 @@ def _need_histories(found: list[Job]) -> None:
 
 
 def _print_times(found: list[Job]) -> None:
-    from ..schedule.lines import now as clock
+    from ..ops.schedule.lines import now as clock
 
     moment = clock()
     rows: list[tuple[str, ...]] = [("AUDIT", "DUE NOW", "NEXT", "THEN", "FILE")]

@@ -12,9 +12,9 @@ import pandas as pd
 from ..core.results import Result
 from ..core.text import count
 from ..evidence import columns as col
-from ..plots.frames import has_interval, interval_words
-from ..plots.svg import to_svg
 from .document import Badge, Bullets, Callout, Cell, Column, Figure, Table
+from .plots.frames import has_interval, interval_words
+from .plots.svg import to_svg
 from .text import MENTION, clean, joined, mention, name
 
 MAX_ROWS = 60

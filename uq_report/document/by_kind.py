@@ -7,11 +7,11 @@ from collections.abc import Callable
 from ..core.results import Result
 from ..core.text import count
 from ..evidence import columns as col
-from ..plots import diagnostic, interaction
-from ..plots.words import number
 from .blocks import TOP, intervals_caption, left_out, make_figure, notes_of
 from .document import Block, Bullets, Paragraph, Section
 from .evidence import Evidence
+from .plots import diagnostic, interaction
+from .plots.words import number
 from .single_rows import single_rows
 from .tables import plain_table, wide_table
 from .telling import largest_words, order_words, range_words, verdict_words

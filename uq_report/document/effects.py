@@ -10,8 +10,8 @@ import pandas as pd
 from ..core.parting import Parting, parting
 from ..core.results import Result
 from ..evidence import columns as col
-from ..plots.frames import has_interval
 from .evidence import Evidence
+from .plots.frames import has_interval
 from .text import name, position
 
 RISES, FALLS, TURNS = 1, -1, 0

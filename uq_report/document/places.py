@@ -13,8 +13,8 @@ from ..evidence import columns as col
 from ..evidence.information import Agreement
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
-from ..plots.frames import has_interval
-from ..plots.ranks import places_words, tied
+from .plots.frames import has_interval
+from .plots.ranks import places_words, tied
 
 
 class Place(NamedTuple):

@@ -10,11 +10,11 @@ import pandas as pd
 from ..core.results import Result
 from ..evidence import columns as col
 from ..evidence.rows import Attributions
-from ..plots import attribution
-from ..plots.words import number
 from .blocks import make_figure, make_table, notes_of
 from .document import Block, Column, Paragraph, Table
 from .evidence import Evidence
+from .plots import attribution
+from .plots.words import number
 from .text import clean, name
 
 ROWS = 6

@@ -11,8 +11,8 @@ import pandas as pd
 from ..core.results import MeasureFacts
 from ..core.text import clean, count
 from ..evidence import columns as col
-from ..plots.frames import has_interval, interval_words, optional
-from ..plots.importance import VERDICTS
+from .plots.frames import has_interval, interval_words, optional
+from .plots.importance import VERDICTS
 from .text import joined, name, position, value_words
 
 NUMBERS = (col.ESTIMATE, col.LOWER, col.UPPER)

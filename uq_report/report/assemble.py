@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from .. import figures
 from ..document.document import Badge, Cell, CheckEntry, Document, Section
 from ..document.evidence import Evidence, as_cell, version
 from ..document.text import clean
 from ..evidence.finding import Outcome
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
+from ..runner import figures
 from .annex import annex as behind
 from .attachments import attachments
 from .placing import Placed

@@ -11,7 +11,7 @@ from ..document.document import Attachment, Badge, Cell, Section, Table, inside
 from ..document.evidence import Evidence
 from ..document.text import unmarked
 from ..evidence.run import Run
-from ..store.folder import RUN, guarded_csv
+from ..evidence.saved import RUN, guarded_csv
 
 CSV = "text/csv"
 # Every point of a curve, every row of a local explanation: those stand in run.json, which keeps a report small.

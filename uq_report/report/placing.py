@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from .. import plugins
 from ..core.results import Result
 from ..document import slots
 from ..document.by_kind import part
@@ -17,7 +16,8 @@ from ..document.evidence import Evidence
 from ..document.text import clean, joined, name
 from ..evidence import columns as col
 from ..evidence import ids
-from ..plugins import Plugin
+from ..runner import plugins
+from ..runner.plugins import Plugin
 from .sections.inventory import foreign, group_of
 
 _log = logging.getLogger(__name__)

@@ -11,8 +11,6 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
-from .. import plugins, store
-from ..config import Settings
 from ..core.describe import describe
 from ..core.engine import Engine, Progress
 from ..core.errors import InputError, PluginError, UnsupportedError, UQReportError
@@ -20,15 +18,17 @@ from ..core.explainer import Explainer, wishes
 from ..core.measures import Measure
 from ..core.results import MeasureFacts, Result
 from ..core.subject import Subject
+from ..evidence import codec
 from ..evidence.run import NotRun, Run
-from ..plugins import Catalog
-from . import records
+from . import plugins, records
 from .budget import Watch
 from .changes import changes, check_comparable
 from .compare import check_pair, compare
 from .judge import judge
+from .plugins import Catalog
 from .prepare import Prepared, load_measures, make_explainer, prepare
 from .recorded import described, measure_facts, method_of, with_measures
+from .settings import Settings
 
 _log = logging.getLogger(__name__)
 Callback = Callable[[Progress], None]
@@ -59,7 +59,7 @@ def run(subject: Subject, settings: Settings, progress: Callback | None = None, 
 def facts(subject: Subject, settings: Settings) -> Run:
     """Return what a run says before the long work: subject, settings and environment, and no result.
 
-    Its `store.inputs_key` is that of the whole run.
+    Its `inputs_key` is that of the whole run.
     """
     return _begun(subject, settings, None).facts
 
@@ -72,9 +72,9 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None) -> _
     engine = make_engine(subject, prepared.measures, settings, watch.around(progress))
     known = Run(
         as_of=settings.as_of,
-        subject=store.plain(describe(subject, engine.baseline), "run.subject"),
-        settings=store.plain(settings.recorded(), "run.settings"),
-        environment=store.plain(records.environment(catalog, subject), "run.environment"),
+        subject=codec.plain(describe(subject, engine.baseline), "run.subject"),
+        settings=codec.plain(settings.recorded(), "run.settings"),
+        environment=codec.plain(records.environment(catalog, subject), "run.environment"),
         not_run=(*prepared.not_run, *records.denied(settings)),
     )
     return _Audit(subject, settings, engine, catalog, prepared, known, progress, watch)
@@ -94,7 +94,7 @@ def side_by_side(
     engines = tuple(make_engine(subject, measures, settings, None) for subject in (champion, challenger))
     differences = compare(first.run, second.run, (engines[0], engines[1]))
     facts = measure_facts(measures.values(), engines[0].baseline)
-    results = (*first.run.results, *(store.as_saved(with_measures(one, facts)) for one in differences))
+    results = (*first.run.results, *(codec.as_saved(with_measures(one, facts)) for one in differences))
     both = {label: audited.clock for label, audited in ((champion.label, first), (challenger.label, second))}
     return _against(previous, Audited(replace(first.run, results=results, challenger=second.run), both))
 
@@ -208,7 +208,7 @@ class _Audit:
             if result.id in ids:
                 raise PluginError(f"{name}: result ids must be unique in a run; got {result.id!r} twice.")
             ids.append(result.id)
-        return tuple(store.as_saved(described(result, explainer, self.measures)) for result in made)
+        return tuple(codec.as_saved(described(result, explainer, self.measures)) for result in made)
 
     def finish(self) -> Audited:
         """Judge the results and gather everything in the run."""

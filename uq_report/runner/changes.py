@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from .. import store
 from ..core.digest import is_sha256
 from ..core.errors import InputError
-from ..evidence import ids
+from ..evidence import codec, ids
 from ..evidence.finding import SEVERITIES, Finding
 from ..evidence.run import SUBJECT_FACTS, UNRELATED, Changes, FindingChange, InputChange, Run, ValueChange
 from .differences import differences
@@ -39,7 +38,7 @@ def changes(previous: Run, run: Run) -> Changes:
         Another label, other classes or other features are noted.
     """
     relation = Relation.of(previous, run)
-    about = {"as_of": previous.as_of, "label": str(previous.subject["label"]), "sha256": store.sha256(previous)}
+    about = {"as_of": previous.as_of, "label": str(previous.subject["label"]), "sha256": codec.sha256(previous)}
     if relation.unrelated:
         return Changes(previous=about | {UNRELATED: relation.unrelated}, not_compared=(EVERYTHING,))
     found, unassessed = _findings(previous, run, relation)

@@ -7,9 +7,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from .. import plugins
 from ..core.adapter import Adapter, Match, Unpacks
 from ..core.errors import InputError, PluginError
+from . import plugins
 
 _log = logging.getLogger(__name__)
 A = TypeVar("A", bound=Adapter)

@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from .. import plugins, store
-from ..config import Settings, WaiverSettings
 from ..core.errors import PluginError
+from ..evidence import codec
 from ..evidence.finding import SEVERITIES, Finding, Outcome, RuleRecord, Waived, Waiver
 from ..evidence.run import NotRun, Run
-from ..plugins import Catalog
 from ..rules.contract import Check
+from . import plugins
+from .plugins import Catalog
+from .settings import Settings, WaiverSettings
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +86,7 @@ def outcome_of(check: Check, run: Run) -> Outcome:
     breaches = [breach for finding in outcome.findings for breach in _breaches(finding, rules, evidence)]
     if breaches:
         raise PluginError(f"check {check.name!r} {'; '.join(breaches)}.")
-    return store.outcome_as_saved(replace(outcome, title=check.title, rules=tuple(rules.values())))
+    return codec.outcome_as_saved(replace(outcome, title=check.title, rules=tuple(rules.values())))
 
 
 def _breaches(finding: Finding, rules: Mapping[str, RuleRecord], evidence: Collection[str]) -> Iterator[str]:

@@ -7,15 +7,15 @@ from dataclasses import MISSING, dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from .. import plugins
-from ..config import Settings
 from ..core.errors import InputError, PluginError, UQReportError, nearest
 from ..core.explainer import Explainer, wishes
 from ..core.measures import Measure
 from ..evidence.run import NotRun
-from ..plugins import Catalog, Plugin
 from ..rules.contract import Check
+from . import plugins
 from .options import options_of, read_options
+from .plugins import Catalog, Plugin
+from .settings import Settings
 
 
 @dataclass(frozen=True)

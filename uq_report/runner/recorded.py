@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, cast
 
-from .. import store
 from ..core.distributions import Categorical
 from ..core.explainer import Card, Explainer, HasCard
 from ..core.measures import PREDICTION, Measure
 from ..core.predictive import Distribution
 from ..core.results import MeasureFacts, Result
 from ..core.text import short
+from ..evidence import codec
 from ..evidence import columns as col
 from ..evidence.run import MethodRecord
 from .options import summary
@@ -52,7 +52,7 @@ def _prediction_unit(dist: Distribution) -> str:
 
 def method_of(explainer: Explainer) -> MethodRecord:
     """Return what the run keeps of an explainer that ran."""
-    options = store.plain(options_of(explainer), f"{explainer.name}.options")
+    options = codec.plain(options_of(explainer), f"{explainer.name}.options")
     return MethodRecord(name=explainer.name, section=explainer.section, options=options, card=card_of(explainer))
 
 

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from os import cpu_count
 from typing import Any
 
-from .. import plugins
-from ..config import Settings
 from ..core.subject import Subject
 from ..core.text import count
 from ..evidence import columns as col
 from ..evidence.run import NotRun, PluginRecord, Run
-from ..plugins import Catalog, Plugin
+from . import plugins
+from .plugins import Catalog, Plugin
+from .settings import Settings
 
 # what an audit itself has no use for: its contract was not checked here
 _NOT_IMPORTED = (plugins.SECTIONS, plugins.FIGURES, plugins.RENDERERS, plugins.LOADERS)

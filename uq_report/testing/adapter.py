@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import plugins
 from ..core.adapter import Adapter, Differentiates, Match, SharesCalls
 from ..core.arrays import Table, take_rows
 from ..core.derivatives import finite_differences, floating, numbers, spread
 from ..core.predictive import Distribution
+from ..runner import plugins
 from .contract import require, require_declared
 
 _STRANGERS: tuple[object, ...] = (object(), None, 3, "model", {}, [1])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import plugins
 from ..core.errors import UQReportError
+from ..runner import plugins
 
 
 class ContractError(UQReportError):

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .. import plugins
 from ..core.engine import Engine
 from ..core.errors import UQReportError
 from ..core.explainer import Explainer, wishes
 from ..core.results import KINDS, Result
 from ..core.subject import Subject
 from ..evidence import codec
+from ..runner import plugins
 from ..runner.recorded import card_of, options_of
 from .contract import require, require_declared
 from .known import equipped, linear_subject, logistic_subject, measures

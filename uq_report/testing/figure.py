@@ -9,10 +9,10 @@ import matplotlib as mpl
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from .. import plugins
 from ..core.errors import InputError
-from ..figures import draw_with
-from ..plots.contract import FigurePlugin
+from ..document.plots.contract import FigurePlugin
+from ..runner import plugins
+from ..runner.figures import draw_with
 from .contract import require, require_declared
 from .known import known_runs
 

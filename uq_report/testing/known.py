@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from .. import plugins, runner
-from ..config import Settings
+from .. import runner
 from ..core.adapter import Match
 from ..core.arrays import Table
 from ..core.distributions import Categorical, Normal
@@ -23,6 +22,8 @@ from ..document import document as doc
 from ..document.text import mention
 from ..evidence import ids
 from ..evidence.run import Run
+from ..runner import plugins
+from ..runner.settings import Settings
 
 AS_OF = "2026-01-01"
 EMPTY = Run(as_of=AS_OF, subject={}, settings={}, environment={})

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from .. import plugins
 from ..core.digest import is_sha256
 from ..core.loader import HasSha256, Loader, TakesOptions
+from ..runner import plugins
 from .contract import require, require_declared
 
 _STRANGERS = ("", "no source", "file.of-no-format", "no-scheme-of-ours://host/path")

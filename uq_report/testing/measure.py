@@ -7,11 +7,11 @@ from typing import get_args
 
 import numpy as np
 
-from .. import plugins
 from ..core.arrays import AnyArray
 from ..core.engine import Engine
 from ..core.measures import Direction, Measure, Role, Statistic
 from ..core.predictive import Distribution
+from ..runner import plugins
 from .contract import require, require_declared
 from .known import linear_subject, logistic_subject
 

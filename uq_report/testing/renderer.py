@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .. import plugins
 from ..document.contract import Renderer
+from ..runner import plugins
 from .contract import require, require_declared
 from .known import known_document
 

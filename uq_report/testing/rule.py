@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from string import Formatter
 
-from .. import plugins
 from ..core.errors import PluginError
 from ..evidence.finding import Outcome
 from ..evidence.run import Run
 from ..rules.contract import Check
 from ..rules.rule import Rule
+from ..runner import plugins
 from ..runner.judge import outcome_of
 from .contract import ContractError, require, require_declared
 from .known import EMPTY, known_runs

@@ -8,10 +8,10 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, get_args
 
-from .. import figures, plugins
 from ..document.contract import SectionPlugin
 from ..document.document import Block, Section
 from ..document.evidence import Evidence
+from ..runner import figures, plugins
 from .contract import require, require_declared
 from .known import EMPTY, known_runs
 

@@ -7,14 +7,14 @@ from math import isfinite
 from ...document.blocks import make_figure
 from ...document.document import Block
 from ...document.evidence import Evidence
+from ...document.plots.frames import interval_words
 from ...document.questions import Answer as Ranking
 from ...document.questions import leader, leading
 from ...document.telling import DAGGER, largest_words
 from ...document.text import joined, name
 from ...evidence import ids
 from ...evidence.importance import CLAIMED, Claims
-from ...plots import answer as plot
-from ...plots.frames import interval_words
+from ..plots import answer as plot
 from .drivers import DOUBT, LOSS, margin_of, rankings
 
 MOST = 9  # features, so that page 1 holds the picture

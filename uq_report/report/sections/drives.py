@@ -13,7 +13,8 @@ from ...evidence import ids
 from ...evidence.importance import CoverCorrected, Pfi, PfiLine, PfiReading
 from ...evidence.information import COVERED, SHARE, Cid
 from ...evidence.view import by_feature, largest_first, of_measure
-from ...plots import covered, importance_map
+from ...runner import figures
+from ..plots import importance_map
 from .agreeing import UNMOVED, contradictions, corrections, leads
 from .ranking import Ranking, changed, ranking_table, rankings
 
@@ -162,7 +163,7 @@ def _picture(e: Evidence, found: Sequence[Ranking]) -> list[Block]:
         "drives-cover-figure",
         f"Correction for cover changes the importance of {count(len(lines), 'feature')} for {one.facts.title}{capped}.",
         f"Two dots per feature with their intervals, alone and corrected, for {joined([name(f) for f in features])}.",
-        lambda: covered.draw_corrected(view.result, one.measure, features=features),
+        lambda: figures.draw(view.result, measure=one.measure, features=features),
         view.id,
     )
     return [figure]

@@ -9,15 +9,7 @@ from ...core.text import MAX_TEXT, count
 from ...document.blocks import make_table
 from ...document.document import Badge, Block, Bullets, Callout, Cell, Fold, Paragraph, Section, Table
 from ...document.evidence import OPEN, SEVERITY_TONES, Evidence, severity_badge
-from ...document.text import (
-    ABSENT,
-    clean,
-    first_sentence,
-    joined,
-    mentioned,
-    mentions,
-    sentence,
-)
+from ...document.text import ABSENT, clean, first_sentence, joined, mentioned, mentions, sentence
 from ...evidence.finding import Finding, by_cause
 from .rules import about, ended, observed_words, size_words, threshold_words
 from .waivers import waivers

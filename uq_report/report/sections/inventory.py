@@ -11,7 +11,7 @@ from ...document.document import Block, Bullets, Column, Paragraph, Section
 from ...document.evidence import Evidence
 from ...document.text import clean, joined, name
 from ...evidence.run import PluginRecord
-from ...plugins import Plugin
+from ...runner.plugins import Plugin
 
 OURS = "uq_report"
 USED = ("explainers", "rules", "measures")  # whose work is in the numbers

@@ -12,10 +12,10 @@ from ...core.text import count
 from ...document.blocks import make_table
 from ...document.document import Badge, Block, Column, Facts, Paragraph, Section
 from ...document.evidence import Evidence
+from ...document.plots.frames import optional
 from ...document.text import clean, name, sentence
 from ...evidence import columns as col
 from ...evidence.finding import Finding, Outcome, RuleRecord
-from ...plots.frames import optional
 from .rules import observed_words, threshold_words
 
 TITLE = "Monitoring thresholds"

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from ...document.document import Column, Table
 from ...document.ledger import Ledger, Ranking
+from ...document.plots.words import number
 from ...document.telling import distrusted, mark
 from ...document.text import joined, mention, mentions, name, value_words
 from ...evidence import ids
 from ...evidence.importance import RAW, RSens
 from ...evidence.view import Estimate
-from ...plots.words import number
 
 FEW = 2  # partners named
 ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the doubt"}

@@ -19,7 +19,7 @@ from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.profiles import PdpDistribution
 from ...evidence.subject import FeatureFacts
-from ...plots import sheet as figures
+from ..plots import sheet as figures
 from .sheet_table import table
 from .sheet_words import reading
 

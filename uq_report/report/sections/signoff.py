@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...config import About
 from ...core.text import count
 from ...document.blocks import make_table
 from ...document.document import Facts, Paragraph, Section
 from ...document.evidence import OPEN, Evidence
 from ...document.text import clean, joined
+from ...runner.settings import About
 
 TITLE = "Sign-off"
 BLANK = "____________________"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...document.document import Paragraph, Section
 from ...document.evidence import Evidence
+from ...document.plots.frames import interval_words
 from ...document.text import joined
 from ...evidence import ids
-from ...plots.frames import interval_words
 from .affected import affected
 from .claimed import claimed
 from .outcomes import scores

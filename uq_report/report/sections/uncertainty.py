@@ -14,16 +14,7 @@ from ...document.evidence import GATE, Evidence
 from ...document.tables import plain_table
 from ...document.text import clean, joined, plain, sentence, value_words
 from ...evidence.importance import Pfi
-from ...evidence.outcomes import (
-    CONFIDENCE_GAP,
-    Bins,
-    Calibration,
-    Coverage,
-    Pit,
-    Reliability,
-    ScoreLine,
-    rows_within,
-)
+from ...evidence.outcomes import CONFIDENCE_GAP, Bins, Calibration, Coverage, Pit, Reliability, ScoreLine, rows_within
 from ...evidence.view import table_of
 from .outcomes import scores_table
 

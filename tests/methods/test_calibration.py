@@ -1,0 +1,245 @@
+"""The calibration explainer: every kind of target, bad input, and what it hands to the gate and the figures."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+
+from uq_report import testing
+from uq_report.core.distributions import Categorical, Normal, NormalMixture, Poisson
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.core.measures import NLL
+from uq_report.core.results import Result
+from uq_report.core.subject import Subject, make_subject
+from uq_report.evidence.run import Run
+from uq_report.methods.calibration.explain import Calibration
+from uq_report.methods.calibration.rules import CalibrationGate
+
+CLASS_ITEMS = {
+    "confidence_gap", "log_score", "log_score_baseline", "log_score_skill", "brier", "brier_baseline", "brier_skill",
+    "accuracy", "sharpness_entropy", "roc_auc", "recalibration_gain", "ece",
+}  # fmt: skip
+NUMBER_ITEMS = {
+    "confidence_gap", "log_score", "crps", "crps_baseline", "crps_skill", "mean_error", "squared_error",
+    "sharpness_sd", "sharpness_width_90", "recalibration_gain", "pit_distance", "coverage_gap",
+}  # fmt: skip
+RNG = np.random.default_rng(0)
+
+
+class Given(testing.KnownTruth):
+    """Returns the distributions themselves; the only column is the row's number."""
+
+    def predict(self, model: Any, X: Any) -> Any:
+        return model.take(np.asarray(X)[:, 0].astype(int))
+
+
+def given(q: Any, y: Any, **options: Any) -> Subject:
+    return make_subject(q, Given(), np.arange(float(len(q)))[:, None], y, **options)
+
+
+def explain(subject: Subject, **options: Any) -> dict[str, Result]:
+    engine = Engine(subject, {"nll": NLL}).bound("calibration")
+    return {r.id: r for r in Calibration(**{"n_draws": 99, **options}).explain(subject, engine, {})}
+
+
+def items(subject: Subject, **options: Any) -> Any:
+    """Return the estimates by item; Any, because pandas types a cell as anything."""
+    return explain(subject, **options)["calibration"].estimates.set_index("item")
+
+
+def gate(subject: Subject) -> str:
+    results = tuple(explain(subject).values())
+    outcome = CalibrationGate().check(Run(as_of="2026-01-01", subject={}, settings={}, environment={}, results=results))
+    return outcome.findings[0].code if outcome.findings else outcome.state
+
+
+def test_binary_classes() -> None:
+    subject = testing.logistic_subject(200)
+    found = items(subject)
+    assert set(found.index) == CLASS_ITEMS
+    p = subject.adapter.predict(subject.model, subject.X).probabilities  # type: ignore[attr-defined]
+    yes = np.asarray(subject.y) == "yes"
+    assert found.loc["log_score", "estimate"] == pytest.approx(log_loss(yes, p[:, 1]))
+    assert found.loc["accuracy", "estimate"] == pytest.approx(accuracy_score(yes, p[:, 1] > 0.5))
+    assert found.loc["roc_auc", "estimate"] == pytest.approx(roc_auc_score(yes, p[:, 1]))
+    gap = found.loc["log_score", "estimate"] - found.loc["sharpness_entropy", "estimate"]
+    assert found.loc["confidence_gap", "estimate"] == pytest.approx(gap)
+    assert (found["lower_90"] >= found["lower"])[found["std_error"].notna()].all()
+    tested = set(found.index[found["p_value"].notna()])
+    assert tested == {"confidence_gap", "brier", "ece"} == set(found.index[found["p_adjusted"].notna()])
+
+
+def test_reliability_has_every_row_once_and_the_range_of_a_right_model() -> None:
+    table = explain(testing.logistic_subject(200), n_bins=8)["calibration.reliability"]
+    estimates = table.estimates
+    assert (len(estimates), estimates["n"].sum()) == (8, 200)
+    assert estimates["x"].is_monotonic_increasing
+    assert ((estimates["null_lower"] <= estimates["x"]) & (estimates["x"] <= estimates["null_upper"])).all()
+    assert ((estimates["lower"] <= estimates["estimate"]) & (estimates["estimate"] <= estimates["upper"])).all()
+    assert table.meta["form"] == "positive class"
+    np.testing.assert_array_equal(table.frame["value"], estimates["estimate"])
+
+
+def test_many_classes_are_judged_by_the_top_label() -> None:
+    q = Categorical(RNG.dirichlet([1, 1, 1, 1], 200), classes=["a", "b", "c", "d"])
+    y = q.classes[q.take(np.arange(200)).sample(RNG, 1)[0]]
+    y = np.where(y == "d", "c", y)  # a class absent from the test rows
+    result = explain(given(q, y))
+    assert set(result["calibration"].estimates["item"]) == CLASS_ITEMS - {"roc_auc"}
+    table = result["calibration.reliability"]
+    assert table.meta["form"] == "top label"
+    weights = table.estimates["n"] / 200
+    hit = q.classes[q.probabilities.argmax(axis=1)] == y
+    assert weights @ table.estimates["estimate"] == pytest.approx(hit.mean())
+    assert weights @ table.estimates["x"] == pytest.approx(q.probabilities.max(axis=1).mean())
+    gaps = weights @ (table.estimates["estimate"] - table.estimates["x"]).abs()
+    assert items(given(q, y)).loc["ece", "estimate"] == pytest.approx(gaps)
+
+
+def test_numbers() -> None:
+    subject = testing.linear_subject(200)
+    result = explain(subject)
+    found: Any = result["calibration"].estimates.set_index("item")
+    assert set(found.index) == NUMBER_ITEMS
+    q = subject.adapter.predict(subject.model, subject.X)
+    assert found.loc["crps", "estimate"] == pytest.approx(q.crps(np.asarray(subject.y)).mean())
+    assert found.loc["sharpness_width_90", "estimate"] == pytest.approx(2 * 1.6448536 * np.sqrt(q.variance()).mean())
+    assert found.loc["crps_skill", "lower"] > 0
+    table = result["calibration.coverage"].estimates
+    assert list(table["x"]) == [0.5, 0.8, 0.9, 0.95]
+    inside = np.abs(q.cdf(np.asarray(subject.y)) - 0.5) <= 0.4
+    assert table["estimate"].iloc[1] == pytest.approx(inside.mean())
+    assert table["width"].iloc[2] == pytest.approx(found.loc["sharpness_width_90", "estimate"])
+    pit = result["calibration.pit"].estimates
+    assert pit["estimate"].mean() == pytest.approx(1)
+    assert np.histogram(q.cdf(np.asarray(subject.y)), 10, (0, 1))[0] / 20 == pytest.approx(pit["estimate"].to_numpy())
+
+
+def test_counts_have_the_non_randomised_pit() -> None:
+    q = Poisson(np.exp(RNG.normal(size=200)))
+    y = q.sample(RNG, 1)[0].astype(float)
+    result = explain(given(q, y))
+    assert set(result["calibration"].estimates["item"]) == NUMBER_ITEMS
+    pit = result["calibration.pit"]
+    lower, upper = q.cdf(y - 1), q.cdf(y)
+    first = np.clip((0.1 - lower) / (upper - lower), 0, 1).mean() * 10
+    assert pit.estimates["estimate"].iloc[0] == pytest.approx(first)
+    assert "non-randomised" in pit.meta["form"]
+    assert any("randomised PIT" in note for note in result["calibration.coverage"].notes)
+
+
+def test_train_gives_the_baseline() -> None:
+    subject = testing.logistic_subject(80, train=True)
+    assert subject.train is not None
+    share = (np.asarray(subject.train[1]) == "yes").mean()
+    found = items(subject)
+    p = (share * 80 + 0.5) / 81
+    yes = (np.asarray(subject.y) == "yes").mean()
+    assert found.loc["log_score_baseline", "estimate"] == pytest.approx(-yes * np.log(p) - (1 - yes) * np.log(1 - p))
+    notes = explain(subject)["calibration"].notes
+    assert any("training rows" in note for note in notes)
+    assert any("training rows" in note for note in explain(testing.linear_subject(80, train=True))["calibration"].notes)
+
+
+def test_an_infinite_nll_is_told_and_fails_the_gate() -> None:
+    p = np.tile([0.3, 0.7], (100, 1))
+    p[:4] = [1.0, 0.0]
+    y = np.r_[np.ones(3, dtype=int), np.zeros(1, dtype=int), np.arange(96) % 3 > 0]
+    result = explain(given(Categorical(p), y.astype(int)))["calibration"]
+    assert result.meta["infinite_nll"] == 3
+    reasons = {o.measure: o.reason for o in result.omissions}
+    assert {"confidence_gap", "log_score", "log_score_skill", "recalibration_gain"} == set(reasons)
+    assert "infinite in 3 of 100 rows" in reasons["log_score"]
+    assert {"brier", "ece", "accuracy"} <= set(result.estimates["item"])
+    assert gate(given(Categorical(p), y.astype(int))) == "UQ101"
+
+
+def test_point_members_have_no_density_so_the_gate_cannot_judge() -> None:
+    q = NormalMixture(RNG.normal(size=(120, 50)), np.zeros((120, 50)))
+    result = explain(given(q, q.sample(RNG, 1)[0]))["calibration"]
+    assert "density" in {o.measure: o.reason for o in result.omissions}["confidence_gap"]
+    assert {"crps", "pit_distance", "coverage_gap"} <= set(result.estimates["item"])
+    assert gate(given(q, q.sample(RNG, 1)[0])) == "UQ102"
+
+
+class NoCdf(Normal):
+    """A normal that cannot give its cdf, like a bare sample of draws."""
+
+    @property
+    def supports(self) -> frozenset[str]:
+        return super().supports - {"cdf", "quantile"}
+
+
+def test_without_a_cdf_there_is_no_pit() -> None:
+    q = NoCdf(np.zeros(60), np.ones(60))
+    result = explain(given(q, RNG.normal(size=60)))
+    assert set(result) == {"calibration"}
+    assert "pit" in {o.measure for o in result["calibration"].omissions}
+    assert {"crps", "confidence_gap"} <= set(result["calibration"].estimates["item"])
+
+
+def test_without_y_it_is_refused() -> None:
+    with pytest.raises(InputError, match=r"calibration\.y must be given; it was not"):
+        explain(replace(testing.linear_subject(30), y=None))
+
+
+def test_too_few_rows_for_a_recalibration() -> None:
+    result = explain(testing.linear_subject(30))["calibration"]
+    assert "needs 50 rows; there are 30" in {o.measure: o.reason for o in result.omissions}["recalibration_gain"]
+
+
+@pytest.mark.parametrize("make", [testing.linear_subject, testing.logistic_subject])
+def test_one_row_gives_scores_without_intervals(make: Any) -> None:
+    found = items(make(1))
+    assert found["std_error"].isna().all()
+    assert set(found["covers"]) == {"none"}
+    assert found["lower_90"].isna().all()
+    assert np.isnan(found.loc["confidence_gap", "p_value"])
+    assert gate(make(1)) == "UQ102"
+
+
+@pytest.mark.parametrize("make", [testing.linear_subject, testing.logistic_subject])
+def test_copies_in_clusters_change_no_score(make: Any) -> None:
+    one = make(60)
+    index = np.repeat(np.arange(60), 3)
+    copied = make_subject(one.model, one.adapter, one.X.iloc[index], one.y[index], clusters=index)
+    weighted = make_subject(one.model, one.adapter, one.X, one.y, sample_weight=np.full(60, 3.0))
+    a, b, c = items(one), items(copied), items(weighted)
+    plain = [i for i in a.index if i not in ("log_score_baseline", "log_score_skill", "recalibration_gain")]
+    plain = [i for i in plain if not i.startswith(("brier_", "crps_"))]
+    for name in ("estimate", "std_error", "lower_90"):
+        np.testing.assert_allclose(b.loc[plain, name], a.loc[plain, name], rtol=1e-9)
+        np.testing.assert_allclose(c.loc[a.index, name], a[name], rtol=1e-9)
+    assert any("one row of each" in note for note in explain(copied)["calibration"].notes)
+
+
+def test_weights_are_respected() -> None:
+    subject = testing.logistic_subject(120)
+    weights = np.r_[np.ones(60), np.zeros(60)]
+    half = make_subject(subject.model, subject.adapter, subject.X, subject.y, sample_weight=weights)
+    assert isinstance(subject.X, pd.DataFrame)
+    alone = make_subject(subject.model, subject.adapter, subject.X.iloc[:60], np.asarray(subject.y)[:60])
+    a, b = items(half), items(alone)
+    for item in ("confidence_gap", "log_score", "brier", "accuracy", "roc_auc"):
+        assert a.loc[item, "estimate"] == pytest.approx(b.loc[item, "estimate"])
+        assert a.loc[item, "std_error"] == pytest.approx(b.loc[item, "std_error"])
+
+
+def test_it_costs_no_prediction_and_repeats_itself() -> None:
+    subject = testing.linear_subject(80)
+    engine = Engine(subject, {"nll": NLL}).bound("calibration")
+    first = Calibration(n_draws=99).explain(subject, engine, {})
+    assert engine.rows_predicted == {"calibration": 80}
+    second = Calibration(n_draws=99).explain(subject, Engine(subject, {"nll": NLL}).bound("calibration"), {})
+    for a, b in zip(first, second, strict=True):
+        pd.testing.assert_frame_equal(a.estimates, b.estimates, check_exact=True)
+
+
+@pytest.mark.parametrize("options", [{"n_draws": 10}, {"n_bins": 1}, {"n_splits": 1}])
+def test_bad_options_are_refused_by_name(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"calibration.{next(iter(options))} must be"):
+        Calibration(**options)

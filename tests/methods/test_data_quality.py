@@ -1,0 +1,200 @@
+"""Data quality: planted faults are counted, and ordinary columns and coarse tables raise nothing."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report import testing
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.core.results import Diagnostic
+from uq_report.core.subject import Subject, make_subject
+from uq_report.methods.data_quality.columns import stand_ins
+from uq_report.methods.data_quality.explain import DataQuality
+from uq_report.methods.data_quality.rows import keys
+
+MODEL = testing.KnownLogistic((1.0,))
+
+
+class Anything(testing.KnownTruth):
+    """A classifier that looks at no column."""
+
+    def predict(self, model: Any, X: Any) -> Any:
+        return model.distribution(np.zeros((len(X), 1)))
+
+
+def subject(test: pd.DataFrame, train: pd.DataFrame | None = None, **more: Any) -> Subject:
+    def target(rows: pd.DataFrame) -> Any:
+        return np.where(np.arange(len(rows)) % 2, "no", "yes")
+
+    pair = None if train is None else (train, target(train))
+    return make_subject(MODEL, Anything(), test, target(test), train=pair, **more)
+
+
+def explain(given: Subject, **options: Any) -> Diagnostic:
+    results = DataQuality(**options).explain(given, Engine(given, {}).bound("data_quality"), {})
+    assert isinstance(results[0], Diagnostic)
+    return results[0]
+
+
+def counts(result: Diagnostic, measure: str) -> dict[tuple[str, str], int]:
+    table = result.estimates[result.estimates["measure"] == measure]
+    return {(str(f), str(i)): int(c) for f, i, c in zip(table["feature"], table["item"], table["count"], strict=True)}
+
+
+def normal(n: int, seed: int = 0) -> pd.DataFrame:
+    return pd.DataFrame(np.random.default_rng(seed).normal(size=(n, 3)), columns=list("abc"))
+
+
+def test_clean_data_has_no_faults() -> None:
+    result = explain(subject(normal(200), normal(600, 1)))
+    assert set(result.estimates["measure"]) == {"duplicate_rows", "overlap", "class"}
+    assert sum(counts(result, "duplicate_rows").values()) == sum(counts(result, "overlap").values()) == 0
+    assert counts(result, "class") == {("", "no"): 100, ("", "yes"): 100}
+
+
+def test_columns() -> None:
+    frame = normal(200).assign(
+        one=1.0,
+        flag=[1] + [0] * 199,
+        again=lambda f: f["a"],
+        level=["u", "v"] * 100,
+        lent=pd.Categorical(["u", "v"] * 100),
+        gone=np.array([None] * 40 + ["x", "y"] * 80, dtype=object),
+    )
+    result = explain(subject(frame))
+    assert counts(result, "constant") == {("one", "1.0"): 200}
+    assert counts(result, "sparse") == {("flag", "0"): 199}
+    assert counts(result, "copied_column") == {("again", "a"): 200, ("lent", "level"): 200}
+    assert counts(result, "missing") == {("gone", ""): 40}
+    assert {gap.measure for gap in result.omissions} == {"overlap", "overlap_other_y", "missing_train", "type_change"}
+
+
+def test_types_and_missing_values_of_the_training_rows() -> None:
+    train = normal(100, 1).assign(c=np.arange(100))
+    train.loc[:9, "b"] = np.nan
+    result = explain(subject(normal(50), train))
+    assert counts(result, "type_change") == {("c", "int64 -> float64"): 50}
+    assert counts(result, "missing_train") == {("b", ""): 10}
+
+
+def test_rows_that_occur_twice_and_in_training() -> None:
+    train, test = normal(500, 1), normal(100)
+    test.iloc[:10] = train.iloc[:10]  # the same y, as both alternate
+    test.iloc[10:15] = train.iloc[11:16]  # the other y
+    test.iloc[95:] = test.iloc[90:95].to_numpy()
+    result = explain(subject(test, train))
+    assert counts(result, "overlap") == {("", "all"): 15, ("", "distinctive"): 15}
+    assert counts(result, "overlap_other_y") == {("", "all"): 5, ("", "distinctive"): 5}
+    assert counts(result, "duplicate_rows") == {("", "all"): 5, ("", "distinctive"): 5}
+    clusters = [*range(95), *range(90, 95)]
+    held = explain(subject(test, train, clusters=clusters))
+    assert counts(held, "duplicate_rows")["", "all"] == 0
+
+
+def test_copies_in_a_coarse_table_are_not_distinctive() -> None:
+    rng = np.random.default_rng(0)
+
+    def coarse(n: int) -> pd.DataFrame:
+        return pd.DataFrame(rng.integers(0, 3, size=(n, 4)).astype(float)).rename(columns=str)
+
+    result = explain(subject(coarse(200), coarse(400)))
+    assert counts(result, "overlap")["", "all"] > 150
+    assert counts(result, "overlap")["", "distinctive"] == 0
+    assert counts(result, "duplicate_rows")["", "distinctive"] == 0
+
+
+def test_missing_values_are_equal_to_each_other() -> None:
+    frame = pd.DataFrame({"a": [np.nan, np.nan, 1.0], "b": pd.Categorical(["x", "x", None])})
+    assert len(set(keys(subject(frame)).test[:2])) == 1
+
+
+def pima_like(rng: np.random.Generator) -> pd.DataFrame:
+    """Return columns in the shape of the well-known ones: whole numbers, with 0 for a value nobody took."""
+    n = 700
+    frame = pd.DataFrame(
+        {
+            "pregnancies": rng.poisson(3.8, n),
+            "glucose": np.clip(rng.normal(120, 31, n).round(), 44, 199),
+            "pressure": np.clip(rng.normal(72, 12, n).round(), 24, 122),
+            "skin": np.clip(rng.normal(29, 10, n).round(), 7, 99),
+            "insulin": np.clip(rng.lognormal(4.8, 0.7, n).round(), 14, 846),
+            "bmi": np.clip(rng.normal(32.5, 7, n).round(1), 18.2, 67),
+            "age": 21 + rng.exponential(12, n).round(),
+        }
+    )
+    for name, count in {"glucose": 5, "pressure": 35, "skin": 200, "insulin": 340, "bmi": 11}.items():
+        frame.loc[rng.choice(n, count, replace=False), name] = 0
+    return frame
+
+
+def test_zeros_that_stand_for_missing_are_found_where_they_do() -> None:
+    found = counts(explain(subject(pima_like(np.random.default_rng(0)))), "placeholder")
+    assert {name for name, _ in found} == {"glucose", "pressure", "skin", "insulin", "bmi"}
+    assert found["pressure", "0"] == 35
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(lambda rng: rng.poisson(2, 500), id="counts near 0"),
+        pytest.param(lambda rng: rng.poisson(40, 500), id="counts far from 0"),
+        pytest.param(lambda rng: np.where(rng.random(500) < 0.6, 0, rng.exponential(3, 500)), id="rain"),
+        pytest.param(lambda rng: np.where(rng.random(500) < 0.9, 0, rng.lognormal(8, 1, 500).round()), id="gains"),
+        pytest.param(lambda rng: rng.integers(0, 101, 500), id="percentages"),
+        pytest.param(lambda rng: rng.normal(size=500).round(1), id="rounded normal"),
+        pytest.param(lambda rng: rng.integers(18, 100, 500), id="ages up to 99"),
+        pytest.param(lambda rng: rng.choice([0, 5, 10], 500), id="few values"),
+        pytest.param(lambda rng: np.r_[0.0, rng.normal(50, 3, 499)], id="a single 0"),
+        pytest.param(lambda rng: np.r_[np.full(9, 7.0), rng.normal(50, 3, 491)], id="another number"),
+    ],
+)
+def test_ordinary_numbers_are_no_codes(values: Any) -> None:
+    alarms = sum(bool(stand_ins(values(np.random.default_rng(seed)).astype(float))) for seed in range(200))
+    assert alarms <= 10  # 5 %
+
+
+@pytest.mark.parametrize("code", [0.0, -1.0, 9999.0, -999.0])
+def test_codes_are_found_at_either_end(code: float) -> None:
+    ordinary = np.random.default_rng(0).normal(170, 8, 300).round()
+    assert stand_ins(np.r_[np.full(5, code), ordinary]) == [code]
+
+
+def test_codes_of_the_training_rows_help_to_see_those_of_the_audited_rows() -> None:
+    rng = np.random.default_rng(0)
+    train = pd.DataFrame({"a": np.r_[np.zeros(5), rng.normal(100, 5, 295)]})
+    test = pd.DataFrame({"a": np.r_[np.zeros(1), rng.normal(100, 5, 99)]})
+    assert counts(explain(subject(test, train)), "placeholder") == {("a", "0"): 1}
+    assert not counts(explain(subject(test)), "placeholder")
+
+
+def test_numbers_without_classes_and_without_y() -> None:
+    regression = testing.linear_subject()
+    result = explain(regression)
+    assert not counts(result, "class")
+    bare = make_subject(MODEL, Anything(), normal(20))
+    assert "class" in {gap.measure for gap in explain(bare).omissions}
+
+
+def test_nullable_boolean_and_date_columns() -> None:
+    n = 400
+    frame = pd.DataFrame(
+        {
+            "whole": pd.array([None, *range(n - 1)], dtype="Int64"),
+            "yes": pd.array([True, False] * (n // 2), dtype="boolean"),
+            "flag": [True, False] * (n // 2),
+            "day": pd.date_range("2020-01-01", periods=n),
+        }
+    )
+    result = explain(subject(frame, frame))
+    assert counts(result, "missing") == {("whole", ""): 1}
+    assert counts(result, "overlap")["", "distinctive"] == n
+    assert counts(result, "copied_column") == {("flag", "yes"): n}
+
+
+def test_the_option_is_checked() -> None:
+    with pytest.raises(InputError, match=r"data_quality\.sparse must be"):
+        DataQuality(sparse=1.0)
+    assert counts(explain(subject(normal(10).assign(d=[1.0] * 8 + [2.0, 3.0])), sparse=0.8), "sparse")

@@ -1,0 +1,483 @@
+"""Groups: numbers of each group are right, differences are tested exactly, and small groups stay hidden."""
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.metrics import brier_score_loss, confusion_matrix
+
+import uq_report as uq
+from uq_report import testing
+from uq_report.core.arrays import AnyArray, BoolArray, IntArray
+from uq_report.core.distributions import Categorical, Normal
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.core.results import Result
+from uq_report.core.sampling import Sampling
+from uq_report.core.scored import ScoredRows
+from uq_report.core.subject import Subject
+from uq_report.methods.groups.cut import Attribute, attributes
+from uq_report.methods.groups.explain import Groups
+from uq_report.methods.groups.tests import difference, gap_p_values, shuffled_p_values
+from uq_report.methods.groups.withhold import shown
+
+MEASURES = testing.measures()
+
+
+def explain(given: Subject, seed: int = 0, **options: Any) -> dict[str, Result]:
+    engine = Engine(given, MEASURES, seed=seed).bound("groups")
+    return {r.id: r for r in Groups(**options).explain(given, engine, {})}
+
+
+def logistic(n: int = 200, seed: int = 0, **protected: Any) -> Subject:
+    return replace(testing.logistic_subject(n, seed), protected={k: np.asarray(v) for k, v in protected.items()})
+
+
+def linear(n: int = 200, seed: int = 0, **protected: Any) -> Subject:
+    return replace(testing.linear_subject(n, seed), protected={k: np.asarray(v) for k, v in protected.items()})
+
+
+def line(result: Result, measure: str, item: str) -> Any:
+    table = result.estimates
+    return table[(table["measure"] == measure) & (table["item"] == item)].iloc[0]
+
+
+HALVES = np.array(["f", "m"])[np.arange(200) % 2]
+
+
+def test_means_by_group_are_those_of_scikit_learn() -> None:
+    given = logistic(sex=HALVES)
+    found = explain(given)["groups"]
+    q = given.model.distribution(given.X)
+    women, y = HALVES == "f", np.asarray(given.y) == "yes"
+    p = q.probabilities[:, 1]
+    tn, fp, fn, tp = confusion_matrix(y[women], p[women] >= 0.5).ravel()
+    expected = {
+        "brier": 2 * brier_score_loss(y[women], p[women]),
+        "prediction": p[women].mean(),
+        "entropy": q.entropy()[women].mean(),
+        "outcome": y[women].mean(),
+        "false_positive_rate": fp / (fp + tn),
+        "false_negative_rate": fn / (fn + tp),
+    }
+    for measure, value in expected.items():
+        assert line(found, measure, "f")["estimate"] == pytest.approx(value)
+    assert line(found, "false_positive_rate", "f")["n"] == fp + tn
+    gap = line(found, "confidence_gap", "f")
+    assert gap["estimate"] == pytest.approx(line(found, "nll", "f")["estimate"] - expected["entropy"])
+    assert line(found, "brier", "all rows")["n"] == 200
+    assert set(found.frame.columns) == {"measure", "feature", "item", "x", "value"}
+
+
+def test_regression_has_coverage_and_no_error_rates() -> None:
+    given = linear(sex=HALVES)
+    found = explain(given)["groups"]
+    q, men = given.model.distribution(given.X), HALVES == "m"
+    inside = np.abs(q.cdf(np.asarray(given.y)) - 0.5) <= 0.45
+    assert line(found, "coverage_90", "m")["estimate"] == pytest.approx(inside[men].mean())
+    assert line(found, "squared_error", "m")["n"] == 100
+    assert "false_positive_rate" not in set(found.estimates["measure"])
+
+
+def test_a_difference_is_welchs() -> None:
+    rng = np.random.default_rng(0)
+    values = np.r_[rng.normal(size=40), 3 * rng.normal(size=90) + 0.5]
+    group = np.arange(130) < 40
+    found = difference(values, group, ~group, Sampling(np.full(130, 1 / 130), 130), share=False)
+    theirs = stats.ttest_ind(values[group], values[~group], equal_var=False)
+    assert found.p_value == pytest.approx(theirs.pvalue)
+    assert found.interval(0.9) == pytest.approx(theirs.confidence_interval(0.9))
+
+
+def test_clusters_in_both_parts_count_as_such() -> None:
+    """A cluster that adds the same to one row of each part leaves the difference alone."""
+    shift = np.random.default_rng(0).normal(size=50) * 10
+    values = np.tile(shift, 2) + np.r_[np.zeros(50), np.ones(50)] + np.random.default_rng(1).normal(size=100)
+    group = np.arange(100) < 50
+    codes = np.tile(np.arange(50), 2)
+    found = difference(values, group, ~group, Sampling(np.full(100, 0.01), 50, codes), share=False)
+    pairs = values[:50] - values[50:]
+    assert found.std_error == pytest.approx(pairs.std(ddof=1) / np.sqrt(50))
+
+
+def test_a_share_without_a_hit_has_an_interval() -> None:
+    values, group = np.r_[np.zeros(40), np.ones(30), np.zeros(70)], np.arange(140) < 40
+    found = difference(values, group, ~group, Sampling(np.full(140, 1 / 140), 140), share=True)
+    low, high = found.interval(0.95)
+    assert found.estimate == pytest.approx(-0.3)
+    assert low < -0.3 < high < 0
+
+
+def test_the_shuffled_p_value_is_that_of_all_splits() -> None:
+    rng = np.random.default_rng(0)
+    values, group = rng.exponential(size=9), np.isin(np.arange(9), [1, 4, 8])
+    ts = []
+    for rows in combinations(range(9), 3):
+        part = np.isin(np.arange(9), rows)
+        ts.append(abs(stats.ttest_ind(values[part], values[~part], equal_var=False).statistic))
+    observed = abs(stats.ttest_ind(values[group], values[~group], equal_var=False).statistic)
+    exact = np.mean(np.array(ts) >= observed * (1 - 1e-9))
+    found = shuffled_p_values({"a": (values, False)}, group, np.random.default_rng(1), 9999)["a"]
+    assert found == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 9999))
+
+
+def test_the_gap_test_is_exact_for_a_small_group() -> None:
+    """p-values of outcomes drawn from q are uniform: 200 samples of 12 confident rows."""
+    rng = np.random.default_rng(0)
+    p = np.full(12, 0.9)
+    q = Categorical(np.column_stack([1 - p, p]))
+    member = [np.ones(12, dtype=bool)]
+    drawn = q.sample(rng, 200)
+    found = np.array([gap_p_values(q, y, member, np.ones(12), rng, 199)[0] for y in drawn])
+    assert (found <= 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+    wide = Normal(np.zeros(12), np.ones(12))
+    assert gap_p_values(wide, np.full(12, 4.0), member, np.ones(12), rng, 199)[0] <= 0.01
+
+
+def test_attributes_become_groups() -> None:
+    protected: dict[str, AnyArray] = {
+        "age": np.r_[np.arange(1.0, 100.0), np.nan],
+        "few": np.resize([0, 1, 2], 100),
+        "level": np.resize(np.array(["b", "a", None, "missing"], dtype=object), 100),
+        "day": pd.date_range("2020-01-01", periods=100).to_numpy(),
+        "lump": np.r_[np.zeros(90), np.arange(1.0, 11.0)],
+    }
+    found = {one.name: one for one in attributes(protected, 6)}
+    assert found["age"].labels == ("up to 25", "over 25 to 50", "over 50 to 75", "over 75", "missing")
+    assert found["age"].edges == ("25", "50", "75")
+    assert np.bincount(found["age"].codes).tolist() == [25, 25, 25, 24, 1]
+    assert found["few"].labels == ("0", "1", "2")
+    assert found["level"].labels == ("a", "b", "missing", "missing (2)")
+    assert np.bincount(found["level"].codes).tolist() == [25, 25, 25, 25]
+    assert found["day"].labels[0] == "up to 2020-01-25 00:00:00"
+    assert found["lump"].labels == ("up to 0", "over 0")
+
+
+# ------------------------------------------------------------------ what is withheld
+
+
+def sizes(*counts: int) -> Attribute:
+    codes = np.repeat(np.arange(len(counts)), counts)
+    return Attribute("a", tuple(f"g{i}" for i in range(len(counts))), codes)
+
+
+@pytest.mark.parametrize(
+    ("counts", "kept"),
+    [
+        ((40, 40, 40), [0, 1, 2]),
+        ((80, 20), []),
+        ((50, 40, 20), [0]),
+        ((50, 40, 20, 20), [0, 1]),
+        ((50, 40, 9, 9), [0]),
+        ((100, 1), []),
+        ((29,), []),
+        ((30,), [0]),
+    ],
+)
+def test_a_small_group_takes_its_complement_with_it(counts: tuple[int, ...], kept: list[int]) -> None:
+    n = sum(counts)
+    found = shown([sizes(*counts)], np.ones(n, dtype=bool), np.arange(n), 30)
+    assert sorted(g for _, g in found.groups) == kept
+
+
+def test_a_finer_attribute_gives_nothing_away_about_a_coarser_one() -> None:
+    fine = np.repeat([0, 1, 2, 3], [60, 10, 60, 20])
+    nested = [Attribute("coarse", ("x", "y"), fine // 2), Attribute("fine", ("a", "b", "c", "d"), fine)]
+    every, units = np.ones(150, dtype=bool), np.arange(150)
+    assert shown(nested[1:], every, units, 30).groups == {(0, 0), (0, 2)}
+    together = shown(nested, every, units, 30).groups
+    assert not any(exposed(nested, every, units, together, 30))
+
+
+def test_clusters_are_what_counts() -> None:
+    attribute = [sizes(100, 100)]
+    units = np.r_[np.repeat(np.arange(10), 10), np.arange(10, 110)]
+    assert shown(attribute, np.ones(200, dtype=bool), units, 30).groups == frozenset()
+
+
+def exposed(cut: list[Attribute], inside: BoolArray, units: IntArray, kept: Any, n_min: int) -> list[bool]:
+    """Say for each small group, by ranks of exact 0-1 matrices, whether it is a combination of what is shown."""
+    known = np.array([cut[a].members(g) & inside for a, g in kept] + [inside], dtype=float)
+    rank = np.linalg.matrix_rank(known)
+    found = []
+    for one in cut:
+        for g in range(len(one.labels)):
+            mask = one.members(g) & inside
+            if 0 < len(np.unique(units[mask])) < n_min:
+                found.append(bool(np.linalg.matrix_rank(np.vstack([known, mask])) == rank))
+    return found
+
+
+def test_no_small_group_can_be_worked_out_in_random_tables() -> None:
+    rng = np.random.default_rng(0)
+    withheld = 0
+    for _ in range(60):
+        base = rng.choice(6, 150, p=rng.dirichlet(np.full(6, 0.7)))
+        codes = [base, base // 2, np.where(rng.random(150) < 0.9, base % 3, 0), rng.choice(3, 150, p=[0.6, 0.3, 0.1])]
+        cut = [Attribute(str(a), tuple(map(str, range(c.max() + 1))), c) for a, c in enumerate(codes)]
+        inside = rng.random(150) < 0.9
+        found = shown(cut, inside, np.arange(150), 20)
+        assert not any(exposed(cut, inside, np.arange(150), found.groups, 20))
+        withheld += len(found.complements)
+    assert withheld > 20
+
+
+def test_nothing_shown_depends_on_who_is_in_which_small_group() -> None:
+    rng = np.random.default_rng(0)
+    region = np.array(list("aabbbbbbbbcd"))[rng.integers(0, 12, 240)]
+    small = np.isin(region, ["c", "d"])
+    swapped = region.copy()
+    swapped[small] = rng.permutation(region[small])
+    assert (swapped != region).any()
+    one, two = (explain(logistic(240, region=r, sex=np.resize(["f", "m"], 240))) for r in (region, swapped))
+    for part in ("groups", "groups.difference", "groups.proxy", "groups.use"):
+        pd.testing.assert_frame_equal(one[part].estimates, two[part].estimates, check_exact=True)
+        assert one[part].omissions == two[part].omissions
+    assert {"c", "d"} <= set(one["groups"].meta["attributes"]["region"]["withheld"])
+    assert not set(one["groups"].estimates["item"]) & {"c", "d"}
+
+
+def test_reasons_never_say_how_small_a_group_is() -> None:
+    region = np.array(["a"] * 100 + ["b"] * 83 + ["c"] * 17)
+    found = explain(logistic(region=region))["groups"]
+    reasons = [gap.reason for gap in found.omissions if gap.feature == "region" and not gap.measure]
+    assert reasons == [
+        "a group is withheld, as it would give away a smaller one",
+        "a group has fewer than 30 rows or clusters",
+    ]
+    assert not any("17" in note or "83" in note for note in [*found.notes, *(gap.reason for gap in found.omissions)])
+
+
+def test_error_rates_are_withheld_by_the_rows_they_are_about() -> None:
+    given = logistic(sex=HALVES)
+    found = explain(given, n_min=54)["groups"]
+    y = np.asarray(given.y) == "yes"
+    negatives = [int((~y & (given.protected["sex"] == group)).sum()) for group in ("f", "m")]
+    assert negatives == [55, 52]  # each group has 100 rows
+    assert {gap.measure for gap in found.omissions if gap.feature == "sex"} >= {"false_positive_rate"}
+    table = found.estimates
+    assert not len(table[(table["measure"] == "false_positive_rate") & (table["feature"] == "sex")])
+    assert len(table[(table["measure"] == "brier") & (table["feature"] == "sex")]) == 2
+
+
+# ------------------------------------------------------------------ the whole explainer
+
+
+def test_a_group_with_worse_outcomes_is_found_and_others_are_not() -> None:
+    given = linear(300, 1, sex=np.resize(["f", "m"], 300), other=np.resize(["u", "v", "w"], 300))
+    women = given.protected["sex"] == "f"
+    y = np.asarray(given.y).copy()
+    mean = given.model.distribution(given.X).mean()
+    y[women] = mean[women] + 2 * (y[women] - mean[women])
+    found = explain(replace(given, y=y))
+    gaps = found["groups"]
+    assert line(gaps, "confidence_gap", "f")["p_value"] < 0.002
+    assert line(gaps, "confidence_gap", "m")["p_value"] > 0.02
+    apart = found["groups.difference"].estimates
+    assert len(apart[(apart["feature"] == "sex") & (apart["measure"] == "squared_error")]) == 1
+    assert apart[(apart["feature"] == "sex") & (apart["measure"] == "squared_error")]["p_value"].iloc[0] < 0.01
+    assert (apart[(apart["feature"] == "other")]["p_value"].dropna() > 0.01).all()
+
+
+def test_a_proxy_is_found_by_itself_and_together() -> None:
+    given = linear(400)
+    X = given.X
+    assert isinstance(X, pd.DataFrame)
+    protected = {
+        "near": np.where(X["c"] > 0, "high", "low"),
+        "joint": (X["c"] + X["d"] > 0).to_numpy(),
+        "apart": np.resize([0, 1], 400),
+        "d": X["d"].to_numpy(),
+    }
+    found = explain(replace(given, protected=protected))["groups.proxy"].estimates.set_index(["feature", "item"])
+    rows: Any = found
+    assert rows.loc[("near", "c"), "estimate"] > 0.8
+    assert rows.loc[("near", "all features"), "lower"] > 0.8
+    assert rows.loc[("joint", "all features"), "lower"] > 0.5
+    assert rows.loc[("apart", "all features"), "upper"] < 0.1
+    assert ("d", "d") not in found.index
+    assert rows.loc[("d", "all features"), "measure"] == "r_squared"
+
+
+class Stated:
+    """Two classes; the probability of the second is `base` + `slope` times a feature."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def __init__(self, feature: str, base: float = 0.3, slope: float = 0.25) -> None:
+        self.feature, self.base, self.slope = feature, base, slope
+
+    def predict_proba(self, X: pd.DataFrame) -> Any:
+        p = self.base + self.slope * X[self.feature].to_numpy(dtype=float)
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X: pd.DataFrame) -> Any:
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def stated(model: Any, n: int = 300, **told: Any) -> Subject:
+    """Return rows with a feature sex, one that tells it in 9 of 10 rows, and one apart."""
+    rng = np.random.default_rng(0)
+    sex = rng.integers(0, 2, n)
+    X = pd.DataFrame({"sex": sex, "near": np.where(rng.random(n) < 0.9, sex, 1 - sex), "apart": rng.random(n)})
+    y = np.where(rng.random(n) < model.predict_proba(X)[:, 1], "yes", "no")
+    return uq.explain(model, X, y, **({"protected": ["sex"]} | told))
+
+
+def used(found: dict[str, Result], by: str) -> pd.DataFrame:
+    table = found["groups.use"].estimates
+    return table[table["by"] == by].set_index("item")
+
+
+def test_the_contrast_of_a_model_of_sex_alone_is_lost_with_sex_and_only_with_it() -> None:
+    found = explain(stated(Stated("sex")))
+    lost = used(found, "sex")
+    assert lost["association"].unique().tolist() == [1.0]
+    group = next(item for item in lost.index if item != "all rows")
+    assert abs(lost.loc[group, "estimate"]) == pytest.approx(0.25, abs=1e-12)
+    assert lost.loc[group, "estimate"] == pytest.approx(
+        line(found["groups.difference"], "prediction", group)["estimate"]
+    )
+    assert lost.loc[group, "p_value"] == 0
+    share = stated(Stated("sex")).protected["sex"].mean()
+    assert lost.loc["all rows", "estimate"] == pytest.approx(2 * share * (1 - share) * 0.25)
+    unused = used(found, "near")
+    assert (unused[["estimate", "std_error", "lower", "upper"]] == 0).all(axis=None)
+    assert "apart" not in set(found["groups.use"].estimates["by"])
+
+
+def test_an_attribute_that_is_no_feature_goes_through_its_proxy() -> None:
+    given = stated(Stated("near"))
+    assert isinstance(given.X, pd.DataFrame)
+    sex = given.X["sex"].to_numpy()
+    given = uq.explain(Stated("near"), given.X.drop(columns="sex"), given.y, protected={"sex": sex})
+    found = explain(given)
+    lost = used(found, "near")
+    group = next(item for item in lost.index if item != "all rows")
+    assert lost.loc[group, "estimate"] == pytest.approx(
+        line(found["groups.difference"], "prediction", group)["estimate"]
+    )
+    assert abs(lost.loc[group, "estimate"]) < 0.25
+
+
+def test_the_interval_of_a_lost_contrast_covers_the_true_one() -> None:
+    hits, model = 0, Stated("apart", 0.1, 0.7)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        apart = rng.random(150)
+        X = pd.DataFrame({"apart": apart, "noise": rng.random(150)})
+        group = np.where(rng.random(150) < 0.2 + 0.6 * apart, "a", "b")  # E[x | a] - E[x | b] = 0.2
+        found = explain(
+            uq.explain(model, X, np.resize(["no", "yes"], 150), protected={"g": group}), min_association=0.05
+        )
+        table = used(found, "apart").drop("all rows")
+        sign = 1 if table.index[0] == "a" else -1
+        hits += bool(table["lower"].iloc[0] <= sign * 0.7 * 0.2 <= table["upper"].iloc[0])
+    assert hits >= 35  # 40 of 40 or fewer: 35 is passed by a level of 95 % in 98 of 100 such tests
+
+
+def test_contrasts_of_outcomes_are_those_of_predictions_and_residuals() -> None:
+    apart = explain(logistic(sex=HALVES))["groups.difference"]
+    predicted, outcome, residual = (line(apart, m, "f")["estimate"] for m in ("prediction", "outcome", "residual"))
+    assert outcome - predicted == pytest.approx(residual)
+    share = np.mean(np.asarray(logistic().y) == "yes")
+    assert line(apart, "residual", "f")["scale"] == pytest.approx(np.sqrt(share * (1 - share)))
+
+
+def test_a_model_that_predicts_what_happens_has_no_residual() -> None:
+    given = linear(sex=HALVES)
+    given = replace(given, y=given.model.distribution(given.X).mean())
+    found = line(explain(given)["groups.difference"], "residual", "f")
+    assert (found["estimate"], found["lower"], found["upper"], found["p_value"]) == (0, 0, 0, 1)
+
+
+def test_each_of_three_classes_has_its_own_numbers() -> None:
+    class Three:
+        classes_ = np.array(["a", "b", "c"])
+
+        def predict_proba(self, X: pd.DataFrame) -> Any:
+            p = 0.2 + 0.3 * X["sex"].to_numpy(dtype=float)
+            return np.column_stack([p, 0.7 - p, np.full(len(p), 0.3)])
+
+        def predict(self, X: pd.DataFrame) -> Any:
+            return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    found = explain(three_classes(Three()))
+    table = found["groups.use"].estimates
+    lost = table[(table["item"] != "all rows") & (table["by"] == "sex")].set_index("measure")["estimate"]
+    assert lost.abs().to_dict() == pytest.approx({"prediction[a]": 0.3, "prediction[b]": 0.3, "prediction[c]": 0.0})
+    assert {"outcome[a]", "residual[b]"} <= set(found["groups"].estimates["measure"])
+
+
+def three_classes(model: Any) -> Subject:
+    X = pd.DataFrame({"sex": np.resize([0, 1], 200), "apart": np.random.default_rng(0).random(200)})
+    return uq.explain(model, X, np.resize(["a", "b", "c"], 200), protected=["sex"])
+
+
+def test_a_loss_is_held_against_its_expectation_where_the_likelihood_is_infinite() -> None:
+    given = stated(Stated("sex", 0.0, 1.0))
+    y = np.asarray(given.y).copy()
+    y[:20] = "yes"
+    found = explain(replace(given, y=y))["groups"].estimates
+    assert "excess_loss" in set(found["measure"])
+    assert "confidence_gap" not in set(found["measure"])
+
+
+def test_bands_of_age_stand_in_order() -> None:
+    bands = np.resize(np.array(["45 and more", "30 to 44", "not told", "under 30", "100+"]), 200)
+    assert attributes({"age": bands}, 6)[0].labels == ("under 30", "30 to 44", "45 and more", "100+", "not told")
+    cuts = np.resize(np.array(["age < 30", "30 <= age < 45", "age >= 45"]), 90)
+    assert attributes({"age": cuts}, 6)[0].labels == ("age < 30", "30 <= age < 45", "age >= 45")
+    assert attributes({"plain": np.array(["b", "a"])}, 6)[0].labels == ("a", "b")
+
+
+def test_predictions_of_given_rows_only_leave_the_use_out() -> None:
+    p = np.random.default_rng(0).uniform(0.2, 0.8, 200)
+    X = pd.DataFrame({"x": np.arange(200.0)})
+    scored = ScoredRows(X, np.column_stack([1 - p, p]), ("no", "yes"))
+    given = uq.explain(scored, X, np.resize(["no", "yes"], 200), protected={"half": X["x"] > 99})
+    found = explain(given)["groups.use"]
+    assert (len(found.estimates), [gap.feature for gap in found.omissions]) == (0, ["half"])
+
+
+def test_clusters_weights_and_missing_y() -> None:
+    given = logistic(300, sex=np.resize(["f", "m"], 300))
+    weighted = replace(given, weights=np.r_[np.zeros(60), np.ones(240)], clusters=np.arange(300) // 2)
+    found = explain(weighted)
+    assert line(found["groups"], "brier", "f")["n"] == 120
+    assert any("clusters" in note for note in found["groups"].notes)
+    assert explain(weighted, n_min=121)["groups"].meta["attributes"]["sex"]["groups"] == []
+    bare = explain(replace(given, y=None))["groups"]
+    assert set(bare.estimates["measure"]) == {"entropy", "prediction"}
+    assert {"outcome", "confidence_gap", "brier"} <= {gap.measure for gap in bare.omissions}
+
+
+def test_an_infinite_nll_leaves_the_other_measures() -> None:
+    given = logistic(sex=HALVES)
+
+    class Sure(testing.KnownTruth):
+        def predict(self, model: Any, X: Any) -> Any:
+            p = (model.distribution(X).mean() > 0.5).astype(float)
+            return Categorical(np.column_stack([1 - p, p]), classes=("no", "yes"))
+
+    found = explain(replace(given, adapter=Sure()))["groups"]
+    assert {"nll", "confidence_gap"} <= {gap.measure for gap in found.omissions}
+    assert {"brier", "false_positive_rate"} <= set(found.estimates["measure"])
+
+
+def test_the_seed_repeats_it() -> None:
+    one, two = (explain(logistic(sex=HALVES)) for _ in range(2))
+    for part in one:
+        pd.testing.assert_frame_equal(one[part].estimates, two[part].estimates, check_exact=True)
+
+
+def test_what_it_needs_is_asked_for() -> None:
+    with pytest.raises(InputError, match=r"groups\.protected must be given"):
+        explain(logistic())
+    for option in ({"n_min": 4}, {"max_levels": 1}, {"n_draws": 9}, {"n_proxies": -1}, {"min_association": 0.0}):
+        with pytest.raises(InputError, match=rf"groups\.{next(iter(option))} must be"):
+            Groups(**option)

@@ -1,0 +1,218 @@
+"""Support: what lies outside is found, what lies inside is not, and the limit holds for any distribution."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.distance import cdist
+
+from uq_report import testing
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.core.results import Result
+from uq_report.core.subject import Subject, make_subject
+from uq_report.methods.support.columns import paired
+from uq_report.methods.support.explain import Support
+from uq_report.methods.support.space import Space, limit
+from uq_report.methods.support.values import all_among
+
+MODEL = testing.KnownLinear((1.0,), (0.0,))
+
+
+class Anything(testing.KnownTruth):
+    """A model that looks at no column."""
+
+    def predict(self, model: Any, X: Any) -> Any:
+        return model.distribution(np.zeros((len(X), 1)))
+
+
+def subject(train: pd.DataFrame, test: pd.DataFrame, **more: Any) -> Subject:
+    return make_subject(MODEL, Anything(), test, train=(train, None), **more)
+
+
+def explain(given: Subject, seed: int = 0, **options: Any) -> dict[str, Result]:
+    engine = Engine(given, {}, seed=seed).bound("support")
+    return {r.id: r for r in Support(**options).explain(given, engine, {})}
+
+
+def normal(n: int, seed: int, rho: float = 0.0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    X[:, 1] = rho * X[:, 0] + np.sqrt(1 - rho**2) * X[:, 1]
+    return pd.DataFrame(X, columns=list("abc"))
+
+
+def line(result: Result, item: str, feature: str = "") -> Any:
+    table = result.estimates
+    return table[(table["item"] == item) & (table["feature"] == feature)].iloc[0]
+
+
+def test_rows_drawn_alike_are_outside_in_the_expected_share() -> None:
+    found = explain(subject(normal(1000, 0), normal(1000, 1)))["support"]
+    outside = line(found, "outside")
+    assert outside["expected"] == pytest.approx(25 / 501)
+    assert outside["lower"] < 0.05 < outside["upper"]
+    assert outside["p_value"] > 0.01
+    for feature in "abc":
+        shuffled = line(found, "shuffled", feature)
+        assert shuffled["lower"] < 0.07
+        assert shuffled["upper"] < 0.12
+
+
+def test_a_row_moved_far_away_is_outside_and_a_moved_sample_is_found() -> None:
+    test = normal(100, 1)
+    test.loc[:29, "a"] += 20
+    found = explain(subject(normal(400, 0), test))
+    rows = found["support.rows"].frame
+    expected = found["support"].meta["expected"]
+    assert (rows["value"][:30] == rows["value"].min()).all()
+    assert line(found["support"], "outside")["estimate"] == pytest.approx((rows["value"] <= expected + 1e-12).mean())
+    assert line(found["support"], "outside")["p_value"] < 1e-9
+    assert line(found["support.values"], "above range", "a")["estimate"] >= 30
+
+
+def test_shuffling_a_correlated_feature_leaves_the_support() -> None:
+    found = explain(subject(normal(2000, 0, rho=0.95), normal(400, 1, rho=0.95)))["support"]
+    assert line(found, "shuffled", "a")["lower"] > 0.3
+    assert line(found, "shuffled", "b")["lower"] > 0.3
+    assert line(found, "shuffled", "c")["upper"] < 0.12
+
+
+def test_a_group_shuffled_together_stays_inside() -> None:
+    given = subject(normal(2000, 0, rho=0.95), normal(400, 1, rho=0.95), groups={"both": ["a", "b"]})
+    assert line(explain(given)["support"], "shuffled", "both")["upper"] < 0.12
+
+
+def test_an_interval_of_shuffles_has_the_spread_over_samples() -> None:
+    shares, errors = [], []
+    train = normal(400, 0, rho=0.9)
+    for seed in range(40):
+        found = line(explain(subject(train, normal(150, seed + 1, rho=0.9)))["support"], "shuffled", "a")
+        shares.append(found["estimate"])
+        errors.append(found["std_error"])
+    assert np.mean(errors) == pytest.approx(np.std(shares), rel=0.35)  # three standard errors of an sd from 40
+
+
+def test_levels_missing_values_dates_and_constants_take_part() -> None:
+    rng = np.random.default_rng(0)
+
+    def rows(n: int) -> pd.DataFrame:
+        day = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 1000, n), "D")
+        return pd.DataFrame(
+            {
+                "x": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
+                "level": pd.Categorical(rng.choice(["u", "v"], n), categories=["u", "v", "w"]),
+                "day": day,
+                "one": 1.0,
+            }
+        )
+
+    test = rows(200)
+    test.loc[:19, "level"] = "w"
+    test.loc[20:39, "one"] = 2.0
+    test.loc[40:49, "x"] = np.inf
+    test.loc[50:69, "day"] = pd.Timestamp("2050-01-01")
+    found = explain(subject(rows(600), test))
+    outside = found["support.rows"].frame["value"] <= found["support"].meta["expected"] + 1e-12
+    assert outside[:70].mean() > 0.9
+    assert outside[70:].mean() < 0.12
+    values = found["support.values"]
+    assert line(values, "unseen level", "level")[["estimate", "bound"]].tolist() == [20.0, "w"]
+    assert line(values, "above range", "one")["estimate"] == 20
+    assert line(values, "above range", "x")["estimate"] >= 10
+    assert "newly missing" not in set(values.estimates["item"])
+
+
+def test_new_values_are_counted_with_exact_chances() -> None:
+    train = pd.DataFrame({"a": np.arange(90.0), "level": ["u"] * 90})
+    test = pd.DataFrame({"a": [-2.0, -1.0, 95.0, np.nan, *range(6)], "level": ["u"] * 8 + ["v", "w"]})
+    found = explain(subject(train, test))["support.values"]
+    below = line(found, "below range", "a")
+    assert (below["estimate"], below["bound"], below["share"]) == (2.0, "0", 0.2)
+    assert below["p_value"] == pytest.approx(9 / 99 * 8 / 98)  # both smallest of 99 known values are among the 9
+    assert line(found, "newly missing", "a")["p_value"] == pytest.approx(0.1)
+    unseen = line(found, "unseen level", "level")
+    assert (unseen["estimate"], unseen["bound"]) == (2.0, "v, w")
+    chance = 10 / 100 * 9 / 99  # two lone levels fall among ten of a hundred rows
+    assert unseen["p_value"] == pytest.approx(chance, abs=4 * np.sqrt(chance / 9999))
+    assert found.meta["tests"] == 5
+
+
+def test_all_among_is_the_hypergeometric_chance() -> None:
+    from scipy.stats import hypergeom
+
+    for k in range(6):
+        assert all_among(k, 5, 12) == pytest.approx(hypergeom(17, 5, k).pmf(k))
+
+
+def test_distances_are_mahalanobis_and_mismatches() -> None:
+    rng = np.random.default_rng(0)
+    train = normal(60, 0, rho=0.7).assign(level=rng.choice(["u", "v"], 60))
+    test = normal(9, 1).assign(level="u")
+    reference = np.arange(60)
+    space = Space(paired(subject(train, test), train), reference)
+    z = (train[list("abc")] - train[list("abc")].mean()) / train[list("abc")].std(ddof=0)
+    t = (test[list("abc")] - train[list("abc")].mean()) / train[list("abc")].std(ddof=0)
+    share = 0.05 + 3 / 60
+    shrunk = (1 - share) * np.asarray(z.corr()) + share * np.eye(3)
+    expected = cdist(t, z, "mahalanobis", VI=np.linalg.inv(shrunk)) ** 2 + 2.0 * (train["level"] != "u").to_numpy()
+    np.testing.assert_allclose(space.squared(space.test), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(space.nearest(space.test, 4), np.sort(expected, axis=1)[:, 3], rtol=1e-9)
+
+
+def test_rows_that_all_agree_are_never_outside() -> None:
+    same = pd.DataFrame({"a": np.ones(100), "level": ["u"] * 100})
+    found = explain(subject(same, same.head(50)))["support"]
+    assert line(found, "outside")["estimate"] == 0
+    assert line(found, "shuffled", "a")["upper"] < 0.1
+
+
+def test_the_limit_is_what_it_says() -> None:
+    rng = np.random.default_rng(0)
+    scores, new = rng.random(199), rng.random(50)
+    found = limit(scores, 0.1)
+    assert found.expected == 0.1
+    np.testing.assert_array_equal(found.p_values(new) <= 0.1 + 1e-12, new > found.squared * (1 + 1e-6))
+    by_hand = [(1 + (scores >= value).sum()) / 200 for value in new]
+    np.testing.assert_allclose(found.p_values(new), by_hand)
+
+
+def test_clusters_and_weights_are_respected() -> None:
+    test = normal(200, 1)
+    test.loc[:99, "a"] += 20  # the first hundred rows: one cluster of a hundred far rows, or no weight
+    codes = np.concatenate([np.zeros(100, dtype=int), np.arange(1, 101)])
+    clustered = line(explain(subject(normal(400, 0), test, clusters=codes))["support"], "outside")
+    assert clustered["p_value"] > 0.01
+    assert clustered["std_error"] > 0.2
+    ignored = explain(subject(normal(400, 0), test, sample_weight=(codes > 0).astype(float)))["support"]
+    assert line(ignored, "outside")["estimate"] < 0.15
+    assert any("weights" in note for note in ignored.notes)
+
+
+def test_samples_are_stated_drawn_by_the_seed_and_repeat() -> None:
+    given = subject(normal(300, 0), normal(300, 1))
+    one, two = (explain(given, max_train=100, max_rows=50) for _ in range(2))
+    for part in one:
+        pd.testing.assert_frame_equal(one[part].frame, two[part].frame, check_exact=True)
+    assert any("50 of 300 audited rows" in note for note in one["support"].notes)
+    assert one["support"].meta["n_reference"] == one["support"].meta["n_calibration"] == 50
+    other = explain(given, seed=1, max_train=100, max_rows=50)
+    assert not one["support.rows"].frame["x"].equals(other["support.rows"].frame["x"])
+
+
+def test_what_it_needs_is_asked_for() -> None:
+    alone = make_subject(MODEL, Anything(), normal(20, 0))
+    with pytest.raises(InputError, match=r"support\.train must be given"):
+        explain(alone)
+    with pytest.raises(InputError, match=r"at least 40 rows; got 39"):
+        explain(subject(normal(39, 0), normal(20, 1)))
+    words = normal(100, 0).astype({"a": str}).assign(a="high")
+    with pytest.raises(InputError, match=r"support\.train\['a'\] must be numeric"):
+        explain(subject(words, normal(20, 1)))
+
+
+@pytest.mark.parametrize("options", [{"expected": 0.0}, {"n_neighbors": 0}, {"n_repeats": 2}, {"max_train": 39}])
+def test_options_are_checked(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=rf"support\.{next(iter(options))} must be"):
+        Support(**options)

@@ -1,0 +1,312 @@
+"""The story in order: explain a model, ask for what drives it, audit it, load the audit again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from .. import runner
+from ..core.adapter import Adapter
+from ..core.arrays import take_rows
+from ..core.engine import Engine, Progress
+from ..core.errors import InputError
+from ..core.remarks import remarked
+from ..core.stochastic import MEMBERS, Stochastic, steady
+from ..core.subject import Subject, make_subject
+from ..evidence import ids, saved
+from ..evidence.run import Run
+from ..runner.mistakes import make_settings, refuse, settled
+from ..runner.settings import Settings
+from . import to_dalex
+from .progress import shown
+from .views import AuditRun, ResultView
+
+_TRIED_ROWS = 200
+_ENGINE = ("seed", "confidence", "n_jobs", "backend", "batch_rows", "row_budget", "deny")
+
+
+def explain(  # noqa: PLR0913 - one call describes the whole subject; all but the model have defaults
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    train: tuple[Any, Any] | None = None,
+    groups: Mapping[str, Iterable[str]] | None = None,
+    categorical: Iterable[str] | None = None,
+    sample_weight: Any = None,
+    clusters: Any = None,
+    protected: Iterable[str] | Mapping[str, Any] | None = None,
+    label: str | None = None,
+    adapter: str | Adapter | None = None,
+    positive_class: Any = None,
+    max_rows: int | None = None,
+    stochastic: Stochastic | None = None,
+    n_members: int = MEMBERS,
+    seed: int = 0,
+    deny: Iterable[str] = (),
+) -> Subject:
+    """Bring a fitted model and its rows together, validated once.
+
+    Parameters
+    ----------
+    model : object
+        A fitted classifier with ``predict_proba``, a regressor with ``return_std``, a forest or
+        bagging ensemble, a function from rows to a distribution, or a `dalex.Explainer`, which
+        brings its own rows (arguments given here win over its own).
+    X : DataFrame or array of shape (n, d)
+        The rows to audit, best ones the model was not fitted on.
+    y : array of shape (n,), optional
+        Without it entropy and variance are explained; losses and nll are listed as not run.
+    train : pair (X_train, y_train), optional
+        For train against test, and for reference rows.
+    groups : mapping of str to feature names, optional
+        Features that are explained together as well.
+    categorical : names, optional
+        Numeric columns that are codes.
+    sample_weight : array of shape (n,), optional
+    clusters : array of shape (n,), optional
+        Rows of one cluster are dependent (the same customer, a block of time).
+    protected : feature names, or mapping of str to array of shape (n,), optional
+        Attributes by which performance and uncertainty are told apart, features of the model or not.
+    label : str, optional
+        The model's name in the report.
+    adapter : str or Adapter, optional
+        Decides how predictions are read, where the closest match should not.
+    positive_class : label, optional
+        The class whose probability is "the prediction".
+    max_rows : int, optional
+        At most so many rows, drawn with `seed`.
+    stochastic : {"members", "seed"}, optional
+        What is made of a model whose predictions are random, which is refused by default: two calls on up to
+        100 rows must agree within 1e-6 of the largest value. ``"members"`` reads every prediction as the mixture
+        of `n_members` calls, so that the randomness is epistemic; ``"seed"`` fixes the model's own argument or
+        attribute ``random_state`` or ``seed`` to `seed`. With ``"members"`` the dropout of a torch module is on.
+    n_members : int
+        Calls per prediction with ``stochastic="members"``.
+    seed : int
+        Of the rows drawn, and of what `stochastic` draws.
+    deny : names, optional
+        Plugins or distributions that must not be imported; see `Settings`.
+
+    Returns
+    -------
+    Subject
+
+    Raises
+    ------
+    UQReportError
+        With the argument or column, what is allowed, and the remedy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uq_report.core.distributions import Normal
+    >>> subject = explain(lambda X: Normal(X[:, 0], 1.0 + X[:, 1] ** 2), np.eye(4)[:, :2])
+    >>> subject.features
+    ('x0', 'x1')
+    """
+    explicit = dict(
+        X=X, y=y, train=train, groups=groups, categorical=categorical, sample_weight=sample_weight, clusters=clusters,
+        protected=protected, label=label, adapter=adapter, positive_class=positive_class,
+    )  # fmt: skip
+    denied = tuple(deny)
+    unpacked = dict(runner.unpack(model, denied) or {"model": model})
+    inner = unpacked.pop("model")
+    arguments = unpacked | {key: value for key, value in explicit.items() if value is not None}
+    if arguments.get("X") is None:
+        raise InputError("explain.X must be the rows to audit; got None. Pass a DataFrame or an array.")
+    chosen, reason = runner.choose_adapter(inner, arguments.pop("adapter", None), denied)
+    subject = make_subject(inner, chosen, **arguments, max_rows=max_rows, seed=seed)
+    subject = replace(subject, adapter_reason=reason)
+    _try(subject)
+    return remarked(steady(subject, stochastic, n_members, seed))
+
+
+def importance(
+    subject: Subject, measures: Sequence[str] | None = None, *, n_repeats: int = 30, **options: Any
+) -> ResultView:
+    """Return the permutation importance of every feature and group, for all measures from one pass.
+
+    Parameters
+    ----------
+    subject : Subject
+    measures : sequence of str, optional
+        ``"nll"``, ``"entropy"``, ``"loss"``, ``"variance"`` ...; the explainer's own by default.
+    n_repeats : int
+        Shuffles of each feature.
+    **options
+        Further options of the explainer ``pfi``, and of the engine: ``seed``, ``confidence`` (level of the
+        intervals), ``n_jobs``, ``backend``, ``batch_rows``, ``row_budget``, ``progress``.
+    """
+    return _ask(ids.PFI, subject, {"measures": measures, "n_repeats": n_repeats, **options})
+
+
+def profile(
+    subject: Subject,
+    features: str | tuple[str, str] | Sequence[str | tuple[str, str]] | None = None,
+    measures: Sequence[str] | None = None,
+    **options: Any,
+) -> ResultView:
+    """Return partial dependence and ICE curves of all measures, or a surface for a pair.
+
+    Parameters
+    ----------
+    subject : Subject
+    features : str, pair, or list of these, optional
+        As in scikit-learn: ``"age"``, ``("age", "income")`` for a surface, or a list of both. All features by default.
+    measures : sequence of str, optional
+    **options
+        Further options of the explainer ``pdp``, and those of the engine as in `importance`.
+    """
+    if features is not None:
+        chosen = [features] if isinstance(features, str | tuple) else list(features)
+        options["features"] = tuple(entry for entry in chosen if isinstance(entry, str))
+        options["pairs"] = tuple(entry for entry in chosen if not isinstance(entry, str))
+    return _ask(ids.PDP, subject, {"measures": measures, **options})
+
+
+def attributions(
+    subject: Subject, rows: Sequence[int] | None = None, measures: Sequence[str] | None = None, **options: Any
+) -> ResultView:
+    """Return Shapley values of the prediction, entropy and nll for single rows; ``.to_shap()`` converts them.
+
+    Parameters
+    ----------
+    subject : Subject
+    rows : sequence of int, optional
+        Row numbers, and then those alone; by default the most uncertain, the most wrong and the
+        typical ones, and a sample for the global importance.
+    measures : sequence of str, optional
+    **options
+        Further options of the explainer ``shap``, and those of the engine as in `importance`.
+    """
+    chosen = {} if rows is None else {"rows": rows, "n_rows": 0}
+    return _ask(ids.SHAP, subject, {"measures": measures, **chosen, **options})
+
+
+def calibration(subject: Subject, **options: Any) -> ResultView:
+    """Return how far the predictive distribution can be trusted: scores, reliability, coverage, exact tests."""
+    return _ask(ids.CALIBRATION, subject, options)
+
+
+def dalex_explainer(subject: Subject, measure: str = "prediction", *, y: Any = None, label: str = "") -> Any:
+    """Return a `dalex.Explainer` whose prediction is a measure, so that all of dalex works on it; needs dalex.
+
+    Parameters
+    ----------
+    subject : Subject
+    measure : str
+    y : label or number, optional
+        For a measure of y, that of the row to explain by ``predict_parts``; see `convert.to_dalex`.
+    label : str
+        Shown in dalex's plots.
+    """
+    engine = runner.make_engine(subject, runner.load_measures(), make_settings({}), None)
+    return to_dalex.dalex_explainer(subject, engine, measure, y, label)
+
+
+def audit(
+    subject: Subject | Sequence[Subject],
+    settings: Settings | None = None,
+    *,
+    progress: bool | Callable[[Progress], None] | None = None,
+    previous: str | Path | Run | AuditRun | None = None,
+    **given: Any,
+) -> AuditRun:
+    """Run every explainer and check that applies, and return the audit.
+
+    Parameters
+    ----------
+    subject : Subject, or two of them
+        Two subjects, champion and challenger on the same rows, are audited side by side: the run holds
+        both audits and the differences, with paired intervals.
+    settings : Settings, optional
+    progress : bool or callable, optional
+        Bars on a terminal by default; False for none; a callable gets every `Progress`.
+    previous : path, AuditRun or Run, optional
+        The last audit of this model: the run then says what changed, with intervals of the differences.
+    **given
+        Fields of `Settings`: ``explainers=["pfi"]``, ``options={"pfi": {"n_repeats": 10}}``, ``seed``,
+        ``confidence``, ``n_jobs``, ``as_of``, ``deny``, ``about={"title": ...}`` ...; they win over `settings`.
+    """
+    base = {} if settings is None else settings.model_dump(exclude_unset=True) | {"as_of": settings.as_of}
+    merged = _settings(base | given)
+    last = None if previous is None else _run(previous)
+    with shown(progress) as callback:
+        if isinstance(subject, Subject):
+            audited = runner.run(subject, merged, callback, last)
+        else:
+            audited = runner.side_by_side(*_two(subject), merged, callback, last)
+    return AuditRun(audited.run, audited.clock)
+
+
+def _settings(given: Mapping[str, Any]) -> Settings:
+    """Return validated settings; mistakes in them are told together with those in the options of plugins."""
+    settings, mistakes = settled(Settings, {key: value for key, value in given.items() if value is not None}, "audit")
+    if mistakes and settings is not None:
+        mistakes += runner.option_mistakes(settings)
+    refuse(mistakes)
+    return cast("Settings", settings)
+
+
+def _two(subjects: Sequence[Subject]) -> tuple[Subject, Subject]:
+    if len(subjects) != 2:
+        raise InputError(
+            f"audit.subject must be one subject, or champion and challenger; got {len(subjects)} subjects."
+        )
+    return subjects[0], subjects[1]
+
+
+def compare(previous: str | Path | Run | AuditRun, run: str | Path | Run | AuditRun) -> AuditRun:
+    """Return the audit `run` with its changes since `previous`, whatever it was compared with before.
+
+    If the two are of unrelated models (another task, no feature or class in common), ``run.changes.unrelated`` says
+    so, and nothing is compared.
+    """
+    before, now = _run(previous), _run(run)
+    clock = run.clock if isinstance(run, AuditRun) else {}
+    return AuditRun(replace(now, changes=runner.changes(before, now)), clock)
+
+
+def _run(given: str | Path | Run | AuditRun) -> Run:
+    if isinstance(given, AuditRun | Run):
+        return given.run if isinstance(given, AuditRun) else given
+    return saved.read(given)[0]
+
+
+def load(path: str | Path) -> AuditRun:
+    """Return a saved audit, from its run.json or its folder; the model is not needed."""
+    return AuditRun(*saved.read(path))
+
+
+def _ask(name: str, subject: Subject, options: Mapping[str, Any]) -> ResultView:
+    settings, rest, progress = _split(options)
+    with shown(progress) as callback:
+        return ResultView(runner.single(subject, name, rest, settings, callback), deny=settings.deny)
+
+
+def _split(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any], Any]:
+    """Return the engine's settings, the explainer's options, and how to show progress; None means the default."""
+    present = {key: value for key, value in options.items() if value is not None}
+    settings = make_settings({key: present.pop(key) for key in _ENGINE if key in present}, "options")
+    progress = present.pop("progress", None)
+    return settings, present, progress
+
+
+def _try(subject: Subject) -> None:
+    """Predict the first rows and encode all of y, so that a model or target of another kind is told at once."""
+    head = replace(subject, X=take_rows(subject.X, slice(_TRIED_ROWS)), y=None, train=None, weights=None, clusters=None)
+    dist = Engine(head, {}).baseline
+    targets = {"y": subject.y, "train y": None if subject.train is None else subject.train[1]}
+    for name, values in targets.items():
+        if values is not None:
+            try:
+                dist.encode(values)
+            except InputError as error:
+                raise InputError(f"explain.{name}: {error}") from error
+            except (TypeError, ValueError) as error:
+                raise InputError(
+                    f"explain.{name} must hold values of a {dist.family} distribution; got {values.dtype}: {error}."
+                ) from error

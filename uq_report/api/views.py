@@ -1,0 +1,265 @@
+"""Thin views on results: they add drawing, conversion and the notebook display, and hold no number of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ..core.errors import InputError, UnsupportedError
+from ..core.results import Attribution, Result
+from ..core.text import clean
+from ..document.evidence import Evidence
+from ..evidence import saved
+from ..evidence.finding import Finding
+from ..evidence.run import Changes, Run
+from ..report.answer import answer_of, as_html, as_lines
+from ..report.kinds import document
+from ..runner import figures, plugins
+from .to_dalex import to_dalex
+from .to_shap import to_shap
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_SHOWN_ROWS = 60
+
+
+class ResultView:
+    """One result, and the other results its explainer gave with it.
+
+    Attributes
+    ----------
+    result : Result
+    frame : pandas.DataFrame
+        Raw values with their repeats and signs.
+    estimates : pandas.DataFrame
+        Estimates with standard errors, intervals, and what these cover.
+
+    Examples
+    --------
+    ``view["pfi.train"]`` is the view of another result of the same call; ``view.ids`` lists them.
+    """
+
+    def __init__(self, results: Sequence[Result], id: str = "", deny: Iterable[str] = ()) -> None:
+        self._results = tuple(results)
+        self._deny = tuple(deny)
+        self.result = next((r for r in self._results if r.id == id), self._results[0])
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The raw values."""
+        return self.result.frame
+
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """The estimates, in the explainer's order."""
+        return self.result.estimates
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know to read the numbers, and what was left out and why."""
+        left_out = (f"{o.measure} {o.feature}".strip() + f" left out: {o.reason}" for o in self.result.omissions)
+        return (*self.result.notes, *left_out)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of all results of the call."""
+        return tuple(result.id for result in self._results)
+
+    def __getitem__(self, id: str) -> ResultView:
+        """Return the view of another result of the same call."""
+        if id not in self.ids:
+            raise InputError(f"view id must be one of {list(self.ids)}; got {id!r}.")
+        return ResultView(self._results, id, self._deny)
+
+    def summary(self) -> pd.DataFrame:
+        """Return the estimates, largest first within each measure."""
+        return self.result.summary()
+
+    def plot(self, **choice: Any) -> Figure:
+        """Return a matplotlib figure; `choice` picks what is drawn (``measure=``, ``feature=``, ``row=`` ...)."""
+        return figures.draw(self.result, others=self._results, deny=self._deny, **choice)
+
+    def to_dalex(self, label: str = "", variable_type: str = "numerical") -> dict[str, Any]:
+        """Return dalex's own object for each measure, which plots beside dalex's results; needs dalex."""
+        return to_dalex(self.result, label, variable_type)
+
+    def to_shap(self, measure: str) -> Any:
+        """Return one measure as a `shap.Explanation`, which every shap plot takes; needs shap."""
+        if not isinstance(self.result, Attribution):
+            raise UnsupportedError(
+                f"to_shap.result must be an attribution; got {self.result.id!r}. Use uq.attributions."
+            )
+        return to_shap(self.result, measure)
+
+    def __repr__(self) -> str:
+        """Return the title and the head of the summary."""
+        return f"{self.result.title} ({', '.join(self.ids)})\n{self.summary().head(12).to_string(index=False)}"
+
+    def _repr_html_(self) -> str:
+        return _table(self.result.title, self.summary(), self.notes)
+
+
+class AuditRun:
+    """A whole audit: its results, findings and what did not run; writes and renders the report."""
+
+    def __init__(self, run: Run, clock: Mapping[str, Any] | None = None) -> None:
+        self.run = run
+        self.clock = dict(clock or {})
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """Every result, in the order of the run."""
+        return self.run.results
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, in the order of the checks."""
+        return self.run.findings
+
+    @property
+    def changes(self) -> Changes | None:
+        """What changed since the previous run, where there was one to compare with."""
+        return self.run.changes
+
+    def result(self, id: str) -> ResultView:
+        """Return the view of one result, with those of the same explainer."""
+        result = self.run.result(id)
+        return ResultView([r for r in self.results if r.explainer == result.explainer], id, self.run.denied)
+
+    def summary(self) -> pd.DataFrame:
+        """Return one row per explainer and check: what it gave, or why it did not run."""
+        rows = [("explainers", r.explainer, f"result {r.id}", clean(r.title)) for r in self.results]
+        rows += [("rules", o.check, o.state.replace("_", " "), clean(o.reason)) for o in self.run.outcomes]
+        rows += [(n.group, n.name, "not run", clean(n.reason)) for n in self.run.not_run if n.group != "rules"]
+        return pd.DataFrame(rows, columns=["group", "name", "outcome", "detail"])
+
+    def render(
+        self,
+        format: str = "html",
+        *,
+        template: str = "audit",
+        templates: str | Path | None = None,
+        annex: str = "short",
+    ) -> bytes:
+        """Return the report in one format, from the saved numbers alone.
+
+        Parameters
+        ----------
+        format : str
+            A registered renderer: ``html``, ``pdf``, ``markdown``, ``junit`` ...
+        template : {"audit", "brief", "model-card"}
+            What is told.
+        templates : path, optional
+            A house style for formats that have templates: a directory; see templates/README.md.
+        annex : {"none", "short", "full"}
+            What follows the sign-off of an audit: nothing, what a check of the report needs, or all tables and
+            figures of every method as well. run.json and the numbers of every result travel in a PDF with any.
+
+        Raises
+        ------
+        InputError
+            For another template or annex.
+        RenderError
+            If the document cannot be rendered; the message names the cause.
+        PluginError
+            If no renderer of that name is registered.
+        """
+        (content,) = self.reports([format], template=template, templates=templates, annex=annex).values()
+        return content
+
+    def write(
+        self,
+        folder: str | Path,
+        formats: Iterable[str] = ("html", "pdf"),
+        *,
+        template: str = "audit",
+        templates: str | Path | None = None,
+        annex: str = "short",
+    ) -> Path:
+        """Write the report, run.json, evidence/*.csv and clock.json into `folder`; return the folder.
+
+        An audit is called report.html, other templates by their name: brief.html. Everything is rendered first and
+        put in place last: if anything fails, an old report there stays whole.
+        """
+        return saved.write(
+            self.run,
+            folder,
+            reports=self.reports(formats, template=template, templates=templates, annex=annex),
+            clock=self.clock,
+        )
+
+    def write_reports(
+        self,
+        folder: str | Path,
+        formats: Iterable[str] = ("html", "pdf"),
+        *,
+        template: str = "audit",
+        templates: str | Path | None = None,
+        annex: str = "short",
+    ) -> Path:
+        """Write the report files alone into `folder`; return the folder."""
+        return saved.write_files(folder, self.reports(formats, template=template, templates=templates, annex=annex))
+
+    def reports(
+        self,
+        formats: Iterable[str] = ("html", "pdf"),
+        *,
+        template: str = "audit",
+        templates: str | Path | None = None,
+        annex: str = "short",
+    ) -> dict[str, bytes]:
+        """Return the report files by name, as `write` puts them into a folder."""
+        classes = {name: _renderer(name, self.run.denied) for name in formats}
+        styled = {name for name, renderer in classes.items() if _takes_templates(renderer)}
+        if templates is not None and not styled:
+            raise InputError(
+                f"report.templates must go with a format that has templates, html or pdf; got {sorted(classes)}. "
+                "Leave it out or add such a format."
+            )
+        options = {} if templates is None else {"templates": Path(templates)}
+        report, stem = document(self.run, template, annex=annex), report_stem(template)
+        renderers = [renderer(**options if name in styled else {}) for name, renderer in classes.items()]
+        return {f"{stem}{renderer.extension}": renderer.render(report) for renderer in renderers}
+
+    def __repr__(self) -> str:
+        """Return the answer in about ten lines."""
+        return "\n".join((self._title, *as_lines(answer_of(Evidence(self.run)))))
+
+    def _repr_html_(self) -> str:
+        return as_html(self._title, answer_of(Evidence(self.run)))
+
+    @property
+    def _title(self) -> str:
+        return f"Audit of {clean(self.run.subject['label'])}, {clean(self.run.as_of)}"
+
+
+def report_names(formats: Iterable[str], template: str = "audit", deny: Iterable[str] = ()) -> list[str]:
+    """Return the names of the files that `AuditRun.write` gives to a report in these formats."""
+    return [f"{report_stem(template)}{_renderer(name, deny).extension}" for name in formats]
+
+
+def report_stem(template: str) -> str:
+    """Return the name, without its ending, of a report's files by its template."""
+    return "report" if template == "audit" else template
+
+
+def _renderer(name: str, deny: Iterable[str]) -> Any:
+    """Return the class of a renderer."""
+    return plugins.load(plugins.named(plugins.find(plugins.RENDERERS, deny), name, "format"))
+
+
+def _takes_templates(renderer: Any) -> bool:
+    return is_dataclass(renderer) and any(field.name == "templates" for field in fields(renderer))
+
+
+def _table(title: str, frame: pd.DataFrame, notes: Iterable[str]) -> str:
+    """Return a table for a notebook; every outside text is cleaned and escaped."""
+    body = frame.to_html(index=False, escape=True, max_rows=_SHOWN_ROWS, float_format=lambda x: f"{x:.4g}", na_rep="")
+    below = "".join(f"<li>{escape(clean(note))}</li>" for note in notes)
+    return f"<p><strong>{escape(clean(title))}</strong></p>{body}<ul>{below}</ul>"

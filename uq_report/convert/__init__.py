@@ -1,1 +1,0 @@
-"""Results become other libraries' own objects, so that their plots draw them."""

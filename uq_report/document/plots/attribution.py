@@ -1,0 +1,131 @@
+"""Contributions of features to one row's measures: from base to value, one panel per measure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from ...core.results import Result
+from ...evidence import columns as col
+from ...evidence.rows import Attributions
+from . import style
+from .frames import choose, several
+from .importance import wrapped
+from .shapes import rectangles
+from .words import axis_label, number, signed
+
+UP, DOWN = "#b8450b", "#0b5c9e"
+PANELS = 3
+ROOM = (0.2, 0.5, 1.0)  # room for numbers right of the bars with one, two, three panels
+
+
+def draw(result: Result, measure: Sequence[str] | str | None = None, row: int | None = None, top: int = 10) -> Figure:
+    """Draw the way from the base to one row's value, the features in one order for all panels.
+
+    Parameters
+    ----------
+    result : Attribution
+    measure : str or sequence of str, optional
+        The first three that hold the row by default.
+    row : int, optional
+        Row position in the subject; the first explained row by default.
+    top : int
+        Features with a bar of their own; the others share the last one.
+    """
+    frame = result.frame
+    at_row = frame[frame[col.ROW] == choose(result, "row", row, frame[col.ROW])]
+    chosen = several(result, "measure", measure, at_row[col.MEASURE])[: None if measure else PANELS]
+    parts = {one: at_row[at_row[col.MEASURE] == one].set_index(col.FEATURE) for one in chosen}
+    features, rest = _order(parts, top)
+    own = row_values(result, int(at_row[col.ROW].iloc[0]))
+    with style.context():
+        figure = style.new_figure(0.28 * (len(features) + bool(rest)) + 1.15)
+        panels = figure.subplots(1, len(chosen), sharey=True, squeeze=False)[0]
+        for axes, (one, part) in zip(panels, parts.items(), strict=True):
+            values = part[col.VALUE]
+            steps = [*values.reindex(features).fillna(0.0), *([values.reindex(rest).sum()] if rest else [])]
+            room = ROOM[min(len(chosen), PANELS) - 1]
+            _panel(axes, float(part[col.BASE].iloc[0]), np.array(steps, dtype=float), room)
+            axes.set_xlabel(wrapped(axis_label(one, result.measures)), fontsize=style.SMALL)
+            axes.xaxis.set_major_locator(MaxNLocator(4 if len(chosen) > 1 else 8))
+        names = [style.name(f"{f} = {own[f]}" if f in own else f, 30) for f in features]
+        names += [f"{len(rest)} other features"] if rest else []
+        panels[0].set_yticks(range(len(names)), names)
+        panels[0].set_ylim(len(names) + 0.15, -1.15)
+        for axes in panels[1:]:
+            axes.tick_params(left=False)
+    return figure
+
+
+def row_values(result: Result, row: int) -> dict[str, str]:
+    """Return the explained row's own feature values as text, where the result records them."""
+    return {feature: _value(value) for feature, value in Attributions.from_result(result).values_of(row).items()}
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "missing"
+    return signed(f"{value:.6g}") if isinstance(value, float) else str(value)
+
+
+def _order(parts: Mapping[str, pd.DataFrame], top: int) -> tuple[list[str], list[str]]:
+    """Return the features with a bar, and the others.
+
+    The first measure's sequence orders them where its method has one, else the mean size, each
+    measure in units of its largest contribution.
+    """
+    values = {measure: part[col.VALUE].abs() for measure, part in parts.items()}
+    sizes = pd.DataFrame({measure: size / (size.max() or 1.0) for measure, size in values.items()})
+    ranked = [str(f) for f in sizes.mean(axis=1).sort_values(ascending=False, kind="stable").index]
+    largest, rest = ranked[:top], ranked[top:]
+    places = next(iter(parts.values()))[col.POSITION]
+    if len(places) and (places != places.iloc[0]).any():
+        largest = [str(f) for f in places.reindex(largest).sort_values(kind="stable").index]
+    return largest, rest
+
+
+def _panel(axes: Axes, base: float, steps: Any, room: float) -> None:
+    """Draw one way from `base` by `steps`, one below the other, with `room` for numbers in units of its width."""
+    style.plain(axes, "x")
+    ends = base + np.cumsum(steps)
+    starts = np.concatenate([[base], ends[:-1]])
+    for rows, color in ((steps >= 0, UP), (steps < 0, DOWN)):
+        boxes = [(starts[k], ends[k], k - 0.32, k + 0.32) for k in np.flatnonzero(rows)]
+        rectangles(axes, boxes, color, color, 0.6)
+    links = np.arange(len(steps) - 1)
+    y, x = style.segments(links + 0.32, links + 0.68, ends[:-1])
+    axes.plot(x, y, color=style.MUTED, linewidth=0.6)
+    for at, text in enumerate(_signed(steps)):
+        _write(axes, text, (max(starts[at], ends[at]), at), UP if steps[at] >= 0 else DOWN)
+    _mark(axes, "base", base, -0.75)
+    _mark(axes, "value", float(ends[-1]), len(steps) - 0.25)
+    low, high = min(base, *ends), max(base, *ends)
+    span = high - low or 1.0
+    axes.set_xlim(low - 0.06 * span, high + room * span)
+
+
+def _signed(steps: Any) -> list[str]:
+    """Return contributions with their signs, to three digits of the largest; smaller ones read ``≈ 0``."""
+    largest = float(np.abs(steps).max(initial=0.0))
+    places = max(0, 2 - math.floor(math.log10(largest))) if largest > 0 else 0
+    texts = [signed(f"{step:+.{places}f}") for step in steps]
+    return [text if any(c in "123456789" for c in text) else "≈ 0" for text in texts]
+
+
+def _mark(axes: Axes, label: str, value: float, at: float) -> None:
+    """Draw where the way begins or ends, with its number at height `at`."""
+    axes.axvline(value, color=style.MUTED, linewidth=0.7, linestyle=(0, (3, 2)))
+    _write(axes, f"{label} {number(value)}", (value, at), style.INK)
+
+
+def _write(axes: Axes, text: str, point: tuple[float, float], color: str) -> None:
+    white = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+    look: dict[str, Any] = {"fontsize": style.SMALL, "color": color, "bbox": white}
+    axes.annotate(text, point, (3, 0), textcoords="offset points", ha="left", va="center", **look)

@@ -1,0 +1,75 @@
+"""Any labelled table without a figure of its own: lines over x where x varies, else dots per item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ...core.results import Result
+from ...evidence import columns as col
+from . import style
+from .frames import choose
+from .words import axis_label
+
+LINES = 8
+DOTS = 30
+
+
+def draw(result: Result, measure: str | None = None) -> Figure:
+    """Draw the values of one measure: a line per item over ``x``, or a dot per feature and item.
+
+    Parameters
+    ----------
+    result : Diagnostic
+    measure : str, optional
+        The first one by default.
+    """
+    chosen = choose(result, "measure", measure, result.frame[col.MEASURE])
+    part = result.frame[result.frame[col.MEASURE] == chosen]
+    label = axis_label(str(chosen), result.measures) if chosen else "value"
+    with style.context():
+        return _lines(part, label) if runs(part) else _dots(part, label)
+
+
+def runs(part: pd.DataFrame) -> bool:
+    """Say whether any item has several places along x."""
+    return len(part) > 0 and bool(part.groupby([col.FEATURE, col.ITEM], sort=False)[col.X].nunique().max() > 2)
+
+
+def _lines(part: pd.DataFrame, label: str) -> Figure:
+    figure = style.new_figure(3.2)
+    axes = style.plain(figure.subplots(), "both")
+    handles = []
+    for position, ((feature, item), rows) in enumerate(part.groupby([col.FEATURE, col.ITEM], sort=False)):
+        if position == LINES:
+            break
+        look: dict[str, Any] = {
+            **style.class_style(position),
+            "marker": style.MARKERS[position],
+            "markersize": 4,
+            "linewidth": 1.1,
+        }
+        ordered = rows.sort_values(col.X, kind="stable")
+        axes.plot(ordered[col.X], ordered[col.VALUE], **look)
+        label_ = " ".join(filter(None, (str(feature), str(item))))
+        handles.append(Line2D([], [], label=style.name(label_, 30), **look))
+    axes.set_xlabel("x")
+    axes.set_ylabel(label)
+    style.key(figure, handles if len(handles) > 1 else [])
+    return figure
+
+
+def _dots(part: pd.DataFrame, label: str) -> Figure:
+    part = part.head(DOTS)
+    figure = style.new_figure(0.26 * len(part) + 0.7)
+    axes = style.plain(figure.subplots(), "x")
+    axes.axvline(0, color=style.INK, linewidth=0.8)
+    axes.plot(part[col.VALUE], range(len(part)), "o", color=style.ROLE["prediction"], markersize=5)
+    names = [" ".join(filter(None, (str(f), str(i)))) for f, i in zip(part[col.FEATURE], part[col.ITEM], strict=True)]
+    axes.set_yticks(range(len(part)), [style.name(name, 34) for name in names])
+    axes.set_ylim(len(part) - 0.4, -0.6)
+    axes.set_xlabel(label)
+    return figure

@@ -1,0 +1,180 @@
+"""Importance of features: a dot and its interval per feature, one panel per measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from ...core.results import Result
+from ...evidence import columns as col
+from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, directed
+from . import style
+from .frames import choose, has_interval, interval_words, optional, several
+from .words import axis_label, words
+
+# verdict -> marker, filled
+VERDICTS: dict[str, tuple[str, bool]] = {
+    POSITIVE: ("o", True),
+    NEGATIVE: ("v", True),
+    ABOUT_0: ("D", False),
+    UNDETERMINED: ("s", False),
+}
+PANELS = 3
+NARROW = 22  # characters of a label that fit under a narrow panel
+
+
+class Panel(NamedTuple):
+    """One ranking to draw: its heading, axis label, the role of its measure, and its estimates."""
+
+    title: str
+    label: str
+    role: str
+    table: pd.DataFrame
+
+
+def draw(
+    result: Result,
+    measure: Sequence[str] | str | None = None,
+    features: Sequence[str] | None = None,
+    top: int = 20,
+    by: str | None = None,
+) -> Figure:
+    """Draw the estimates with their intervals, the margin of "about 0" and the spread of the shuffles.
+
+    Parameters
+    ----------
+    result : Importance
+    measure : str or sequence of str, optional
+        One panel each; the first three by default.
+    features : sequence of str, optional
+        Instead of the `top` largest.
+    top : int
+        Features to show.
+    by : str, optional
+        The measure that orders the features; by default the first one shown.
+    """
+    table = result.estimates
+    chosen = several(result, "measure", measure, table[col.MEASURE])[: None if measure else PANELS]
+    order = choose(result, "measure", by or next(iter(chosen), None), table[col.MEASURE])
+    sign = directed(result, words(order, result.measures)).sign
+    names = list(features) if features is not None else largest(table, order, top, sign)
+    panels = [panel(result, one) for one in chosen]
+    return draw_panels(panels, names)
+
+
+def panel(result: Result, measure: str, title: str = "") -> Panel:
+    """Return one measure of an importance as a panel; panels of several measures need no title."""
+    table = result.estimates[result.estimates[col.MEASURE] == measure]
+    return Panel(title, axis_label(measure, result.measures), words(measure, result.measures).role, table)
+
+
+def draw_panels(panels: Sequence[Panel], features: Sequence[str]) -> Figure:
+    """Draw panels side by side, which may come from different results, one row per feature."""
+    with style.context():
+        single = len(panels) == 1
+        figure = style.new_figure(0.27 * len(features) + (1.3 if single else 1.55))
+        row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        parts = [entry.table.set_index(col.FEATURE).reindex(list(features)) for entry in panels]
+        for axes, entry, part in zip(row, panels, parts, strict=True):
+            _panel(axes, part, entry.role)
+            axes.set_xlabel(
+                entry.label if single else wrapped(entry.label), fontsize=style.SIZE if single else style.SMALL
+            )
+            if not single:
+                axes.set_title(entry.title, fontsize=style.SMALL + 0.5)
+                axes.xaxis.set_major_locator(MaxNLocator(4))
+        row[0].set_yticks(range(len(features)), [style.name(feature) for feature in features])
+        row[0].set_ylim(len(features) - 0.4, -0.6)
+        for axes in row[1:]:
+            axes.tick_params(left=False)
+        style.key(figure, _legend(pd.concat(parts)))
+    return figure
+
+
+def wrapped(label: str) -> str:
+    r"""Return a label on two lines, broken before its bracket, or else at the blank nearest to its middle.
+
+    Examples
+    --------
+    >>> wrapped("negative log-likelihood (nats)")
+    'negative log-likelihood\n(nats)'
+    """
+    if len(label) < NARROW:
+        return label
+    breaks = [k for k, c in enumerate(label) if c == " "]
+    bracket = label.rfind(" (")
+    at = bracket if bracket > 0 else min(breaks, key=lambda k: abs(k - len(label) / 2), default=0)
+    return f"{label[:at]}\n{label[at + 1 :]}" if at else label
+
+
+def largest(table: pd.DataFrame, measure: str, top: int, sign: int = 1) -> list[str]:
+    """Return the `top` features with the largest estimates of one measure, largest first; the smallest of sign -1."""
+    part = table[table[col.MEASURE] == measure]
+    part = part.sort_values(col.ESTIMATE, ascending=sign < 0, kind="stable")
+    return [str(f) for f in part[col.FEATURE].head(top)]
+
+
+def _panel(axes: Axes, part: pd.DataFrame, role: str) -> None:
+    """Draw one measure; row k of `part` stands at height k."""
+    style.plain(axes, "x")
+    axes.axvline(0, color=style.INK, linewidth=0.8)
+    margin = pd.to_numeric(optional(part, col.MARGIN)).max()
+    if np.isfinite(margin):
+        axes.axvspan(-margin, margin, color=style.BAND, linewidth=0, zorder=0)
+    at = np.arange(len(part), dtype=float)
+    low, high = (pd.to_numeric(optional(part, end)).to_numpy(dtype=float) for end in (col.SPREAD_LOW, col.SPREAD_HIGH))
+    axes.plot(*style.segments(low, high, at + 0.24), color=style.SPREAD, linewidth=0.8)
+    for end in (low, high):
+        axes.plot(end, at + 0.24, linestyle="", marker="|", markersize=4, color=style.SPREAD, markeredgewidth=0.8)
+    color = style.ROLE.get(role, style.INK)
+    lower, upper = (pd.to_numeric(part[c]).to_numpy(dtype=float) for c in (col.LOWER, col.UPPER))
+    axes.plot(*style.segments(lower, upper, at), color=color, linewidth=2.0)
+    estimate = part[col.ESTIMATE].to_numpy(dtype=float)
+    kinds = _verdicts(part)
+    for verdict, (marker, filled) in {"": ("o", True), **VERDICTS}.items():
+        rows = kinds == verdict
+        if rows.any():
+            axes.plot(estimate[rows], at[rows], linestyle="", **_marker(marker, filled, color))
+
+
+def _marker(marker: str, filled: bool, color: str) -> dict[str, Any]:
+    return {
+        "marker": marker,
+        "markersize": 5.5,
+        "color": color,
+        "markerfacecolor": color if filled else "white",
+        "markeredgewidth": 1.2,
+    }
+
+
+def _verdicts(part: pd.DataFrame) -> Any:
+    """Return each row's verdict without its addition ("about 0, but not 0"), empty where there is none."""
+    if col.VERDICT not in part.columns:
+        return np.full(len(part), "", dtype=object)
+    texts = part[col.VERDICT].fillna("").astype(str)
+    return np.array([next((v for v in VERDICTS if text.startswith(v)), "") for text in texts], dtype=object)
+
+
+def _legend(part: pd.DataFrame) -> list[Any]:
+    """Explain only what is drawn."""
+    handles: list[Any] = []
+    kinds = set(_verdicts(part))
+    for verdict, (marker, filled) in VERDICTS.items():
+        if verdict in kinds:
+            handles.append(Line2D([], [], linestyle="", label=verdict, **_marker(marker, filled, style.INK)))
+    if has_interval(part).any():
+        handles.append(Line2D([], [], color=style.INK, linewidth=2.0, label=interval_words(part)))
+    if pd.to_numeric(optional(part, col.MARGIN)).notna().any():
+        handles.append(Patch(color=style.BAND, linewidth=0, label="margin of “about 0”"))
+    if pd.to_numeric(optional(part, col.SPREAD_LOW)).notna().any():
+        thin: dict[str, Any] = {"color": style.SPREAD, "linewidth": 0.8, "marker": "|", "markersize": 4}
+        handles.append(Line2D([], [], label="spread of the shuffles (no interval)", **thin))
+    return handles

@@ -1,0 +1,139 @@
+"""The one look of all figures: DejaVu Sans, colours that differ in greyscale and for colour-blind readers.
+
+Colour is never the only sign: verdicts have marker shapes, classes have line styles and markers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from ...core.text import short
+from .glyphs import legible
+
+WIDTH = 6.5
+FONTS = "'DejaVu Sans', Verdana, sans-serif"
+SIZE = 9.0
+SMALL = 8.0
+TICKS = 6  # at most, on an axis of numbers
+
+INK = "#1f2328"
+MUTED = "#5d6570"
+GRID = "#e4e7eb"
+BAND = "#dfe3e8"
+SPREAD = "#8b94a0"
+ROLE = {"prediction": "#0b5c9e", "loss": "#b8450b", "uncertainty": "#00785a"}
+CLASSES = ("#0b4f8a", "#e08214", "#3f9c78", "#8c3f8c", "#6aa9dc", "#7a5a00", "#c2527a", "#555b63")
+LINES = ("-", (0, (4, 1.6)), (0, (1.2, 1.4)), (0, (6, 1.5, 1.2, 1.5)))
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
+LEVELS = ("#f3f0df", "#dde3c0", "#bcd7ae", "#93c6a4", "#67b09e", "#41969a", "#2b7990", "#235b80", "#20406a", "#1b2450")
+
+_RC = {
+    "font.family": ["DejaVu Sans"],
+    "font.size": SIZE,
+    "text.color": INK,
+    "text.usetex": False,
+    "axes.labelcolor": INK,
+    "axes.labelsize": SIZE,
+    "axes.titlesize": SIZE + 0.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 5.0,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.7,
+    "axes.axisbelow": True,
+    "axes.unicode_minus": True,
+    "axes.formatter.limits": (-4, 5),
+    "axes.formatter.use_mathtext": False,
+    "axes.formatter.useoffset": False,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.major.size": 3.0,
+    "ytick.major.size": 3.0,
+    "legend.fontsize": SMALL,
+    "legend.frameon": False,
+    "legend.handlelength": 1.8,
+    "lines.solid_capstyle": "butt",
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "figure.constrained_layout.h_pad": 0.03,
+    "figure.constrained_layout.w_pad": 0.03,
+    "path.simplify": True,
+    "path.simplify_threshold": 0.1,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "uq_report",
+    "svg.image_inline": True,
+}
+
+
+def context() -> AbstractContextManager[None]:
+    """Return a context with our settings; the caller's own matplotlib settings return afterwards."""
+    settings: Any = {**mpl.rcParamsDefault, **_RC}
+    settings.pop("backend", None)
+    return mpl.rc_context(settings)
+
+
+def new_figure(height: float, width: float = WIDTH) -> Figure:
+    """Return an empty figure that belongs to no window and no pyplot state; sizes in inches."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def plain(axes: Axes, grid: str = "") -> Axes:
+    """Give axes our look: two spines, and a light grid along `grid` (``"x"``, ``"y"``, ``"both"`` or none)."""
+    axes.spines[["top", "right"]].set_visible(False)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(TICKS, steps=[1, 2, 2.5, 5, 10]))
+    if grid:
+        axes.grid(True, axis=grid, color=GRID, linewidth=0.7)  # type: ignore[arg-type]
+    return axes
+
+
+def name(value: object, limit: int = 28) -> str:
+    r"""Return outside text as matplotlib may draw it: short, no mathtext, only characters the font has.
+
+    Examples
+    --------
+    >>> name("cost in $ (p.a.)")
+    'cost in \\$ (p.a.)'
+    """
+    return legible(short(value, limit)).replace("$", r"\$")
+
+
+def class_style(position: int) -> dict[str, Any]:
+    """Return the colour and line style of one class; the marker is ``MARKERS[position]``."""
+    return {"color": CLASSES[position % len(CLASSES)], "linestyle": LINES[position % len(LINES)]}
+
+
+def bundle(xs: Iterable[Any], ys: Iterable[Any]) -> tuple[Any, Any]:
+    """Return many curves as one line with gaps, so that a figure holds one path for all of them."""
+    gap = [np.nan]
+    x = np.concatenate([part for curve in xs for part in (np.asarray(curve, dtype=float), gap)])
+    y = np.concatenate([part for curve in ys for part in (np.asarray(curve, dtype=float), gap)])
+    return x, y
+
+
+def segments(starts: Any, ends: Any, at: Any) -> tuple[Any, Any]:
+    """Return straight segments from `starts` to `ends`, each at its own place, as one line with gaps."""
+    starts, ends, at = (np.asarray(part, dtype=float) for part in (starts, ends, at))
+    gap = np.full_like(starts, np.nan)
+    return np.stack([starts, ends, gap], axis=1).ravel(), np.stack([at, at, gap], axis=1).ravel()
+
+
+def key(figure: Figure, handles: Sequence[Any], columns: int = 2) -> None:
+    """Put a legend below the axes, where it hides nothing."""
+    if handles:
+        figure.legend(handles=list(handles), loc="outside lower left", ncols=columns, columnspacing=1.4)

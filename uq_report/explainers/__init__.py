@@ -1,1 +1,0 @@
-"""Methods of explanation: one file a method, each registered as an entry point."""

@@ -1,8 +1,0 @@
-"""From the description of an audit to its subject: model and tables read, hashed, and held against each other."""
-
-from .schema import installed_schema
-from .sources import read_model, read_table, shown
-from .starter import starter
-from .subject import mistakes_of, subject_of
-
-__all__ = ["installed_schema", "mistakes_of", "read_model", "read_table", "shown", "starter", "subject_of"]

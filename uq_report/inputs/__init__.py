@@ -1,0 +1,1 @@
+"""What users bring: models of every family, and files of every format."""

@@ -1,0 +1,90 @@
+"""Anything with ``predict_proba``: a categorical distribution over the model's classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ...core.adapter import API_VERSION, Match
+from ...core.arrays import AnyArray, Table
+from ...core.derivatives import Derivatives
+from ...core.distributions import Categorical
+from ...core.errors import InputError
+from ...core.predictive import Distribution
+from .affine import Rule, through
+from .outputs import class_labels, predicted_labels, probabilities
+from .score_derivatives import linear_classes, perceptron
+from .sklearn_ import batch_rows, is_a, rows_together
+
+_DERIVATIVES: dict[str, Rule] = {
+    "sklearn.LogisticRegression": linear_classes,
+    "sklearn.LogisticRegressionCV": linear_classes,
+    "sklearn.LinearDiscriminantAnalysis": linear_classes,
+    "sklearn.MLPClassifier": perceptron,
+}
+
+
+@dataclass(frozen=True)
+class ClassifierAdapter:
+    """Classifiers with ``predict_proba(X)`` of shape (n, k) and, best, ``classes_`` of length k.
+
+    Calibrated models, pipelines and search objects included; the class labels may be of any kind
+    and order. A model without ``classes_`` (distance 3) is taken to have the classes 0 .. k-1;
+    then y must hold these numbers, which the distribution checks. Multi-output models are refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Coin:
+    ...     classes_ = np.array(["tail", "head"])
+    ...     def predict_proba(self, X):
+    ...         return np.full((len(X), 2), 0.5)
+    >>> adapter = ClassifierAdapter()
+    >>> adapter.matches(Coin()).distance
+    2
+    >>> adapter.predict(Coin(), np.zeros((1, 3))).probabilities
+    array([[0.5, 0.5]])
+    """
+
+    name: ClassVar[str] = "classifier"
+    api_version: ClassVar[int] = API_VERSION
+
+    def matches(self, model: Any) -> Match | None:
+        """Match by interface: a callable ``predict_proba``."""
+        if _not_refitted(model):
+            return Match(3, "a search object that kept no fitted model")
+        if isinstance(model, type) or not callable(getattr(model, "predict_proba", None)):
+            return None
+        if getattr(model, "classes_", None) is None:
+            return Match(3, "has predict_proba but no classes_: classes are taken to be 0 .. k-1")
+        return Match(2, "has predict_proba and classes_")
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return the model's probabilities as a categorical distribution."""
+        if _not_refitted(model):
+            raise InputError(
+                f"{type(model).__name__}.refit must be True; got {model.refit!r}. "
+                "Fit the search with refit=True, or pass a model fitted with its best parameters."
+            )
+        given = probabilities(model, X)
+        return Categorical(given, classes=class_labels(model, given.shape[1]))
+
+    def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
+        """Return exact derivatives of linear classifiers and perceptrons, through affine preprocessing, or None."""
+        return through(model, X, order, _DERIVATIVES)
+
+    def decide(self, model: Any, X: Table) -> AnyArray | None:
+        """Return the labels of the model's own ``predict``; None where it has none."""
+        return predicted_labels(model, X)
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return 25 000 for trees and what is built of them, else None."""
+        return batch_rows(model)
+
+    def rows_together(self, model: Any) -> int | None:
+        """Return 25 000 for scikit-learn's own estimators, 250 for Gaussian processes, else None."""
+        return rows_together(model)
+
+
+def _not_refitted(model: Any) -> bool:
+    return is_a(model, ("BaseSearchCV",)) and model.refit is False

@@ -1,0 +1,209 @@
+"""Ensembles that average members: a mixture, so that uncertainty splits into aleatoric and epistemic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ...core.adapter import API_VERSION, Match
+from ...core.arrays import AnyArray, FloatArray, Table
+from ...core.distributions import Categorical, CategoricalMixture, NormalMixture
+from ...core.errors import InputError
+from ...core.predictive import Distribution
+from .outputs import check_noise, class_labels, mean_and_std, point_prediction, predicted_labels, probabilities
+from .sklearn_ import batch_rows, gives_std, in_order, is_a, plain_array, transform, unwrap
+
+_CLASSIFIER_FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
+_REGRESSOR_FORESTS = ("RandomForestRegressor", "ExtraTreesRegressor")
+_FORESTS = (*_CLASSIFIER_FORESTS, *_REGRESSOR_FORESTS)
+_BAGGING = ("BaggingClassifier", "BaggingRegressor")
+_VOTING = ("VotingClassifier", "VotingRegressor")
+_CLASSIFIERS = (*_CLASSIFIER_FORESTS, "BaggingClassifier", "VotingClassifier")
+_CELLS = 2_500_000
+
+
+@dataclass(frozen=True)
+class EnsembleAdapter:
+    """Forests, bagging and voting of scikit-learn, alone, last in a pipeline, or in a search object.
+
+    A classifier's probabilities are exactly its own ``predict_proba``; its members are evaluated
+    only when a measure needs them. Bagged classifiers without ``predict_proba`` cast votes: their
+    shares are a plain categorical distribution with no split.
+
+    A regressor's members are normal: a tree gives its leaf's mean and variance (criterion
+    "squared_error" or "friedman_mse"), a member with ``return_std`` its own std. Any other member
+    is a point. If one member is a point, or one leaf has variance 0 (as with the default
+    ``min_samples_leaf=1``), the mixture has no density and supports no entropy; `noise_variance`,
+    for example the out-of-bag mean squared error, gives it one.
+
+    A calibrated forest is no forest: calibration changes what it predicts. Boosted trees are no
+    mixture: they add up.
+
+    Parameters
+    ----------
+    noise_variance : float, default=0.0
+        Added to the variance of every member of a regressor, in squared units of y.
+    """
+
+    noise_variance: float = 0.0
+
+    name: ClassVar[str] = "ensemble"
+    api_version: ClassVar[int] = API_VERSION
+
+    def __post_init__(self) -> None:
+        check_noise(self.name, self.noise_variance)
+
+    def matches(self, model: Any) -> Match | None:
+        """Match the families by name, along the inheritance of the final estimator."""
+        if isinstance(model, type):
+            return None
+        final = unwrap(model)[1]
+        if not is_a(final, (*_FORESTS, *_BAGGING, *_VOTING)):
+            return None
+        return Match(1, f"{type(final).__name__}: a mixture of its members")
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return the mixture of the members' distributions."""
+        steps, final = unwrap(model)
+        if not hasattr(final, "estimators_"):
+            raise InputError(f"model must be fitted; got a {type(final).__name__} without members. Call fit first.")
+        rows = transform(steps, X)
+        return _categorical(final, rows) if is_a(final, _CLASSIFIERS) else self._normal(final, rows)
+
+    def decide(self, model: Any, X: Table) -> AnyArray | None:
+        """Return the labels of the model's own ``predict``; None for regressors."""
+        return predicted_labels(model, X) if is_a(unwrap(model)[1], _CLASSIFIERS) else None
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return 25 000 for trees (fewer for regressors of more than 100, which hold rows x members), else None."""
+        rows, final = batch_rows(model), unwrap(model)[1]
+        if rows is None or is_a(final, _CLASSIFIERS):
+            return rows
+        return min(rows, max(1_000, _CELLS // max(1, len(getattr(final, "estimators_", ())))))
+
+    def _normal(self, ensemble: Any, X: Any) -> Distribution:
+        """Return the mixture of normal members of a regressor."""
+        _refuse_other_columns(ensemble, X)
+        members = [_moments(member, rows) for member, rows in _members(ensemble, X)]
+        return NormalMixture(
+            np.stack([member.mean for member in members], axis=1),
+            np.hypot(np.stack([member.std for member in members], axis=1), math.sqrt(self.noise_variance)),
+            weights=_weights(ensemble),
+            points=not self.noise_variance and not all(member.dense for member in members),
+        )
+
+
+class _Moments(NamedTuple):
+    """One member's mean and std per row, shapes (n,), and whether its std is positive for any row."""
+
+    mean: FloatArray
+    std: FloatArray
+    dense: bool
+
+
+@dataclass(frozen=True)
+class _Members:
+    """The members' class probabilities, evaluated when called; holds the rows as a copy."""
+
+    ensemble: Any
+    X: Any
+
+    def __call__(self) -> Iterator[FloatArray]:
+        """Yield each member's probabilities, shape (n, k), in the ensemble's class columns."""
+        k = len(self.ensemble.classes_)
+        for member, rows in _members(self.ensemble, self.X):
+            with in_order():
+                given = member.predict_proba(rows)
+            if given.shape[1] < k:  # bagging trains on class positions, of which a bootstrap sample may miss some
+                seen, given = given, np.zeros((len(given), k))
+                given[:, member.classes_] = seen
+            yield given
+
+
+def _categorical(ensemble: Any, X: Any) -> Distribution:
+    """Return the mixture of a classifier's members, around its own probabilities."""
+    if getattr(ensemble, "voting", "soft") != "soft":
+        raise InputError(
+            f"{type(ensemble).__name__}.voting must be 'soft'; got {ensemble.voting!r}, which gives labels and no "
+            "probabilities. Fit it with voting='soft'."
+        )
+    total = probabilities(ensemble, X)
+    classes = class_labels(ensemble, total.shape[1])
+    if not all(callable(getattr(member, "predict_proba", None)) for member in ensemble.estimators_):
+        return Categorical(total, classes=classes)
+    members = _Members(ensemble, X.copy())
+    return CategoricalMixture(members, classes, weights=_weights(ensemble), probabilities=total)
+
+
+def _members(ensemble: Any, X: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each fitted member with the rows it takes, as the ensemble itself would pass them."""
+    if is_a(ensemble, _VOTING):
+        for member in ensemble.estimators_:
+            yield member, X
+    elif is_a(ensemble, _BAGGING):
+        rows = plain_array(X)
+        for member, features in zip(ensemble.estimators_, ensemble.estimators_features_, strict=True):
+            yield member, rows[:, features]
+    else:
+        with np.errstate(over="ignore"):  # an overflow becomes inf, which the trees refuse by name
+            rows = plain_array(X).astype(np.float32)
+        for member in ensemble.estimators_:
+            yield member, rows
+
+
+def _weights(ensemble: Any) -> FloatArray | None:
+    """Return the relative weights of the members that were not dropped; None if all are equal."""
+    given = getattr(ensemble, "weights", None) if is_a(ensemble, _VOTING) else None
+    if given is None:
+        return None
+    pairs = zip(ensemble.estimators, given, strict=True)
+    return np.array([weight for (_, member), weight in pairs if not isinstance(member, str)], dtype=float)
+
+
+def _moments(member: Any, X: Any) -> _Moments:
+    """Return one member's mean and std; a leaf's, the model's own, or a point."""
+    if is_a(member, ("DecisionTreeRegressor",)) and member.n_outputs_ == 1:
+        nodes, variance, rows = member.tree_, _leaf_variance(member), member.apply(X)
+        dense = bool((variance[nodes.children_left < 0] > 0).all())
+        return _Moments(nodes.value[rows, 0, 0], np.sqrt(variance[rows]), dense)
+    if gives_std(member):
+        return _Moments(*mean_and_std(member, X), dense=True)
+    mean = point_prediction(member, X)
+    return _Moments(mean, np.zeros(len(mean)), dense=False)
+
+
+def _leaf_variance(tree: Any) -> FloatArray:
+    """Return the variance of y in every node: its impurity, 0 where that is only rounding or no variance."""
+    nodes = tree.tree_
+    if tree.criterion not in ("squared_error", "friedman_mse") or tree.monotonic_cst is not None:
+        return np.zeros(nodes.node_count)
+    return np.where(nodes.impurity > _rounding(nodes), nodes.impurity, 0.0)
+
+
+def _rounding(nodes: Any) -> FloatArray:
+    """Return the impurity that rounding alone may leave in every node.
+
+    A child's sum of y² may be its parent's less its sibling's, so the parent's size counts; the error
+    of a running sum of n equal terms grows like n.
+    """
+    parent = np.zeros(nodes.node_count, dtype=np.int64)
+    inner = np.flatnonzero(nodes.children_left >= 0)
+    parent[nodes.children_left[inner]] = parent[nodes.children_right[inner]] = inner
+    weight = nodes.weighted_n_node_samples
+    squares = weight * (np.abs(nodes.impurity) + np.square(nodes.value[:, 0, 0]))
+    share = np.finfo(float).eps * np.maximum(nodes.n_node_samples[parent], 16)
+    return np.asarray(share * squares[parent] / weight)
+
+
+def _refuse_other_columns(ensemble: Any, X: Any) -> None:
+    """Refuse rows whose columns are not those of the fit; members trained on arrays would not notice."""
+    fitted, given = getattr(ensemble, "feature_names_in_", None), getattr(X, "columns", None)
+    if fitted is not None and given is not None and list(fitted) != list(given):
+        raise InputError(
+            f"X must have the columns {type(ensemble).__name__} was fitted on, {list(fitted)}; got {list(given)}. "
+            "Reorder or rename them."
+        )

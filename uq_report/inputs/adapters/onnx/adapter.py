@@ -1,0 +1,119 @@
+"""ONNX graphs: class probabilities, or a mean with its standard deviation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ....core.adapter import API_VERSION, Match, class_names
+from ....core.arrays import AnyArray, Table
+from ....core.distributions import Categorical, Normal
+from ....core.errors import InputError, ModelError
+from ....core.predictive import Distribution
+from .inputs import feeds
+
+_FLOATS = ("tensor(float)", "tensor(double)")
+_LABELS = ("tensor(int64)", "tensor(string)", "tensor(bool)", "tensor(int32)")
+_NEEDED = (
+    "It needs an output of class probabilities (a ZipMap, a tensor beside a label, or one with 'prob' in its name), or "
+    "a mean with a std (skl2onnx: options={GaussianProcessRegressor: {'return_std': True}})."
+)
+
+
+@dataclass(frozen=True)
+class OnnxAdapter:
+    """ONNX graphs that state how sure they are; others are refused with what is needed.
+
+    Frames are split into the graph's named inputs, or handed over as one tensor. Class labels come
+    from the graph's ZipMap or classifier node, else from `classes`. Single precision is the graph's
+    own: the match's reason says so.
+
+    Parameters
+    ----------
+    classes : tuple of labels, optional
+        In the order of the probabilities, for a graph that does not state them.
+    """
+
+    classes: tuple[Any, ...] | None = None
+
+    name: ClassVar[str] = "onnx"
+    api_version: ClassVar[int] = API_VERSION
+
+    def matches(self, model: Any) -> Match | None:
+        """Match what the ONNX loader makes, and an ``onnxruntime.InferenceSession``."""
+        if {"uq_report.OnnxModel", "onnxruntime.InferenceSession"}.isdisjoint(class_names(model)):
+            return None
+        single = any(one.type == "tensor(float)" for one in model.get_inputs())
+        precision = "; features are rounded to float32, so numbers agree with the original model's to about 7 digits"
+        return Match(0, f"an ONNX graph run by onnxruntime{precision if single else ''}")
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return the graph's probabilities as a categorical, or its mean and std as a normal distribution."""
+        outputs = {one.name: one for one in model.get_outputs()}
+        given = feeds(model.get_inputs(), X)
+        probable, spread = _probabilities(outputs), _mean_and_std(outputs)
+        if len(probable) == 1:
+            return self._categorical(model, given, probable[0], outputs)
+        if spread and not probable:
+            mean, std = (np.asarray(part, dtype=float) for part in model.run(spread, given))
+            return Normal(mean.reshape(-1), std.reshape(-1))
+        shown = ", ".join(f"{one.name} {one.type}{list(one.shape)}" for one in outputs.values())
+        raise InputError(f"onnx.outputs must state one predictive distribution; got {shown}. {_NEEDED}")
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return None: graphs multiply matrices."""
+        return None
+
+    def _categorical(self, model: Any, given: Mapping[str, Any], name: str, outputs: Mapping[str, Any]) -> Categorical:
+        label = next((one for one in outputs.values() if one.type in _LABELS), None)
+        names = [name] if label is None else [name, label.name]
+        values, *labels = model.run(names, given)
+        if isinstance(values, list):  # a ZipMap: one mapping of label to probability per row
+            keys = tuple(values[0])
+            classes = self.classes or _in_stated_order(keys, getattr(model, "class_labels", None))
+            return Categorical([[row[key] for key in classes] for row in values], classes=list(classes))
+        p = np.asarray(values, dtype=float)
+        stated = self.classes or getattr(model, "class_labels", None)
+        if stated is not None and len(stated) != p.shape[1]:
+            raise ModelError(f"onnx.classes must be one per probability, {p.shape[1]}; got {list(stated)}.")
+        return Categorical(p, classes=list(stated or _numbered(p, labels)))
+
+
+def _in_stated_order(keys: tuple[Any, ...], stated: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    return stated if stated is not None and set(stated) == set(keys) else keys
+
+
+def _probabilities(outputs: Mapping[str, Any]) -> list[str]:
+    """Return the outputs that are probabilities: maps by label, or tensors of several columns."""
+    maps = [name for name, one in outputs.items() if one.type.startswith("seq(map(")]
+    labelled = any(one.type in _LABELS for one in outputs.values())
+    wide = [name for name, one in outputs.items() if one.type in _FLOATS and len(one.shape) == 2 and one.shape[1] != 1]
+    named = [name for name in wide if "prob" in name.lower()]
+    return maps or named or (wide if labelled else [])
+
+
+def _mean_and_std(outputs: Mapping[str, Any]) -> list[str]:
+    """Return the names of the mean and the std, or nothing."""
+    numbers = [name for name, one in outputs.items() if one.type in _FLOATS]
+    std = [name for name in numbers if "std" in name.lower()]
+    mean = [name for name in numbers if name not in std]
+    return [*mean, *std] if len(std) == len(mean) == 1 else []
+
+
+def _numbered(p: AnyArray, labels: Sequence[Any]) -> range:
+    """Return 0 .. k-1 for a graph whose own label output agrees with it; refuse others."""
+    k = p.shape[1]
+    if not labels:
+        return range(k)
+    best = p.argmax(axis=1)
+    single = (p == p.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    said = np.asarray(labels[0]).reshape(-1)
+    if said.dtype.kind not in "iub" or (said[single] != best[single]).any():
+        raise InputError(
+            f"onnx.classes must be given, since the graph does not state the labels of its {k} probabilities; "
+            "got None. Pass adapter=OnnxAdapter(classes=(...)), in the order of the probabilities."
+        )
+    return range(k)

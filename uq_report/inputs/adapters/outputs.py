@@ -1,0 +1,104 @@
+"""What a model returned, checked once and told with the model's name."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ...core.arrays import AnyArray, BoolArray, FloatArray, Table
+from ...core.errors import InputError, ModelError
+from .sklearn_ import in_order, transform, unwrap
+
+_ONE_OUTPUT = "A model with several outputs is audited one output at a time: fit or wrap one model per output."
+
+
+def probabilities(model: Any, X: Table) -> FloatArray:
+    """Return ``model.predict_proba(X)`` as floats of shape (n, k); refuse any other shape."""
+    who = type(model).__name__
+    with in_order():
+        given = model.predict_proba(X)
+    if isinstance(given, list | tuple):
+        raise InputError(
+            f"{who}.predict_proba must return one (rows, classes) array; got {len(given)} of them. {_ONE_OUTPUT}"
+        )
+    shape: Any = getattr(given, "shape", ())
+    if len(shape) != 2 or shape[0] != X.shape[0] or not hasattr(given, "__array__"):
+        raise ModelError(
+            f"{who}.predict_proba must return an array of shape ({X.shape[0]}, classes); "
+            f"got {type(given).__name__} of shape {shape}. Wrap the model in a function that returns a Distribution."
+        )
+    return np.asarray(given, dtype=float)
+
+
+def class_labels(model: Any, k: int) -> AnyArray:
+    """Return the k class labels in the order of the probability columns; 0 .. k-1 if the model names none."""
+    who, classes = type(model).__name__, getattr(model, "classes_", None)
+    if classes is None:
+        return np.arange(k)
+    if isinstance(classes, list) and any(np.ndim(labels) for labels in classes):
+        raise InputError(f"{who}.classes_ must list the classes of one output; got {len(classes)} lists. {_ONE_OUTPUT}")
+    if len(classes) != k:
+        raise ModelError(
+            f"{who}.predict_proba must have one column per class in classes_, {len(classes)}; got {k} columns. "
+            "Check that classes_ belongs to this model."
+        )
+    return np.asarray(classes)
+
+
+def predicted_labels(model: Any, X: Table) -> AnyArray | None:
+    """Return the class labels of the model's own ``predict``, in their kind; None if it has no ``predict``."""
+    if not callable(getattr(model, "predict", None)):
+        return None
+    with in_order():
+        return np.asarray(model.predict(X))
+
+
+def mean_and_std(model: Any, X: Table) -> tuple[FloatArray, FloatArray]:
+    """Return ``predict(X, return_std=True)`` of the final estimator, both finite and of shape (n,)."""
+    steps, final = unwrap(model)
+    who = type(final).__name__
+    mean, std = (np.asarray(part, dtype=float) for part in final.predict(transform(steps, X), return_std=True))
+    if mean.shape != (X.shape[0],) or std.shape != (X.shape[0],):
+        raise InputError(
+            f"{who}.predict must return one mean and one std per row, shapes ({X.shape[0]},); "
+            f"got {mean.shape} and {std.shape}. {_ONE_OUTPUT}"
+        )
+    refuse_rows(
+        f"{who}.predict must return a finite mean and a finite std >= 0",
+        ~(np.isfinite(mean) & np.isfinite(std) & (std >= 0)),
+        "Check these rows for values far outside the training data.",
+    )
+    return mean, std
+
+
+def point_prediction(model: Any, X: Table) -> FloatArray:
+    """Return ``model.predict(X)`` as floats of shape (n,)."""
+    with in_order():
+        mean = np.asarray(model.predict(X), dtype=float)
+    if mean.shape != (X.shape[0],):
+        raise InputError(
+            f"{type(model).__name__}.predict must return one number per row, shape ({X.shape[0]},); got {mean.shape}. "
+            f"{_ONE_OUTPUT}"
+        )
+    return mean
+
+
+def refuse_rows(must: str, bad: BoolArray, remedy: str) -> None:
+    """Raise if any row is bad; name the first five by their position in the call."""
+    rows = np.flatnonzero(bad)
+    if len(rows):
+        named = ", ".join(map(str, rows[:5])) + (" ..." if len(rows) > 5 else "")
+        raise ModelError(
+            f"{must} in every row; got something else in {len(rows)} of {len(bad)}: rows {named}. {remedy}"
+        )
+
+
+def check_noise(who: str, value: Any) -> None:
+    """Refuse a noise variance that is not a finite number >= 0."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < math.inf:
+        raise InputError(
+            f"{who}.noise_variance must be a finite number >= 0; got {value!r}. Give it in squared units of y."
+        )

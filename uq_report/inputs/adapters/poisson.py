@@ -1,0 +1,58 @@
+"""Regressors fitted by the Poisson likelihood: a Poisson distribution per row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ...core.adapter import API_VERSION, Match
+from ...core.arrays import Table
+from ...core.derivatives import Derivatives
+from ...core.distributions import Poisson
+from ...core.predictive import Distribution
+from .affine import Rule, through
+from .outputs import point_prediction
+from .score_derivatives import log_linear
+from .sklearn_ import batch_rows, is_a, rows_together, transform, unwrap
+
+_LINEAR = ("PoissonRegressor",)
+_DERIVATIVES: dict[str, Rule] = {"sklearn.PoissonRegressor": log_linear}
+_BOOSTED = ("HistGradientBoostingRegressor",)
+
+
+@dataclass(frozen=True)
+class PoissonAdapter:
+    """PoissonRegressor, and HistGradientBoostingRegressor with ``loss="poisson"``.
+
+    Alone, last in a pipeline, or in a search object. ``predict`` gives the rate. y must hold
+    counts: a model of rates per exposure (y divided by an exposure) is no Poisson distribution of
+    its y; wrap it in a function that returns ``Poisson(rate * exposure)`` and audit the counts.
+    """
+
+    name: ClassVar[str] = "poisson"
+    api_version: ClassVar[int] = API_VERSION
+
+    def matches(self, model: Any) -> Match | None:
+        """Match the two by name."""
+        if isinstance(model, type):
+            return None
+        final = unwrap(model)[1]
+        boosted = is_a(final, _BOOSTED) and getattr(final, "loss", None) == "poisson"
+        return Match(1, f"{type(final).__name__} with the Poisson loss") if boosted or is_a(final, _LINEAR) else None
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return the predicted rates as Poisson distributions."""
+        steps, final = unwrap(model)
+        return Poisson(point_prediction(final, transform(steps, X)))
+
+    def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
+        """Return exact derivatives of the rate of a linear model, through affine preprocessing, or None."""
+        return through(model, X, order, _DERIVATIVES)
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return 25 000 for boosted trees, None for the linear model."""
+        return batch_rows(model)
+
+    def rows_together(self, model: Any) -> int | None:
+        """Return 25 000 behind scikit-learn's own transformers, else None."""
+        return rows_together(model)

@@ -1,0 +1,119 @@
+"""Regressors whose ``predict`` can return a standard deviation: a normal distribution per row."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...core.adapter import API_VERSION, Match, class_names
+from ...core.arrays import Table
+from ...core.derivatives import Derivatives
+from ...core.distributions import Normal
+from ...core.errors import InputError
+from ...core.predictive import Distribution
+from .affine import Rule, through
+from .gp_derivatives import gaussian_process
+from .outputs import check_noise, mean_and_std, refuse_rows
+from .score_derivatives import bayesian_linear
+from .sklearn_ import gives_std, is_a, rows_together, unwrap
+
+_BAYESIAN = ("BayesianRidge", "ARDRegression")
+_GAUSSIAN_PROCESS = ("GaussianProcessRegressor",)
+_DERIVATIVES: dict[str, Rule] = {
+    "sklearn.GaussianProcessRegressor": gaussian_process,
+    "sklearn.BayesianRidge": bayesian_linear,
+    "sklearn.ARDRegression": bayesian_linear,
+}
+_TARGET_WRAPPER = ("TransformedTargetRegressor",)
+_POSITIVE = "Add a WhiteKernel to a Gaussian process, or give the adapter a noise_variance."
+
+
+@dataclass(frozen=True)
+class RegressorStdAdapter:
+    """Regressors with ``predict(X, return_std=True)``, alone, last in a pipeline, or in a search object.
+
+    The std of BayesianRidge and ARDRegression contains the estimated noise. That of a Gaussian
+    process contains the noise of a WhiteKernel in its kernel, but never its ``alpha``: without a
+    WhiteKernel it is the std of the latent function, and y scatters more than it says.
+    `noise_variance` adds what is missing; the match's reason, kept in the run, says which holds.
+
+    Parameters
+    ----------
+    noise_variance : float, default=0.0
+        Added to every variance, in squared units of y (for ``normalize_y=True``: alpha times the
+        variance of the training y).
+
+    Examples
+    --------
+    >>> class Meter:
+    ...     def predict(self, X, return_std=False):
+    ...         return X[:, 0], np.full(len(X), 3.0)
+    >>> adapter = RegressorStdAdapter(noise_variance=16.0)
+    >>> adapter.matches(Meter()).distance
+    2
+    >>> adapter.predict(Meter(), np.zeros((1, 1))).variance()
+    array([25.])
+    """
+
+    noise_variance: float = 0.0
+
+    name: ClassVar[str] = "regressor_std"
+    api_version: ClassVar[int] = API_VERSION
+
+    def __post_init__(self) -> None:
+        check_noise(self.name, self.noise_variance)
+
+    def matches(self, model: Any) -> Match | None:
+        """Match the named regressors, then any ``predict`` that takes ``return_std``."""
+        if isinstance(model, type):
+            return None
+        final = unwrap(model)[1]
+        if is_a(final, _TARGET_WRAPPER):
+            return Match(3, "a TransformedTargetRegressor, which has no std in units of y")
+        if is_a(final, _GAUSSIAN_PROCESS):
+            return Match(1, self._gaussian_process(final))
+        if is_a(final, _BAYESIAN):
+            return Match(1, f"{type(final).__name__}: its std contains the estimated noise")
+        return Match(2, "predict takes return_std: taken to be normal") if gives_std(final) else None
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return a normal distribution per row; refuse a std that is 0 or no number, by row."""
+        final = unwrap(model)[1]
+        who = type(final).__name__
+        if is_a(final, _TARGET_WRAPPER):
+            raise InputError(
+                f"model must be a regressor that gives a std in units of y; got {who}, which cannot pass it on. "
+                "Fit its regressor on the transformed target and audit that, with y transformed too, "
+                "or pass a function that returns a Distribution."
+            )
+        if is_a(final, _GAUSSIAN_PROCESS) and not hasattr(final, "X_train_"):
+            raise InputError(f"model must be fitted; got a {who} that would answer from its prior. Call fit first.")
+        mean, std = mean_and_std(model, X)
+        std = np.hypot(std, math.sqrt(self.noise_variance))
+        refuse_rows(f"{who}.predict must return a std > 0", std == 0, _POSITIVE)
+        return Normal(mean, std)
+
+    def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
+        """Return exact derivatives of Gaussian processes and Bayesian linear models, or None without a rule."""
+        found = through(model, X, order, _DERIVATIVES)
+        return None if found is None else found._replace(values=found.values + np.array([0.0, self.noise_variance]))
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return None: these models multiply matrices."""
+        return None
+
+    def rows_together(self, model: Any) -> int | None:
+        """Return 25 000 for scikit-learn's own estimators, 250 for Gaussian processes, else None."""
+        return rows_together(model)
+
+    def _gaussian_process(self, model: Any) -> str:
+        kernel = getattr(model, "kernel_", None)
+        parts = (kernel, *kernel.get_params(deep=True).values()) if kernel is not None else ()
+        if any("sklearn.WhiteKernel" in class_names(part) for part in parts):
+            return "GaussianProcessRegressor: its std contains the WhiteKernel's noise, not alpha"
+        if self.noise_variance:
+            return "GaussianProcessRegressor: std of the latent function, with noise_variance added"
+        return "GaussianProcessRegressor: std of the latent function, without the noise of y (no WhiteKernel)"

@@ -1,0 +1,156 @@
+"""What the adapters of scikit-learn models share: what a wrapper holds, and which models are row-wise.
+
+Nothing here imports scikit-learn: classes are told by name, parts by their public attributes.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import parallel_config
+
+from ...core.adapter import class_names
+from ...core.arrays import Table
+
+ROWWISE_BATCH = 25_000
+PROCESS_BATCH = 250
+
+_HELD_IN = {
+    "sklearn.BaseSearchCV": "best_estimator_",
+    "sklearn.BaseThresholdClassifier": "estimator_",
+    "sklearn.FrozenEstimator": "estimator",
+}
+_ELEMENTWISE = frozenset(
+    f"sklearn.{name}"
+    for name in (
+        *("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "SimpleImputer", "VarianceThreshold"),
+        *("OrdinalEncoder", "OneHotEncoder", "KBinsDiscretizer"),
+        *("SelectKBest", "SelectPercentile", "SelectFromModel", "SelectFdr", "SelectFpr", "SelectFwe"),
+    )
+)
+_TREES = frozenset(
+    f"sklearn.{family}{task}"
+    for family in ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "HistGradientBoosting")
+    for task in ("Classifier", "Regressor")
+)
+_BOOSTED = frozenset(("sklearn.GradientBoostingClassifier", "sklearn.GradientBoostingRegressor"))
+_COMBINED = frozenset(
+    f"sklearn.{name}" for name in ("BaggingClassifier", "BaggingRegressor", "VotingClassifier", "VotingRegressor")
+)
+
+
+def is_a(model: Any, names: Iterable[str]) -> bool:
+    """Say whether any class of the model, nearest or inherited, is one of scikit-learn's `names`."""
+    return not {f"sklearn.{name}" for name in names}.isdisjoint(class_names(model))
+
+
+def unwrap(model: Any) -> tuple[tuple[Any, ...], Any]:
+    """Return the fitted transformers in front of the final estimator, and that estimator.
+
+    Looks through Pipeline, search objects with a refitted best estimator, decision-threshold
+    wrappers and FrozenEstimator. A calibrated model is no wrapper: it predicts something else.
+    """
+    names = class_names(model)
+    if names[0] == "sklearn.Pipeline":
+        before, (_, last) = model.steps[:-1], model.steps[-1]
+        own = tuple(step for _, step in before if step is not None and step != "passthrough")
+    else:
+        held = next((attribute for name, attribute in _HELD_IN.items() if name in names), "")
+        own, last = (), getattr(model, held, None) if held else None
+    if last is None:
+        return own, model
+    inner, final = unwrap(last)
+    return (*own, *inner), final
+
+
+def transform(steps: Iterable[Any], X: Table) -> Any:
+    """Return `X` after the fitted transformers `steps`; `X` itself if there are none."""
+    for step in steps:
+        X = step.transform(X)
+    return X
+
+
+def batch_rows(model: Any) -> int | None:
+    """Return the rows per call of a model whose every row is predicted alone, bit for bit; else None.
+
+    That holds for trees and what is built of trees alone, behind steps that treat each number by
+    itself. It does not hold for anything that multiplies matrices. Known classes only: a subclass
+    may predict in another way.
+    """
+    return ROWWISE_BATCH if _rowwise(model) else None
+
+
+def rows_together(model: Any) -> int | None:
+    """Return the rows that variants of the same columns may share a call up to, for the engine.
+
+    A pipeline pays for every call more than for thousands of rows. Gaussian processes pay for rows x
+    training rows that leave the cache. Estimators of other libraries are not known: None.
+    """
+    steps, final = unwrap(model)
+    names = [class_names(part)[0] for part in (*steps, final)]
+    if names[-1].startswith("sklearn.GaussianProcess"):
+        return PROCESS_BATCH
+    return ROWWISE_BATCH if all(name.startswith("sklearn.") for name in names) else None
+
+
+def _rowwise(model: Any) -> bool:
+    steps, final = unwrap(model)
+    if not all(map(_elementwise, steps)):
+        return False
+    name = class_names(final)[0]
+    if name in _BOOSTED:
+        return getattr(final, "init", None) in (None, "zero")
+    if name == "sklearn.HistGradientBoostingClassifier":  # a single row of many classes is summed in another order
+        return getattr(final, "n_trees_per_iteration_", 1) == 1
+    if name in _COMBINED:
+        return all(_rowwise(member) for member in getattr(final, "estimators_", ()))
+    if name == "sklearn.CalibratedClassifierCV":
+        return all(_rowwise(part.estimator) for part in getattr(final, "calibrated_classifiers_", ()))
+    return name in _TREES
+
+
+def _elementwise(step: Any) -> bool:
+    """Say whether a fitted transformer treats each value by itself, also column by column or in a pipeline."""
+    name = class_names(step)[0]
+    if step in ("passthrough", "drop") or name in _ELEMENTWISE:
+        return True
+    if name == "sklearn.FunctionTransformer":  # what a column transformer makes of "passthrough"
+        return step.func is None
+    if name == "sklearn.Pipeline":
+        return all(_elementwise(part) for _, part in step.steps if part is not None)
+    return name == "sklearn.ColumnTransformer" and all(_elementwise(part[1]) for part in step.transformers_)
+
+
+def in_order() -> Any:
+    """Return a context in which scikit-learn sums the members of an ensemble in one fixed order.
+
+    With ``n_jobs`` other than 1 a forest adds its trees in the order its threads finish, and
+    bagging by blocks that depend on the machine, so the last bits change from call to call.
+    The engine's own ``n_jobs`` spreads the work instead.
+    """
+    return parallel_config(backend="sequential")
+
+
+def gives_std(model: Any) -> bool:
+    """Say whether the final estimator's ``predict`` takes ``return_std``."""
+    predict = getattr(unwrap(model)[1], "predict", None)
+    if not callable(predict):
+        return False
+    try:
+        return "return_std" in inspect.signature(predict).parameters
+    except (TypeError, ValueError):  # compiled callables have no signature to read
+        return False
+
+
+def plain_array(X: Any) -> Any:
+    """Return `X` as the array scikit-learn's ensembles hand to their members; what an encoder left sparse stays so."""
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    if isinstance(X, pd.DataFrame):
+        numeric = all(pd.api.types.is_numeric_dtype(dtype) for dtype in X.dtypes)
+        return X.to_numpy(dtype=float, na_value=np.nan) if numeric else X.to_numpy()
+    return np.asarray(X)

@@ -1,0 +1,115 @@
+"""Data from CSV files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import lzma
+import zlib
+from pathlib import Path
+from typing import ClassVar, Literal, NoReturn
+from zipfile import BadZipFile
+
+import pandas as pd
+
+from ...core.errors import InputError
+from .reservoir import Reservoir
+
+CELLS = 1_000_000  # of a part of a file that is drawn from: some 100 MB
+TAIL = 1 << 20  # bytes in which the last row is looked for
+_UNREADABLE = (OSError, ValueError, EOFError, BadZipFile, lzma.LZMAError, zlib.error)
+
+
+class CsvLoader:
+    """Reads ``.csv`` files in UTF-8, also compressed, whose first row names the columns.
+
+    With `max_rows` the file passes by in parts, and a simple random sample of so many rows is kept:
+    memory is bounded by the sample and one part. Types are then read from the sampled rows.
+    """
+
+    name: ClassVar[str] = "csv"
+    kind: ClassVar[Literal["data"]] = "data"
+    api_version: ClassVar[int] = 1
+    options: ClassVar[tuple[str, ...]] = ("max_rows", "seed")
+
+    def matches(self, source: str) -> bool:
+        """Match names that end in .csv, or in .csv.gz and its like."""
+        return "://" not in source and ".csv" in Path(source.lower()).suffixes[-2:]
+
+    def load(self, source: str, *, max_rows: int | None = None, seed: int = 0) -> pd.DataFrame:
+        """Return the table; ``attrs["sampled_from"]`` is the number of all rows if some were drawn.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, is not UTF-8, ends within a row, or its columns are not
+            named each once by the first row.
+        """
+        try:
+            names = _columns(source)
+            _refuse_cut(source, len(names))
+            table = pd.read_csv(source) if max_rows is None else _drawn(source, max_rows, seed, len(names))
+        except InputError:
+            raise
+        except UnicodeDecodeError as error:
+            _refuse(source, f"{error}. Save it in UTF-8", error)
+        except _UNREADABLE as error:
+            _refuse(source, f"{error}. Check it", error)
+        if not isinstance(table.index, pd.RangeIndex):
+            _refuse(source, f"rows hold more cells than the {len(names)} columns of the first row. Name every column")
+        return table
+
+
+def _columns(source: str) -> list[str]:
+    """Return the names in the first row; refuse a name that comes twice, and another separator."""
+    first = pd.read_csv(source, header=None, nrows=1, dtype=str, keep_default_na=False)
+    names = [str(name) for name in first.iloc[0]]
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        _refuse(source, f"its first row names {doubled} more than once. Give every column a name of its own")
+    other = next((mark for mark in ";\t|" if mark in names[0]), None)
+    if len(names) == 1 and other:
+        _refuse(source, f"its cells are separated by {other!r}. Save it with commas")
+    return names
+
+
+def _refuse_cut(source: str, columns: int) -> None:
+    """Refuse a plain file whose end is zeros, or a row of too few cells: it was not written to its end."""
+    file = Path(source)
+    if file.suffix.lower() != ".csv" or not file.is_file():
+        return
+    with file.open("rb") as stream:
+        size = stream.seek(0, io.SEEK_END)
+        stream.seek(max(0, size - TAIL))
+        tail = stream.read()
+    last = tail.replace(b"\r", b"\n").rpartition(b"\n")[2]
+    whole = len(last) < len(tail) or size <= TAIL
+    if tail.endswith(b"\x00"):
+        _refuse(source, "it ends in zero bytes, as a file that was not written to its end. Write it again")
+    if last.strip() and whole and last.count(b'"') % 2 == 0:
+        cells = len(next(csv.reader([last.decode("utf-8", "replace")])))
+        if cells < columns:
+            _refuse(source, f"its last row has {cells} of {columns} cells: it was not written to its end")
+
+
+def _drawn(source: str, max_rows: int, seed: int, columns: int) -> pd.DataFrame:
+    """Return a simple random sample of the rows, in their order."""
+    reservoir = Reservoir(max_rows, seed)
+    held = pd.DataFrame()
+    step = max(1000, CELLS // columns)
+    # cells stay text until the rows are drawn: parts would each find types of their own
+    with pd.read_csv(source, dtype=str, keep_default_na=False, chunksize=step) as parts:
+        for part in parts:
+            if not isinstance(part.index, pd.RangeIndex):
+                return part
+            stay, taken = reservoir.offer(len(part))
+            if len(taken):
+                held = pd.concat([held.iloc[stay], part.iloc[taken]], ignore_index=True)
+    table = pd.read_csv(io.StringIO(held.to_csv(index=False)))
+    if reservoir.seen > max_rows:
+        table.attrs["sampled_from"] = reservoir.seen
+    return table
+
+
+def _refuse(source: str, why: str, cause: Exception | None = None) -> NoReturn:
+    raise InputError(f"data must be a readable CSV file; got {source!r}: {why}.") from cause

@@ -1,0 +1,52 @@
+"""Models from code: ``module:factory``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from ...core.errors import InputError
+
+
+class FactoryLoader:
+    """Imports a module, of the working folder or installed, and calls the named function to get the model.
+
+    This runs the module's code: name only code you trust.
+    """
+
+    name: ClassVar[str] = "factory"
+    kind: ClassVar[Literal["model"]] = "model"
+    api_version: ClassVar[int] = 1
+
+    def matches(self, source: str) -> bool:
+        """Match ``package.module:function``."""
+        return re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", source) is not None
+
+    def load(self, source: str, **options: Any) -> Any:
+        """Return what the function returns; `options` are its arguments."""
+        module_name, _, function = source.partition(":")
+        here = str(Path.cwd())
+        if here not in sys.path:
+            sys.path.insert(0, here)
+        try:
+            module = import_module(module_name)
+        except ImportError as error:
+            raise InputError(
+                f"model must be module:function of a module that can be imported; got {source!r}: {error}. "
+                "Run from the folder that holds the module, or install it."
+            ) from error
+        factory = getattr(module, function, None)
+        if not callable(factory):
+            raise InputError(
+                f"model must be module:function; got {source!r}, and {module_name} has no function {function!r}. "
+                "Check the spelling."
+            )
+        try:
+            return factory(**options)
+        except Exception as error:  # the user's code: whatever it raises is told with its name
+            raise InputError(
+                f"model: the function {source!r} must return the model; got {type(error).__name__}: {error}. Fix it."
+            ) from error

@@ -1,0 +1,122 @@
+"""Predictions that were made elsewhere, from columns of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+
+from ...core.arrays import FloatArray
+from ...core.errors import InputError, nearest
+from ...core.scored import ScoredRows, prediction_columns
+
+_FORMS = "probability, or probabilities per class, or mean and std"
+
+
+class PredictionsLoader:
+    """Makes a `ScoredRows` of a scored table; asked for by name, never by a source's spelling."""
+
+    name: ClassVar[str] = "predictions"
+    kind: ClassVar[Literal["model"]] = "model"
+    api_version: ClassVar[int] = 1
+
+    def matches(self, source: str) -> bool:
+        """Match nothing."""
+        return False
+
+    def load(
+        self,
+        source: str,
+        *,
+        X: pd.DataFrame,
+        predictions: pd.DataFrame,
+        part: Mapping[str, Any],
+        y: Any = None,
+        positive_class: Any = None,
+    ) -> ScoredRows:
+        """Return the rows with what was said of them.
+
+        Parameters
+        ----------
+        source : str
+            Name of the data, for messages.
+        X : DataFrame
+            The features of the rows, as the audit gets them.
+        predictions : DataFrame
+            The columns that hold the predictions, of the same rows.
+        part : mapping
+            ``probability``, ``probabilities`` (label to column), ``mean``, ``std``, as in ``[data.predictions]``.
+        y : sequence, optional
+            For the spelling of class labels, which are text in a file.
+        positive_class : label, optional
+            The class a single ``probability`` belongs to; the second of two by default.
+        """
+        given = [key for key in ("probability", "probabilities", "mean") if part.get(key)]
+        if len(given) != 1 or (given == ["mean"]) != bool(part.get("std")):
+            got = (
+                ", ".join(key for key in ("probability", "probabilities", "mean", "std") if part.get(key)) or "nothing"
+            )
+            raise InputError(f"data.predictions must name {_FORMS}; got {got}. Name the columns of one of these.")
+        for column in prediction_columns(part):
+            if column not in predictions.columns:
+                hint = nearest(column, map(str, predictions.columns))
+                raise InputError(f"data.predictions must name columns of {source}; got {column!r}. {hint}")
+        if given == ["mean"]:
+            return ScoredRows(X, _numbers(predictions, [part["mean"], part["std"]], source))
+        if given == ["probability"]:
+            classes, at = _two_classes(y, positive_class)
+            p = _numbers(predictions, [part["probability"]], source)[:, 0]
+            _refuse_outside(p, part["probability"])
+            return ScoredRows(X, np.column_stack([p, 1 - p] if at == 0 else [1 - p, p]), classes)
+        named = {_spelled(label, y): column for label, column in part["probabilities"].items()}
+        if len(named) < 2:
+            raise InputError(
+                f"data.predictions.probabilities must name a column for each class; got {list(named)}. "
+                "Name all of them, or use probability for one of two classes."
+            )
+        return ScoredRows(X, _numbers(predictions, list(named.values()), source), tuple(named))
+
+
+def _numbers(table: pd.DataFrame, columns: list[str], source: str) -> FloatArray:
+    """Return columns as floats; refuse text and missing values by column."""
+    for name in columns:
+        values = table[name]
+        if not pd.api.types.is_numeric_dtype(values.dtype) or values.isna().any():
+            got = f"{int(values.isna().sum())} missing values" if values.isna().any() else f"dtype {values.dtype}"
+            raise InputError(f"{name} of {source} must hold a number in every row, as a prediction; got {got}.")
+    return table[columns].to_numpy(dtype=float)
+
+
+def _refuse_outside(p: FloatArray, column: str) -> None:
+    bad = ~((p >= 0) & (p <= 1))
+    if bad.any():
+        raise InputError(
+            f"{column} must hold probabilities from 0 to 1; got {p[bad][0]:g} and the like in {int(bad.sum())} rows."
+        )
+
+
+def _two_classes(y: Any, positive: Any) -> tuple[tuple[Any, Any], int]:
+    """Return the two labels in order, and the position of the one whose probability is given."""
+    labels = [0, 1] if y is None else sorted(pd.Series(y).dropna().unique().tolist())
+    if len(labels) == 1 and labels[0] in (0, 1):
+        labels = [type(labels[0])(0), type(labels[0])(1)]
+    if len(labels) != 2:
+        raise InputError(
+            f"data.predictions.probability must be of one of two classes; y has {len(labels)}: {labels[:5]}. "
+            "Name a column per class in data.predictions.probabilities."
+        )
+    if positive is None:
+        return (labels[0], labels[1]), 1
+    spelled = _spelled(positive, labels)
+    if spelled not in labels:
+        raise InputError(f"model.positive_class must be a class of y, {labels}; got {positive!r}.")
+    return (labels[0], labels[1]), labels.index(spelled)
+
+
+def _spelled(label: Any, y: Any) -> Any:
+    """Return a class named in text as the label in y that it spells; the whole number it spells, without y."""
+    if y is None:
+        return int(label) if isinstance(label, str) and label.isdigit() else label
+    return next((known for known in pd.Series(y).dropna().unique().tolist() if str(known) == str(label)), label)

@@ -1,0 +1,144 @@
+"""Data from databases, through SQLAlchemy: a URL or an SQLite file, and a query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import pandas as pd
+
+from ...core.errors import InputError, LockedError, MissingDependencyError
+from ...core.frames import tidied
+from .reservoir import Reservoir
+from .sql_words import check_query, is_passing, masked, told
+
+FETCH = 10_000  # rows
+SQLITE_WAIT = 5.0  # seconds for another process to finish its write
+CONNECT_WAIT = 20  # seconds
+_FILES = (".db", ".sqlite", ".sqlite3")
+_DIALECT = re.compile(r"(sqlite|postgresql|mysql|mariadb|mssql|oracle|snowflake|bigquery|duckdb|redshift)(\+\w+)?:/")
+
+
+class SqlLoader:
+    """Reads what one SELECT returns; never writes.
+
+    SQLite files are opened read-only; PostgreSQL gets read-only transactions of one snapshot; with
+    other databases nothing is committed. Rows are fetched in parts by a server-side cursor, so with
+    `max_rows` memory is bounded by the sample. Passwords are best left to the environment
+    (PGPASSWORD, ~/.pgpass); one in the URL appears in no message. Dates become ``datetime64``,
+    decimals ``float64``.
+    """
+
+    name: ClassVar[str] = "sql"
+    kind: ClassVar[Literal["data"]] = "data"
+    api_version: ClassVar[int] = 1
+    options: ClassVar[tuple[str, ...]] = ("query", "max_rows", "seed")
+
+    def matches(self, source: str) -> bool:
+        """Match URLs of the databases SQLAlchemy speaks to, and names of SQLite files."""
+        return _DIALECT.match(source) is not None or ("://" not in source and Path(source.lower()).suffix in _FILES)
+
+    def sha256(self, source: str) -> str:
+        """Return nothing: a database changes in place; the table it gave is hashed by the run."""
+        return ""
+
+    def load(self, source: str, *, query: str = "", max_rows: int | None = None, seed: int = 0) -> pd.DataFrame:
+        """Return the rows of `query`; ``attrs["sampled_from"]`` is their number if some were drawn.
+
+        Raises
+        ------
+        InputError
+            If the query is no SELECT, or the database refuses it.
+        LockedError
+            If the database is locked or down for now.
+        """
+        try:
+            import sqlalchemy
+        except ImportError as error:
+            raise MissingDependencyError("the SQL loader", "SQLAlchemy", "sql") from error
+        statement = check_query(query, source)
+        reservoir = None if max_rows is None else Reservoir(max_rows, seed)
+        try:
+            names, rows = _read(sqlalchemy, source, statement, reservoir)
+        except sqlalchemy.exc.NoSuchModuleError as error:
+            raise InputError(f"data.source must be of an installed dialect; got {masked(source)!r}: {error}.") from None
+        except ImportError as error:
+            raise InputError(f"data.source {masked(source)!r} needs a driver: {error}. Install it.") from error
+        except (sqlalchemy.exc.SQLAlchemyError, OSError, ValueError) as error:
+            why = f"{masked(source)!r}: {told(error, source)}"
+            if is_passing(error):
+                raise LockedError(f"data.source must be reachable; got {why}. Try again later.") from None
+            raise InputError(f"data must be what a query returns; got {why}. Check it.") from None  # no URL in a trace
+        return _table(names, rows, reservoir, source)
+
+
+def _read(
+    sqlalchemy: Any, source: str, statement: str, reservoir: Reservoir | None
+) -> tuple[list[str], list[Sequence[Any]]]:
+    """Return the column names and the rows, or a sample of them, of one statement in a read-only connection."""
+    engine = _engine(sqlalchemy, source)
+    try:
+        with engine.connect() as connection:
+            # a % is a % without parameters; nothing is committed
+            careful = connection.execution_options(stream_results=True, no_parameters=True)
+            result = careful.exec_driver_sql(statement)
+            names = [str(name) for name in result.keys()]  # noqa: SIM118 - a method of results, which are no mapping
+            held: list[Sequence[Any]] = []
+            for part in _parts(result):
+                stay, taken = (range(len(held)), range(len(part))) if reservoir is None else reservoir.offer(len(part))
+                held = [held[int(i)] for i in stay] if len(stay) < len(held) else held
+                held += [part[int(i)] for i in taken]
+            return names, held
+    finally:
+        engine.dispose()
+
+
+def _parts(result: Any) -> Iterator[Sequence[Any]]:
+    while part := result.fetchmany(FETCH):
+        yield part
+
+
+def _engine(sqlalchemy: Any, source: str) -> Any:
+    """Return an engine that only reads, as far as the database can promise it."""
+    if "://" not in source and not source.startswith("sqlite:"):
+        return _sqlite(sqlalchemy, source)
+    url = sqlalchemy.make_url(source)
+    kind = url.get_backend_name()
+    if kind == "sqlite":
+        return _sqlite(sqlalchemy, url.database or "")
+    if kind != "postgresql":
+        return sqlalchemy.create_engine(url, poolclass=sqlalchemy.pool.NullPool)
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    return sqlalchemy.create_engine(
+        url,
+        poolclass=sqlalchemy.pool.NullPool,
+        isolation_level="REPEATABLE READ",
+        execution_options={"postgresql_readonly": True},
+        connect_args={"connect_timeout": CONNECT_WAIT, "options": "-c default_transaction_read_only=on"},
+    )
+
+
+def _sqlite(sqlalchemy: Any, name: str) -> Any:
+    file = Path(name)
+    if not file.is_file():
+        raise InputError(f"data must be what a query returns; got {name!r}, which is no file. Check the path.")
+    return sqlalchemy.create_engine(
+        f"sqlite:///{file.resolve().as_uri()}?mode=ro&uri=true",
+        poolclass=sqlalchemy.pool.NullPool,
+        connect_args={"timeout": SQLITE_WAIT},
+    )
+
+
+def _table(names: list[str], rows: list[Sequence[Any]], reservoir: Reservoir | None, source: str) -> pd.DataFrame:
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        raise InputError(
+            f"data.query must name every column once; got {doubled} more than once from {masked(source)!r}. Use AS."
+        )
+    table = tidied(pd.DataFrame.from_records([tuple(row) for row in rows], columns=names))
+    if reservoir is not None and reservoir.seen > len(rows):
+        table.attrs["sampled_from"] = reservoir.seen
+    return table

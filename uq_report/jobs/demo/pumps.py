@@ -1,0 +1,59 @@
+"""Failing pumps: two sensors carry the same temperature, so that either covers for the other when it is shuffled alone.
+
+Temperature decides most of the risk, vibration less. A forest that may use either sensor at a split leans on both.
+Each alone then seems to matter less than vibration; with its partner lost too, either matters more. That is what the
+correction for cover is for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import RandomForestClassifier
+
+from ...api import explain
+from ...core.arrays import AnyArray
+from ...core.subject import Subject
+from .filed import filed
+
+TRAINING, AUDITED, SEED = 3000, 1000, 0
+
+SETTINGS = {
+    "about": {
+        "title": "Failing pumps: simulated sensors",
+        "classification": "Sample",
+        "version": "sample 1",
+        "purpose": "Sample audit. A random forest predicts whether a pump fails within a month. The data are drawn "
+        "from a formula in which the sensors at inlet and outlet read one temperature, each with an error of its own.",
+        "intended_use": "To show how features that carry the same information hide each other's importance.",
+        "out_of_scope": "Any pump that runs.",
+        "materiality": "None: the pumps are made up.",
+        "assumptions": "Pumps to come are drawn by the same formula, and both sensors fail together.",
+        "data_origin": "Drawn from a random generator.",
+        "data_split": "Drawn apart by the same formula.",
+    },
+    "options": {"pdp": {"max_ice": 12}},
+}
+
+
+def subject() -> Subject:
+    """Return the subject: 100 trees, leaves of at least 25 rows, two features tried at each split."""
+    rng = np.random.default_rng(SEED)
+    train, audited = _draw(TRAINING, rng), _draw(AUDITED, rng)
+    model = RandomForestClassifier(100, min_samples_leaf=25, max_features=2, random_state=0).fit(*train)
+    return filed(explain(model, *audited, train=train, positive_class="fails", label="Random forest"))
+
+
+def _draw(n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, AnyArray]:
+    """Draw pumps: heat and vibration make them fail, age a little."""
+    heat = rng.normal(70.0, 8.0, n)
+    X = pd.DataFrame(
+        {
+            "inlet_temperature": np.round(heat + rng.normal(0.0, 0.8, n), 1),
+            "outlet_temperature": np.round(heat + rng.normal(0.0, 0.8, n), 1),
+            "vibration": np.round(rng.gamma(4.0, 0.6, n), 2),
+            "age": np.round(rng.uniform(0.0, 12.0, n), 1),
+        }
+    )
+    risk = 0.2 * (heat - 70.0) + 0.9 * (X["vibration"] - 2.4) + 0.08 * (X["age"] - 6.0) - 1.0
+    return X, np.where(rng.random(n) < 1 / (1 + np.exp(-risk)), "fails", "runs")

@@ -1,0 +1,136 @@
+"""From ``audit.toml`` and flags to one description of an audit."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from ..core.errors import InputError
+from ..runner.mistakes import refuse, settled
+from .audit_file import AuditFile
+
+DEFAULT_FOLDER = "uq-report"
+# Keys that name a place, which is relative to the file they are written in.
+_PLACES = (
+    "model.source",
+    "data.source",
+    "data.train",
+    "output.folder",
+    "output.templates",
+    "output.history",
+    "hooks.folder",
+)
+
+
+class Description(NamedTuple):
+    """What a file and flags describe: the audit, every mistake in it, and the name of the file.
+
+    With mistakes, the audit is what is left without them, or None; it serves to look for more.
+    """
+
+    audit: AuditFile | None
+    mistakes: tuple[str, ...]
+    who: str
+
+    def left(self) -> AuditFile:
+        """Return the audit, to look for more mistakes in; raise those known if nothing is left of it."""
+        if self.audit is None:
+            refuse(self.mistakes or ["audit must be described; got nothing. Name a model and data."], self.who)
+        return cast("AuditFile", self.audit)
+
+
+def read_audit(path: str | Path) -> AuditFile:
+    """Return the audit a TOML file describes; places in it are relative to the file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or is no TOML (with the line), or has mistakes: all of them, by key.
+    """
+    found = describe_audit(path)
+    refuse(found.mistakes, found.who)
+    return found.left()
+
+
+def describe_audit(path: str | Path | None, flags: Mapping[str, Any] | None = None) -> Description:
+    """Return what a file, if there is one, and flags describe; a flag wins over the file.
+
+    Parameters
+    ----------
+    path : str or Path, optional
+        An ``audit.toml``. Places in it are relative to it, those in `flags` to the working folder.
+    flags : mapping of str to value
+        By dotted key, ``{"run.seed": 1}``.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is no TOML (with the line). Mistakes are returned.
+    """
+    content = {} if path is None else _placed(_content(Path(path)), Path(path).resolve().parent)
+    for key, value in (flags or {}).items():
+        _put(content, key, value)
+    output = content.setdefault("output", {})
+    if path is not None and isinstance(output, dict) and not output.get("history"):
+        output.setdefault("folder", str(Path(path).resolve().parent / DEFAULT_FOLDER))
+    audit, mistakes = settled(AuditFile, content)
+    if audit is not None:
+        mistakes += audit.mistakes()
+    return Description(audit, tuple(dict.fromkeys(mistakes)), "" if path is None else Path(path).name)
+
+
+def toml_value(text: str) -> Any:
+    """Return the value a text spells in TOML; anything else is the text itself.
+
+    Examples
+    --------
+    >>> toml_value("3"), toml_value('["a", "b"]'), toml_value("increasing")
+    (3, ['a', 'b'], 'increasing')
+    """
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _content(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(
+            f"audit file must be readable; got {str(file)!r} ({error.strerror}). Check the path."
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{file.name} must be TOML in UTF-8; got something else: {error}. Correct it.") from error
+
+
+def _put(content: dict[str, Any], key: str, value: Any) -> None:
+    """Set a value by its dotted key; what stands in the way of a table stays, as a mistake to be told."""
+    *path, last = key.split(".")
+    for step in path:
+        inner = content.setdefault(step, {})
+        if not isinstance(inner, dict):
+            return
+        content = inner
+    content[last] = value
+
+
+def _placed(content: Mapping[str, Any], base: Path) -> dict[str, Any]:
+    """Return the content with every place in it as seen from the folder of its file."""
+    placed = deepcopy(dict(content))
+    for key in _PLACES:
+        section, _, name = key.partition(".")
+        table = placed.get(section)
+        if isinstance(table, dict) and isinstance(table.get(name), str):
+            table[name] = _place(table[name], base)
+    return placed
+
+
+def _place(source: str, base: Path) -> str:
+    """Return a relative file name as seen from `base`; addresses and ``module:factory`` stay."""
+    if not source or ":" in source or Path(source).is_absolute():
+        return source
+    return str(base / source)

@@ -1,0 +1,176 @@
+"""Models and tables from what a user names: one loader each, with the options it takes, and the hash of its source."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import pandas as pd
+
+from ..core.digest import is_sha256
+from ..core.errors import InputError
+from ..core.loader import Cautions, HasSha256, Loader, TakesOptions
+from ..runner import plugins
+from .audit_file import ModelPart
+
+_BLOCK = 2**20
+# Options of model loaders; they are fields of `ModelPart`, as are further ones that a loader lists.
+_MODEL_OPTIONS = ("trusted", "allow_pickle")
+
+
+class Given(NamedTuple):
+    """An option of a loader as the user gave it; `key` names it in messages."""
+
+    key: str
+    value: Any
+
+
+class Read(NamedTuple):
+    """What a loader returned, and the SHA-256 of its source or why there is none."""
+
+    content: Any
+    sha256: str
+
+
+class ReadModel(NamedTuple):
+    """A model, the SHA-256 of its source or why there is none, and what is to be said of how it was loaded."""
+
+    content: Any
+    sha256: str
+    caution: str = ""
+
+
+def read_model(part: ModelPart, deny: Sequence[str] = ()) -> ReadModel:
+    """Return a model; the hash of its source is checked before anything is loaded.
+
+    Raises
+    ------
+    InputError
+        Another hash than `part.sha256`, an option its loader does not take, or what the loader raises.
+    """
+    loader = _loader("model", part.source, deny)
+    names = dict.fromkeys((*_MODEL_OPTIONS, *_options(loader)))
+    given = {name: Given(f"model.{name}", value) for name in names if (value := getattr(part, name, None))}
+    content, found = _read(loader, part.source, given, expected=part.sha256)
+    options = {name: one.value for name, one in given.items()}
+    return ReadModel(content, found, loader.caution(part.source, **options) if isinstance(loader, Cautions) else "")
+
+
+def read_table(
+    source: str, given: Mapping[str, Given] | None = None, offers: Mapping[str, Any] | None = None, deny: Any = ()
+) -> Read:
+    """Return a table and the hash of its source.
+
+    Parameters
+    ----------
+    source : str
+    given : mapping of str to Given
+        Options that the loader must take.
+    offers : mapping of str to value
+        Options that it may take: `max_rows` and `seed` of a loader that draws rows as it reads.
+    deny : sequence of str
+    """
+    loader = _loader("data", source, deny)
+    read = _read(loader, source, given or {}, offers or {})
+    if not isinstance(read.content, pd.DataFrame):
+        raise InputError(f"data loader {loader.name!r} must return a DataFrame; got a {type(read.content).__name__}.")
+    return read
+
+
+def check_source(part: ModelPart, deny: Sequence[str] = ()) -> None:
+    """Refuse a model that no loader reads, or whose hash is another; nothing is loaded."""
+    _hash(_loader("model", part.source, deny), part.source, part.sha256)
+
+
+def shown(source: str) -> str:
+    """Return how a source is written in a report: no folders of this machine, no user, password or parameters.
+
+    Examples
+    --------
+    >>> shown("/home/me/rows.csv"), shown("made:model"), shown("models:/credit/3")
+    ('rows.csv', 'made:model', 'models:/credit/3')
+    >>> shown("postgresql://me:secret@host/db?password=x"), shown("sqlite:////srv/data/rows.db")
+    ('postgresql://host/db', 'sqlite:///rows.db')
+    """
+    if "://" in source:
+        address = urlsplit(source)
+        if address.scheme.startswith(("sqlite", "file")):
+            return f"{address.scheme}:///{Path(address.path).name}"
+        return f"{address.scheme}://{address.netloc.rpartition('@')[2]}{address.path}"
+    return source if re.match(r"[\w.]{2,}:", source) else Path(source).name
+
+
+def _loader(kind: str, source: str, deny: Sequence[str]) -> Loader:
+    """Return the loader that reads a source; more than one is an error."""
+    loaders: list[Loader] = [plugins.load(plugin)() for plugin in plugins.find(plugins.LOADERS, deny)]
+    fitting = [one for one in loaders if one.kind == kind and one.matches(source)]
+    if len(fitting) != 1:
+        names = ", ".join(one.name for one in (fitting or loaders) if one.kind == kind)
+        count = "two loaders read it" if fitting else "no loader reads it"
+        told = shown(source)
+        raise InputError(f"{kind} must be read by one loader; got {told!r}: {count}. Loaders of the {kind}: {names}.")
+    return fitting[0]
+
+
+def _options(loader: Loader) -> tuple[str, ...]:
+    return loader.options if isinstance(loader, TakesOptions) else ()
+
+
+def _read(
+    loader: Loader,
+    source: str,
+    given: Mapping[str, Given],
+    offers: Mapping[str, Any] | None = None,
+    expected: str = "",
+) -> Read:
+    """Return what a loader reads, with the options it takes."""
+    takes = _options(loader)
+    for name, (key, _) in given.items():
+        if name not in takes:
+            what = f"the loader {loader.name!r} of {shown(source)} does not take it"
+            raise InputError(f"{key} must be left out; {what}. Remove it.")
+    options = {name: value for name, value in (offers or {}).items() if name in takes}
+    before, found = _stamp(source), _hash(loader, source, expected)
+    content = loader.load(source, **options, **{name: one.value for name, one in given.items()})
+    if _stamp(source) != before:
+        raise InputError(f"{shown(source)} must stay as it is while it is read; it was changed. Try again.")
+    return Read(content, found)
+
+
+def _hash(loader: Loader, source: str, expected: str) -> str:
+    """Return the hash of a source, or why there is none; refuse another than is expected."""
+    found = loader.sha256(source) if isinstance(loader, HasSha256) else _file_sha256(source)
+    if expected and found != expected:
+        got = found if is_sha256(found) else "a source without a hash"
+        raise InputError(
+            f"model.sha256 must be the hash of {shown(source)}; got {expected}, and the source has {got}. "
+            "It is another model: find out why before you change the key."
+        )
+    return found or f"not available: read from {shown(source)}"
+
+
+def _stamp(source: str) -> tuple[int, int, int] | None:
+    """Return what tells that a file was replaced or written to, or None for what is no file."""
+    file = Path(source)
+    if not file.is_file():
+        return None
+    status = file.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _file_sha256(source: str) -> str:
+    file = Path(source)
+    if not file.is_file():
+        return ""
+    whole = hashlib.sha256()
+    try:
+        with file.open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                whole.update(block)
+    except OSError as error:
+        raise InputError(f"{shown(source)} must be readable; got {error.strerror}. Check its rights.") from error
+    return whole.hexdigest()

@@ -1,0 +1,183 @@
+"""A first ``audit.toml``, written from what a model and a table show; what only people know stays a comment.
+
+Comments that explain start with ``# ``; keys that can be switched on start with ``#`` alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..core.arrays import take_rows
+from ..core.describe import scalar, task
+from ..core.digest import is_sha256
+from ..core.engine import Engine
+from ..core.predictive import Distribution
+from ..core.subject import Subject
+from ..core.text import clean
+from . import columns
+from .audit_file import AuditFile
+from .sources import read_model
+from .subject import subject_of, table_of
+from .words import HEADER, REST
+
+_HEAD = 200
+_MAX_LISTED = 60
+_MAX_CODES = 12
+_PROTECTED = re.compile(r"(^|_)(sex|gender|age|race|ethnic\w*|religion|nationality|disab\w*|marital\w*)(_|$)", re.I)
+_WEIGHTS = re.compile(r"(^|_)(w|weights?|exposure)(_|$)", re.I)
+_CLUSTERS = re.compile(r"(^|_)(household|customer|client|patient|group|cluster|site|id)(_|$)", re.I)
+_TARGETS = re.compile(r"^(y|target|label|outcome|class|response|default)$", re.I)
+
+
+def starter(audit: AuditFile, base: str | Path) -> str:
+    """Return the text of an ``audit.toml`` in the folder `base`: it runs as it is, and explains every section.
+
+    Parameters
+    ----------
+    audit : AuditFile
+        Model and data, and what else is known of them. Columns that the model does not know are ignored.
+    base : str or Path
+
+    Raises
+    ------
+    InputError
+        If model and data do not go together; the message says what to add.
+    """
+    table = table_of(audit)
+    audit = _without_strangers(audit, table)
+    subject = subject_of(audit)
+    folder = Path(base).resolve()
+    blocks = (_model(audit, subject, folder), _data(audit, subject, table, folder), _protected(audit, table))
+    return "\n".join([HEADER, *("\n".join([*block, ""]) for block in blocks), REST])
+
+
+def _without_strangers(audit: AuditFile, table: pd.DataFrame) -> AuditFile:
+    """Return the audit with the columns ignored that a model which lists its features does not know."""
+    part = audit.model
+    fitted = None if part is None else getattr(read_model(part, audit.run.deny).content, "feature_names_in_", None)
+    if fitted is None:
+        return audit
+    kept = {*map(str, fitted), *audit.protected.attributes}
+    strangers = [name for name in columns.features_of(audit, map(str, table.columns)) if name not in kept]
+    data = audit.data.model_copy(update={"ignore": (*audit.data.ignore, *strangers)})
+    return audit.model_copy(update={"data": data})
+
+
+def _model(audit: AuditFile, subject: Subject, base: Path) -> Iterator[str]:
+    part, dist = audit.model, _head(subject)
+    yield "[model]"
+    found = f"{type(subject.model).__name__}, read by the adapter {subject.adapter.name}: {task(dist)}"
+    yield f"# {clean(found)}, {dist.family} distribution."
+    if part is not None:
+        yield f"source = {_toml(_relative(part.source, base))}"
+        if part.trusted:
+            yield f"trusted = {_toml(part.trusted)}  # types in the file, whose source somebody has read"
+        if part.allow_pickle:
+            yield "allow_pickle = true  # runs any code that the file holds"
+    yield f"#label = {_toml(subject.label)}"
+    hashed = subject.hashes["model"]
+    yield f"#sha256 = {_toml(hashed if is_sha256(hashed) else '')}  # checked before the model is loaded"
+    yield f"#adapter = {_toml(subject.adapter.name)}  # decides how predictions are read"
+    classes = [scalar(label) for label in getattr(dist, "classes", ())]
+    if classes:
+        positive = part.positive_class if part is not None else None
+        mark, chosen = ("#", classes[-1]) if positive is None else ("", positive)
+        yield f"{mark}positive_class = {_toml(chosen)}  # one of {clean(', '.join(map(str, classes)))}"
+
+
+def _head(subject: Subject) -> Distribution:
+    """Return the distribution of the first rows."""
+    few = take_rows(subject.X, slice(_HEAD))
+    bare = replace(subject, X=few, y=None, train=None, weights=None, clusters=None, protected={})
+    return Engine(bare, {}).baseline
+
+
+def _data(audit: AuditFile, subject: Subject, table: pd.DataFrame, base: Path) -> Iterator[str]:
+    data = audit.data
+    yield "[data]"
+    yield "# The rows to audit, best ones that the model was not fitted on. A column without a role is a feature."
+    yield f"source = {_toml(_relative(data.source, base))}"
+    for key in ("query", "target", "weights", "clusters", "categorical", "max_rows"):
+        if getattr(data, key):
+            yield f"{key} = {_toml(getattr(data, key))}"
+    if data.train:
+        yield f"train = {_toml(_relative(data.train, base))}"
+    if data.ignore:
+        yield f"ignore = {_toml(data.ignore)}  # no features of the model"
+    yield from _candidates(audit, subject, table)
+    yield "# Columns:"
+    given = {name: key.split(".")[1].partition("[")[0] for key, name in reversed(columns.roles(audit).items())}
+    for name in table.columns[:_MAX_LISTED]:
+        what = given.get(str(name)) or subject.kinds.get(str(name), "protected")
+        yield f"#   {clean(name)}: {what}, {table[name].dtype}, {table[name].nunique()} values"
+    if table.shape[1] > _MAX_LISTED:
+        yield f"#   and {table.shape[1] - _MAX_LISTED} more"
+
+
+def _candidates(audit: AuditFile, subject: Subject, table: pd.DataFrame) -> Iterator[str]:
+    """Yield, as keys switched off, the roles that columns may have by their names: people decide."""
+    data = audit.data
+    free = [name for name in map(str, table.columns) if name not in (data.target, data.weights, data.clusters)]
+    if data.target is None:
+        named = _like(free, _TARGETS) or [*data.ignore, "y"]
+        yield f"#target = {_toml(named[0])}  # without outcomes only the uncertainty is explained"
+    if not data.train:
+        yield '#train = "train.csv"  # for train against test, and for reference rows'
+    if data.weights is None:
+        yield f"#weights = {_toml((_like(free, _WEIGHTS) or ['w'])[0])}  # a column of sample weights"
+    if data.clusters is None:
+        repeated = [name for name in _like(free, _CLUSTERS) if table[name].nunique() < len(table)]
+        yield f"#clusters = {_toml((repeated or ['customer'])[0])}  # rows of one value depend on each other"
+    if not data.categorical:
+        codes = [name for name in subject.features if _is_code(subject, name)]
+        yield f"#categorical = {_toml(codes[:_MAX_LISTED])}  # whole numbers of few values: codes, if they are"
+    if data.max_rows is None:
+        yield "#max_rows = 2000  # audits at most so many rows, drawn at random"
+
+
+def _protected(audit: AuditFile, table: pd.DataFrame) -> Iterator[str]:
+    listed = audit.protected.attributes
+    yield "[protected]"
+    yield "# Attributes by which performance and uncertainty are told apart; columns that the model may use or not."
+    if listed:
+        yield f"attributes = {_toml(listed)}"
+    else:
+        found = [name for name in _like(map(str, table.columns), _PROTECTED) if name != audit.data.target]
+        yield f"#attributes = {_toml(found or ['sex'])}"
+    yield "#used_by_model = false  # needed where the model does not list its features"
+
+
+def _like(names: Iterable[str], pattern: re.Pattern[str]) -> list[str]:
+    return [name for name in names if pattern.search(name)]
+
+
+def _is_code(subject: Subject, name: str) -> bool:
+    values = pd.Series(subject.values(name))
+    few = pd.api.types.is_integer_dtype(values.dtype) and values.nunique() <= _MAX_CODES
+    return subject.kinds[name] == "numeric" and few
+
+
+def _relative(source: str, base: Path) -> str:
+    """Return a file as seen from the folder of the audit; anything else is as it was."""
+    return Path(os.path.relpath(source, base)).as_posix() if Path(source).exists() else source
+
+
+def _toml(value: Any) -> str:
+    r"""Return a value as TOML.
+
+    Examples
+    --------
+    >>> _toml(("a", 'b"c')), _toml(True), _toml(0.5)
+    ('["a", "b\\"c"]', 'true', '0.5')
+    """
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

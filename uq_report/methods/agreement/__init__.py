@@ -1,0 +1,1 @@
+"""Whether the methods rank the features alike, and whether a ranking is stable."""

@@ -1,0 +1,268 @@
+"""Do the methods agree: ranks with intervals by question, how alike rankings are, how stable, and why they part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import isnan, nan
+from typing import Any, ClassVar, NamedTuple
+
+import pandas as pd
+
+from ...core.text import count
+from ...document import slots
+from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table
+from ...document.document import Block, Column, Paragraph, Section, Table
+from ...document.evidence import Evidence
+from ...document.plots import matrix, rank_intervals
+from ...document.plots.words import number
+from ...document.text import clean, joined, name
+from ...evidence.information import (
+    KENDALL,
+    OVERLAP,
+    Agreement,
+    AgreementPairs,
+    AgreementStability,
+    PairLine,
+    StabilityLine,
+)
+from ...evidence.view import largest_first, table_of
+from ..shared.rankings import METHODS, QUESTIONS, Ranked, by_question, rankings
+from ..shared.wording import BuiltIn, absent
+
+TITLE = "Agreement between methods"
+COLUMNS = 10
+LEADERS = 3
+ALIKE = 12
+LEAD = (
+    "Every importance in this report, as a ranking. The interval of a rank holds the ranks that new test rows could "
+    "give, for all features of a method at once: features whose rank intervals overlap have no certain order. Methods "
+    "that answer different questions may disagree and both be right."
+)
+
+
+class AgreementSection(BuiltIn):
+    """What drives the mean, the loss and the uncertainty by every method, and where the methods part."""
+
+    name: ClassVar[str] = Agreement.id
+    slot: ClassVar[str] = slots.AGREEMENT
+    shows: ClassVar[tuple[str, ...]] = (Agreement.id, AgreementPairs.id)
+
+    def section(self, evidence: Evidence) -> Section:
+        """Return the leaders by every method, and parts on the ranks, their likeness and their disagreements."""
+        view, section = Agreement.find(evidence.run), Section(id=self.name, title=TITLE)
+        if view is None or not view.lines:
+            return absent(evidence, section, Agreement.id, view, "No ranking could be made.")
+        ranked = rankings(view)
+        blocks: tuple[Block, ...] = (
+            Paragraph(text=LEAD),
+            _drivers_table(view, ranked),
+            *left_out(view.result, most=3),
+        )
+        parts = (*_questions(view, ranked), *_alike(evidence, ranked), _reasons(view, ranked))
+        return Section(id=self.name, title=TITLE, blocks=blocks, sections=parts)
+
+
+def _question(role: str) -> str:
+    return QUESTIONS.get(role, "another question")
+
+
+def _answer(role: str, ranked: Sequence[Ranked]) -> str:
+    """Say of one question which features can be first, by the methods that know."""
+    question = _question(role)
+    lead = f"{question[0].upper()}{question[1:]}: "
+    groups: dict[str, list[str]] = {}
+    for one in ranked:
+        if one.sure:
+            groups.setdefault(one.first_words, []).append(one.label)
+    if not groups:
+        return f"{lead}no method has intervals on its ranks."
+    return f"{lead}{'; '.join(f'{words} by {joined(labels, 6)}' for words, labels in groups.items())}."
+
+
+def _drivers_table(view: Agreement, ranked: Sequence[Ranked]) -> Table:
+    """Return one row per ranking: the question, the method, who can be first, and the leaders."""
+    rows = [
+        (role or "other", one.label, one.first_words if one.sure else "no rank intervals", one.leaders(LEADERS))
+        for role, group in by_question(ranked).items()
+        for one in group
+    ]
+    columns = ("what", "by", "first", "leading features (rank interval)")
+    intervals = intervals_caption(view.result.estimates)
+    caption = f"What drives the mean, the loss and the uncertainty, by every method. {intervals}"
+    return make_table("agreement-table", caption, columns, rows, of=view.result)
+
+
+def _questions(view: Agreement, ranked: Sequence[Ranked]) -> list[Section]:
+    """Return the matrix of ranks of each question; ranks without any interval stand in the table alone."""
+    groups = by_question(ranked)
+    sure = {role: group for role, group in groups.items() if any(one.sure for one in group)} or groups
+    return [_ranks(view, role, group, f"agreement-{k}") for k, (role, group) in enumerate(sure.items(), 1)]
+
+
+def _ranks(view: Agreement, role: str, group: Sequence[Ranked], key: str) -> Section:
+    """Return the matrix of ranks of one question."""
+    drawn, rest = group[:COLUMNS], len(group) - COLUMNS
+    columns = [one.column() for one in drawn]
+    features = rank_intervals.order(columns)
+    more = f" In the evidence: {count(rest, 'further ranking')}." if rest > 0 else ""
+    capped = f", the first {TOP} of {len(features)} features by mean rank" if len(features) > TOP else ""
+    some = any(len(one.lines) < len(features) for one in drawn)
+    gaps = " A column with empty cells ranks only the features it holds." if some else ""
+    intervals = intervals_caption(table_of([line for one in drawn for line in one.lines]))
+    figure = make_figure(
+        f"{key}-figure",
+        f"Ranks for {_question(role)}{capped}: the interval of each, or its estimate where there is none; "
+        f"shades by the estimate.{gaps} {intervals}{more}",
+        f"Matrix of ranks, a row per feature and a column per method. {_answer(role, group)}",
+        lambda: rank_intervals.draw(columns, features[:TOP], role),
+        view.id,
+    )
+    return Section(id=key, title=f"Ranks for {_question(role)}", blocks=(figure,))
+
+
+def _alike(e: Evidence, ranked: Sequence[Ranked]) -> list[Section]:
+    """Return Kendall's tau-b of every two rankings, and the pairs of one question with their overlap."""
+    view = AgreementPairs.find(e.run)
+    if view is None or not view.lines:
+        return []
+    tau = [line for line in view.lines if line.item == KENDALL]
+    paired = {key for line in tau for key in (line.first, line.second)}
+    whole = max(len(one.lines) for one in ranked)
+    places = {role: place for place, role in enumerate(QUESTIONS)}
+    order = sorted(ranked, key=lambda one: (not one.sure, places.get(one.role, len(places))))
+    square = [one for one in order if one.key in paired and len(one.lines) == whole][:ALIKE]
+    blocks = (_tau_figure(tau, square, len(ranked)),) if len(square) > 2 else ()
+    table = _pair_table(view, {one.key: one for one in ranked})
+    return [Section(id="agreement-alike", title="How alike the rankings are", blocks=(*blocks, table))]
+
+
+def _tau_figure(tau: Sequence[PairLine], ranked: Sequence[Ranked], total: int) -> Block:
+    """Return the matrix of Kendall's tau-b."""
+    label = {one.key: one.label for one in ranked}
+    inside = [line for line in tau if line.first in label and line.second in label]
+    square = pd.DataFrame(nan, index=list(label), columns=list(label))
+    for line in inside:
+        square.loc[line.first, line.second] = square.loc[line.second, line.first] = line.estimate
+    square.index = square.columns = pd.Index(label.values())
+    scale = matrix.Scale("Kendall's τ-b", -1.0 if any(line.estimate < 0 for line in inside) else 0.0, 1.0)
+    least = [
+        f"Least alike: {label[line.first]} and {label[line.second]}, {number(line.estimate, 2)}."
+        for line in largest_first(inside, sign=-1)[:1]
+    ]
+    capped = f" {len(label)} of {total} rankings, of all features and with rank intervals first."
+    return make_figure(
+        "agreement-alike-figure",
+        "Kendall's τ-b of every two rankings: 1 for one order, 0 for unrelated ones. It has no interval."
+        f"{capped if total > len(label) else ''}",
+        f"Symmetric matrix of Kendall's tau-b. {' '.join(least)}",
+        lambda: matrix.draw(square, scale),
+        AgreementPairs.id,
+    )
+
+
+def _pair_table(view: AgreementPairs, ranked: Mapping[str, Ranked]) -> Table:
+    """Return pairs that answer one question, least alike first; the others stand in the evidence."""
+    pairs: dict[tuple[str, str], dict[str, PairLine]] = {}
+    for line in view.lines:
+        pairs.setdefault((line.first, line.second), {})[line.item] = line
+    rows = []
+    for keys, items in pairs.items():
+        one, other = (ranked.get(key) for key in keys)
+        if one is None or other is None or one.role != other.role:
+            continue
+        tau = items[KENDALL].estimate if KENDALL in items else nan
+        rows.append((one.role or "other", one.label, other.label, tau, _overlap(items.get(OVERLAP))))
+    rows.sort(key=lambda row: (isnan(row[3]), row[3]))
+    columns = ("what", "one", "other", Column("τ-b", "number"), "leaders in common (by chance)")
+    capped = f" {TOP} of {len(rows)} pairs." if len(rows) > TOP else ""
+    caption = f"Rankings that answer the same question, least alike first. There are no intervals.{capped}"
+    return make_table("agreement-alike-table", caption, columns, rows[:TOP], of=view.result)
+
+
+def _overlap(line: PairLine | None) -> str:
+    if line is None:
+        return ""
+    return f"{100 * line.estimate:.0f} % of the first {line.top_k} ({100 * line.by_chance:.0f} %)"
+
+
+def _reasons(view: Agreement, ranked: Sequence[Ranked]) -> Section:
+    """Return the disagreements between ranks whose intervals are apart, and what another result shows of each."""
+    key, title = "agreement-reasons", "Where methods part"
+    by_key = {(one.id, one.measure): one for one in ranked}
+    rows = [_parting(case, by_key) for case in view.disagreements if case["sure"]]
+    total = max(view.n_disagreements, len(view.disagreements))
+    if not rows:
+        text = "No feature is ranked differently by methods that can be compared, as far as the intervals tell."
+        return Section(id=key, title=title, blocks=(Paragraph(text=text),))
+    caption = (
+        f"{count(total, 'disagreement')} between rankings that can be compared; of the clearest, these are between "
+        "ranks whose intervals are apart. An explanation is what another result shows, no proof of the cause."
+    )
+    columns = ("feature", "higher by", "lower by", "explained by")
+    table = make_table(f"{key}-table", caption, columns, rows, evidence=view.id)
+    return Section(id=key, title=title, blocks=(table,))
+
+
+def _parting(case: Mapping[str, Any], ranked: Mapping[tuple[str, str], Ranked]) -> tuple[str, ...]:
+    feature = str(case["feature"])
+    sides = [ranked.get(pair) for pair in zip(case["methods"], case["measures"], strict=True)]
+    words = ["" if one is None else f"{one.label}: {one.places(feature)}" for one in sides]
+    shown = joined([METHODS.get(key, clean(key, 60)) for key in case["evidence"]])
+    return (name(feature), *words, shown or "nothing here")
+
+
+class StabilitySection(BuiltIn):
+    """How much each method's ranks move over bootstrap samples of the rows, or why that is not known."""
+
+    name: ClassVar[str] = "stability"
+    slot: ClassVar[str] = slots.STABILITY
+    shows: ClassVar[tuple[str, ...]] = (AgreementStability.id,)
+
+    def section(self, evidence: Evidence) -> Section:
+        """Return the steadiest and the least steady ranks in words, and a row per ranking."""
+        view = AgreementStability.find(evidence.run)
+        section = Section(id="agreement-stability", title="Stability of the ranks")
+        if view is None or not view.lines:
+            return absent(evidence, section, AgreementStability.id, view, "No ranking could be drawn again.")
+        rows = _steadiest_first(evidence, view)
+        columns = [Column("method"), Column("measure"), Column("mean rank entropy", "number", "nats")]
+        columns += [Column("of the largest", "percent"), Column("steadiest"), Column("least steady")]
+        caption = "How much the ranks move over bootstrap samples of the rows, steadiest first. It is no interval."
+        table = make_table("agreement-stability-table", caption, columns, rows, of=view.result)
+        words = (Paragraph(text=_steady_words(rows)),) if rows else ()
+        return replace(section, blocks=(*words, table, *left_out(view.result, most=3)))
+
+
+class _Steadiness(NamedTuple):
+    """A row of the table: mean entropy of a ranking, also as a share of the largest, and its extreme features."""
+
+    method: str
+    measure: str
+    entropy: float
+    share: float | None
+    steadiest: str
+    least: str
+
+
+def _steadiest_first(e: Evidence, view: AgreementStability) -> list[_Steadiness]:
+    groups: dict[tuple[str, str], list[StabilityLine]] = {}
+    for line in view.lines:
+        groups.setdefault((line.item, line.measure), []).append(line)
+    rows = []
+    for (method, measure), lines in groups.items():
+        means = [line for line in lines if not line.feature]
+        single = largest_first((line for line in lines if line.feature), sign=-1)
+        if means and single:
+            value, most = means[0].estimate, means[0].largest
+            label = METHODS.get(method, clean(method, 60))
+            ends = (name(single[0].feature), name(single[-1].feature))
+            rows.append(_Steadiness(label, e.words(measure).title, value, value / most if most > 0 else None, *ends))
+    return sorted(rows, key=lambda row: row.entropy)
+
+
+def _steady_words(rows: Sequence[_Steadiness]) -> str:
+    first, last = (
+        row.method if row.method == row.measure else f"{row.method} ({row.measure})" for row in (rows[0], rows[-1])
+    )
+    return f"Steadiest ranks: {first}; least steady: {last}. At an entropy of 0 ranks never move."

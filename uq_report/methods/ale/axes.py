@@ -1,0 +1,162 @@
+"""Along which steps a row moves for accumulated local effects: bins of a number, neighbours of a level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ...core.arrays import BoolArray, FloatArray, IntArray
+from ...core.errors import InputError
+from ...core.sampling import Sampling
+from ...core.subject import Subject
+
+
+class Side(NamedTuple):
+    """One move of every row: over step ``step[i]`` (-1: none), from ``lower[i]`` to ``upper[i]``."""
+
+    step: IntArray
+    lower: Any
+    upper: Any
+
+
+class Axis(NamedTuple):
+    """One feature: its K + 1 points, the moves of its rows over the K steps, and the data at each point.
+
+    ``mass`` sums to one; the mean of a curve over the data is ``mass @ curve``. A row inside a bin
+    counts half at either edge (Apley & Zhu), a row on a level wholly there.
+    """
+
+    feature: str
+    column: int
+    x: FloatArray
+    levels: tuple[str, ...]
+    sides: tuple[Side, ...]
+    mass: FloatArray
+    notes: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> int:
+        """Number of steps between points."""
+        return len(self.x) - 1
+
+
+def make_axis(subject: Subject, feature: str, n_bins: int, edges: Sequence[float] | None = None) -> Axis | str:
+    """Return the axis of a feature, or why it has none."""
+    values = subject.values(feature)
+    known = np.asarray(pd.notna(values))
+    if subject.kinds[feature] == "categorical":
+        return _levels(subject, feature, values, known)
+    if subject.kinds[feature] == "datetime":
+        return "accumulated effects need a number or levels; it is a datetime"
+    series = np.asarray(values[known], dtype=float)
+    if not np.isfinite(series).all():
+        return "it has infinite values, which lie in no bin"
+    points = _quantile_edges(series, n_bins) if edges is None else _given_edges(subject, feature, edges)
+    if len(points) < 2:
+        return "it has one value, so no effect accumulates"
+    inside = known.copy()
+    inside[known] = (series >= points[0]) & (series <= points[-1])
+    if not inside.any():
+        return f"no row lies between its edges {points[0]:g} and {points[-1]:g}"
+    return _bins(subject, feature, values, inside, points)
+
+
+def _quantile_edges(values: FloatArray, n_bins: int) -> FloatArray:
+    """Return observed values at equally spaced cumulative shares, deduplicated: the inverse empirical cdf.
+
+    The share k/K of n rows is reached at row ceil(k n / K), in whole numbers, so no rounding moves an edge.
+    """
+    ordered = np.sort(values)
+    at = -(-np.arange(n_bins + 1) * len(ordered) // n_bins) - 1
+    return np.unique(ordered[np.maximum(at, 0)])
+
+
+def _given_edges(subject: Subject, feature: str, edges: Sequence[float]) -> FloatArray:
+    points = np.unique(np.asarray(edges, dtype=float))
+    held = np.asarray(subject.values(feature)).dtype
+    if not np.isfinite(points).all() or (held.kind in "iu" and (points != np.round(points)).any()):
+        raise InputError(
+            f"ale.edges[{feature!r}] must be finite numbers that a column of type {held} holds; got {list(edges)!r}."
+        )
+    return points
+
+
+def _bins(subject: Subject, feature: str, values: Any, inside: BoolArray, points: FloatArray) -> Axis:
+    """Return quantile bins (z_0..z_K], the first closed on the left, empty ones merged to the right."""
+    x = np.where(inside, np.asarray(pd.Series(values).fillna(points[0]), dtype=float), points[0])
+    step = np.maximum(np.searchsorted(points, x, side="left") - 1, 0)
+    filled = np.unique(step[inside])
+    merged = len(points) - 1 - len(filled)
+    points = np.append(points[0], points[filled + 1])
+    step = np.maximum(np.searchsorted(points, x, side="left") - 1, 0)
+    ends = points.astype(np.asarray(values[inside]).dtype)
+    side = Side(np.where(inside, step, -1), ends[step], ends[step + 1])
+    share = np.bincount(step[inside], Sampling.of(subject, np.flatnonzero(inside)).weights, len(points) - 1)
+    mass = (np.append(share, 0) + np.append(0, share)) / 2
+    notes = []
+    if merged:
+        notes.append(f"{feature}: {merged} empty bins are merged with their neighbours.")
+    if not inside.all():
+        notes.append(f"{feature}: {int((~inside).sum())} rows with no value between the edges take no part.")
+    column = subject.positions(feature)[0]
+    return Axis(feature, column, points, ("",) * len(points), (side,), mass, tuple(notes))
+
+
+def _levels(subject: Subject, feature: str, values: Any, known: BoolArray) -> Axis | str:
+    """Return the levels in the order of their similarity, each row moving to the next and the previous one."""
+    codes, names = pd.factorize(pd.Series(values), sort=True)
+    if len(names) < 2:
+        return "it has one level, so no effect accumulates"
+    order = _similarity_order(subject, feature, codes, len(names))
+    place = np.empty(len(names), dtype=np.int64)
+    place[order] = np.arange(len(names))
+    position = np.where(known, place[codes], -1)
+    example = np.array([int(np.flatnonzero(codes == level)[0]) for level in order])
+    top = len(names) - 1
+    own = np.arange(subject.n)
+    up = known & (position < top)
+    down = known & (position > 0)
+    following = np.where(up, example[np.minimum(position + 1, top)], own)
+    previous = np.where(down, example[np.maximum(position - 1, 0)], own)
+    sides = (
+        Side(np.where(up, position, -1), values, values[following]),
+        Side(np.where(down, position - 1, -1), values[previous], values),
+    )
+    weights = Sampling.of(subject, np.flatnonzero(known)).weights
+    mass: FloatArray = np.bincount(position[known], weights, len(names)).astype(float)
+    notes = [f"{feature}: levels are ordered by how alike the other features are distributed in them."]
+    if not known.all():
+        notes.append(f"{feature}: {int((~known).sum())} rows without a value take no part.")
+    text = tuple(str(names[level]) for level in order)
+    return Axis(
+        feature, subject.positions(feature)[0], np.arange(len(names), dtype=float), text, sides, mass, tuple(notes)
+    )
+
+
+def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int) -> IntArray:
+    """Return the levels along the first axis of classical scaling of their distances (Apley & Zhu 2020, appendix).
+
+    The distance of two levels is the sum over the other features of the Kolmogorov-Smirnov distance
+    (numbers) or half the sum of frequency differences (levels) within them. The end with the earlier
+    level in alphabetical order comes first.
+    """
+    distance = np.zeros((k, k))
+    for other in subject.features:
+        if other == feature:
+            continue
+        cells = pd.factorize(pd.Series(subject.values(other)), sort=True)[0]
+        held = (codes >= 0) & (cells >= 0)
+        table = np.zeros((k, cells.max() + 1 if len(cells) else 1))
+        np.add.at(table, (codes[held], cells[held]), 1.0)
+        table /= np.maximum(table.sum(axis=1, keepdims=True), 1)
+        ordered = subject.kinds[other] != "categorical"
+        shares = np.cumsum(table, axis=1) if ordered else table
+        apart = np.abs(shares[:, None] - shares[None])
+        distance += apart.max(axis=2) if ordered else apart.sum(axis=2) / 2
+    centring = np.eye(k) - 1 / k
+    scores = np.linalg.eigh(-0.5 * centring @ distance**2 @ centring)[1][:, -1]
+    order = np.argsort(np.round(scores, 12), kind="stable")
+    return order if order[0] < order[-1] else order[::-1]

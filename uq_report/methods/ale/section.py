@@ -1,0 +1,80 @@
+"""Accumulated local effects: where their curves end, and where they part from the averages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from ...document import slots
+from ...document.blocks import left_out
+from ...document.document import Block, Bullets, Paragraph, Section
+from ...document.effects import comparable, curve, parts, shown
+from ...document.evidence import Evidence
+from ...document.ledger import Ledger
+from ...document.tables import ends_table
+from ...document.text import clean, items, joined, mention, plain, value_words
+from ...evidence.profiles import Ale
+from ..shared.wording import BuiltIn, absent
+
+TITLE = "Local effects (ALE)"
+LEAD = (
+    "An accumulated local effect moves each row only to the edges of the bin it is in, and adds up the mean changes; "
+    "it stays near the data where a PDP asks the model about rows that may not occur. Where features depend on each "
+    "other and the two curves part, the PDP is the one to doubt."
+)
+
+
+class LocalEffectsSection(BuiltIn):
+    """The ends of the local effects, and where they part from the averages; or why there are none."""
+
+    name: ClassVar[str] = "local_effects"
+    slot: ClassVar[str] = slots.LOCAL_EFFECTS
+    shows: ClassVar[tuple[str, ...]] = (Ale.id,)
+
+    def section(self, evidence: Evidence) -> Section:
+        """Return what parts, and the ends of the curves in a table."""
+        view, section = Ale.find(evidence.run), Section(id="local-effects", title=TITLE)
+        if view is None or not view.lines:
+            return absent(evidence, section, Ale.id, view, "No feature has a local effect.")
+        measures = shown(evidence, view.measures)
+        notes = [Paragraph(text=_notes(view.result.notes))] if view.result.notes else []
+        blocks: list[Block] = [Paragraph(text=LEAD), *notes, *left_out(view.result)]
+        blocks += _parting(Ledger(evidence), view, measures)
+        blocks += ends_table(evidence, view.result, view.features, measures, "local-effects-table")
+        return Section(id="local-effects", title=TITLE, blocks=tuple(blocks))
+
+
+def _notes(notes: Iterable[str]) -> str:
+    """Return the notes, one that several features share said once."""
+    shared: dict[str, list[str]] = {}
+    for note in dict.fromkeys(notes):
+        about, _, text = note.partition(": ")
+        shared.setdefault(text or note, []).extend([about] if text else [])
+    return " ".join(clean(f"{joined(items(who), 6)}: {text}" if who else text) for text, who in shared.items())
+
+
+def _parting(ledger: Ledger, view: Ale, measures: Sequence[str]) -> list[Block]:
+    """Say where a local effect and an average differ beyond their intervals, and for which features they do not."""
+    apart = [text for feature in view.features for text in _apart(ledger, view, feature, measures)]
+    able = [feature for feature in view.features if any(_comparable(ledger, view, feature, m) for m in measures)]
+    if not able:
+        return []
+    if not apart:
+        return [Paragraph(text="No local effect is shown to differ from its average.")]
+    return [Bullets(items=tuple(apart)), Paragraph(text="No other is shown to differ from its average.")]
+
+
+def _comparable(ledger: Ledger, view: Ale, feature: str, measure: str) -> bool:
+    return comparable(*(curve(result, measure, feature) for result in (view.result, ledger.average)))
+
+
+def _apart(ledger: Ledger, view: Ale, feature: str, measures: Sequence[str]) -> list[str]:
+    sentences = []
+    for measure in measures:
+        where = parts(*(curve(result, measure, feature) for result in (view.result, ledger.average)))
+        if where is not None:
+            sentences.append(
+                f"{mention(feature)}, {ledger.e.words(measure).title}: from {plain(where.start)} to {plain(where.x)} "
+                f"ALE changes by {value_words(where.ale)}, the PDP by {value_words(where.pdp)}."
+            )
+    return sentences

@@ -1,0 +1,1 @@
+"""Scores, reliability and coverage: how far the predictive distribution can be trusted."""

@@ -1,0 +1,184 @@
+"""Outcome and calibration: whether y follows the predictive distribution, and what that is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from ...core.arrays import AnyArray
+from ...core.distributions import Categorical
+from ...core.engine import Engine
+from ...core.errors import InputError, check_options
+from ...core.explainer import Card, Prior
+from ...core.predictive import Distribution
+from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
+from ...core.sampling import Sampling
+from ...core.subject import Subject
+from ...core.verdicts import holm
+from ..shared.nulls import MonteCarlo
+from ..shared.reliability import estimate
+from ..shared.scores import Score, confidence_gap
+from .outcome import Setting, class_parts, number_parts
+
+COLUMNS = (*ESTIMATE_COLUMNS, "item", "unit", "p_value", "p_adjusted", "null_mean", "lower_90", "upper_90")
+EXACT = 1e-12
+UNITS = {"ece": "probability", "pit_distance": "probability", "coverage_gap": "share of rows"}
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Scores, calibration tests and reliability of the predictive distribution on the test rows.
+
+    The confidence gap ``G = mean_i(nll_i - entropy_i)``, in nats, is 0 in expectation when y follows
+    q: above 0 the model is over-confident, below under-confident. Its test is a t-test over rows
+    (clusters summed); Brier score, ECE, CRPS, PIT distance and coverage are tested against outcomes
+    drawn from q itself. P-values are adjusted together by Holm's method. The recalibration gain is
+    what a cross-fitted recalibration would save in nll: temperature and class offsets for classes, an
+    affine map of the normal score of the PIT for numbers (for a normal q: of mean and sd). Intervals
+    are at the run's level; ``lower_90`` and ``upper_90`` are always at 90 %.
+
+    Parameters
+    ----------
+    n_draws : int
+        Outcomes drawn from q per test; p-values are multiples of 1/(n_draws + 1).
+    n_bins : int
+        Bins of equal numbers of rows for ECE and the reliability table.
+    n_splits : int
+        Folds of the recalibration gain.
+
+    References
+    ----------
+    Bröcker & Smith (2007), doi:10.1175/WAF993.1. Gneiting, Balabdaoui & Raftery (2007),
+    doi:10.1111/j.1467-9868.2007.00587.x. Czado, Gneiting & Held (2009), doi:10.1111/j.1541-0420.2009.01191.x.
+    """
+
+    n_draws: int = 999
+    n_bins: int = 10
+    n_splits: int = 5
+
+    name: ClassVar[str] = "calibration"
+    section: ClassVar[str] = "uncertainty-quality.calibration"
+    card: ClassVar[Card] = Card(
+        title="Calibration and the gate",
+        definition="Confidence gap G = mean of (negative log-likelihood − entropy), in nats; scores and tests against "
+        "outcomes drawn from the model's own distributions, adjusted together by Holm's method.",
+        assumes="Rows are independent, or dependent only inside the stated clusters.",
+        fails="Over- and under-confidence in different regions can cancel in G; read PIT and reliability beside it.",
+        interval="Over new test rows, for the fixed model.",
+        references="broecker; czado",
+    )
+    needs: ClassVar[tuple[str, ...]] = ()
+    requires: ClassVar[frozenset[str]] = frozenset()
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse options that cannot be used."""
+        rules = (
+            ("n_draws", self.n_draws >= 99, "an integer >= 99"),
+            ("n_bins", self.n_bins >= 2, "an integer >= 2"),
+            ("n_splits", self.n_splits >= 2, "an integer >= 2"),
+        )
+        check_options("calibration", self, rules)
+
+    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
+        """Return ``calibration`` and its tables: ``.reliability``, or ``.pit`` and ``.coverage``."""
+        q, y = engine.baseline, engine.y
+        if y is None:
+            raise InputError("calibration.y must be given; it was not. Pass the outcomes of the test rows.")
+        sampling = Sampling.of(subject)
+        train = None if subject.train is None or subject.train[1] is None else q.encode(subject.train[1])
+        setting = Setting(y, train, sampling, engine.rng, confidence=engine.confidence, **asdict(self))
+        classes = "proba" in q.supports
+        found = class_parts(cast("Categorical", q), setting) if classes else number_parts(q, setting)
+        gap, missing = _gap(q, y)
+        scores = [*gap, *found.scores]
+        estimates = self._estimates([score for score in scores if _finite(score)], found.tests, setting)
+        omissions = (*missing, *found.omissions, *(_infinite(score) for score in scores if not _finite(score)))
+        result = Diagnostic(
+            id="calibration",
+            explainer=self.name,
+            title="Scores and calibration of the predictive distribution",
+            frame=estimates.assign(x=0.0, value=estimates["estimate"])[list(Diagnostic.columns)],
+            estimates=estimates,
+            options=asdict(self),
+            notes=(*found.notes, *sampling.notes(), *self._test_notes(sampling)),
+            omissions=omissions,
+            meta={"family": q.family, "n": subject.n, "infinite_nll": _infinite_rows(q, y)},
+        )
+        return [result, *found.results]
+
+    def _estimates(self, scores: Sequence[Score], tests: Sequence[MonteCarlo], setting: Setting) -> pd.DataFrame:
+        """Return one row per item: scores with their intervals, tests with their p-values."""
+        table = {score.item: self._score(score, setting) for score in scores}
+        for test in tests:
+            bare = estimate("", test.observed, np.nan, (np.nan, np.nan), np.nan) | {"covers": "none"}
+            row = table.setdefault(test.item, bare | {"item": test.item, "unit": UNITS.get(test.item, "units of y")})
+            row |= {"p_value": test.p_value, "null_mean": float(test.null.mean())}
+        estimates = pd.DataFrame(list(table.values()), columns=list(COLUMNS))
+        numbers = [name for name in COLUMNS if name not in ("measure", "feature", "covers", "item", "unit")]
+        estimates = estimates.astype(dict.fromkeys(numbers, float))
+        tested = estimates["p_value"].notna().to_numpy()
+        estimates.loc[tested, "p_adjusted"] = holm(estimates.loc[tested, "p_value"].to_numpy())
+        return estimates
+
+    def _score(self, score: Score, setting: Setting) -> dict[str, Any]:
+        sampling, level = setting.sampling, setting.confidence
+        mean, error = (float(value) for value in sampling.mean(score.rows))
+        row = estimate("", mean, error, sampling.interval(mean, error, level), level)
+        if np.isnan(error):
+            row |= {"confidence": np.nan, "covers": "none"}
+        low, high = sampling.interval(mean, error, 0.9)
+        row |= {"item": score.item, "unit": score.unit, "lower_90": low, "upper_90": high}
+        if score.item == "confidence_gap":
+            row |= {"p_value": _two_sided(mean, error, sampling.units - 1), "null_mean": 0.0}
+        return row
+
+    def _test_notes(self, sampling: Sampling) -> tuple[str, ...]:
+        note = (
+            f"Tests: {self.n_draws} outcomes drawn from the model's own distributions; p_adjusted is Holm's over all."
+        )
+        if sampling.codes is None:
+            return (note,)
+        return (note, "With clusters the tests, ECE, PIT distance and coverage gap use one row of each, drawn once.")
+
+
+def _gap(q: Distribution, y: AnyArray) -> tuple[list[Score], tuple[Omission, ...]]:
+    """Return the confidence gap, or why there is none."""
+    lacking = sorted({"log_prob", "entropy"} - q.supports)
+    if lacking:
+        return [], (Omission("confidence_gap", "", q.why_not(lacking[0])),)
+    return [Score("confidence_gap", "nats", confidence_gap(q, y))], ()
+
+
+def _infinite_rows(q: Distribution, y: AnyArray) -> int:
+    """Return in how many rows the nll is infinite."""
+    return int(np.isneginf(q.log_prob(y)).sum()) if "log_prob" in q.supports else 0
+
+
+def _two_sided(mean: float, error: float, dof: int) -> float:
+    """Return the p-value of a t-test of mean 0; 1 where the mean is 0 up to rounding."""
+    if np.isnan(error):
+        return float("nan")
+    if abs(mean) < EXACT:
+        return 1.0
+    return float(2 * special.stdtr(dof, -abs(mean) / error)) if error > 0 else 0.0
+
+
+def _finite(score: Score) -> bool:
+    return bool(np.isfinite(score.rows).all())
+
+
+def _infinite(score: Score) -> Omission:
+    """Return why a score with infinite rows has no mean."""
+    rows = int((~np.isfinite(score.rows)).sum())
+    reason = f"infinite in {rows} of {len(score.rows)} rows"
+    if score.unit == "nats":
+        reason += (
+            ", usually because the model gave what happened a probability of 0; calibrate or smooth its probabilities"
+        )
+    return Omission(score.item, "", reason)

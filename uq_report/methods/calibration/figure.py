@@ -1,0 +1,118 @@
+"""Is the predictive distribution right: reliability of probabilities, coverage of intervals, PIT."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from ...core.results import Result
+from ...document.plots import style
+from ...document.plots.contract import figure_plugin
+from ...document.plots.frames import has_interval, interval_words, optional
+from ...evidence import columns as col
+from ...evidence import ids
+from ...evidence.outcomes import Reliability
+
+NULL: dict[str, Any] = {"color": style.BAND, "linewidth": 0.0, "zorder": 0}
+IDEAL: dict[str, Any] = {"color": style.MUTED, "linewidth": 0.9, "linestyle": style.LINES[1]}
+SIZE = (2.9, 3.25)  # height and width: two of them stand side by side
+
+
+def draw_reliability(result: Result) -> Figure:
+    """Draw observed frequency against mean predicted probability, and where a right model's points would lie.
+
+    Parameters
+    ----------
+    result : Diagnostic
+        Its estimates, a row per bin: ``x`` (mean predicted), ``estimate`` (observed) with its
+        interval, and ``null_lower``, ``null_upper``, the range if the model were right.
+    """
+    table = result.estimates.sort_values(col.X, kind="stable")
+    event = Reliability.from_result(result).event or "the event"
+    with style.context():
+        figure = style.new_figure(*SIZE)
+        axes = style.plain(figure.subplots(), "both")
+        axes.plot([0, 1], [0, 1], **IDEAL)
+        if optional(table, col.NULL_LOWER).notna().any():
+            axes.fill_between(table[col.X], table[col.NULL_LOWER], table[col.NULL_UPPER], **NULL)
+        _points(axes, table)
+        axes.set_ylim(-0.03, 1.03)
+        axes.set_xlim(-0.03, 1.03)
+        axes.set_xlabel(f"stated {style.name(event, 30)}")
+        axes.set_ylabel("share of rows where it came")
+        style.key(figure, _legend(table), columns=1)
+    return figure
+
+
+def draw_coverage(result: Result) -> Figure:
+    """Draw the share of rows inside each central interval against its nominal level.
+
+    Parameters
+    ----------
+    result : Diagnostic
+        Its estimates: ``x`` (nominal level) and ``estimate`` (observed share).
+    """
+    table = result.estimates.sort_values(col.X, kind="stable")
+    with style.context():
+        figure = style.new_figure(*SIZE)
+        axes = style.plain(figure.subplots(), "both")
+        axes.plot([0, 1], [0, 1], **IDEAL)
+        _points(axes, table)
+        low = min(0.4, *(float(table[c].min()) for c in (col.X, col.ESTIMATE, col.LOWER) if table[c].notna().any()))
+        axes.set_xlim(max(0.0, low - 0.05), 1.02)
+        axes.set_ylim(max(0.0, low - 0.05), 1.02)
+        axes.set_xlabel("stated level of the interval")
+        axes.set_ylabel("share of outcomes inside")
+        style.key(figure, _legend(table), columns=1)
+    return figure
+
+
+def draw_pit(result: Result) -> Figure:
+    """Draw the PIT histogram beside the flat line of a calibrated model.
+
+    Parameters
+    ----------
+    result : Diagnostic
+        Its estimates: ``x`` (bin centre) and ``estimate``, the density in the bin (1 is flat).
+    """
+    table = result.estimates.sort_values(col.X, kind="stable")
+    with style.context():
+        figure = style.new_figure(*SIZE)
+        axes = style.plain(figure.subplots(), "y")
+        edge = style.ROLE["prediction"]
+        axes.bar(table[col.X], table[col.ESTIMATE], 0.92 / len(table), color="#9fbfd8", edgecolor=edge, linewidth=0.7)
+        low, at = style.segments(table[col.LOWER], table[col.UPPER], table[col.X])
+        axes.plot(at, low, color=style.INK, linewidth=1.3)
+        axes.axhline(1.0, **IDEAL)
+        axes.set_xlim(0, 1)
+        axes.set_xlabel("stated probability of less than the outcome")
+        axes.set_ylabel("how often, against 1 if right")
+        style.key(figure, _legend(table), columns=1)
+    return figure
+
+
+def _points(axes: Axes, table: pd.DataFrame) -> None:
+    """Draw points joined by a line, with their intervals."""
+    color = style.ROLE["uncertainty"]
+    low, at = style.segments(table[col.LOWER], table[col.UPPER], table[col.X])
+    axes.plot(at, low, color=color, linewidth=1.3)
+    axes.plot(table[col.X], table[col.ESTIMATE], "-o", color=color, linewidth=1.0, markersize=5)
+
+
+def _legend(table: pd.DataFrame) -> list[Any]:
+    handles: list[Any] = [Line2D([], [], **IDEAL, label="as stated")]
+    if has_interval(table).any():
+        handles.append(Line2D([], [], color=style.INK, linewidth=1.3, label=interval_words(table)))
+    if optional(table, col.NULL_LOWER).notna().any():
+        handles.append(Patch(color=style.BAND, linewidth=0, label="where a right model's points lie"))
+    return handles
+
+
+ReliabilityFigure = figure_plugin(ids.CALIBRATION_RELIABILITY, draw_reliability)
+CoverageFigure = figure_plugin(ids.CALIBRATION_COVERAGE, draw_coverage)
+PitFigure = figure_plugin(ids.CALIBRATION_PIT, draw_pit)

@@ -1,0 +1,132 @@
+"""UQ002: classes that the model's own decisions miss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import nan
+from typing import Final, NamedTuple
+
+from scipy.special import betainc
+
+from ...core.numbers import share_words
+from ...core.text import short
+from ...core.verdicts import holm
+from ...evidence import ids
+from ...evidence.finding import Finding, Severity
+from ...evidence.outcomes import Calibration, DecisionLine, Decisions
+from ...evidence.run import Run
+from ...rules.reading import Part, absent
+from ...rules.rule import Grade, Limit, Rule
+from ..shared.events import LEAST
+
+MISSED: Final = "UQ002"
+
+
+class Class(NamedTuple):
+    """The recall of one class with its adjusted p-value, the class's share of the rows, and its precision if any."""
+
+    line: DecisionLine
+    p_adjusted: float
+    share: float
+    precision: DecisionLine | None
+
+
+def recall_rule(recall: float) -> Rule:
+    """Return the rule with the recall that would pass."""
+    raised = {
+        "upper": Limit("below", "recall"),
+        "p_adjusted": Limit("at most", "level"),
+        "rows": Limit("at least", "rows"),
+    }
+    common = {
+        "share": Limit("at least", "common"),
+        "upper": Limit("below", "least"),
+        "order": Limit("at least", "order"),
+    }
+    return Rule(
+        code=MISSED,
+        title="The model's own decisions miss most of a class",
+        thresholds={"recall": recall, "level": 0.05, "rows": LEAST, "common": 0.2, "least": 0.1, "order": 0.9},
+        when="Of a class with at least {rows} rows, the model decides for less than {recall:pct} (its recall): the "
+        "upper end of the exact interval is below, and the p-value of a share that large, Holm-adjusted over the "
+        "classes, is {level} or less. Low if the class is {common:pct} of the rows or more, its recall ends below "
+        "{least:pct}, and the area under the ROC curve is at least {order}, else an observation: the probabilities "
+        "may be right, and the threshold not for this use.",
+        raised=(raised,),
+        grades=(Grade("low", common), Grade("observation")),
+        rests_on="Exact binomial test of the recall (Clopper & Pearson 1934)",
+    )
+
+
+def missed(rule: Rule, run: Run) -> Part:
+    """Judge the recall of every class at the model's own decisions."""
+    view = Decisions.find(run)
+    if view is None:
+        return Part(code=rule.code, absent=absent(run, Decisions.id))
+    order = _order(run)
+    found: list[Finding] = []
+    classes = _classes(view, rule.thresholds["recall"])
+    for one in classes:
+        severity = rule.judge(
+            upper=one.line.upper, p_adjusted=one.p_adjusted, rows=one.line.n_effective, share=one.share, order=order
+        )
+        if severity:
+            found.append(_finding(rule, severity, one, view))
+    few = [short(one.line.label) for one in classes if one.line.n_effective < rule.thresholds["rows"]]
+    return Part(
+        code=rule.code,
+        findings=tuple(found),
+        undecided=tuple(f"the recall of {label}, a class of too few rows" for label in few),
+        passed="No class is shown to be missed by the model's own decisions.",
+    )
+
+
+def _classes(view: Decisions, expected: float) -> list[Class]:
+    """Return the classes, with the exact p-value of a recall of at least `expected`, adjusted over them."""
+    lines = [line for line in view.lines if line.item == "recall"]
+    p_values = [at_most(line.estimate * line.n_effective, line.n_effective, expected) for line in lines]
+    total = sum(line.n for line in lines)
+    adjusted: Sequence[float] = holm(p_values).tolist()
+    return [
+        Class(line, p, line.n / total, view.of_class(line.label).get("precision"))
+        for line, p in zip(lines, adjusted, strict=True)
+    ]
+
+
+def at_most(hits: float, n: float, share: float) -> float:
+    """Return the probability of at most so many hits in `n` draws of a share; `n` need not be whole.
+
+    Examples
+    --------
+    >>> round(at_most(0, 10, 0.2), 4), at_most(10, 10, 0.2)
+    (0.1074, 1.0)
+    """
+    return float(betainc(n - hits, hits + 1, 1 - share)) if hits < n else 1.0
+
+
+def _order(run: Run) -> float:
+    """Return the area under the ROC curve; NaN where there is none."""
+    view = Calibration.find(run)
+    lines = view.lines if view is not None else ()
+    return next((line.estimate for line in lines if line.item == "roc_auc"), nan)
+
+
+def _finding(rule: Rule, severity: Severity, one: Class, view: Decisions) -> Finding:
+    line, label = one.line, short(one.line.label)
+    found = share_words(line.estimate, line.lower, line.upper, confidence=line.confidence)
+    statement = (
+        f"Deciding for {short(view.rule, 160)}, the model finds {round(line.estimate * line.n)} of the {line.n} rows "
+        f"of {label}, {found}; {share_words(rule.thresholds['recall'])} would pass."
+    )
+    if one.precision is not None:
+        statement += f" Of the {one.precision.n} rows that it calls {label}, {share_words(one.precision.estimate)} are."
+    return rule.finding(
+        severity,
+        statement,
+        (ids.CALIBRATION_DECISIONS, ids.CALIBRATION),
+        remedy="Choose the threshold by what a miss and a false alarm cost.",
+        threshold=rule.thresholds["recall"],
+        observed=line.estimate,
+        lower=line.lower,
+        upper=line.upper,
+    )

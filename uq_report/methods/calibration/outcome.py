@@ -1,0 +1,121 @@
+"""What the calibration explainer says of class probabilities, and of numeric distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.arrays import AnyArray, FloatArray, IntArray
+from ...core.distributions import Categorical
+from ...core.predictive import Distribution
+from ...core.results import Diagnostic, Omission
+from ...core.sampling import Sampling
+from ..shared.nulls import LEVELS, MonteCarlo, class_tests, crps_test, event_of, pit_tests
+from ..shared.reliability import bins_of, coverage, pit_histogram, reliability
+from ..shared.scores import Score, class_baseline, class_scores, crps_baseline, number_scores
+from .decisions import decisions
+from .recalibration import class_gain, folds, number_gain
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The outcomes (encoded), how rows enter a mean, the random streams and the explainer's options."""
+
+    y: AnyArray
+    train: AnyArray | None
+    sampling: Sampling
+    rng: Callable[[str], np.random.Generator]
+    n_draws: int
+    n_bins: int
+    n_splits: int
+    confidence: float
+
+    @property
+    def independent(self) -> IntArray:
+        """The rows that the Monte-Carlo tests use: all, or one of each cluster."""
+        return self.sampling.one_row_per_unit(self.rng("units"))
+
+    @property
+    def baseline(self) -> str:
+        """Where the marginal baseline comes from, in words."""
+        return "the other test rows" if self.train is None else "the training rows"
+
+    def folds(self) -> tuple[IntArray | None, tuple[Omission, ...]]:
+        """Return the folds of the recalibration, or why there are too few rows."""
+        least = 10 * self.n_splits
+        if self.sampling.units < least:
+            what = "rows" if self.sampling.codes is None else "clusters"
+            reason = f"recalibration in {self.n_splits} folds needs {least} {what}; there are {self.sampling.units}"
+            return None, (Omission("recalibration_gain", "", reason),)
+        units = np.arange(len(self.y)) if self.sampling.codes is None else self.sampling.codes
+        return folds(units, self.n_splits, self.rng("folds")), ()
+
+
+class Parts(NamedTuple):
+    """What one kind of target contributes to the result."""
+
+    scores: list[Score]
+    tests: list[MonteCarlo]
+    results: list[Diagnostic]
+    notes: tuple[str, ...]
+    omissions: tuple[Omission, ...]
+
+
+def class_parts(q: Categorical, setting: Setting) -> Parts:
+    """Return scores, tests, the reliability table and the decisions of class probabilities."""
+    y, weights, rows = setting.y, setting.sampling.weights, setting.independent
+    scores = class_scores(q, y, class_baseline(y, len(q.classes), weights, setting.train), weights)
+    fold, omissions = setting.folds()
+    if fold is not None:
+        scores.append(Score("recalibration_gain", "nats", class_gain(q.probabilities, y, weights, fold)))
+    bins = bins_of(event_of(q)[0], setting.n_bins)
+    member = np.eye(int(bins.max()) + 1)[bins[rows]]
+    part = setting.sampling.part(rows).weights
+    tests, null = class_tests(q.take(rows), y[rows], part, member, setting.rng("draws"), setting.n_draws)
+    table = reliability(q, y, bins, null, setting.sampling, setting.confidence)
+    baseline = (
+        f"Baseline: class frequencies of {setting.baseline}, half a row added to each class. "
+        "Skills are the baseline's score less the model's."
+    )
+    forms = (
+        f"ECE: {member.shape[1]} bins of about equally many rows, {table.meta['form']}. "
+        "The ECE of a right model is not 0, but the mean beside it. Brier is the sum over all classes, 0 to 2."
+    )
+    called = decisions(q, y, setting.sampling, setting.confidence)
+    return Parts(scores, tests, [table, called], (baseline, forms), omissions)
+
+
+def number_parts(q: Distribution, setting: Setting) -> Parts:
+    """Return scores, tests, PIT histogram and coverage of a numeric predictive distribution."""
+    y, rows = setting.y, setting.independent
+    part = setting.sampling.part(rows).weights
+    scores = number_scores(q, y, crps_baseline(y, setting.train))
+    tests: list[MonteCarlo] = []
+    if {"crps", "sample"} <= q.supports:
+        tests.append(crps_test(q.take(rows), y[rows], part, setting.rng("draws"), setting.n_draws))
+    note = f"CRPS baseline: the empirical distribution of y in {setting.baseline}. Its skill is a difference."
+    if "cdf" not in q.supports:
+        return Parts(scores, tests, [], (note,), (Omission("pit", "", q.why_not("cdf")),))
+    lower, upper = q.cdf(np.nextafter(y, -np.inf)), q.cdf(y)
+    pit = lower + setting.rng("pit").random(len(y)) * (upper - lower)
+    tests += pit_tests(pit[rows], part, setting.rng("uniform"), setting.n_draws)
+    fold, omissions = setting.folds()
+    if fold is not None and "log_prob" in q.supports:
+        gain = number_gain(lower, upper, pit, setting.sampling.weights, fold)
+        scores.append(Score("recalibration_gain", "nats", gain))
+    figures = [
+        pit_histogram(q, lower, upper, setting.sampling, setting.confidence),
+        coverage(pit, _widths(q, setting.sampling), q.discrete, setting.sampling, setting.confidence),
+    ]
+    return Parts(scores, tests, figures, (note,), omissions)
+
+
+def _widths(q: Distribution, sampling: Sampling) -> FloatArray | None:
+    """Return the mean width of each central interval, in units of y."""
+    if "quantile" not in q.supports:
+        return None
+    tails = np.array([(1 - level) / 2 for level in LEVELS])
+    return np.asarray(sampling.weights @ (q.quantile(1 - tails) - q.quantile(tails)))

@@ -1,0 +1,247 @@
+"""Performance: whether the model beats a baseline without features, and a stated skill, and finds each class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, inf, isnan
+from typing import ClassVar, NamedTuple
+
+from ...core.errors import check_options
+from ...core.numbers import number, share_words, value_words
+from ...evidence import ids
+from ...evidence.finding import Finding, Outcome, Severity, Symptom
+from ...evidence.outcomes import LOG_SCORE, Calibration, ScoreLine
+from ...evidence.run import Run
+from ...evidence.subject import SubjectFacts
+from ...rules.reading import Part, absent, close
+from ...rules.rule import Grade, Limit, Rule
+from ..shared.events import LEAST, class_counts, events, too_few
+from .missed import missed, recall_rule
+
+SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS"}  # the first that a run has judges
+WHEN = (
+    "The interval of the skill (the baseline's score less the model's: log score, Brier score where that is infinite, "
+    "CRPS for numbers) ends below {margin:pct} of the baseline's score, or holds 0 and ends below {little:pct}; for "
+    "classes, on at least {events} rows outside the most frequent class. Where no other score shows the features to be "
+    "of use: critical if it holds 0, or less, and ends below {margin:pct}, else high. High if it ends {worse:pct} or "
+    "more below 0, else medium."
+)
+# Where nothing shows the features to be of use, what the model claims of them is not delivered, and its doubt is wrong;
+# that a feature alone tells more (the first) follows from any lack of skill.
+SYMPTOMS = tuple(Symptom(code=code) for code in ("UQ003", "UQ101", "UQ401", "UQ402"))
+BASELINES = {True: "the class frequencies", False: "the distribution of the outcomes"}
+
+
+class Skill(NamedTuple):
+    """A baseline's score less the model's, and the baseline's; `uses` are other signs that the features are of use."""
+
+    line: ScoreLine
+    base: float
+    score: str
+    baseline: str
+    uses: Mapping[str, float]
+
+    @property
+    def upper(self) -> float:
+        """The upper end of the interval, as a share of the baseline's score."""
+        return self.line.upper / self.base
+
+    @property
+    def use(self) -> float:
+        """The largest lower end of the other signs; 0 where there is none."""
+        return max(self.uses.values(), default=0.0)
+
+    @property
+    def words(self) -> str:
+        """The skill with its interval."""
+        line = self.line
+        return value_words(line.estimate, line.lower, line.upper, line.unit, confidence=line.confidence)
+
+    @property
+    def loss(self) -> str:
+        """What the model loses against the baseline, with its interval."""
+        line = self.line
+        return value_words(-line.estimate, -line.upper, -line.lower, line.unit, confidence=line.confidence)
+
+
+@dataclass(frozen=True)
+class Performance:
+    """Judges whether the model predicts unseen rows better than a baseline that ignores the features.
+
+    UQ001 asks for an interval of the skill, the baseline's score less the model's, that ends below `margin` of the
+    baseline's score: then the model is shown to be of no use, or worse. An interval that holds 0 and ends below
+    `little` of it is not better either; one that holds 0 and ends above leaves it undetermined. Skill is that of the
+    log score; of the Brier score where the log score is infinite; of the CRPS for numbers.
+
+    UQ002 asks which classes the model's own decisions miss: the share of a class that is decided for (its recall)
+    is below `recall`, tested exactly and adjusted over the classes.
+
+    Parameters
+    ----------
+    margin, little : float
+        Shares of the baseline's score.
+    recall : float
+        Share of a class that the model should decide for.
+    expected : float, optional
+        A skill stated for the model, or reached before, in the unit of the score (nats for the log score): UQ001 is
+        raised too where the interval of the skill ends below it.
+    """
+
+    margin: float = 0.01
+    little: float = 0.03
+    recall: float = 0.2
+    expected: float | None = None
+
+    name: ClassVar[str] = "performance"
+    title: ClassVar[str] = "Performance"
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse a threshold that cannot be used."""
+        rules = [
+            ("margin", 0 < self.margin < 1, "a number in (0, 1)"),
+            ("little", self.margin <= self.little < 1, "a number from margin to 1"),
+            ("recall", 0 < self.recall < 1, "a number in (0, 1)"),
+            ("expected", self.expected is None or 0 < self.expected < inf, "a finite number > 0, or None"),
+        ]
+        check_options(self.name, self, rules)
+
+    @property
+    def rules(self) -> tuple[Rule, Rule]:
+        """The rules, with this check's thresholds."""
+        return self._skill_rule(), recall_rule(self.recall)
+
+    def _skill_rule(self) -> Rule:
+        enough, none = {"events": Limit("at least", "events")}, Limit("at most", 0)
+        raised = [
+            {"upper": Limit("below", "margin"), **enough},
+            {"lower": Limit("at most", 0), "upper": Limit("below", "little"), **enough},
+        ]
+        thresholds = {"margin": self.margin, "little": self.little, "worse": 0.1, "events": LEAST}
+        when = WHEN
+        grades = [
+            Grade("critical", {"use": none, "lower": none, "upper": Limit("below", "margin")}),
+            Grade("high", {"use": none}),
+            Grade("high", {"loss": Limit("at least", "worse")}),
+            Grade("medium"),
+        ]
+        if self.expected is not None:
+            raised.append({"reached": Limit("below", "expected"), **enough})
+            thresholds["expected"] = self.expected
+            when += " Low if only a skill of {expected}, stated in the score's unit, is not reached."
+            grades.insert(0, Grade("low", {"upper": Limit("at least", "little")}))
+            grades.insert(1, Grade("low", {"lower": Limit("above", 0), "upper": Limit("at least", "margin")}))
+        title = "The predictions are no better than without the features"
+        return Rule(
+            code="UQ001",
+            title=title if self.expected is None else "Predictions no better than without features, or than stated",
+            thresholds=thresholds,
+            when=when,
+            raised=raised,
+            grades=grades,
+            rests_on="A proper score is best on average for the true distribution, so a skill above 0 is what the "
+            "features told (Gneiting & Raftery 2007)",
+        )
+
+    def check(self, run: Run) -> Outcome:
+        """Judge the skill and the decisions of the run's calibration results."""
+        skill, recall = self.rules
+        classes = SubjectFacts.of(run).classes is not None
+        return close(self.name, [self._part(skill, run), *([missed(recall, run)] if classes else [])])
+
+    def _part(self, rule: Rule, run: Run) -> Part:
+        view = Calibration.find(run)
+        if view is None:
+            return Part(code=rule.code, absent=absent(run, ids.CALIBRATION))
+        skill, few = _skill(view, run), too_few(class_counts(run))
+        if few or skill is None:
+            return Part(code=rule.code, absent=few or "no score of the outcomes has an interval")
+        severity = rule.judge(
+            upper=skill.upper,
+            lower=skill.line.lower / skill.base,
+            loss=-skill.upper,
+            reached=skill.line.upper,
+            use=skill.use,
+            events=events(class_counts(run)),
+        )
+        if severity:
+            return Part(code=rule.code, findings=(_finding(rule, severity, skill),))
+        if not skill.line.lower > 0:
+            return Part(
+                code=rule.code, undecided=(f"the gain over {skill.baseline}, {skill.words}, which may be none",)
+            )
+        passed = f"The {skill.score} is better than that of {skill.baseline} by {skill.words}, where that is "
+        return Part(code=rule.code, passed=f"{passed}{number(skill.base)}.")
+
+
+def _skill(view: Calibration, run: Run) -> Skill | None:
+    """Return the skill that judges, or None where there is none with an interval."""
+    lines = {line.item: line for line in view.lines}
+    for item, score in SCORES.items():
+        line, base = lines.get(f"{item}_skill"), lines.get(f"{item}_baseline")
+        if line and base and line.has_interval and base.estimate > 0:
+            return Skill(line, base.estimate, score, BASELINES[item != "crps"], _uses(lines, item, run))
+    return None
+
+
+def _uses(lines: Mapping[str, ScoreLine], judged: str, run: Run) -> dict[str, float]:
+    """Return, by their words, the lower ends above 0 of what else shows the features to be of use."""
+    uses = {}
+    area, brier, error = lines.get("roc_auc"), lines.get("brier_skill"), lines.get("squared_error")
+    spread = SubjectFacts.of(run).y_summary.get("std")
+    if area:
+        ends = value_words(area.estimate, area.lower, area.upper, confidence=area.confidence)
+        uses[f"It does order the rows: the area under the ROC curve is {ends}."] = area.lower - 0.5
+    if brier and judged == LOG_SCORE:
+        better = value_words(brier.estimate, brier.lower, brier.upper, confidence=brier.confidence)
+        uses[f"By the Brier score it is better than the baseline, by {better}."] = brier.lower
+    if error and spread:
+        share = 1 - error.upper / spread**2
+        uses[f"Its means do help: they take at least {share_words(share)} off the variance of the outcome."] = share
+    return {words: lower for words, lower in uses.items() if not isnan(lower) and lower > 0}
+
+
+def _said(skill: Skill, rule: Rule) -> str:
+    known = f"{skill.baseline}, without the features"
+    if _is_short(skill, rule):
+        expected = f"and not by the expected {rule.thresholds['expected']:g}"
+        shown = "better than" if skill.line.lower > 0 else "not shown to be better than"
+        words = f"{shown} {known}: its {skill.score} is better by {skill.words}, {expected}"
+    elif skill.line.upper < 0:
+        words = f"worse than {known}: its {skill.score} is worse by {skill.loss}, where theirs is {number(skill.base)}"
+    else:
+        most = max(ceil(1000 * skill.upper), 1) / 10  # in percent, rounded up
+        counts = "may be none" if skill.upper >= rule.thresholds["margin"] else "is less than would count"
+        sure = f"{100 * skill.line.confidence:g} % interval, so it {counts}"
+        words = f"no better than {known}: its {skill.score} is better by less than {most:g} % of theirs ({sure})"
+    return f"On unseen rows the model predicts {words}."
+
+
+def _is_short(skill: Skill, rule: Rule) -> bool:
+    """Say whether only a stated skill is not reached: the model is better than the baseline, or may be."""
+    return rule.judge(upper=skill.upper, lower=skill.line.lower / skill.base, events=inf) is None
+
+
+def _finding(rule: Rule, severity: Severity, skill: Skill) -> Finding:
+    margin, short = rule.thresholds["margin"], _is_short(skill, rule)
+    if short:
+        remedy = "Compare rows and fit with those that the gain was stated for."
+    elif skill.uses:
+        remedy = "Recalibrate the model on held-out rows and audit it again."
+    else:
+        remedy = (
+            "Do not use the model's predictions. Check that the features reach it as they did in training, and that "
+            "its fit found any signal."
+        )
+    return rule.finding(
+        severity,
+        " ".join([_said(skill, rule), *([] if short else list(skill.uses)[:1])]),
+        (ids.CALIBRATION,),
+        remedy=remedy,
+        threshold=rule.thresholds["expected"] / skill.base if short else margin,
+        observed=skill.line.estimate / skill.base,
+        lower=skill.line.lower / skill.base,
+        upper=skill.upper,
+        explains=() if short else SYMPTOMS[:1] if skill.uses else SYMPTOMS,
+    )

@@ -1,0 +1,1 @@
+"""Covered information (CID), and importances corrected for cover."""

@@ -1,0 +1,140 @@
+"""The columns that covered information is estimated from: what varies, what repeats another column, and cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from ...core.arrays import FloatArray, IntArray
+from ...core.errors import InputError
+from ...core.results import Omission
+from ...core.subject import Subject
+
+TOO_ALIKE = 1 - 1e-9
+MOST_LEVELS = 20
+NAMED = 5  # columns that a note names
+
+
+class UnfitError(InputError):
+    """An estimator that does not fit the data; `reason` says why in few words."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def varying(subject: Subject) -> tuple[tuple[str, ...], tuple[Omission, ...]]:
+    """Return the features that have information, and those that are constant."""
+    constant = [f for f in subject.features if pd.Series(subject.values(f)).nunique(dropna=False) < 2]
+    used = tuple(f for f in subject.features if f not in constant)
+    if not used:
+        raise InputError("cid.X must have a feature that varies; got constant ones only.")
+    return used, tuple(Omission("", f, "it is constant, so it has no information") for f in constant)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return at most `NAMED` names, and the number of the others.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(list("abcdefg"))
+    ('a, b', 'a, b, c, d, e and 2 more')
+    """
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
+
+
+def incomplete(subject: Subject, features: Sequence[str]) -> dict[str, int]:
+    """Return the number of missing values of the features that have some."""
+    counts = {f: int(pd.isna(subject.values(f)).sum()) for f in features}
+    return {f: count for f, count in counts.items() if count}
+
+
+def twins(subject: Subject, features: Sequence[str]) -> dict[str, str]:
+    """Return for each feature that repeats an earlier one, one to one, that feature.
+
+    Columns of few values repeat each other where their values pair off; others where their ranks agree, upwards or
+    downwards: between continuous columns any two values would pair off.
+    """
+    first: dict[Any, str] = {}
+    found = {}
+    for name in features:
+        key = _identity(subject.values(name), numeric=subject.kinds[name] == "numeric")
+        if key in first:
+            found[name] = first[key]
+        first.setdefault(key, name)
+    return found
+
+
+def _identity(values: Any, *, numeric: bool) -> tuple[bool, bytes]:
+    series = pd.Series(values)
+    if not numeric or series.nunique() <= len(series) / 2:
+        return True, np.asarray(pd.factorize(series, use_na_sentinel=False)[0], dtype=np.int64).tobytes()
+    ranks = rankdata(np.asarray(series, dtype=float), nan_policy="omit")
+    turned = np.nanmax(ranks) + np.nanmin(ranks) - ranks
+    apart = np.flatnonzero(np.nan_to_num(ranks - turned))
+    return False, (ranks if ranks[apart[0]] < turned[apart[0]] else turned).tobytes()
+
+
+def refuse_copies(X: FloatArray, features: Sequence[str]) -> None:
+    """Refuse two columns with correlation ±1."""
+    alike = np.triu(np.abs(np.corrcoef(X, rowvar=False).reshape(len(features), -1)) > TOO_ALIKE, 1)
+    if alike.any():
+        a, b = np.argwhere(alike)[0]
+        raise UnfitError(
+            f"cid.X must have no copies; got {features[a]!r} and {features[b]!r} with correlation ±1 "
+            f"({int(alike.sum())} such pairs). Each covers all of the other: keep one.",
+            f"{features[a]} and {features[b]} have correlation ±1",
+        )
+
+
+def common_value(values: Any) -> float:
+    """Return the share of rows that have the most frequent value.
+
+    Examples
+    --------
+    >>> common_value([1.0, 0.0, 0.0, 2.0])
+    0.5
+    """
+    return float(pd.Series(values).value_counts(normalize=True).iloc[0])
+
+
+def cells(values: Any, bins: int | None) -> IntArray:
+    """Return level codes, or quantile cells of about equal count with equal values together.
+
+    A missing value has a cell of its own; levels beyond the `MOST_LEVELS` most frequent ones share one.
+
+    Examples
+    --------
+    >>> cells([3.0, float("nan"), 1.0, 2.0], 2)
+    array([2, 0, 1, 2])
+    """
+    series = pd.Series(np.asarray(values) if bins else values)
+    if bins:
+        series = pd.Series(np.ceil(series.rank(method="average", pct=True).to_numpy() * bins))
+    elif series.nunique() > MOST_LEVELS:
+        series = series.astype(object)
+        kept = series.value_counts().index[: MOST_LEVELS - 1]
+        series = series.where(series.isin(kept) | series.isna(), "other levels").astype(str)
+    codes = np.asarray(pd.factorize(series, sort=True)[0], dtype=np.int64)
+    return codes - codes.min()
+
+
+def cell_notes(binned: Sequence[str], bins: int, pooled: Sequence[str], gaps: Sequence[str]) -> tuple[str, ...]:
+    """Return how columns became cells: what was cut, which levels share a cell, and where values are missing."""
+    cut = f"Cut into {bins} cells of about equal count: {listed(binned)}. Information within a cell is not seen."
+    kept = f"The {MOST_LEVELS - 1} most frequent levels are kept, the rest share one cell: {listed(pooled)}."
+    missing = f"A missing value is a cell of its own: {listed(gaps)}."
+    return tuple(note for note, names in ((cut, binned), (kept, pooled), (missing, gaps)) if names)
+
+
+def copy_notes(copies: Mapping[str, str]) -> tuple[str, ...]:
+    """Return which columns repeat which, at most `NAMED` of them, and the number of the others."""
+    told = [f"{copy} repeats {of} exactly: its covered share is 100 %." for copy, of in copies.items()]
+    more = len(told) - NAMED
+    rest = f"So it is with {more} more column{'s' if more > 1 else ''} that repeat{'' if more > 1 else 's'} another."
+    return (*told[:NAMED], *([rest] if more > 0 else []))

@@ -1,0 +1,130 @@
+"""Covering sets: the few other features that repeat most of what a feature says about y."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc, ndtri
+
+from ...core.arrays import BoolArray, FloatArray, IntArray
+from ...core.sampling import Sampling
+from .terms import OutcomeGiven
+
+LEVEL = 0.05
+CHOSEN = (
+    "Partners are tried in the order of a normal model of the same columns. Sets are chosen on the rows they are "
+    "measured on, so what they leave tends to be too small."
+)
+
+
+class Step(NamedTuple):
+    """A partner (position; None before the first) and i(x_j; y | x_C) of each row once it is in C."""
+
+    partner: int | None
+    information: FloatArray
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """Grows a feature's covering set until a step gains too little.
+
+    Parameters
+    ----------
+    given : callable
+        log p(y | x_S) of each row.
+    normal : callable
+        Its mean by a normal of the same columns: cheap, and used only to say which partner to try.
+    related : ndarray of bool (d, d)
+        Which features depend on each other. I(x_j; y | x_k) is at least I(x_j; y) where x_k is independent of x_j:
+        such a feature covers nothing of it, whatever a sample suggests, and is not tried.
+    sampling : Sampling
+    min_gain : float
+        Nats by which a step must lower I(x_j; y | x_C), beside one standard error of the change.
+    max_cover : int
+        Largest number of partners.
+    """
+
+    given: OutcomeGiven
+    normal: Callable[[tuple[int, ...]], float]
+    related: BoolArray
+    sampling: Sampling
+    min_gain: float
+    max_cover: int
+
+    def steps(self, j: int) -> Iterator[Step]:
+        """Yield i(x_j; y), then each step that gains enough."""
+        chosen: tuple[int, ...] = ()
+        held = self._information(j, chosen)
+        yield Step(None, held)
+        left = [int(k) for k in np.flatnonzero(self.related[j]) if k != j]
+        while left and len(chosen) < self.max_cover and self.sampling.weights @ held >= self.min_gain:
+            best = min(left, key=lambda k: self.normal((*chosen, k, j)) - self.normal((*chosen, k)))
+            information = self._information(j, (*chosen, best))
+            gain, error = map(float, self.sampling.mean(held - information))
+            if not gain >= max(self.min_gain, error):
+                return
+            chosen, held = (*chosen, best), information
+            left.remove(best)
+            yield Step(best, held)
+
+    def _information(self, j: int, others: tuple[int, ...]) -> FloatArray:
+        return self.given((*others, j)) - self.given(others)
+
+
+def normal_given(covariance: FloatArray, starts: IntArray) -> Callable[[tuple[int, ...]], float]:
+    """Return the mean of log p(y | x_S), up to a constant, by the normal of a covariance, for any features S.
+
+    Parameters
+    ----------
+    covariance : ndarray (k, k)
+    starts : ndarray of int (d + 2,)
+        Feature j has the columns ``starts[j] .. starts[j + 1]``, then y the last ones.
+    """
+    columns = [np.arange(a, b) for a, b in pairwise(starts)]
+    y = columns[-1]
+    steady = covariance + 1e-9 * np.diag(np.diag(covariance))  # cells may repeat each other
+
+    def given(chosen: tuple[int, ...]) -> float:
+        at = np.concatenate([columns[k] for k in chosen])
+        shared = steady[np.ix_(at, y)]
+        left = steady[np.ix_(y, y)] - shared.T @ np.linalg.solve(steady[np.ix_(at, at)], shared)
+        return -0.5 * float(np.linalg.slogdet(left)[1])
+
+    return given
+
+
+def of_cells(codes: IntArray) -> Callable[[tuple[int, ...]], float]:
+    """Return `normal_given` of indicators of cells, all but the first cell of each column."""
+    sizes = codes.max(axis=0)
+    hot = np.concatenate([codes[:, [a]] == np.arange(1, sizes[a] + 1) for a in range(len(sizes))], axis=1)
+    return normal_given(np.cov(hot, rowvar=False), np.concatenate([[0], np.cumsum(sizes)]))
+
+
+def related_by_correlation(Z: FloatArray, units: int) -> BoolArray:
+    """Say which columns are correlated, at the level `LEVEL` shared out over the other columns (Fisher's z)."""
+    d = Z.shape[1]
+    r = np.corrcoef(Z, rowvar=False).reshape(d, d)
+    with np.errstate(divide="ignore", invalid="ignore"):  # with at most three units nothing is related
+        z = np.abs(np.arctanh(np.clip(r, -1, 1))) * np.sqrt(max(units - 3, 0))
+    related: BoolArray = z > ndtri(1 - LEVEL / (2 * max(d - 1, 1)))
+    return related | np.eye(d, dtype=bool)
+
+
+def related_by_cells(codes: IntArray, units: int) -> BoolArray:
+    """Say which columns of cells depend on each other, at the level `LEVEL` shared out over the others (G-test)."""
+    d = codes.shape[1]
+    related = np.eye(d, dtype=bool)
+    for a in range(d):
+        for b in range(a):
+            table = np.zeros((codes[:, a].max() + 1, codes[:, b].max() + 1))
+            np.add.at(table, (codes[:, a], codes[:, b]), 1 / len(codes))
+            expected = np.outer(table.sum(axis=1), table.sum(axis=0))
+            seen = table > 0
+            g = 2 * units * float(table[seen] @ np.log(table[seen] / expected[seen]))
+            degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
+            related[a, b] = related[b, a] = chdtrc(degrees, max(g, 0.0)) < LEVEL / (d - 1)
+    return related

@@ -1,0 +1,211 @@
+"""Covered information, and importance alone and corrected for cover."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from ...core.results import Result
+from ...document.plots import style
+from ...document.plots.contract import figure_plugin
+from ...document.plots.frames import choose, has_interval, interval_words
+from ...document.plots.shapes import rectangles
+from ...document.plots.words import axis_label, words
+from ...evidence import columns as col
+from ...evidence import ids
+from ...evidence.importance import CoverCorrected
+from ...evidence.information import COVERED, MUTUAL, SHARE
+from ...evidence.view import of_measure, table_of
+
+BAR = "#b9c4d0"
+
+
+def part(result: Result, item: str) -> pd.DataFrame:
+    """Return the estimates of one item of ``cid``, indexed by feature."""
+    table = result.estimates
+    return table[table[col.ITEM] == item].drop_duplicates(col.FEATURE).set_index(col.FEATURE)
+
+
+def draw(result: Result, top: int = 20) -> Figure:
+    """Draw per feature a bar of I(X; Y), and a dot of covered information with its interval, largest bar first.
+
+    Parameters
+    ----------
+    result : Diagnostic
+        ``cid``; its estimates have a column ``item``.
+    """
+    mutual = part(result, MUTUAL).sort_values(col.ESTIMATE, ascending=False, kind="stable").head(top)
+    features = list(mutual.index)
+    covered, share = (part(result, item).reindex(features) for item in (COVERED, SHARE))
+    at = np.arange(len(features), dtype=float)
+    with style.context():
+        figure = style.new_figure(0.29 * len(features) + 1.25)
+        axes = style.plain(figure.subplots(), "x")
+        ends = mutual[col.ESTIMATE].to_numpy(dtype=float)
+        rectangles(axes, ((0.0, v, k - 0.32, k + 0.32) for k, v in zip(at, ends, strict=True)), BAR)
+        axes.plot(*style.segments(mutual[col.LOWER], mutual[col.UPPER], at - 0.16), color=style.MUTED, linewidth=1.0)
+        axes.axvline(0, color=style.INK, linewidth=0.8)
+        axes.plot(*style.segments(covered[col.LOWER], covered[col.UPPER], at + 0.12), **_line())
+        axes.plot(covered[col.ESTIMATE], at + 0.12, **_dot())
+        _shares(axes, share[col.ESTIMATE].to_numpy(dtype=float), at)
+        axes.set_yticks(at, [style.name(feature) for feature in features])
+        axes.set_ylim(len(features) - 0.4, -0.6)
+        axes.set_xlabel("information about y (nats)")
+        style.key(figure, _legend(covered), columns=2)
+    return figure
+
+
+def _line() -> dict[str, Any]:
+    return {"color": style.ROLE["loss"], "linewidth": 1.6}
+
+
+def _dot() -> dict[str, Any]:
+    return {"color": style.ROLE["loss"], "linestyle": "", "marker": "D", "markersize": 4.5}
+
+
+def _shares(axes: Axes, share: Any, at: Any) -> None:
+    """Write the covered share at the right edge; a feature without information has none."""
+    for value, height in zip(share, at, strict=True):
+        text = f"{100 * value:.0f} %" if np.isfinite(value) else "–"
+        axes.text(
+            1.06, height, text, transform=axes.get_yaxis_transform(), ha="right", va="center", fontsize=style.SMALL
+        )
+    axes.text(1.06, 1.0, "covered share", transform=axes.transAxes, ha="right", va="bottom", fontsize=style.SMALL)
+
+
+def _legend(covered: pd.DataFrame) -> list[Any]:
+    handles: list[Any] = [
+        Patch(color=BAR, linewidth=0, label="I(X; Y), all it says about y"),
+        Line2D([], [], label="covered by the other features", **_dot()),
+    ]
+    if has_interval(covered).any():
+        handles.append(Line2D([], [], color=style.INK, linewidth=1.2, label=interval_words(covered)))
+    return handles
+
+
+def draw_corrected(
+    result: Result, measure: str | None = None, top: int = 20, features: Sequence[str] | None = None
+) -> Figure:
+    """Draw each feature's importance alone and corrected for cover with their intervals, and its partners' names.
+
+    Parameters
+    ----------
+    result : Importance
+        ``cover``.
+    measure : str, optional
+        The first by default.
+    top : int
+        Features to show: those that lead once corrected.
+    features : sequence of str, optional
+        Only these.
+    """
+    view = CoverCorrected.from_result(result)
+    chosen = choose(result, "measure", measure, view.measures)
+    asked = [line for line in of_measure(view.lines, chosen) if features is None or line.feature in features]
+    lines = sorted(asked, key=lambda line: line.rank)[:top]
+    table, at = table_of(lines), np.arange(len(lines), dtype=float)
+    with style.context():
+        figure = style.new_figure(0.32 * len(lines) + 1.0)
+        axes = style.plain(figure.subplots(), "x")
+        axes.axvline(0, color=style.INK, linewidth=0.8)
+        ends = (col.PLAIN, col.PLAIN_LOWER, col.PLAIN_UPPER), (col.ESTIMATE, col.LOWER, col.UPPER)
+        for (value, low, high), side, look in zip(ends, (-0.14, 0.14), (PLAIN, CORRECTED), strict=True):
+            axes.plot(*style.segments(table[low], table[high], at + side), color=look["color"], linewidth=1.6)
+            axes.plot(table[value], at + side, **look)
+        axes.set_yticks(at, [_with_partners(line.feature, view.partners.get(line.feature, ())) for line in lines])
+        axes.set_ylim(len(lines) - 0.4, -0.6)
+        axes.set_xlabel(f"importance for {axis_label(chosen, result.measures)}")
+        handles: list[Any] = [Line2D([], [], **look) for look in (PLAIN, CORRECTED)]
+        if has_interval(table).any():
+            handles.append(Line2D([], [], color=style.INK, linewidth=1.6, label=interval_words(table)))
+        style.key(figure, handles, columns=3)
+    return figure
+
+
+PLAIN: dict[str, Any] = {
+    "color": style.MUTED,
+    "linestyle": "",
+    "marker": "o",
+    "markersize": 4.5,
+    "markerfacecolor": "white",
+    "label": "alone",
+}
+CORRECTED: dict[str, Any] = {
+    "color": style.ROLE["loss"],
+    "linestyle": "",
+    "marker": "D",
+    "markersize": 4.5,
+    "label": "with its partners lost too",
+}
+PARTNERS = 2  # named beside a feature
+
+
+def _with_partners(feature: str, partners: Sequence[str]) -> str:
+    """Return a feature's name, and below it those of its first partners."""
+    if not partners:
+        return style.name(feature)
+    more = f" and {len(partners) - PARTNERS} more" if len(partners) > PARTNERS else ""
+    return f"{style.name(feature)}\n(with {', '.join(style.name(one, 18) for one in partners[:PARTNERS])}{more})"
+
+
+def draw_moves(result: Result, measure: str | None = None, top: int = 20) -> Figure:
+    """Draw each feature's rank by plain and by corrected importance, joined by a line; broken where it falls.
+
+    Parameters
+    ----------
+    result : Importance
+        ``cid.corrected``; its estimates have ``plain_rank`` and ``rank``.
+    """
+    chosen = choose(result, "measure", measure, result.estimates[col.MEASURE])
+    table = result.estimates.sort_values(col.PLAIN_RANK, kind="stable")
+    table = table[table[col.MEASURE] == chosen].head(top)
+    # equal ranks stand below each other, in the order of the table
+    before, after = (table[column].rank(method="first").to_numpy(dtype=float) for column in (col.PLAIN_RANK, col.RANK))
+    with style.context():
+        figure = style.new_figure(0.25 * len(table) + 0.8)
+        axes = figure.subplots()
+        look: dict[str, Any] = {"va": "center", "fontsize": style.SMALL}
+        for feature, old, new in zip(table.index, before, after, strict=True):
+            row = table.loc[feature]
+            axes.plot([0, 1], [old, new], **_move(int(row[col.PLAIN_RANK]), int(row[col.RANK])))
+            name = style.name(row[col.FEATURE])
+            axes.text(-0.04, old, f"{name}  {int(row[col.PLAIN_RANK])}", ha="right", **look)
+            axes.text(1.04, new, f"{int(row[col.RANK])}  {name}", ha="left", **look)
+        axes.set_xlim(-1.1, 2.1)
+        axes.set_ylim(len(table) + 0.6, 0.2)
+        axes.set_xticks([0, 1], ["plain importance", "corrected (extrapolated)"])
+        axes.xaxis.tick_top()
+        axes.set_yticks([])
+        axes.set_xlabel(f"rank by importance for {words(str(chosen), result.measures).title}")
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        style.key(figure, [Line2D([], [], label=text, **_move(*ends)) for text, ends in MOVES.items()], columns=3)
+    return figure
+
+
+MOVES = {"rises": (2, 1), "keeps its rank": (1, 1), "falls": (1, 2)}
+
+
+def _move(old: int, new: int) -> dict[str, Any]:
+    if old == new:
+        return {"color": style.SPREAD, "linewidth": 1.0, "marker": "o", "markersize": 4}
+    rises = new < old
+    color = style.ROLE["prediction"] if rises else style.ROLE["loss"]
+    return {
+        "color": color,
+        "linewidth": 1.8,
+        "linestyle": "-" if rises else style.LINES[1],
+        "marker": "^" if rises else "v",
+        "markersize": 5,
+    }
+
+
+CoverFigure = figure_plugin(ids.CID, draw)
+CorrectedFigure = figure_plugin(ids.COVER, draw_corrected)

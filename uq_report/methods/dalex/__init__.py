@@ -1,0 +1,1 @@
+"""dalex's own methods, asked through the engine."""

@@ -1,0 +1,128 @@
+"""dalex's own explanations of the prediction, and of entropy and nll as if they were predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+from ...core.engine import Engine
+from ...core.errors import check_options
+from ...core.explainer import Card, Prior
+from ...core.results import Importance, Result
+from ...core.subject import Subject
+from ..shared.choice import as_names, as_rows, chosen_rows, draw, row_measures
+from .calls import Dalex
+from .importance import model_parts
+from .profile import leading_features, model_profile
+from .rows import model_performance, predict_parts
+
+PARTS = ("model_parts", "model_profile", "predict_parts", "model_performance")
+PREDICT_TYPES = ("break_down", "break_down_interactions", "shap")
+
+
+@dataclass(frozen=True)
+class DalexExplanations:
+    """DALEX's permutation importance, profiles, break-down and performance, of every measure.
+
+    Each measure becomes the ``predict_function`` of a `dalex.Explainer`; dalex does the rest, and its
+    tables come back as results of the usual kinds. Entropy needs no y: its "loss" is the mean over
+    rows. nll finds y by the row index; in ``predict_parts`` y is that of the explained row, since
+    background rows would bring their own. dalex gives no sampling intervals.
+
+    Parameters
+    ----------
+    measures : tuple of str
+        What is explained, by the names of measures.
+    parts : tuple of str
+        Any of ``model_parts``, ``model_profile``, ``predict_parts``, ``model_performance``.
+    rows : tuple of int, optional
+        Rows for ``predict_parts``; by default `n_local` each of the most uncertain, the most wrong
+        and the typical ones.
+    n_local : int
+        Rows of each of these kinds.
+    n_repeats : int
+        Permutation rounds of ``model_parts`` (dalex's B).
+    max_rows : int
+        Rows given to dalex, drawn once, so that its full-model loss is the same in every round.
+    n_background : int
+        Rows of those for ``model_profile`` and ``predict_parts``.
+    max_profiles : int
+        Features with a profile: the leading ones of ``model_parts``.
+    grid_points : int
+        Points of a numeric profile, at equally spaced quantile levels.
+    predict_type : {"break_down", "break_down_interactions", "shap"}
+        What dalex makes of single rows.
+    n_paths : int
+        Random orders of ``predict_type="shap"`` (dalex's B).
+
+    References
+    ----------
+    Baniecki et al. (2021), JMLR 22(214). Biecek & Burzykowski (2021), Explanatory Model Analysis.
+    """
+
+    measures: tuple[str, ...] = ("prediction", "entropy", "nll")
+    parts: tuple[str, ...] = PARTS
+    rows: tuple[int, ...] | None = None
+    n_local: int = 1
+    n_repeats: int = 10
+    max_rows: int = 1000
+    n_background: int = 100
+    max_profiles: int = 4
+    grid_points: int = 21
+    predict_type: str = "break_down"
+    n_paths: int = 25
+
+    name: ClassVar[str] = "dalex"
+    section: ClassVar[str] = "prediction.dalex"
+    card: ClassVar[Card] = Card(
+        title="DALEX",
+        definition="DALEX's permutation importance, profiles, break-down and performance, with the measure as the "
+        "predict function.",
+        assumes="As for permutation importance and profiles.",
+        fails="As for permutation importance and profiles; a break-down depends on the order of the features.",
+        interval="There are none: DALEX gives no sampling intervals.",
+        references="baniecki; biecek",
+    )
+    needs: ClassVar[tuple[str, ...]] = ()
+    requires: ClassVar[frozenset[str]] = frozenset()
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse options that cannot be used."""
+        object.__setattr__(self, "measures", as_names(self.name, "measures", self.measures))
+        object.__setattr__(self, "parts", as_names(self.name, "parts", self.parts))
+        object.__setattr__(self, "rows", as_rows(self.name, self.rows))
+        rules = (
+            ("parts", set(self.parts) <= set(PARTS), f"some of {PARTS}"),
+            ("n_local", self.n_local >= 0, "an integer >= 0"),
+            ("n_repeats", self.n_repeats >= 2, "an integer >= 2"),
+            ("max_rows", self.max_rows >= 1, "an integer >= 1"),
+            ("n_background", self.n_background >= 1, "an integer >= 1"),
+            ("max_profiles", self.max_profiles >= 1, "an integer >= 1"),
+            ("grid_points", self.grid_points >= 2, "an integer >= 2"),
+            ("predict_type", self.predict_type in PREDICT_TYPES, f"one of {PREDICT_TYPES}"),
+            ("n_paths", self.n_paths >= 2, "an integer >= 2"),
+        )
+        check_options(self.name, self, rules)
+
+    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
+        """Return one result for each part, ``dalex.model_parts`` and so on."""
+        measures, omitted = row_measures(self.name, engine, self.measures)
+        dalex = Dalex(subject, engine, measures, omitted, asdict(self))
+        roles = chosen_rows(self.name, self.rows, engine, self.n_local)
+        rows = draw(engine.rng("rows"), subject.n, self.max_rows)
+        background = rows[draw(engine.rng("background"), len(rows), self.n_background)]
+        results: list[Result] = []
+        parts: Importance | None = None
+        if "model_parts" in self.parts:
+            parts = model_parts(dalex, rows, self.n_repeats)
+            results.append(parts)
+        if "model_profile" in self.parts:
+            features = leading_features(parts, subject, self.max_profiles)
+            results.append(model_profile(dalex, background, features, self.grid_points))
+        if "predict_parts" in self.parts:
+            results.append(predict_parts(dalex, background, roles, self.predict_type, self.n_paths))
+        if "model_performance" in self.parts:
+            results.append(model_performance(dalex, rows))
+        return results

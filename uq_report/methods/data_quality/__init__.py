@@ -1,0 +1,1 @@
+"""Faults of the data that distort an audit: missing, constant, coded, repeated."""

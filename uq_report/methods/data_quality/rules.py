@@ -1,0 +1,412 @@
+"""Data quality: facts about the data that make results mean less than they seem to, each above a printed threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import ClassVar
+
+from pandas.api.types import is_numeric_dtype
+
+from ...core.errors import check_options
+from ...core.numbers import share_words, signed
+from ...core.text import short
+from ...evidence import ids
+from ...evidence.finding import Finding, Outcome, Severity
+from ...evidence.rows import (
+    CLASS,
+    CONSTANT,
+    COPIED_COLUMN,
+    DISTINCTIVE,
+    DUPLICATE_ROWS,
+    MISSING,
+    MISSING_TRAIN,
+    OVERLAP,
+    OVERLAP_OTHER_Y,
+    PLACEHOLDER,
+    SPARSE,
+    TYPE_CHANGE,
+    CountLine,
+    DataQuality,
+)
+from ...evidence.run import Run
+from ...evidence.view import by_feature, of_measure
+from ...rules.reading import Part, absent, close, listed
+from ...rules.rule import Grade, Limit, Rule
+
+GEBRU = "gebru:composition"
+ZERO = "0"
+CODING = "coding"
+NEEDS = {"UQ701": OVERLAP, "UQ706": TYPE_CHANGE, "UQ707": CLASS}
+
+
+@dataclass(frozen=True)
+class DataQualityCheck:
+    """Reads the counts of ``data_quality``. They are facts about these rows, so there is no test; each has a threshold.
+
+    Copies count only where chance does not explain them (the lines ``distinctive``). A 0 apart from the other values
+    may be a real amount (nothing of an ingredient): it is an observation, whatever its share.
+
+    Parameters
+    ----------
+    overlap : float
+        Share of audited rows that occur among the training rows (UQ701).
+    duplicates : float
+        Share of audited rows that repeat an earlier one (UQ702).
+    placeholder : float
+        Share of rows with a number that may stand for a missing value (UQ703).
+    missing : float
+        Share of rows with a missing value in a column (UQ705).
+    rare_class : float
+        Share of a class (UQ707).
+    few_rows : float
+        Training rows (UQ708).
+    """
+
+    overlap: float = 0.01
+    duplicates: float = 0.01
+    placeholder: float = 0.005
+    missing: float = 0.05
+    rare_class: float = 0.05
+    few_rows: float = 100
+
+    name: ClassVar[str] = ids.DATA_QUALITY
+    title: ClassVar[str] = "Data quality"
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds that cannot be used."""
+        names = ("overlap", "duplicates", "placeholder", "missing", "rare_class")
+        rules = tuple((name, 0 <= getattr(self, name) < 1, "a number in [0, 1)") for name in names)
+        check_options(self.name, self, (*rules, ("few_rows", self.few_rows > 0, "a number > 0")))
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """One rule a code, with this check's thresholds."""
+        return (*self._of_rows(), *self._of_columns(), self._of_classes(), self._of_training())
+
+    def _of_rows(self) -> tuple[Rule, Rule, Rule]:
+        return (
+            _graded(
+                "UQ701",
+                "Audited rows occur among the training rows",
+                "More than {share:pct} of the audited rows occur among the training rows, in copies that chance does "
+                "not explain. High from {high:pct}, else medium.",
+                {"share": self.overlap, "high": 0.05},
+                ("high", "medium"),
+            ),
+            _graded(
+                "UQ702",
+                "Audited rows occur more than once",
+                "More than {share:pct} of the audited rows repeat an earlier one, in copies that chance does not "
+                "explain nor a cluster. Medium from {medium:pct}, else low.",
+                {"share": self.duplicates, "medium": 0.05},
+            ),
+            Rule(
+                code="UQ703",
+                title="A number may stand for a missing value",
+                thresholds={"share": self.placeholder, "medium": 0.05},
+                when="In more than {share:pct} of the rows a number stands apart at an end of its column and looks "
+                "like a code (−1, ±9, ±99 ...): medium from {medium:pct}, else low. A 0, which may be a real amount, "
+                "is an observation.",
+                raised=({"share": Limit("above", "share")},),
+                grades=(
+                    Grade("medium", {"share": Limit("at least", "medium"), "code": Limit("above", 0)}),
+                    Grade("low", {"code": Limit("above", 0)}),
+                    Grade("observation"),
+                ),
+                rests_on=GEBRU,
+            ),
+        )
+
+    def _of_columns(self) -> tuple[Rule, Rule, Rule]:
+        some = Limit("above", 0)
+        return (
+            Rule(
+                code="UQ704",
+                title="Columns are constant, copied or nearly empty",
+                when="A column is constant or a copy (low), or one value fills nearly all of it (observation).",
+                raised=({CONSTANT: some}, {COPIED_COLUMN: some}, {SPARSE: some}),
+                grades=(Grade("low", {CONSTANT: some}), Grade("low", {COPIED_COLUMN: some}), Grade("observation")),
+                rests_on=GEBRU,
+            ),
+            _graded(
+                "UQ705",
+                "Values are missing",
+                "More than {share:pct} of a column are missing. Medium from {medium:pct}, else low.",
+                {"share": self.missing, "medium": 0.3},
+            ),
+            Rule(
+                code="UQ706",
+                title="Types differ between training and audited rows",
+                when="A column has another type in the training rows (medium), or both types hold numbers "
+                "(observation).",
+                raised=({TYPE_CHANGE: some},),
+                grades=(Grade("medium", {CODING: some}), Grade("observation")),
+                rests_on=GEBRU,
+            ),
+        )
+
+    def _of_classes(self) -> Rule:
+        return Rule(
+            code="UQ707",
+            title="A class is rare",
+            thresholds={"share": self.rare_class},
+            when="Fewer than {share:pct} of the rows belong to a class.",
+            raised=({"share": Limit("below", "share")},),
+            grades=(Grade("observation"),),
+            rests_on=GEBRU,
+        )
+
+    def _of_training(self) -> Rule:
+        return Rule(
+            code="UQ708",
+            title="The training rows are few",
+            thresholds={"few": self.few_rows, "medium": 0.5 * self.few_rows},
+            when="Fewer than {few} training rows were given. Medium below {medium}, else low.",
+            raised=({"rows": Limit("below", "few")},),
+            grades=(Grade("medium", {"rows": Limit("below", "medium")}), Grade("low")),
+            rests_on="A model's overall outcome must be known before its features' effects are (Riley et al. 2020, "
+            "doi:10.1136/bmj.m441)",
+        )
+
+    def check(self, run: Run) -> Outcome:
+        """Judge the run's facts about the data."""
+        view = DataQuality.find(run)
+        if view is None:
+            reason = absent(run, ids.DATA_QUALITY)
+            return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
+        reasons = {gap.measure: gap.reason for gap in view.omissions}
+        judges = (_overlap, _duplicates, _placeholders, _columns, _missing, _types, _classes, _training)
+        parts = []
+        for rule, judge in zip(self.rules, judges, strict=True):
+            needed = NEEDS.get(rule.code)
+            parts.append(Part(code=rule.code, absent=reasons[needed]) if needed in reasons else judge(rule, view))
+        return close(self.name, parts)
+
+
+def _graded(
+    code: str,
+    title: str,
+    when: str,
+    thresholds: Mapping[str, float],
+    severities: tuple[Severity, Severity] = ("medium", "low"),
+) -> Rule:
+    """Return a rule that is raised above a share, and worse from the share that is named after its worst severity."""
+    worst, other = severities
+    return Rule(
+        code=code,
+        title=title,
+        when=when,
+        thresholds=thresholds,
+        raised=({"share": Limit("above", "share")},),
+        grades=(Grade(worst, {"share": Limit("at least", worst)}), Grade(other)),
+        rests_on=GEBRU,
+    )
+
+
+def _overlap(rule: Rule, view: DataQuality) -> Part:
+    count, share, n = _copies(view, OVERLAP)
+    severity = rule.judge(share=share)
+    if severity is None:
+        return Part(code=rule.code, passed=f"{count} of {n} audited rows are copies of training rows.")
+    other = _copies(view, OVERLAP_OTHER_Y)[0]
+    differs = f" {other} of them have another outcome there." if other else ""
+    finding = _finding(
+        rule,
+        severity,
+        f"{count} of {n} audited rows ({share_words(share)}) occur among the training rows, in copies that chance "
+        f"does not explain: the model was fitted to them.{differs}",
+        "Take the copies out of the audited rows. Split the data so that copies stay together.",
+        share,
+    )
+    return Part(code=rule.code, findings=(finding,))
+
+
+def _duplicates(rule: Rule, view: DataQuality) -> Part:
+    count, share, n = _copies(view, DUPLICATE_ROWS)
+    severity = rule.judge(share=share)
+    if severity is None:
+        return Part(code=rule.code, passed=f"{count} of {n} audited rows are copies of others.")
+    finding = _finding(
+        rule,
+        severity,
+        f"{count} of {n} audited rows ({share_words(share)}) repeat an earlier row, in copies that chance does not "
+        "explain. Intervals take them as independent rows, and are too narrow for that.",
+        "Take the copies out, or name the rows that belong together.",
+        share,
+    )
+    return Part(code=rule.code, findings=(finding,))
+
+
+def _placeholders(rule: Rule, view: DataQuality) -> Part:
+    """Judge numbers that look like codes, one finding each, and zeros, all in one finding."""
+    lines = of_measure(view.lines, PLACEHOLDER)
+    judged = [(line, rule.judge(share=line.estimate, code=float(line.item != ZERO))) for line in lines]
+    findings = [_code(rule, severity, line) for line, severity in judged if severity and line.item != ZERO]
+    zeros = [line for line, severity in judged if severity and line.item == ZERO]
+    findings += [_zeros(rule, zeros)] if zeros else []
+    passed = "No number looks like a code for a missing value."
+    return Part(code=rule.code, findings=tuple(findings), passed=passed)
+
+
+def _code(rule: Rule, severity: Severity, line: CountLine) -> Finding:
+    return _finding(
+        rule,
+        severity,
+        f"{short(line.feature)} is {signed(line.item)} in {line.count} of {line.n} rows "
+        f"({share_words(line.estimate)}), apart from its other values. It looks like a code for a missing value, which "
+        "the model reads as a number.",
+        "Ask where the value comes from. If it means missing, say so in the data and train again.",
+        line.estimate,
+        (line.feature,),
+    )
+
+
+def _zeros(rule: Rule, lines: Sequence[CountLine]) -> Finding:
+    """Return the finding on columns that are 0 or far from it, most zeros first."""
+    ordered = sorted(lines, key=lambda line: -line.estimate)
+    return _finding(
+        rule,
+        rule.grades[-1].severity,
+        f"0 stands apart from the other values in {listed(map(_share, ordered))}. "
+        "It may be a real amount, or stand for a missing value: these rows cannot tell.",
+        "Ask what 0 means in these columns. If it means missing, say so in the data and train again.",
+        ordered[0].estimate,
+        (line.feature for line in ordered),
+    )
+
+
+def _share(line: CountLine) -> str:
+    return f"{short(line.feature)} ({share_words(line.estimate)})"
+
+
+def _columns(rule: Rule, view: DataQuality) -> Part:
+    """Judge constant, copied and sparse columns; one finding for each kind."""
+    kinds = (
+        (CONSTANT, " = ", "Constant in all audited rows, so nothing can be said of their worth here"),
+        (COPIED_COLUMN, " of ", "Copies of other columns, so importance is split between them"),
+        (SPARSE, " = ", "Nearly always one value, so a shuffle changes few rows"),
+    )
+    findings = []
+    for measure, joint, words in kinds:
+        lines = of_measure(view.lines, measure)
+        severity = rule.judge(**{measure: len(lines)})
+        if severity:
+            statement = f"{words}: {listed(f'{short(line.feature)}{joint}{line.item}' for line in lines)}."
+            remedy = "Take the column out of the model, or audit rows where it varies."
+            findings.append(_finding(rule, severity, statement, remedy, None, (line.feature for line in lines)))
+    return Part(code=rule.code, findings=tuple(findings), passed="No column is constant, copied or nearly empty.")
+
+
+def _missing(rule: Rule, view: DataQuality) -> Part:
+    trained = by_feature(of_measure(view.lines, MISSING_TRAIN))
+    findings = []
+    for line, severity in _raised(rule, view, MISSING):
+        share = trained[line.feature].estimate if line.feature in trained else 0.0
+        before = f" ({share_words(share)} of the training rows)" if view.has_train else ""
+        statement = (
+            f"{short(line.feature)} is missing in {line.count} of {line.n} rows ({share_words(line.estimate)}){before}."
+        )
+        remedy = "Say why the values are missing, and how the model fills them."
+        findings.append(_finding(rule, severity, statement, remedy, line.estimate, (line.feature,)))
+    passed = f"No column lacks more than {share_words(rule.thresholds['share'])}."
+    return Part(code=rule.code, findings=tuple(findings), passed=passed)
+
+
+def _types(rule: Rule, view: DataQuality) -> Part:
+    lines = of_measure(view.lines, TYPE_CHANGE)
+    judged = [(line, rule.judge(**{TYPE_CHANGE: 1, CODING: float(not _of_numbers(line.item))})) for line in lines]
+    findings = tuple(
+        rule.finding(
+            severity,
+            f"{short(line.feature)} differs in type: {line.item.replace('->', 'in training,')} here.",
+            (ids.DATA_QUALITY,),
+            remedy="Read both files with the same types. See that the values are coded alike.",
+            features=(line.feature,),
+            threshold=0.0,
+            observed=1.0,
+        )
+        for line, severity in judged
+        if severity
+    )
+    return Part(code=rule.code, findings=findings, passed="Training and audited columns have the same types.")
+
+
+def _of_numbers(change: str) -> bool:
+    """Say whether both types of a change hold numbers, as where a missing value turns whole numbers into others.
+
+    Examples
+    --------
+    >>> _of_numbers("int64 -> float64"), _of_numbers("int64 -> object")
+    (True, False)
+    """
+    return all(is_numeric_dtype(name) for name in change.split(" -> "))
+
+
+def _classes(rule: Rule, view: DataQuality) -> Part:
+    rare = [line for line, _ in _raised(rule, view, CLASS)]
+    if not rare:
+        some = of_measure(view.lines, CLASS)
+        passed = f"No class has fewer than {share_words(rule.thresholds['share'])} of the rows." if some else ""
+        return Part(code=rule.code, passed=passed)
+    names = listed(f"{line.item} ({line.count})" for line in rare)
+    finding = _finding(
+        rule,
+        rule.severity,
+        f"Rare classes, with their rows of {rare[0].n}: {names}. Means over all rows say little about them.",
+        "Look at these classes by themselves, on more rows.",
+        min(line.estimate for line in rare),
+    )
+    return Part(code=rule.code, findings=(finding,))
+
+
+def _finding(
+    rule: Rule,
+    severity: Severity,
+    statement: str,
+    remedy: str,
+    observed: float | None,
+    features: Iterable[str] = (),
+) -> Finding:
+    """Return a finding by a share; `observed` is None where there is none."""
+    return rule.finding(
+        severity,
+        statement,
+        (ids.DATA_QUALITY,),
+        remedy=remedy,
+        features=tuple(features),
+        threshold=rule.thresholds.get("share"),
+        observed=observed,
+    )
+
+
+def _raised(rule: Rule, view: DataQuality, measure: str) -> list[tuple[CountLine, Severity]]:
+    """Return the lines of one kind of fact that raise the rule by their share, with their severity."""
+    judged = ((line, rule.judge(share=line.estimate)) for line in of_measure(view.lines, measure))
+    return [(line, severity) for line, severity in judged if severity]
+
+
+def _training(rule: Rule, view: DataQuality) -> Part:
+    if not view.n_train:
+        return Part(code=rule.code, absent="no training rows were given")
+    severity = rule.judge(rows=view.n_train)
+    if severity is None:
+        return Part(code=rule.code, passed=f"{view.n_train} training rows were given.")
+    within = 98 / sqrt(view.n_train)  # 95 % interval of a share of one half, in points
+    finding = _finding(
+        rule,
+        severity,
+        f"{view.n_train} training rows for {view.columns_checked} features: so few rows tell a share of one half to "
+        f"±{within:.0f} points only.",
+        "Fit the model to more rows, or to fewer features.",
+        view.n_train,
+    )
+    return Part(code=rule.code, findings=(replace(finding, threshold=rule.thresholds["few"]),))
+
+
+def _copies(view: DataQuality, measure: str) -> tuple[int, float, int]:
+    """Return how many rows, which share of them, and of how many, are copies that chance does not explain."""
+    lines = [line for line in of_measure(view.lines, measure) if line.item == DISTINCTIVE]
+    return (lines[0].count, lines[0].estimate, lines[0].n) if lines else (0, 0.0, 0)

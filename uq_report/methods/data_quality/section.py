@@ -1,0 +1,67 @@
+"""Faults of the data that mislead importances and scores: gaps, copies, duplicates, rows seen in training."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import ClassVar
+
+from ...core.text import count
+from ...document import slots
+from ...document.blocks import left_out, make_table
+from ...document.document import Column, Paragraph, Section, Table
+from ...document.evidence import Evidence
+from ...document.text import joined, name
+from ...evidence.rows import CLASS, DataQuality
+from ..shared.wording import BuiltIn
+
+TITLE = "Data quality"
+KINDS = {
+    "missing": "missing values",
+    "missing_train": "missing values, training rows",
+    "constant": "constant column",
+    "copied_column": "copy of a column",
+    "sparse": "mostly one value",
+    "duplicate_rows": "duplicate rows",
+    "overlap": "rows that occur in training",
+    "overlap_other_y": "rows that occur in training with another outcome",
+    "placeholder": "possible placeholder",
+    "rare_class": "rare class",
+    CLASS: "class",
+    "type_change": "type differs from training",
+}
+
+
+class QualitySection(BuiltIn):
+    """Every fault of the data as a sentence and a table, or why none was sought."""
+
+    name: ClassVar[str] = "quality"
+    slot: ClassVar[str] = slots.QUALITY
+    shows: ClassVar[tuple[str, ...]] = (DataQuality.id,)
+
+    def section(self, evidence: Evidence) -> Section:
+        """Return the number of faults of each kind, and every count."""
+        key, view = "data-quality", DataQuality.find(evidence.run)
+        if view is None:
+            return Section(id=key, title=TITLE, blocks=(Paragraph(text=evidence.why_missing(DataQuality.id)),))
+        tables = (_table(view),) if view.lines else ()
+        return Section(id=key, title=TITLE, blocks=(Paragraph(text=_faults(view)), *tables, *left_out(view.result)))
+
+
+def _faults(view: DataQuality) -> str:
+    """Count the columns or lines of each kind of fault; classes are no fault."""
+    numbers = Counter(line.measure for line in view.lines if line.measure != CLASS and line.count > 0)
+    if not numbers:
+        return "None of the faults that were looked for was found."
+    kinds = [f"{KINDS.get(kind, name(kind))} ({many})" for kind, many in numbers.items()]
+    return f"Found, with the number of columns or lines: {joined(kinds, 12)}."
+
+
+def _table(view: DataQuality) -> Table:
+    columns = [Column("what"), Column("column"), Column("detail"), Column("count", "integer"), Column("of", "integer")]
+    columns.append(Column("share", "percent"))
+    rows = []
+    for line in view.lines:
+        what = (KINDS.get(line.measure, name(line.measure)), name(line.feature) or "all", name(line.item))
+        rows.append((*what, line.count, line.n, line.estimate))
+    caption = f"{count(len(rows), 'fact')} about the data. These are counts, so there are no intervals."
+    return make_table("data-quality-table", caption, columns, rows, of=view.result)

@@ -1,0 +1,1 @@
+"""Performance and uncertainty by protected groups."""

@@ -1,0 +1,143 @@
+"""Groups: predictions, errors and uncertainty for each protected attribute, with small groups held back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+import pandas as pd
+
+from ...core.engine import Engine
+from ...core.errors import InputError, check_options
+from ...core.explainer import Card, Prior
+from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
+from ...core.subject import Subject
+from ...evidence import ids
+from .cut import attributes
+from .plan import Plan
+from .proxy import proxies
+from .tests import EXACT_UNITS
+from .use import use
+from .values import row_values
+
+COLUMNS = (*ESTIMATE_COLUMNS, "item", "n", "unit", "p_value")
+DIFFERENCES = (*COLUMNS, "n_rest", "overall", "scale")
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Predictions against outcomes, losses and uncertainty by group of each protected attribute, and its proxies.
+
+    Attributes of more than `max_levels` ordered values are cut at their quartiles. For each group: prediction and
+    outcome (of more than two classes, of each class), the residual ``mean(outcome - prediction)``, the usual loss,
+    nll, entropy, confidence gap ``mean(nll - entropy)`` and, where they exist, the coverage of central 90 %
+    intervals and the error rates at a probability of 0.5; each with the interval for new rows of the group, and its
+    difference to all other rows. If outcomes follow the model, residual and gap are 0 on average in every group;
+    loss, entropy and error rates differ wherever base rates do. Groups of up to 500 rows are tested exactly: the
+    gap by outcomes drawn from the model, a difference by random groups of the same size.
+
+    An attribute that is a feature, and the features that tell it best, are exchanged: every row gets each of their
+    values in turn. The contrast of a group's prediction that is lost is what goes through that feature; it is
+    exactly 0 for one the model does not use.
+
+    A group of fewer than `n_min` rows (clusters) is not shown, nor any mean from which it could be worked out.
+
+    Parameters
+    ----------
+    n_min : int
+        Rows (clusters) that a group must have to be shown.
+    max_levels : int
+        Numbers and dates of more different values are cut at their quartiles.
+    n_draws : int
+        Draws of each exact test, at least; 100 for each test there is.
+    n_proxies : int
+        Features that are exchanged, those that tell the attribute best.
+    min_association : float
+        Association with the attribute (0 to 1) that such a feature must have.
+
+    References
+    ----------
+    Mitchell et al. (2019), doi:10.1145/3287560.3287596, section 4.
+    """
+
+    n_min: int = 30
+    max_levels: int = 6
+    n_draws: int = 999
+    n_proxies: int = 2
+    min_association: float = 0.3
+
+    name: ClassVar[str] = "groups"
+    section: ClassVar[str] = "outcomes.groups"
+    card: ClassVar[Card] = Card(
+        title="Groups",
+        definition="Means of prediction, outcome, loss, uncertainty and error rates over the rows of each group of a "
+        "named attribute, each group less the rest, and what of that is lost when the attribute, or a feature that "
+        "tells it, is exchanged between rows.",
+        assumes="Rows are independent, or dependent only inside the stated clusters; the attribute is recorded "
+        "rightly.",
+        fails="An exchange makes rows that may not occur. Small groups are withheld, so that a harm to few people is "
+        "not seen. Equal means can hide unequal causes, and unequal means can have fair ones.",
+        interval="Of each mean and each difference by itself, over new test rows.",
+        references="mitchell",
+    )
+    needs: ClassVar[tuple[str, ...]] = ()
+    requires: ClassVar[frozenset[str]] = frozenset()
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse options that cannot be used."""
+        rules = (
+            ("n_min", self.n_min >= 5, "an integer >= 5"),
+            ("max_levels", self.max_levels >= 2, "an integer >= 2"),
+            ("n_draws", self.n_draws >= 99, "an integer >= 99"),
+            ("n_proxies", self.n_proxies >= 0, "an integer >= 0"),
+            ("min_association", 0 < self.min_association <= 1, "a number in (0, 1]"),
+        )
+        check_options(self.name, self, rules)
+
+    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
+        """Return ``groups``, ``groups.difference``, ``groups.proxy`` and ``groups.use``."""
+        if not subject.protected:
+            raise InputError("groups.protected must be given; got none. Pass protected=[...] to `explain`.")
+        values, omitted = row_values(engine)
+        cut = attributes(subject.protected, self.max_levels)
+        plan = Plan(self, subject, engine, cut, values)
+        kept = [one for one in values if one.measure not in plan.infinite]
+        means = pd.DataFrame([line for one in kept for line in plan.means(one)], columns=list(COLUMNS))
+        apart = pd.DataFrame([line for one in kept for line in plan.differences(one)], columns=list(DIFFERENCES))
+        omissions = (*omitted, *dict.fromkeys(plan.omissions()))
+        targets = {one.name: plan.target(a, one) for a, one in enumerate(cut)}
+        told = proxies(subject, engine, targets)
+        return [
+            self._result(ids.GROUPS, "Predictions, errors and uncertainty by group", means, plan, omissions),
+            self._result(ids.GROUPS_DIFFERENCE, "Each group against all other rows", apart, plan, ()),
+            told,
+            use(plan, told.estimates, self.n_proxies, self.min_association),
+        ]
+
+    def _result(
+        self, id: str, title: str, estimates: pd.DataFrame, plan: Plan, omissions: tuple[Omission, ...]
+    ) -> Diagnostic:
+        return Diagnostic(
+            id=id,
+            explainer=self.name,
+            title=title,
+            frame=estimates.rename(columns={"n": "x", "estimate": "value"})[list(Diagnostic.columns)].astype(
+                {"x": float}
+            ),
+            estimates=estimates,
+            options=asdict(self),
+            notes=(
+                f"Groups of fewer than {self.n_min} rows or clusters are not shown, nor what would give them away.",
+                f"Exact tests up to {EXACT_UNITS} rows, {plan.draws} draws; else t-tests. p-values are not adjusted.",
+                *(
+                    ("With clusters the exact test of the confidence gap uses one row of each.",)
+                    if plan.sampling.codes is not None
+                    else ()
+                ),
+                *plan.sampling.notes(),
+            ),
+            omissions=omissions,
+            meta=plan.meta(),
+        )

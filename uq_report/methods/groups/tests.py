@@ -1,0 +1,166 @@
+"""A group against the rest, and a group's outcomes against the model's own distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from ...core.predictive import Distribution
+from ...core.sampling import Sampling
+
+EXACT_UNITS = 500
+CELLS = 2_000_000
+
+
+class Difference(NamedTuple):
+    """Mean of a group less that of the rest, its standard error and degrees of freedom."""
+
+    estimate: float
+    std_error: float
+    dof: float
+    centre: float
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Return the t-interval, about `centre`."""
+        reach = float(special.stdtrit(self.dof, 0.5 + confidence / 2)) * self.std_error
+        return self.centre - reach, self.centre + reach
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided p-value of the t-test of no difference; 1 where nothing varies."""
+        if not self.std_error > 0:
+            return 1.0 if self.centre == 0 else 0.0
+        return float(2 * special.stdtr(self.dof, -abs(self.centre) / self.std_error))
+
+
+def difference(values: FloatArray, group: BoolArray, rest: BoolArray, sampling: Sampling, share: bool) -> Difference:
+    """Return the difference of two means (Welch 1947); clusters with rows in both parts count as such.
+
+    Shares of 0 and 1 take Agresti & Caffo's (2000) interval, one hit and one miss added to each part, as a
+    part without a hit has no spread.
+
+    Examples
+    --------
+    >>> values, group = np.array([1.0, 3.0, 0.0, 2.0]), np.array([True, True, False, False])
+    >>> difference(values, group, ~group, Sampling(np.full(4, 0.25), 4), False)[:3]
+    (1.0, 1.4142135623730951, 2.0)
+    """
+    parts = [sampling.part(rows) for rows in (group, rest)]
+    means = [float(part.mean(values[rows])[0]) for part, rows in zip(parts, (group, rest), strict=True)]
+    if share:
+        return _shares(means, [_effective(values[r], p) for p, r in zip(parts, (group, rest), strict=True)])
+    variances = [float(part.mean(values[rows])[1]) ** 2 for part, rows in zip(parts, (group, rest), strict=True)]
+    dof = _welch(variances, [part.units - 1 for part in parts])
+    estimate = means[0] - means[1]
+    pieces = row_pieces(values, group, rest, sampling)
+    return Difference(estimate, error_of(pieces, group | rest, sampling), dof, estimate)
+
+
+def row_pieces(values: FloatArray, group: BoolArray, rest: BoolArray, sampling: Sampling) -> FloatArray:
+    """Return what each row adds to the sampling error of a difference of two means, shape (n,); 0 for other rows."""
+    pieces = np.zeros(len(values))
+    for sign, rows in ((1, group), (-1, rest)):
+        part = sampling.part(rows)
+        factor = np.sqrt(part.units / (part.units - 1)) if part.units > 1 else np.nan
+        pieces[rows] = sign * factor * part.weights * (values[rows] - part.weights @ values[rows])
+    return pieces
+
+
+def error_of(pieces: FloatArray, rows: BoolArray, sampling: Sampling) -> float:
+    """Return the standard error from what each row adds, rows of a cluster together."""
+    sums = pieces[rows] if sampling.codes is None else np.bincount(sampling.codes[rows], pieces[rows])
+    return float(np.sqrt(np.square(sums).sum()))
+
+
+def _shares(means: list[float], sizes: list[float]) -> Difference:
+    moved = [(mean * n + 1) / (n + 2) for mean, n in zip(means, sizes, strict=True)]
+    variances = [p * (1 - p) / (n + 2) for p, n in zip(moved, sizes, strict=True)]
+    dof = _welch(variances, [n + 1 for n in sizes])
+    return Difference(means[0] - means[1], float(np.sqrt(sum(variances))), dof, moved[0] - moved[1])
+
+
+def _effective(values: FloatArray, part: Sampling) -> float:
+    mean, error = (float(value) for value in part.mean(values))
+    share = min(max(mean, 0.0), 1.0)
+    return part.effective_n(share, 0.0 if np.isnan(error) or share in (0.0, 1.0) else error)
+
+
+def _welch(variances: list[float], dofs: list[float] | list[int]) -> float:
+    total = sum(variances)
+    if not total > 0:
+        return float(min(dofs))
+    return total**2 / sum(v**2 / dof for v, dof in zip(variances, dofs, strict=True) if v > 0)
+
+
+def shuffled_p_values(
+    values: Mapping[str, tuple[FloatArray, bool]], group: BoolArray, rng: np.random.Generator, draws: int
+) -> dict[str, float]:
+    """Return two-sided p-values of "the group is a random part of these rows", from random parts of its size.
+
+    `values` maps a measure to its rows and whether they are shares. The statistic is Welch's t (Janssen
+    1997), which also holds where only the means are equal; of shares, the difference. Exact up to the number of draws.
+    """
+    table = np.array([rows for rows, _ in values.values()])
+    share = np.array([kind for _, kind in values.values()])
+    table = table - table.mean(axis=1, keepdims=True)
+    size, n = int(group.sum()), len(group)
+    step = max(1, CELLS // (size * len(table)))
+    found = [_sums(table, np.flatnonzero(group)[None])]
+    for start in range(0, draws, step):
+        drawn = [rng.choice(n, size, replace=False, shuffle=False) for _ in range(min(step, draws - start))]
+        found.append(_sums(table, np.array(drawn)))
+    sums = np.concatenate(found, axis=1)
+    statistics = _statistics(sums, np.square(table).sum(axis=1), share, (size, n - size))
+    above = (statistics[1:] >= statistics[0] * (1 - 1e-9)).sum(axis=0)
+    return {name: float((1 + count) / (draws + 1)) for name, count in zip(values, above, strict=True)}
+
+
+def _sums(table: FloatArray, rows: IntArray) -> FloatArray:
+    """Return sums and sums of squares over sets of rows, shape (2, sets, measures)."""
+    parts = table[:, rows]
+    return np.array([parts.sum(axis=2).T, np.square(parts).sum(axis=2).T])
+
+
+def _statistics(sums: FloatArray, squares: FloatArray, share: BoolArray, sizes: tuple[int, int]) -> FloatArray:
+    """Return |t| or, of shares, |difference|, shape (draws, measures), of centred values."""
+    a, b = sizes
+    means = sums[0] / a, -sums[0] / b
+    spreads = [
+        np.maximum(total - n * mean**2, 0.0) / (n * max(n - 1, 1))
+        for total, mean, n in zip((sums[1], squares - sums[1]), means, sizes, strict=True)
+    ]
+    apart = np.abs(means[0] - means[1])
+    error = np.sqrt(spreads[0] + spreads[1])
+    t = np.divide(apart, error, out=np.where(apart > 0, np.inf, 0.0), where=error > 0)
+    return np.asarray(np.where(share, apart, t))
+
+
+def gap_p_values(
+    q: Distribution, y: AnyArray, groups: list[BoolArray], weights: FloatArray, rng: np.random.Generator, draws: int
+) -> list[float]:
+    """Return for each group the two-sided Monte-Carlo p-value of its confidence gap, if y follows q.
+
+    Outcomes are drawn from q; as the entropy does not depend on them, nll - entropy of the drawn ones is
+    exchangeable with that of the observed ones.
+    """
+    member = np.column_stack(groups) * weights[:, None]
+    entropy = q.entropy()
+    observed = (-q.log_prob(y) - entropy) @ member
+    null = []
+    step = max(1, CELLS // len(y))
+    for start in range(0, draws, step):
+        null += [(-q.log_prob(one) - entropy) @ member for one in q.sample(rng, min(step, draws - start))]
+    table = np.array(null)
+    above, below = 1 + (table >= observed).sum(axis=0), 1 + (table <= observed).sum(axis=0)
+    return [float(value) for value in np.minimum(1.0, 2 * np.minimum(above, below) / (draws + 1))]
+
+
+def one_sample_p_value(mean: float, error: float, dof: int) -> float:
+    """Return the two-sided p-value of a t-test of mean 0; 1 where the mean is 0 and nothing varies."""
+    if not error > 0:
+        return 1.0 if mean == 0 else 0.0
+    return float(2 * special.stdtr(dof, -abs(mean) / error))

@@ -1,0 +1,1 @@
+"""Friedman's H: which features act together."""

@@ -1,0 +1,241 @@
+"""Friedman and Popescu's H-statistic: how much of a measure is interaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ...core.arrays import FloatArray, IntArray
+from ...core.engine import Engine
+from ...core.errors import InputError, check_options, nearest
+from ...core.explainer import Card, Prior
+from ...core.measures import Measure
+from ...core.results import ESTIMATE_COLUMNS, Interaction, Omission, Result
+from ...core.sampling import Sampling
+from ...core.subject import Subject
+from ...core.variants import Variant
+from ..shared.choice import INFINITE_REMEDY, draw, row_measures
+
+ROUNDING = 1e-12
+
+
+class Strength(NamedTuple):
+    """H², the square root of its numerator (in the measure's unit), and the spread of its denominator."""
+
+    h2: float
+    strength: float
+    joint_sd: float
+
+
+@dataclass(frozen=True)
+class HStatistic:
+    """H² of every pair of features, and of each feature with all others, of any measure.
+
+    ``H²_jk = Σ_i [PD_jk - PD_j - PD_k]² / Σ_i PD_jk²`` and ``H²_j = Σ_i [F - PD_j - PD_-j]² / Σ_i F²``
+    with every PD centred by its mean (Friedman & Popescu 2008). PDs average over the same rows they
+    are evaluated at. 0 for an additive measure; it may exceed 1, and is undefined where the joint PD
+    is constant. Where the joint PD hardly varies the ratio is unstable: such pairs keep their number,
+    and ``ranked`` is False. ``strength``, the root of the numerator per row, has the measure's unit.
+
+    Parameters
+    ----------
+    measures : tuple of str
+        What is explained, by the names of measures.
+    features : tuple of str, optional
+        All features by default.
+    max_rows : int
+        Rows used, drawn at random; n rows cost n (n - 1) predictions per feature and per pair.
+    top : int, optional
+        Pairs only among so many features, those with the largest total H²; None for all pairs.
+    unstable_below : float
+        Joint PDs with a standard deviation below this share of the measure's are not ranked.
+
+    References
+    ----------
+    Friedman and Popescu (2008), doi:10.1214/07-AOAS148.
+    """
+
+    measures: tuple[str, ...] = ("prediction", "entropy")
+    features: tuple[str, ...] | None = None
+    max_rows: int = 50
+    top: int | None = 6
+    unstable_below: float = 0.01
+
+    name: ClassVar[str] = "h_statistic"
+    section: ClassVar[str] = "robustness.interactions"
+    card: ClassVar[Card] = Card(
+        title="H-statistic",
+        definition="H² of a pair: variance of the joint partial dependence that is no sum of the single ones, as a "
+        "share of the joint one's variance; H² of one feature: the same with all others together.",
+        assumes="Partial dependence is a fair summary: features can be changed apart from each other.",
+        fails="Dependent features lead into empty regions, which can pass for interaction. Small samples bias H² "
+        "upwards, and the ratio is unstable where the joint effect is small: such pairs are not ranked.",
+        interval="There are none.",
+        references="friedman_popescu",
+    )
+    needs: ClassVar[tuple[str, ...]] = ()
+    requires: ClassVar[frozenset[str]] = frozenset()
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse options that cannot be used."""
+        rules = (
+            ("max_rows", self.max_rows >= 3, "an integer >= 3"),
+            ("top", self.top is None or self.top >= 2, "an integer >= 2 or None"),
+            ("unstable_below", 0 <= self.unstable_below < 1, "a number in [0, 1)"),
+        )
+        check_options("h_statistic", self, rules)
+
+    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
+        """Return ``h_statistic``: pairs, and rows with an empty ``feature_2`` for one feature with all others."""
+        measures, omitted = row_measures(self.name, engine, self.measures)
+        features = self._features(subject)
+        rows = draw(engine.rng("rows"), subject.n, self.max_rows, subject.weights)
+        if len(rows) < 3:
+            raise InputError(f"h_statistic.X must have at least 3 rows; got {len(rows)}.")
+        weights = Sampling.of(subject, rows).weights
+        base = engine.unchanged(measures)[:, rows]
+        pairs = _Tables(subject, engine, measures, rows, base)
+        single = pairs.of([(f,) for f in features])
+        totals = {
+            f: [total(base[m], single[f,][0, m], single[f,][1, m], weights) for m in range(len(measures))]
+            for f in features
+        }
+        kept = self._kept(features, totals)
+        joint = pairs.of(list(combinations(kept, 2)))
+        found = {(f, ""): strengths for f, strengths in totals.items()}
+        for a, b in joint:
+            one, other, both = single[a,][0], single[b,][0], joint[a, b][0]
+            found[a, b] = [pairwise(one[m], other[m], both[m], weights) for m in range(len(measures))]
+        return [self._result(measures, found, base, rows, subject, omitted)]
+
+    def _features(self, subject: Subject) -> tuple[str, ...]:
+        chosen = subject.features if self.features is None else tuple(self.features)
+        for name in chosen:
+            if name not in subject.features:
+                raise InputError(
+                    f"h_statistic.features must be features of X; got {name!r}. {nearest(name, subject.features)}"
+                )
+        if len(chosen) < 2:
+            raise InputError(f"h_statistic.features must be two or more; got {len(chosen)}. Nothing can interact.")
+        return chosen
+
+    def _kept(self, features: tuple[str, ...], totals: dict[str, list[Strength]]) -> tuple[str, ...]:
+        """Return the features whose pairs are computed: those leading by total H² of any measure, in order."""
+        if self.top is None or self.top >= len(features):
+            return features
+        lead = {f: max(np.nan_to_num(s.h2, nan=0.0) for s in totals[f]) for f in features}
+        chosen = sorted(features, key=lambda f: -lead[f])[: self.top]
+        return tuple(f for f in features if f in chosen)
+
+    def _result(
+        self,
+        measures: Sequence[Measure],
+        found: dict[tuple[str, str], list[Strength]],
+        base: FloatArray,
+        rows: IntArray,
+        subject: Subject,
+        omitted: tuple[Omission, ...],
+    ) -> Interaction:
+        table, gaps = [], list(omitted)
+        for m, measure in enumerate(measures):
+            for (a, b), strengths in found.items():
+                reason = _why_undefined(strengths[m])
+                if reason:
+                    gaps.append(Omission(measure.name, f"{a} x {b}" if b else a, reason))
+                    continue
+                ranked = strengths[m].joint_sd >= self.unstable_below * base[m].std()
+                table.append((measure.name, a, b, *strengths[m], bool(ranked)))
+        columns = ["measure", "feature", "feature_2", "estimate", "strength", "joint_sd", "ranked"]
+        estimates = pd.DataFrame(table, columns=columns).assign(
+            std_error=np.nan, lower=np.nan, upper=np.nan, confidence=np.nan, covers="none"
+        )[[*ESTIMATE_COLUMNS, "feature_2", "strength", "joint_sd", "ranked"]]
+        sample = f"{len(rows)} of {subject.n} rows" if len(rows) < subject.n else f"all {subject.n} rows"
+        screened = f" Pairs are among the {self.top} features with the largest total H²." if self.top else ""
+        return Interaction(
+            id=self.name,
+            explainer=self.name,
+            title="Interaction strength: H-statistic",
+            frame=estimates.assign(repeat=0, value=estimates["estimate"])[list(Interaction.columns)],
+            estimates=estimates,
+            options=asdict(self),
+            notes=(
+                f"PDs are evaluated at and averaged over {sample}.{screened}",
+                "H² of a small sample is biased upwards; it has no interval.",
+                f"Joint PDs with a standard deviation below {self.unstable_below:.0%} of the measure's are not ranked.",
+            ),
+            omissions=tuple(gaps),
+        )
+
+
+class _Tables:
+    """Partial dependences of every row: at its own values over all rests, and at its rest over all values."""
+
+    def __init__(
+        self, subject: Subject, engine: Engine, measures: Sequence[Measure], rows: IntArray, base: FloatArray
+    ) -> None:
+        self.subject, self.engine, self.measures, self.rows, self.base = subject, engine, measures, rows, base
+        self.weights = Sampling.of(subject, rows).weights
+
+    def of(self, sets: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], FloatArray]:
+        """Return, per feature set S, PD_S and PD_-S at every row, shape (2, measures, rows), from one stream.
+
+        Shift s gives row i the values of row i + s, so n - 1 shifts and the unchanged rows are all pairs.
+        """
+        n = len(self.rows)
+        shifts = range(1, n)
+        found = {}
+        for chosen in sets:
+            start = self.base * self.weights
+            found[chosen] = np.stack([start, start])
+        order = [(chosen, s) for chosen in sets for s in shifts]
+        for group in self.engine.evaluate(self._variants(order), self.measures, self.rows, len(order)):
+            for v in range(group.values.shape[1]):
+                chosen, s = order[group.first + v]
+                donors = (np.arange(n) + s) % n
+                values = group.values[:, v]
+                found[chosen][0][:, donors] += values * self.weights
+                found[chosen][1] += values * self.weights[donors]
+        return found
+
+    def _variants(self, order: Sequence[tuple[tuple[str, ...], int]]) -> Iterator[Variant]:
+        n = len(self.rows)
+        for chosen, s in order:
+            columns = tuple(self.subject.positions(f)[0] for f in chosen)
+            yield Variant(columns, donors=self.rows[(np.arange(n) + s) % n])
+
+
+def pairwise(one: FloatArray, other: FloatArray, both: FloatArray, weights: FloatArray) -> Strength:
+    """Return H²_jk from PD_j, PD_k and PD_jk at every row.
+
+    Examples
+    --------
+    >>> a, b, w = np.array([0.0, 1.0, 2.0]), np.array([5.0, 1.0, 0.0]), np.full(3, 1 / 3)
+    >>> bool(np.isclose(pairwise(a, b, a + b, w).h2, 0))
+    True
+    """
+    rounding = ROUNDING * max(float(np.abs(part).max()) for part in (one, other, both))
+    one, other, both = (part - weights @ part for part in (one, other, both))
+    interaction, joint = (np.where(np.abs(part) < rounding, 0.0, part) for part in (both - one - other, both))
+    return _ratio(interaction, joint, weights)
+
+
+def total(f: FloatArray, own: FloatArray, rest: FloatArray, weights: FloatArray) -> Strength:
+    """Return H²_j from the measure, PD_j and PD_-j at every row."""
+    return pairwise(own, rest, f, weights)
+
+
+def _ratio(numerator: FloatArray, denominator: FloatArray, weights: FloatArray) -> Strength:
+    above, below = (float(np.sqrt(weights @ part**2)) for part in (numerator, denominator))
+    return Strength((above / below) ** 2 if below > 0 else float("nan"), above, below)
+
+
+def _why_undefined(found: Strength) -> str:
+    if not np.isfinite(found.strength):
+        return f"the measure is infinite for some rows: {INFINITE_REMEDY}"
+    return "the joint partial dependence is constant, so H² is undefined" if np.isnan(found.h2) else ""

@@ -1,0 +1,1 @@
+"""Partial dependence and single rows' curves."""

@@ -1,0 +1,90 @@
+"""What stands beside a profile: the rows' own values, and the feature's distribution by class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import numpy as np
+import pandas as pd
+
+from ...core.arrays import AnyArray, BoolArray, FloatArray
+from ...core.distributions import Categorical
+from ...core.engine import Engine
+from ...core.results import ESTIMATE_COLUMNS, Diagnostic
+from ...core.subject import Subject
+from ..shared.curves import Curves, stacked
+from ..shared.grids import Grid
+
+N_BINS = 20
+
+
+def own_values(subject: Subject, curves: Sequence[Curves], base: FloatArray, engine: Engine) -> Diagnostic:
+    """Return where each ICE row itself stands: ``x`` its own value, ``value`` its own measure."""
+    frames = [_own_frame(subject, curve, base, m) for m in range(len(base)) for curve in curves]
+    ice = curves[0].rows.ice if curves else np.arange(0)
+    labels = _labels(subject, engine)
+    return Diagnostic(
+        id="pdp.own",
+        explainer="pdp",
+        title="Own values of the ICE rows",
+        frame=stacked(frames, Diagnostic.columns),
+        estimates=stacked([], ESTIMATE_COLUMNS),
+        notes=("item is the row. Rows whose own value is missing or not on the axis have no dot.",),
+        meta={} if labels is None else {"row_class": {str(row): str(labels[row]) for row in ice}},
+    )
+
+
+def distributions(subject: Subject, grids: Sequence[Grid], engine: Engine) -> Diagnostic:
+    """Return the histogram of every feature, by class where there are classes."""
+    labels = _labels(subject, engine)
+    parts = {"all": np.ones(subject.n, dtype=bool)}
+    if labels is not None:
+        parts = {str(label): labels == label for label in cast("Categorical", engine.baseline).classes.tolist()}
+    frames, edges = [], {}
+    for grid in grids:
+        own = grid.own_x(subject)
+        if grid.numeric:
+            bins = np.histogram_bin_edges(own[np.isfinite(own)], bins=N_BINS)
+            edges[grid.feature] = [float(edge) for edge in bins]
+        else:
+            bins = np.arange(len(grid.steps) + 1) - 0.5
+        frames += _counts(grid.feature, own, bins, parts)
+    return Diagnostic(
+        id="pdp.distribution",
+        explainer="pdp",
+        title="Distribution of the features" + ("" if labels is None else " by class"),
+        frame=stacked(frames, Diagnostic.columns),
+        estimates=stacked([], ESTIMATE_COLUMNS),
+        notes=("value is the number of rows in the bin around x, or at the level with position x.",),
+        meta={"edges": edges},
+    )
+
+
+def _own_frame(subject: Subject, curve: Curves, base: FloatArray, m: int) -> pd.DataFrame:
+    (grid,), ice = curve.grids, curve.rows.ice
+    x, value = grid.own_x(subject)[ice], base[m, ice]
+    if curve.mode == "centred" and curve.anchor is not None:
+        with np.errstate(invalid="ignore"):
+            value = value - curve.anchor[m, ice]
+    shown = np.isfinite(x) & (curve.infinite_rows(m) == 0)
+    names = {"measure": curve.rows.measures[m].name, "feature": grid.feature}
+    return pd.DataFrame(names | {"item": ice[shown].astype(str), "x": x[shown], "value": value[shown]})
+
+
+def _labels(subject: Subject, engine: Engine) -> AnyArray | None:
+    """Return each row's class label, or None unless y is a class."""
+    if subject.y is None or "proba" not in engine.baseline.supports:
+        return None
+    return subject.y
+
+
+def _counts(feature: str, own: FloatArray, bins: FloatArray, parts: Mapping[str, BoolArray]) -> list[pd.DataFrame]:
+    """Return the counts of one feature, for each class or for all rows."""
+    centres = (bins[1:] + bins[:-1]) / 2
+    known = np.isfinite(own)
+    tables = []
+    for item, member in parts.items():
+        counts = np.histogram(own[member & known], bins)[0].astype(float)
+        tables.append(pd.DataFrame({"measure": "", "feature": feature, "item": item, "x": centres, "value": counts}))
+    return tables

@@ -1,0 +1,66 @@
+"""Where the average profiles end, and the single rows of the features that have a sheet: PDP and ICE."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ...document import slots
+from ...document.blocks import left_out, make_figure, notes_of
+from ...document.document import Block, Paragraph, Section
+from ...document.effects import curve, has_levels, shown
+from ...document.evidence import Evidence
+from ...document.ledger import Ledger, leaders
+from ...document.plots import profile
+from ...document.tables import ends_table
+from ...document.telling import range_words
+from ...document.text import name
+from ...evidence import columns as col
+from ...evidence.profiles import Pdp, PdpDistribution, PdpOwn
+from ..shared.wording import BuiltIn
+
+TITLE = "Profiles (PDP and ICE)"
+LEAD = (
+    "Each thin curve is one row: its measure as the feature alone is changed (ICE); its mark is the row's own value. "
+    "The thick line is the mean over all rows (PDP). Far from its mark a curve asks the model about rows that may "
+    "not occur."
+)
+
+
+class ProfilesSection(BuiltIn):
+    """The ends of all profiles, and the single rows of the leading features; or why there are none."""
+
+    name: ClassVar[str] = "profiles"
+    slot: ClassVar[str] = slots.PROFILES
+    shows: ClassVar[tuple[str, ...]] = (Pdp.id, PdpOwn.id, PdpDistribution.id)
+
+    def section(self, evidence: Evidence) -> Section:
+        """Return the ends of the profiles in a table, and a figure per leading feature that is a number."""
+        view = Pdp.find(evidence.run)
+        if view is None:
+            return Section(id="profiles", title=TITLE, blocks=(Paragraph(text=evidence.why_missing(Pdp.id)),))
+        features = list(dict.fromkeys(view.result.frame[col.FEATURE].astype(str)))
+        measures = shown(evidence, view.result.frame[col.MEASURE].astype(str))
+        chosen = [feature for feature in leaders(Ledger(evidence)) if feature in features]
+        notes = [Paragraph(text=notes_of(view.result))] if view.result.notes else []
+        blocks: list[Block] = [Paragraph(text=LEAD), *notes, *left_out(view.result)]
+        blocks += ends_table(evidence, view.result, features, measures, "profiles-table")
+        figures = [_figure(evidence, view, feature, measures) for feature in chosen]
+        blocks += [figure for figure in figures if figure is not None]
+        return Section(id="profiles", title=TITLE, blocks=tuple(blocks))
+
+
+def _figure(e: Evidence, view: Pdp, feature: str, measures: list[str]) -> Block | None:
+    """Return one feature's single rows; None where it has levels, whose rows would hide one another."""
+    curves = {measure: curve(view.result, measure, feature) for measure in measures}
+    held = {measure: points for measure, points in curves.items() if len(points)}
+    if not held or any(map(has_levels, held.values())):
+        return None
+    text = " ".join(range_words(points, e.words(measure)) for measure, points in held.items())
+    own, distribution = e.find(PdpOwn.id), e.find(PdpDistribution.id)
+    return make_figure(
+        f"profiles-{feature}-figure",
+        f"{name(feature)}: average and single rows.",
+        f"Profiles of {name(feature)}. {text}",
+        lambda: profile.draw(view.result, feature, list(held), own, distribution),
+        view.id,
+    )

@@ -1,0 +1,1 @@
+"""Permutation importance of prediction, loss and doubt; claimed against delivered."""

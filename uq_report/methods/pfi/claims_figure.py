@@ -1,0 +1,73 @@
+"""Claimed against delivered importance: on the diagonal the model is honest."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ...core.results import Result
+from ...document.plots import style
+from ...document.plots.contract import figure_plugin
+from ...document.plots.words import words
+from ...evidence import ids
+from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, Claims
+from ...evidence.view import by_feature, largest_first
+
+LABELLED = 8
+
+
+def draw(result: Result, top: int = LABELLED) -> Figure:
+    """Draw a dot per feature, claimed along x and delivered along y with its interval, and the diagonal.
+
+    Parameters
+    ----------
+    result : Diagnostic
+        ``pfi.claims``; without outcomes a dot per feature with the interval of what it claims.
+    top : int
+        Features with a name: those that claim most, and at least a fifth of the largest claim.
+    """
+    view = Claims.from_result(result)
+    if view.lines and not view.part(DELIVERED):
+        return _claimed(view, result, top)
+    claimed, delivered = (by_feature(view.part(item)) for item in (CLAIMED, DELIVERED))
+    names = sorted((name for name in claimed if name != ALL_FEATURES), key=lambda name: -claimed[name].estimate)
+    x, y, low, high = (
+        np.array(values, dtype=float)
+        for values in (
+            [claimed[name].estimate for name in names],
+            [delivered[name].estimate for name in names],
+            [delivered[name].lower for name in names],
+            [delivered[name].upper for name in names],
+        )
+    )
+    unit = words(view.measures[0], result.measures).unit if view.measures else ""
+    with style.context():
+        figure = style.new_figure(3.4)
+        axes = style.plain(figure.subplots(), "both")
+        ends = np.array([min(0.0, *x, *y), max(1e-12, *x, *y)]) if len(x) else np.array([0.0, 1.0])
+        axes.plot(ends, ends, color=style.INK, linewidth=0.8, linestyle=style.LINES[1])
+        axes.vlines(x, low, high, color=style.ROLE["loss"], linewidth=1.4)
+        axes.plot(x, y, linestyle="", marker="o", markersize=4.5, color=style.ROLE["loss"])
+        for name, at, height in list(zip(names, x, y, strict=True))[:top]:
+            if at >= 0.2 * x[0]:  # names of small claims would lie on each other
+                axes.annotate(style.name(name), (at, height), (5, 3), textcoords="offset points", fontsize=style.SMALL)
+        axes.set_xlabel(f"claimed ({unit})")
+        axes.set_ylabel(f"delivered on unseen rows ({unit})")
+    return figure
+
+
+def _claimed(view: Claims, result: Result, top: int) -> Figure:
+    """Draw what the leading features claim, largest on top, where there are no outcomes."""
+    lines = [line for line in largest_first(view.part(CLAIMED)) if line.feature != ALL_FEATURES][:top]
+    places = np.arange(len(lines))[::-1]
+    with style.context():
+        figure = style.new_figure(1.0 + 0.25 * len(lines))
+        axes = style.plain(figure.subplots(), "x")
+        axes.hlines(places, [x.lower for x in lines], [x.upper for x in lines], color=style.ROLE["loss"], linewidth=1.4)
+        axes.plot([x.estimate for x in lines], places, linestyle="", marker="o", color=style.ROLE["loss"])
+        axes.set_yticks(places, [style.name(line.feature) for line in lines])
+        axes.set_xlabel(f"claimed ({words(view.measures[0], result.measures).unit})")
+    return figure
+
+
+ClaimsFigure = figure_plugin(ids.PFI_CLAIMS, draw)

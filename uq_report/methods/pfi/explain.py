@@ -1,0 +1,298 @@
+"""Permutation importance of any measure: loss, likelihood and entropy of the same shuffles in one pass."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from ...core.arrays import FloatArray, IntArray, take_rows
+from ...core.engine import Engine
+from ...core.errors import InputError, UnsupportedError, nearest
+from ...core.explainer import Card, Prior
+from ...core.inference import cyclic_donors
+from ...core.measures import ENTROPY, VARIANCE, Measure
+from ...core.results import Importance, Omission, Result
+from ...core.subject import Subject
+from ...core.variants import Variant
+from ...evidence.importance import ALL_FEATURES
+from ..shared.terms import Rows, Terms, effects_of, feature_terms, usual_margin
+from .claims import score_of
+from .claims_result import Claiming
+from .reading import read_pair
+from .tables import Tables, delta_result, importance_result, training_result, untrained_result
+
+MIN_ROWS = 3
+TRAIN_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class PermutationImportance:
+    """How much a measure rises when one feature, or a group of them, is shuffled among the rows.
+
+    ``PFI_k = mean_i [measure(q(. | x̃_S, x_-S), y) - measure(q(. | x), y)]`` for shuffle k, and their mean.
+    The measure ``nll`` gives Likelihood-PFI, ``entropy`` Entropy-PFI, a loss the classical PFI; all come
+    from the same predictions. Signs are kept. The interval is over new test rows for the fixed model:
+    every row counts as receiver and as donor of values (`uq_report.core.inference`).
+
+    Parameters
+    ----------
+    measures : tuple of str, default=("loss", "nll", "entropy")
+        ``"loss"`` is the Brier score or the squared error. Where a distribution has no entropy, as that of members
+        which are single points, its variance stands in its place.
+    n_repeats : int, default=30
+        Shuffles of each feature; at least 3 for an interval.
+    features : tuple of str, optional
+        Features and groups to shuffle; all by default. A group's values move together.
+    exact : bool, default=False
+        Use all n² pairs of rows, n - 1 cyclic shifts, instead of `n_repeats` shuffles.
+    margin : float or mapping of measure to float, optional
+        How large an importance must be to matter; by default 0.01 nats, and 1 % of the unpermuted mean of
+        measures in other units. Between -margin and margin is "about 0".
+    train : bool, default=True
+        Also compute the importance on training rows, where the subject has them, to show over-fitting: on as
+        many as there are test rows, or 1000 if those are fewer and not all pairs are asked for.
+
+    Notes
+    -----
+    The mean over all n! shuffles is the mean over all n² pairs, a row with itself included.
+    No conditional Entropy-PFI is offered: it is 0 by construction (Wood et al., proposition 3).
+
+    Results: ``pfi`` (rows: the terms g that carry the sampling error), ``pfi.delta`` (rows: each row's own
+    mean change ΔL), ``pfi.reading`` where nll and entropy are both there, ``pfi.claims`` where there is
+    a proper score (without outcomes what is claimed only), ``pfi.train``.
+
+    References
+    ----------
+    Wood et al., Model-agnostic variable importance for predictive uncertainty, sections 3.1 to 3.5.
+    Breiman (2001), doi:10.1023/A:1010933404324.
+
+    Examples
+    --------
+    >>> PermutationImportance(n_repeats=0)
+    Traceback (most recent call last):
+    uq_report.core.errors.InputError: pfi.n_repeats must be an integer >= 1; got 0.
+    """
+
+    measures: tuple[str, ...] = ("loss", "nll", "entropy")
+    n_repeats: int = 30
+    features: tuple[str, ...] | None = None
+    exact: bool = False
+    margin: Mapping[str, float] | float | None = None
+    train: bool = True
+
+    name: ClassVar[str] = "pfi"
+    section: ClassVar[str] = "prediction.importance"
+    card: ClassVar[Card] = Card(
+        title="Permutation importance (PFI, Likelihood-PFI, Entropy-PFI)",
+        definition="Mean change of a measure when a feature's values are shuffled between rows: of a loss (PFI), of "
+        "the negative log-likelihood (Likelihood-PFI), of the predictive entropy (Entropy-PFI).",
+        assumes="The model is fixed. The importance is that of the model on these rows, not of the feature in the "
+        "world.",
+        fails="It is the price of wrong values, not of values left out: a model that leans on a feature pays for wrong "
+        "values of it though others could stand in. Shuffling breaks ties between features, so the model may be asked "
+        "about rows that do not occur.",
+        interval="Over new test rows, receiver and donor of each shuffle included. The spread of the shuffles is no "
+        "such interval.",
+        references="wood:sections 3 and 3.5; breiman; lecture",
+    )
+    needs: ClassVar[tuple[str, ...]] = ()
+    requires: ClassVar[frozenset[str]] = frozenset()
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse options that cannot be used."""
+        for field in ("measures", "features"):
+            value = getattr(self, field)
+            if isinstance(value, str) or (value is not None and not value):
+                raise InputError(f"pfi.{field} must be a sequence of names; got {value!r}.")
+            if value is not None:
+                object.__setattr__(self, field, tuple(value))
+        if isinstance(self.n_repeats, bool) or not isinstance(self.n_repeats, int) or self.n_repeats < 1:
+            raise InputError(f"pfi.n_repeats must be an integer >= 1; got {self.n_repeats!r}.")
+        self._check_margin()
+
+    def _check_margin(self) -> None:
+        if isinstance(self.margin, Mapping):
+            unknown = [key for key in self.margin if key not in self.measures]
+            if unknown:
+                hint = nearest(str(unknown[0]), self.measures)
+                raise InputError(f"pfi.margin must name measures of this explainer; got {unknown[0]!r}. {hint}")
+        for value in self.margin.values() if isinstance(self.margin, Mapping) else [self.margin]:
+            if value is not None and not 0 < value < np.inf:
+                raise InputError(f"pfi.margin must be a number > 0 in the measure's unit; got {value!r}.")
+
+    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
+        """Shuffle every feature and return importance, row changes, reading and training importance."""
+        if subject.n < MIN_ROWS:
+            raise InputError(f"subject.X must have at least {MIN_ROWS} rows for pfi; got {subject.n}. Give more rows.")
+        measures, omitted = _evaluable(self.measures, subject, engine)
+        if not measures:
+            reasons = "; ".join(f"{gap.measure}: {gap.reason}" for gap in omitted)
+            raise UnsupportedError(f"pfi: no measure can be evaluated: {reasons}.")
+        rows = self._rows(subject, engine, measures)
+        score = score_of(engine.baseline)
+        claiming = None if score is None else Claiming.of(score, engine, rows)
+        tables = self._tables(subject, engine, rows, omitted, None, claiming)
+        main = importance_result(tables)
+        results: list[Result] = [main, delta_result(tables)]
+        if claiming is not None:
+            claiming.add_all(self._donors(engine, ALL_FEATURES, subject.n))
+            results.append(claiming.result(asdict(self), engine.confidence))
+        reading = read_pair(tables, main.estimates)
+        if reading is not None:
+            results.append(reading)
+        training = subject.training() if self.train else None
+        if training is not None:
+            results.append(self._training(training, engine, tables, main))
+        return results
+
+    def _training(self, training: Subject, engine: Engine, tables: Tables, main: Importance) -> Importance:
+        limit = tables.rows.n if self.exact else max(TRAIN_ROWS, tables.rows.n)
+        sampled = _at_most(training, limit, engine)
+        own = engine.bound(self.name, sampled)
+        measures, omitted = _evaluable(tables.names, sampled, own)
+        if not measures:
+            return untrained_result(main, omitted)
+        rows, margins = self._rows(sampled, own, measures), dict(zip(tables.names, tables.margins, strict=True))
+        trained = self._tables(sampled, own, rows, omitted, margins)
+        return training_result(trained, sampled.sampled_from)
+
+    def _tables(
+        self,
+        subject: Subject,
+        engine: Engine,
+        rows: Rows,
+        omitted: tuple[Omission, ...],
+        margins: Mapping[str, float] | None,
+        claiming: Claiming | None = None,
+    ) -> Tables:
+        features = tuple(dict.fromkeys(subject.targets if self.features is None else self.features))
+        known = self._margins(rows) if margins is None else margins
+        return Tables(
+            rows=rows,
+            features=features,
+            terms=list(self._terms(subject, engine, rows, features, claiming)),
+            margins=[known[m.name] for m in rows.measures],
+            confidence=engine.confidence,
+            options=asdict(self),
+            omitted=omitted,
+        )
+
+    def _rows(self, subject: Subject, engine: Engine, measures: tuple[Measure, ...]) -> Rows:
+        return Rows(
+            measures=measures,
+            b=engine.unchanged(measures),
+            y=np.zeros(subject.n) if engine.y is None else engine.y,
+            weights=np.ones(subject.n) if subject.weights is None else subject.weights,
+            clusters=subject.clusters,
+            exact=self.exact,
+            classes="proba" in engine.baseline.supports,
+        )
+
+    def _terms(
+        self, subject: Subject, engine: Engine, rows: Rows, features: tuple[str, ...], claiming: Claiming | None
+    ) -> Iterator[Terms]:
+        """Yield the terms of each feature, and tell its shuffles to `claiming`, whose measures ride on the pass."""
+        own = len(rows.measures)
+        measures, base = (rows.measures, rows.b) if claiming is None else (claiming.measures, claiming.base)
+        kept = own if claiming is None else claiming.kept
+        shuffled = self._shuffled(subject, engine, tuple(measures), base, kept, features)
+        for feature, (donors, T, means) in zip(features, shuffled, strict=True):
+            effects = effects_of(T, donors, rows)
+            if claiming is not None:
+                claiming.add(feature, T, means, donors, effects)
+            yield feature_terms(T[:own], donors, rows, None if effects is None else effects[:, :own])
+
+    def _margins(self, rows: Rows) -> dict[str, float]:
+        """Return each measure's margin: given, or 0.01 nats, or 1 % of the unpermuted mean."""
+        margins: dict[str, float] = {}
+        for measure, mean in zip(rows.measures, rows.unpermuted, strict=True):
+            asked = "loss" if measure.role == "loss" and measure.name not in self.measures else measure.name
+            given = self.margin.get(asked) if isinstance(self.margin, Mapping) else self.margin
+            margins[measure.name] = usual_margin(measure, float(mean)) if given is None else float(given)
+        return margins
+
+    def _shuffled(
+        self,
+        subject: Subject,
+        engine: Engine,
+        measures: tuple[Measure, ...],
+        base: FloatArray,
+        kept: int,
+        features: tuple[str, ...],
+    ) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
+        """Yield donors (m, n), values (`kept`, m, n) and means of the further measures (., n), feature by feature.
+
+        All features and repeats are one stream of variants, so that the engine can fill its calls; the arrays are
+        used again. Of measures beyond the first `kept` only the mean over the shuffles is held.
+        """
+        n = subject.n
+        per = n - 1 if self.exact else self.n_repeats
+        drawn: deque[IntArray] = deque()
+
+        def variants() -> Iterator[Variant]:
+            for feature in features:
+                drawn.append(self._donors(engine, feature, n))
+                positions = subject.positions(feature)
+                yield from (Variant(positions, donors=donors) for donors in drawn[-1][self.exact :])
+
+        held = np.empty((kept, per + self.exact, n))
+        held[:, : self.exact] = base[:kept, None]
+        means = base[kept:] * self.exact / held.shape[1]
+        for group in engine.evaluate(variants(), measures, total=per * len(features)):
+            for v in range(group.values.shape[1]):
+                repeat = (group.first + v) % per
+                held[:, repeat + self.exact] = group.values[:kept, v]
+                means += group.values[kept:, v] / held.shape[1]
+                if repeat == per - 1:
+                    yield drawn.popleft(), held, means
+                    means = base[kept:] * self.exact / held.shape[1]
+
+    def _donors(self, engine: Engine, feature: str, n: int) -> IntArray:
+        """Return the shuffles of a feature, shape (m, n): a stream for each repeat, or all cyclic shifts."""
+        if self.exact:
+            return cyclic_donors(n)
+        return np.stack([engine.rng(feature, repeat).permutation(n) for repeat in range(self.n_repeats)])
+
+
+def _evaluable(
+    names: Sequence[str], subject: Subject, engine: Engine
+) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
+    """Return the measures that exist for these rows (1 - AUC needs both classes), and why others do not."""
+    measures, omitted = _with_spread(engine, *engine.select(names))
+    weights = np.ones(subject.n) if subject.weights is None else subject.weights
+    kept, refused = [], list(omitted)
+    for measure in measures:
+        try:
+            if measure.statistic is not None and engine.y is not None:
+                measure.statistic.value(np.zeros(subject.n), engine.y, weights)
+            kept.append(measure)
+        except InputError as error:
+            refused.append(Omission(measure.name, "", str(error)))
+    return tuple(kept), tuple(refused)
+
+
+def _with_spread(
+    engine: Engine, measures: tuple[Measure, ...], omitted: tuple[Omission, ...]
+) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
+    """Put the variance in the place of an entropy that was asked for and does not exist, and say so."""
+    lost = next((gap for gap in omitted if gap.measure == ENTROPY.name), None)
+    spread, _ = engine.select((VARIANCE.name,)) if lost is not None else ((), ())
+    if lost is None or not spread:
+        return measures, omitted
+    said = replace(lost, reason=f"{lost.reason}. The variance of the predictive distribution stands in its place")
+    kept = tuple(measure for measure in measures if measure.name != VARIANCE.name)
+    return (*kept, *spread), tuple(said if gap is lost else gap for gap in omitted)
+
+
+def _at_most(training: Subject, limit: int, engine: Engine) -> Subject:
+    """Return the training subject with at most `limit` rows, drawn by a stream of their own."""
+    if training.n <= limit:
+        return training
+    keep = np.sort(engine.rng("train rows").choice(training.n, limit, replace=False))
+    y = None if training.y is None else training.y[keep]
+    return replace(training, X=take_rows(training.X, keep), y=y, sampled_from=training.n)

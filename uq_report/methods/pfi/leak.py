@@ -1,0 +1,223 @@
+"""Leaks: a feature that alone gives almost the whole outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, isnan, nan
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import entr, stdtrit
+
+from ...core.errors import check_options
+from ...core.numbers import value_words
+from ...core.text import short
+from ...evidence import ids
+from ...evidence.finding import Finding, Outcome, Severity, Symptom
+from ...evidence.importance import Pfi
+from ...evidence.information import MUTUAL, OF_ENTROPY, OF_VARIANCE, Cid
+from ...evidence.outcomes import LOG_SCORE_SKILL, scores_of
+from ...evidence.run import Run
+from ...evidence.subject import FeatureFacts, SubjectFacts
+from ...rules.reading import Part, absent, close, freedom
+from ...rules.rule import Grade, Limit, Rule
+from ..shared.events import LEAST, class_counts, events, too_few
+
+DISCRETE = "discrete field"
+NLL = "nll"
+SYMPTOMS = ("UQ003", "UQ101", "UQ201", "UQ202", "UQ401", "UQ402")  # what a leak explains
+USED = 0.1  # share of what the feature tells below which the model is said to make little of it
+
+
+class Told(NamedTuple):
+    """What a feature alone tells about the outcome, in nats and as a share, with its interval over all features.
+
+    `most` is the largest share that the estimator could have given.
+    """
+
+    feature: str
+    nats: float
+    share: float
+    lower: float
+    upper: float
+    most: float = 1.0
+
+
+@dataclass(frozen=True)
+class Leak:
+    """Judges whether a feature alone gives almost the whole outcome (UQ411).
+
+    For classes: its mutual information with the outcome as a share of the outcome's entropy. For numbers, whose
+    entropy is no such bound: the squared correlation of normal scores, ``1 - exp(-2 I)`` of a Gaussian copula. The
+    lower end of the interval decides, with the run's level shared out over the features. A feature that was cut into
+    cells too coarse for a leak to show is undetermined where it gives almost all that its cells could.
+
+    Parameters
+    ----------
+    share : float
+        Share of the entropy of a class.
+    variance : float
+        Share of the variance of a number.
+    """
+
+    share: float = 0.9
+    variance: float = 0.98
+
+    name: ClassVar[str] = "leak"
+    title: ClassVar[str] = "Leaks"
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds that cannot be used."""
+        rules = (
+            ("share", 0 < self.share < 1, "a number in (0, 1)"),
+            ("variance", 0 < self.variance < 1, "a number in (0, 1)"),
+        )
+        check_options(self.name, self, rules)
+
+    @property
+    def rules(self) -> tuple[Rule]:
+        """The rule, with this check's thresholds."""
+        thresholds = {"share": self.share, "critical": 0.98, "events": LEAST, "variance": self.variance}
+        return (
+            Rule(
+                code="UQ411",
+                title="A feature alone gives almost the whole outcome",
+                thresholds=thresholds,
+                when="What the feature alone tells is at least {share:pct} of the entropy of a class, on at least "
+                "{events} rows outside the most frequent class, or at least {variance:pct} of the variance of a number "
+                "(Gaussian copula); by the lower end of its interval, the run's level shared out over the features. "
+                "Critical from {critical:pct} of the entropy, else high.",
+                raised=(
+                    {"share": Limit("at least", "share"), "events": Limit("at least", "events")},
+                    {"variance": Limit("at least", "variance")},
+                ),
+                grades=(Grade("critical", {"share": Limit("at least", "critical")}), Grade("high")),
+                rests_on="I(x; y) is at most H(y), and reaches it only where x fixes y (Cover & Thomas 2006)",
+            ),
+        )
+
+    def check(self, run: Run) -> Outcome:
+        """Judge the run's mutual information."""
+        return close(self.name, [self._part(self.rules[0], run)])
+
+    def _part(self, rule: Rule, run: Run) -> Part:
+        view, counts = Cid.find(run), class_counts(run)
+        reason = absent(run, ids.CID) if view is None else _unfit(view, counts)
+        if view is None or reason:
+            return Part(code=rule.code, absent=reason)
+        told, scale = _told(view, run), "share" if counts else "variance"
+        judged = [(one, rule.judge(**{scale: one.lower, "events": events(counts)})) for one in told]
+        findings = tuple(_finding(rule, severity, one, run) for one, severity in judged if severity)
+        bound = rule.thresholds[scale]
+        unsure = tuple(one.feature for one, severity in judged if not severity and not one.upper < bound * one.most)
+        first = max(told, key=lambda one: one.share)
+        passed = (
+            f"No feature alone gives the outcome: {short(first.feature)} tells most, "
+            f"{_percent(first.share)} (at most {_percent(first.upper)}) of {_whole(counts)}."
+        )
+        return Part(code=rule.code, findings=findings, undecided=unsure, passed=passed)
+
+
+def _unfit(view: Cid, counts: Sequence[int]) -> str:
+    """Say why what a feature tells cannot be judged; empty if it can."""
+    item = OF_ENTROPY if counts else OF_VARIANCE
+    return too_few(counts) or (
+        "" if any(line.item == item for line in view.lines) else "what a feature tells alone was not computed"
+    )
+
+
+def _told(view: Cid, run: Run) -> list[Told]:
+    """Return what each feature tells alone."""
+    counts = class_counts(run)
+    lines = [line for line in view.lines if line.item == (OF_ENTROPY if counts else OF_VARIANCE)]
+    nats = {line.feature: line.estimate for line in view.lines if line.item == MUTUAL}
+    facts = {one.name: one for one in SubjectFacts.of(run).features}
+    told = []
+    for line in lines:
+        tail = (1 - line.confidence) / (2 * len(lines))
+        reach = float(stdtrit(freedom(run), 1 - tail)) * line.std_error
+        share, low, high = np.clip(line.estimate + np.array([0, -reach, reach]), 0, 1).tolist()
+        most = most_by_cells(counts, view.bins) if counts and _cut(facts.get(line.feature), view) else 1.0
+        told.append(Told(line.feature, nats.get(line.feature, nan), share, low, high, most))
+    return told
+
+
+def _cut(facts: FeatureFacts | None, view: Cid) -> bool:
+    """Say whether the values of a feature were cut into cells."""
+    return (
+        view.estimator == DISCRETE
+        and facts is not None
+        and facts.kind != "categorical"
+        and (facts.distinct or 0) > view.bins
+    )
+
+
+def most_by_cells(counts: Sequence[int], cells: int) -> float:
+    """Return the share of the entropy that equal cells of a feature tell whose order is that of the classes.
+
+    Examples
+    --------
+    >>> f"{most_by_cells([50, 50], 4):.3f}, {most_by_cells([97, 3], 4):.3f}"
+    '1.000, 0.319'
+    """
+    ends = np.concatenate([[0.0], np.cumsum(counts) / sum(counts)])
+    edges = np.linspace(0, 1, cells + 1)
+    joint = np.minimum(ends[1:, None], edges[1:]) - np.maximum(ends[:-1, None], edges[:-1])
+    entropy = float(entr(np.diff(ends)).sum())
+    return 1 - float(entr(np.maximum(joint, 0)).sum() - np.log(cells)) / entropy
+
+
+def _whole(counts: Sequence[int]) -> str:
+    return "what there is to know about the outcome" if counts else "the variance of the outcome (as normal scores)"
+
+
+def _percent(share: float) -> str:
+    """Return a share in words, near 1 rounded down and never to all.
+
+    Examples
+    --------
+    >>> _percent(0.4567), _percent(0.9799), _percent(1.0), _percent(float("nan"))
+    ('46 %', '97.9 %', '99.9 %', 'an unknown share')
+    """
+    if isnan(share):
+        return "an unknown share"
+    return f"{min(floor(1000 * share) / 10, 99.9):.1f} %" if share > 0.9 else f"{100 * share:.0f} %"
+
+
+def _finding(rule: Rule, severity: Severity, told: Told, run: Run) -> Finding:
+    counts, skill, used = class_counts(run), scores_of(run).get(LOG_SCORE_SKILL, 0.0), _used(told, run)
+    known = bool(counts) and skill > 0
+    others = "." if counts else "; an earlier value of a slow series looks the same."
+    return rule.finding(
+        severity,
+        f"{short(told.feature)} alone gives {_percent(told.share)} (at least {_percent(told.lower)}) of "
+        f"{_whole(counts)}: it may be recorded after the outcome, or made from it{others}{used}",
+        (ids.CID, *((ids.PFI,) if used else ()), *((ids.CALIBRATION,) if known else ())),
+        remedy="Find out when and from what the column is filled. If that is after the outcome or from it, leave it "
+        "out, fit and audit again: the scores of this run would not hold in use.",
+        features=(told.feature,),
+        threshold=rule.thresholds["share" if counts else "variance"],
+        observed=told.share,
+        lower=told.lower,
+        upper=told.upper,
+        size=min(told.nats / skill, 1.0) if known else None,
+        explains=tuple(Symptom(code=code) for code in SYMPTOMS),
+    )
+
+
+def _used(told: Told, run: Run) -> str:
+    """Say what the model makes of the feature, where that is known; a leak of these rows alone is of no use to it."""
+    view = Pfi.find(run)
+    of = {line.feature: line for line in view.lines if line.measure == NLL} if view is not None else {}
+    line = of.get(told.feature)
+    if line is None:
+        return ""
+    cost = f" Wrong values of it cost the model {value_words(line.estimate, line.lower, line.upper, 'nats')} a row"
+    little = line.upper < USED * told.nats
+    return (
+        f"{cost}: it makes little of it, so the leak is in these rows and not in those it was fitted to."
+        if little
+        else f"{cost}."
+    )

@@ -1,0 +1,62 @@
+"""Permutation importance, measure by measure: of the prediction and its loss, and of the uncertainty."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ...document import slots
+from ...document.blocks import TOP, intervals_caption, left_out, make_figure
+from ...document.document import Paragraph, Section
+from ...document.evidence import Evidence
+from ...document.plots import importance
+from ...document.tables import importance_table
+from ...document.telling import importance_alt, largest_words, margin_words, verdict_words
+from ...evidence.importance import Pfi, PfiDelta
+from ...evidence.view import of_measure, table_of
+from ..shared.wording import BuiltIn
+
+TITLE = "Permutation importance"
+
+
+class ImportanceSection(BuiltIn):
+    """Importance for the prediction and its loss: a part per measure, or why there is none."""
+
+    name: ClassVar[str] = "importance"
+    slot: ClassVar[str] = slots.IMPORTANCE
+    shows: ClassVar[tuple[str, ...]] = (Pfi.id, PfiDelta.id)  # the changes of single rows stay in the evidence
+    of_uncertainty: ClassVar[bool] = False
+
+    def section(self, evidence: Evidence) -> Section:
+        """Return the parts of the measures on this side, or the reason why there is no importance."""
+        key, view = self.name.replace("_", "-"), Pfi.find(evidence.run)
+        if view is None:
+            return Section(id=key, title=TITLE, blocks=(Paragraph(text=evidence.why_missing(Pfi.id)),))
+        measures = [m for m in view.measures if evidence.is_uncertainty(m) == self.of_uncertainty]
+        parts = tuple(_measure(evidence, view, measure) for measure in measures)
+        return Section(id=key, title=TITLE, blocks=() if self.of_uncertainty else left_out(view.result), sections=parts)
+
+
+class UnsureImportanceSection(ImportanceSection):
+    """Importance for the negative log-likelihood and the uncertainty: a part per measure, or why there is none."""
+
+    name: ClassVar[str] = "importance_uncertainty"
+    slot: ClassVar[str] = slots.UNSURE_IMPORTANCE
+    of_uncertainty: ClassVar[bool] = True
+
+
+def _measure(e: Evidence, view: Pfi, measure: str) -> Section:
+    """Return one measure's permutation importance."""
+    facts, table = e.words(measure, view.result), table_of(of_measure(view.lines, measure))
+    text = " ".join(filter(None, (largest_words(table, facts), verdict_words(table), margin_words(table, facts.unit))))
+    capped = f", the {TOP} largest of {len(table)}" if len(table) > TOP else ""
+    spread = f" Thin lines: {view.spread}, which is no interval." if view.spread else ""
+    figure = make_figure(
+        f"drivers-{measure}-figure",
+        f"Permutation importance for {facts.title}{capped}. {intervals_caption(table)}{spread}",
+        importance_alt(table, facts, TOP),
+        lambda: importance.draw(view.result, measure, top=TOP),
+        view.id,
+    )
+    values = importance_table(e, view.result, measure, f"drivers-{measure}-table")
+    blocks = (Paragraph(text=text), figure, values)
+    return Section(id=f"drivers-{measure}", title=f"Importance for {facts.title}", blocks=blocks)

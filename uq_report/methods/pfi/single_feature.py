@@ -1,0 +1,142 @@
+"""The model against single features: whether one alone tells more of the outcome than the whole model does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ...core.errors import check_options
+from ...core.numbers import value_words
+from ...core.text import short
+from ...core.verdicts import holm
+from ...evidence import ids
+from ...evidence.finding import Finding, Outcome, Severity
+from ...evidence.information import MUTUAL, Cid, ItemLine
+from ...evidence.outcomes import LOG_SCORE_SKILL, Calibration, ScoreLine
+from ...evidence.run import Run
+from ...rules.reading import Part, absent, close, freedom, two_sided
+from ...rules.rule import Grade, Limit, Rule
+from ..shared.events import LEAST, class_counts, events, too_few
+
+
+class Alone(NamedTuple):
+    """What a feature alone tells beyond the model's skill, in nats, with the adjusted p-value of no difference."""
+
+    line: ItemLine
+    skill: ScoreLine
+    p_adjusted: float
+
+    @property
+    def observed(self) -> dict[str, float]:
+        """What the rule judges."""
+        more = self.line.estimate - self.skill.estimate
+        return {"p_adjusted": self.p_adjusted, "more": more, "share": self.skill.estimate / self.line.estimate}
+
+
+@dataclass(frozen=True)
+class SingleFeature:
+    """Judges whether one feature alone tells more of a class than the whole model does (UQ003).
+
+    What a feature tells is its mutual information with the class, the skill of the best prediction from it; the
+    model's is the skill of its log score. Of numbers there is no skill in nats, so they are not judged.
+
+    Parameters
+    ----------
+    level : float
+        Of the tests, Holm-adjusted over features.
+    margin : float
+        In nats.
+    """
+
+    level: float = 0.05
+    margin: float = 0.01
+
+    name: ClassVar[str] = "single_feature"
+    title: ClassVar[str] = "The model against single features"
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds that cannot be used."""
+        rules = (
+            ("level", 0 < self.level < 1, "a number in (0, 1)"),
+            ("margin", self.margin >= 0, "a number >= 0"),
+        )
+        check_options(self.name, self, rules)
+
+    @property
+    def rules(self) -> tuple[Rule]:
+        """The rule, with this check's thresholds."""
+        return (
+            Rule(
+                code="UQ003",
+                title="One feature alone tells more than the whole model",
+                thresholds={"level": self.level, "margin": self.margin, "high": 0.5, "events": LEAST},
+                when="What a feature alone tells of the class (mutual information) is more than the model's skill (log "
+                "score) by more than {margin} nats (level {level}, Holm-adjusted over features), on at least {events} "
+                "rows outside the most frequent class. High where the skill is below {high:pct} of it, else medium.",
+                raised=(
+                    {
+                        "p_adjusted": Limit("at most", "level"),
+                        "more": Limit("above", "margin"),
+                        "events": Limit("at least", "events"),
+                    },
+                ),
+                grades=(Grade("high", {"share": Limit("below", "high")}), Grade("medium")),
+                rests_on="I(x; y) is the skill of the best prediction from x alone (Cover & Thomas 2006)",
+            ),
+        )
+
+    def check(self, run: Run) -> Outcome:
+        """Judge the skill by what each feature tells alone."""
+        return close(self.name, [_judged(self.rules[0], run)])
+
+
+def _judged(rule: Rule, run: Run) -> Part:
+    calibration, cid, counts = Calibration.find(run), Cid.find(run), class_counts(run)
+    if calibration is None or cid is None:
+        return Part(code=rule.code, absent=absent(run, ids.CALIBRATION if calibration is None else ids.CID))
+    skill = next((line for line in calibration.lines if line.item == LOG_SCORE_SKILL and line.has_interval), None)
+    if too_few(counts) or skill is None:
+        return Part(code=rule.code, absent=too_few(counts) or "the log score of the model has no interval")
+    every = _alone(cid, skill, run)
+    judged = [(one, rule.judge(**one.observed, events=events(counts))) for one in every]
+    raised = [(one, severity) for one, severity in judged if severity]
+    return Part(
+        code=rule.code,
+        findings=(_finding(rule, *raised[0]),) if raised else (),
+        absent="" if every else "what a feature tells alone was not computed",
+        passed="No feature alone is shown to tell more than the model.",
+    )
+
+
+def _alone(cid: Cid, skill: ScoreLine, run: Run) -> list[Alone]:
+    """Return every feature, the one that tells most first.
+
+    Both are means over the same rows: taking their errors as independent makes the test the more careful.
+    """
+    lines = sorted((line for line in cid.lines if line.item == MUTUAL), key=lambda line: -line.estimate)
+    more = np.array([line.estimate - skill.estimate for line in lines])
+    errors = [sqrt(line.std_error**2 + skill.std_error**2) for line in lines]
+    p_values = holm(np.where(more > 0, two_sided(more, errors, freedom(run)), 1.0))
+    return [Alone(line, skill, p) for line, p in zip(lines, p_values.tolist(), strict=True)]
+
+
+def _finding(rule: Rule, one: Alone, severity: Severity) -> Finding:
+    line, skill = one.line, one.skill
+    more = one.observed["more"]
+    return rule.finding(
+        severity,
+        f"{short(line.feature)} alone tells {_nats(line)} of the outcome; the whole model tells {_nats(skill)}.",
+        (ids.CALIBRATION, ids.CID),
+        remedy="Compare the model with a small one of this feature alone. Check that columns and labels are matched as "
+        "meant, in fitting and here.",
+        threshold=rule.thresholds["margin"],
+        observed=more,
+    )
+
+
+def _nats(line: ItemLine | ScoreLine) -> str:
+    return value_words(line.estimate, line.lower, line.upper, "nats")

@@ -1,0 +1,52 @@
+"""Importance on training rows beside that on test rows: what the model learnt and what holds."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ...document import slots
+from ...document.blocks import intervals_caption, make_table
+from ...document.document import Block, Column, Paragraph, Section, Table
+from ...document.evidence import Evidence
+from ...document.text import name
+from ...evidence.importance import Pfi, PfiTrain
+from ...evidence.view import by_feature, largest_first, of_measure, table_of
+from ..shared.wording import BuiltIn
+
+TITLE = "Training rows against test rows"
+LEAD = (
+    "Importance on the training rows shows what the model learnt, chance included; on test rows what holds. The model "
+    "has seen the training rows, so their values stand for no population and have no interval."
+)
+
+
+class TrainingSection(BuiltIn):
+    """Importance on training rows against test rows, measure by measure, or why there is no comparison."""
+
+    name: ClassVar[str] = "training"
+    slot: ClassVar[str] = slots.TRAINING
+    shows: ClassVar[tuple[str, ...]] = (PfiTrain.id,)
+
+    def section(self, evidence: Evidence) -> Section:
+        """Return both importances, measure by measure."""
+        test, train = Pfi.find(evidence.run), PfiTrain.find(evidence.run)
+        if test is None or train is None:
+            text = evidence.why_missing(Pfi.id) if test is None else "There are no importances on training rows."
+            return Section(id="drivers-train", title=TITLE, blocks=(Paragraph(text=text),))
+        tables = [_beside(evidence, test, train, measure) for measure in train.measures if measure in test.measures]
+        blocks: list[Block] = [Paragraph(text=LEAD), *tables]
+        return Section(id="drivers-train", title=TITLE, blocks=tuple(blocks))
+
+
+def _beside(e: Evidence, test: Pfi, train: PfiTrain, measure: str) -> Table:
+    facts = e.words(measure, test.result)
+    lines = largest_first(of_measure(test.lines, measure), facts.sign)
+    trained = by_feature(of_measure(train.lines, measure))
+    columns = [Column("feature"), Column("test", "number", facts.unit), Column("from", "number")]
+    columns += [Column("to", "number"), Column("train", "number", facts.unit), Column("train − test", "number")]
+    rows = []
+    for line in lines:
+        value = trained[line.feature].estimate if line.feature in trained else float("nan")
+        rows.append((name(line.feature), line.estimate, line.lower, line.upper, value, value - line.estimate))
+    caption = f"Importance for {facts.title} on test and on training rows. {intervals_caption(table_of(lines))}"
+    return make_table(f"drivers-train-{measure}", caption, columns, rows, of=train.result)

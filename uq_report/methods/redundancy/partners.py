@@ -1,0 +1,83 @@
+"""The partner each feature depends on most, and what a permutation does to the two together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ...core.engine import Engine
+from ...core.results import ESTIMATE_COLUMNS, Diagnostic
+from ..shared.association import Coded, association
+
+FLAGGED = 0.5
+JOINT_ROWS = 200
+
+
+def partners(columns: Sequence[Coded]) -> Diagnostic:
+    """Return each feature's most dependent partner."""
+    names = [c.name for c in columns]
+    strength = np.full((len(columns), len(columns)), -1.0)
+    kinds = {}
+    for j, a in enumerate(columns):
+        for k in range(j):
+            kinds[j, k], strength[j, k] = association(a, columns[k])
+            kinds[k, j], strength[k, j] = kinds[j, k], strength[j, k]
+    best = strength.argmax(axis=1)
+    table = pd.DataFrame(
+        {
+            "measure": [kinds[j, int(k)] for j, k in enumerate(best)],
+            "feature": names,
+            "estimate": strength.max(axis=1),
+            "std_error": np.nan,
+            "lower": np.nan,
+            "upper": np.nan,
+            "confidence": np.nan,
+            "covers": "none",
+            "item": [names[k] for k in best],
+        }
+    )
+    frame = table.assign(x=0.0, value=table["estimate"])[list(Diagnostic.columns)]
+    return Diagnostic(
+        id="redundancy.partner",
+        explainer="redundancy",
+        title="The feature that each feature depends on most",
+        frame=frame,
+        estimates=table,
+        notes=(
+            "The item is the partner, the measure names the association.",
+            "Of two ordered features it is the size of Spearman's rank correlation.",
+            "Cramér's V (two unordered) and the correlation ratio (one of each) are bias corrected.",
+        ),
+    )
+
+
+def joint(columns: Sequence[Coded], strongest: Diagnostic, engine: Engine) -> list[Diagnostic]:
+    """Return strong pairs before and after a permutation of the feature: what extrapolation looks like."""
+    by_name = {c.name: c for c in columns}
+    frames = []
+    flagged = strongest.estimates[strongest.estimates["estimate"] >= FLAGGED]
+    for feature, item in zip(flagged["feature"], flagged["item"], strict=True):
+        u, v = by_name[feature].numbers, by_name[item].numbers
+        rng = engine.rng("joint", feature)
+        shown = rng.permutation(np.flatnonzero(np.isfinite(u) & np.isfinite(v)))[:JOINT_ROWS]
+        for when, x in (("before", u[shown]), ("after", rng.permutation(u[shown]))):
+            names = {"measure": when, "feature": feature, "item": item}
+            frames.append(pd.DataFrame(names | {"x": x, "value": v[shown]}))
+    if not frames:
+        return []
+    return [
+        Diagnostic(
+            id="redundancy.joint",
+            explainer="redundancy",
+            title="Strongest pairs before and after permuting the feature",
+            frame=pd.concat(frames, ignore_index=True),
+            estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
+            notes=(
+                f"Pairs with an association of {FLAGGED} or more, at most {JOINT_ROWS} rows.",
+                "x is the feature, value its partner (item), levels as positions.",
+                "After the permutation, points where none were before are extrapolation.",
+            ),
+        )
+    ]

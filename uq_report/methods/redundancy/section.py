@@ -1,0 +1,92 @@
+"""How much the features repeat each other, which is what misleads permutation importance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ...document import slots
+from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of
+from ...document.document import Block, Column, Paragraph, Section
+from ...document.evidence import Evidence
+from ...document.text import joined, name
+from ...evidence.information import (
+    WITH_TARGET,
+    WITHOUT_TARGET,
+    Redundancy,
+    RedundancyJoint,
+    RedundancyLine,
+    RedundancyPartner,
+)
+from ...evidence.view import by_feature, largest_first
+from ..shared.wording import BuiltIn, absent, named, words_of
+from . import figure as redundancy
+from . import joint_figure as joint
+
+TITLE = "Dependence between features"
+PAIRS = 4
+LEAD = (
+    "A feature that the others predict well shares its information with them: shuffling it alone breaks a tie that "
+    "holds in the data, and asks the model about rows that may not occur. A feature predicted better "
+    "once the target is known shares something with the target that the other features lack."
+)
+
+
+class DependenceSection(BuiltIn):
+    """The redundancy of each feature, its closest partner, and strong pairs before and after shuffling."""
+
+    name: ClassVar[str] = "dependence"
+    slot: ClassVar[str] = slots.DEPENDENCE
+    shows: ClassVar[tuple[str, ...]] = (Redundancy.id, RedundancyPartner.id, RedundancyJoint.id)
+
+    def section(self, evidence: Evidence) -> Section:
+        """Return a figure and a table of redundancy, and a figure of strong pairs."""
+        view, section = Redundancy.find(evidence.run), Section(id="dependence", title=TITLE)
+        if view is None or not view.lines:
+            return absent(evidence, section, Redundancy.id, view, "No feature could be predicted from the others.")
+        alone = largest_first(line for line in view.lines if line.item == WITHOUT_TARGET)
+        most = f"Most redundant by R² without the target: {named(alone[:3])}."
+        capped = f", the {TOP} most redundant of {len(alone)}" if len(alone) > TOP else ""
+        intervals = intervals_caption(view.result.estimates)
+        figure = make_figure(
+            "dependence-figure",
+            f"How well all others predict each feature, without and with the target{capped}. {intervals}",
+            f"R² per feature from the others, without and with the target. {most}",
+            lambda: redundancy.draw(view.result, TOP),
+            view.id,
+        )
+        blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=most), figure, _table(evidence, view, alone)]
+        blocks += [*left_out(view.result), *_pairs(evidence)]
+        return Section(id="dependence", title=TITLE, blocks=tuple(blocks))
+
+
+def _table(e: Evidence, view: Redundancy, alone: Sequence[RedundancyLine]) -> Block:
+    """Return both R² with their intervals, and the closest partner where one was sought."""
+    with_target = by_feature(line for line in view.lines if line.item == WITH_TARGET)
+    partners = RedundancyPartner.find(e.run)
+    closest = {} if partners is None else by_feature(partners.lines)
+    columns = [Column("feature"), Column("R² without target"), Column("R² with target")]
+    columns += [Column("closest partner"), Column("association", "number")] if closest else []
+    rows = []
+    for line in alone:
+        both = (words_of(one, "not computed") for one in (line, with_target.get(line.feature)))
+        partner = closest.get(line.feature)
+        beside = ("", None) if partner is None else (name(partner.item), partner.estimate)
+        rows.append([name(line.feature), *both, *(beside if closest else ())])
+    caption = f"Redundancy of each feature. {intervals_caption(view.result.estimates)}"
+    note = notes_of(view.result, None if partners is None else partners.result)
+    return make_table("dependence-table", caption, columns, rows, evidence=view.id, note=note)
+
+
+def _pairs(e: Evidence) -> list[Block]:
+    """Return the strongest pairs before and after the shuffle: what the model is asked about."""
+    view = RedundancyJoint.find(e.run)
+    if view is None or not view.pairs:
+        return []
+    pairs = view.pairs[:PAIRS]
+    names = joined([f"{name(a)} with {name(b)}" for a, b in pairs])
+    caption = (
+        f"{names}: rows before and after shuffling the first of each pair. Points where none stood are extrapolation."
+    )
+    alt = f"Scatter of {names}, before and after the shuffle: shuffled rows fill places that hold no data."
+    return [make_figure("dependence-joint", caption, alt, lambda: joint.draw(view.result, pairs), view.id)]

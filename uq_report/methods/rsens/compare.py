@@ -1,0 +1,199 @@
+"""Other sensitivity measures of the prediction on the same rows, for comparison with R-sens.
+
+Each is given as one term per row whose weighted mean is the estimate, so that its standard error is that
+of a mean (for ratios and spreads by linearisation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+
+from ...core.arrays import FloatArray, IntArray
+from ...core.results import Omission
+from ...core.variants import Variant
+from .local import Local
+from .sample import Sample
+
+Terms = dict[tuple[str, str], FloatArray]
+
+NAMES = ("ead", "aed", "apc", "var", "pd")
+_DONORS = 3
+_NODES, _MASS = np.polynomial.hermite_e.hermegauss(5)
+
+
+def comparators(sample: Sample, local: Local) -> tuple[Terms, tuple[Omission, ...]]:
+    """Return the terms of every comparator and feature, per unit (ead, aed, apc) or in units of the prediction.
+
+    ``ead`` E|∂f|, ``aed`` |E ∂f| (Cui et al. 2020); ``apc`` average predictive comparison (Gelman & Pardoe
+    2007); ``var`` mean variance of f along the feature given the others, taken as jointly normal, by
+    Gauss-Hermite quadrature (Paananen et al. 2019); ``pd`` spread of the partial dependence (Greenwell et
+    al. 2018). f is the mean, or the positive class's probability.
+    """
+    base = sample.engine.baseline
+    if not local.changes:
+        return {}, (Omission("", "", f"comparators need a mean; {base.why_not('mean')}"),)
+    f = base.mean()
+    terms: Terms = {}
+    for feature, change in local.changes.items():
+        terms["ead", feature] = np.abs(change)
+        if feature in sample.numeric:
+            terms["aed", feature] = _sign(_mean(sample, change)) * change
+    geometry = _Geometry(sample)
+    grids = _numeric_moves(sample, geometry)
+    for feature in sample.features:
+        weights = geometry.closeness(feature)
+        if feature in sample.numeric:
+            donors, curve, spread = grids[feature]
+            terms["apc", feature] = _comparison(sample, feature, weights, donors, f)
+            mean = _MASS @ spread / _MASS.sum()
+            terms["var", feature] = _MASS @ np.square(spread - mean) / _MASS.sum()
+            terms["pd", feature] = _standard_deviation(sample, curve)
+        else:
+            levels, shares = local.levels[feature], sample.shares(feature)
+            terms["apc", feature] = _level_comparison(sample, feature, weights, levels, f)
+            terms["var", feature] = shares @ np.square(levels - shares @ levels)
+            average = levels @ sample.sampling.weights
+            terms["pd", feature] = (levels[average.argmax()] - levels[average.argmin()]) / 4
+    reason = "a level change has a size but no sign, so its mean says nothing"
+    terms = {(m, f): terms[m, f] for m in NAMES for f in sample.features if (m, f) in terms}
+    return terms, tuple(Omission("aed", feature, reason) for feature in sample.categorical)
+
+
+class _Geometry:
+    """Distances between rows without one feature, and each numeric feature given the others.
+
+    With P the precision of the standardised numeric features, a row difference D has the squared
+    Mahalanobis distance D'PD - (PD)_u² / P_uu without feature u. Differing levels count 1 each.
+    """
+
+    def __init__(self, sample: Sample) -> None:
+        self.sample, self.at = sample, {f: i for i, f in enumerate(sample.numeric)}
+        n = len(sample.rows)
+        z = np.column_stack([np.zeros(n), *(self._standardised(f) for f in sample.numeric)])[:, 1:]
+        d = z.shape[1]
+        covariance = (z * sample.sampling.weights[:, None]).T @ z + 1e-6 * np.eye(d)
+        self.z, self.precision = z, np.linalg.inv(covariance) if d else covariance
+        self.whitened = z @ self.precision
+        inner = np.einsum("nd,nd->n", self.whitened, z)
+        self.total = np.maximum(inner[:, None] + inner - 2 * self.whitened @ z.T, 0.0)
+        self.codes = {f: sample.values(f) for f in sample.categorical}
+        for codes in self.codes.values():
+            self.total += codes[:, None] != codes
+
+    def closeness(self, feature: str) -> FloatArray:
+        """Return 1 / (1 + squared distance in all other features), (rows, rows), 0 on the diagonal."""
+        if feature in self.at:
+            u = self.at[feature]
+            own = self.whitened[:, u]
+            distance = self.total - np.square(own[:, None] - own) / self.precision[u, u]
+        else:
+            distance = self.total - (self.codes[feature][:, None] != self.codes[feature])
+        known = self.sample.known(feature)
+        weights = known[:, None] * known * self.sample.sampling.weights / (1 + np.maximum(distance, 0.0))
+        np.fill_diagonal(weights, 0.0)
+        return np.asarray(weights)
+
+    def conditional(self, feature: str) -> tuple[FloatArray, float]:
+        """Return a numeric feature's mean given the others, per row, and its standard deviation."""
+        u, spread = self.at[feature], self.sample.spreads[feature]
+        values = self.sample.values(feature)
+        own = np.where(np.isnan(values), np.nanmean(values), values)
+        mean = own - self.whitened[:, u] / self.precision[u, u] * spread
+        return mean, float(spread / np.sqrt(self.precision[u, u]))
+
+    def _standardised(self, feature: str) -> FloatArray:
+        values, known = self.sample.values(feature), self.sample.known(feature)
+        weights = self.sample.sampling.weights[known]
+        centred = values - weights @ values[known] / weights.sum()
+        return np.where(known, centred, 0.0) / self.sample.spreads[feature]
+
+
+def _numeric_moves(
+    sample: Sample, geometry: _Geometry
+) -> dict[str, tuple[list[tuple[IntArray, FloatArray]], FloatArray, FloatArray]]:
+    """Return, per numeric feature, (donors, f) of drawn donors, f at grid points and f at quadrature nodes."""
+    plans = {}
+    for feature in sample.numeric:
+        at = (sample.column(feature),)
+        donors = _donors(sample, feature, geometry.closeness(feature))
+        mean, std = geometry.conditional(feature)
+        moves = chain(
+            (Variant(at, (sample.values(feature)[d],)) for d in donors),
+            (Variant(at, (value,)) for value in sample.grids[feature].x.tolist()),
+            (Variant(at, (mean + std * node,)) for node in _NODES),
+        )
+        plans[feature] = (donors, list(moves))
+    order = [v for _, moves in plans.values() for v in moves]
+    engine = sample.engine
+    (prediction,), _ = engine.select(("prediction",))
+    groups = [g.values[0] for g in engine.evaluate(order, (prediction,), total=len(order))] if order else []
+    f = np.concatenate(groups) if groups else np.empty((0, 0))
+    found, start = {}, 0
+    for feature, (donors, planned) in plans.items():
+        part = f[start : start + len(planned)]
+        start += len(planned)
+        k = len(donors)
+        found[feature] = list(zip(donors, part[:k], strict=True)), part[k : -len(_NODES)], part[-len(_NODES) :]
+    return found
+
+
+def _donors(sample: Sample, feature: str, weights: FloatArray) -> list[IntArray]:
+    """Draw donors of each row in proportion to their closeness; a row without any is its own."""
+    reached = np.cumsum(weights, axis=1)
+    rng, n = sample.engine.rng("donors", feature), len(weights)
+    drawn = []
+    for _ in range(_DONORS):
+        at = (reached < (rng.random(n) * reached[:, -1])[:, None]).sum(axis=1)
+        drawn.append(np.where(reached[:, -1] > 0, np.minimum(at, n - 1), np.arange(n)))
+    return drawn
+
+
+def _comparison(
+    sample: Sample, feature: str, weights: FloatArray, donors: Sequence[tuple[IntArray, FloatArray]], f: FloatArray
+) -> FloatArray:
+    """Return terms of |Σ W (Δf sign Δx)| / Σ W |Δx| over drawn pairs, W a row's total closeness (eq. 4)."""
+    u, reach = sample.values(feature), weights.sum(axis=1)
+    known = reach > 0  # rows without a value have no donors, and are none
+    gained = np.where(known, np.mean([(moved - f) * np.sign(u[d] - u) for d, moved in donors], axis=0) * reach, 0.0)
+    moved_by = np.where(known, np.mean([np.abs(u[d] - u) for d, _ in donors], axis=0) * reach, 0.0)
+    omega = sample.sampling.weights
+    below = float(omega @ moved_by)
+    ratio = float(omega @ gained) / below if below > 0 else 0.0
+    return np.asarray(_sign(ratio) * (ratio + (gained - ratio * moved_by) / (below if below > 0 else 1.0)))
+
+
+def _level_comparison(
+    sample: Sample, feature: str, weights: FloatArray, levels: FloatArray, f: FloatArray
+) -> FloatArray:
+    """Return terms of the root mean square change between pairs of rows of different levels (section 3.3)."""
+    codes = np.nan_to_num(sample.values(feature), nan=0.0).astype(int)
+    gained = (weights * np.square(levels[codes].T - f[:, None])).sum(axis=1)
+    moved_by = (weights * (codes[:, None] != codes)).sum(axis=1)
+    omega = sample.sampling.weights
+    below = omega @ moved_by
+    ratio = np.sqrt(omega @ gained / below) if below > 0 else 0.0
+    if ratio == 0:
+        return np.zeros(len(f))
+    return np.asarray(ratio + (gained - ratio**2 * moved_by) / (2 * ratio * below))
+
+
+def _standard_deviation(sample: Sample, curve: FloatArray) -> FloatArray:
+    """Return terms of the standard deviation of a partial dependence over its points, (points, rows)."""
+    average = curve @ sample.sampling.weights
+    spread = average.std(ddof=1)
+    if spread <= 1e-12 * np.abs(average).max():
+        return np.zeros(curve.shape[1])
+    lever = (average - average.mean()) / ((len(average) - 1) * spread)
+    return np.asarray(spread + lever @ (curve - average[:, None]))
+
+
+def _mean(sample: Sample, values: FloatArray) -> float:
+    known = ~np.isnan(values)
+    return float(sample.sampling.weights[known] @ values[known])
+
+
+def _sign(value: float) -> float:
+    return -1.0 if value < 0 else 1.0

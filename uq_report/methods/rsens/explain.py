@@ -1,0 +1,236 @@
+"""Uncertainty-aware sensitivity: R-sens of features, R-sens₂ of pairs, and their comparators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...core.engine import Engine
+from ...core.errors import InputError, UnsupportedError, check_options, nearest
+from ...core.explainer import Card, Prior
+from ...core.results import Importance, Interaction, MeasureFacts, Omission, Result, RowValues
+from ...core.subject import Subject
+from .compare import NAMES, Terms, comparators
+from .local import Local, local_values
+from .pairs import Pairs, pair_values
+from .sample import Sample, make_sample
+from .tables import importance_table, pair_table, step_meta, symmetric
+
+_WORDS = {
+    "rsens": ("R-sens", "Fisher length"),
+    "rsens2": ("R-sens₂", "Fisher length"),
+    "ead": ("expected absolute derivative", "prediction"),
+    "aed": ("absolute expected derivative", "prediction"),
+    "apc": ("average predictive comparison", "prediction"),
+    "var": ("variance of the prediction along the feature", "prediction, squared"),
+    "pd": ("spread of the partial dependence", "prediction"),
+    "eah": ("expected absolute Hessian", "prediction"),
+    "aeh": ("absolute expected Hessian", "prediction"),
+}
+
+
+@dataclass(frozen=True)
+class RSens:
+    """Uncertainty-aware sensitivity of the predictive distribution (Paananen et al.).
+
+    ``R-sens(x, d) = √(α (∂λ/∂x_d)' I(λ) (∂λ/∂x_d))`` with λ(x) the parameters of q(y|x) and I their
+    Fisher information: how fast the whole distribution moves with a feature, in Fisher length per unit
+    of x_d. R-sens₂ has ∂²λ/∂x_d∂x_e instead. Global values are means over rows; intervals cover new
+    test rows. Derivatives are exact where the model's family has a rule, else differences; a model that
+    is piecewise constant (trees) gets a finite-step form, and says so. A categorical feature is moved to
+    its other levels, by their shares.
+
+    Parameters
+    ----------
+    features : tuple of str, optional
+        All features by default.
+    alpha : float
+        Order of the Rényi divergence; only a factor √α.
+    max_rows : int
+        Rows used; a random sample above that.
+    interactions : bool
+        Whether R-sens₂ is computed. Without an exact rule it predicts 8 variants of every row per pair.
+    comparators : bool
+        Whether other sensitivity measures are computed on the same rows, from 16 predictions of each row
+        per numeric feature.
+    top : int
+        Pairs are among this many numeric features, those with the largest R-sens.
+    step : float
+        Step of the finite-step form, in standard deviations of the feature.
+    shared_unit : bool
+        Say True only if all features have one unit: then values per unit are ranked. By default
+        each is multiplied by its feature's standard deviation.
+
+    References
+    ----------
+    Paananen, Andersen and Vehtari, Uncertainty-aware sensitivity analysis using Rényi divergences,
+    UAI 2021, eq. 4 to 6 and section 2.5.
+    """
+
+    features: tuple[str, ...] | None = None
+    alpha: float = 1.0
+    max_rows: int = 200
+    interactions: bool = True
+    comparators: bool = True
+    top: int = 8
+    step: float = 0.5
+    shared_unit: bool = False
+
+    name: ClassVar[str] = "rsens"
+    section: ClassVar[str] = "uncertainty.sensitivity"
+    card: ClassVar[Card] = Card(
+        title="R-sens and its comparators",
+        definition="R-sens = √(∂λ/∂x' I(λ) ∂λ/∂x), with λ the parameters of the predictive distribution and I their "
+        "Fisher information; R-sens₂ has the second derivatives of a pair. Comparators describe the "
+        "prediction alone.",
+        assumes="The model is smooth at the scale of the step; features can be changed one at a time by a little. "
+        "Per-spread values take a standard deviation as the common unit.",
+        fails="Piecewise-constant models have no derivatives: there it is a change over a stated step, and depends on "
+        "it. A derivative says nothing about large changes. R-sens₂ depends on the parametrisation.",
+        interval="Of the mean over rows: over new test rows. The error of differences is listed apart.",
+        references="paananen; gelman; greenwell; cui",
+    )
+    needs: ClassVar[tuple[str, ...]] = ()
+    requires: ClassVar[frozenset[str]] = frozenset()
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse options that cannot be used."""
+        rules = (
+            ("alpha", self.alpha > 0, "a number > 0"),
+            ("max_rows", self.max_rows >= 2, "an integer >= 2"),
+            ("top", self.top >= 2, "an integer >= 2"),
+            ("step", self.step > 0, "a number > 0"),
+        )
+        check_options(self.name, self, rules)
+
+    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
+        """Return ``rsens`` and, where asked for, ``rsens.interaction`` and ``rsens.comparators``."""
+        sample = make_sample(subject, engine, self._features(subject), self.max_rows)
+        if not sample.features:
+            raise UnsupportedError(f"rsens: no feature can be moved: {'; '.join(g.reason for g in sample.omissions)}.")
+        local = local_values(sample, self.alpha, self.step)
+        results: list[Result] = [self._main(sample, local)]
+        if self.interactions:
+            results.append(self._pairs(sample, pair_values(sample, local, self.top, self.alpha, self.step)))
+        return [*results, self._comparators(sample, local)] if self.comparators else results
+
+    def _features(self, subject: Subject) -> tuple[str, ...]:
+        chosen = subject.features if self.features is None else tuple(self.features)
+        for name in chosen:
+            if name not in subject.features:
+                hint = nearest(name, subject.features)
+                raise InputError(f"rsens.features must be features of X; got {name!r}. {hint}")
+        return chosen
+
+    def _main(self, sample: Sample, local: Local) -> Importance:
+        terms, omissions = self._finite(sample, {("rsens", f): v for f, v in local.values.items()})
+        estimates, frame = importance_table(sample, terms, self._units(sample))
+        return Importance(
+            id=self.name,
+            explainer=self.name,
+            title="Uncertainty-aware sensitivity (R-sens)",
+            frame=frame,
+            estimates=estimates,
+            rows=_row_values(sample, terms, self._units(sample)),
+            options=asdict(self),
+            notes=(f"Method: {local.method}.", *local.notes, *self._notes(sample)),
+            omissions=(*sample.omissions, *omissions),
+            measures=_measures(("rsens",)),
+            meta={"method": local.method} | self._recorded(sample) | step_meta(sample, local),
+        )
+
+    def _pairs(self, sample: Sample, pairs: Pairs) -> Interaction:
+        left_out = {g.feature for g in pairs.omissions}
+        estimates, rows = pair_table(sample, pairs, left_out, per_unit=self.shared_unit)
+        method = (f"Method: {pairs.method}.",) if pairs.method else ()
+        return Interaction(
+            id=f"{self.name}.interaction",
+            explainer=self.name,
+            title="Uncertainty-aware interaction (R-sens₂)",
+            frame=symmetric(sample, pairs, left_out, per_unit=self.shared_unit),
+            estimates=estimates,
+            rows=rows,
+            options=asdict(self),
+            notes=(*method, *pairs.notes, *self._notes(sample), "The frame holds the full symmetric matrix."),
+            omissions=pairs.omissions,
+            measures=_measures(("rsens2", "eah", "aeh")),
+            meta={"method": pairs.method} | self._recorded(sample),
+        )
+
+    def _comparators(self, sample: Sample, local: Local) -> Importance:
+        terms, gaps = comparators(sample, local)
+        units = self._units(sample)
+        terms, omissions = self._finite(sample, terms)
+        estimates, frame = importance_table(sample, terms, {f: units[f] for f in sample.features}, keep_rows=False)
+        return Importance(
+            id=f"{self.name}.comparators",
+            explainer=self.name,
+            title="Sensitivity of the prediction, by other methods on the same rows",
+            frame=frame,
+            estimates=estimates,
+            rows=_row_values(sample, terms, units),
+            options=asdict(self),
+            notes=(
+                "ead, aed and apc are changes of the prediction per unit of x, scaled as R-sens is.",
+                *self._notes(sample),
+            ),
+            omissions=(*sample.omissions, *gaps, *omissions),
+            measures=_measures(NAMES),
+            meta={"method": local.method} | self._recorded(sample),
+        )
+
+    def _units(self, sample: Sample) -> Mapping[str, float]:
+        """Return what a value per unit is multiplied by."""
+        return {f: 1.0 if self.shared_unit else sample.spreads[f] for f in sample.features}
+
+    def _finite(self, sample: Sample, terms: Terms) -> tuple[Terms, tuple[Omission, ...]]:
+        """Return the terms without infinite ones, which are listed."""
+        omissions = []
+        for (measure, feature), values in terms.items():
+            infinite = int(np.isinf(values).sum())
+            if infinite:
+                reason = f"infinite on {infinite} rows: a probability leaves 0; calibrate or smooth the probabilities"
+                omissions.append(Omission(measure, feature, reason))
+        gone = {(g.measure, g.feature) for g in omissions}
+        return {key: values for key, values in terms.items() if key not in gone}, tuple(omissions)
+
+    def _notes(self, sample: Sample) -> tuple[str, ...]:
+        used, total = len(sample.rows), sample.total
+        drawn = f"a random sample of {used} of {total} rows" if used == self.max_rows < total else f"{used} rows"
+        ranked = "raw values per unit, as all features share one" if self.shared_unit else "values × standard deviation"
+        unknown = [f for f in sample.features if not sample.known(f).all()]
+        missing = f"Rows without a value, or of a rare level, are left out for: {', '.join(unknown)}."
+        levels = [note for f in sample.categorical for note in sample.grids[f].notes]
+        return (
+            f"Means over {drawn}; estimates and ranks are of {ranked}; both are in the estimates.",
+            *((missing,) if unknown else ()),
+            *levels,
+            *sample.sampling.notes(),
+        )
+
+    def _recorded(self, sample: Sample) -> dict[str, Any]:
+        return {
+            "ranked_by": "raw" if self.shared_unit else "per_spread",
+            "rows_used": sample.rows.tolist(),
+            "spreads": sample.spreads,
+        }
+
+
+def _measures(names: Sequence[str]) -> dict[str, MeasureFacts]:
+    """Return what these numbers are; they are no registered measures of rows."""
+    roles = {"rsens": "uncertainty", "rsens2": "uncertainty"}
+    return {name: MeasureFacts(*_WORDS[name], roles.get(name, "prediction")) for name in names}
+
+
+def _row_values(sample: Sample, terms: Terms, units: Mapping[str, float]) -> RowValues | None:
+    """Return the terms of features known on every row, for measures that all of these have."""
+    whole = [f for f in sample.features if sample.known(f).all() and any(feature == f for _, feature in terms)]
+    measures = [m for m in dict.fromkeys(m for m, _ in terms) if all((m, f) in terms for f in whole)]
+    if not whole or not measures:
+        return None
+    scaled = [[terms[m, f] * (units[f] if m not in ("var", "pd") else 1.0) for f in whole] for m in measures]
+    return RowValues(tuple(measures), tuple(whole), np.array(scaled))

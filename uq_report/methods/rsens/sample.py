@@ -1,0 +1,131 @@
+"""The rows and features that sensitivities are computed on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...core.arrays import BoolArray, FloatArray, IntArray, take_rows
+from ...core.derivatives import floating, numbers
+from ...core.engine import Engine
+from ...core.results import Omission
+from ...core.sampling import Sampling
+from ...core.subject import Subject
+from ..shared.choice import draw
+from ..shared.grids import Grid, make_grid
+
+PD_POINTS = 8
+MAX_LEVELS = 10
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows of a subject with numeric columns as floats, an engine bound to them, and what varies in them.
+
+    `rows` are positions in the `total` rows of the whole subject. `spreads` holds the standard deviation
+    of numeric features over the rows used; that of a categorical one is
+    the root of half the chance that two rows differ, which for two levels is that of a 0/1 column.
+    """
+
+    subject: Subject
+    engine: Engine
+    rows: IntArray
+    total: int
+    sampling: Sampling
+    numeric: tuple[str, ...]
+    grids: dict[str, Grid]
+    spreads: dict[str, float]
+    omissions: tuple[Omission, ...]
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Every feature that varies, in the order of the table."""
+        return tuple(self.grids)
+
+    @property
+    def categorical(self) -> tuple[str, ...]:
+        """Features whose levels are changed."""
+        return tuple(f for f in self.grids if f not in self.numeric)
+
+    def column(self, feature: str) -> int:
+        """Return a feature's position in the table."""
+        return self.subject.positions(feature)[0]
+
+    def values(self, feature: str) -> FloatArray:
+        """Return a numeric feature's values, or the positions of a categorical one's levels; NaN where unknown."""
+        if feature not in self.numeric:
+            return self.grids[feature].own_x(self.subject)
+        found = numbers(self.subject.X, self.column(feature))
+        return np.where(np.isfinite(found), found, np.nan)
+
+    def known(self, feature: str) -> BoolArray:
+        """Return which rows have a value of the feature that can be moved."""
+        return np.asarray(~np.isnan(self.values(feature)))
+
+    def shares(self, feature: str) -> FloatArray:
+        """Return the weighted shares of a categorical feature's levels, which sum to 1."""
+        at, known = self.values(feature), self.known(feature)
+        counts = np.bincount(at[known].astype(int), self.sampling.weights[known], len(self.grids[feature].steps))
+        return np.asarray(counts / counts.sum())
+
+
+def make_sample(subject: Subject, engine: Engine, features: Sequence[str], max_rows: int) -> Sample:
+    """Draw at most `max_rows` rows of positive weight and sort the features by what can be done with them."""
+    rows = draw(engine.rng("rows"), subject.n, max_rows, subject.weights)
+    numeric = [f for f in features if subject.kinds[f] == "numeric"]
+    part = replace(
+        subject,
+        X=floating(take_rows(subject.X, rows), [subject.positions(f)[0] for f in numeric]),
+        y=None,
+        weights=None if subject.weights is None else subject.weights[rows],
+        clusters=None if subject.clusters is None else subject.clusters[rows],
+        train=None,
+    )
+    sampling = Sampling.of(part)
+    grids, spreads, omissions = {}, {}, []
+    for feature in features:
+        grid = make_grid(part, feature, PD_POINTS, (0.0, 1.0), MAX_LEVELS)
+        reason = _why_not(part, feature, grid)
+        if reason or grid is None:
+            omissions.append(Omission("", feature, reason))
+            continue
+        grids[feature] = grid
+        spreads[feature] = _spread(part, grid, sampling.weights)
+    kept, bound = tuple(f for f in numeric if f in grids), engine.bound(engine.explainer, part)
+    return Sample(part, bound, rows, subject.n, sampling, kept, grids, spreads, tuple(omissions))
+
+
+def _why_not(part: Subject, feature: str, grid: Grid | None) -> str:
+    if grid is None:
+        return "all of its values are missing or infinite in the rows used"
+    if part.kinds[feature] == "datetime":
+        return "a date has no unit to take a derivative in; pass a number, such as days since a start"
+    return "it is constant in the rows used, so there is nothing to move it by" if len(grid.steps) < 2 else ""
+
+
+def _spread(part: Subject, grid: Grid, weights: FloatArray) -> float:
+    at = grid.own_x(part)
+    known = ~np.isnan(at)
+    w = weights[known] / weights[known].sum()
+    if grid.numeric:
+        return float(np.sqrt(w @ np.square(at[known] - w @ at[known])))
+    shares = pd.Series(w).groupby(at[known]).sum().to_numpy()
+    return float(np.sqrt((1 - np.square(shares).sum()) / 2))
+
+
+def level_moves(sample: Sample, feature: str) -> tuple[list[Any], FloatArray]:
+    """Return the levels of a feature and the chance of a move of each row to each of them, (levels, rows).
+
+    The chance is the level's share among the others; 0 for the row's own level, and for all if it is unknown.
+    """
+    at, known, shares = sample.values(feature), sample.known(feature), sample.shares(feature)
+    levels = list(sample.grids[feature].steps)
+    chance = np.repeat(shares[:, None], len(at), axis=1)
+    chance[at[known].astype(int), np.flatnonzero(known)] = 0
+    chance[:, ~known] = 0
+    total = chance.sum(axis=0)
+    return levels, chance / np.where(total > 0, total, 1.0)

@@ -1,0 +1,203 @@
+"""R-sens: how fast the whole predictive distribution moves with a feature, or with two; and comparators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ...core.text import count
+from ...document import slots
+from ...document.blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
+from ...document.document import Block, Callout, Column, Paragraph, Section, Table
+from ...document.evidence import Evidence
+from ...document.places import places
+from ...document.plots import importance, matrix
+from ...document.telling import largest_words
+from ...document.text import clean, joined, name, sentence, value_words
+from ...evidence import columns as col
+from ...evidence.importance import RAW, RSENS, RSENS2, RSens, RSensComparators, RSensInteraction, RSensPairLine
+from ...evidence.view import largest_first, of_measure, table_of
+from ..shared.rankings import SHORT
+from ..shared.wording import BuiltIn, absent
+
+TITLE = "R-sens: sensitivity of the predictive distribution"
+PAIRS = 15
+LEAD = (
+    "R-sens is how fast the model's whole predictive distribution moves as one feature is changed a little at each "
+    "row's own values: a length in the Fisher metric, so that a change of the mean counts by how sure the model is, "
+    "and a change of its spread counts too. It needs no outcome and leaves the data only by the step."
+)
+FINITE = (
+    "This model has no useful derivatives (it is piecewise constant or has kinks): these values are changes of "
+    "the distribution over a step of the stated size. Another step gives other values; do not set them beside "
+    "the R-sens of a smooth model."
+)
+TOGETHER = "R-sens₂ is the change of these derivatives with a second feature: 0 where two features do not act together."
+COMPARED = (
+    "The same rows, the prediction alone: mean absolute derivative, absolute mean derivative, average predictive "
+    "comparison, variance along the feature given the others, and the spread of its partial dependence. A feature that "
+    "ranks higher by R-sens than by all of these may move the uncertainty more than the mean."
+)
+HESSIANS = {"eah": "E|∂²f|", "aeh": "|E ∂²f|"}
+
+
+class SensitivitySection(BuiltIn):
+    """R-sens of features, of pairs, and the comparators; or why there are none."""
+
+    name: ClassVar[str] = "sensitivity"
+    slot: ClassVar[str] = slots.SENSITIVITY
+    shows: ClassVar[tuple[str, ...]] = (RSens.id, RSensInteraction.id, RSensComparators.id)
+
+    def section(self, evidence: Evidence) -> Section:
+        """Return R-sens as a figure and a table, and a part on pairs and on the comparators."""
+        view, section = RSens.find(evidence.run), Section(id="sensitivity", title=TITLE)
+        if view is None or not view.lines:
+            return absent(evidence, section, RSens.id, view, "R-sens has no value for any feature.")
+        scaled = "per unit" if view.ranked_by == RAW else "per standard deviation of the feature"
+        called = f"R-sens{', finite-step form,' if view.is_finite_step else ''} {scaled}"
+        text = largest_words(view.to_frame(), evidence.words(RSENS))
+        blocks: list[Block] = [Paragraph(text=LEAD)]
+        blocks.append(Paragraph(text=f"{_method(view)} {text}"))
+        if view.is_finite_step:
+            title = "Finite changes, not derivatives"
+            blocks.append(Callout(tone="neutral", title=title, text=FINITE, evidence=(view.id,)))
+        blocks += [_figure(evidence, view, called, text), _table(evidence, view, called)]
+        blocks += [*_steps(view), *left_out(view.result)]
+        parts = (*_pairs(evidence), *_comparators(evidence, view))
+        return Section(id="sensitivity", title=TITLE, blocks=tuple(blocks), sections=parts)
+
+
+def _method(view: RSens) -> str:
+    method = clean(view.method, 300)
+    return sentence(f"How it was computed: {method}") if method else ""
+
+
+def _figure(e: Evidence, view: RSens, called: str, text: str) -> Block:
+    table = view.to_frame()
+    panel = importance.Panel("", called, e.words(RSENS).role, table)
+    features = [line.feature for line in largest_first(view.lines)[:TOP]]
+    capped = f", the {TOP} largest of {len(table)}" if len(table) > TOP else ""
+    return make_figure(
+        "sensitivity-figure",
+        f"{called}: mean over rows{capped}. {intervals_caption(table)}",
+        f"A dot with its interval per feature, {called}. {text}",
+        lambda: importance.draw_panels([panel], features),
+        view.id,
+    )
+
+
+def _table(e: Evidence, view: RSens, called: str) -> Table:
+    table = view.to_frame()
+    place = places(e.run, view.id, RSENS, table)
+    interval = interval_columns(table)
+    columns = [Column("feature"), Column("rank"), Column(called, "number"), *interval]
+    columns += [Column("raw, per unit of the feature"), Column("std. deviation")]
+    rows = [
+        (
+            *(name(line.feature), place[line.feature].words, line.estimate),
+            *((line.lower, line.upper) if interval else ()),
+            *(value_words(line.raw), value_words(line.spread)),
+        )
+        for line in largest_first(view.lines)
+    ]
+    caption = f"R-sens of each feature. {intervals_caption(table)} Raw values have other units: do not rank them."
+    if view.ranked_by == RAW:
+        caption = f"R-sens of each feature, in one shared unit. {intervals_caption(table)}"
+    return make_table("sensitivity-table", caption, columns, rows, of=view.result)
+
+
+def _steps(view: RSens) -> list[Block]:
+    """Return steps and errors of differences; nothing where derivatives are exact."""
+    if not view.steps:
+        return []
+    rows = [(name(feature), step, view.relative_error.get(feature)) for feature, step in sorted(view.steps.items())]
+    columns = [Column("feature"), Column("step", "number"), Column("largest relative error", "number")]
+    caption = "Steps of the differences, and their error."
+    return [make_table("sensitivity-steps", caption, columns, rows, evidence=view.id)]
+
+
+def _pairs(e: Evidence) -> tuple[Section, ...]:
+    """Return R-sens₂ as a symmetric matrix, and its leading pairs."""
+    view = RSensInteraction.find(e.run)
+    if view is None:
+        return ()
+    lines = largest_first(of_measure(view.lines, RSENS2))
+    blocks: list[Block] = [Paragraph(text=" ".join(filter(None, (TOGETHER, _method(view)))))]
+    if not lines:
+        blocks += [Paragraph(text="No pair has a value."), *left_out(view.result)]
+        return (Section(id="sensitivity-pairs", title="R-sens₂: pairs", blocks=tuple(blocks)),)
+    pairs = table_of(lines).assign(feature=[f"{line.feature} × {line.feature_2}" for line in lines])
+    text = largest_words(pairs, e.words(RSENS2))
+    blocks += [Paragraph(text=text), *_pair_figure(view, text), _pair_table(view, lines), *left_out(view.result)]
+    return (Section(id="sensitivity-pairs", title="R-sens₂: pairs of features", blocks=tuple(blocks)),)
+
+
+def _pair_figure(view: RSensInteraction, text: str) -> list[Block]:
+    """Return the full symmetric matrix; two features need none."""
+    frame = view.result.frame
+    square = frame.pivot_table(col.VALUE, col.FEATURE, col.FEATURE_2, sort=False)
+    names = [f for f in dict.fromkeys(frame[col.FEATURE]) if f in square.columns][:TOP]
+    if len(names) < 3:
+        return []
+    values, scale = square.reindex(index=names, columns=names), matrix.Scale("R-sens₂", 0.0)
+    figure = make_figure(
+        "sensitivity-pairs-figure",
+        "R-sens₂ of every pair; the diagonal is a feature with itself. The intervals are in the table.",
+        f"Symmetric matrix of {count(len(names), 'feature')}. {text}",
+        lambda: matrix.draw(values, scale, diagonal=True),
+        view.id,
+    )
+    return [figure]
+
+
+def _pair_table(view: RSensInteraction, lines: Sequence[RSensPairLine]) -> Table:
+    """Return the leading pairs with the Hessians of the prediction beside, where they are known."""
+    further = {
+        measure: {(line.feature, line.feature_2): line.estimate for line in of_measure(view.lines, measure)}
+        for measure in view.measures
+        if measure != RSENS2
+    }
+    table = table_of(lines)
+    interval = interval_columns(table)
+    columns = [Column("one"), Column("other"), Column("R-sens₂", "number"), *interval]
+    columns += [Column(HESSIANS.get(measure, clean(measure, 40)), "number") for measure in further]
+    rows = [
+        (
+            *(name(line.feature), name(line.feature_2), line.estimate),
+            *((line.lower, line.upper) if interval else ()),
+            *(values.get((line.feature, line.feature_2)) for values in further.values()),
+        )
+        for line in lines[:PAIRS]
+    ]
+    more = f" The {PAIRS} largest of {len(lines)}." if len(lines) > PAIRS else ""
+    caption = f"Pairs by R-sens₂, largest first.{more} {intervals_caption(table)}"
+    return make_table("sensitivity-pairs-table", caption, columns, rows, of=view.result)
+
+
+def _comparators(e: Evidence, main: RSens) -> tuple[Section, ...]:
+    view = RSensComparators.find(e.run)
+    if view is None:
+        return ()
+    tables = (_compared(e, main, view),) if view.lines else ()
+    blocks = (Paragraph(text=COMPARED), *tables, *left_out(view.result))
+    return (Section(id="sensitivity-comparators", title="Other methods on the same rows", blocks=blocks),)
+
+
+def _compared(e: Evidence, main: RSens, view: RSensComparators) -> Table:
+    """Return a column per method: value and rank, in the order of R-sens."""
+    measures = tuple(dict.fromkeys((*main.measures, *view.measures)))
+    cells = [_ranked(e, main if measure in main.measures else view, measure) for measure in measures]
+    features = dict.fromkeys(line.feature for line in (*largest_first(main.lines), *view.lines))
+    rows = [(name(feature), *(words.get(feature, "none") for words in cells)) for feature in features]
+    columns = [Column("feature"), *(Column(SHORT.get(m, e.words(m).title), unit=e.words(m).unit) for m in measures)]
+    short = joined([f"{SHORT[m]}: {e.words(m).title}" for m in measures if m in SHORT])
+    caption = "Value, and in brackets the rank or the ranks it may have, by each method. Intervals are in the evidence."
+    note = f"{short}. {notes_of(view.result)}" if short else notes_of(view.result)
+    return make_table("sensitivity-comparators-table", caption, columns, rows, evidence=view.id, note=note)
+
+
+def _ranked(e: Evidence, view: RSens, measure: str) -> dict[str, str]:
+    """Return value and places of each feature by one method."""
+    lines = of_measure(view.lines, measure)
+    place = places(e.run, view.id, measure, table_of(lines))
+    return {line.feature: f"{value_words(line.estimate)} ({place[line.feature].words})" for line in lines}

@@ -1,0 +1,1 @@
+"""What several methods use: grids, choices, terms of permutations, associations, wording."""

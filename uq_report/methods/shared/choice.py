@@ -1,0 +1,135 @@
+"""What is explained row by row: measures that have a value per row, and the rows worth a look of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...core.arrays import FloatArray, IntArray
+from ...core.engine import Engine
+from ...core.errors import InputError, UnsupportedError
+from ...core.measures import ENTROPY, LOG_ODDS, NLL, PREDICTION, Measure
+from ...core.results import Omission
+
+Roles = Mapping[str, list[int]]
+
+INFINITE_REMEDY = (
+    "a probability of 0 for what was observed. Explain the loss with an upper bound, or calibrate the model so that no "
+    "probability is 0"
+)
+
+
+def as_names(who: str, field: str, value: Sequence[str]) -> tuple[str, ...]:
+    """Return an option that lists names as a tuple; refuse one string and an empty list."""
+    if isinstance(value, str) or not value:
+        raise InputError(f"{who}.{field} must be a sequence of names; got {value!r}. Write ({value!r},) for one name.")
+    return tuple(value)
+
+
+def as_rows(who: str, value: Any) -> tuple[int, ...] | None:
+    """Return an option that lists row positions as a tuple of integers, or None; refuse anything else."""
+    if value is None:
+        return None
+    if isinstance(value, str) or not all(isinstance(row, Integral) for row in value):
+        raise InputError(f"{who}.rows must be row positions of X; got {value!r}. Count rows from 0.")
+    return tuple(int(row) for row in value)
+
+
+def usual_measures(engine: Engine) -> tuple[str, ...]:
+    """Return the measures of profiles: of two classes the log-odds as well, the scale on which models are additive."""
+    has_odds = LOG_ODDS.name in engine.measures and not LOG_ODDS.why_not(engine.baseline, has_y=False)
+    return tuple(one.name for one in (PREDICTION, LOG_ODDS, NLL, ENTROPY) if has_odds or one is not LOG_ODDS)
+
+
+def row_measures(who: str, engine: Engine, names: Sequence[str]) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
+    """Return the measures that have a value per row, and why the others are left out; refuse if none is left."""
+    found, omitted = engine.select(names)
+    rows = tuple(measure for measure in found if measure.statistic is None)
+    reason = "it is a statistic of all rows together, so no row has a value to explain"
+    omitted += tuple(Omission(measure.name, "", reason) for measure in found if measure.statistic is not None)
+    if not rows:
+        reasons = "; ".join(f"{gap.measure}: {gap.reason}" for gap in omitted)
+        raise UnsupportedError(f"{who}: no measure can be evaluated: {reasons}.")
+    return rows, omitted
+
+
+def notable_rows(engine: Engine, count: int) -> Roles:
+    """Return the positions of the `count` leading rows of each role the model can name.
+
+    ``most uncertain``: largest entropy (largest variance where there is no entropy). ``most wrong``:
+    largest nll, only with y. ``typical``: prediction and entropy nearest to their medians, the two
+    distances in units of the rows' standard deviation and added. Ties go to the earlier row.
+    """
+    dist, y = engine.baseline, engine.y
+    spread = next((name for name in ("entropy", "variance") if name in dist.supports), None)
+    centre = [getattr(dist, name)() for name in ("mean", spread) if name in dist.supports]
+    roles: dict[str, list[int]] = {}
+    if spread is not None:
+        roles["most uncertain"] = _first(-getattr(dist, spread)(), count)
+    if y is not None and "log_prob" in dist.supports:
+        roles["most wrong"] = _first(dist.log_prob(y), count)
+    if centre:
+        roles["typical"] = _first(sum(map(_distance, centre), np.zeros(len(dist))), count)
+    return {role: rows for role, rows in roles.items() if rows}
+
+
+def chosen_rows(who: str, rows: Sequence[int] | None, engine: Engine, count: int) -> Roles:
+    """Return the rows a user named as one role ``chosen``, else the notable ones."""
+    if rows is None:
+        return notable_rows(engine, count)
+    n = engine.subject.n
+    wrong = [row for row in rows if not 0 <= row < n]
+    if wrong:
+        raise InputError(f"{who}.rows must be row positions of X, 0 to {n - 1}; got {wrong}. Count rows from 0.")
+    return {"chosen": list(dict.fromkeys(rows))} if rows else {}
+
+
+def positions(roles: Roles) -> list[int]:
+    """Return every row of every role once, in order of position."""
+    return sorted({row for rows in roles.values() for row in rows})
+
+
+def draw(rng: np.random.Generator, n: int, size: int, weights: FloatArray | None = None) -> IntArray:
+    """Draw at most `size` of n row positions of weight > 0, without replacement, in order."""
+    held = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
+    return held if len(held) <= size else np.sort(rng.choice(held, size, replace=False))
+
+
+def _first(values: FloatArray, count: int) -> list[int]:
+    return [int(row) for row in np.argsort(values, kind="stable")[:count]]
+
+
+def _distance(values: FloatArray) -> FloatArray:
+    """Return |value - median| in standard deviations of the finite rows; infinite rows are infinitely far."""
+    finite = np.isfinite(values)
+    away = np.full(len(values), np.inf)
+    if finite.any():
+        scale = values[finite].std()
+        away[finite] = np.abs(values[finite] - np.median(values[finite])) / (scale if scale > 0 else 1.0)
+    return away
+
+
+def plain_values(values: Any) -> list[Any]:
+    """Return a column's values as JSON values: missing ones as None, dates and other objects as text.
+
+    Examples
+    --------
+    >>> plain_values(np.array([1.5, np.nan]))
+    [1.5, None]
+    >>> plain_values(pd.Categorical(["a", None]))
+    ['a', None]
+    """
+    return [_plain(value) for value in np.asarray(values, dtype=object)]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return None
+    keeps = isinstance(value, bool | int | str) or (isinstance(value, float) and np.isfinite(value))
+    return value if keeps else str(value)

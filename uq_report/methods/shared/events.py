@@ -1,0 +1,44 @@
+"""How many rows can tell classes apart: below some, no interval on a class is to be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, inf
+from typing import Final
+
+from ...core.text import count
+from ...evidence.run import Run
+from ...evidence.subject import SubjectFacts
+
+LEAST: Final = 10.0
+
+
+def class_counts(run: Run) -> tuple[int, ...]:
+    """Return the audited rows of each class; none where the outcomes are no classes."""
+    return SubjectFacts.of(run).class_counts
+
+
+def events(counts: Sequence[int]) -> float:
+    """Return the rows outside the most frequent class, of two classes those of the rarer; infinite without classes."""
+    return float(sum(counts) - max(counts)) if counts else inf
+
+
+def too_few(counts: Sequence[int], least: float = LEAST) -> str:
+    """Say that there are fewer than `least` events and how many rows would do; empty if there are enough.
+
+    Examples
+    --------
+    >>> too_few([196, 4])
+    '4 rows outside the most frequent class are too few: 10 would do, in about 500 rows like these'
+    >>> too_few([200, 0]), too_few([190, 10])
+    ('the audited rows have one class only: 10 rows of another would do', '')
+    """
+    found = events(counts)
+    if found >= least:
+        return ""
+    if not found:
+        return f"the audited rows have one class only: {least:g} rows of another would do"
+    verb = "is" if found == 1 else "are"
+    rows = f"{ceil(least * sum(counts) / found)} rows like these"
+    few = f"{count(int(found), 'row')} outside the most frequent class {verb} too few"
+    return f"{few}: {least:g} would do, in about {rows}"

@@ -1,0 +1,83 @@
+"""Out-of-sample predictions of a random forest in which copies of a row never help to predict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.tree import DecisionTreeRegressor
+
+from ...core.arrays import BoolArray, FloatArray, IntArray, Table
+
+N_TREES = 100
+MIN_LEAF = 5
+
+
+def row_groups(X: Table, clusters: IntArray | None) -> IntArray:
+    """Return a code per row; equal rows, and rows of one cluster, share it.
+
+    Examples
+    --------
+    >>> row_groups(np.array([[1.0], [2.0], [1.0], [3.0]]), None)
+    array([0, 1, 0, 2])
+    """
+    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
+    found = frame.astype(object).groupby(list(frame.columns), dropna=False, sort=False).ngroup()
+    codes = np.asarray(found, dtype=np.int64)
+    if clusters is None:
+        return codes
+    first = int(codes.max()) + 1
+    size = first + int(clusters.max()) + 1
+    links = sparse.coo_array((np.ones(len(codes)), (codes, clusters + first)), shape=(size, size))
+    return np.asarray(sparse.csgraph.connected_components(links, directed=False)[1][codes], dtype=np.int64)
+
+
+def forecasts(
+    X: FloatArray, Y: FloatArray, groups: IntArray, rng: np.random.Generator, n_splits: int | None
+) -> FloatArray:
+    """Predict every row from trees that saw neither it nor a row of its group.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n, d)
+        Numbers; NaN where missing.
+    Y : ndarray, shape (n, k)
+    groups : ndarray of int, shape (n,)
+    rng : Generator
+    n_splits : int, optional
+        None: each of 100 trees is grown on a bootstrap sample of groups and predicts the groups it
+        did not draw (out of bag). A number: a forest of 100 trees for each of that many folds.
+
+    Returns
+    -------
+    ndarray, shape (n, k)
+        NaN for a row that every tree has seen.
+    """
+    total, count = np.zeros(Y.shape), np.zeros((len(Y), 1))
+    data = np.ascontiguousarray(X, dtype=np.float32)
+    for weights, out in _bags(groups, rng, n_splits):
+        if not out.any():
+            continue
+        tree = DecisionTreeRegressor(min_samples_leaf=MIN_LEAF, random_state=int(rng.integers(2**31)))
+        tree.fit(data, Y, sample_weight=weights)
+        total[out] += tree.predict(data[out]).reshape(-1, Y.shape[1])
+        count[out] += 1
+    return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+
+
+def _bags(groups: IntArray, rng: np.random.Generator, n_splits: int | None) -> Iterator[tuple[FloatArray, BoolArray]]:
+    """Yield each tree's row weights, and the rows it may predict."""
+    size = int(groups.max()) + 1
+    if n_splits is None:
+        for _ in range(N_TREES):
+            drawn = np.bincount(rng.integers(size, size=size), minlength=size)
+            yield drawn[groups].astype(float), drawn[groups] == 0
+        return
+    fold = rng.permutation(size) % n_splits
+    for k in range(n_splits):
+        inside = np.flatnonzero(fold != k)
+        for _ in range(N_TREES):
+            drawn = np.bincount(rng.choice(inside, len(inside)), minlength=size)
+            yield drawn[groups].astype(float), fold[groups] == k

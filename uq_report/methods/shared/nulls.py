@@ -1,0 +1,147 @@
+"""Monte-Carlo tests of "y follows q": every statistic beside its values for outcomes drawn from q itself.
+
+Under the hypothesis the observed y and B draws y* are exchangeable, so ``(1 + #{T* >= T})/(B + 1)``
+is an exact p-value (Bröcker & Smith 2007). No test needs a new prediction. The observed outcome runs
+through the same lines as the draws, as number 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from ...core.distributions import Categorical
+from ...core.predictive import Distribution
+from .scores import brier_rows
+
+CELLS = 2_000_000
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+
+
+class MonteCarlo(NamedTuple):
+    """One statistic: observed, and for each draw from q. `two_sided` where small values are bad too."""
+
+    item: str
+    observed: float
+    null: FloatArray
+    two_sided: bool = False
+
+    @property
+    def p_value(self) -> float:
+        """The exact Monte-Carlo p-value."""
+        above = float(1 + (self.null >= self.observed).sum()) / (len(self.null) + 1)
+        below = float(1 + (self.null <= self.observed).sum()) / (len(self.null) + 1)
+        return min(1.0, 2 * min(above, below)) if self.two_sided else above
+
+
+def class_tests(
+    q: Categorical, y: IntArray, weights: FloatArray, member: FloatArray, rng: np.random.Generator, draws: int
+) -> tuple[list[MonteCarlo], FloatArray]:
+    """Return the tests by Brier score and ECE, and the event shares of each bin under q, shape (draws, bins).
+
+    `member`, shape (n, bins), is the indicator of the rows' bins; the shares of an empty bin are NaN.
+    """
+    confidence, hits = event_of(q)
+    member = member * weights[:, None]
+
+    def statistics(outcomes: IntArray) -> FloatArray:
+        events = hits(outcomes)
+        gaps = np.abs((confidence - events) @ member).sum(axis=1)  # ECE
+        return np.column_stack([brier_rows(q.probabilities, outcomes) @ weights, gaps, events @ member])
+
+    found = np.concatenate([statistics(part) for part in _with_draws(q, y, rng, draws)])
+    with np.errstate(invalid="ignore"):
+        shares = found[1:, 2:] / member.sum(axis=0)
+    return [
+        MonteCarlo("brier", float(found[0, 0]), found[1:, 0], two_sided=True),
+        MonteCarlo("ece", float(found[0, 1]), found[1:, 1]),
+    ], shares
+
+
+def event_of(q: Categorical) -> tuple[FloatArray, Callable[[IntArray], BoolArray]]:
+    """Return the probability that reliability is judged by, (n,), and the function from outcomes to events.
+
+    The positive of two classes; else the class predicted (top label).
+    """
+    if len(q.classes) == 2:
+        return q.probabilities[:, q.positive], lambda y: y == q.positive
+    top = q.probabilities.argmax(axis=1)
+    return q.probabilities.max(axis=1), lambda y: y == top
+
+
+def pit_tests(pit: FloatArray, weights: FloatArray, rng: np.random.Generator, draws: int) -> list[MonteCarlo]:
+    """Return the tests by PIT distance and coverage; under the hypothesis the PIT is uniform."""
+
+    def statistics(u: FloatArray) -> FloatArray:
+        return np.column_stack([uniform_distance(u, weights), coverage_gap(u, weights)])
+
+    parts = [statistics(rng.random((b, len(pit)))) for b in _blocks(draws, len(pit))]
+    found = np.concatenate([statistics(pit[None]), *parts])
+    names = ("pit_distance", "coverage_gap")
+    return [MonteCarlo(name, float(found[0, c]), found[1:, c]) for c, name in enumerate(names)]
+
+
+def uniform_distance(u: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return ∫|F_u(t) - t| dt of each row of `u`, shape (b, n): 0 for perfectly uniform values, at most 1/2.
+
+    Examples
+    --------
+    >>> uniform_distance(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([0.5, 0.5]))
+    array([0.25 , 0.125])
+    """
+    equal = np.ptp(weights) == 0
+    order = None if equal else np.argsort(u, axis=1)
+    ordered = np.sort(u, axis=1) if order is None else np.take_along_axis(u, order, axis=1)
+    share = weights if order is None else weights[order]
+    right = np.cumsum(share, axis=-1) - ordered
+    left = right - share
+    return np.asarray((right * np.abs(right) - left * np.abs(left)).sum(axis=1) / 2)
+
+
+def coverage_gap(u: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the largest |coverage - level| over the central 50, 80, 90 and 95 % intervals, of each row of `u`."""
+    inside = [np.abs((np.abs(u - 0.5) <= level / 2) @ weights - level) for level in LEVELS]
+    return np.asarray(np.max(inside, axis=0))
+
+
+def crps_test(q: Distribution, y: FloatArray, weights: FloatArray, rng: np.random.Generator, draws: int) -> MonteCarlo:
+    """Return the test by CRPS, each outcome scored against the other outcomes of its row (the fair sample form)."""
+    total, spread = np.zeros(draws + 1), 0.0
+    step = max(1, CELLS // (draws + 1))
+    for start in range(0, len(y), step):
+        rows = np.arange(start, min(start + step, len(y)))
+        pool = np.concatenate([y[None, rows], q.take(rows).sample(rng, draws)])
+        distance = _mean_distance(pool)
+        total += distance @ weights[rows]
+        spread += float(distance.mean(axis=0) @ weights[rows])
+    score = total - spread / 2
+    return MonteCarlo("crps", float(score[0]), score[1:], two_sided=True)
+
+
+def _mean_distance(pool: FloatArray) -> FloatArray:
+    """Return the mean distance of every value to the others of its column, shape as `pool`."""
+    m = len(pool)
+    order = np.argsort(pool, axis=0, kind="stable")
+    ordered = np.take_along_axis(pool, order, axis=0)
+    below = np.cumsum(ordered, axis=0)
+    place = np.arange(m)[:, None]
+    sums = ordered * (2 * place - m + 2) + below[-1] - 2 * below
+    found = np.empty(pool.shape)
+    np.put_along_axis(found, order, sums / (m - 1), axis=0)
+    return found
+
+
+def _with_draws(q: Categorical, y: IntArray, rng: np.random.Generator, draws: int) -> Iterator[AnyArray]:
+    """Yield the observed outcomes, then the draws, in blocks of shape (b, n)."""
+    yield y[None]
+    for size in _blocks(draws, len(y)):
+        yield q.sample(rng, size)
+
+
+def _blocks(draws: int, n: int) -> Iterator[int]:
+    step = max(1, CELLS // n)
+    for start in range(0, draws, step):
+        yield min(step, draws - start)

@@ -1,0 +1,143 @@
+"""Scores that are means over rows, beside those of a marginal baseline that ignores the features."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.arrays import AnyArray, BoolArray, FloatArray
+from ...core.distributions import Categorical
+from ...core.predictive import Distribution
+
+
+class Score(NamedTuple):
+    """A score whose estimate is the mean of `rows`, shape (n,), in `unit`."""
+
+    item: str
+    unit: str
+    rows: FloatArray
+
+
+def confidence_gap(q: Distribution, y: AnyArray) -> FloatArray:
+    """Return nll_i - entropy_i in nats, shape (n,): mean 0 if y follows q, because E_q[-log q(Y)] = H(q)."""
+    with np.errstate(invalid="ignore"):
+        return -q.log_prob(y) - q.entropy()
+
+
+def class_scores(q: Categorical, y: AnyArray, baseline: FloatArray, weights: FloatArray) -> list[Score]:
+    """Return the scores of class probabilities; `baseline` (n, k) holds the marginal ones.
+
+    Brier is Σ_c (p_c - 1[y=c])², in [0, 2]. A skill is the baseline's score less the model's.
+    """
+    n = np.arange(len(q))
+    log_score, log_base = -q.log_prob(y), -np.log(baseline[n, y])
+    brier, brier_base = brier_rows(q.probabilities, y), brier_rows(baseline, y)
+    scores = [
+        Score("log_score", "nats", log_score),
+        Score("log_score_baseline", "nats", log_base),
+        Score("log_score_skill", "nats", log_base - log_score),
+        Score("brier", "squared probability", brier),
+        Score("brier_baseline", "squared probability", brier_base),
+        Score("brier_skill", "squared probability", brier_base - brier),
+        Score("accuracy", "share of rows", np.asarray(q.decisions() == y, dtype=float)),
+        Score("sharpness_entropy", "nats", q.entropy()),
+    ]
+    event = y == q.positive
+    if len(q.classes) == 2 and (weights[event] > 0).any() and (weights[~event] > 0).any():
+        scores.append(Score("roc_auc", "probability", auc_rows(q.probabilities[:, q.positive], event, weights)))
+    return scores
+
+
+def brier_rows(p: FloatArray, y: AnyArray) -> FloatArray:
+    """Return Σ_c (p_c - 1[y=c])² of class positions y of shape (..., n), shape (..., n)."""
+    return np.asarray(np.square(p).sum(axis=1) - 2 * p[np.arange(len(p)), y] + 1)
+
+
+def auc_rows(score: FloatArray, event: BoolArray, weights: FloatArray) -> FloatArray:
+    """Return row values whose weighted mean is the area under the ROC curve A, and whose spread is its sampling error.
+
+    A plus the influence (F₀(s) - A)/π for an event and (1 - F₁(s) - A)/(1 - π) otherwise, with F the
+    mid-point empirical cdfs of the other class and π the share of events (DeLong et al. 1988).
+
+    Examples
+    --------
+    >>> event = np.array([False, False, True, True])
+    >>> auc_rows(np.array([0.1, 0.4, 0.35, 0.8]), event, np.full(4, 0.25)).mean()
+    np.float64(0.75)
+    """
+    share = weights @ event
+    below = _mid_cdf(score, weights * ~event / (1 - share))
+    above = 1 - _mid_cdf(score, weights * event / share)
+    area = below @ (weights * event) / share
+    return np.asarray(area + np.where(event, (below - area) / share, (above - area) / (1 - share)))
+
+
+def _mid_cdf(score: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return the mass below each score plus half of that at it."""
+    place = np.unique(score, return_inverse=True)[1]
+    at = np.bincount(place, mass)
+    return np.asarray((np.cumsum(at) - at / 2)[place])
+
+
+def class_baseline(y: AnyArray, k: int, weights: FloatArray, train: AnyArray | None) -> FloatArray:
+    """Return marginal class probabilities, shape (n, k): of the training rows, else of the other test rows.
+
+    Half a row is added to each class (Krichevsky & Trofimov 1981), so that none is 0.
+    """
+    if train is not None:
+        counts = np.bincount(np.asarray(train, dtype=np.int64), minlength=k) + 0.5
+        return np.tile(counts / counts.sum(), (len(y), 1))
+    own = np.eye(k)[y] * (weights * len(y))[:, None]
+    counts = own.sum(axis=0) - own + 0.5
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+
+def number_scores(q: Distribution, y: FloatArray, baseline: FloatArray | None) -> list[Score]:
+    """Return the scores of a numeric predictive distribution that it supports; `baseline` is a CRPS per row."""
+    scores = []
+    if "log_prob" in q.supports:
+        scores.append(Score("log_score", "nats", -q.log_prob(y)))
+    if "crps" in q.supports:
+        crps = q.crps(y)
+        scores.append(Score("crps", "units of y", crps))
+        if baseline is not None:
+            scores += [
+                Score("crps_baseline", "units of y", baseline),
+                Score("crps_skill", "units of y", baseline - crps),
+            ]
+    if "mean" in q.supports:
+        error = y - q.mean()
+        scores += [Score("mean_error", "units of y", error), Score("squared_error", "units of y squared", error**2)]
+    if "variance" in q.supports:
+        scores.append(Score("sharpness_sd", "units of y", np.sqrt(q.variance())))
+    if "quantile" in q.supports:
+        width = q.quantile(np.array([0.05, 0.95])) @ np.array([-1.0, 1.0])
+        scores.append(Score("sharpness_width_90", "units of y", width))
+    return scores
+
+
+def crps_baseline(y: FloatArray, train: FloatArray | None) -> FloatArray | None:
+    """Return the CRPS of the empirical distribution of the training y, else of the other test rows; None for one row.
+
+    ``mean|z - y| - ½ mean|z - z'|`` over the values z of that distribution, shape (n,).
+
+    Examples
+    --------
+    >>> crps_baseline(np.array([0.0]), np.array([-1.0, 1.0]))
+    array([0.5])
+    """
+    if train is not None:
+        return np.asarray(_distances(y, train) / len(train) - _distances(train, train).sum() / (2 * len(train) ** 2))
+    if len(y) < 2:
+        return None
+    own, m = _distances(y, y), len(y) - 1
+    return np.asarray(own / m - (own.sum() - 2 * own) / (2 * m**2))
+
+
+def _distances(points: FloatArray, values: FloatArray) -> FloatArray:
+    """Return Σ_z |z - point| for every point."""
+    ordered = np.sort(values)
+    below = np.concatenate([[0.0], np.cumsum(ordered)])
+    at = np.searchsorted(ordered, points)
+    return np.asarray(points * (2 * at - len(ordered)) + below[-1] - 2 * below[at])

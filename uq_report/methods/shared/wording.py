@@ -1,0 +1,37 @@
+"""What sections share: their version, the section of a result that is not there, and lines in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar
+
+from ...document.blocks import left_out
+from ...document.document import Paragraph, Section
+from ...document.evidence import Evidence
+from ...document.telling import mark
+from ...document.text import joined, name, value_words
+from ...evidence import ids
+from ...evidence.view import Estimate, View
+
+
+class BuiltIn:
+    """What the sections of this package have in common: the version of the contract they keep."""
+
+    api_version: ClassVar[int] = 1
+
+
+def absent(e: Evidence, section: Section, result_id: str, view: View | None, empty: str) -> Section:
+    """Return `section` with the reason why its result is not there, or with `empty` where it has no line."""
+    text = e.why_missing(ids.explainer_of(result_id)) if view is None else empty
+    return replace(section, blocks=(Paragraph(text=text), *left_out(None if view is None else view.result)))
+
+
+def words_of(line: Estimate | None, missing: str = "none", unit: str = "") -> str:
+    """Return an estimate with its interval; `missing` where there is no line."""
+    return missing if line is None else value_words(line.estimate, line.lower, line.upper, unit) + mark(line)
+
+
+def named(lines: Iterable[Estimate], unit: str = "") -> str:
+    """Name the features of lines with their estimates: ``"age 0.16 (0.13 to 0.19) and amount ..."``."""
+    return joined([f"{name(line.feature)} {words_of(line, unit=unit)}" for line in lines])

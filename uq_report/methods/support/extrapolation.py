@@ -1,0 +1,309 @@
+"""Extrapolation: what the model does on combinations of values that the data does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ...core.errors import check_options
+from ...core.measures import ENTROPY, LOG_ODDS, PREDICTION
+from ...core.numbers import number, plain, share_words, value_words
+from ...core.parting import LEAST, Parting, widest_parting
+from ...core.text import short
+from ...core.verdicts import holm
+from ...evidence import columns as col
+from ...evidence import ids
+from ...evidence.finding import Finding, Outcome
+from ...evidence.importance import Pfi, PfiLine
+from ...evidence.information import RedundancyJoint
+from ...evidence.profiles import Ale, Pdp
+from ...evidence.rows import SHUFFLED, Support
+from ...evidence.run import Run
+from ...evidence.subject import SubjectFacts
+from ...evidence.view import of_measure
+from ...rules.reading import Part, absent, close, lacking, listed, two_sided, with_reasons
+from ...rules.rule import Grade, Limit, Rule
+
+NO_SCALE = "no average and local effect on a scale where models are additive (log-odds, the prediction of a number)"
+FLAT = 1e-9
+ALONE = "Yet"  # where nothing is known of the exchanged rows
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """Looks for what the model does where shuffles and partial dependence take it.
+
+    Both are observations: whether the model is right there, these rows cannot tell.
+
+    UQ311 asks for an Entropy-PFI below -`margin`, Holm-adjusted over features.
+
+    UQ312 asks for a point where a PDP and an ALE have changed by amounts that differ by more than the sum
+    of their standard errors allows (`uq_report.core.parting`), by more than `part` of the largest range of any
+    feature's curve, and by more than the grid of the PDP leaves open: between its points the PDP may be
+    anything from one neighbour to the other. Compared is the scale on which models are additive: log-odds, or
+    the prediction of a regression; on any other, curves part for additive models with dependent features. All
+    points and features are Bonferroni-adjusted together, at half the level, so that both rules together keep it.
+
+    Parameters
+    ----------
+    level : float, default=0.05
+    margin : float, default=0.01
+        By how much surer the model must become, in nats.
+    part : float, default=0.1
+        By which part of the largest range curves must differ.
+    """
+
+    level: float = 0.05
+    margin: float = 0.01
+    part: float = LEAST
+
+    name: ClassVar[str] = "extrapolation"
+    title: ClassVar[str] = "Extrapolation"
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse options that cannot be used."""
+        rules = (
+            ("level", 0 < self.level < 1, "a number in (0, 1)"),
+            ("margin", self.margin >= 0, "a number >= 0"),
+            ("part", 0 < self.part < 1, "a number in (0, 1)"),
+        )
+        check_options(self.name, self, rules)
+
+    @property
+    def rules(self) -> tuple[Rule, Rule]:
+        """The two rules, with this check's thresholds."""
+        return (
+            Rule(
+                code="UQ311",
+                title="The model becomes surer when a feature is exchanged",
+                thresholds={"level": self.level, "margin": self.margin},
+                when="With exchanged values of a feature the model becomes surer by more than {margin} nats "
+                "(Entropy-PFI below −{margin}; level {level}, Holm-adjusted over features).",
+                raised=({"surer": Limit("above", "margin"), "p_adjusted": Limit("at most", "level")},),
+                grades=(Grade("observation"),),
+                rests_on="wood:section 3.5",
+            ),
+            Rule(
+                code="UQ312",
+                title="Average and local effect of a feature disagree",
+                thresholds={"level": self.level / 2, "range": self.part},
+                when="On the scale where models are additive (log-odds, or the prediction of a regression) PDP and "
+                "ALE along a numeric feature change by amounts that differ by more than their errors and the grid "
+                "allow (level {level}, adjusted over all points and curves), and by more than {range:pct} of the "
+                "largest range of any curve.",
+                raised=({"share": Limit("above", "range"), "p_adjusted": Limit("at most", "level")},),
+                grades=(Grade("observation"),),
+                rests_on="apley:section 1",
+            ),
+        )
+
+    def check(self, run: Run) -> Outcome:
+        """Judge the run's Entropy-PFI and profiles."""
+        surer, parted = self.rules
+        return close(self.name, [_surer(surer, run), _parted(parted, run)])
+
+
+def _parted(rule: Rule, run: Run) -> Part:
+    """Judge PDP against ALE on the scale where models are additive."""
+    ale, pdp = Ale.find(run), Pdp.find(run)
+    if ale is None or pdp is None:
+        missing = (name for name, view in ((ids.ALE, ale), (ids.PDP, pdp)) if view is None)
+        return Part(code=rule.code, absent=" and ".join(absent(run, name) for name in missing))
+    measure = scale(ale, pdp, run)
+    pairs = curves(ale, pdp, measure)
+    if not pairs:
+        reason = "no numeric feature has both an average and a local effect" if measure else NO_SCALE
+        return Part(code=rule.code, absent=reason)
+    widest = max(float(np.ptp(curve[col.ESTIMATE])) for pair in pairs.values() for curve in pair)
+    apart, unsure = {}, []
+    for feature, (local, partial) in pairs.items():
+        one = compared(local, partial, rule.thresholds, len(pairs), widest)
+        if one == "unknown":
+            unsure.append(feature)
+        elif one and rule.judge(share=one.share, p_adjusted=one.p_adjusted):
+            apart[feature] = one
+    return Part(
+        code=rule.code,
+        findings=(_difference(rule, measure, apart, run),) if apart else (),
+        undecided=tuple(unsure),
+        passed="No average effect is shown to part from the local effect.",
+    )
+
+
+class Apart(NamedTuple):
+    """Where two curves part, by which share of the largest range, and the p-value adjusted for points and curves.
+
+    `least` is the difference of their changes that the grid leaves at least, `lower` and `upper` its interval.
+    """
+
+    at: Parting
+    share: float
+    p_adjusted: float
+    least: float
+    lower: float
+    upper: float
+
+
+def scale(ale: Ale, pdp: Pdp, run: Run) -> str:
+    """Return the measure of both profiles on whose scale models are additive, or the empty string."""
+    scales = (LOG_ODDS, PREDICTION) if SubjectFacts.of(run).task == "regression" else (LOG_ODDS,)
+    return next((one.name for one in scales if one.name in ale.measures and one.name in pdp.measures), "")
+
+
+def curves(ale: Ale, pdp: Pdp, measure: str) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
+    """Return ALE and PDP of a measure in order of x, by numeric feature, where both are there."""
+    if pdp.result.options.get("mode", "plain") == "derivative":
+        return {}
+    estimates = [view.result.estimates for view in (ale, pdp)]
+    tables = [dict(iter(one[one[col.MEASURE] == measure].groupby(col.FEATURE, sort=False))) for one in estimates]
+    return {
+        str(feature): (local.sort_values(col.X), tables[1][feature].sort_values(col.X))
+        for feature, local in tables[0].items()
+        if feature in tables[1] and (local[col.LEVEL] == "").all()
+    }
+
+
+def compared(
+    local: pd.DataFrame, partial: pd.DataFrame, thresholds: Mapping[str, float], n_curves: int, largest: float
+) -> Apart | Literal["unknown"] | None:
+    """Return where ALE and PDP part most, None where they cannot, or ``unknown`` where an error is not known.
+
+    `largest` is the largest range of the `n_curves` curves.
+    """
+    values = [curve[col.ESTIMATE].to_numpy(dtype=float) for curve in (local, partial)]
+    if max(np.ptp(one) for one in values) <= FLAT * max(np.abs(one).max() for one in values):
+        return None
+    if local[col.STD_ERROR_CHANGE].isna().any() or partial[col.STD_ERROR].isna().any():
+        return "unknown"
+    confidence = 1 - thresholds["level"] / n_curves
+    widest = widest_parting(local, nearest_partial(local, partial), confidence, thresholds["range"], largest)
+    if widest is None:
+        return None
+    x, level = (partial[name].to_numpy(dtype=float) for name in (col.X, col.ESTIMATE))
+    start, end = np.interp([widest.at.start, widest.at.x], x, level)
+    reach, least = widest.reach(confidence), widest.at.ale - widest.at.pdp
+    return Apart(
+        at=widest.at._replace(pdp=float(end - start)),
+        share=widest.share,
+        p_adjusted=widest.p_value * n_curves,
+        least=least,
+        lower=least - reach,
+        upper=least + reach,
+    )
+
+
+def nearest_partial(local: pd.DataFrame, partial: pd.DataFrame) -> pd.DataFrame:
+    """Return the PDP at the points of the ALE, as near to it as its neighbouring grid points allow.
+
+    Between two grid points the PDP may be anything from one of their values to the other: a step of the
+    model that the ALE's bins and the PDP's grid place differently is no difference.
+
+    Examples
+    --------
+    >>> ale = pd.DataFrame({"x": [0.0, 1.0, 2.0], "estimate": [0.0, 1.0, 1.0]})
+    >>> pdp = pd.DataFrame({"x": [0.0, 0.9, 2.0], "estimate": [0.0, 0.0, 1.0], "std_error": 0.1})
+    >>> nearest_partial(ale, pdp)["estimate"].tolist()
+    [0.0, 1.0, 1.0]
+    """
+    at, level, error = (partial[name].to_numpy(dtype=float) for name in (col.X, col.ESTIMATE, col.STD_ERROR))
+    local = local[(local[col.X] >= at[0]) & (local[col.X] <= at[-1])]
+    if not len(local):
+        return partial
+    x = local[col.X].to_numpy(dtype=float)
+    after = np.searchsorted(at, x, side="left")
+    before = np.where(at[after] == x, after, after - 1)
+    ends = np.stack([level[before], level[after]])
+    accumulated = local[col.ESTIMATE].to_numpy(dtype=float)
+    target = accumulated - accumulated[0] + np.interp(x[0], at, level)
+    value = np.clip(target, ends.min(axis=0), ends.max(axis=0))
+    return pd.DataFrame({col.X: x, col.ESTIMATE: value, col.STD_ERROR: np.maximum(error[before], error[after])})
+
+
+def pictured(run: Run, *features: str) -> tuple[str, ...]:
+    """Return the result that shows one of the features and its partner before and after a shuffle, if there is one."""
+    joint = RedundancyJoint.find(run)
+    return (joint.id,) if joint is not None and joint.result.frame[col.FEATURE].isin(features).any() else ()
+
+
+def _surer(rule: Rule, run: Run) -> Part:
+    """Judge by how much the model becomes surer when a feature is exchanged."""
+    view = Pfi.find(run)
+    if view is None:
+        return Part(code=rule.code, absent=absent(run, ids.PFI))
+    lines = of_measure(view.lines, ENTROPY.name)
+    if not lines:
+        return Part(code=rule.code, absent=lacking(view, ENTROPY.name))
+    margin = rule.thresholds["margin"]
+    excess, errors = np.array([(-x.estimate - margin, np.nan if x.distrust else x.std_error) for x in lines]).T
+    p_values = holm(np.where(excess > 0, two_sided(excess, errors, view.degrees_of_freedom), 1.0))
+    raised = [rule.judge(surer=-line.estimate, p_adjusted=p) for line, p in zip(lines, p_values, strict=True)]
+    judged = list(zip(lines, raised, strict=True))
+    surer = sorted((line for line, severity in judged if severity), key=lambda line: line.estimate)
+    unsure = [x.feature for x, severity in judged if not severity and (x.distrust or not x.lower >= -margin)]
+    return Part(
+        code=rule.code,
+        findings=(_exchanged(rule, surer, run),) if surer else (),
+        undecided=with_reasons(view, unsure, ENTROPY.name),
+        passed="Of no feature the model becomes surer when it is exchanged, beyond the margin.",
+    )
+
+
+def _exchanged(rule: Rule, lines: Sequence[PfiLine], run: Run) -> Finding:
+    """Return one finding on all features whose exchange makes the model surer, the largest first."""
+    line, features = lines[0], tuple(line.feature for line in lines)
+    words = value_words(-line.estimate, -line.upper, -line.lower, "nats", confidence=line.confidence)
+    others = [f"{short(one.feature)} ({number(-one.estimate, 2)} nats)" for one in lines[1:]]
+    more = f"; so with {listed(others)}" if others else ""
+    outside = _outside(run, features)
+    return rule.finding(
+        rule.severity,
+        f"With exchanged values of {short(line.feature)} the model becomes surer by {words}{more}. {outside} "
+        "whether it is right there these rows cannot tell.",
+        (ids.PFI, *((ids.SUPPORT,) if outside != ALONE else ()), *pictured(run, *features)),
+        remedy="Collect outcomes for such rows before relying on its confidence.",
+        measures=(ENTROPY.name,),
+        features=features,
+        threshold=-rule.thresholds["margin"],
+        observed=line.estimate,
+        lower=line.lower,
+        upper=line.upper,
+    )
+
+
+def _outside(run: Run, features: Sequence[str]) -> str:
+    """Say how many of the exchanged rows are outside the support, where that is known."""
+    view = Support.find(run)
+    lines = [line for line in view.lines if line.item == SHUFFLED and line.feature in features] if view else []
+    if not lines:
+        return ALONE
+    most, up_to = max(line.estimate for line in lines), "Up to " if len(features) > 1 else ""
+    return f"{up_to}{share_words(most)} of the exchanged rows are unlike any training row, and"
+
+
+def _difference(rule: Rule, measure: str, parted: Mapping[str, Apart], run: Run) -> Finding:
+    """Return one finding on all features whose curves part, the widest first."""
+    features = sorted(parted, key=lambda feature: -parted[feature].share)
+    name, apart = short(features[0]), parted[features[0]]
+    title = LOG_ODDS.title if measure == LOG_ODDS.name else PREDICTION.title
+    others = [f"{short(feature)} ({share_words(parted[feature].share)})" for feature in features[1:]]
+    more = f", and so along {listed(others)}" if others else ""
+    return rule.finding(
+        rule.severity,
+        f"Between {name} = {plain(apart.at.start)} and {plain(apart.at.x)} the {title} changes by "
+        f"{number(apart.at.ale)} near the data, and by {number(apart.at.pdp)} when every row is set to these values: "
+        f"apart by {share_words(apart.share)} of the largest range of any curve{more}. What happens there depends on "
+        "features that go together.",
+        (ids.ALE, ids.PDP, *pictured(run, *features)),
+        remedy="Read the local effect of these features, not the average one.",
+        measures=(measure,),
+        features=tuple(features),
+        threshold=0.0,
+        observed=apart.least,
+        lower=apart.lower,
+        upper=apart.upper,
+    )

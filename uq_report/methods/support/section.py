@@ -1,0 +1,130 @@
+"""Extrapolation and support: how many rows, as they are and after shuffling, lie outside what the model was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite, isnan
+from typing import ClassVar
+
+from ...core.numbers import is_number
+from ...core.text import count
+from ...document import slots
+from ...document.blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table
+from ...document.document import Block, Column, Paragraph, Section
+from ...document.evidence import Evidence
+from ...document.plots import importance
+from ...document.text import clean, joined, name, plain, value_words
+from ...evidence.rows import OUTSIDE, SHUFFLED, Support, SupportLine, SupportRows, SupportShift, SupportValues
+from ...evidence.view import largest_first, table_of
+from ..shared.wording import BuiltIn, absent, named, words_of
+
+TITLE = "Extrapolation and support"
+LEAD = (
+    "A row lies outside the support if it is farther from its nearest training rows than all but a small share of "
+    "training rows are. Methods that shuffle or replace a feature make rows of their own: the share of those outside "
+    "says how far such numbers rest on extrapolation."
+)
+
+
+class SupportSection(BuiltIn):
+    """The share of rows outside the training support, as they are and shuffled, and values never seen."""
+
+    name: ClassVar[str] = Support.id
+    slot: ClassVar[str] = slots.SUPPORT
+    shows: ClassVar[tuple[str, ...]] = (Support.id, SupportRows.id, SupportValues.id, SupportShift.id)
+
+    def section(self, evidence: Evidence) -> Section:
+        """Return the shares in words, a figure and a table, and the values never seen."""
+        view, section = Support.find(evidence.run), Section(id=self.name, title=TITLE)
+        if view is None or not view.lines:
+            return absent(evidence, section, Support.id, view, "No share could be computed.")
+        shuffled = largest_first(line for line in view.lines if line.item == SHUFFLED)
+        blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=_shares(view, shuffled))]
+        if shuffled:
+            blocks += [_figure(view, shuffled), _table(view, shuffled)]
+        blocks += [*_values(evidence), *_shifted(evidence), *left_out(view.result)]
+        if evidence.find(SupportRows.id) is not None:
+            text = f"The conformal p-value of every row stands in the evidence {SupportRows.id}."
+            blocks.append(Paragraph(text=text))
+        return Section(id=self.name, title=TITLE, blocks=tuple(blocks))
+
+
+def _shares(view: Support, shuffled: Sequence[SupportLine]) -> str:
+    """Say how many rows lie outside, against what training rows would give, and which shuffles add most."""
+    against = f"; of training rows it would be {value_words(view.expected)}" if isfinite(view.expected) else ""
+    sentences = [
+        f"Share of audited rows outside: {words_of(line)}{against}{_test_words(line.p_value)}."
+        for line in view.lines
+        if line.item == OUTSIDE
+    ]
+    return " ".join([*sentences, *([f"Largest after shuffling: {named(shuffled[:3])}."] if shuffled else [])])
+
+
+def _test_words(p: float) -> str:
+    return "" if isnan(p) else f" (p {'< 0.001' if p < 0.001 else f'{p:.3f}'}, one-sided)"
+
+
+def _figure(view: Support, shuffled: Sequence[SupportLine]) -> Block:
+    capped = f", the {TOP} largest of {len(shuffled)}" if len(shuffled) > TOP else ""
+    table = table_of(shuffled)
+    panel = importance.Panel("", "share of rows outside the training support", "", table)
+    top = joined([f"{name(line.feature)} {value_words(line.estimate)}" for line in shuffled[:3]])
+    return make_figure(
+        "support-figure",
+        f"Rows outside the training support after each feature is shuffled{capped}. {intervals_caption(table)}",
+        f"A dot with its interval per feature. Largest: {top}.",
+        lambda: importance.draw_panels([panel], [line.feature for line in shuffled[:TOP]]),
+        view.id,
+    )
+
+
+def _table(view: Support, shuffled: Sequence[SupportLine]) -> Block:
+    table = table_of(shuffled)
+    interval = interval_columns(table)
+    columns = [Column("shuffled feature"), Column("share outside", "number"), *interval]
+    rows = [(name(line.feature), line.estimate, *((line.lower, line.upper) if interval else ())) for line in shuffled]
+    caption = f"The same shares as numbers. {intervals_caption(table)}"
+    return make_table("support-table", caption, columns, rows, of=view.result)
+
+
+def _values(e: Evidence) -> list[Block]:
+    """Return values that do not occur in the training rows."""
+    view = SupportValues.find(e.run)
+    if view is None:
+        return []
+    if not view.lines:
+        return [Paragraph(text="No feature has a value outside its range or levels in the training rows.")]
+    columns = [Column("feature"), Column("what"), Column("rows", "integer"), Column("of", "integer")]
+    columns += [Column("training bound or levels"), Column("p", "pvalue")]
+    rows = [
+        (
+            name(line.feature),
+            clean(line.item, 40),
+            int(line.estimate),
+            line.n,
+            _bound(line.bound),
+            line.p_value,
+        )
+        for line in view.lines
+    ]
+    caption = f"Values of audited rows that no training row has: {count(len(rows), 'line')}. Counts, no intervals."
+    return [make_table("support-values", caption, columns, rows, of=view.result)]
+
+
+def _shifted(e: Evidence) -> list[Block]:
+    """Return the columns that are farthest from their distribution in training."""
+    view = SupportShift.find(e.run)
+    if view is None or not view.lines:
+        return []
+    lines = largest_first(view.lines)[:TOP]
+    table = table_of(lines)
+    columns = [Column("feature"), Column("distance", "number"), *interval_columns(table), Column("how")]
+    rows = [(name(line.feature), line.estimate, line.lower, line.upper, clean(line.item, 80)) for line in lines]
+    capped = f", the {TOP} farthest of {len(view.lines)}" if len(view.lines) > TOP else ""
+    caption = f"How far columns are from their distribution in training{capped}. {intervals_caption(table)}"
+    return [make_table("support-shift", caption, columns, rows, of=view.result)]
+
+
+def _bound(bound: str) -> str:
+    """Return the end of a range as the data has it, or levels."""
+    return plain(bound) if is_number(bound) else clean(bound)

@@ -1,0 +1,96 @@
+"""Shift: columns that are distributed otherwise than the training rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...core.errors import check_options
+from ...core.numbers import share_words
+from ...core.text import short
+from ...evidence.finding import Finding, Outcome, Severity, Symptom
+from ...evidence.rows import ShiftLine, SupportShift
+from ...evidence.run import Run
+from ...rules.reading import Part, absent, close
+from ...rules.rule import Grade, Limit, Rule
+
+# what a column explains that is distributed otherwise: of the column itself, and of the model as a whole
+OWN, WHOLE = ("UQ303",), ("UQ301", "UQ101", "UQ401", "UQ402", "UQ001", "UQ003")
+
+
+@dataclass(frozen=True)
+class Shift:
+    """Judges whether a column of the audited rows is distributed as in training (UQ304).
+
+    The lower end of the interval of the distance decides, which holds for all columns at once.
+
+    Parameters
+    ----------
+    low, medium, high : float
+        Share of the rows that would have to change.
+    """
+
+    low: float = 0.1
+    medium: float = 0.25
+    high: float = 0.5
+
+    name: ClassVar[str] = "shift"
+    title: ClassVar[str] = "Shift"
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds that cannot be used."""
+        rules = (("low", 0 < self.low < self.medium < self.high < 1, "numbers 0 < low < medium < high < 1"),)
+        check_options(self.name, self, rules)
+
+    @property
+    def rules(self) -> tuple[Rule]:
+        """The rule, with this check's thresholds."""
+        return (
+            Rule(
+                code="UQ304",
+                title="A feature is distributed otherwise than in training",
+                thresholds={"low": self.low, "medium": self.medium, "high": self.high},
+                when="The distance of a column's distributions in audited and training rows is at least {low:pct}, by "
+                "the lower end of its interval (all columns at once). High from {high:pct}, medium from {medium:pct}, "
+                "else low.",
+                raised=({"lower": Limit("at least", "low")},),
+                grades=(
+                    Grade("high", {"lower": Limit("at least", "high")}),
+                    Grade("medium", {"lower": Limit("at least", "medium")}),
+                    Grade("low"),
+                ),
+                rests_on="Uniform bounds on empirical distributions (Massart 1990; Weissman et al. 2003)",
+            ),
+        )
+
+    def check(self, run: Run) -> Outcome:
+        """Judge the run's distances."""
+        rule, view = self.rules[0], SupportShift.find(run)
+        if view is None:
+            return close(self.name, [Part(code=rule.code, absent=absent(run, SupportShift.id))])
+        judged = [(line, rule.judge(lower=line.lower)) for line in view.lines]
+        findings = tuple(_finding(rule, severity, line) for line, severity in judged if severity)
+        passed = f"No feature is shown to be farther than {share_words(self.low)} from its distribution in training."
+        return close(self.name, [Part(code=rule.code, findings=findings, passed=passed)])
+
+
+def _finding(rule: Rule, severity: Severity, line: ShiftLine) -> Finding:
+    symptoms = [Symptom(code=code, feature=line.feature) for code in OWN]
+    symptoms += [Symptom(code=code) for code in (WHOLE if severity in ("high", "medium") else ())]
+    least = share_words(line.lower)
+    return rule.finding(
+        severity,
+        f"{short(line.feature)} is distributed otherwise than in training: at least {least} of the rows would have to "
+        f"change for both to be alike ({line.item}). This audit is about these rows, not about rows like the training "
+        "rows.",
+        (SupportShift.id,),
+        remedy="Find out whether people changed or the data did. A column may be filled or scaled in another way.",
+        features=(line.feature,),
+        threshold=rule.thresholds["low"],
+        observed=line.estimate,
+        lower=line.lower,
+        upper=line.upper,
+        affected=f"at least {least} of {line.n} rows",
+        explains=tuple(symptoms),
+    )

@@ -1,0 +1,190 @@
+"""How far rows lie from reference rows, in columns of every kind, and how far is far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from ...core.arrays import BoolArray, FloatArray, IntArray
+from .columns import Paired
+
+BLOCK = 256
+SHRINKAGE = 0.05
+MISMATCH = 2.0  # squared; that of two unrelated standardised numbers
+ROUNDING = 1e-9
+
+
+class Placed(NamedTuple):
+    """Rows in the space: standardised numbers (n, p), not yet whitened, and codes of levels (n, q)."""
+
+    numbers: FloatArray
+    codes: IntArray
+
+    def take(self, rows: IntArray) -> Placed:
+        """Return the rows at positions `rows`."""
+        return Placed(self.numbers[rows], self.codes[rows])
+
+
+class Space:
+    """Squared distance of rows to m reference rows: numbers by Mahalanobis, and 2 for each level that differs.
+
+    Numbers are standardised and whitened by the mean, the sd and the correlations of the reference rows
+    (shrunk by ``0.05 + p/m`` towards none), so that a pair of values that breaks a correlation is far
+    off. A missing or infinite value lies at the mean and is a level of its own; a column that is constant
+    in the reference counts as levels.
+
+    Parameters
+    ----------
+    columns : sequence of Paired
+    reference : ndarray of int, shape (m,)
+        Positions of the reference rows among the training rows.
+    """
+
+    def __init__(self, columns: Sequence[Paired], reference: IntArray) -> None:
+        self.number_of: dict[str, int] = {}
+        self.code_of: dict[str, int] = {}
+        numbers: list[FloatArray] = []
+        codes: list[IntArray] = []
+        for one in columns:
+            both = np.concatenate([one.train, one.test])
+            z = _standardised(both, both[reference]) if one.ordered else None
+            if z is not None:
+                self.number_of[one.name] = len(numbers)
+                numbers.append(z)
+            if z is None or not np.isfinite(both).all():
+                self.code_of[one.name] = len(codes)
+                codes.append(_codes(both if z is None else np.where(np.isfinite(both), 0.0, both)))
+        n, n_train = (len(columns[0].train) + len(columns[0].test)), len(columns[0].train)
+        z_all = np.column_stack(numbers) if numbers else np.empty((n, 0))
+        c_all = np.column_stack(codes) if codes else np.empty((n, 0), dtype=np.int64)
+        self.train, self.test = (Placed(z_all[part], c_all[part]) for part in (slice(n_train), slice(n_train, n)))
+        self._reference = self.train.take(reference)
+        self._unmix = _unmix(self._reference.numbers)
+        self._white = self.whitened(self._reference.numbers)
+        self._norms = np.square(self._white).sum(axis=1)
+
+    def whitened(self, numbers: FloatArray) -> FloatArray:
+        """Return numbers that are uncorrelated over the reference rows, shape (n, p)."""
+        return np.asarray(numbers @ self._unmix)
+
+    def step(self, columns: Sequence[int], change: FloatArray) -> FloatArray:
+        """Return how whitened numbers move where `columns` change, shape (n, p)."""
+        return np.asarray(change @ self._unmix[list(columns)])
+
+    def squared(self, rows: Placed) -> FloatArray:
+        """Return the squared distances of rows to the reference rows, shape (n, m)."""
+        return self.between(self.whitened(rows.numbers)) + MISMATCH * self.mismatches(rows.codes)
+
+    def between(self, white: FloatArray) -> FloatArray:
+        """Return the part of whitened numbers, shape (n, m)."""
+        return np.asarray(np.square(white).sum(axis=1)[:, None] + self._norms - 2 * (white @ self._white.T))
+
+    def mismatches(self, codes: IntArray, only: Sequence[int] | None = None) -> FloatArray:
+        """Return in how many levels (of the columns `only`) rows and reference rows differ, shape (n, m)."""
+        chosen = range(codes.shape[1]) if only is None else only
+        found = np.zeros((len(codes), len(self._white)))
+        for c in chosen:
+            found += codes[:, c, None] != self._reference.codes[:, c]
+        return found
+
+    def nearest(self, rows: Placed, k: int) -> FloatArray:
+        """Return the squared distance of each row to its k-th nearest reference row, shape (n,)."""
+        parts = []
+        for start in range(0, len(rows.numbers), BLOCK):
+            stop = start + BLOCK
+            distances = self.squared(Placed(rows.numbers[start:stop], rows.codes[start:stop]))
+            parts.append(np.partition(distances, k - 1, axis=1)[:, k - 1])
+        return np.maximum(np.concatenate(parts), 0.0)
+
+
+class Limit(NamedTuple):
+    """The conformal limit: how far held-out training rows lie, squared and sorted, and where outside begins.
+
+    A row's p-value is ``(1 + #{held-out rows at least as far}) / (n + 1)``; rows with a p-value of at most
+    ``rank / (n + 1)`` are outside. A row drawn as the training rows are is outside with at most that
+    probability (Vovk, Gammerman & Shafer 2005, inductive conformal prediction).
+    """
+
+    scores: FloatArray
+    rank: int
+
+    @property
+    def expected(self) -> float:
+        """The share of rows outside if they are drawn as the training rows are."""
+        return self.rank / (len(self.scores) + 1)
+
+    @property
+    def squared(self) -> float:
+        """The squared distance beyond which a row is outside."""
+        return float(self.scores[-self.rank])
+
+    def p_values(self, squared: FloatArray) -> FloatArray:
+        """Return the conformal p-values of rows at these squared distances; rounding makes no difference."""
+        below = np.searchsorted(self.scores, squared - _slack(squared), side="left")
+        return np.asarray((1 + len(self.scores) - below) / (len(self.scores) + 1))
+
+
+def limit(scores: FloatArray, share: float) -> Limit:
+    """Return the limit beyond which at most `share` of the rows lie by construction.
+
+    Examples
+    --------
+    >>> found = limit(np.arange(99.0), 0.05)
+    >>> found.expected, found.squared, found.p_values(np.array([94.0, 94.5, 1000.0])).tolist()
+    (0.05, 94.0, [0.06, 0.05, 0.01])
+    """
+    return Limit(np.sort(scores), int(share * (len(scores) + 1) + ROUNDING))
+
+
+def shuffled_outside(
+    space: Space, rows: Placed, names: Sequence[str], donors: IntArray, found: tuple[Limit, int]
+) -> FloatArray:
+    """Return which rows are outside after columns `names` were taken from other rows, shape (shuffles, n).
+
+    `donors`, shape (shuffles, n), are positions among `rows`; `found` is the limit with the number of neighbours.
+    """
+    at, k = found
+    z = [space.number_of[name] for name in names if name in space.number_of]
+    c = [space.code_of[name] for name in names if name in space.code_of]
+    same = MISMATCH * (space.mismatches(rows.codes) - space.mismatches(rows.codes, c))
+    white = space.whitened(rows.numbers)
+    edge = at.squared + float(_slack(np.array(at.squared)))
+    inside: list[BoolArray] = []
+    for donor in donors:
+        moved = white + space.step(z, rows.numbers[donor][:, z] - rows.numbers[:, z])
+        codes = rows.codes.copy()
+        codes[:, c] = rows.codes[donor][:, c]
+        distances = space.between(moved) + same + MISMATCH * space.mismatches(codes, c)
+        inside.append((distances <= edge).sum(axis=1) >= k)
+    return 1.0 - np.array(inside, dtype=float)
+
+
+def _slack(squared: FloatArray) -> FloatArray:
+    return np.asarray(ROUNDING * (1 + squared))
+
+
+def _standardised(values: FloatArray, reference: FloatArray) -> FloatArray | None:
+    """Return values standardised by the finite reference values, others 0; None if those are constant."""
+    known = reference[np.isfinite(reference)]
+    if len(known) < 2 or np.ptp(known) == 0:
+        return None
+    size = float(np.abs(known).max())
+    centre, spread = float((known / size).mean()), float((known / size).std())
+    if spread < ROUNDING:
+        return None
+    return np.asarray(np.where(np.isfinite(values), (values / size - centre) / spread, 0.0))
+
+
+def _codes(values: FloatArray) -> IntArray:
+    return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.int64)
+
+
+def _unmix(numbers: FloatArray) -> FloatArray:
+    """Return U with U Uᵀ the inverse of the shrunk correlations of standardised numbers, shape (p, p)."""
+    m, p = numbers.shape
+    share = min(1.0, SHRINKAGE + p / m)
+    root = np.linalg.cholesky((1 - share) * (numbers.T @ numbers) / m + share * np.eye(p))
+    return np.ascontiguousarray(solve_triangular(root, np.eye(p), lower=True).T)

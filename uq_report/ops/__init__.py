@@ -1,0 +1,1 @@
+"""What happens around an audit: history, verification, signing, schedules, hooks, tracking, the overview."""

@@ -1,0 +1,8 @@
+"""Filed runs: a folder per run, an index, locks, retention."""
+
+from .entry import Entry, inputs_key
+from .filing import Filed, Filing
+from .history import History
+from .retention import Retention, delete
+
+__all__ = ["Entry", "Filed", "Filing", "History", "Retention", "delete", "inputs_key"]

@@ -1,0 +1,164 @@
+"""What a history keeps of each run beside its content: entry.json, a link in the audit's chain of hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ...core.digest import is_sha256
+from ...core.errors import InputError
+from ...evidence.codec import canonical, plain
+from ...evidence.outcomes import scores_of
+from ...evidence.run import Run
+from . import names
+
+ENTRY = "entry.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One filed run.
+
+    Parameters
+    ----------
+    name : str
+        Of the audit.
+    sequence : int
+        Runs of an audit are numbered from 1 as they are filed; this, and no clock, is their order.
+    as_of, label, task : str
+        Of the run.
+    filed : str
+        When it was filed, ISO 8601 in UTC, by the clock of that machine.
+    run_sha256 : str
+        Of run.json.
+    inputs : str
+        `inputs_key` of the run; empty where the model has no hash.
+    findings : mapping of str to int
+        Open findings by severity; ``"waived"`` counts those a waiver sets aside.
+    checks : mapping of str to int
+        Checks by their state.
+    scores : mapping of str to float
+        Those of the calibration, for trends.
+    previous_hash, hash : str
+        The hash of the audit's entry before, and that of this one, which covers all other fields.
+    """
+
+    name: str
+    sequence: int
+    as_of: str
+    label: str
+    task: str
+    filed: str
+    run_sha256: str
+    inputs: str
+    findings: Mapping[str, int] = field(default_factory=dict)
+    checks: Mapping[str, int] = field(default_factory=dict)
+    scores: Mapping[str, float] = field(default_factory=dict)
+    previous_hash: str = ""
+    hash: str = ""
+    format: int = FORMAT
+
+    @property
+    def folder(self) -> str:
+        """The name of the run's folder within that of its audit."""
+        return names.run_folder(self.sequence, self.as_of, self.run_sha256)
+
+    @property
+    def reference(self) -> str:
+        """How the run is named on the command line."""
+        return f"{self.name}@{self.sequence}"
+
+    def expected_hash(self) -> str:
+        """Return the hash that the other fields give."""
+        content = {key: value for key, value in asdict(self).items() if key != "hash"}
+        return hashlib.sha256(canonical(content)).hexdigest()
+
+    def dumps(self) -> bytes:
+        """Return the entry as JSON."""
+        return canonical(asdict(self))
+
+
+_FIELDS = frozenset(one.name for one in fields(Entry))
+
+
+def make_entry(name: str, run: Run, run_sha256: str, before: Entry | None) -> Entry:
+    """Return the entry of a run that follows `before`."""
+    waived = sum(len(outcome.waived) for outcome in run.outcomes)
+    bare = Entry(
+        name=name,
+        sequence=1 if before is None else before.sequence + 1,
+        as_of=run.as_of,
+        label=str(run.subject["label"]),
+        task=str(run.subject["task"]),
+        filed=datetime.now(UTC).isoformat(timespec="seconds"),
+        run_sha256=run_sha256,
+        inputs=inputs_key(run),
+        findings=dict(Counter(f.severity for f in run.findings)) | ({"waived": waived} if waived else {}),
+        checks=dict(Counter(outcome.state for outcome in run.outcomes)),
+        scores=scores_of(run),
+        previous_hash="" if before is None else before.hash,
+    )
+    return Entry(**(asdict(bare) | {"hash": bare.expected_hash()}))
+
+
+def loads(data: bytes | str, source: str) -> Entry:
+    """Return the entry of its JSON; refuse anything else."""
+    try:
+        content = json.loads(data)
+        number = int(content["format"])
+        entry = None if number > FORMAT else Entry(**{key: content[key] for key in content if key in _FIELDS})
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{source} must be an entry of a history; got something else ({type(error).__name__}: {error}). "
+            "Restore it from a copy."
+        ) from error
+    if entry is None:
+        raise InputError(f"{source} must have format {FORMAT}; got {number}. Upgrade uq_report to read it.")
+    if not (isinstance(entry.name, str) and isinstance(entry.sequence, int) and is_sha256(str(entry.run_sha256))):
+        raise InputError(f"{source} must name its audit, number and run; it does not. Restore it from a copy.")
+    return entry
+
+
+def read(folder: Path) -> Entry:
+    """Return the entry in a run's folder; refuse one that belongs to another folder."""
+    file = folder / ENTRY
+    try:
+        entry = loads(file.read_bytes(), str(file))
+    except OSError as error:
+        raise InputError(f"{file} must be readable; got {error.strerror}. Restore it from a copy.") from error
+    if (names.slug(entry.name), entry.folder) != (folder.parent.name, folder.name):
+        raise InputError(f"{file} must belong to its folder; got that of {entry.reference}. Restore it from a copy.")
+    return entry
+
+
+def inputs_key(run: Run) -> str:
+    """Return one hash of the model, the data, the settings and all versions: equal keys promise equal numbers.
+
+    Works on the facts alone, before any result is there. The report's date has no part in it, but what it decides
+    does: whether each waiver holds and each action is overdue. Empty where the model has no hash, since nothing then
+    says that it is the same.
+    """
+    if not is_sha256(str(run.subject.get("hashes", {}).get("model", ""))):
+        return ""
+    settings = {key: value for key, value in run.settings.items() if key != "as_of"}
+    dated = [part["expires"] for part in settings.get("waivers", ())] + [
+        part["due"] for part in settings.get("actions", ())
+    ]
+    content = {
+        "subject": run.subject,
+        "settings": settings,
+        "environment": run.environment,
+        "past": [run.as_of > day for day in dated],
+    }
+    return hashlib.sha256(canonical(plain(content, "run"))).hexdigest()
+
+
+def lost(name: str, sequence: int) -> Entry:
+    """Return what stands for an entry that cannot be read, so that the next one still has its number."""
+    return Entry(name=name, sequence=sequence, as_of="", label="", task="", filed="", run_sha256="", inputs="")

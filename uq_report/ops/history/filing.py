@@ -1,0 +1,153 @@
+"""Files the runs of one audit, while its lock is held: each is there as a whole, or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...core.errors import InputError, UQReportError
+from ...evidence.run import Run
+from ...evidence.saved import CLOCK, RUN, contents, read, write_through
+from . import entry as entries
+from . import names, sums
+from .entry import ENTRY, Entry
+from .index import Index, Row
+
+LATEST = "latest"
+_STAGE = ".new"
+_log = logging.getLogger(__name__)
+
+
+class Filed(NamedTuple):
+    """A filed run: its entry, its folder, and whether the run is still in it (retention leaves the entry alone)."""
+
+    entry: Entry
+    folder: Path
+    kept: bool
+
+
+class Filing:
+    """One audit of a history while its lock is held."""
+
+    def __init__(self, name: str, audit: Path, index: Index) -> None:
+        self.name = name
+        self._audit = audit
+        self._index = index
+        shutil.rmtree(audit / _STAGE, ignore_errors=True)  # of a process that was killed
+
+    def previous(self) -> Run | None:
+        """Return the run filed last, or the one before if that cannot be read; None if there is none."""
+        for folder in reversed(names.run_folders(self._audit)):
+            try:
+                entry, data = entries.read(folder.path), folder.path / RUN
+                if not data.is_file():
+                    continue
+                if hashlib.sha256(data.read_bytes()).hexdigest() != entry.run_sha256:
+                    raise InputError(f"{data} is not the file that was filed. Restore it from a copy.")
+                return read(data)[0]
+            except UQReportError as error:
+                _log.warning("Not used as the previous run: %s", error)
+        return None
+
+    def add(self, run: Run, *, reports: Mapping[str, bytes], clock: Mapping[str, Any]) -> Filed:
+        """File a run with its reports; the run filed last is not filed twice in a row.
+
+        Raises
+        ------
+        InputError
+            If it cannot be written; nothing of it is then in the history.
+        """
+        files = contents(run, reports=reports, clock=clock)
+        digest = hashlib.sha256(files[RUN]).hexdigest()
+        last = self._last()
+        if last is not None and last.run_sha256 == digest and self._whole(last, files.keys() - {CLOCK}):
+            return self._published(last)
+        entry = entries.make_entry(self.name, run, digest, last)
+        target = self._audit / entry.folder
+        try:
+            self._write({**files, sums.SUMS: sums.dumps(files), ENTRY: entry.dumps()}, target)
+        except OSError as error:
+            shutil.rmtree(self._audit / _STAGE, ignore_errors=True)
+            raise InputError(f"history must be writable; got {target}: {error}. Nothing was filed.") from error
+        return self._published(entry)
+
+    def unchanged(self, inputs: str, reports: Iterable[str], copy: Path | None = None) -> Filed | None:
+        """Return the run filed last if the same inputs made it and its files are whole; None if there is work to do.
+
+        Nothing is written; `latest` gets a new time, which says when it was last confirmed.
+
+        Parameters
+        ----------
+        inputs : str
+            `inputs_key` of the facts; empty (the model has no hash) is never unchanged.
+        reports : iterable of str
+            Names of the report files that are wanted.
+        copy : Path, optional
+            Another folder that must hold the same reports and run.json.
+        """
+        last, required = self._last(), {RUN, *reports}
+        if last is None or not inputs or last.inputs != inputs or not self._whole(last, required):
+            return None
+        if copy is not None and not sums.match(copy, sums.loads(self._audit / last.folder), required):
+            return None
+        if read(self._audit / last.folder)[0].not_reproducible:  # cut by a limit: another attempt may get further
+            return None
+        with suppress(OSError):  # a history that can only be read has no `latest` to touch
+            os.utime(self._audit / LATEST, follow_symlinks=False)
+        return Filed(last, self._audit / last.folder, kept=True)
+
+    def _whole(self, entry: Entry, required: Iterable[str]) -> bool:
+        """Say whether all files of a run are there with their hashes, and those wanted are among them."""
+        folder = self._audit / entry.folder
+        listed = sums.loads(folder)
+        return listed.get(RUN) == entry.run_sha256 and sums.match(folder, listed, {*listed, *required})
+
+    def _last(self) -> Entry | None:
+        """Return the entry filed last; one that cannot be read still counts in the numbers."""
+        folders = names.run_folders(self._audit)
+        if not folders:
+            return None
+        try:
+            return entries.read(folders[-1].path)
+        except InputError as error:
+            _log.warning("The chain of hashes breaks here: %s", error)
+            return entries.lost(self.name, folders[-1].sequence)
+
+    def _write(self, files: Mapping[str, bytes], target: Path) -> None:
+        """Write the files beside their place and down to the disk, and move them there at once."""
+        stage = self._audit / _STAGE
+        for name, data in files.items():
+            write_through(stage / name, data)
+        for folder in {(stage / name).parent for name in files}:
+            _flush(folder)
+        stage.rename(target)
+        _flush(self._audit)
+
+    def _published(self, entry: Entry) -> Filed:
+        """List the run in the index, if that can be used now, and point to it."""
+        try:
+            self._index.add([Row(self._audit.name, entry)])
+        except (sqlite3.Error, InputError) as error:
+            _log.warning("The index could not be written (%s); the run is filed, and listed when it can.", error)
+        pointer = self._audit / f"{_STAGE}-{LATEST}"
+        pointer.unlink(missing_ok=True)
+        write_through(pointer, f"{entry.folder}\n".encode())
+        pointer.replace(self._audit / LATEST)
+        _flush(self._audit)
+        return Filed(entry, self._audit / entry.folder, kept=True)
+
+
+def _flush(folder: Path) -> None:
+    """Put a folder's list of names on the disk."""
+    door = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(door)
+    finally:
+        os.close(door)

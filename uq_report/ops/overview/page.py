@@ -1,0 +1,143 @@
+"""The page as data, one row per audit, and as HTML."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from urllib.parse import quote
+
+from ...core.errors import InputError
+from ...core.text import clean
+from ...document.document import Badge
+from ...evidence import saved
+from ...evidence.finding import SEVERITIES
+from ...evidence.outcomes import LOG_SCORE
+from ...render.environment import render
+from ...report.rating import RULE
+from ...runner import plugins
+from ..history import Filed, History
+from .ratings import UNREADABLE, ratings
+from .spark import Spark, spark
+
+SHOWN = 30  # runs of a trend
+_REPORTS = ("report", "brief", "model-card")
+_FORMATS = (".html", ".pdf", ".md")
+_DELETED = Badge("Deleted", "neutral")
+
+
+@dataclass(frozen=True)
+class Link:
+    """An address relative to the page, and its text."""
+
+    text: str
+    href: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One audit: its last run, and how it came there."""
+
+    name: str
+    label: str
+    as_of: str
+    filed: str
+    runs: int
+    rating: Badge
+    findings: str
+    score: Spark | None
+    trend: Spark | None
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """The page; the fields of a `Document` that its head and foot need have the same names."""
+
+    title: str
+    as_of: str
+    generator: str
+    rule: str
+    rows: tuple[Row, ...]
+    language: str = "en"
+    kind: str = "overview"
+    layout: str = "portrait"
+
+
+def write_overview(history: str | Path, page: str | Path) -> int:
+    """Write the page over a history; return how many audits it lists.
+
+    The same history gives the same bytes, and a page that would not change is left alone. Links are relative: page and
+    history must stay where they are to each other.
+
+    Raises
+    ------
+    InputError
+        The history cannot be read, or the page not be written.
+    """
+    place, target = History(history), Path(page)
+    if target.is_symlink() or target.is_dir():
+        raise InputError(f"index.output must be a file, no link or folder; got {str(page)!r}. Name another.")
+    listing = overview(place, target.parent)
+    content = render(None, "overview", document=listing, paged=False).encode()
+    if not (target.is_file() and target.read_bytes() == content):
+        saved.write_files(target.parent, {target.name: content})
+    return len(listing.rows)
+
+
+def overview(history: History, beside: Path) -> Overview:
+    """Return the page that stands in the folder `beside`."""
+    groups = [tuple(runs) for _, runs in groupby(history.runs(), key=lambda one: one.folder.parent.name)]
+    rated = ratings(history.root, [runs[-1] for runs in groups if runs[-1].kept])
+    rows = [_row(runs, rated.get(runs[-1].entry.hash, UNREADABLE), beside) for runs in groups]
+    return Overview(
+        title="Audits",
+        as_of=max((row.as_of for row in rows), default=""),
+        generator=f"uq_report {plugins.versions(['uq_report']).get('uq_report', '')}".strip(),
+        rule=RULE,
+        rows=tuple(sorted(rows, key=lambda row: row.name)),
+    )
+
+
+def _row(runs: tuple[Filed, ...], rated: Badge, beside: Path) -> Row:
+    last, recent = runs[-1], runs[-SHOWN:]
+    scores = [float(run.entry.scores[LOG_SCORE]) for run in recent if LOG_SCORE in run.entry.scores]
+    return Row(
+        name=last.entry.name,
+        label=last.entry.label,
+        as_of=last.entry.as_of,
+        filed=last.entry.filed[:10],
+        runs=len(runs),
+        rating=rated if last.kept else _DELETED,
+        findings=_counts(last),
+        score=spark("Log score in nats", [value for value in scores if math.isfinite(value)]),
+        trend=spark("Open findings", [float(_open(run)) for run in recent], "g"),
+        links=_links(last, beside),
+    )
+
+
+def _open(filed: Filed) -> int:
+    return sum(filed.entry.findings.get(severity, 0) for severity in SEVERITIES)
+
+
+def _counts(filed: Filed) -> str:
+    """Return the open findings by severity in words, and those that are waived."""
+    counts = filed.entry.findings
+    parts = [f"{counts[name]} {name}" for name in (*SEVERITIES, "waived") if counts.get(name)]
+    return ", ".join(parts) or "none"
+
+
+def _links(filed: Filed, beside: Path) -> tuple[Link, ...]:
+    """Return the reports that are there, HTML first; links of the file system are left out."""
+    links = []
+    base = os.path.relpath(filed.folder.resolve(), beside.resolve())
+    for stem in _REPORTS:
+        for ending in _FORMATS:
+            file = filed.folder / f"{stem}{ending}"
+            if file.is_file() and not file.is_symlink():
+                steps = Path(base).parts if base != "." else ()
+                address = "/".join(quote(part, safe="") for part in (*steps, file.name))
+                links.append(Link(clean(file.name), f"./{address}"))
+    return tuple(links)

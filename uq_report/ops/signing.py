@@ -1,0 +1,310 @@
+"""Sign a PDF report: PAdES with pyHanko, as one more revision, so that the file still starts with the unsigned bytes.
+
+The signature is invisible and certifies how the file may still change; PDF/A-3a and PDF/UA-1 are both kept. Only a
+report that verifies is signed, and a draft only if that is said.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from ..core.errors import InputError, MissingDependencyError, check_options
+from ..evidence.codec import loads
+from ..evidence.saved import RUN, write_files
+from .verification import verify
+from .verification.evidence import sha256
+from .verification.reports import Report, open_report
+from .verification.signatures import judge_signatures
+from .verification.words import cause
+
+try:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import serialization
+    from pyhanko.keys import load_certs_from_pemder_data, load_private_key_from_pemder_data
+    from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter
+    from pyhanko.pdf_utils.reader import PdfFileReader
+    from pyhanko.sign import PdfSignatureMetadata, PdfSigner, SimpleSigner
+    from pyhanko.sign.fields import InvisSigSettings, MDPPerm, SigFieldSpec, SigSeedSubFilter
+    from pyhanko.sign.timestamps import HTTPTimeStamper
+    from pyhanko_certvalidator.registry import SimpleCertificateStore
+except ImportError as error:
+    raise MissingDependencyError("sign", "pyhanko", "sign") from error
+
+LEVELS: Mapping[str, MDPPerm | None] = {
+    "no-changes": MDPPerm.NO_CHANGES,
+    "fill-forms": MDPPerm.FILL_FORMS,
+    "approval": None,
+}
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a signature says.
+
+    Parameters
+    ----------
+    field : str
+        Its name in the file, one of its own for each signer: ``"Validator"``.
+    reason : str
+    certify : {"no-changes", "fill-forms", "approval"}
+        The first signature certifies what may follow: nothing, or form filling and further signatures. Any later
+        one is an approval, which the first must allow: it was ``"fill-forms"`` or an approval itself.
+    timestamp_url : str
+        An RFC 3161 service, for PAdES B-T; without it, B-B, the time is the signer's word.
+    draft : bool
+        Sign a report whose status is not ``"final"``.
+    """
+
+    field: str = "Signature"
+    reason: str = ""
+    certify: Literal["no-changes", "fill-forms", "approval"] = "no-changes"
+    timestamp_url: str = ""
+    draft: bool = False
+
+    def __post_init__(self) -> None:
+        url = self.timestamp_url
+        rules = (
+            ("field", bool(self.field.strip()) and "." not in self.field, "a name without dots"),
+            ("certify", self.certify in LEVELS, f"one of {', '.join(LEVELS)}"),
+            ("timestamp_url", not url or url.startswith(("https://", "http://")), "an address of http or https"),
+        )
+        check_options("sign", self, rules)
+
+
+@dataclass(frozen=True)
+class Signed:
+    """A signed report: where it is, and the unsigned part it starts with."""
+
+    path: Path
+    unsigned_bytes: int
+    unsigned_sha256: str
+
+
+def load_signer(
+    key: str | Path, certificate: str | Path, chain: Sequence[str | Path] = (), passphrase: str | None = None
+) -> SimpleSigner:
+    """Return who signs: a private key and its certificate, both looked at before anything is signed.
+
+    Parameters
+    ----------
+    key, certificate : path
+        PEM or DER.
+    chain : paths
+        Certificates between the signer's and a root, embedded for those who verify.
+    passphrase : str, optional
+        Of the key.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, the passphrase is wrong, the key is not the certificate's, or the certificate does
+        not hold today or is not meant for signing.
+    """
+    private = _private_key(_read(key, "key"), passphrase)
+    own = _certificate(certificate)
+    _check_validity(own)
+    _check_usage(own, Path(key), Path(certificate))
+    if _public(serialization.load_der_private_key(private.dump(), None).public_key()) != _public(own.public_key()):
+        raise InputError("sign.key must be that of the certificate; got another. Name the two that belong together.")
+    others = [one for file in chain for one in _certificates(file, "chain")]
+    (signing,) = load_certs_from_pemder_data(own.public_bytes(serialization.Encoding.DER))
+    return SimpleSigner(signing, private, SimpleCertificateStore.from_certs(others), embed_roots=False)
+
+
+def is_encrypted(key: str | Path) -> bool:
+    """Return whether a private key asks for a passphrase."""
+    data = _read(key, "key")
+    try:
+        load_private_key_from_pemder_data(data, None)
+    except TypeError:
+        return True
+    except ValueError:  # told when the key is loaded
+        return False
+    return False
+
+
+def sign(
+    report: str | Path,
+    output: str | Path,
+    signer: SimpleSigner,
+    terms: Terms | None = None,
+    *,
+    templates: str | Path | None = None,
+    timestamper: Any = None,
+) -> Signed:
+    """Sign a report that verifies; the signed file is put in place whole or not at all.
+
+    Parameters
+    ----------
+    report, output : path
+        The PDF, and the signed one.
+    signer : SimpleSigner
+        Of `load_signer`.
+    terms : Terms, optional
+    templates : path, optional
+        The house style the report was made with.
+    timestamper : pyhanko TimeStamper, optional
+        Instead of the service at ``terms.timestamp_url``.
+
+    Raises
+    ------
+    InputError
+        The report does not verify, is a draft, or may not be signed again; the time stamp service fails.
+    """
+    said = terms or Terms()
+    source, target = Path(report), Path(output)
+    if target.resolve() == source.resolve():
+        raise InputError("sign.output must be another file than the report; got the same. Keep the unsigned one.")
+    opened = open_report(source)
+    _check_report(opened, said, templates)
+    _check_room(opened.data, said)
+    data = _signed(opened.data, signer, said, timestamper)
+    faults = [claim for claim in judge_signatures(data, target.name) if claim.state == "FAILED"]
+    if faults or not data.startswith(opened.data):
+        raise InputError(
+            f"sign.output must verify; got {faults[0] if faults else 'changed bytes'}. Nothing was written."
+        )
+    write_files(target.parent, {target.name: data})
+    return Signed(target, len(opened.data), sha256(opened.data))
+
+
+def _check_report(report: Report, terms: Terms, templates: str | Path | None) -> None:
+    """Refuse what is no report, does not verify, or is a draft."""
+    if report.format != "pdf" or RUN not in report.attachments:
+        raise InputError(f"sign.report must be a PDF report with its evidence inside; got {report.name!r}.")
+    about = loads(report.attachments[RUN], RUN).settings.get("about")
+    status = about.get("status", "") if isinstance(about, Mapping) else ""
+    if status != "final" and not terms.draft:
+        raise InputError(
+            f"sign.report must have the status 'final'; got {status or 'none'!r}. Make it with "
+            "about={'status': 'final'}, or sign it as a draft by --draft."
+        )
+    verified = verify(report.path, templates=templates)
+    if not verified.ok:
+        raise InputError(f"sign.report must verify; got {(*verified.failed, 'no evidence')[0]}. Nothing was signed.")
+
+
+def _check_room(data: bytes, terms: Terms) -> None:
+    """Refuse a further signature that the ones before do not allow."""
+    earlier = list(PdfFileReader(io.BytesIO(data)).embedded_signatures)
+    if terms.field in [one.field_name for one in earlier]:
+        raise InputError(f"sign.field must be a name of its own; got {terms.field!r} again. Name another.")
+    if any(one.docmdp_level == MDPPerm.NO_CHANGES for one in earlier):
+        raise InputError(
+            "sign.report must allow another signature; the first one certifies that nothing may follow. "
+            "Let the first signer use --certify fill-forms."
+        )
+    if earlier and terms.certify != "approval":
+        raise InputError(
+            f"sign.certify must be 'approval' for all but the first signature; got {terms.certify!r}. "
+            "Only the first can certify."
+        )
+
+
+def _signed(data: bytes, signer: SimpleSigner, terms: Terms, timestamper: Any) -> bytes:
+    level = LEVELS[terms.certify]
+    meta = PdfSignatureMetadata(
+        field_name=terms.field,
+        md_algorithm="sha256",
+        subfilter=SigSeedSubFilter.PADES,
+        reason=terms.reason or None,
+        certify=level is not None,
+        docmdp_permissions=level or MDPPerm.FILL_FORMS,
+    )
+    stamps = timestamper or (HTTPTimeStamper(terms.timestamp_url) if terms.timestamp_url else None)
+    # PDF/UA-1 exempts a widget without tags only outside of the page; PDF/A-3 forbids hiding it.
+    outside = InvisSigSettings(box_out_of_bounds=True)
+    name = f"Signature: {terms.field}"
+    field = SigFieldSpec(terms.field, readable_field_name=name, invis_sig_settings=outside)
+    pdf = IncrementalPdfFileWriter(io.BytesIO(data))
+    try:
+        out = PdfSigner(meta, signer=signer, timestamper=stamps, new_field_spec=field).sign_pdf(pdf)
+    except Exception as error:  # the library, the key and the time stamp service can fail in any way
+        where = f"; time stamps are asked of {terms.timestamp_url}" if terms.timestamp_url else ""
+        raise InputError(
+            f"sign: the signature could not be made ({cause(error)}){where}. Nothing was written."
+        ) from error
+    return bytes(out.getvalue())
+
+
+def _private_key(data: bytes, passphrase: str | None) -> Any:
+    """Return a private key, or say what is wrong with it or its passphrase; never what either is."""
+    try:
+        return load_private_key_from_pemder_data(data, None if passphrase is None else passphrase.encode())
+    except TypeError as error:
+        need = "a passphrase" if passphrase is None else "no passphrase; it is not encrypted"
+        raise InputError(f"sign.key needs {need}. Set UQ_REPORT_KEY_PASSPHRASE or type it when asked.") from error
+    except ValueError as error:
+        remedy = "Check the file." if passphrase is None else "Check the passphrase."
+        raise InputError(
+            f"sign.key must be a private key in PEM or DER that opens; got one that does not. {remedy}"
+        ) from error
+
+
+def _certificate(file: str | Path) -> x509.Certificate:
+    found = _certificates(file, "certificate")
+    if len(found) != 1:
+        raise InputError(f"sign.certificate must be the signer's alone; got {len(found)}. Put the others in the chain.")
+    return x509.load_der_x509_certificate(found[0].dump())
+
+
+def _certificates(file: str | Path, what: str) -> list[Any]:
+    try:
+        return list(load_certs_from_pemder_data(_read(file, what)))
+    except ValueError as error:
+        raise InputError(
+            f"sign.{what} must be a certificate in PEM or DER; got {str(file)!r} ({cause(error)})."
+        ) from error
+
+
+def _check_validity(certificate: x509.Certificate) -> None:
+    """Refuse a certificate that does not hold today."""
+    now = datetime.now(UTC)
+    first, last = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    if not first <= now <= last:
+        span = f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
+        raise InputError(f"sign.certificate must hold today; got one from {span}. Ask for a new one.")
+
+
+def _check_usage(certificate: x509.Certificate, key: Path, file: Path) -> None:
+    """Refuse a certificate for something else than signing, and show the command that makes one for it."""
+    try:
+        usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
+    except x509.ExtensionNotFound:
+        usage = None
+    if usage is None or not usage.content_commitment:
+        raise InputError(
+            "sign.certificate must have the key usage non-repudiation (contentCommitment); got one without. "
+            "Ask your authority for one for signing documents, or make one that nobody but you vouches for: "
+            f"{_making(certificate, key, file)}"
+        )
+
+
+def _making(certificate: x509.Certificate, key: Path, file: Path) -> str:
+    """Return the command that makes a self-signed certificate of the same key and name, with the usage it needs."""
+    names = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
+    name = re.sub(r"([\\/+=])", r"\\\1", str(names[0].value)) if names else "Signer"
+    return shlex.join([
+        "openssl", "req", "-x509", "-new", "-key", str(key), "-subj", f"/CN={name}", "-utf8", "-days", "365",
+        "-addext", "keyUsage=critical,nonRepudiation", "-out", str(file.with_name(f"{file.stem}-signing.pem")),
+    ])  # fmt: skip
+
+
+def _public(key: Any) -> bytes:
+    return bytes(key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo))
+
+
+def _read(file: str | Path, what: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"sign.{what} must be a file; got {str(file)!r} ({error.strerror}). Check the path."
+        ) from error

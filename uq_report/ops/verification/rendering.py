@@ -1,0 +1,206 @@
+"""The report made again from run.json: equal bytes prove all of it, else its words are compared."""
+
+from __future__ import annotations
+
+import platform
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...core.errors import InputError, RenderError
+from ...core.text import clean
+from ...document.document import Document
+from ...evidence.run import FORMAT, Run
+from ...render.html import page
+from ...report.kinds import FORMS, Form, document
+from ...runner import plugins
+from .claims import Claim, sayer
+from .evidence import first_change, sha256
+from .reports import Report
+from .words import headings, html_blocks, not_found, paper_blocks, pdf_text
+
+# What decides how a report looks: the format of its run, and packages.
+_FORMAT = "format"
+_DECIDING = ("uq_report", "numpy", "pandas", "matplotlib", "jinja2", "weasyprint")
+
+
+class Made(NamedTuple):
+    """A report made again: its document, its page as HTML, and its bytes."""
+
+    document: Document
+    page: bytes
+    data: bytes
+
+
+class Maker:
+    """Makes the reports of one run again; each document, page and file once.
+
+    Parameters
+    ----------
+    run : Run
+    templates : Path, optional
+        The house style the report was made with.
+    written : int
+        The format in which the run was found.
+    """
+
+    def __init__(self, run: Run, templates: Path | None = None, written: int = FORMAT) -> None:
+        self.run = run
+        self.templates = templates
+        self.differing = differing(run.environment, written)
+        self._document = cache(lambda form: document(run, form.kind, annex=form.annex))
+        self._page = cache(lambda form, paged: page(self._document(form), templates, paged=paged).encode())
+        self._data = cache(self._rendered)
+
+    def like(self, report: Report) -> Made | None:
+        """Return the report made again in the form that fits best, None if none can be rendered.
+
+        The first that gives the same bytes, which a PDF may go on after; else one with the same headings.
+        """
+        best, paged = None, report.format == "pdf"
+        for form in self._likely(report):
+            with suppress(RenderError):  # a house style need not fit every kind
+                made = Made(self._document(form), self._page(form, paged), self._data(form, report.path.suffix.lower()))
+                if report.data.startswith(made.data):
+                    return made
+                best = best or made
+        return best
+
+    def _likely(self, report: Report) -> Iterator[Form]:
+        """Yield the forms whose headings a report has, those of its file name first; if none, the first of these."""
+        named = next((form.kind for form in FORMS if form.kind == report.path.stem), FORMS[0].kind)
+        forms = sorted(FORMS, key=lambda form: form.kind != named)  # and so the quicker ones of a kind first
+        fitting, paged = False, report.format == "pdf"
+        for form in forms:
+            with suppress(RenderError):
+                if report.headings is None or report.headings == headings(self._page(form, paged)):
+                    fitting = True
+                    yield form
+        if not fitting:
+            yield forms[0]
+
+    def _rendered(self, form: Form, suffix: str) -> bytes:
+        registered = plugins.find(plugins.RENDERERS, self.run.denied)
+        renderers: list[Any] = [plugins.load(plugin) for plugin in registered]
+        fitting = next((cls for cls in renderers if cls.extension == suffix), None)
+        if fitting is None:
+            endings = ", ".join(sorted(cls.extension for cls in renderers))
+            raise RenderError(f"verify.path must end as reports do ({endings}); got {suffix!r}. Rename it.")
+        styled = {} if self.templates is None else {"templates": self.templates}
+        renderer = fitting(**styled) if hasattr(fitting, "templates") else fitting()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were told when the report was made
+            return bytes(renderer.render(self._document(form)))
+
+
+def judge_rendering(report: Report, made: Made | None, other: Sequence[str], *, signed: bool | None) -> Iterator[Claim]:
+    """Say whether the report is the one made from its evidence: its bytes, and the numbers it prints.
+
+    Parameters
+    ----------
+    report : Report
+    made : Made, optional
+        None if the run renders with no template.
+    other : sequence of str
+        What decides the look of a report and is `differing` here.
+    signed : bool, optional
+        Whether valid signatures account for what follows the rendered bytes; None if that was not judged.
+    """
+    say = sayer(report.name)
+    if made is None:
+        fault = "no template renders the run here; was it made with a house style? Name it by --templates"
+        yield from (say("numbers", "FAILED", fault), say("bytes", "FAILED", fault))
+    elif report.data.startswith(made.data):
+        yield from _same_start(report, made, signed)
+    else:
+        yield _numbers(report, made, other)
+        yield _bytes(report, made, other)
+
+
+def differing(recorded: Mapping[str, Any], written: int = FORMAT) -> list[str]:
+    """Return what decides the look of a report and is not here as it was recorded, as ``pandas 2.3.2, here 2.3.3``.
+
+    Examples
+    --------
+    >>> differing({"python": "1.0"}, written=1)[0]
+    'format 1, here 2'
+    """
+    here = {
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        **plugins.versions(_DECIDING),
+    }
+    now = {key.lower().replace("-", "_"): value for key, value in here.items()}
+    then = {key.lower().replace("-", "_"): clean(value, 60) for key, value in recorded.items()}
+    now[_FORMAT], then[_FORMAT] = str(FORMAT), str(written)
+    deciding = [key for key in (_FORMAT, "python", "platform", *_DECIDING) if then.get(key) != now.get(key)]
+    return [f"{key} {then.get(key, 'not recorded')}, here {now.get(key, 'none')}" for key in deciding]
+
+
+def of_ours(differing: Sequence[str]) -> str:
+    """Return the first difference that is one of uq_report itself, whose words may then be others, or nothing."""
+    return next((entry for entry in differing if entry.startswith((f"{_FORMAT} ", "uq_report "))), "")
+
+
+def _same_start(report: Report, made: Made, signed: bool | None) -> Iterator[Claim]:
+    """Judge a report that begins as the one made here."""
+    say, size = sayer(report.name), len(made.data)
+    after = len(report.data) - size
+    if not after:
+        yield say("numbers", "ok", "every number and figure is that of the evidence, as the bytes are equal")
+        yield say("bytes", "ok", f"the evidence renders to the same {size} bytes")
+    elif signed:
+        start = f"the first {size} bytes, SHA-256 {sha256(made.data)}, are what the evidence renders to"
+        yield say("numbers", "ok", "every number and figure is that of the evidence; signatures change none")
+        yield say("bytes", "ok", f"{start}; the other {after} are signatures")
+    elif signed is None and report.has_signature:
+        fault = f"{after} bytes follow the rendered report and may change what is shown; see the signature"
+        yield from (say("numbers", "not judged", fault), say("bytes", "not judged", fault))
+    else:
+        fault = f"{after} bytes follow the rendered report, and no valid signature accounts for them"
+        yield from (say("numbers", "FAILED", fault), say("bytes", "FAILED", fault))
+
+
+def _numbers(report: Report, made: Made, other: Sequence[str]) -> Claim:
+    """Compare words where bytes differ; another version of ours may use other words."""
+    say = sayer(report.name)
+    wrong = _wrong_words(report, made)
+    if not wrong:
+        return say("numbers", "ok", "every printed word and number is that of the evidence; figures were not compared")
+    ours = of_ours(other)
+    if ours:
+        return say("numbers", "not judged", f"{ours}, which may write other words: first {wrong}")
+    return say("numbers", "FAILED", f"{wrong}. If it was made with a house style, name it by --templates")
+
+
+def _bytes(report: Report, made: Made, other: Sequence[str]) -> Claim:
+    say = sayer(report.name)
+    place = first_change(report.data, made.data)
+    if other:
+        return say(
+            "bytes", "not judged", f"it renders to other bytes here ({place}), as expected of {'; '.join(other)}"
+        )
+    hint = "; fonts and Pango, which are not recorded, can be another cause" if report.format == "pdf" else ""
+    return say("bytes", "FAILED", f"the evidence renders to other bytes ({place}){hint}")
+
+
+def _wrong_words(report: Report, made: Made) -> str:
+    """Say where the printed words first differ from the evidence's; the empty string if nowhere."""
+    try:
+        text = report.text
+    except InputError as error:
+        return str(error)
+    if report.format == "pdf":
+        blocks = paper_blocks(made.page)
+        missing = not_found(blocks, text)
+        unreadable = set(not_found(blocks, pdf_text(made.data))) if missing else set()
+        wrong = [block for block in missing if block not in unreadable]
+        return f"the page does not read {clean(wrong[0], 120)!r}" if wrong else ""
+    expected = html_blocks(made.page) if report.format == "html" else made.data.decode("utf-8", "replace").splitlines()
+    pairs = zip_longest(text.split("\n"), expected, fillvalue="")
+    first = next(((one, other) for one, other in pairs if one != other), None)
+    return "" if first is None else f"it reads {clean(first[0], 120)!r} instead of {clean(first[1], 120)!r}"

@@ -1,0 +1,99 @@
+"""A report as a file: its bytes, what is printed on its pages, and what travels inside."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from pypdf import PdfReader
+
+from ...core.errors import InputError
+from .words import cause, headings, html_blocks, pdf_bookmarks, pdf_text
+
+Format = Literal["pdf", "html", "other"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report as it was found; parts are read when they are asked for."""
+
+    path: Path
+    format: Format
+    data: bytes
+
+    @property
+    def name(self) -> str:
+        """The file name, as claims show it."""
+        return self.path.name
+
+    @cached_property
+    def text(self) -> str:
+        """The printed text: of a PDF without blanks, of other formats as it stands."""
+        if self.format == "pdf":
+            return pdf_text(self.data)
+        return "\n".join(html_blocks(self.data)) if self.format == "html" else self.data.decode("utf-8", "replace")
+
+    @cached_property
+    def headings(self) -> list[str] | None:
+        """The headings, of a PDF its bookmarks; None in formats where they are not told apart."""
+        if self.format == "pdf":
+            return pdf_bookmarks(self.data)
+        return headings(self.data) if self.format == "html" else None
+
+    def prints(self, sha256: str) -> bool:
+        """Return whether a SHA-256 is printed."""
+        return sha256 in self.text
+
+    @cached_property
+    def attachments(self) -> Mapping[str, bytes]:
+        """The files inside a PDF, by name, as its last revision gives them to a reader."""
+        return attached(self.data) if self.format == "pdf" else {}
+
+    @property
+    def has_signature(self) -> bool:
+        """Whether there is anything like a signature in the file."""
+        return self.format == "pdf" and b"/ByteRange" in self.data
+
+
+def open_report(path: Path) -> Report:
+    """Read a report; its first bytes say what it is, or else its name.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"verify.path must be a report or a run folder; got {str(path)!r} ({error.strerror}). Check the path."
+        ) from error
+    if data.startswith(b"%PDF-") or path.suffix.lower() == ".pdf":
+        return Report(path, "pdf", data)
+    if data[:100].lstrip().lower().startswith(b"<!doctype html") or path.suffix.lower() in {".html", ".htm"}:
+        return Report(path, "html", data)
+    return Report(path, "other", data)
+
+
+def attached(data: bytes) -> dict[str, bytes]:
+    """Return the files attached to a PDF.
+
+    Raises
+    ------
+    InputError
+        The PDF cannot be read, or two files inside have one name.
+    """
+    try:
+        attachments = PdfReader(io.BytesIO(data)).attachments
+        contents = {name: [bytes(content) for content in files] for name, files in attachments.items()}
+    except Exception as error:  # a damaged file can fail in any way in the reader
+        raise InputError(f"report must be a PDF that can be read; got one that fails ({cause(error)}).") from error
+    for name, files in contents.items():
+        if len(files) != 1:
+            raise InputError(f"attachments must have names of their own; got {len(files)} called {name!r}.")
+    return {name: files[0] for name, files in contents.items()}

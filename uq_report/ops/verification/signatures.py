@@ -1,0 +1,134 @@
+"""Signatures in a PDF: what they cover, what they forbid, and who made them; needs the extra ``sign``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...core.errors import InputError
+from ...core.text import clean
+from .claims import Claim, sayer
+from .words import cause
+
+LEVELS = {1: "no changes allowed", 2: "form filling and further signatures allowed", 3: "comments allowed too"}
+
+
+def judge_signatures(data: bytes, file: str, trust: Sequence[str | Path] = ()) -> Iterator[Claim]:
+    """Say of each signature whether it holds, and whether its signer is traced to a trusted certificate.
+
+    Parameters
+    ----------
+    data : bytes
+        A PDF with at least one signature.
+    file : str
+        What the claims are about.
+    trust : sequence of path
+        Certificates (PEM or DER) the signer's must lead to; nothing is fetched, and revocation is not looked up.
+    """
+    say = sayer(file)
+    try:
+        from .pdf_reader import Reader
+    except ImportError:
+        yield say("signature", "not judged", "signature found, not judged: install uq_report[sign]")
+        return
+    anchors = trusted(trust)
+    logging.getLogger("pyhanko").addHandler(logging.NullHandler())
+    logging.getLogger("pyhanko_certvalidator").addHandler(logging.NullHandler())
+    try:
+        signatures = list(Reader(data).embedded_signatures)
+        if not signatures:
+            yield say("signature", "FAILED", "there are remains of a signature, and no signature field")
+        for position, signature in enumerate(signatures, 1):
+            yield from _judge(signature, data, anchors, file, last=position == len(signatures))
+    except Exception as error:  # noqa: BLE001 - a damaged signature can fail in any way in the reader
+        yield say("signature", "FAILED", f"it cannot be read ({cause(error)})")
+
+
+def trusted(files: Sequence[str | Path]) -> list[Any]:
+    """Return the certificates in files."""
+    from pyhanko.keys import load_certs_from_pemder
+
+    certificates = []
+    for file in files:
+        try:
+            certificates += list(load_certs_from_pemder([str(file)]))
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"verify.trust must be a file with certificates; got {str(file)!r} ({cause(error)}). Name a PEM file."
+            ) from error
+    return certificates
+
+
+def _judge(signature: Any, data: bytes, anchors: list[Any], file: str, *, last: bool) -> Iterator[Claim]:
+    from pyhanko.sign.validation import validate_pdf_signature
+    from pyhanko.sign.validation.status import SignatureCoverageLevel
+    from pyhanko_certvalidator import ValidationContext
+
+    say, name = sayer(file), f"signature {clean(signature.field_name, 60)!r}"
+    if signature.sig_object_type != "/Sig":
+        yield say(name, "FAILED", f"it must be a signature; got {clean(signature.sig_object_type, 40)}")
+        return
+    context = ValidationContext(trust_roots=anchors, allow_fetching=False)
+    status = validate_pdf_signature(signature, signer_validation_context=context)
+    whole = status.coverage == SignatureCoverageLevel.ENTIRE_FILE
+    faults = {
+        "the signed bytes were changed": not status.intact,
+        "the cryptographic signature is not valid": not status.valid,
+        "it does not cover its whole revision": status.coverage < SignatureCoverageLevel.ENTIRE_REVISION,
+        "the report was changed after it in a way it forbids": not status.docmdp_ok,
+        "bytes follow it that no signature covers": last and not whole,
+        "its own bytes were changed": not _is_tidy(signature, data),
+    }
+    wrong = [fault for fault, holds in faults.items() if holds]
+    level = LEVELS.get(getattr(signature.docmdp_level, "value", 0), "approval, which forbids no further signature")
+    covers = "the whole file" if whole else "its revision; a later signature follows"
+    covered = (
+        f"intact, covers {covers}; certifies: {level}"
+        if signature.docmdp_level
+        else f"intact, covers {covers}; {level}"
+    )
+    yield say(name, "FAILED" if wrong else "ok", "; ".join(wrong) or covered)
+    yield _signer(status, anchors, f"signer of {name.removeprefix('signature ')}", file)
+
+
+def _signer(status: Any, anchors: list[Any], name: str, file: str) -> Claim:
+    """Say who signed and when; nobody is trusted who was not named."""
+    say = sayer(file)
+    who = clean(status.signing_cert.subject.human_friendly, 200)
+    stamp = status.timestamp_validity
+    if stamp is not None:
+        when = f"time stamp {stamp.timestamp.isoformat(timespec='seconds')}"
+        when += "" if stamp.intact and stamp.valid else ", which is NOT valid"
+    else:
+        claimed = status.signer_reported_dt
+        when = "no time given" if claimed is None else f"says {claimed.isoformat(timespec='seconds')}, no time stamp"
+    signed = f"{who}; {when}"
+    if stamp is not None and not (stamp.intact and stamp.valid):
+        return say(name, "FAILED", signed)
+    if not anchors:
+        return say(name, "not judged", f"{signed}; name the certificate it must lead to by --trust")
+    if status.bottom_line:
+        return say(name, "ok", f"{signed}; leads to a trusted certificate; revocation was not looked up")
+    reason = "the time stamp is not trusted" if status.trusted else "does not lead to a trusted certificate, or expired"
+    return say(name, "FAILED", f"{signed}; {reason}")
+
+
+def _is_tidy(signature: Any, data: bytes) -> bool:
+    """Return whether the only part of a file that no signature covers holds the signature and nothing else.
+
+    That is: its bytes in one notation, then zeros; and the fields it repeats for readers say what its signed part says.
+    """
+    from asn1crypto.parser import peek
+
+    start, length, rest, _ = (int(number) for number in signature.byte_range)
+    content = bytes(signature.pkcs7_content)
+    digits = content.hex().encode()
+    room = data[start + length : rest]
+    if any(content[peek(content) :]) or room not in (b"<" + digits + b">", b"<" + digits.upper() + b">"):
+        return False
+    whole, signer = signature.signed_data, signature.signer_info
+    by_name = signer["sid"].name == "issuer_and_serial_number"
+    repeated = [algorithm.dump() for algorithm in whole["digest_algorithms"]] == [signer["digest_algorithm"].dump()]
+    return repeated and whole["version"].native == "v1" and signer["version"].native == ("v1" if by_name else "v3")

@@ -1,0 +1,267 @@
+"""A feature's sheet: prediction, loss and doubt along it in small panels on common places, and its rows beside.
+
+Axes have fixed places: a layout that is searched for costs more than all the drawing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from ...document.plots import style
+from ...document.plots.frames import has_interval
+from ...document.plots.glyphs import legible
+from ...document.plots.shapes import rectangles
+from ...document.plots.words import signed
+from ...evidence import columns as col
+
+WIDTH = 3.2  # inches: half of a printed line
+LEFT, RIGHT, TOP, BOTTOM = 0.42, 0.16, 0.04, 0.2  # inches around stacked panels
+TITLE, PANEL, GAP, BARS = 0.17, 0.4, 0.05, 0.22  # heights, in inches
+LETTER = 0.068  # the width of a letter
+LEVEL_ROW, APART = 0.165, 0.2  # the height of a level's row, and the room between panels beside each other
+UNITS, OVER = 0.14, 0.2  # the height of the units below; how far the first title reaches over the names
+LEVELS = 12  # levels drawn, the most frequent ones
+FEW = 6  # so many points of a number are drawn as points
+LETTERS, LINE = 15, 38  # of a level's name, of a title
+NAMES = {"prediction": "prediction", "loss": "loss", "uncertainty": "doubt"}
+MARK: dict[str, Any] = {"marker": "o", "markersize": 3.2, "linestyle": ""}
+
+
+class Panel(NamedTuple):
+    """One measure along the feature: its role, title and unit, the average and, where it parts from it, the local one.
+
+    Both are estimates by `x` or `level`.
+    """
+
+    role: str
+    title: str
+    unit: str
+    average: pd.DataFrame
+    local: pd.DataFrame
+
+
+def draw(panels: Sequence[Panel], counts: pd.DataFrame, edges: Sequence[float] | None = None) -> Figure:
+    """Draw the panels of one feature, and how its rows lie.
+
+    Parameters
+    ----------
+    panels : sequence of Panel
+        At least one; at most three have room.
+    counts : DataFrame
+        Columns ``x`` and ``value``: rows by bin (of `edges`) or by place of a level; empty for none.
+    edges : sequence of float, optional
+        Bounds of the bins of a number.
+    """
+    total = counts.groupby(col.X)[col.VALUE].sum()
+    with style.context():
+        if panels[0].average[col.LEVEL].astype(bool).any():
+            return _rows(panels, total)
+        return _stack(panels, total, edges)
+
+
+def kept(average: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
+    """Return the points of the most frequent levels, as many as are drawn, highest first."""
+    often = average[col.X].map(counts.groupby(col.X)[col.VALUE].sum()).fillna(0)
+    first = average.loc[often.sort_values(ascending=False, kind="stable").index[:LEVELS]]
+    return first.sort_values(col.ESTIMATE, ascending=False, kind="stable")
+
+
+def _stack(panels: Sequence[Panel], counts: pd.Series[float], edges: Sequence[float] | None) -> Figure:
+    """Draw panels over one another along numbers, with bars of the rows below."""
+    bars = BARS + GAP if len(counts) else 0.0
+    height = TOP + len(panels) * (TITLE + PANEL) + bars + BOTTOM
+    figure, top = _figure(height), height - TOP
+    ends = _ends(panels[0].average[col.X])
+    for panel in panels:
+        top -= TITLE + PANEL
+        axes = _axes(figure, (LEFT, top, WIDTH - LEFT - RIGHT, PANEL))
+        _curve(axes, panel)
+        axes.set_xlim(ends)
+        axes.tick_params(axis="x", length=0, labelbottom=False)
+        _title(figure, _head(panel), panel.role, (LEFT, top + PANEL + 0.045))
+    if len(counts):
+        axes = _axes(figure, (LEFT, top - bars, WIDTH - LEFT - RIGHT, BARS))
+        _bars(axes, counts, edges)
+        axes.set_xlim(ends)
+    axes.tick_params(axis="x", length=3, labelbottom=True)
+    _numbered(axes, panels[0].average[col.X], ends)
+    return figure
+
+
+def _numbered(axes: Axes, x: pd.Series[float], ends: tuple[float, float]) -> None:
+    """Write the numbers below: the values themselves where there are few."""
+    if len(x) > FEW:
+        _ticks(axes, "x", ends, 5, WIDTH - LEFT - RIGHT)
+    else:
+        axes.set_xticks(x.tolist(), [signed(f"{value:.4g}") for value in x])
+
+
+def _rows(panels: Sequence[Panel], counts: pd.Series[float]) -> Figure:
+    """Draw a row per level, panels side by side, and the numbers of rows as bars at the right."""
+    order = kept(panels[0].average, counts.rename_axis(col.X).rename(col.VALUE).reset_index())
+    names = [style.name(legible(level), LETTERS) for level in order[col.LEVEL]]
+    left = LETTER * max(map(len, names)) + 0.1
+    width, body = (WIDTH - left - RIGHT) / (len(panels) + 0.5 * bool(len(counts))), LEVEL_ROW * len(order) + 0.08
+    figure = _figure(TOP + TITLE + body + BOTTOM + UNITS)
+    place = {x: k for k, x in enumerate(reversed(order[col.X].tolist()))}
+    for k, panel in enumerate(panels):
+        head = (panel.role, NAMES.get(panel.role, ""), 0.0 if k else OVER)
+        axes = _beside(figure, (left + k * width, width - APART, body), head, len(order))
+        _intervals(axes, panel.average[panel.average[col.X].isin(place)], place, panel.role)
+        _ticks(axes, "x", axes.get_xlim(), 3, width - APART)
+        axes.set_xlabel(_short(panel.unit, width), fontsize=style.SMALL, labelpad=1.0)
+        if not k:
+            axes.set_yticks([place[x] for x in order[col.X]], names)
+    if len(counts):
+        axes = _beside(figure, (WIDTH - RIGHT - 0.5 * width, 0.5 * width, body), ("", "rows", 0.0), len(order))
+        rectangles(axes, [(0.0, float(counts.get(x, 0.0)), k - 0.3, k + 0.3) for x, k in place.items()], style.SPREAD)
+        axes.set_xlim(0, max(float(counts.max()), 1.0))
+    return figure
+
+
+def _short(unit: str, width: float) -> str:
+    """Return a unit where it has room; a unit of several words is left to the caption."""
+    return unit if LETTER * len(unit) <= width else ""
+
+
+def _beside(figure: Figure, box: tuple[float, float, float], head: tuple[str, str, float], rows: int) -> Axes:
+    """Add a panel with a place for each of `rows` levels, and its title so far to the left."""
+    (left, width, body), (role, title, over) = box, head
+    axes = _axes(figure, (left, BOTTOM + UNITS, width, body))
+    _title(figure, title, role, (left - over, BOTTOM + UNITS + body + 0.045))
+    axes.set_ylim(-0.6, rows - 0.4)
+    return axes
+
+
+def _head(panel: Panel) -> str:
+    text = f"{panel.title} ({panel.unit})" if panel.unit else panel.title
+    return style.name(text, LINE)
+
+
+def _figure(height: float) -> Figure:
+    figure = Figure(figsize=(WIDTH, height))
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _axes(figure: Figure, box: tuple[float, float, float, float]) -> Axes:
+    """Add axes at a place in inches."""
+    width, height = figure.get_size_inches()
+    left, bottom, wide, high = box
+    axes = figure.add_axes((left / width, bottom / height, wide / width, high / height))
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color(style.GRID)
+    axes.tick_params(length=0)
+    axes.patch.set_visible(False)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    return axes
+
+
+def _title(figure: Figure, text: str, role: str, at: tuple[float, float]) -> None:
+    width, height = figure.get_size_inches()
+    color = style.ROLE.get(role, style.MUTED)
+    figure.text(at[0] / width, at[1] / height, text, color=color, fontsize=style.SMALL, fontweight="bold")
+
+
+def _curve(axes: Axes, panel: Panel) -> None:
+    """Draw an average along a number: a line in its band, few points with their intervals, the local one dashed."""
+    color, points = style.ROLE.get(panel.role, style.INK), panel.average
+    x, y = points[col.X], points[col.ESTIMATE]
+    banded = has_interval(points).all()
+    if len(points) <= FEW:
+        axes.plot(x, y, color=color, **MARK)
+        if banded:
+            low, at = style.segments(points[col.LOWER], points[col.UPPER], x)
+            axes.plot(at, low, color=color, linewidth=1.2)
+    else:
+        axes.plot(x, y, color=color, linewidth=1.5)
+        if banded:
+            there, back = points[[col.X, col.LOWER]], points[[col.X, col.UPPER]].iloc[::-1]
+            axes.fill(*np.vstack([there, back]).T.astype(float), color=color, alpha=0.18, linewidth=0)
+    if len(panel.local):
+        _local(axes, panel)
+    _ticks(axes, "y", axes.get_ylim(), 3)
+    axes.grid(True, axis="y", color=style.GRID, linewidth=0.7)
+
+
+def _local(axes: Axes, panel: Panel) -> None:
+    """Draw the local effect at the height of the average, named at its end."""
+    x, y = beside(panel.average, panel.local)
+    axes.plot(x, y, color=style.INK, linewidth=0.9, linestyle=style.LINES[1])
+    over = y[-1] >= panel.average[col.ESTIMATE].iloc[-1]
+    where: dict[str, Any] = {"ha": "right", "va": "bottom" if over else "top", "fontsize": style.SMALL}
+    axes.annotate("local", (x[-1], y[-1]), (-2, 2 if over else -2), textcoords="offset points", **where)
+
+
+def beside(average: pd.DataFrame, local: pd.DataFrame) -> tuple[Any, Any]:
+    """Return the places and values of a local curve, moved to have the mean of the average over its own points."""
+    x, y = (local[c].to_numpy(dtype=float) for c in (col.X, col.ESTIMATE))
+    at, level = (average[c].to_numpy(dtype=float) for c in (col.X, col.ESTIMATE))
+    inside = (x >= at.min()) & (x <= at.max())
+    x, y = x[inside], y[inside]
+    return x, y - y.mean() + np.interp(x, at, level).mean() if len(x) else y
+
+
+def _bars(axes: Axes, counts: pd.Series[float], edges: Sequence[float] | None) -> None:
+    """Draw the rows by bin, or by value where there are no bins."""
+    at, values = counts.index.to_numpy(dtype=float), counts.to_numpy(dtype=float)
+    if edges is not None and len(edges) == len(at) + 1:
+        lefts, rights = np.asarray(edges[:-1], dtype=float), np.asarray(edges[1:], dtype=float)
+    else:
+        half = 0.3 * (float(np.diff(at).min()) if len(at) > 1 else 1.0)
+        lefts, rights = at - half, at + half
+    boxes = [(float(a), float(b), 0.0, float(v)) for a, b, v in zip(lefts, rights, values, strict=True) if v]
+    rectangles(axes, boxes, style.SPREAD, "white", 0.4)
+    axes.set_ylim(0, max(float(values.max()), 1.0))
+    axes.text(-0.02, 0.1, "rows", transform=axes.transAxes, ha="right", color=style.MUTED, fontsize=style.SMALL)
+
+
+def _intervals(axes: Axes, points: pd.DataFrame, place: dict[float, int], role: str) -> None:
+    """Draw a point with its interval in the row of each level."""
+    color, at = style.ROLE.get(role, style.INK), points[col.X].map(place)
+    axes.plot(points[col.ESTIMATE], at, color=color, **MARK)
+    if has_interval(points).all():
+        x, y = style.segments(points[col.LOWER], points[col.UPPER], at)
+        axes.plot(x, y, color=color, linewidth=1.3)
+    axes.grid(True, axis="x", color=style.GRID, linewidth=0.7)
+
+
+def _ends(x: pd.Series[float]) -> tuple[float, float]:
+    """Return the range of an axis with a little room at both ends."""
+    low, high = float(x.min()), float(x.max())
+    room = 0.02 * (high - low) or 0.5
+    return low - room, high + room
+
+
+def _ticks(axes: Axes, which: str, ends: tuple[float, float], most: int, room: float = WIDTH) -> None:
+    """Write at most `most` round numbers on an axis that has `room`, with as many decimals as they differ by."""
+    values, texts = _numbers(ends, most)
+    while len(texts) > 1 and _crowded(values, texts, (ends[1] - ends[0]) / room):
+        every = max(2, len(texts) - 1) if len(texts) < 4 else 2
+        values, texts = values[::every], texts[::every]
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_ticks(values, texts)
+    (axes.set_xlim if which == "x" else axes.set_ylim)(ends)
+
+
+def _crowded(values: Sequence[float], texts: Sequence[str], inch: float) -> bool:
+    """Say whether numbers would touch each other where an inch is worth so much."""
+    return (values[1] - values[0]) / inch < LETTER * (max(map(len, texts)) + 0.7)
+
+
+def _numbers(ends: tuple[float, float], most: int) -> tuple[list[float], list[str]]:
+    """Return round numbers between two ends, and how they are written."""
+    values = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(*ends)
+    inside = [float(v) for v in values if ends[0] <= v <= ends[1]]
+    step = float(values[1] - values[0])
+    places = next((p for p in range(6) if abs(round(step, p) - step) < 1e-9 * step), 6)
+    return inside, [signed(f"{v:.{places}f}") for v in inside]

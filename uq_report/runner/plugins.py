@@ -1,0 +1,304 @@
+"""Find, load and validate plugins: the one door, for built-ins and strangers alike.
+
+The only user of `importlib.metadata`. Finding imports nothing; deny and require lists apply before
+any plugin is imported; two plugins of one name in a group stop the run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import is_dataclass
+from importlib.metadata import (
+    Distribution,
+    EntryPoint,
+    PackageNotFoundError,
+    distribution,
+    entry_points,
+)
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from ..core.adapter import Adapter, Differentiates, HoldsGivenRows, SharesCalls, Unpacks
+from ..core.errors import MissingDependencyError, PluginError, nearest
+from ..core.explainer import Explainer, HasCard, RunsAfter
+from ..core.loader import Cautions, HasSha256, Loader, TakesOptions
+from ..core.measures import Measure
+from ..document.contract import Renderer, SectionPlugin
+from ..document.plots.contract import FigurePlugin, TakesCompanions
+from ..document.slots import CHAPTERS, chapter_of
+from ..rules.contract import Check
+
+EXPLAINERS = "uq_report.explainers"
+ADAPTERS = "uq_report.adapters"
+MEASURES = "uq_report.measures"
+RULES = "uq_report.rules"
+SECTIONS = "uq_report.sections"
+FIGURES = "uq_report.figures"
+RENDERERS = "uq_report.renderers"
+LOADERS = "uq_report.loaders"
+
+API_VERSION = 1
+GROUPS = (EXPLAINERS, ADAPTERS, MEASURES, RULES, SECTIONS, FIGURES, RENDERERS, LOADERS)
+# The contract of each group, and its optional hooks.
+_CONTRACTS: Mapping[str, tuple[type, tuple[type, ...]]] = {
+    EXPLAINERS: (Explainer, (RunsAfter, HasCard)),
+    ADAPTERS: (Adapter, (Unpacks, SharesCalls, HoldsGivenRows, Differentiates)),
+    RULES: (Check, ()),
+    SECTIONS: (SectionPlugin, ()),
+    FIGURES: (FigurePlugin, (TakesCompanions,)),
+    RENDERERS: (Renderer, ()),
+    LOADERS: (Loader, (TakesOptions, Cautions, HasSha256)),
+}
+_TOOL_EXTRAS = frozenset({"test", "tests", "lint", "dev", "docs"})
+
+
+class Plugin(NamedTuple):
+    """One registered plugin, not imported."""
+
+    name: str
+    distribution: str
+    version: str
+    entry: EntryPoint
+
+    @property
+    def group(self) -> str:
+        """The entry-point group, ``uq_report.explainers`` for one."""
+        return self.entry.group
+
+    @property
+    def short_group(self) -> str:
+        """The group as people write it, ``explainers``."""
+        return self.entry.group.removeprefix("uq_report.")
+
+    def __str__(self) -> str:
+        """Say which plugin of which distribution, for messages."""
+        return f"{self.short_group} {self.name!r} of {self.distribution} {self.version}"
+
+    def answers_to(self, word: str) -> bool:
+        """Say whether `word` of a deny or require list means this plugin: its name, group.name or distribution."""
+        return word in (self.name, f"{self.short_group}.{self.name}") or (_normal(word) == _normal(self.distribution))
+
+
+Catalog = Mapping[str, tuple[Plugin, ...]]
+
+
+def find(group: str, deny: Iterable[str] = ()) -> tuple[Plugin, ...]:
+    """List the plugins of one group by name, without importing them; two of one name are an error.
+
+    Examples
+    --------
+    >>> [plugin.name for plugin in find("uq_report.renderers") if plugin.distribution == "uq_report"]
+    ['html', 'junit', 'markdown', 'pdf']
+    """
+    if group not in GROUPS:
+        raise PluginError(f"plugins.group must be a known group; got {group!r}. {nearest(group, GROUPS)}")
+    denied = tuple(deny)
+    found = sorted(
+        plugin
+        for plugin in map(_plugin, entry_points(group=group))
+        if not any(plugin.answers_to(word) for word in denied)
+    )
+    for a, b in pairwise(found):
+        if a.name == b.name:
+            raise PluginError(
+                f"{group} must have one plugin named {a.name!r}; got one from {a.distribution} {a.version} "
+                f"and one from {b.distribution} {b.version}. Uninstall one, or deny it by its distribution's name."
+            )
+    return tuple(found)
+
+
+def catalog(deny: Iterable[str] = (), require: Iterable[str] = ()) -> Catalog:
+    """List the plugins of every group, after the deny list; refuse if a required one is missing."""
+    denied = tuple(deny)
+    found = {group: find(group, denied) for group in GROUPS}
+    everything = [plugin for plugins in found.values() for plugin in plugins]
+    for word in require:
+        if not any(plugin.answers_to(word) for plugin in everything):
+            why = "it is denied" if word in denied else "it is not installed"
+            names = {name for plugin in everything for name in (plugin.name, plugin.distribution)}
+            raise PluginError(f"plugins.require must name found plugins; got {word!r}: {why}. {nearest(word, names)}")
+    return found
+
+
+def denied(words: Iterable[str]) -> tuple[Plugin, ...]:
+    """List the installed plugins that a deny list keeps out."""
+    unwanted = tuple(words)
+    everything = (_plugin(entry) for group in GROUPS for entry in entry_points(group=group))
+    return tuple(sorted(plugin for plugin in everything if any(plugin.answers_to(word) for word in unwanted)))
+
+
+def named(plugins: Iterable[Plugin], name: str, what: str) -> Plugin:
+    """Return the plugin called `name`; say which one may be meant if there is none."""
+    by_name = {plugin.name: plugin for plugin in plugins}
+    if name not in by_name:
+        hint = nearest(name, by_name) if by_name else "None is registered: install uq_report itself with pip."
+        raise PluginError(f"{what} must be a registered name; got {name!r}. {hint}")
+    return by_name[name]
+
+
+def load(plugin: Plugin) -> Any:
+    """Import one plugin and check it against its group's contract.
+
+    Returns
+    -------
+    Measure or type
+        A measure itself; for every other group a class, to be called with its options.
+
+    Raises
+    ------
+    PluginError
+        If the import fails, or the object breaks its contract; the message names the distribution.
+    """
+    try:
+        loaded = plugin.entry.load()
+    except MissingDependencyError:
+        raise
+    except Exception as error:  # foreign code is imported: whatever it raises is told with its owner
+        cause = f"{type(error).__name__}: {error}"
+        raise PluginError(f"{plugin} cannot be imported: {cause}.{_remedy(plugin, error)}") from error
+    problems, name = breaches(plugin.group, loaded), getattr(loaded, "name", None)
+    if name != plugin.name:
+        problems.append(f"name must be the entry-point name {plugin.name!r}; got {name!r}")
+    if problems:
+        wrong = "; ".join(problems)
+        raise PluginError(f"{plugin} breaks its contract: {wrong}. Upgrade or uninstall {plugin.distribution}.")
+    return loaded
+
+
+def breaches(group: str, loaded: Any) -> list[str]:
+    """Return where a plugin breaks the contract of its group, as far as its declarations tell."""
+    if group == MEASURES:
+        problems = [] if isinstance(loaded, Measure) else [f"it must be a Measure; got a {type(loaded).__name__}"]
+    elif isinstance(loaded, type):
+        problems = list(_breaches(group, loaded))
+    else:
+        problems = [f"it must be a class; got a {type(loaded).__name__}"]
+    api = getattr(loaded, "api_version", None)
+    return [*problems, *([] if api == API_VERSION else [f"api_version must be {API_VERSION}; got {api!r}"])]
+
+
+def _breaches(group: str, loaded: type) -> Iterator[str]:
+    """Say where a class breaks the contract of its group, or half keeps an optional hook."""
+    contract, hooks = _CONTRACTS[group]
+    for protocol in (contract, *hooks):
+        members = {name for name in (*protocol.__annotations__, *vars(protocol)) if not name.startswith("_")}
+        missing = sorted(name for name in members if not hasattr(loaded, name))
+        if missing and (protocol is contract or len(missing) < len(members)):
+            yield f"it lacks {', '.join(missing)}"
+        for name, annotation in get_type_hints(protocol).items():
+            if name not in ("api_version", *missing) and not _fits(getattr(loaded, name), annotation):
+                yield f"{name} must be {_words(annotation)}; got {getattr(loaded, name)!r}"
+    if group == EXPLAINERS and not is_dataclass(loaded):
+        yield "it must be a dataclass, whose fields are its options"
+    slot = getattr(loaded, "slot", None)
+    if group == SECTIONS and isinstance(slot, str) and chapter_of(slot) not in CHAPTERS:
+        yield f"slot must be in a chapter of the report; got {slot!r}. {nearest(chapter_of(slot), CHAPTERS)}"
+
+
+def _fits(value: Any, annotation: Any) -> bool:
+    """Say whether a class variable is what its contract declares.
+
+    Examples
+    --------
+    >>> _fits(("pfi",), tuple[str, ...]), _fits("pfi", tuple[str, ...]), _fits("rows", Literal["model", "data"])
+    (True, False, False)
+    """
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is ClassVar:
+        return _fits(value, parts[0])
+    if origin is Literal:
+        return value in parts
+    if origin in (tuple, frozenset):
+        return isinstance(value, origin) and all(isinstance(item, parts[0]) for item in value)
+    return isinstance(value, origin or annotation)
+
+
+def _words(annotation: Any) -> str:
+    """Return the declared type as its contract spells it.
+
+    Examples
+    --------
+    >>> _words(tuple[str, ...]), _words(str)
+    ('tuple[str, ...]', 'str')
+    """
+    inner = get_args(annotation)[0] if get_origin(annotation) is ClassVar else annotation
+    return inner.__name__ if get_origin(inner) is None else re.sub(r"\w+\.(?=\w)", "", str(inner))
+
+
+def versions(distributions: Iterable[str]) -> dict[str, str]:
+    """Return the versions of distributions and of what they need directly, of those installed."""
+    found: dict[str, str] = {}
+    for name in {one for asked in distributions for one in (asked, *_needs(asked))}:
+        try:
+            installed = distribution(name)
+        except PackageNotFoundError:
+            continue
+        found[installed.name] = installed.version
+    return dict(sorted(found.items()))
+
+
+def optional(name: str, extra: str) -> dict[str, str]:
+    """Return the libraries that an extra of a distribution adds to it, each with the smallest extra that brings it."""
+    try:
+        lines = distribution(name).requires or []
+    except PackageNotFoundError:
+        return {}
+    required = [_requirement(line) for line in lines]
+    always = {library for library, within in required if not within}
+    added = sorted({library for library, within in required if within == extra} - always)
+    return {library: _smallest_extra(library, lines) for library in added}
+
+
+def _needs(name: str) -> list[str]:
+    """Return the names a distribution requires, extras for its own development apart."""
+    try:
+        lines = distribution(name).requires or []
+    except PackageNotFoundError:
+        return []
+    return [req for req, extra in map(_requirement, lines) if extra not in _TOOL_EXTRAS]
+
+
+def _requirement(line: str) -> tuple[str, str]:
+    """Return the distribution a requirement line names, and its extra or the empty string.
+
+    Examples
+    --------
+    >>> _requirement("dalex>=1.8; extra == 'dalex'")
+    ('dalex', 'dalex')
+    """
+    name = re.match(r"[\w.-]+", line)
+    extra = re.search(r"extra == ['\"]([^'\"]+)", line)
+    return (name[0] if name else line), (extra[1] if extra else "")
+
+
+def _remedy(plugin: Plugin, error: Exception) -> str:
+    """Name the extra of the plugin's distribution that brings a missing library."""
+    missing = getattr(error, "name", None)
+    if not isinstance(error, ModuleNotFoundError) or not missing:
+        return ""
+    library = str(missing).partition(".")[0]
+    if library == plugin.entry.module.partition(".")[0]:
+        return f" {plugin.distribution} lacks a part of itself: install it again."
+    lines = (plugin.entry.dist.requires or []) if plugin.entry.dist else []
+    extra = _smallest_extra(library, lines)
+    return f" Install it with: pip install '{plugin.distribution}[{extra}]'." if extra else f" Install {library}."
+
+
+def _smallest_extra(library: str, lines: Iterable[str]) -> str:
+    """Return the extra that brings a library and least else, or the empty string."""
+    required = [(_normal(name), extra) for name, extra in map(_requirement, lines)]
+    sizes = Counter(extra for _, extra in required)
+    return min(
+        (extra for name, extra in required if name == _normal(library) and extra), key=sizes.__getitem__, default=""
+    )
+
+
+def _plugin(entry: EntryPoint) -> Plugin:
+    owner: Distribution | None = entry.dist
+    return Plugin(entry.name, owner.name if owner else "unknown", owner.version if owner else "unknown", entry)
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
