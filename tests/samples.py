@@ -1,7 +1,7 @@
 """Rebuild the committed sample reports, or check that a rebuild would say the same.
 
-    python sample_reports/build.py            rewrite every sample
-    python sample_reports/build.py --check    rebuild beside them and compare; exits with 1 if they differ
+    python tests/samples.py            rewrite every sample
+    python tests/samples.py --check    rebuild beside them and compare; exits with 1 if they differ
 
 The check compares every number of run.json to 1e-6 and the structure of the pages: headings, ids,
 tables, figures, and the number of PDF pages. Versions may differ; bytes are compared only between two
@@ -23,7 +23,7 @@ from typing import Any
 import uq_report as uq
 from uq_report.jobs.demo import SAMPLES, build
 
-HERE = Path(__file__).parent
+SAMPLE_REPORTS = Path(__file__).parents[1] / "sample_reports"
 AS_OF, BEFORE, SEED, TOLERANCE = "2026-11-20", "2026-08-20", 0, 1e-6
 COMPARED = ("calibration", "groups", "pfi", "support")  # of an earlier run: what the changes are read from
 KEPT = ("report.html", "report.pdf", "model-card.md", "run.json")
@@ -90,17 +90,17 @@ class _Outline(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.structure: list[str] = []
         self._heading = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._heading = tag in ("h1", "h2", "h3", "h4")
         if tag in STRUCTURE:
-            self.found.append(f"<{tag} id={dict(attrs).get('id')}>")
+            self.structure.append(f"<{tag} id={dict(attrs).get('id')}>")
 
     def handle_data(self, data: str) -> None:
         if self._heading and data.strip():
-            self.found.append(data.strip())
+            self.structure.append(data.strip())
 
     def handle_endtag(self, tag: str) -> None:
         self._heading = self._heading and tag not in ("h1", "h2", "h3", "h4")
@@ -110,7 +110,7 @@ def outline(page: str) -> list[str]:
     """Return a page's structure: headings with their text, sections, tables and figures, with ids."""
     parser = _Outline()
     parser.feed(page)
-    return parser.found
+    return parser.structure
 
 
 def _first(old: list[str], new: list[str]) -> str:
@@ -130,7 +130,7 @@ def check(name: str) -> list[str]:
     with TemporaryDirectory() as place:
         folder = Path(place, name)
         make(name, folder)
-        return [f"{name}/{line}" for line in differences(HERE / name, folder)]
+        return [f"{name}/{line}" for line in differences(SAMPLE_REPORTS / name, folder)]
 
 
 def main() -> int:
@@ -139,17 +139,17 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare with a rebuild instead of rewriting")
     parser.add_argument("names", nargs="*", choices=[*SAMPLES, []], help="samples; all by default")
     arguments = parser.parse_args()
-    found = []
+    changes = []
     for name in arguments.names or SAMPLES:
         if arguments.check:
-            found += check(name)
+            changes += check(name)
         else:
-            make(name, HERE / name)
-            print(f"built {HERE.name}/{name}")
-    for line in found[:40]:
+            make(name, SAMPLE_REPORTS / name)
+            print(f"built {SAMPLE_REPORTS.name}/{name}")
+    for line in changes[:40]:
         print(line)
-    print(f"{len(found)} differences" if arguments.check else "done")
-    return int(bool(found))
+    print(f"{len(changes)} differences" if arguments.check else "done")
+    return int(bool(changes))
 
 
 if __name__ == "__main__":
