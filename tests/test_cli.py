@@ -159,7 +159,7 @@ def test_failed_rendering_is_exit_code_4_and_the_old_report_stays(
     def fails(*_: Any) -> Any:
         raise RenderError("html must find its template; got none.")
 
-    monkeypatch.setattr(views.AuditRun, "_rendered", fails)
+    monkeypatch.setattr(views.AuditRun, "reports", fails)
     result = run("--output", "out", "--seed", "9")
     assert result.exit_code == 4
     assert "Error: html must find its template; got none." in result.stderr
@@ -217,7 +217,7 @@ def test_demo_audits_the_sample_with_its_texts(folder: Path, monkeypatch: pytest
     monkeypatch.setattr(
         demo, "build", lambda which: (linear_subject(20), {"about": {"title": f"T {which}"}, "explainers": []})
     )
-    monkeypatch.setattr(views.AuditRun, "_rendered", lambda *_: {"report.html": b""})
+    monkeypatch.setattr(views.AuditRun, "reports", lambda *_, **__: {"report.html": b""})
     result = call("demo", "wind", "--as-of", "2026-01-31", "--output", "d")
     assert result.exit_code == 0
     assert result.stdout.startswith("Report in d: report.html (results: 0, ")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import BayesianRidge, LogisticRegression, PoissonRegressor
 
+import uq_report
 from uq_report import testing
 from uq_report.core.distributions import Normal
 from uq_report.core.errors import MissingDependencyError
@@ -34,13 +36,6 @@ CASES = [
     for plugin in plugins.find(group)
     for check in checks
 ]
-FOLDERS = {
-    "explainers": plugins.EXPLAINERS,
-    "adapters": plugins.ADAPTERS,
-    "checks": plugins.RULES,
-    "sections": plugins.SECTIONS,
-    "loaders": plugins.LOADERS,
-}
 X = np.random.default_rng(0).normal(size=(40, 3))
 COUNTS = np.random.default_rng(1).poisson(np.exp(0.3 * X[:, 0]))
 MODELS: dict[str, Callable[[], Any]] = {
@@ -88,10 +83,23 @@ def test_a_loader_with_a_source_of_its_own(name: str, check: Check, tmp_path: Pa
     check(load(plugins.LOADERS, name), str(file))
 
 
-@pytest.mark.parametrize("folder", sorted(FOLDERS))
-def test_every_file_of_a_plugin_folder_has_an_entry_point_and_back(folder: str) -> None:
-    root = Path(plugins.__file__).parent
-    own = [plugin for plugin in plugins.find(FOLDERS[folder]) if plugin.distribution == "uq_report"]
-    named = {plugin.entry.module.rpartition(".")[2] for plugin in own}
-    files = {file.stem for file in (root / folder).glob("*.py") if not file.stem.startswith("_")}
-    assert files == named
+def classes_with_a_name(file: Path) -> Iterator[str]:
+    """Yield the classes of a file that could be registered: those that give themselves a name."""
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            own = (field for field in node.body if isinstance(field, ast.AnnAssign) and field.value is not None)
+            if any(isinstance(field.target, ast.Name) and field.target.id == "name" for field in own):
+                yield node.name
+
+
+@pytest.mark.parametrize("room", ["methods", "inputs", "rules"])
+def test_every_plugin_of_a_room_is_registered(room: str) -> None:
+    root = Path(uq_report.__file__).parent
+    registered = {plugin.entry.value for group in plugins.GROUPS for plugin in plugins.find(group)}
+    written = {
+        f"uq_report.{'.'.join(file.relative_to(root).with_suffix('').parts)}:{name}"
+        for file in (root / room).rglob("*.py")
+        for name in classes_with_a_name(file)
+    }
+    assert written
+    assert written <= registered

@@ -46,7 +46,7 @@ def test_the_counts_sum_to_the_checks(suite: ET.Element) -> None:
 
 def test_a_finding_is_a_failure_of_its_worst_severity(suite: ET.Element) -> None:
     case = suite[1]
-    assert case.attrib == {"classname": "uq_report.methods.redundancy.rules", "name": "Dependence"}
+    assert case.attrib == {"classname": "uq_report.checks.dependence", "name": "Dependence"}
     (failure,) = case
     assert failure.tag == "failure"
     assert failure.attrib == {"type": "high", "message": "UQ201, UQ202"}

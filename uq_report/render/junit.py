@@ -27,7 +27,7 @@ class JunitRenderer:
     >>> audit = Document(title="Audit", subtitle="", as_of="2026-11-21", generator="uq", evidence_sha256="0",
     ...                  checks=(done,))
     >>> print(JunitRenderer().render(audit).decode().split("\n")[2].strip())
-    <testcase classname="uq_report.methods.calibration.rules" name="Calibration" />
+    <testcase classname="uq_report.checks.calibration" name="Calibration" />
     """
 
     name: ClassVar[str] = "junit"

@@ -1,0 +1,65 @@
+"""What the pages for maintainers name is there."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import uq_report
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PAGES = ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs/decisions/README.md"]
+PAGES += [f"docs/decisions/{page.name}" for page in sorted((ROOT / "docs" / "decisions").glob("0*.md"))]
+
+
+def places(text: str) -> set[str]:
+    """Return what looks like a path of the checkout: in code marks with a slash, or the target of a link."""
+    marked = {word.split(":")[0] for word in re.findall(r"`([\w.]+/[\w./-]*)(?::[^`]*)?`", text)}
+    return marked | {link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link}
+
+
+def there(page: Path, place: str) -> bool:
+    return any((base / place).exists() for base in (page.parent, ROOT, ROOT / "uq_report"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_path_a_page_names_exists(page: str) -> None:
+    named = places((ROOT / page).read_text(encoding="utf-8"))
+    assert not [place for place in sorted(named) if not there(ROOT / page, place)]
+
+
+def test_a_path_that_is_gone_is_noticed() -> None:
+    assert places("see `core/gone.py`, `methods/x/y.py: name` and [it](docs/no.md)") == {
+        "core/gone.py",
+        "methods/x/y.py",
+        "docs/no.md",
+    }
+    assert not there(ROOT / "README.md", "core/gone.py")
+
+
+def test_the_table_of_rooms_has_every_room_in_the_order_of_the_arrows() -> None:
+    rooms = re.findall(r"^\| `uq_report/(\w+)/`", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), re.MULTILINE)
+    contracts = PROJECT["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    floors = {room: floor for floor, layer in enumerate(reversed(layers)) for room in layer.split(" | ")}
+    assert set(rooms) == set(floors)
+    assert [floors[room] for room in rooms] == sorted(floors[room] for room in rooms)
+
+
+def test_the_version_is_one() -> None:
+    assert PROJECT["project"]["version"] == uq_report.__version__
+
+
+def test_commits_are_styled_by_the_version_that_the_check_uses() -> None:
+    revisions = re.findall(r"rev: v(\S+)", (ROOT / ".pre-commit-config.yaml").read_text())
+    pinned = [
+        extra.partition("==")[2] for extra in PROJECT["project"]["optional-dependencies"]["lint"] if "ruff" in extra
+    ]
+    assert pinned == revisions[:1]
+
+
+def test_the_list_of_decisions_is_whole() -> None:
+    listed = re.findall(r"\((\d{4}-[\w-]+\.md)\)", (ROOT / "docs" / "decisions" / "README.md").read_text())
+    assert listed == [page.removeprefix("docs/decisions/") for page in PAGES if re.search(r"/\d{4}-", page)]
