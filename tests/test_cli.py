@@ -156,7 +156,7 @@ def test_failed_rendering_is_exit_code_4_and_the_old_report_stays(
     run("--output", "out")
     before = {p.name: p.read_bytes() for p in Path("out").iterdir() if p.is_file()}
 
-    def fails(*_: Any) -> Any:
+    def fails(*_: Any, **__: Any) -> Any:
         raise RenderError("html must find its template; got none.")
 
     monkeypatch.setattr(views.AuditRun, "reports", fails)
