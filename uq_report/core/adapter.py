@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from .arrays import AnyArray, IntArray, Table
+from .derivatives import Derivatives
 from .predictive import Distribution
-
-if TYPE_CHECKING:
-    from .derivatives import Derivatives
 
 API_VERSION = 1
 

@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import floor
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from .adapter import Decides
 from .arrays import AnyArray, FloatArray
+from .distributions import Categorical
 from .errors import UQReportError
-from .predictive import Distribution
-
-if TYPE_CHECKING:
-    from .distributions import Categorical
-    from .subject import Subject
+from .predictive import DecisionRule, Distribution
+from .subject import Subject
 
 _TIE = 1e-9  # classes so close in probability are equally probable: predict and predict_proba may round apart
-
-
-@dataclass(frozen=True)
-class DecisionRule:
-    """How a class follows from probabilities; `words` names it in the report.
-
-    Parameters
-    ----------
-    words : str
-    position : int
-        The class that the threshold is of.
-    threshold : float, optional
-        Of two classes, the one at `position` is decided for from this probability on. Without one, the most
-        probable class is, unless the rule is the model's `own`.
-    own : bool
-        Decisions do not follow from the probabilities: those of changed rows are not known.
-    """
-
-    words: str
-    position: int = 1
-    threshold: float | None = None
-    own: bool = False
 
 
 MOST_PROBABLE = DecisionRule("the most probable class")

@@ -1,34 +1,25 @@
 """Derivatives of a predictive distribution's parameters with respect to numeric features.
 
-Exact where the adapter knows a rule for its family (`core.adapter.Differentiates`), proven on a few rows against
-differences; else central differences at a step and its half, joined by Richardson's rule, with the step and the
-error estimate.
+Central differences at a step and its half, joined by Richardson's rule, with the step and the error estimate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from .adapter import Differentiates
-from .arrays import Columns, FloatArray, IntArray, Table, take_rows
-from .errors import InputError
+from .arrays import Columns, FloatArray, Table
 from .predictive import Distribution
 from .variants import Variant, make_buffer
-
-if TYPE_CHECKING:
-    from .engine import Engine
 
 Predict = Callable[[Table], Distribution]
 
 EXACT, DIFFERENCES = "exact derivatives", "central differences"
-_EPS = float(np.finfo(float).eps)
-_MOST = 50_000_000  # numbers in an exact second derivative
-_PROOF_ROWS, _PROOF_COLUMNS, _AGREE = 3, 16, 1e-4
+EPS = float(np.finfo(float).eps)
 
 
 class Derivatives(NamedTuple):
@@ -58,41 +49,13 @@ class Derivatives(NamedTuple):
     steps: FloatArray | None = None
     error: FloatArray | None = None
     second_error: FloatArray | None = None
-    precision: float = _EPS
+    precision: float = EPS
 
     def of(self, columns: Sequence[int]) -> Derivatives:
         """Return the derivatives with respect to some of the columns."""
         at = list(columns)
         second = None if self.second is None else self.second[:, at][:, :, at]
         return self._replace(first=self.first[:, at], second=second)
-
-
-def derivatives(engine: Engine, columns: Sequence[int], order: int = 1, rows: IntArray | None = None) -> Derivatives:
-    """Return the derivatives of the parameters of `rows` with respect to numeric `columns`, up to `order`."""
-    subject = engine.subject
-    if order not in (1, 2):
-        raise InputError(f"engine.derivatives.order must be 1 or 2; got {order}.")
-    X = floating(subject.X if rows is None else take_rows(subject.X, rows), columns)
-    spreads = np.array([spread(subject.values(subject.features[c])) for c in columns])
-    if not (spreads > 0).all():
-        names = [subject.features[c] for c, s in zip(columns, spreads, strict=True) if not s > 0]
-        raise InputError(f"engine.derivatives.columns must vary; got constant {names}. Leave them out.")
-    every = _by_rule(engine, X, order)
-    precision = _EPS
-    if every is not None:
-        precision, exact = every.precision, every.of(columns)
-        if np.isfinite(exact.first).all() and _proven(exact, X, columns, spreads, engine):
-            return exact
-    return finite_differences(X, columns, spreads, engine.predict, order, engine.batch_rows, precision)
-
-
-def _by_rule(engine: Engine, X: Table, order: int) -> Derivatives | None:
-    """Return the derivatives by all columns as the adapter gives them; None without a rule, or if they are too many."""
-    adapter = engine.subject.adapter
-    too_many = order == 2 and len(X) * len(engine.subject.features) ** 2 > _MOST
-    if too_many or not isinstance(adapter, Differentiates):
-        return None
-    return adapter.derivatives(engine.subject.model, X, order)
 
 
 def finite_differences(
@@ -102,7 +65,7 @@ def finite_differences(
     predict: Predict,
     order: int = 1,
     batch: int | None = None,
-    precision: float = _EPS,
+    precision: float = EPS,
 ) -> Derivatives:
     """Return derivatives of ``predict(X).parameters`` by central differences at a step and its half.
 
@@ -209,24 +172,6 @@ def spread(values: object) -> float:
     found = pd.Series(values).to_numpy(dtype=float, na_value=np.nan)
     found = found[np.isfinite(found)]
     return float(found.std()) if len(found) and np.ptp(found) > 0 else 0.0
-
-
-def _proven(exact: Derivatives, X: Table, columns: Sequence[int], spreads: FloatArray, engine: Engine) -> bool:
-    """Say whether a rule agrees with the model's own predictions and their differences on a few rows and columns."""
-    rows = np.unique(np.linspace(0, len(X) - 1, _PROOF_ROWS).astype(int))
-    some = np.unique(np.linspace(0, len(columns) - 1, _PROOF_COLUMNS).astype(int))
-    at = [columns[j] for j in some]
-    few, eps = take_rows(X, rows), exact.precision
-    plain = finite_differences(few, at, spreads[some], engine.predict, 1, engine.batch_rows, eps)
-    if exact.values.shape[1:] != plain.values.shape[1:]:
-        return False
-    scale = spreads[some, None]
-    difference = np.abs(exact.first[rows][:, some] - plain.first) * scale
-    rounding = max(1e-9, 10 * eps**0.8)  # of a difference over a step of eps^(1/5)
-    allowed = _AGREE * np.abs(plain.first * scale).max(axis=(0, 1)) + rounding * np.abs(plain.values).max(axis=0)
-    error = 10 * np.asarray(plain.error) * scale
-    same = np.allclose(exact.values[rows], plain.values, rtol=max(1e-6, 100 * eps))
-    return bool(same) and bool((difference <= allowed + error).all())
 
 
 def _richardson(whole: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -21,13 +21,14 @@ from joblib import Parallel, delayed, parallel_config
 
 from .adapter import HoldsGivenRows, SharesCalls
 from .arrays import AnyArray, FloatArray, IntArray, Table
-from .decisions import DecisionRule, decided
-from .derivatives import Derivatives, derivatives
+from .decisions import decided
+from .derivatives import Derivatives
+from .differentiation import derivatives
 from .errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError, nearest
 from .inference import CONFIDENCE
 from .measures import Measure
-from .passes import Group, Task, grouped, refuse_base, rows_of, run_group
-from .predictive import Distribution
+from .passes import Group, Task, grouped, refuse_base, rows_of
+from .predictive import DecisionRule, Distribution
 from .results import Omission
 from .subject import Subject
 from .variants import Variant
@@ -203,12 +204,11 @@ class Engine:
             Number of variants, for progress, where it is known.
         """
         self._ask_model()
-        _ = self.baseline
-        n = self.subject.n if rows is None else len(rows)
-        width = max(1, (self.batch_rows or max(self.subject.n, self._together())) // n)
-        groups = grouped(variants, width, mixed=self.batch_rows is not None)
+        task = Task(self.call_model, self.subject.X, rows, measures, self.y, self.baseline, self.batch_rows)
+        width = max(1, (self.batch_rows or max(self.subject.n, self._together())) // task.n)
+        parts = grouped(variants, width, mixed=self.batch_rows is not None)
         done = 0
-        for group in self._mapped(groups, Task(self, tuple(measures), rows)):
+        for group in self._mapped(parts, task):
             done += group.values.shape[1]
             if self._progress:
                 self._progress(Progress(self.explainer, done, total))
@@ -267,7 +267,7 @@ class Engine:
         """Return derivatives of the parameters by numeric `columns`: exact where the adapter has a rule that holds."""
         self._ask_model()
         self._charge(self.subject.n if rows is None else len(rows))
-        return derivatives(self, columns, order, rows)
+        return derivatives(self.subject, columns, order, rows, self.predict, self.batch_rows)
 
     def _ask_model(self) -> None:
         """Refuse changed rows where an adapter holds predictions of the given rows only."""
@@ -284,21 +284,21 @@ class Engine:
         rows = adapter.rows_together(self.subject.model) if isinstance(adapter, SharesCalls) else None
         return rows or SHORT_CALL
 
-    def _mapped(self, groups: Iterator[tuple[int, list[Variant]]], task: Task) -> Iterator[Group]:
+    def _mapped(self, parts: Iterator[tuple[int, list[Variant]]], task: Task) -> Iterator[Group]:
+        charged = self._charged(parts, task.n)
         if self.n_jobs == 1:
-            for first, group in groups:
-                self._charge(task.n * len(group))
-                yield Group(first, task(group))
+            yield from (Group(first, task(group)) for first, group in charged)
             return
-        charged = (self._charged(first, group, task.n) for first, group in groups)
         with parallel_config(self.backend, n_jobs=self.n_jobs):  # the only door to dask's and ray's backends
             parallel = Parallel(return_as="generator" if self.backend in STREAMING else "list")
-            for first, values in parallel(delayed(run_group)(task, first, group) for first, group in charged):
+            for first, values in parallel(delayed(task.alone)(first, group) for first, group in charged):
                 yield Group(first, values)
 
-    def _charged(self, first: int, group: list[Variant], n: int) -> tuple[int, list[Variant]]:
-        self._charge(n * len(group))
-        return first, group
+    def _charged(self, parts: Iterator[tuple[int, list[Variant]]], n: int) -> Iterator[tuple[int, list[Variant]]]:
+        """Yield the groups, each counted before it is predicted."""
+        for first, group in parts:
+            self._charge(n * len(group))
+            yield first, group
 
     def _charge(self, rows: int) -> None:
         """Count rows about to be predicted; refuse those beyond the budget."""

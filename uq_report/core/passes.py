@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import AnyArray, Columns, FloatArray, IntArray, take_rows
+from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
 from .errors import ModelError, UnsupportedError
 from .measures import Measure
 from .predictive import Distribution
 from .variants import Buffer, Variant, make_buffer
-
-if TYPE_CHECKING:
-    from .engine import Engine
 
 
 class Group(NamedTuple):
@@ -26,65 +23,62 @@ class Group(NamedTuple):
     values: FloatArray
 
 
-class Repeated(NamedTuple):
-    """Rows repeated for some variants: the table, the outcomes and the distributions unchanged, if there are any."""
-
-    buffer: Buffer
-    y: AnyArray | None
-    base: Distribution | None
-
-
 class Task:
-    """Evaluates groups of variants; keeps its buffer between groups where it runs in one thread."""
+    """Evaluates groups of variants of the `rows` of `X`; keeps its buffers between groups in one thread.
 
-    def __init__(self, engine: Engine, measures: tuple[Measure, ...], rows: IntArray | None) -> None:
-        self.engine = engine
+    `call` predicts a table, in parts of at most `most` rows of the given; `base` is predicted of all rows of `X`
+    unchanged, where a measure needs it.
+    """
+
+    def __init__(
+        self,
+        call: Callable[[Table], Distribution],
+        X: Table,
+        rows: IntArray | None,
+        measures: Sequence[Measure],
+        y: AnyArray | None,
+        base: Distribution,
+        most: int | None,
+    ) -> None:
+        self.call = call
         self.measures = measures
-        self.source = Columns(engine.subject.X)
-        self.rows = engine.subject.X if rows is None else take_rows(engine.subject.X, rows)
-        self.y = engine.y if engine.y is None or rows is None else engine.y[rows]
-        self.base = self._base(rows) if any(measure.needs_base for measure in measures) else None
+        self.source = Columns(X)
+        self.rows = X if rows is None else take_rows(X, rows)
+        self.y = y if y is None or rows is None else y[rows]
+        self.base = None
+        if any(measure.needs_base for measure in measures):
+            self.base = base if rows is None else base.take(rows)
         self.n = len(self.rows)
-        self.step = self.n if engine.batch_rows is None else max(1, min(self.n, engine.batch_rows))
-        self._buffers: dict[tuple[int, int, int], Repeated] = {}
+        self.step = min(self.n, most or self.n)
+        self.buffers: dict[tuple[int, int, int], tuple[Buffer, AnyArray | None, Distribution | None]] = {}
 
     def __call__(self, group: Sequence[Variant]) -> FloatArray:
         """Return (measures, variants, rows) of one group."""
         parts = [self._part(group, start, min(start + self.step, self.n)) for start in range(0, self.n, self.step)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
 
+    def alone(self, first: int, group: Sequence[Variant]) -> tuple[int, FloatArray]:
+        """Evaluate the group that begins with variant `first` in a worker, with buffers of its own."""
+        worker = copy(self)
+        worker.buffers = {}
+        return first, worker(group)
+
     def _part(self, group: Sequence[Variant], start: int, stop: int) -> FloatArray:
-        buffer, y, base = self._buffer(start, stop, len(group))
-        dist = self.engine.call_model(buffer.filled(self.source, start, stop, group))
-        values = rows_of(dist, self.measures, y, base)
+        buffer, y, base = self._repeated(start, stop, len(group))
+        values = rows_of(self.call(buffer.filled(self.source, start, stop, group)), self.measures, y, base)
         return values.reshape(len(self.measures), stop - start, len(group)).swapaxes(1, 2)
 
-    def _base(self, rows: IntArray | None) -> Distribution:
-        """Return the distribution of the evaluated rows unchanged."""
-        return self.engine.baseline if rows is None else self.engine.baseline.take(rows)
-
-    def _buffer(self, start: int, stop: int, variants: int) -> Repeated:
-        """Return these rows, each so many times; two such are held, for full groups and the last."""
+    def _repeated(self, start: int, stop: int, variants: int) -> tuple[Buffer, AnyArray | None, Distribution | None]:
+        """Return these rows so many times, with y and base; two such stay, for full groups and the last."""
         key = (start, stop, variants)
-        if key not in self._buffers:
-            while len(self._buffers) > 1:
-                self._buffers.pop(next(iter(self._buffers)))
+        if key not in self.buffers:
+            while len(self.buffers) > 1:
+                self.buffers.pop(next(iter(self.buffers)))
             at = np.repeat(np.arange(start, stop), variants)
             y = None if self.y is None else self.y[at]
             base = None if self.base is None else self.base.take(at)
-            self._buffers[key] = Repeated(make_buffer(self.rows[start:stop], variants), y, base)
-        return self._buffers[key]
-
-    def fresh(self) -> Task:
-        """Return this task with no buffer, for a worker of its own."""
-        other = copy(self)
-        vars(other)["_buffers"] = {}
-        return other
-
-
-def run_group(task: Task, first: int, group: list[Variant]) -> tuple[int, FloatArray]:
-    """Evaluate one group in a worker, with a buffer of its own."""
-    return first, task.fresh()(group)
+            self.buffers[key] = make_buffer(self.rows[start:stop], variants), y, base
+        return self.buffers[key]
 
 
 def grouped(variants: Iterable[Variant], width: int, *, mixed: bool) -> Iterator[tuple[int, list[Variant]]]:

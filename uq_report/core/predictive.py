@@ -7,15 +7,35 @@ with the reason, so that a measure that needs it is listed as not run rather tha
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
 from .arrays import AnyArray, FloatArray, IntArray
 from .errors import UnsupportedError
 
-if TYPE_CHECKING:
-    from .decisions import DecisionRule
+
+@dataclass(frozen=True)
+class DecisionRule:
+    """How a class follows from probabilities; `words` names it in the report.
+
+    Parameters
+    ----------
+    words : str
+    position : int
+        The class that the threshold is of.
+    threshold : float, optional
+        Of two classes, the one at `position` is decided for from this probability on. Without one, the most
+        probable class is, unless the rule is the model's `own`.
+    own : bool
+        Decisions do not follow from the probabilities: those of changed rows are not known.
+    """
+
+    words: str
+    position: int = 1
+    threshold: float | None = None
+    own: bool = False
 
 
 class Distribution(ABC):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -11,13 +11,11 @@ from scipy.special import entr
 
 from ..arrays import AnyArray, FloatArray, IntArray
 from ..errors import InputError
+from ..predictive import DecisionRule
 from .normal import DIVERGENCES, FISHER
 from .relative_entropy import half_of, kl_of
 from .rowwise import Rowwise, row_sum
 from .validate import numbers
-
-if TYPE_CHECKING:
-    from ..decisions import DecisionRule
 
 TOLERANCE = 1e-5  # of a row's sum: single precision leaves about 1e-6
 _SUPPORTS = frozenset({"mean", "variance", "entropy", "log_prob", "sample", "proba"}) | FISHER | DIVERGENCES

@@ -10,6 +10,7 @@ from ....core.arrays import Table
 from ....core.derivatives import Derivatives
 from ....core.predictive import Distribution
 from ....core.text import count
+from .rows import derivatives, dropouts, predict
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,6 @@ class TorchAdapter:
 
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return the module's distributions; refuse a forward that returns anything else."""
-        from .rows import predict
-
         return predict(model, X, dropout=self.dropout)
 
     def as_random(self, model: Any) -> TorchAdapter:
@@ -69,15 +68,8 @@ class TorchAdapter:
 
     def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
         """Return derivatives of the parameters with respect to all columns by automatic differentiation."""
-        from .rows import derivatives
-
         return derivatives(model, X, order)
 
     def batch_rows(self, model: Any) -> int | None:
         """Return None: these models multiply matrices."""
         return None
-
-
-def dropouts(model: Any) -> list[Any]:
-    """Return the dropout layers of a module."""
-    return [module for module in model.modules() if "torch._DropoutNd" in class_names(module)]

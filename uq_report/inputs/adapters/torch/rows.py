@@ -15,7 +15,6 @@ from ....core.arrays import FloatArray, Table
 from ....core.derivatives import Derivatives
 from ....core.errors import InputError
 from ....core.predictive import Distribution
-from .adapter import dropouts
 from .outputs import Build, read
 
 METHOD = "automatic differentiation"
@@ -102,6 +101,11 @@ def _numeric(model: Any, X: Table) -> FloatArray:
             "Pass a function that encodes them, calls the module and returns a Distribution."
         )
     return X.to_numpy(dtype=float, na_value=np.nan)
+
+
+def dropouts(model: Any) -> list[Any]:
+    """Return the dropout layers of a module."""
+    return [module for module in model.modules() if "torch._DropoutNd" in class_names(module)]
 
 
 @contextmanager
