@@ -11,17 +11,9 @@ from ...core.derivatives import Derivatives
 from ...core.distributions import Categorical
 from ...core.errors import InputError
 from ...core.predictive import Distribution
-from .affine import Rule, through
+from .class_derivatives import class_derivatives
 from .outputs import class_labels, predicted_labels, probabilities
-from .score_derivatives import linear_classes, perceptron
 from .sklearn_ import batch_rows, is_a, rows_together
-
-_DERIVATIVES: dict[str, Rule] = {
-    "sklearn.LogisticRegression": linear_classes,
-    "sklearn.LogisticRegressionCV": linear_classes,
-    "sklearn.LinearDiscriminantAnalysis": linear_classes,
-    "sklearn.MLPClassifier": perceptron,
-}
 
 
 @dataclass(frozen=True)
@@ -71,7 +63,7 @@ class ClassifierAdapter:
 
     def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
         """Return exact derivatives of linear classifiers and perceptrons, through affine preprocessing, or None."""
-        return through(model, X, order, _DERIVATIVES)
+        return class_derivatives(model, X, order)
 
     def decide(self, model: Any, X: Table) -> AnyArray | None:
         """Return the labels of the model's own ``predict``; None where it has none."""

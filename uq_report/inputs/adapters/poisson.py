@@ -7,16 +7,12 @@ from typing import Any, ClassVar
 
 from ...core.adapter import API_VERSION, Match
 from ...core.arrays import Table
-from ...core.derivatives import Derivatives
 from ...core.distributions import Poisson
 from ...core.predictive import Distribution
-from .affine import Rule, through
 from .outputs import point_prediction
-from .score_derivatives import log_linear
 from .sklearn_ import batch_rows, is_a, rows_together, transform, unwrap
 
 _LINEAR = ("PoissonRegressor",)
-_DERIVATIVES: dict[str, Rule] = {"sklearn.PoissonRegressor": log_linear}
 _BOOSTED = ("HistGradientBoostingRegressor",)
 
 
@@ -44,10 +40,6 @@ class PoissonAdapter:
         """Return the predicted rates as Poisson distributions."""
         steps, final = unwrap(model)
         return Poisson(point_prediction(final, transform(steps, X)))
-
-    def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
-        """Return exact derivatives of the rate of a linear model, through affine preprocessing, or None."""
-        return through(model, X, order, _DERIVATIVES)
 
     def batch_rows(self, model: Any) -> int | None:
         """Return 25 000 for boosted trees, None for the linear model."""

@@ -10,23 +10,14 @@ import numpy as np
 
 from ...core.adapter import API_VERSION, Match, class_names
 from ...core.arrays import Table
-from ...core.derivatives import Derivatives
 from ...core.distributions import Normal
 from ...core.errors import InputError
 from ...core.predictive import Distribution
-from .affine import Rule, through
-from .gp_derivatives import gaussian_process
 from .outputs import check_noise, mean_and_std, refuse_rows
-from .score_derivatives import bayesian_linear
 from .sklearn_ import gives_std, is_a, rows_together, unwrap
 
 _BAYESIAN = ("BayesianRidge", "ARDRegression")
 _GAUSSIAN_PROCESS = ("GaussianProcessRegressor",)
-_DERIVATIVES: dict[str, Rule] = {
-    "sklearn.GaussianProcessRegressor": gaussian_process,
-    "sklearn.BayesianRidge": bayesian_linear,
-    "sklearn.ARDRegression": bayesian_linear,
-}
 _TARGET_WRAPPER = ("TransformedTargetRegressor",)
 _POSITIVE = "Add a WhiteKernel to a Gaussian process, or give the adapter a noise_variance."
 
@@ -95,11 +86,6 @@ class RegressorStdAdapter:
         std = np.hypot(std, math.sqrt(self.noise_variance))
         refuse_rows(f"{who}.predict must return a std > 0", std == 0, _POSITIVE)
         return Normal(mean, std)
-
-    def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
-        """Return exact derivatives of Gaussian processes and Bayesian linear models, or None without a rule."""
-        found = through(model, X, order, _DERIVATIVES)
-        return None if found is None else found._replace(values=found.values + np.array([0.0, self.noise_variance]))
 
     def batch_rows(self, model: Any) -> int | None:
         """Return None: these models multiply matrices."""

@@ -1,0 +1,161 @@
+"""Exact derivatives of class probabilities that are a known function of scores: linear classifiers, perceptrons.
+
+Differences cannot replace them here: a kink of relu is a jump of the slope, which second differences take for
+an enormous curvature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, softmax
+
+from ...core.adapter import class_names
+from ...core.arrays import Columns, FloatArray, Table
+from ...core.derivatives import Derivatives, numbers, spread
+from ...core.variants import Variant, make_buffer
+from .sklearn_ import transform, unwrap
+
+_LINEAR = ("sklearn.LogisticRegression", "sklearn.LogisticRegressionCV", "sklearn.LinearDiscriminantAnalysis")
+_BLOCK = 10_000_000  # numbers in the second derivatives of a layer worked on at once
+
+
+class Scores(NamedTuple):
+    """Values (n, k) with first (n, d, k) and second (n, d, d, k) derivatives; None for second ones that are 0."""
+
+    value: FloatArray
+    first: FloatArray
+    second: FloatArray | None = None
+
+
+def class_derivatives(model: Any, X: Table, order: int) -> Derivatives | None:
+    """Return derivatives of the class probabilities by the columns of `X`, or None for a model of another kind.
+
+    Columns that do not enter affinely through the steps before the final estimator have derivatives of NaN. A
+    subclass may predict in another way and is of another kind.
+    """
+    steps, final = unwrap(model)
+    layers = _layers(final)
+    rows = None if layers is None else _dense(transform(steps, X))
+    if layers is None or rows is None:
+        return None
+    matrix, width = _slopes(steps, X, rows), max(len(bias) for _, bias in layers)
+    step = max(1, _BLOCK // (width * len(matrix) ** order))
+    activation = getattr(final, "activation", "identity")
+    blocks = (rows[start : start + step] for start in range(0, len(rows), step))
+    parts = [_probabilities(_scores(block, matrix, layers, activation, order), order) for block in blocks]
+    values, first, *second = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Derivatives(values, first, second[0] if second else None)
+
+
+def _layers(final: Any) -> Sequence[tuple[FloatArray, FloatArray]] | None:
+    """Return weights and biases by layer."""
+    name = class_names(final)[0]
+    if name in _LINEAR:
+        return [(np.atleast_2d(final.coef_).T, np.ravel(final.intercept_))]
+    if name != "sklearn.MLPClassifier" or (final.out_activation_ == "logistic" and final.n_outputs_ > 1):
+        return None
+    return list(zip(final.coefs_, final.intercepts_, strict=True))
+
+
+def _dense(values: Any) -> FloatArray | None:
+    """Return transformed rows as a dense array of floats, or None if they hold anything else."""
+    try:
+        return np.array(values.toarray() if hasattr(values, "toarray") else values, dtype=float)
+    except (TypeError, ValueError):
+        return None
+
+
+def _slopes(steps: Sequence[Any], X: Table, rows: FloatArray) -> FloatArray:
+    """Return the change of the transformed `rows` per unit of each column, NaN where it is no constant."""
+    if not steps:
+        return np.eye(X.shape[1])
+    matrix = np.full((X.shape[1], rows.shape[1]), np.nan)
+    buffer, source = make_buffer(X, 1), Columns(X)
+    for j in range(len(matrix)):
+        if isinstance(X, pd.DataFrame) and not pd.api.types.is_float_dtype(X.dtypes.iloc[j]):
+            continue
+        values = numbers(X, j)
+        # an affine step changes alike over any distance, so a whole standard deviation loses no digits
+        present, h = np.isfinite(values), spread(values) or 1.0
+        moves = ([Variant((j,), (values + move,))] for move in (h, -h))
+        try:
+            ahead, behind = (_dense(transform(steps, buffer.filled(source, 0, len(X), move))) for move in moves)
+        except ValueError:  # an encoder refuses values it has not met
+            continue
+        if ahead is not None and behind is not None:
+            changes = np.stack([ahead - rows, rows - behind])[:, present]
+            change = changes.mean(axis=(0, 1))
+            rounding = 1e-9 * (np.abs(rows[present]).max(axis=0) + np.abs(change))
+            if (np.abs(changes - change) <= rounding).all():
+                matrix[j] = change / h
+    return matrix
+
+
+def _scores(
+    X: FloatArray,
+    matrix: FloatArray,
+    layers: Sequence[tuple[FloatArray, FloatArray]],
+    activation: str,
+    order: int,
+) -> Scores:
+    """Return the last layer's scores with their derivatives by the inputs of `matrix`."""
+    weights, bias = layers[0]
+    slopes = matrix @ weights
+    z = Scores(X @ weights + bias, np.broadcast_to(slopes, (len(X), *slopes.shape)))
+    for weights, bias in layers[1:]:
+        a = _activated(z, activation, order)
+        z = Scores(a.value @ weights + bias, a.first @ weights, None if a.second is None else a.second @ weights)
+    return z
+
+
+def _activated(z: Scores, activation: str, order: int) -> Scores:
+    """Return f(z): f' z', and f'' z' z' + f' z''. The bend of relu is 0 but at its kink."""
+    if activation == "identity":
+        return z
+    if activation == "relu":
+        value, slope = np.maximum(z.value, 0), (z.value > 0).astype(float)
+        bend = None
+    elif activation == "tanh":
+        value = np.tanh(z.value)
+        slope = 1 - np.square(value)
+        bend = -2 * value * slope
+    else:
+        value = expit(z.value)
+        slope = value * (1 - value)
+        bend = slope * (1 - 2 * value)
+    first = slope[:, None] * z.first
+    if order == 1:
+        return Scores(value, first)
+    second = None if z.second is None else slope[:, None, None] * z.second
+    if bend is not None:
+        bent = (bend[:, None] * z.first)[:, :, None] * z.first[:, None]
+        second = bent if second is None else second + bent
+    return Scores(value, first, second)
+
+
+def _two(part: FloatArray) -> FloatArray:
+    """Return one score as the second of two, the first being 0."""
+    return np.concatenate([np.zeros_like(part), part], axis=-1)
+
+
+def _probabilities(z: Scores, order: int) -> tuple[FloatArray, ...]:
+    """Return softmax(z), or (1 - p, p) with p = expit(z) for one score, and its derivatives up to `order`.
+
+    With centred derivatives c = z' - Σ p z': p' = p c and p'' = p [c c + z'' - Σ p (z'' + c c)].
+    """
+    if z.value.shape[1] == 1:
+        z = Scores(_two(z.value), _two(z.first), None if z.second is None else _two(z.second))
+    p = softmax(z.value, axis=1)
+    centred = z.first - np.einsum("nk,ndk->nd", p, z.first)[..., None]
+    first = p[:, None] * centred
+    if order == 1:
+        return p, first
+    inner = centred[:, :, None] * centred[:, None]
+    if z.second is not None:
+        inner += z.second
+    inner -= np.einsum("nk,ndek->nde", p, inner)[..., None]
+    return p, first, p[:, None, None] * inner
