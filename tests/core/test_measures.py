@@ -87,7 +87,7 @@ def test_each_says_what_it_is(measure: Measure) -> None:
 def test_a_word_that_is_none_of_the_allowed_is_refused(field: str, word: str, message: str) -> None:
     options: Any = {"role": "uncertainty", field: word}
     with pytest.raises(InputError, match=message):
-        Measure("gini", built_in.entropy, "nats", requires=frozenset({"entropy"}), **options)
+        Measure("gini", built_in.Own("entropy"), "nats", requires=frozenset({"entropy"}), **options)
 
 
 def test_a_measure_may_be_smaller_where_the_model_is_less_sure() -> None:

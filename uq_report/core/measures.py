@@ -23,8 +23,8 @@ array([0. , 0.5])
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol, TypeAlias, cast, get_args, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
 
@@ -38,7 +38,8 @@ from .predictive import Distribution
 
 Role = Literal["prediction", "loss", "uncertainty"]
 Direction = Literal["larger", "smaller"]
-Rows: TypeAlias = Callable[[Distribution, AnyArray | None, Distribution | None], FloatArray]
+# of a distribution, y and the base; each rule states the kinds that it needs, which the engine sees to
+Rows: TypeAlias = Callable[[Any, Any, Any], FloatArray]
 
 
 @runtime_checkable
@@ -125,96 +126,57 @@ class Measure:
         return dist.why_not(missing[0]) if missing else ""
 
 
-def prediction(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
-    """Return the mean, or the probability of the positive class."""
-    return dist.mean()
+@dataclass(frozen=True)
+class Own:
+    """The rows of a measure that is a method of the distribution; unlike a lambda they can be sent to a worker."""
+
+    method: str
+
+    def __call__(self, dist: Distribution, _y: object, _base: object) -> FloatArray:
+        """Return what the method returns."""
+        return np.asarray(getattr(dist, self.method)())
 
 
-def log_odds(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
-    """Return log(p / (1 - p)) of the positive of two classes; infinite at p of 0 and 1."""
-    return _classes(dist).log_odds()
-
-
-def squared_error(dist: Distribution, y: AnyArray | None, _base: Distribution | None) -> FloatArray:
+def squared_error(dist: Distribution, y: AnyArray, _base: object) -> FloatArray:
     """Return (y - mean)^2."""
-    return np.asarray(np.square(_given(y) - dist.mean()))
+    return np.asarray(np.square(y - dist.mean()))
 
 
-def absolute_error(dist: Distribution, y: AnyArray | None, _base: Distribution | None) -> FloatArray:
+def absolute_error(dist: Distribution, y: AnyArray, _base: object) -> FloatArray:
     """Return the absolute value of y - mean."""
-    return np.abs(_given(y) - dist.mean())
+    return np.abs(y - dist.mean())
 
 
-def brier(dist: Distribution, y: AnyArray | None, _base: Distribution | None) -> FloatArray:
+def brier(dist: Categorical, y: AnyArray, _base: object) -> FloatArray:
     """Return sum_c (p_c - 1[y = c])^2, in [0, 2]: for two classes twice the one-column form."""
-    error = _classes(dist).probabilities.copy()
-    error[np.arange(len(error)), _given(y)] -= 1
+    error = dist.probabilities.copy()
+    error[np.arange(len(error)), y] -= 1
     return row_sum(np.square(error, out=error))
 
 
-def zero_one(dist: Distribution, y: AnyArray | None, _base: Distribution | None) -> FloatArray:
+def zero_one(dist: Categorical, y: AnyArray, _base: object) -> FloatArray:
     """Return 1 where the class that the model decides for is not y, else 0."""
-    return np.asarray(_classes(dist).decisions() != _given(y), dtype=float)
+    return np.asarray(dist.decisions() != y, dtype=float)
 
 
-def score_of_class_1(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
+def score_of_class_1(dist: Categorical, _y: object, _base: object) -> FloatArray:
     """Return the probability of class position 1, the score that `OneMinusAUC` summarises."""
-    return _classes(dist).probabilities[:, 1]
+    return dist.probabilities[:, 1]
 
 
-def nll(dist: Distribution, y: AnyArray | None, _base: Distribution | None) -> FloatArray:
+def nll(dist: Distribution, y: AnyArray, _base: object) -> FloatArray:
     """Return -log q(y | x); infinite where the outcome had probability 0."""
-    return -dist.log_prob(_given(y))
+    return -dist.log_prob(y)
 
 
-def nll_clipped(dist: Distribution, y: AnyArray | None, _base: Distribution | None) -> FloatArray:
+def nll_clipped(dist: Distribution, y: AnyArray, _base: object) -> FloatArray:
     """Return -log max(q(y | x), smallest normal float): at most 708.4 nats."""
     return np.minimum(nll(dist, y, None), -float(np.log(np.finfo(float).tiny)))
 
 
-def entropy(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
-    """Return the entropy."""
-    return dist.entropy()
-
-
-def variance(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
-    """Return the variance; of classes, that of the positive class's indicator."""
-    return dist.variance()
-
-
-def aleatoric(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
-    """Return the members' mean entropy."""
-    return dist.aleatoric()
-
-
-def epistemic(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
-    """Return the mutual information of outcome and member: entropy less `aleatoric`."""
-    return dist.epistemic()
-
-
-def aleatoric_variance(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
-    """Return the members' mean variance."""
-    return dist.aleatoric_variance()
-
-
-def epistemic_variance(dist: Distribution, _y: AnyArray | None, _base: Distribution | None) -> FloatArray:
-    """Return the variance of the members' means."""
-    return dist.epistemic_variance()
-
-
-def kl(dist: Distribution, _y: AnyArray | None, base: Distribution | None) -> FloatArray:
+def kl(dist: Distribution, _y: object, base: Distribution) -> FloatArray:
     """Return KL(base ‖ dist): the rise of the nll that the model itself expects if `dist` stands in for `base`."""
-    return divergence(cast("Distribution", base), dist, "kl")
-
-
-def _given(y: AnyArray | None) -> AnyArray:
-    """Return y, which the engine passes to every measure that needs it."""
-    return cast("AnyArray", y)
-
-
-def _classes(dist: Distribution) -> Categorical:
-    """Return the distribution of a measure that requires ``proba``."""
-    return cast("Categorical", dist)
+    return divergence(base, dist, "kl")
 
 
 def _no_classes(dist: Distribution) -> str:
@@ -224,10 +186,10 @@ def _no_classes(dist: Distribution) -> str:
 
 
 def _not_two_classes(dist: Distribution) -> str:
-    reason = _no_classes(dist)
-    if reason or len(_classes(dist).classes) == 2:
-        return reason
-    return f"needs two classes; this model has {len(_classes(dist).classes)}; use prediction, brier or nll"
+    classes = getattr(dist, "classes", ()) if "proba" in dist.supports else ()
+    if len(classes) not in (0, 2):
+        return f"needs two classes; this model has {len(classes)}; use prediction, brier or nll"
+    return _no_classes(dist)
 
 
 def _no_number(dist: Distribution) -> str:
@@ -236,65 +198,52 @@ def _no_number(dist: Distribution) -> str:
     return ""
 
 
-_MEAN, _PROBA = frozenset({"mean"}), frozenset({"proba"})
+def _uncertainty(name: str, unit: str, title: str) -> Measure:
+    """Return the measure that is the distribution's method of its name."""
+    return Measure(name, Own(name), unit, "uncertainty", frozenset({name}), title=title)
 
-PREDICTION = Measure("prediction", prediction, "units of y, or probability", "prediction", _MEAN, title="prediction")
-LOG_ODDS = Measure("log_odds", log_odds, "log-odds", "prediction", _PROBA, title="log-odds", unsuited=_not_two_classes)
-SQUARED_ERROR = Measure(
-    "squared_error",
-    squared_error,
-    "units of y, squared",
-    "loss",
-    _MEAN,
-    True,
-    title="squared error",
-    unsuited=_no_number,
+
+def _loss(
+    name: str,
+    rows: Rows,
+    unit: str,
+    requires: set[str],
+    title: str,
+    unsuited: Callable[[Distribution], str] | None = None,
+    statistic: Statistic | None = None,
+) -> Measure:
+    return Measure(name, rows, unit, "loss", frozenset(requires), True, statistic, title, unsuited)
+
+
+_Y2 = "units of y, squared"
+
+PREDICTION = Measure(
+    "prediction", Own("mean"), "units of y, or probability", "prediction", frozenset({"mean"}), title="prediction"
 )
-ABSOLUTE_ERROR = Measure(
-    "absolute_error", absolute_error, "units of y", "loss", _MEAN, True, title="absolute error", unsuited=_no_number
+LOG_ODDS = replace(
+    PREDICTION,
+    name="log_odds",
+    rows=Own("log_odds"),
+    unit="log-odds",
+    requires=frozenset({"proba"}),
+    title="log-odds",
+    unsuited=_not_two_classes,
 )
-BRIER = Measure(
-    "brier", brier, "0 to 2", "loss", _PROBA, True, title="Brier score (sum over classes)", unsuited=_no_classes
+SQUARED_ERROR = _loss("squared_error", squared_error, _Y2, {"mean"}, "squared error", _no_number)
+ABSOLUTE_ERROR = _loss("absolute_error", absolute_error, "units of y", {"mean"}, "absolute error", _no_number)
+BRIER = _loss("brier", brier, "0 to 2", {"proba"}, "Brier score (sum over classes)", _no_classes)
+ZERO_ONE = _loss("zero_one", zero_one, "share of rows", {"proba", "decisions"}, "0-1 loss", _no_classes)
+ONE_MINUS_AUC = _loss(
+    "one_minus_auc", score_of_class_1, "probability", {"proba"}, "1 − AUC", _not_two_classes, OneMinusAUC()
 )
-ZERO_ONE = Measure(
-    "zero_one",
-    zero_one,
-    "share of rows",
-    "loss",
-    _PROBA | {"decisions"},
-    True,
-    title="0-1 loss",
-    unsuited=_no_classes,
-)
-ONE_MINUS_AUC = Measure(
-    "one_minus_auc", score_of_class_1, "probability", "loss", _PROBA, True, OneMinusAUC(), "1 − AUC", _not_two_classes
-)
-NLL = Measure("nll", nll, "nats", "loss", frozenset({"log_prob"}), True, title="negative log-likelihood")
-NLL_CLIPPED = Measure(
-    "nll_clipped", nll_clipped, "nats", "loss", NLL.requires, True, title="negative log-likelihood, at most 708.4"
-)
-ENTROPY = Measure("entropy", entropy, "nats", "uncertainty", frozenset({"entropy"}), title="entropy")
-VARIANCE = Measure(
-    "variance", variance, "units of y, squared", "uncertainty", frozenset({"variance"}), title="predictive variance"
-)
-ALEATORIC = Measure("aleatoric", aleatoric, "nats", "uncertainty", frozenset({"aleatoric"}), title="aleatoric entropy")
-EPISTEMIC = Measure("epistemic", epistemic, "nats", "uncertainty", frozenset({"epistemic"}), title="epistemic entropy")
-ALEATORIC_VARIANCE = Measure(
-    "aleatoric_variance",
-    aleatoric_variance,
-    "units of y, squared",
-    "uncertainty",
-    frozenset({"aleatoric_variance"}),
-    title="aleatoric variance",
-)
-EPISTEMIC_VARIANCE = Measure(
-    "epistemic_variance",
-    epistemic_variance,
-    "units of y, squared",
-    "uncertainty",
-    frozenset({"epistemic_variance"}),
-    title="epistemic variance",
-)
+NLL = _loss("nll", nll, "nats", {"log_prob"}, "negative log-likelihood")
+NLL_CLIPPED = _loss("nll_clipped", nll_clipped, "nats", {"log_prob"}, "negative log-likelihood, at most 708.4")
+ENTROPY = _uncertainty("entropy", "nats", "entropy")
+VARIANCE = _uncertainty("variance", _Y2, "predictive variance")
+ALEATORIC = _uncertainty("aleatoric", "nats", "aleatoric entropy")
+EPISTEMIC = _uncertainty("epistemic", "nats", "epistemic entropy")
+ALEATORIC_VARIANCE = _uncertainty("aleatoric_variance", _Y2, "aleatoric variance")
+EPISTEMIC_VARIANCE = _uncertainty("epistemic_variance", _Y2, "epistemic variance")
 # A prediction, because it says how far the prediction moves. It is no loss: no outcome has confirmed it. It is no
 # uncertainty: it grows alike where the model becomes surer and where it becomes less sure.
 KL = Measure(
