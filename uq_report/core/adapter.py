@@ -42,6 +42,7 @@ class Adapter(Protocol):
         A number is for models whose rows do not depend on their neighbours to the last bit (trees);
         models that multiply matrices (BLAS) change last bits with the rows of a call, so None.
         """
+        return None
 
 
 @runtime_checkable

@@ -22,6 +22,13 @@ def take_rows(X: Table, index: Any) -> Table:
     return X[index]
 
 
+def same_table(a: Table, b: Table) -> bool:
+    """Say whether two tables are of one kind and hold the same values; missing values equal each other."""
+    if isinstance(a, pd.DataFrame):
+        return isinstance(b, pd.DataFrame) and a.equals(b)
+    return isinstance(b, np.ndarray) and np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f")
+
+
 def column(X: Table, position: int) -> Any:
     """Return one column of `X` as an array of its own kind (numpy or pandas extension), not copied."""
     if isinstance(X, pd.DataFrame):
@@ -42,10 +49,10 @@ class Columns:
 
     def __init__(self, X: Table) -> None:
         self._X = X
-        self._held: dict[int, Any] = {}
+        self._columns: dict[int, Any] = {}
 
     def __getitem__(self, position: int) -> Any:
         """Return the column at `position`, as `column` does."""
-        if position not in self._held:
-            self._held[position] = column(self._X, position)
-        return self._held[position]
+        if position not in self._columns:
+            self._columns[position] = column(self._X, position)
+        return self._columns[position]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from inspect import signature
 from typing import Any
 
@@ -33,13 +34,14 @@ def describe(subject: Subject, dist: Distribution) -> dict[str, Any]:
     """
     classes = _classes(dist)
     train = subject.train
+    parameters = tuple(_parameters(subject.model))
     return dict(
         label=subject.label,
         task=task(dist),
         family=dist.family,
         model_class=_dotted(subject.model),
-        model_parameters=_parameters(subject.model),
-        parameters_at_default=sorted(_at_default(subject.model)),
+        model_parameters={name: text for name, text, _ in parameters},
+        parameters_at_default=sorted({name for name, _, default in parameters if default}),
         adapter=subject.adapter.name,
         adapter_reason=subject.adapter_reason,
         notes=list(subject.notes),
@@ -114,18 +116,13 @@ def scalar(value: Any) -> Any:
 
 
 def _hashes(subject: Subject) -> dict[str, str]:
+    train_X, train_y = subject.train or (None, None)
+    vectors = {"y": subject.y, "train_y": train_y, "weights": subject.weights, "clusters": subject.clusters}
+    vectors |= {f"protected {name}": values for name, values in subject.protected.items()}
     hashes = {"model": _IN_MEMORY, "X": table_sha256(subject.X)}
-    if subject.y is not None:
-        hashes["y"] = vector_sha256(subject.y)
-    if subject.train is not None:
-        X, y = subject.train
-        hashes["train_X"] = table_sha256(X)
-        if y is not None:
-            hashes["train_y"] = vector_sha256(y)
-    for name, codes in (("weights", subject.weights), ("clusters", subject.clusters)):
-        if codes is not None:
-            hashes[name] = vector_sha256(codes)
-    hashes |= {f"protected {name}": vector_sha256(values) for name, values in subject.protected.items()}
+    if train_X is not None:
+        hashes["train_X"] = table_sha256(train_X)
+    hashes |= {name: vector_sha256(values) for name, values in vectors.items() if values is not None}
     return hashes | dict(subject.hashes)
 
 
@@ -150,33 +147,24 @@ def _dotted(thing: Any) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
-def _parameters(model: Any, prefix: str = "") -> dict[str, str]:
-    """Return what ``get_params`` says of a model and of the models in it, as text without memory addresses."""
+def _parameters(model: Any, prefix: str = "") -> Iterator[tuple[str, str, bool]]:
+    """Yield what ``get_params`` says of a model and of the models in it, as text without memory addresses.
+
+    Each with its name and whether it is the default of its class; without one, that is None.
+    """
     if not _has_parameters(model) or prefix.count("__") > _MAX_DEPTH:
-        return {}
-    parameters = {}
+        return
+    defaults = _defaults(type(model))
     for key, value in sorted(model.get_params(deep=False).items()):
-        parameters[f"{prefix}{key}"] = _text(value)
+        text = _text(value)
+        yield f"{prefix}{key}", text, text == _text(defaults.get(key))
         for name, part in _parts(key, value):
-            parameters |= _parameters(part, f"{prefix}{name}__")
-    return parameters
-
-
-def _at_default(model: Any, prefix: str = "") -> set[str]:
-    """Return the names of `_parameters` whose value is the default of their class; without one, that is None."""
-    if not _has_parameters(model) or prefix.count("__") > _MAX_DEPTH:
-        return set()
-    defaults, found = _defaults(type(model)), set()
-    for key, value in model.get_params(deep=False).items():
-        found |= {f"{prefix}{key}"} if _text(value) == _text(defaults.get(key)) else set()
-        for name, part in _parts(key, value):
-            found |= _at_default(part, f"{prefix}{name}__")
-    return found
+            yield from _parameters(part, f"{prefix}{name}__")
 
 
 def _defaults(of: type) -> dict[str, Any]:
     try:
-        return {key: one.default for key, one in signature(of).parameters.items()}
+        return {key: parameter.default for key, parameter in signature(of).parameters.items()}
     except (TypeError, ValueError):  # a class that is written in C need not tell
         return {}
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ import pandas as pd
 from joblib import Parallel, delayed, parallel_config
 
 from .adapter import HoldsGivenRows, SharesCalls
-from .arrays import AnyArray, FloatArray, IntArray, Table
+from .arrays import AnyArray, FloatArray, IntArray, Table, same_table
 from .decisions import decided
 from .derivatives import Derivatives
 from .differentiation import derivatives
@@ -48,14 +48,7 @@ class Progress(NamedTuple):
     total: int
 
 
-@dataclass
-class _Shared:
-    """What the engines of one run share."""
-
-    rows: dict[str, int] = field(default_factory=dict)
-    model_writes: bool | None = None
-
-
+@dataclass(eq=False, repr=False)
 class Engine:
     """Evaluates measures of a subject's rows under replaced columns.
 
@@ -79,36 +72,31 @@ class Engine:
         Called with a `Progress` after each group.
     """
 
-    def __init__(  # noqa: PLR0913 - all but two have defaults
-        self,
-        subject: Subject,
-        measures: Mapping[str, Measure],
-        *,
-        seed: int = 0,
-        n_jobs: int = 1,
-        backend: str = "threading",
-        batch_rows: int | None = None,
-        row_budget: int | None = None,
-        confidence: float = CONFIDENCE,
-        progress: Callable[[Progress], None] | None = None,
-    ) -> None:
-        for name, value in (("batch_rows", batch_rows), ("row_budget", row_budget)):
+    subject: Subject
+    measures: Mapping[str, Measure]
+    _: KW_ONLY
+    seed: int = 0
+    n_jobs: int = 1
+    backend: str = "threading"
+    batch_rows: int | None = None
+    row_budget: int | None = None
+    confidence: float = CONFIDENCE
+    progress: Callable[[Progress], None] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot be used, and take the adapter's rule for calls where none is set."""
+        for name in ("batch_rows", "row_budget"):
+            value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"engine.{name} must be >= 1 or None; got {value}.")
-        if not 0.5 < confidence < 1:
-            raise InputError(f"engine.confidence must be a number between 0.5 and 1; got {confidence}.")
-        self.subject = subject
-        self.measures = measures
-        self.seed = seed
-        self.n_jobs = n_jobs
-        self.backend = backend
-        self.row_budget = row_budget
-        self.confidence = confidence
+        if not 0.5 < self.confidence < 1:
+            raise InputError(f"engine.confidence must be a number between 0.5 and 1; got {self.confidence}.")
+        self.batch_rows = self.batch_rows or self.subject.adapter.batch_rows(self.subject.model)
         self.explainer = "engine"
-        self._progress = progress
-        self._shared = _Shared()
-        self.batch_rows = batch_rows or subject.adapter.batch_rows(subject.model)
-        self._focus = subject.positive_class
+        # shared by the engines of one run: rows by explainer, and whether the model writes to its rows, once known
+        self._rows: dict[str, int] = {}
+        self._writes: list[bool] = []
+        self._focus = self.subject.positive_class
         self._rule: DecisionRule | None = None
         self._baseline: Distribution | None = None
         self._y: FloatArray | IntArray | None = None
@@ -127,7 +115,7 @@ class Engine:
     @property
     def rows_predicted(self) -> Mapping[str, int]:
         """Rows predicted so far, per explainer."""
-        return dict(self._shared.rows)
+        return dict(self._rows)
 
     @property
     def baseline(self) -> Distribution:
@@ -162,11 +150,11 @@ class Engine:
         """
         chosen: dict[str, Measure] = {}
         omissions: list[Omission] = []
-        for asked in names:
-            name = self.baseline.usual_loss if asked == "loss" else asked
+        for word in names:
+            name = self.baseline.usual_loss if word == "loss" else word
             if name not in self.measures:
                 raise InputError(
-                    f"measures must be registered names; got {asked!r}. {nearest(asked, (*self.measures, 'loss'))}"
+                    f"measures must be registered names; got {word!r}. {nearest(word, (*self.measures, 'loss'))}"
                 )
             measure = self.measures[name]
             reason = measure.why_not(self.baseline, self.subject.y is not None)
@@ -210,8 +198,8 @@ class Engine:
         done = 0
         for group in self._mapped(parts, task):
             done += group.values.shape[1]
-            if self._progress:
-                self._progress(Progress(self.explainer, done, total))
+            if self.progress:
+                self.progress(Progress(self.explainer, done, total))
             yield group
 
     def predict(self, X: Table) -> Distribution:
@@ -233,11 +221,8 @@ class Engine:
         self._ask_model()
         _ = self.baseline
         step = self.batch_rows or len(X)
-        parts = []
-        for start in range(0, len(X), step):
-            part = X[start : start + step]
-            dist = self.predict(part)
-            parts.append(rows_of(dist, measures, None if y is None else y[start : start + step], None))
+        blocks = [slice(start, start + step) for start in range(0, len(X), step)]
+        parts = [rows_of(self.predict(X[at]), measures, None if y is None else y[at], None) for at in blocks]
         return np.concatenate(parts, axis=1)
 
     def function(self, measure: Measure, y: Any = None) -> Callable[[Table], FloatArray]:
@@ -276,7 +261,7 @@ class Engine:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the progress callback behind: it belongs to the parent process."""
-        return {**self.__dict__, "_progress": None}
+        return {**self.__dict__, "progress": None}
 
     def _together(self) -> int:
         """Return the rows that variants of the same columns may share a call up to."""
@@ -302,7 +287,7 @@ class Engine:
 
     def _charge(self, rows: int) -> None:
         """Count rows about to be predicted; refuse those beyond the budget."""
-        counts = self._shared.rows
+        counts = self._rows
         spent = sum(counts.values())
         if self.row_budget is not None and spent + rows > self.row_budget:
             raise BudgetError(
@@ -313,26 +298,20 @@ class Engine:
 
     def call_model(self, X: Table) -> Distribution:
         """Call the model on rows already counted, the only place that does; one that writes to them gets copies."""
-        given = X if self._shared.model_writes is False else X.copy()
-        adapter, model, label = self.subject.adapter, self.subject.model, self.subject.label
+        rows = X.copy() if any(self._writes) or not self._writes else X
+        label = self.subject.label
         try:
-            dist = adapter.predict(model, given)
+            dist = self.subject.adapter.predict(self.subject.model, rows)
         except UQReportError:
             raise
         except Exception as error:  # the model is foreign code; whatever it raises is told to the user
             raise ModelError(f"{label} failed to predict {len(X)} rows: {error}{_missing_hint(X)}") from error
-        if self._shared.model_writes is None:
-            self._shared.model_writes = not _same(X, given)
+        if not self._writes:
+            self._writes.append(not same_table(X, rows))
         if len(dist) != len(X):
             raise ModelError(f"{label} must return one distribution per row, {len(X)}; got {len(dist)}.")
         dist = dist if self._focus is None else dist.focus(self._focus)
         return dist if self._rule is None else dist.deciding(self._rule)
-
-
-def _same(a: Table, b: Table) -> bool:
-    if isinstance(a, pd.DataFrame):
-        return isinstance(b, pd.DataFrame) and a.equals(b)
-    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
 
 
 def _missing_hint(X: Table) -> str:

@@ -17,8 +17,8 @@ class Parting(NamedTuple):
 
     x: float
     start: float
-    ale: float
-    pdp: float
+    accumulated: float
+    partial: float
 
 
 class Widest(NamedTuple):
@@ -39,11 +39,11 @@ class Widest(NamedTuple):
     @property
     def p_value(self) -> float:
         """The two-sided p-value of the difference."""
-        apart = abs(self.at.ale - self.at.pdp)
+        apart = abs(self.at.accumulated - self.at.partial)
         return min(2 * self.points * float(ndtr(-apart / self.error)), 1.0) if self.error else float(not apart)
 
 
-def parting(ale: pd.DataFrame, pdp: pd.DataFrame, confidence: float) -> Parting | None:
+def parting(accumulated: pd.DataFrame, partial: pd.DataFrame, confidence: float) -> Parting | None:
     """Return where an ALE and a PDP part most beyond their errors, or None if that is not shown.
 
     The difference must exceed a tenth of the larger range, and what their errors allow.
@@ -51,19 +51,19 @@ def parting(ale: pd.DataFrame, pdp: pd.DataFrame, confidence: float) -> Parting 
     Examples
     --------
     >>> x = [0.0, 1.0, 2.0]
-    >>> ale = pd.DataFrame({"x": x, "estimate": [0.0, 2.0, 4.0], "std_error_change": 0.1})
-    >>> pdp = pd.DataFrame({"x": x, "estimate": [5.0, 6.0, 7.0], "std_error": 0.1})
-    >>> parting(ale, pdp, 0.95)
-    Parting(x=2.0, start=0.0, ale=4.0, pdp=2.0)
+    >>> local = pd.DataFrame({"x": x, "estimate": [0.0, 2.0, 4.0], "std_error_change": 0.1})
+    >>> mean = pd.DataFrame({"x": x, "estimate": [5.0, 6.0, 7.0], "std_error": 0.1})
+    >>> parting(local, mean, 0.95)
+    Parting(x=2.0, start=0.0, accumulated=4.0, partial=2.0)
     """
-    widest = widest_parting(ale, pdp, confidence)
+    widest = widest_parting(accumulated, partial, confidence)
     if widest is None or not (widest.share > LEAST and widest.p_value < 1 - confidence):
         return None
     return widest.at
 
 
 def widest_parting(
-    ale: pd.DataFrame, pdp: pd.DataFrame, confidence: float, least: float = LEAST, scale: float = 0.0
+    accumulated: pd.DataFrame, partial: pd.DataFrame, confidence: float, least: float = LEAST, scale: float = 0.0
 ) -> Widest | None:
     """Return where an ALE and a PDP part most beyond their errors and the share `least` of the larger range.
 
@@ -74,16 +74,16 @@ def widest_parting(
     two. The error of their difference is at most the sum of the standard errors, whatever their dependence;
     points are Bonferroni-corrected.
     """
-    x, at = (curve["x"].to_numpy(dtype=float) for curve in (ale, pdp))
+    x, at = (curve["x"].to_numpy(dtype=float) for curve in (accumulated, partial))
     inside = (x >= at.min()) & (x <= at.max())
     if inside.sum() < 2:
         return None
-    level, error = (np.interp(x, at, pdp[c].to_numpy(dtype=float))[inside] for c in ("estimate", "std_error"))
-    value, moved = (ale[c].to_numpy(dtype=float)[inside] for c in ("estimate", "std_error_change"))
-    accumulated, partial = value - value[0], level - level[0]
-    apart, error, points = np.abs(accumulated - partial), moved + moved[0] + error + error[0], len(value) - 1
+    level, error = (np.interp(x, at, partial[c].to_numpy(dtype=float))[inside] for c in ("estimate", "std_error"))
+    value, moved = (accumulated[c].to_numpy(dtype=float)[inside] for c in ("estimate", "std_error_change"))
+    value, level = value - value[0], level - level[0]
+    apart, error, points = np.abs(value - level), moved + moved[0] + error + error[0], len(value) - 1
     span = max(float(np.ptp(value)), float(np.ptp(level)), scale)
     excess = apart - np.maximum(-ndtri((1 - confidence) / 2 / points) * error, least * span)
     k = int(np.argmax(excess[1:])) + 1
-    where = Parting(float(x[inside][k]), float(x[inside][0]), float(accumulated[k]), float(partial[k]))
+    where = Parting(float(x[inside][k]), float(x[inside][0]), float(value[k]), float(level[k]))
     return Widest(where, float(apart[k]) / span if span else 0.0, float(error[k]), points)

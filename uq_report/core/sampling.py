@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse, special
 
 from .arrays import AnyArray, FloatArray, IntArray
+from .inference import n_units
 from .subject import Subject
 
 FEW_CLUSTERS = 20
@@ -37,8 +38,7 @@ class Sampling:
         """Return the sampling of some of the rows, given by position or as a mask."""
         raw = self.weights[rows]
         codes = None if self.codes is None else self.codes[rows]
-        units = int((raw > 0).sum()) if codes is None else len(np.unique(codes[raw > 0]))
-        return Sampling(raw / (raw.sum() or 1.0), units, codes)
+        return Sampling(raw / (raw.sum() or 1.0), n_units(raw, codes), codes)
 
     def one_row_per_unit(self, rng: np.random.Generator) -> IntArray:
         """Return the rows in random order cut to one per unit, sorted, so that they are independent."""
@@ -63,7 +63,8 @@ class Sampling:
             mean = values @ self.weights
             parts = (values - mean[..., None]) * self.weights
         if self.codes is not None:
-            member = self._membership()
+            n = len(self.weights)
+            member = sparse.csr_array((np.ones(n), (np.arange(n), self.codes)))  # (n, C): which cluster a row is in
             parts = (parts.reshape(-1, len(self.weights)) @ member).reshape(*mean.shape, member.shape[1])
         if self.units < 2:
             return mean, np.full_like(mean, np.nan)
@@ -87,18 +88,13 @@ class Sampling:
 
     def notes(self) -> tuple[str, ...]:
         """Say what a reader must know about the rows."""
-        found = []
+        notes = []
         if np.ptp(self.weights) > 0:
-            found.append("Means and standard errors use the sample weights.")
+            notes.append("Means and standard errors use the sample weights.")
         if self.codes is not None:
             few = f"; with fewer than {FEW_CLUSTERS} clusters intervals are rough" if self.units < FEW_CLUSTERS else ""
-            found.append(f"Standard errors are over {self.units} clusters, not rows{few}.")
-        return tuple(found)
-
-    def _membership(self) -> sparse.csr_array:
-        """Return the (n, C) indicator of clusters."""
-        n = len(self.weights)
-        return sparse.csr_array((np.ones(n), (np.arange(n), self.codes)))
+            notes.append(f"Standard errors are over {self.units} clusters, not rows{few}.")
+        return tuple(notes)
 
 
 def t_quantile(level: float, dof: int) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, take_rows
+from .arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, same_table, take_rows
 from .distributions import Categorical, Normal
 from .errors import InputError, UnsupportedError
 from .predictive import Distribution
@@ -27,7 +27,7 @@ def prediction_columns(part: Mapping[str, Any]) -> tuple[str, ...]:
     ('m', 's')
     """
     single = (part.get("probability"), part.get("mean"), part.get("std"))
-    named = [*(one for one in single if one), *(part.get("probabilities") or {}).values()]
+    named = [*filter(None, single), *(part.get("probabilities") or {}).values()]
     return tuple(dict.fromkeys(named))
 
 
@@ -74,14 +74,15 @@ class ScoredRows:
         UnsupportedError
             If a row is none of the given rows, or equals several of them that were predicted differently.
         """
-        if len(X) <= len(self.X) and _same(take_rows(self.X, slice(len(X))), X):
+        if len(X) <= len(self.X) and same_table(take_rows(self.X, slice(len(X))), take_rows(X, slice(None))):
             return self._distribution(self.values[: len(X)])
-        codes = self._index.get_indexer(pd.Index(_keys(X)))
-        at = self._first[np.maximum(codes, 0)]
+        index, first, ambiguous = self._distinct
+        codes = index.get_indexer(pd.Index(_keys(X)))
+        at = first[np.maximum(codes, 0)]
         unknown = (codes < 0) | ~_equal_rows(take_rows(self.X, at), X)
         if unknown.any():
             raise UnsupportedError(f"{ONLY_GIVEN}; {int(unknown.sum())} of {len(X)} rows are others")
-        doubtful = self._ambiguous[at]
+        doubtful = ambiguous[at]
         if doubtful.any():
             raise UnsupportedError(
                 f"{ONLY_GIVEN}; {int(doubtful.sum())} of {len(X)} rows equal several given rows with other predictions"
@@ -94,27 +95,12 @@ class ScoredRows:
         return Categorical(values, classes=list(self.classes))
 
     @cached_property
-    def _codes(self) -> tuple[IntArray, AnyArray]:
+    def _distinct(self) -> tuple[pd.Index[Any], IntArray, BoolArray]:
+        """The distinct rows by key, where each is first, and of each row whether its equals differ in prediction."""
         codes, keys = pd.factorize(_keys(self.X))
-        return np.asarray(codes, dtype=np.int64), keys
-
-    @cached_property
-    def _index(self) -> pd.Index[Any]:
-        """The distinct rows, by key."""
-        return pd.Index(self._codes[1])
-
-    @cached_property
-    def _first(self) -> IntArray:
-        """The position of the first row of each distinct one."""
-        return np.unique(self._codes[0], return_index=True)[1].astype(np.int64)
-
-    @cached_property
-    def _ambiguous(self) -> BoolArray:
-        """Whether each row equals others that were predicted differently."""
-        codes = self._codes[0]
-        other = (self.values != self.values[self._first[codes]]).any(axis=1)
-        doubtful: BoolArray = np.bincount(codes, weights=other)[codes] > 0
-        return doubtful
+        first = np.unique(codes, return_index=True)[1]
+        other = (self.values != self.values[first[codes]]).any(axis=1)
+        return pd.Index(keys), first, np.bincount(codes, weights=other)[codes] > 0
 
 
 def _keys(X: Table) -> AnyArray:
@@ -128,12 +114,6 @@ def _equal_rows(a: Table, b: Table) -> BoolArray:
     left, right = pd.DataFrame(a), pd.DataFrame(b)
     equal = np.ones(len(left), dtype=bool)
     for j in range(left.shape[1]):
-        one, two = left.iloc[:, j].astype(object).to_numpy(), right.iloc[:, j].astype(object).to_numpy()
-        equal &= (one == two) | (pd.isna(one) & pd.isna(two))
+        first, second = (frame.iloc[:, j].astype(object).to_numpy() for frame in (left, right))
+        equal &= (first == second) | (pd.isna(first) & pd.isna(second))
     return equal
-
-
-def _same(a: Table, b: Table) -> bool:
-    if isinstance(a, pd.DataFrame) and isinstance(b, pd.DataFrame):
-        return a.equals(b.reset_index(drop=True))
-    return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and bool(_equal_rows(a, b).all())

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, cast, get_args
 import numpy as np
 
 from .adapter import API_VERSION, Adapter, HoldsGivenRows, Match, Randomises
-from .arrays import FloatArray, Table, take_rows
+from .arrays import FloatArray, Table
 from .distributions import Categorical, CategoricalMixture, Normal, NormalMixture
 from .engine import Engine
 from .errors import InputError, ModelError, UnsupportedError
@@ -75,14 +75,14 @@ def steady(subject: Subject, stochastic: str | None = None, n_members: int = MEM
         return _as_members(subject, n_members, seed)
     if stochastic == "seed":
         return _with_seed(subject, seed)
-    found = two_calls(subject)
-    if found is not None:
+    difference = two_calls(subject)
+    if difference is not None:
         own = seed_argument(subject.model)
         fix = f", or stochastic='seed' to fix its {own}" if own else ""
         raise ModelError(
             f"explain.model must predict the same rows alike in every call, within {TOLERANCE:g} of the largest value; "
-            f"got {found.words}. Its predictions are random: pass stochastic='members' to read {n_members} calls as "
-            f"members of a mixture{fix}."
+            f"got {difference.words}. Its predictions are random: pass stochastic='members' to read {n_members} calls "
+            f"as members of a mixture{fix}."
         )
     return subject
 
@@ -121,27 +121,24 @@ def _with_seed(subject: Subject, seed: int) -> Subject:
             f"explain.stochastic must be 'members' or None for {subject.label}, which has no argument or attribute "
             f"{' or '.join(SEEDS)}; got 'seed'. Pass stochastic='members'."
         )
-    given = replace(subject, model=_seeded(subject.model, name, seed))
-    found = two_calls(given)
-    if found is not None:
+    seeded = replace(subject, model=_seeded(subject.model, name, seed))
+    difference = two_calls(seeded)
+    if difference is not None:
         raise ModelError(
             f"explain.model must predict the same rows alike with {name}={seed}, within {TOLERANCE:g} of the largest "
-            f"value; got {found.words}. Pass stochastic='members'."
+            f"value; got {difference.words}. Pass stochastic='members'."
         )
-    return replace(given, notes=(*subject.notes, f"Predictions are random: {name} is fixed to {seed}."))
+    return replace(seeded, notes=(*subject.notes, f"Predictions are random: {name} is fixed to {seed}."))
 
 
 def two_calls(subject: Subject) -> Difference | None:
     """Return how two predictions of up to 100 rows of the subject differ; None if by no more than the tolerance."""
     rows = np.unique(np.linspace(0, subject.n - 1, min(subject.n, ROWS)).astype(np.int64))
-    head = replace(subject, X=take_rows(subject.X, rows), y=None, train=None, weights=None, clusters=None, protected={})
+    head = subject.take(rows)
     engine = Engine(head, {})
     first, second = _readings(engine.call_model(head.X)), _readings(engine.call_model(head.X))
-    for kind, values in first.items():
-        found = _apart(kind, values, second.get(kind, np.full_like(values, np.nan)))
-        if found is not None:
-            return found
-    return None
+    gaps = (_apart(kind, values, second.get(kind, np.full_like(values, np.nan))) for kind, values in first.items())
+    return next((gap for gap in gaps if gap is not None), None)
 
 
 def _apart(kind: str, first: FloatArray, second: FloatArray) -> Difference | None:
@@ -162,12 +159,10 @@ def _readings(dist: Distribution) -> dict[str, FloatArray]:
     """Return what two calls are compared by."""
     if "proba" in dist.supports:
         return {"class probabilities": cast("Categorical", dist).probabilities}
-    found: dict[str, FloatArray] = {
-        name: getattr(dist, name)() for name in ("mean", "variance") if name in dist.supports
-    }
-    if not found and "quantile" in dist.supports:
-        found["quantiles"] = dist.quantile(np.array([0.1, 0.5, 0.9]))
-    return found
+    moments = {name: getattr(dist, name)() for name in ("mean", "variance") if name in dist.supports}
+    if moments or "quantile" not in dist.supports:
+        return moments
+    return {"quantiles": dist.quantile(np.array([0.1, 0.5, 0.9]))}
 
 
 def seed_argument(model: Any) -> str:
@@ -254,9 +249,9 @@ class Members:
         return min(self.rows, max(1_000, _CELLS // self.n_members))
 
     def _member(self, model: Any, X: Table, k: int) -> Distribution:
-        name, drawn = seed_argument(model), int(np.random.SeedSequence([self.seed, k]).generate_state(1)[0])
-        with _streams(drawn):
-            return self.inner.predict(_seeded(model, name, drawn) if name else model, X.copy())
+        name, own = seed_argument(model), int(np.random.SeedSequence([self.seed, k]).generate_state(1)[0])
+        with _streams(own):
+            return self.inner.predict(_seeded(model, name, own) if name else model, X.copy())
 
 
 def mixture(members: Sequence[Distribution]) -> Distribution:
@@ -267,18 +262,16 @@ def mixture(members: Sequence[Distribution]) -> Distribution:
     >>> mixture([Normal([0.0], 1.0), Normal([2.0], 1.0)]).variance()
     array([2.])
     """
-    if all(isinstance(one, Categorical) for one in members):
-        classes = [cast("Categorical", one) for one in members]
+    classes = [q for q in members if isinstance(q, Categorical)]
+    if len(classes) == len(members):
         return CategoricalMixture(np.stack([q.probabilities for q in classes], axis=1), classes[0].classes)
-    if all(isinstance(one, Normal) for one in members):
-        normals = [cast("Normal", one) for one in members]
-        return NormalMixture(np.stack([q.loc for q in normals], axis=1), np.stack([q.scale for q in normals], axis=1))
-    if all(isinstance(one, NormalMixture) for one in members):
-        mixtures = [cast("NormalMixture", one) for one in members]
-        means, stds = (np.concatenate([getattr(q, part) for q in mixtures], axis=1) for part in ("means", "stds"))
-        weights = np.concatenate([q.weights for q in mixtures])
-        return NormalMixture(means, stds, weights, points=any(q.points for q in mixtures))
-    families = " and ".join(sorted({one.family for one in members}))
+    single = (NormalMixture(q.loc[:, None], q.scale[:, None]) if isinstance(q, Normal) else q for q in members)
+    normals = [q for q in single if isinstance(q, NormalMixture)]
+    if len(normals) == len(members):
+        means, stds = (np.concatenate([getattr(q, part) for q in normals], axis=1) for part in ("means", "stds"))
+        weights = np.concatenate([q.weights for q in normals])
+        return NormalMixture(means, stds, weights, points=any(q.points for q in normals))
+    families = " and ".join(sorted({q.family for q in members}))
     raise UnsupportedError(
         f"explain.stochastic='members' must be for class probabilities or normal distributions; got {families}. "
         "Fix the model's seed, or return a mixture of your own."

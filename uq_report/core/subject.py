@@ -73,22 +73,28 @@ class Subject:
         """Return one feature's column as an array of its own kind."""
         return column(self.X, self.positions(feature)[0])
 
+    def take(self, rows: IntArray) -> Subject:
+        """Return the subject with the rows at these positions, and what belongs to them."""
+        y, weights, clusters = (
+            None if values is None else values[rows] for values in (self.y, self.weights, self.clusters)
+        )
+        adapter = self.adapter
+        return replace(
+            self,
+            model=adapter.take(self.model, rows) if isinstance(adapter, HoldsGivenRows) else self.model,
+            X=take_rows(self.X, rows),
+            y=y,
+            weights=weights,
+            clusters=clusters,
+            protected={name: values[rows] for name, values in self.protected.items()},
+        )
+
     def training(self) -> Subject | None:
         """Return the same model with its training rows as the rows, if they were given."""
         if self.train is None:
             return None
-        X, y = self.train
-        return replace(
-            self,
-            X=X,
-            y=y,
-            train=None,
-            weights=None,
-            clusters=None,
-            protected={},
-            sampled_from=None,
-            label=f"{self.label} (train)",
-        )
+        bare = replace(self, train=None, weights=None, clusters=None, protected={}, sampled_from=None)
+        return replace(bare, X=self.train[0], y=self.train[1], label=f"{self.label} (train)")
 
 
 def make_subject(  # noqa: PLR0913 - the arguments of the public `explain`
@@ -125,24 +131,14 @@ def make_subject(  # noqa: PLR0913 - the arguments of the public `explain`
         label=label or type(model).__name__,
         positive_class=positive_class,
     )
-    return subject if max_rows is None else _drawn(subject, max_rows, seed)
+    return subject if max_rows is None else _sampled(subject, max_rows, seed)
 
 
-def _drawn(subject: Subject, max_rows: int, seed: int) -> Subject:
-    """Return the subject with at most `max_rows` rows, drawn without replacement, in their order."""
+def _sampled(subject: Subject, max_rows: int, seed: int) -> Subject:
+    """Return the subject with at most `max_rows` rows, a sample without replacement, in their order."""
     if max_rows < 1:
         raise InputError(f"subject.max_rows must be >= 1; got {max_rows}.")
     if max_rows >= subject.n:
         return subject
-    keep = np.sort(np.random.default_rng([seed, 0x5A]).choice(subject.n, max_rows, replace=False))
-    adapter = subject.adapter
-    return replace(
-        subject,
-        model=adapter.take(subject.model, keep) if isinstance(adapter, HoldsGivenRows) else subject.model,
-        X=take_rows(subject.X, keep),
-        y=None if subject.y is None else subject.y[keep],
-        weights=None if subject.weights is None else subject.weights[keep],
-        clusters=None if subject.clusters is None else subject.clusters[keep],
-        protected={name: values[keep] for name, values in subject.protected.items()},
-        sampled_from=subject.n,
-    )
+    rows = np.random.default_rng([seed, 0x5A]).choice(subject.n, max_rows, replace=False)
+    return replace(subject.take(np.sort(rows)), sampled_from=subject.n)

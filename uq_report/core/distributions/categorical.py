@@ -68,8 +68,8 @@ class Categorical(Rowwise):
     @property
     def supports(self) -> frozenset[str]:
         """All that needs no order of the classes; ``log_odds`` for two classes, ``decisions`` by a known rule."""
-        known = _SUPPORTS if self.rule is not None and self.rule.own else _SUPPORTS | {"decisions"}
-        return known | {"log_odds"} if len(self.classes) == 2 else known
+        decisions = set() if self.rule is not None and self.rule.own else {"decisions"}
+        return _SUPPORTS | decisions | ({"log_odds"} if len(self.classes) == 2 else set())
 
     def why_not(self, method: str) -> str:
         """Say why `method` cannot answer."""
@@ -91,9 +91,10 @@ class Categorical(Rowwise):
         if np.ndim(y) != 1:
             raise InputError(f"categorical.y must be one-dimensional; got shape {np.shape(y)}.")
         codes, labels = pd.factorize(pd.Series(y))
-        known = self._positions()
-        unseen = [label for label in labels.tolist() if label not in known]
-        positions = np.array([known.get(label, -1) for label in labels.tolist()] + [-1], dtype=np.int64)[codes]
+        places = {label: position for position, label in enumerate(self.classes.tolist())}
+        unseen = [label for label in labels.tolist() if label not in places]
+        # the last entry is that of code -1, a missing value
+        positions = np.array([places.get(label, -1) for label in labels.tolist()] + [-1], dtype=np.int64)[codes]
         if (positions < 0).any():
             listed = [*map(repr, unseen[:5]), *(["missing values"] if (codes < 0).any() else [])]
             raise InputError(
@@ -111,11 +112,10 @@ class Categorical(Rowwise):
 
     def focus(self, label: Any) -> Self:
         """Return the same distributions with `label` as the positive class."""
-        position = next((i for i, known in enumerate(self.classes.tolist()) if known == label), None)
-        if position is None:
+        if label not in self.classes.tolist():
             raise InputError(f"categorical.positive_class must be one of {self._listed()}; got {label!r}.")
         other = copy(self)
-        other.positive = position
+        other.positive = self.classes.tolist().index(label)
         return other
 
     def deciding(self, rule: DecisionRule, decided: AnyArray | None = None) -> Self:
@@ -179,10 +179,10 @@ class Categorical(Rowwise):
         """Draw `size` class positions from each, shape (size, n)."""
         reached = np.cumsum(self.probabilities, axis=1)
         draws = rng.random((size, len(self))) * reached[:, -1]
-        drawn = np.zeros(draws.shape, dtype=np.int64)
+        positions = np.zeros(draws.shape, dtype=np.int64)
         for c in range(reached.shape[1] - 1):
-            drawn += draws >= reached[:, c]
-        return drawn
+            positions += draws >= reached[:, c]
+        return positions
 
     @property
     def parameters(self) -> FloatArray:
@@ -202,9 +202,6 @@ class Categorical(Rowwise):
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(square == 0, 0.0, square / self.probabilities)
         return np.sqrt(row_sum(terms))
-
-    def _positions(self) -> dict[Any, int]:
-        return {label: position for position, label in enumerate(self.classes.tolist())}
 
     def _listed(self) -> str:
         labels = self.classes.tolist()
@@ -243,7 +240,7 @@ def checked_probabilities(who: str, probabilities: Any) -> FloatArray:
 def _checked_classes(classes: Any, k: int) -> AnyArray:
     if classes is None:
         return np.arange(k)
-    found: AnyArray = classes if isinstance(classes, np.ndarray) else np.array(list(classes), dtype=object)
-    if found.shape != (k,) or len(set(found.tolist())) < k:
-        raise InputError(f"categorical.classes must be {k} different labels, one per column; got {found.tolist()}.")
-    return found
+    labels: AnyArray = classes if isinstance(classes, np.ndarray) else np.array(list(classes), dtype=object)
+    if labels.shape != (k,) or len(set(labels.tolist())) < k:
+        raise InputError(f"categorical.classes must be {k} different labels, one per column; got {labels.tolist()}.")
+    return labels

@@ -60,8 +60,8 @@ class CategoricalMixture(Categorical):
         if probabilities is None:
             members, probabilities = _mean_of(members, weights)
         super().__init__(probabilities, classes, positive)
-        given = None if weights is None else shares(_WEIGHTS, weights, np.size(weights))
-        self._split = _Split(members, given, self.probabilities)
+        relative = None if weights is None else shares(_WEIGHTS, weights, np.size(weights))
+        self._split = _Split(members, relative, self.probabilities)
         self.rows = np.arange(len(self))
 
     @property
@@ -145,7 +145,7 @@ def _mean_of(members: Any, weights: Any) -> tuple[FloatArray, FloatArray]:
     """Return given members as an array, and their weighted mean."""
     if callable(members):
         raise InputError("categorical_mixture.probabilities must be given with a callable for the members; got None.")
-    found = numbers("categorical_mixture.members", members)
-    if found.ndim != 3 or found.shape[1] == 0:
-        raise InputError(f"categorical_mixture.members must be of shape (rows, members, classes); got {found.shape}.")
-    return found, row_sum(np.moveaxis(found, 1, 2), shares(_WEIGHTS, weights, found.shape[1]))
+    parts = numbers("categorical_mixture.members", members)
+    if parts.ndim != 3 or parts.shape[1] == 0:
+        raise InputError(f"categorical_mixture.members must be of shape (rows, members, classes); got {parts.shape}.")
+    return parts, row_sum(np.moveaxis(parts, 1, 2), shares(_WEIGHTS, weights, parts.shape[1]))

@@ -41,9 +41,9 @@ class Mixtures(NamedTuple):
 
     def used(self) -> Mixtures:
         """Return the mixtures without members of weight 0."""
-        kept = self.weights > 0
-        means, stds = (np.compress(kept, values, axis=1) for values in (self.means, self.stds))
-        return Mixtures(means, stds, self.weights[kept])
+        positive = self.weights > 0
+        means, stds = (np.compress(positive, values, axis=1) for values in (self.means, self.stds))
+        return Mixtures(means, stds, self.weights[positive])
 
 
 def mutual_information(q: Mixtures) -> FloatArray:
@@ -93,7 +93,7 @@ def _scaled(means: FloatArray, stds: FloatArray, weights: FloatArray) -> Mixture
 
 def _fitted(q: Mixtures) -> Panels:
     """Return panels that cover the members' reach, none wide against the narrowest member in reach of it."""
-    panels, done = joined([_around_one(q), _around_all(q)]), []
+    panels, done = joined([_of_one_anchor(q), _of_all_members(q)]), []
     while len(panels.row):
         middle, half = 0.5 * (panels.lower + panels.upper), 0.5 * (panels.upper - panels.lower)
         stds = q.stds[panels.row]
@@ -110,14 +110,14 @@ def _from_anchor(q: Mixtures, panels: Panels) -> FloatArray:
     return q.means[panels.row, panels.anchor][:, None] - q.means[panels.row]
 
 
-def _around_one(q: Mixtures) -> Panels:
+def _of_one_anchor(q: Mixtures) -> Panels:
     """Return one panel for each row whose members one anchor resolves."""
     row = np.flatnonzero(_resolved(q))
     reach, means = _REACH * q.stds[row], q.means[row] - q.means[row, :1]
     return Panels(row, np.zeros_like(row), (means - reach).min(axis=1), (means + reach).max(axis=1))
 
 
-def _around_all(q: Mixtures) -> Panels:
+def _of_all_members(q: Mixtures) -> Panels:
     """Return two panels for each member of the other rows, left and right of its mean, half way to the next."""
     rows = np.flatnonzero(~_resolved(q))
     reach, anchor = _REACH * q.stds[rows], np.argsort(q.means[rows], axis=1)

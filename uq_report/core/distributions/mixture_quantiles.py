@@ -15,14 +15,14 @@ _ROUNDING = 1 - 1e-14  # a sum of weights may fall short of a level by rounding
 
 def quantiles(means: FloatArray, stds: FloatArray, weights: FloatArray, p: FloatArray) -> FloatArray:
     """Return the smallest y with P(Y <= y) >= p, shape (n, L), of mixtures (n, m) with weights (m,)."""
-    found = np.empty((len(means), len(p)))
+    values = np.empty((len(means), len(p)))
     points = ~(stds > 0).any(axis=1)
     step = max(1, _CELLS // (len(p) * len(weights)))
     for solve, rows in ((_of_points, np.flatnonzero(points)), (_of_normals, np.flatnonzero(~points))):
         for start in range(0, len(rows), step):
             block = rows[start : start + step]
-            found[block] = solve(means[block], stds[block], weights, p)
-    return found
+            values[block] = solve(means[block], stds[block], weights, p)
+    return values
 
 
 def standardised(y: FloatArray, means: FloatArray, stds: FloatArray) -> FloatArray:

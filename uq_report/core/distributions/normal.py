@@ -10,9 +10,13 @@ from scipy.special import ndtr, ndtri
 from ..arrays import AnyArray, FloatArray
 from .relative_entropy import kl_terms
 from .rowwise import Rowwise
-from .validate import levels, numbers, refuse, same_length, vector
+from .validate import levels, refuse, same_length, vector
 
 LOG_2PI = float(np.log(2 * np.pi))
+FISHER = frozenset({"parameters", "fisher_information", "fisher_norm"})
+DIVERGENCES = frozenset({"kl", "renyi_half"})
+# all but the split into parts
+WHOLE = FISHER | DIVERGENCES | {"mean", "variance", "entropy", "log_prob", "cdf", "quantile", "sample", "crps"}
 
 
 class Normal(Rowwise):
@@ -36,6 +40,7 @@ class Normal(Rowwise):
     """
 
     family = "normal"
+    supports = WHOLE
     parametrisation = ("mu", "sigma2")
     by_row = ("loc", "scale")
 
@@ -44,15 +49,6 @@ class Normal(Rowwise):
         self.scale = same_length("normal.std", std, len(self.loc))
         remedy = "Give the model a noise term, or a lower bound for its standard deviation."
         refuse("normal.std", "greater than 0", self.scale, self.scale <= 0, remedy)
-
-    @property
-    def supports(self) -> frozenset[str]:
-        """All but the split into parts."""
-        return _SUPPORTS
-
-    def encode(self, y: Any) -> FloatArray:
-        """Return y as floats; refuse what is no number."""
-        return numbers("normal.y", y)
 
     def mean(self) -> FloatArray:
         """Return mu."""
@@ -108,12 +104,6 @@ class Normal(Rowwise):
         """Return diag(1 / sigma^2, 1 / (2 sigma^4)), shape (n, 2, 2)."""
         precision = 1 / self.variance()
         return diagonal(precision, 0.5 * precision**2)
-
-
-FISHER = frozenset({"parameters", "fisher_information", "fisher_norm"})
-DIVERGENCES = frozenset({"kl", "renyi_half"})
-_SUPPORTS = frozenset({"mean", "variance", "entropy", "log_prob", "cdf", "quantile", "sample", "crps"})
-_SUPPORTS |= FISHER | DIVERGENCES
 
 
 def log_density(z: FloatArray, std: FloatArray) -> FloatArray:

@@ -11,14 +11,13 @@ from ..arrays import AnyArray, FloatArray
 from ..errors import InputError
 from .mixture_information import Mixtures, kl_of_mixtures, mutual_information
 from .mixture_quantiles import quantiles, standardised
-from .normal import LOG_2PI, absolute_moment, log_density
+from .normal import FISHER, LOG_2PI, absolute_moment, log_density
 from .rowwise import Rowwise, row_sum
 from .validate import levels, numbers, shares
 
 _REMEDY = "raise min_samples_leaf, or give the members a noise variance"
-_ALWAYS = frozenset(
-    {"mean", "variance", "cdf", "quantile", "sample", "crps", "aleatoric_variance", "epistemic_variance"}
-)
+_SPLIT = {"aleatoric_variance", "epistemic_variance"}
+_ALWAYS = frozenset({"mean", "variance", "cdf", "quantile", "sample", "crps"}) | _SPLIT
 _DENSITY = frozenset({"entropy", "log_prob", "aleatoric", "epistemic", "kl"})
 
 
@@ -60,8 +59,8 @@ class NormalMixture(Rowwise):
         if negative.any():
             raise InputError(f"normal_mixture.stds must be >= 0; got negative ones in {int(negative.sum())} rows.")
         if points is False and zero.any():
-            found = f"got 0 in {int(zero.sum())} of {len(zero)} rows"
-            raise InputError(f"normal_mixture.stds must be > 0; {found}. {_REMEDY.capitalize()}.")
+            got = f"{int(zero.sum())} of {len(zero)} rows"
+            raise InputError(f"normal_mixture.stds must be > 0; got 0 in {got}. {_REMEDY.capitalize()}.")
         self.points = bool(zero.any()) if points is None else points
         self.weights = shares("normal_mixture.weights", weights, self.means.shape[1])
         self.information: FloatArray | None = None
@@ -75,7 +74,7 @@ class NormalMixture(Rowwise):
         """Say why `method` cannot answer."""
         if method in _DENSITY:
             return f"{method} needs a density, but members are single points (standard deviation 0): {_REMEDY}"
-        if method in ("parameters", "fisher_information", "fisher_norm"):
+        if method in FISHER:
             return f"{method} is not defined for a mixture, whose Fisher norm is that of its density"
         return super().why_not(method)
 
@@ -84,10 +83,6 @@ class NormalMixture(Rowwise):
         other = super().take(index)
         other.information = None
         return other
-
-    def encode(self, y: Any) -> FloatArray:
-        """Return y as floats; refuse what is no number."""
-        return numbers("normal_mixture.y", y)
 
     def mean(self) -> FloatArray:
         """Return the weighted mean of the members' means."""
@@ -170,13 +165,13 @@ class NormalMixture(Rowwise):
 
 
 def _members(what: str, values: Any) -> FloatArray:
-    found = numbers(f"normal_mixture.{what}", values)
-    if found.ndim != 2 or found.shape[1] == 0:
-        raise InputError(f"normal_mixture.{what} must have the shape (rows, members); got {found.shape}.")
-    bad = np.asarray(~np.isfinite(found).all(axis=1))
+    parts = numbers(f"normal_mixture.{what}", values)
+    if parts.ndim != 2 or parts.shape[1] == 0:
+        raise InputError(f"normal_mixture.{what} must have the shape (rows, members); got {parts.shape}.")
+    bad = np.asarray(~np.isfinite(parts).all(axis=1))
     if bad.any():
         raise InputError(
             f"normal_mixture.{what} must be finite; got other values in {int(bad.sum())} of {len(bad)} rows, "
             f"first in row {int(np.argmax(bad))}. Look at these rows' inputs and at the members' fit."
         )
-    return found
+    return parts

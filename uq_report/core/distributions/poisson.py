@@ -8,13 +8,11 @@ import numpy as np
 from scipy.special import entr, gammaln, i0e, i1e, pdtr, pdtrik, xlogy
 
 from ..arrays import AnyArray, FloatArray, IntArray
-from .normal import DIVERGENCES, FISHER, diagonal
+from .normal import WHOLE, diagonal
 from .relative_entropy import kl_terms
 from .rowwise import Rowwise
-from .validate import levels, numbers, refuse, vector
+from .validate import levels, refuse, vector
 
-_SUPPORTS = frozenset({"mean", "variance", "entropy", "log_prob", "cdf", "quantile", "sample", "crps"})
-_SUPPORTS |= FISHER | DIVERGENCES
 _BLOCK = 1024  # rows of similar rate whose series is summed at once
 
 
@@ -33,6 +31,7 @@ class Poisson(Rowwise):
     """
 
     family = "Poisson"
+    supports = WHOLE
     discrete = True
     parametrisation = ("lambda",)
     by_row = ("rate",)
@@ -41,17 +40,12 @@ class Poisson(Rowwise):
         self.rate = vector("poisson.rate", rate)
         refuse("poisson.rate", ">= 0", self.rate, self.rate < 0, "Use a log link, or clip the rates in the model.")
 
-    @property
-    def supports(self) -> frozenset[str]:
-        """All but the split into parts."""
-        return _SUPPORTS
-
     def encode(self, y: Any) -> FloatArray:
         """Return y as floats; refuse what is no count."""
-        found = numbers("poisson.y", y)
-        bad = (found < 0) | (found != np.floor(found))
-        refuse("poisson.y", "whole numbers >= 0", found, bad, "Counts only; use another model for other targets.")
-        return found
+        counts: FloatArray = super().encode(y)
+        bad = (counts < 0) | (counts != np.floor(counts))
+        refuse("poisson.y", "whole numbers >= 0", counts, bad, "Counts only; use another model for other targets.")
+        return counts
 
     def mean(self) -> FloatArray:
         """Return lambda."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ..arrays import AnyArray, FloatArray
 from ..predictive import Distribution
+from .validate import numbers
 
 _FEW = 32
 
@@ -27,6 +28,10 @@ class Rowwise(Distribution):
         for name in self.by_row:
             setattr(other, name, getattr(self, name)[index])
         return other
+
+    def encode(self, y: Any) -> Any:
+        """Return y as floats; refuse what is no number."""
+        return numbers(f"{self.family.lower().replace(' ', '_').replace('-', '_')}.y", y)
 
 
 def row_sum(values: FloatArray, weights: FloatArray | None = None) -> FloatArray:

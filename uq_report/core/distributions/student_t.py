@@ -10,14 +10,13 @@ from scipy.special import betaln, digamma, polygamma, stdtr, stdtrit
 
 from ..arrays import AnyArray, FloatArray
 from ..errors import UnsupportedError
-from .normal import DIVERGENCES, FISHER
+from .normal import WHOLE
 from .quadrature import Panels, even_panels, integral
 from .relative_entropy import half_from
 from .rowwise import Rowwise
-from .validate import levels, numbers, refuse, same_length, vector
+from .validate import levels, refuse, same_length, vector
 
 _MOMENTS = frozenset({"mean", "variance", "crps"})
-_FULL = _MOMENTS | FISHER | DIVERGENCES | {"entropy", "log_prob", "cdf", "quantile", "sample"}
 
 _EDGES = np.linspace(-5.0, 5.0, 21)  # of y = sinh(sinh(u)): out to 8e31 scales
 
@@ -63,17 +62,13 @@ class StudentT(Rowwise):
     @property
     def supports(self) -> frozenset[str]:
         """All but the split into parts; no moments if the one df is at most 1."""
-        return _FULL if self.moments else _FULL - _MOMENTS
+        return WHOLE if self.moments else WHOLE - _MOMENTS
 
     def why_not(self, method: str) -> str:
         """Say why `method` cannot answer."""
         if method in _MOMENTS:
             return f"{method} is not defined for a Student-t distribution with at most 1 degree of freedom"
         return super().why_not(method)
-
-    def encode(self, y: Any) -> FloatArray:
-        """Return y as floats; refuse what is no number."""
-        return numbers("student_t.y", y)
 
     def mean(self) -> FloatArray:
         """Return mu; infinite where a varying df is at most 1 and there is no mean."""

@@ -20,20 +20,20 @@ def numbers(who: str, values: Any) -> FloatArray:
 
 def vector(who: str, values: Any) -> FloatArray:
     """Return `values` as a one-dimensional array of finite floats."""
-    found = numbers(who, values)
-    if found.ndim != 1:
-        raise InputError(f"{who} must be one-dimensional, one value per row; got shape {found.shape}.")
-    refuse(who, "finite", found, ~np.isfinite(found), "Look at these rows' inputs and at the model's fit.")
-    return found
+    floats = numbers(who, values)
+    if floats.ndim != 1:
+        raise InputError(f"{who} must be one-dimensional, one value per row; got shape {floats.shape}.")
+    refuse(who, "finite", floats, ~np.isfinite(floats), "Look at these rows' inputs and at the model's fit.")
+    return floats
 
 
 def same_length(who: str, values: Any, n: int) -> FloatArray:
     """Return `values`, one number or one per row, as n finite floats."""
-    found = numbers(who, values)
-    found = vector(who, np.full(n, found) if found.ndim == 0 else found)
-    if len(found) != n:
-        raise InputError(f"{who} must have one value per row, {n}; got {len(found)}.")
-    return found
+    floats = numbers(who, values)
+    floats = vector(who, np.full(n, floats) if floats.ndim == 0 else floats)
+    if len(floats) != n:
+        raise InputError(f"{who} must have one value per row, {n}; got {len(floats)}.")
+    return floats
 
 
 def refuse(who: str, allowed: str, values: FloatArray, bad: BoolArray, remedy: str) -> None:
@@ -48,19 +48,19 @@ def refuse(who: str, allowed: str, values: FloatArray, bad: BoolArray, remedy: s
 
 def levels(who: str, p: Any) -> FloatArray:
     """Return probability levels, shape (L,), strictly between 0 and 1."""
-    found = np.atleast_1d(numbers(who, p))
-    if found.ndim != 1 or not ((found > 0) & (found < 1)).all():
+    floats = np.atleast_1d(numbers(who, p))
+    if floats.ndim != 1 or not ((floats > 0) & (floats < 1)).all():
         raise InputError(f"{who} must be levels strictly between 0 and 1, shape (L,); got {p}.")
-    return found
+    return floats
 
 
 def shares(who: str, weights: Any, m: int) -> FloatArray:
     """Return m relative weights as shares that sum to 1; equal ones for None."""
     if weights is None:
         return np.full(m, 1.0 / m)
-    found = numbers(who, weights)
-    if found.shape != (m,):
-        raise InputError(f"{who} must have one weight per member, {m}; got shape {found.shape}.")
-    if not (np.isfinite(found).all() and (found >= 0).all() and found.sum() > 0):
-        raise InputError(f"{who} must be finite, not negative and not all zero; got {found.tolist()}.")
-    return np.asarray(found / found.sum())
+    floats = numbers(who, weights)
+    if floats.shape != (m,):
+        raise InputError(f"{who} must have one weight per member, {m}; got shape {floats.shape}.")
+    if not (np.isfinite(floats).all() and (floats >= 0).all() and floats.sum() > 0):
+        raise InputError(f"{who} must be finite, not negative and not all zero; got {floats.tolist()}.")
+    return np.asarray(floats / floats.sum())

@@ -13,11 +13,11 @@ from ...core.errors import InputError
 from ...core.predictive import Distribution
 from .class_derivatives import class_derivatives
 from .outputs import class_labels, predicted_labels, probabilities
-from .sklearn_ import batch_rows, is_a, rows_together
+from .sklearn_ import SklearnAdapter, is_a
 
 
 @dataclass(frozen=True)
-class ClassifierAdapter:
+class ClassifierAdapter(SklearnAdapter):
     """Classifiers with ``predict_proba(X)`` of shape (n, k) and, best, ``classes_`` of length k.
 
     Calibrated models, pipelines and search objects included; the class labels may be of any kind
@@ -58,8 +58,8 @@ class ClassifierAdapter:
                 f"{type(model).__name__}.refit must be True; got {model.refit!r}. "
                 "Fit the search with refit=True, or pass a model fitted with its best parameters."
             )
-        given = probabilities(model, X)
-        return Categorical(given, classes=class_labels(model, given.shape[1]))
+        p = probabilities(model, X)
+        return Categorical(p, classes=class_labels(model, p.shape[1]))
 
     def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
         """Return exact derivatives of linear classifiers and perceptrons, through affine preprocessing, or None."""
@@ -68,14 +68,6 @@ class ClassifierAdapter:
     def decide(self, model: Any, X: Table) -> AnyArray | None:
         """Return the labels of the model's own ``predict``; None where it has none."""
         return predicted_labels(model, X)
-
-    def batch_rows(self, model: Any) -> int | None:
-        """Return 25 000 for trees and what is built of them, else None."""
-        return batch_rows(model)
-
-    def rows_together(self, model: Any) -> int | None:
-        """Return 25 000 for scikit-learn's own estimators, 250 for Gaussian processes, else None."""
-        return rows_together(model)
 
 
 def _not_refitted(model: Any) -> bool:

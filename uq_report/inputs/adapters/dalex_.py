@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import pandas as pd
 
-from ...core.adapter import API_VERSION, Match, class_names
+from ...core.adapter import API_VERSION, Adapter, Match, class_names
 from ...core.arrays import AnyArray, FloatArray, Table
 from ...core.errors import InputError
 from ...core.predictive import Distribution
@@ -20,7 +20,7 @@ _DIRECTLY = "Pass the parts yourself: uq_report.explain(explainer.model, X, y)."
 
 
 @dataclass(frozen=True)
-class DalexAdapter:
+class DalexAdapter(Adapter):
     """Opens a ``dalex.Explainer``; the model inside is then audited by the adapter that matches it.
 
     The protocol of `unpack`: ``uq_report.explain`` calls it on the adapter that matches best, takes
@@ -76,10 +76,6 @@ class DalexAdapter:
             f"model must give a distribution; got a {type(model).__name__}, whose predict_function gives one "
             f"number for each of {len(X)} rows. Open it with unpack, as uq_report.explain(explainer) does. {_DIRECTLY}"
         )
-
-    def batch_rows(self, model: Any) -> int | None:
-        """Return None."""
-        return None
 
 
 def _rows(data: pd.DataFrame, model: Any) -> Table:

@@ -10,14 +10,14 @@ from ...core.arrays import Table
 from ...core.distributions import Poisson
 from ...core.predictive import Distribution
 from .outputs import point_prediction
-from .sklearn_ import batch_rows, is_a, rows_together, transform, unwrap
+from .sklearn_ import SklearnAdapter, is_a, transform, unwrap
 
 _LINEAR = ("PoissonRegressor",)
 _BOOSTED = ("HistGradientBoostingRegressor",)
 
 
 @dataclass(frozen=True)
-class PoissonAdapter:
+class PoissonAdapter(SklearnAdapter):
     """PoissonRegressor, and HistGradientBoostingRegressor with ``loss="poisson"``.
 
     Alone, last in a pipeline, or in a search object. ``predict`` gives the rate. y must hold
@@ -40,11 +40,3 @@ class PoissonAdapter:
         """Return the predicted rates as Poisson distributions."""
         steps, final = unwrap(model)
         return Poisson(point_prediction(final, transform(steps, X)))
-
-    def batch_rows(self, model: Any) -> int | None:
-        """Return 25 000 for boosted trees, None for the linear model."""
-        return batch_rows(model)
-
-    def rows_together(self, model: Any) -> int | None:
-        """Return 25 000 behind scikit-learn's own transformers, else None."""
-        return rows_together(model)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core.adapter import API_VERSION, Match
+from ...core.adapter import API_VERSION, Adapter, Match
 from ...core.arrays import IntArray, Table
 from ...core.predictive import Distribution
 from ...core.scored import ONLY_GIVEN, ScoredRows
 
 
 @dataclass(frozen=True)
-class PredictionsAdapter:
+class PredictionsAdapter(Adapter):
     """A `ScoredRows`: a table that was scored elsewhere, audited without its model.
 
     Calibration, data quality, groups and what else looks at predictions as they are can be computed.
@@ -44,7 +44,3 @@ class PredictionsAdapter:
     def take(self, model: Any, rows: IntArray) -> ScoredRows:
         """Return the stored predictions of some rows, for a subject that keeps only these."""
         return model.take(rows)
-
-    def batch_rows(self, model: Any) -> int | None:
-        """Return None: nothing is computed."""
-        return None

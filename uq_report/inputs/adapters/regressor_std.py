@@ -14,7 +14,7 @@ from ...core.distributions import Normal
 from ...core.errors import InputError
 from ...core.predictive import Distribution
 from .outputs import check_noise, mean_and_std, refuse_rows
-from .sklearn_ import gives_std, is_a, rows_together, unwrap
+from .sklearn_ import SklearnAdapter, gives_std, is_a, unwrap
 
 _BAYESIAN = ("BayesianRidge", "ARDRegression")
 _GAUSSIAN_PROCESS = ("GaussianProcessRegressor",)
@@ -23,7 +23,7 @@ _POSITIVE = "Add a WhiteKernel to a Gaussian process, or give the adapter a nois
 
 
 @dataclass(frozen=True)
-class RegressorStdAdapter:
+class RegressorStdAdapter(SklearnAdapter):
     """Regressors with ``predict(X, return_std=True)``, alone, last in a pipeline, or in a search object.
 
     The std of BayesianRidge and ARDRegression contains the estimated noise. That of a Gaussian
@@ -86,14 +86,6 @@ class RegressorStdAdapter:
         std = np.hypot(std, math.sqrt(self.noise_variance))
         refuse_rows(f"{who}.predict must return a std > 0", std == 0, _POSITIVE)
         return Normal(mean, std)
-
-    def batch_rows(self, model: Any) -> int | None:
-        """Return None: these models multiply matrices."""
-        return None
-
-    def rows_together(self, model: Any) -> int | None:
-        """Return 25 000 for scikit-learn's own estimators, 250 for Gaussian processes, else None."""
-        return rows_together(model)
 
     def _gaussian_process(self, model: Any) -> str:
         kernel = getattr(model, "kernel_", None)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from joblib import parallel_config
 
-from ...core.adapter import class_names
+from ...core.adapter import Adapter, class_names
 from ...core.arrays import Table
 
 ROWWISE_BATCH = 25_000
@@ -41,6 +41,18 @@ _BOOSTED = frozenset(("sklearn.GradientBoostingClassifier", "sklearn.GradientBoo
 _COMBINED = frozenset(
     f"sklearn.{name}" for name in ("BaggingClassifier", "BaggingRegressor", "VotingClassifier", "VotingRegressor")
 )
+
+
+class SklearnAdapter(Adapter):
+    """An adapter of scikit-learn's estimators, which knows how many rows a call of theirs should get."""
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return 25 000 for trees and what is built of them, else None."""
+        return batch_rows(model)
+
+    def rows_together(self, model: Any) -> int | None:
+        """Return 25 000 for scikit-learn's own estimators, 250 for Gaussian processes, else None."""
+        return rows_together(model)
 
 
 def is_a(model: Any, names: Iterable[str]) -> bool:

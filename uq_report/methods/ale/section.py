@@ -75,6 +75,6 @@ def _apart(ledger: Ledger, view: Ale, feature: str, measures: Sequence[str]) -> 
         if where is not None:
             sentences.append(
                 f"{mention(feature)}, {ledger.e.words(measure).title}: from {plain(where.start)} to {plain(where.x)} "
-                f"ALE changes by {value_words(where.ale)}, the PDP by {value_words(where.pdp)}."
+                f"ALE changes by {value_words(where.accumulated)}, the PDP by {value_words(where.partial)}."
             )
     return sentences

@@ -186,9 +186,9 @@ def compared(
         return None
     x, level = (partial[name].to_numpy(dtype=float) for name in (col.X, col.ESTIMATE))
     start, end = np.interp([widest.at.start, widest.at.x], x, level)
-    reach, least = widest.reach(confidence), widest.at.ale - widest.at.pdp
+    reach, least = widest.reach(confidence), widest.at.accumulated - widest.at.partial
     return Apart(
-        at=widest.at._replace(pdp=float(end - start)),
+        at=widest.at._replace(partial=float(end - start)),
         share=widest.share,
         p_adjusted=widest.p_value * n_curves,
         least=least,
@@ -295,9 +295,9 @@ def _difference(rule: Rule, measure: str, parted: Mapping[str, Apart], run: Run)
     return rule.finding(
         rule.severity,
         f"Between {name} = {plain(apart.at.start)} and {plain(apart.at.x)} the {title} changes by "
-        f"{number(apart.at.ale)} near the data, and by {number(apart.at.pdp)} when every row is set to these values: "
-        f"apart by {share_words(apart.share)} of the largest range of any curve{more}. What happens there depends on "
-        "features that go together.",
+        f"{number(apart.at.accumulated)} near the data, and by {number(apart.at.partial)} when every row is set "
+        f"to these values: apart by {share_words(apart.share)} of the largest range of any curve{more}. What happens "
+        "there depends on features that go together.",
         (ids.ALE, ids.PDP, *pictured(run, *features)),
         remedy="Read the local effect of these features, not the average one.",
         measures=(measure,),

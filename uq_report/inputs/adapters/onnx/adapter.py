@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ....core.adapter import API_VERSION, Match, class_names
+from ....core.adapter import API_VERSION, Adapter, Match, class_names
 from ....core.arrays import AnyArray, Table
 from ....core.distributions import Categorical, Normal
 from ....core.errors import InputError, ModelError
@@ -24,7 +24,7 @@ _NEEDED = (
 
 
 @dataclass(frozen=True)
-class OnnxAdapter:
+class OnnxAdapter(Adapter):
     """ONNX graphs that state how sure they are; others are refused with what is needed.
 
     Frames are split into the graph's named inputs, or handed over as one tensor. Class labels come
@@ -62,10 +62,6 @@ class OnnxAdapter:
             return Normal(mean.reshape(-1), std.reshape(-1))
         shown = ", ".join(f"{one.name} {one.type}{list(one.shape)}" for one in outputs.values())
         raise InputError(f"onnx.outputs must state one predictive distribution; got {shown}. {_NEEDED}")
-
-    def batch_rows(self, model: Any) -> int | None:
-        """Return None: graphs multiply matrices."""
-        return None
 
     def _categorical(self, model: Any, given: Mapping[str, Any], name: str, outputs: Mapping[str, Any]) -> Categorical:
         label = next((one for one in outputs.values() if one.type in _LABELS), None)

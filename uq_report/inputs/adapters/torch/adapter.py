@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ....core.adapter import API_VERSION, Match, class_names
+from ....core.adapter import API_VERSION, Adapter, Match, class_names
 from ....core.arrays import Table
 from ....core.derivatives import Derivatives
 from ....core.predictive import Distribution
@@ -14,7 +14,7 @@ from .rows import derivatives, dropouts, predict
 
 
 @dataclass(frozen=True)
-class TorchAdapter:
+class TorchAdapter(Adapter):
     """A ``torch.nn.Module`` that maps rows to a ``torch.distributions`` object, or a gpytorch model.
 
     Normal, StudentT (one df for all rows), Poisson, Categorical and Bernoulli, of shape (n,) or (n, 1),
@@ -69,7 +69,3 @@ class TorchAdapter:
     def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
         """Return derivatives of the parameters with respect to all columns by automatic differentiation."""
         return derivatives(model, X, order)
-
-    def batch_rows(self, model: Any) -> int | None:
-        """Return None: these models multiply matrices."""
-        return None
