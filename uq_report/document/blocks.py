@@ -9,6 +9,7 @@ import matplotlib.figure
 import numpy as np
 import pandas as pd
 
+from ..core.errors import UQReportError
 from ..core.results import Result
 from ..core.text import count
 from ..evidence import columns as col
@@ -19,6 +20,8 @@ from .text import MENTION, clean, joined, mention, name
 
 MAX_ROWS = 60
 TOP = 20  # features in a figure
+# What drawing raises of results that hold what their figure does not expect; one figure must not cost a report.
+FAILURES = (UQReportError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def make_table(
@@ -39,7 +42,7 @@ def make_table(
     return Table(
         id=key,
         caption=caption,
-        columns=tuple(Column(one) if isinstance(one, str) else one for one in columns),
+        columns=tuple(Column(column) if isinstance(column, str) else column for column in columns),
         rows=cells[:MAX_ROWS],
         evidence=evidence if of is None else of.id,
         note=note or notes_of(of),
@@ -78,18 +81,13 @@ def _cleaned(text: str) -> str:
     return "".join(piece for pair in zip(outer, [*map(mention, parts[1::2]), ""], strict=True) for piece in pair)
 
 
-def drawn(figure: Callable[[], matplotlib.figure.Figure]) -> bytes:
-    """Draw a figure and return its SVG."""
-    return to_svg(figure())
-
-
 def make_figure(
     key: str, caption: str, alt: str, figure: Callable[[], matplotlib.figure.Figure], evidence: str
 ) -> Figure | Callout:
     """Return a figure, or a callout with the reason if it cannot be drawn: the rest of the report still holds."""
     try:
-        svg = drawn(figure)
-    except Exception as error:  # noqa: BLE001 - third-party results may hold anything; one figure must not cost a report
+        svg = to_svg(figure())
+    except FAILURES as error:
         text = f"The figure “{caption}” could not be drawn: {clean(error, 300)} Its numbers are in the evidence."
         return Callout(tone="warning", title="A figure is missing", text=text, evidence=(evidence,))
     return Figure(id=key, caption=caption, alt=clean(alt), svg=svg, evidence=evidence)

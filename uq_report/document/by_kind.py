@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..core.results import Result
 from ..core.text import count
@@ -47,6 +48,11 @@ def table_only(e: Evidence, result: Result) -> list[Block]:  # noqa: ARG001 - on
     return [plain_table(table, f"{result.id}-table", caption, result.id, notes_of(result))]
 
 
+def _figure(e: Evidence, result: Result, caption: str, alt: str, ordinal: int = 0, **choice: Any) -> Block:
+    key = f"{result.id}-figure-{ordinal}" if ordinal else f"{result.id}-figure"
+    return make_figure(key, f"{clean(result.title)}{caption}", alt, lambda: e.draw(result, **choice), result.id)
+
+
 def _importance(e: Evidence, result: Result) -> list[Block]:
     measures = measures_of(result)
     if not len(result.estimates):
@@ -58,10 +64,8 @@ def _importance(e: Evidence, result: Result) -> list[Block]:
     )
     first, features = next(iter(parts)), max(len(t) for t in parts.values())
     capped = f", the {TOP} {'largest' if first.sign > 0 else 'lowest'} of {features}" if features > TOP else ""
-    caption = f"{clean(result.title)}{capped}. {intervals_caption(result.estimates)}"
-    figure = make_figure(
-        f"{result.id}-figure", caption, " ".join(words), lambda: e.draw(result, measure=measures, top=TOP), result.id
-    )
+    caption = f"{capped}. {intervals_caption(result.estimates)}"
+    figure = _figure(e, result, caption, " ".join(words), measure=measures, top=TOP)
     table = wide_table(e, result, f"{result.id}-table", f"{clean(result.title)}, {order_words(first)}.", measures)
     return [Bullets(items=words), figure, table]
 
@@ -69,11 +73,10 @@ def _importance(e: Evidence, result: Result) -> list[Block]:
 def _interaction(e: Evidence, result: Result) -> list[Block]:
     if not len(result.estimates):
         return table_only(e, result)
-    title = clean(result.title)
     pairs = result.estimates.assign(feature=interaction.paired(result.estimates))
-    alt = f"{title}, a dot per pair of features. {largest_words(pairs, e.words(measures_of(result)[0], result))}"
-    caption = f"{title}. {intervals_caption(result.estimates)}"
-    return [make_figure(f"{result.id}-figure", caption, alt, lambda: e.draw(result), result.id), *table_only(e, result)]
+    leading = largest_words(pairs, e.words(measures_of(result)[0], result))
+    alt = f"{clean(result.title)}, a dot per pair of features. {leading}"
+    return [_figure(e, result, f". {intervals_caption(result.estimates)}", alt), *table_only(e, result)]
 
 
 def _profile(e: Evidence, result: Result) -> list[Block]:
@@ -86,54 +89,46 @@ def _profile(e: Evidence, result: Result) -> list[Block]:
 def _curves(e: Evidence, result: Result) -> list[Block]:
     features = [str(f) for f in dict.fromkeys(result.frame[col.FEATURE])]
     blocks = [_curve(e, result, feature, k) for k, feature in enumerate(features[:PROFILES], 1)]
-    if len(features) > PROFILES:
-        more = count(len(features) - PROFILES, "further feature")
-        blocks.append(Paragraph(text=f"{more}: see the evidence {result.id}."))
-    return blocks
+    return [*blocks, *_further(result, len(features), "feature")]
 
 
-def _curve(e: Evidence, result: Result, feature: str, number_of: int) -> Block:
+def _further(result: Result, total: int, noun: str) -> list[Block]:
+    """Say how many profiles have no figure."""
+    more = count(total - PROFILES, f"further {noun}")
+    return [Paragraph(text=f"{more}: see the evidence {result.id}.")] if total > PROFILES else []
+
+
+def _curve(e: Evidence, result: Result, feature: str, ordinal: int) -> Block:
     table = result.estimates[result.estimates[col.FEATURE] == feature]
     located = measures_of(result) if {col.X, col.LEVEL} <= set(table.columns) else ()
     ranges = (range_words(table[table[col.MEASURE] == m], e.words(m)) for m in located)
-    caption = f"{clean(result.title)}: {name(feature)}. {intervals_caption(table)}"
     alt = " ".join(filter(None, (f"{clean(result.title)} of {name(feature)}.", *ranges)))
-    return make_figure(
-        f"{result.id}-figure-{number_of}", caption, alt, lambda: e.draw(result, feature=feature), result.id
-    )
+    return _figure(e, result, f": {name(feature)}. {intervals_caption(table)}", alt, ordinal, feature=feature)
 
 
 def _surfaces(e: Evidence, result: Result) -> list[Block]:
     pairs = list(dict.fromkeys(zip(result.frame[col.FEATURE], result.frame[col.FEATURE_2], strict=True)))
     jobs = [(pair, measure) for pair in pairs[:PROFILES] for measure in measures_of(result)]
     blocks = [_surface(e, result, pair, measure, k) for k, (pair, measure) in enumerate(jobs, 1)]
-    if len(pairs) > PROFILES:
-        more = count(len(pairs) - PROFILES, "further pair")
-        blocks.append(Paragraph(text=f"{more}: see the evidence {result.id}."))
-    return blocks
+    return [*blocks, *_further(result, len(pairs), "pair")]
 
 
-def _surface(e: Evidence, result: Result, pair: tuple[str, str], measure: str, number_of: int) -> Block:
+def _surface(e: Evidence, result: Result, pair: tuple[str, str], measure: str, ordinal: int) -> Block:
     frame = result.frame
     here = (frame[col.MEASURE] == measure) & (frame[col.FEATURE] == pair[0]) & (frame[col.FEATURE_2] == pair[1])
     values = frame.loc[here & (frame[col.CURVE] < 0), col.VALUE]
     what = f"average {e.words(measure).title} along {name(pair[0])} and {name(pair[1])}"
     alt = f"Map of the {what}, from {number(float(values.min()))} to {number(float(values.max()))}."
     caption = f"{what[0].upper()}{what[1:]}, in ten levels of equal width; the map has no intervals."
-    return make_figure(
-        f"{result.id}-figure-{number_of}", caption, alt, lambda: e.draw(result, measure=measure, pair=pair), result.id
-    )
+    key = f"{result.id}-figure-{ordinal}"
+    return make_figure(key, caption, alt, lambda: e.draw(result, measure=measure, pair=pair), result.id)
 
 
 def _diagnostic(e: Evidence, result: Result) -> list[Block]:
     """Return a figure where items run along x, and the table in any case."""
-    blocks: list[Block] = []
-    if diagnostic.runs(result.frame):
-        alt = f"{clean(result.title)}: {count(len(result.frame), 'value')}; the numbers stand in the table."
-        blocks.append(
-            make_figure(f"{result.id}-figure", f"{clean(result.title)}.", alt, lambda: e.draw(result), result.id)
-        )
-    return [*blocks, *table_only(e, result)]
+    alt = f"{clean(result.title)}: {count(len(result.frame), 'value')}; the numbers stand in the table."
+    figures = [_figure(e, result, ".", alt)] if diagnostic.runs(result.frame) else []
+    return [*figures, *table_only(e, result)]
 
 
 PARTS: dict[str, Callable[[Evidence, Result], list[Block]]] = {

@@ -34,30 +34,37 @@ class Column:
     unit: str = ""
 
 
+class BlockType:
+    """A block that a renderer shows by its `type`, the name of its class in small letters."""
+
+    type: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        """Name the type."""
+        cls.type = cls.__name__.lower()
+
+
 @dataclass(frozen=True, kw_only=True)
-class Paragraph:
+class Paragraph(BlockType):
     """Running text, no markup."""
 
-    type: ClassVar = "paragraph"
     text: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bullets:
+class Bullets(BlockType):
     """A list of sentences."""
 
-    type: ClassVar = "bullets"
     items: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Callout:
+class Callout(BlockType):
     """A finding or warning the reader must not miss.
 
     Mentions of its `code` lead to the first callout that has it, by its `id`, which is then unique in the document.
     """
 
-    type: ClassVar = "callout"
     tone: Tone
     title: str
     text: str
@@ -67,22 +74,20 @@ class Callout:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
+class Facts(BlockType):
     """Label and value pairs."""
 
-    type: ClassVar = "facts"
     rows: tuple[tuple[str, Cell], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class Table(BlockType):
     """A table; `evidence` is the id of the result its numbers come from.
 
     `rest` holds the rows beyond the printed ones: `total_rows` is then larger than ``len(rows)``, and the
     full table is the attachment of that name.
     """
 
-    type: ClassVar = "table"
     id: str
     caption: str
     columns: tuple[Column, ...]
@@ -99,10 +104,9 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class Figure(BlockType):
     """A figure as SVG bytes; `alt` states what it shows, findings included."""
 
-    type: ClassVar = "figure"
     id: str
     caption: str
     alt: str
@@ -111,10 +115,9 @@ class Figure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class Verdict(BlockType):
     """What the evidence supports, in a word, the sentence it rests on, and who decides."""
 
-    type: ClassVar = "verdict"
     badge: Badge
     text: str
     note: str = ""
@@ -135,10 +138,9 @@ class Card:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cards:
+class Cards(BlockType):
     """Up to four questions side by side."""
 
-    type: ClassVar = "cards"
     cards: tuple[Card, ...]
 
 
@@ -153,37 +155,33 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Steps:
+class Steps(BlockType):
     """What to do, in order; `numbered` where sentences or steps are counted."""
 
-    type: ClassVar = "steps"
     steps: tuple[Step, ...]
     numbered: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fold:
+class Fold(BlockType):
     """Blocks that a screen shows on demand under their title; paper prints them."""
 
-    type: ClassVar = "fold"
     title: str
     blocks: tuple[Block, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Split:
+class Split(BlockType):
     """Blocks side by side where there is room: a figure and what it means."""
 
-    type: ClassVar = "split"
     left: tuple[Block, ...]
     right: tuple[Block, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Columns:
+class Columns(BlockType):
     """A block of each of two models, side by side under their names; None where one has no such block."""
 
-    type: ClassVar = "columns"
     names: tuple[str, str]
     left: Block | None
     right: Block | None

@@ -12,10 +12,9 @@ from ..core.results import Result
 from ..evidence import columns as col
 from .evidence import Evidence
 from .plots.frames import has_interval
-from .text import name, position
+from .telling import where
 
 RISES, FALLS, TURNS = 1, -1, 0
-PREFERRED = ("prediction", "nll", "entropy", "variance")
 ROLES = ("prediction", "loss", "uncertainty")
 
 
@@ -66,8 +65,8 @@ def move(points: pd.DataFrame) -> Move | None:
     Examples
     --------
     >>> rows = {"x": [1.0, 2.0], "level": "", "estimate": [0.2, 0.4], "lower": [0.1, 0.35], "upper": [0.3, 0.45]}
-    >>> found = move(pd.DataFrame(rows))
-    >>> found.direction == RISES, found.low.where, move(pd.DataFrame({**rows, "lower": [0.1, 0.25]}))
+    >>> rising = move(pd.DataFrame(rows))
+    >>> rising.direction == RISES, rising.low.where, move(pd.DataFrame({**rows, "lower": [0.1, 0.25]}))
     (True, '1', None)
     """
     if points.empty or not has_interval(points).all():
@@ -79,24 +78,19 @@ def move(points: pd.DataFrame) -> Move | None:
     if has_levels(points):
         return Move(low, high, TURNS, levels=True)
     first, last = _point(points.iloc[0]), _point(points.iloc[-1])
-    if first.upper < last.lower and first.lower <= low.upper and last.upper >= high.lower:
-        return Move(first, last, RISES, levels=False)
-    if last.upper < first.lower and last.lower <= low.upper and first.upper >= high.lower:
-        return Move(last, first, FALLS, levels=False)
+    for lower, higher, direction in ((first, last, RISES), (last, first, FALLS)):
+        if lower.upper < higher.lower and lower.lower <= low.upper and higher.upper >= high.lower:
+            return Move(lower, higher, direction, levels=False)
     return Move(low, high, TURNS, levels=False)
 
 
 def _point(row: pd.Series[Any]) -> Point:
-    level = str(row[col.LEVEL])
-    where = name(level) if level else position(row[col.X])
-    return Point(where, float(row[col.ESTIMATE]), float(row[col.LOWER]), float(row[col.UPPER]))
+    return Point(where(row), float(row[col.ESTIMATE]), float(row[col.LOWER]), float(row[col.UPPER]))
 
 
 def parts(ale: pd.DataFrame, pdp: pd.DataFrame) -> Parting | None:
     """Return where a local effect and an average part beyond their intervals, or None if that is not shown."""
-    if not comparable(ale, pdp):
-        return None
-    return parting(ale, pdp, float(ale[col.CONFIDENCE].dropna().max()))
+    return parting(ale, pdp, float(ale[col.CONFIDENCE].dropna().max())) if comparable(ale, pdp) else None
 
 
 def comparable(ale: pd.DataFrame, pdp: pd.DataFrame) -> bool:
@@ -111,9 +105,7 @@ def comparable(ale: pd.DataFrame, pdp: pd.DataFrame) -> bool:
 def by_role(e: Evidence, measures: Iterable[str]) -> dict[str, str]:
     """Return the measure to show for each of prediction, loss and uncertainty that is there."""
     present = list(dict.fromkeys(measures))
-    order = [*(m for m in PREFERRED if m in present), *(m for m in present if m not in PREFERRED)]
-    found = {role: [m for m in order if e.words(m).role == role] for role in ROLES}
-    return {role: names[0] for role, names in found.items() if names}
+    return {role: measure for role in ROLES if (measure := e.measure_of(role, present))}
 
 
 def shown(e: Evidence, measures: Iterable[str]) -> list[str]:

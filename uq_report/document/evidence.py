@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..core.errors import UnsupportedError
 from ..core.results import MeasureFacts, Result
+from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.codec import dumps
 from ..evidence.finding import SEVERITIES, Finding, Outcome, Waived
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 GATE = ids.CALIBRATION
 FAILED, UNJUDGED = "UQ101", "UQ102"
 NLL = "nll"
+# Of measures of one role, the first of these stands for it.
+PREFERRED = ("prediction", "log_odds", NLL, "entropy", "variance")
 OPEN = Badge("open, to be completed", "unknown")
 SEVERITY_TONES: Mapping[str, Tone] = {
     "critical": "bad",
@@ -38,7 +41,7 @@ SEVERITY_TONES: Mapping[str, Tone] = {
 
 @dataclass(frozen=True)
 class Gate:
-    """The calibration gate: its state in a word and a tone, and why."""
+    """The gate of the uncertainty: its state in a word and a tone, and why."""
 
     word: str
     tone: Tone
@@ -96,21 +99,35 @@ class Evidence:
         texts = self.run.settings.get("about")
         return clean(texts.get(key) or "") if isinstance(texts, Mapping) else ""
 
-    def said(self, key: str) -> Cell:
+    def about_cell(self, key: str) -> Cell:
         """Return what people wrote as a cell: open where they wrote nothing, never made up."""
         return self.about(key) or OPEN
 
     @property
     def group_words(self) -> str:
-        """Name the groups of features, which are changed together; empty if there are none."""
-        groups = self.subject.groups.items()
-        words = joined([f"{name(group)} stands for {joined(items(members))}" for group, members in groups])
+        """Say which features are changed together, and under which name; empty if none are."""
+        blocks = self.subject.groups.items()
+        words = joined([f"{name(block)} stands for {joined(items(members))}" for block, members in blocks])
         return f"Groups, changed together: {words}." if words else ""
 
     def words(self, measure: str, result: Result | None = None) -> MeasureFacts:
         """Return how a measure is called, its unit, role and direction; in a ranking, the direction there."""
         facts = self._measures.get(measure) or MeasureFacts(measure.replace("_", " "), "", "")
         return facts if result is None else directed(result, facts)
+
+    def measure_of(self, role: str, measures: Iterable[Any]) -> str:
+        """Return the measure that stands for a role among `measures`, for none the first; empty if there is none."""
+        present = list(dict.fromkeys(map(str, measures)))
+        if not role:
+            return next(iter(present), "")
+        order = (*(m for m in PREFERRED if m in present), *present)
+        return next((m for m in order if self.words(m).role == role), "")
+
+    def ranked(self, key: str, role: str = "") -> tuple[Result, str] | None:
+        """Return a result that ranks features, and its measure of a role; None without one."""
+        result = self.find(key)
+        measure = "" if result is None else self.measure_of(role, result.estimates[col.MEASURE])
+        return (result, measure) if result is not None and measure else None
 
     @cached_property
     def _measures(self) -> dict[str, MeasureFacts]:
@@ -122,7 +139,7 @@ class Evidence:
 
     @cached_property
     def gate(self) -> Gate:
-        """The state of the calibration gate."""
+        """The state of the gate of the uncertainty."""
         return gate_of(self.run.outcomes)
 
     @property
@@ -157,8 +174,8 @@ class Evidence:
     @cached_property
     def waived(self) -> tuple[Waived, ...]:
         """All waived findings, worst first."""
-        waived = (waived for outcome in self.run.outcomes for waived in outcome.waived)
-        return tuple(sorted(waived, key=lambda waived: SEVERITIES.index(waived.finding.severity)))
+        waived = (each for outcome in self.run.outcomes for each in outcome.waived)
+        return tuple(sorted(waived, key=lambda each: SEVERITIES.index(each.finding.severity)))
 
     def listed(self, key: str) -> tuple[Mapping[str, Any], ...]:
         """Return recorded settings of a kind (``"actions"``, ``"waivers"``), each a mapping."""
@@ -171,10 +188,9 @@ class Evidence:
         An action for the finding's feature comes before one for its code.
         """
         actions = [action for action in self.listed("actions") if action.get("code") == finding.code]
-        fitting = [action for action in actions if action.get("feature") and action["feature"] in finding.features]
-        for action in (*fitting, *(action for action in actions if not action.get("feature"))):
-            return as_cell(action.get("owner")), as_cell(action.get("due"))
-        return OPEN, OPEN
+        fitting = [a for a in actions if not a.get("feature") or a["feature"] in finding.features]
+        action = next(iter(sorted(fitting, key=lambda action: not action.get("feature"))), None)
+        return (OPEN, OPEN) if action is None else (as_cell(action.get("owner")), as_cell(action.get("due")))
 
     def since(self, finding: Finding) -> str:
         """Say how a finding stands against the previous run."""
@@ -224,7 +240,7 @@ def severity_badge(severity: str) -> Badge:
 
 
 def gate_of(outcomes: Iterable[Outcome]) -> Gate:
-    """Return the state of the calibration gate; absent evidence is never a pass.
+    """Return the state of the gate of the uncertainty; absent evidence is never a pass.
 
     A waiver changes no number, so it is named and the warning stays.
     """

@@ -12,17 +12,7 @@ from ..core.results import Result
 from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.finding import Finding
-from ..evidence.importance import (
-    CLAIMED,
-    DIFFERENCE,
-    ClaimLine,
-    Claims,
-    CoverCorrected,
-    CoverCorrectedLine,
-    Pfi,
-    PfiLine,
-    PfiTrain,
-)
+from ..evidence.importance import CLAIMED, DIFFERENCE, ClaimLine, Claims, CoverCorrected, CoverCorrectedLine, PfiLine
 from ..evidence.profiles import Ale, HLine, HStatistic, Pdp
 from ..evidence.subject import FeatureFacts
 from ..evidence.view import Estimate, by_feature, largest_first, lines_of, of_measure
@@ -56,7 +46,7 @@ class Ranking(NamedTuple):
 
     @property
     def order(self) -> list[str]:
-        """The features and groups, the leading one first."""
+        """The features, and names of several that are changed together, the leading first."""
         return [line.feature for line in largest_first(self.lines.values(), self.sign)]
 
 
@@ -69,9 +59,8 @@ class Ledger:
     @cached_property
     def features(self) -> tuple[str, ...]:
         """The single features, in the order of the data; those with results where the run records none."""
-        held = tuple(facts.name for facts in self.e.subject.features)
         ranked = (feature for ranking in self.leading for feature in ranking.order)
-        return held or tuple(dict.fromkeys(feature for feature in ranked if feature not in self.e.subject.groups))
+        return tuple(self.facts) or tuple(dict.fromkeys(f for f in ranked if f not in self.e.subject.groups))
 
     @cached_property
     def facts(self) -> Mapping[str, FeatureFacts]:
@@ -81,8 +70,7 @@ class Ledger:
     @cached_property
     def leading(self) -> tuple[Ranking, ...]:
         """The rankings that say which features lead."""
-        found = [self.ranking(*source) for source in LEADING]
-        return tuple(ranking for ranking in found if ranking is not None)
+        return tuple(filter(None, (self.ranking(*source) for source in LEADING)))
 
     @cached_property
     def loss(self) -> Ranking | None:
@@ -97,12 +85,12 @@ class Ledger:
     @cached_property
     def losses(self) -> Mapping[str, PfiLine]:
         """The lines of `loss` with their verdicts."""
-        return _by_feature(Pfi.find(self.e.run), self.loss)
+        return self._lines(ids.PFI, PfiLine, self.loss)
 
     @cached_property
     def doubts(self) -> Mapping[str, PfiLine]:
         """The lines of `doubt` with their verdicts."""
-        return _by_feature(Pfi.find(self.e.run), self.doubt)
+        return self._lines(ids.PFI, PfiLine, self.doubt)
 
     @cached_property
     def claimed(self) -> Mapping[str, ClaimLine]:
@@ -120,13 +108,17 @@ class Ledger:
             return {}
         return by_feature(of_measure(view.part(item), self.loss.measure))
 
+    def _lines(self, key: str, line: type[L], ranking: Ranking | None) -> Mapping[str, L]:
+        """Return the lines of a result by feature, in the measure of a ranking; none without either."""
+        result = self.e.find(key)
+        if result is None or ranking is None:
+            return {}
+        return by_feature(of_measure(lines_of(result, line), ranking.measure))
+
     @cached_property
     def covered(self) -> Mapping[str, CoverCorrectedLine]:
         """What wrong values cost once the partners are lost too, in the measure of `loss`."""
-        view = CoverCorrected.find(self.e.run)
-        if view is None or self.loss is None:
-            return {}
-        return by_feature(of_measure(view.lines, self.loss.measure))
+        return self._lines(ids.COVER, CoverCorrectedLine, self.loss)
 
     @cached_property
     def partners(self) -> Mapping[str, Sequence[str]]:
@@ -137,7 +129,7 @@ class Ledger:
     @cached_property
     def trained(self) -> Mapping[str, PfiLine]:
         """What wrong values cost on the training rows."""
-        return _by_feature(PfiTrain.find(self.e.run), self.loss)
+        return self._lines(ids.PFI_TRAIN, PfiLine, self.loss)
 
     @cached_property
     def interactions(self) -> tuple[HLine, ...]:
@@ -148,29 +140,22 @@ class Ledger:
     def ranking(self, key: str, role: str) -> Ranking | None:
         """Return the ranking of a result by its measure of a role, of any where none is named; None without one."""
         if (key, role) not in self._rankings:
-            self._rankings[key, role] = self._found(key, role)
+            ranked = self.e.ranked(key, role)
+            self._rankings[key, role] = None if ranked is None else self._ranking(*ranked)
         return self._rankings[key, role]
 
     @cached_property
     def _rankings(self) -> dict[tuple[str, str], Ranking | None]:
         return {}
 
-    def _found(self, key: str, role: str) -> Ranking | None:
-        result = self.e.find(key)
-        if result is None or not len(result.estimates):
-            return None
-        measures = dict.fromkeys(str(m) for m in result.estimates[col.MEASURE])
-        measure = by_role(self.e, measures).get(role) if role else next(iter(measures))
-        return None if measure is None else self._ranking(result, measure)
-
     def _ranking(self, result: Result, measure: str) -> Ranking:
         facts = self.e.words(measure, result)
         table = result.estimates[result.estimates[col.MEASURE] == measure]
         lines = by_feature(of_measure(lines_of(result, Estimate), measure))
-        held = places(self.e.run, result.id, measure, table, facts.sign)
+        place_of = places(self.e.run, result.id, measure, table, facts.sign)
         reasons = zip(table[col.FEATURE], table[col.DISTRUST], strict=True) if col.DISTRUST in table.columns else ()
         distrust = {str(feature): str(reason) for feature, reason in reasons if reason}
-        return Ranking(measure, facts.unit, facts.sign, lines, held, distrust)
+        return Ranking(measure, facts.unit, facts.sign, lines, place_of, distrust)
 
     @cached_property
     def average(self) -> Result | None:
@@ -189,9 +174,8 @@ class Ledger:
         return {} if self.average is None else by_role(self.e, self.average.estimates[col.MEASURE].astype(str))
 
     def group_of(self, feature: str) -> str:
-        """Return the group that a feature is changed together with; empty for none."""
-        groups = self.e.subject.groups.items()
-        return next((group for group, members in groups if feature in members), "")
+        """Return the name under which a feature is changed together with others; empty for none."""
+        return next((block for block, members in self.e.subject.groups.items() if feature in members), "")
 
     def findings(self, feature: str) -> tuple[Finding, ...]:
         """Return the open findings about a feature."""
@@ -200,10 +184,6 @@ class Ledger:
     def codes(self, feature: str) -> str:
         """Return the codes of the open findings about a feature, each once."""
         return ", ".join(dict.fromkeys(finding.code for finding in self.findings(feature)))
-
-
-def _by_feature(view: Pfi | None, ranking: Ranking | None) -> Mapping[str, PfiLine]:
-    return {} if view is None or ranking is None else by_feature(of_measure(view.lines, ranking.measure))
 
 
 def leaders(ledger: Ledger) -> list[str]:
@@ -215,24 +195,20 @@ def leaders(ledger: Ledger) -> list[str]:
     orders = [[f for f in ranking.order if f in ledger.features] for ranking in ledger.leading[:3]]
     flagged = [f for finding in ledger.e.findings if finding.severity != OBSERVATION for f in finding.features]
     top = {f for order in orders for f in order[:FIRST]}
-    turns = [f for f in _turns(orders) if f in top or _shown(ledger, f)]
+    turns = [f for f in filter(None, chain.from_iterable(zip_longest(*orders))) if f in top or _matters(ledger, f)]
     chosen = [*(order[0] for order in orders if order), *flagged, *turns]
     picked = [f for f in dict.fromkeys(chosen) if f in ledger.features] or list(ledger.features)
     return sorted(picked[:SHEETS], key=in_order(ledger).index)
 
 
 def in_order(ledger: Ledger) -> list[str]:
-    """Return every feature and group: by the loss, then by the other rankings, then as the data has them."""
+    """Return every feature that is ranked or single: by the loss, then by the other rankings, then as in the data."""
     first = () if ledger.loss is None else ledger.loss.order
     ranked = (feature for ranking in ledger.leading for feature in ranking.order)
     return list(dict.fromkeys([*first, *ranked, *ledger.features]))
 
 
-def _turns(orders: Sequence[Sequence[str]]) -> list[str]:
-    return [f for f in chain.from_iterable(zip_longest(*orders)) if f is not None]
-
-
-def _shown(ledger: Ledger, feature: str) -> bool:
+def _matters(ledger: Ledger, feature: str) -> bool:
     """Say whether wrong values of a feature are shown to raise the loss or the doubt by what matters."""
     lines = (ledger.losses.get(feature), ledger.doubts.get(feature))
     return any(line is not None and line.verdict == "positive" for line in lines)

@@ -43,14 +43,14 @@ def places(run: Run, source: str, measure: str, table: pd.DataFrame, sign: int =
     estimates decide, where all have one: only what lies wholly above comes before. Without intervals equal values tie.
     A group of features has no place among its members.
     """
-    held = table[table[col.ESTIMATE].notna() & ~table[col.FEATURE].isin(list(SubjectFacts.of(run).groups))]
-    features = held[col.FEATURE].astype(str).tolist()
+    single = table[table[col.ESTIMATE].notna() & ~table[col.FEATURE].isin(list(SubjectFacts.of(run).groups))]
+    features = single[col.FEATURE].astype(str).tolist()
     together = simultaneous(run, source, measure)
     if set(together) >= set(features):
         return together
-    if has_interval(held).all():
-        return dict(zip(features, _apart(held, sign), strict=True))
-    order = ranks(sign * held[col.ESTIMATE].to_numpy(dtype=float))
+    if has_interval(single).all():
+        return dict(zip(features, _apart(single, sign), strict=True))
+    order = ranks(sign * single[col.ESTIMATE].to_numpy(dtype=float))
     shared = tied(dict(zip(features, order.tolist(), strict=True)))
     return {feature: Place(*ends, known=False) for feature, ends in shared.items()}
 

@@ -14,16 +14,16 @@ from .evidence import Evidence
 from .places import Place, places
 from .telling import ordered
 
-# role, result ids that can answer (best first), and the measures to prefer in them
+# role, and the result ids that can answer, best first
 SOURCES = (
-    ("prediction", (ids.SHAP_IMPORTANCE, ids.DALEX_PARTS), ("prediction", "log_odds")),
-    ("loss", (ids.PFI,), ("nll",)),
-    ("uncertainty", (ids.PFI, ids.SHAP_IMPORTANCE), ("entropy", "variance")),
+    ("prediction", (ids.SHAP_IMPORTANCE, ids.DALEX_PARTS)),
+    ("loss", (ids.PFI,)),
+    ("uncertainty", (ids.PFI, ids.SHAP_IMPORTANCE)),
 )
 METHODS = {
     ids.PFI: "permutation importance (mean change when the feature is shuffled)",
     ids.SHAP_IMPORTANCE: "mean size of the Shapley values",
-    ids.DALEX_PARTS: "dalex's permutation importance",
+    ids.DALEX_PARTS: f"{ids.DALEX}'s permutation importance",
 }
 
 
@@ -45,7 +45,7 @@ class Answer(NamedTuple):
 
 
 def answers(e: Evidence) -> list[Answer]:
-    """Return an answer to each question that the run can answer, in their order, groups of features left out."""
+    """Return an answer to each question that the run can answer, in their order, for single features."""
     return [answer for source in SOURCES if (answer := _answer(e, *source)) is not None]
 
 
@@ -60,17 +60,12 @@ def leading(answered: Sequence[Answer], most: int) -> list[str]:
     return list(dict.fromkeys(order))[:most]
 
 
-def _answer(e: Evidence, role: str, sources: Sequence[str], preferred: Sequence[str]) -> Answer | None:
-    for key in sources:
-        result = e.find(key)
-        if result is None or not len(result.estimates):
-            continue
-        measures = [str(m) for m in dict.fromkeys(result.estimates[col.MEASURE])]
-        fitting = [m for m in (*preferred, *measures) if m in measures and e.words(m).role == role]
-        if fitting:
-            facts = e.words(fitting[0], result)
-            rows = result.estimates[result.estimates[col.MEASURE] == fitting[0]]
-            table = ordered(rows[~rows[col.FEATURE].isin(list(e.subject.groups))], facts.sign)
-            held = places(e.run, key, fitting[0], table, facts.sign)
-            return Answer(role, fitting[0], facts, METHODS[key], result, table, held)
-    return None
+def _answer(e: Evidence, role: str, sources: Sequence[str]) -> Answer | None:
+    result, measure = next(filter(None, (e.ranked(key, role) for key in sources)), (None, ""))
+    if result is None:
+        return None
+    facts = e.words(measure, result)
+    rows = result.estimates[result.estimates[col.MEASURE] == measure]
+    table = ordered(rows[~rows[col.FEATURE].isin(list(e.subject.groups))], facts.sign)
+    place_of = places(e.run, result.id, measure, table, facts.sign)
+    return Answer(role, measure, facts, METHODS[result.id], result, table, place_of)

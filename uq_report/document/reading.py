@@ -2,76 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .document import (
-    Badge,
-    Block,
-    Bullets,
-    Callout,
-    Cards,
-    Cell,
-    Facts,
-    Figure,
-    Fold,
-    Paragraph,
-    Section,
-    Steps,
-    Table,
-    Verdict,
-    inside,
-)
+from . import document as doc
+
+# The fields of each part that hold texts, or parts that hold some, in reading order.
+_FIELDS: Mapping[type, tuple[str, ...]] = {
+    doc.Section: ("title", "aside", "blocks", "sections"),
+    doc.Paragraph: ("text",),
+    doc.Bullets: ("items",),
+    doc.Callout: ("title", "text"),
+    doc.Facts: ("rows",),
+    doc.Table: ("caption", "note", "columns", "rows"),
+    doc.Column: ("label",),
+    doc.Badge: ("text",),
+    doc.Figure: ("caption", "alt"),
+    doc.Verdict: ("badge", "text", "note"),
+    doc.Cards: ("cards",),
+    doc.Card: ("title", "headline", "aside", "texts"),
+    doc.Steps: ("steps",),
+    doc.Step: ("lead", "text", "aside"),
+    doc.Fold: ("title", "blocks"),
+    doc.Split: ("left", "right"),
+    doc.Columns: ("left", "right"),
+}
 
 
-def texts(sections: Iterable[Section]) -> Iterator[str]:
-    """Yield every text of sections, of their blocks and of the sections inside them.
+def texts(part: Any) -> Iterator[str]:
+    """Yield every text of a section, a block or a cell, or of several of them; numbers have none.
 
     Examples
     --------
-    >>> list(texts([Section(id="s", title="Title", blocks=(Paragraph(text="Words."),))]))
+    >>> list(texts([doc.Section(id="s", title="Title", blocks=(doc.Paragraph(text="Words."),))]))
     ['Title', '', 'Words.']
     """
-    for section in sections:
-        yield from (section.title, section.aside)
-        yield from (block.title for block in section.blocks if isinstance(block, Fold))
-        for block in inside(section.blocks):
-            yield from texts_of(block)
-        yield from texts(section.sections)
-
-
-def texts_of(block: Block) -> Iterator[str]:
-    """Yield the texts of a block that holds no other blocks."""
-    yield from _READERS[type(block)](block)
-
-
-def _table(block: Table) -> Iterator[str]:
-    yield from (block.caption, block.note, *(column.label for column in block.columns))
-    yield from (_text(cell) for row in block.rows for cell in row)
-
-
-def _cards(block: Cards) -> Iterator[str]:
-    for card in block.cards:
-        yield from (card.title, card.headline, card.aside, *card.texts)
-
-
-def _steps(block: Steps) -> Iterator[str]:
-    for step in block.steps:
-        yield from (step.lead, step.text, step.aside)
-
-
-def _text(cell: Cell) -> str:
-    return cell.text if isinstance(cell, Badge) else cell if isinstance(cell, str) else ""
-
-
-_READERS: Mapping[type, Callable[[Any], Iterable[str]]] = {
-    Paragraph: lambda block: (block.text,),
-    Callout: lambda block: (block.title, block.text),
-    Bullets: lambda block: block.items,
-    Facts: lambda block: (text for label, cell in block.rows for text in (label, _text(cell))),
-    Table: _table,
-    Figure: lambda block: (block.caption, block.alt),
-    Verdict: lambda block: (block.badge.text, block.text, block.note),
-    Cards: _cards,
-    Steps: _steps,
-}
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, Iterable):
+        for item in part:
+            yield from texts(item)
+    else:
+        for name in _FIELDS.get(type(part), ()):
+            yield from texts(getattr(part, name))

@@ -46,13 +46,8 @@ def _figure(e: Evidence, result: Result, here: pd.DataFrame, measures: Sequence[
     what = f"Row {row}{f', {role}' if role else ''}"
     caption = f"{what}: the way from the base (a mean over background rows) to the row's own value."
     alt = f"{what}. {' '.join(_way(e, here, measure) for measure in measures)}"
-    return make_figure(
-        f"{result.id}-figure-{k}",
-        caption,
-        alt,
-        lambda: attribution.draw(result, measure=measures, row=row),
-        result.id,
-    )
+    key = f"{result.id}-figure-{k}"
+    return make_figure(key, caption, alt, lambda: attribution.draw(result, measure=measures, row=row), result.id)
 
 
 def _way(e: Evidence, here: pd.DataFrame, measure: str) -> str:

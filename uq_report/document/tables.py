@@ -58,11 +58,8 @@ def wide_table(e: Evidence, result: Result, key: str, caption: str, measures: Se
     for measure, part in zip(measures, parts, strict=True):
         columns += [Column(e.words(measure).title, "number", e.words(measure).unit), *interval_columns(part)]
     numbers = [[col.ESTIMATE, *(col.LOWER, col.UPPER) * bool(interval_columns(part))] for part in parts]
-    records = [part.to_dict("index") for part in parts]
-    rows = []
-    for feature in order:
-        cells = [rows_.get(feature, {}).get(c) for rows_, names in zip(records, numbers, strict=True) for c in names]
-        rows.append([name(feature), *cells])
+    cells = pd.concat([part[names].reindex(order) for part, names in zip(parts, numbers, strict=True)], axis=1)
+    rows = [[name(feature), *values] for feature, values in zip(order, cells.to_numpy(), strict=True)]
     return make_table(key, caption, columns, rows, of=result)
 
 
@@ -86,8 +83,7 @@ def ends_table(
 
 def plain_table(frame: pd.DataFrame, key: str, caption: str, evidence: str, note: str = "") -> Table:
     """Return any frame as it is, without columns that hold nothing or that its caption says."""
-    first = [c for c in FIRST if c in frame.columns]
-    order = [*first, *(c for c in frame.columns if c not in first)]
+    order = sorted(frame.columns, key=lambda c: FIRST.index(c) if c in FIRST else len(FIRST))
     idle = {c for c in (col.CONFIDENCE, col.COVERS) if c in frame.columns and len(frame[c].astype(str).unique()) == 1}
     printed = [c for c in order if c not in idle and not _is_blank(frame[c])] or order[:1]
     columns = [Column(name(c).replace("_", " "), _kind(frame[c])) for c in printed]

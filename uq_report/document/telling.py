@@ -62,8 +62,8 @@ def verdict_words(table: pd.DataFrame) -> str:
     n = count(len(table), "feature")
     if col.VERDICT in table.columns and table[col.VERDICT].astype(bool).any():
         verdicts = table[col.VERDICT].astype(str)
-        groups = [(verdict, int(verdicts.str.startswith(verdict).sum())) for verdict in VERDICTS]
-        counted = joined([f"{number_of} {verdict}" for verdict, number_of in groups if number_of])
+        counts = [(int(verdicts.str.startswith(verdict).sum()), verdict) for verdict in VERDICTS]
+        counted = joined([f"{number_of} {verdict}" for number_of, verdict in counts if number_of])
         return f"Of {n}: {counted}.{_distrust_words(table)}"
     if not has_interval(table).any():
         return ""
@@ -80,8 +80,8 @@ def mark(line: object) -> str:
 
 def distrusted(reasons: Iterable[str], what: str = "Its interval") -> str:
     """Explain the mark below a table: why intervals are not to be trusted; empty where all reasons are."""
-    told = dict.fromkeys(clean(reason) for reason in reasons if reason)
-    return f"{DAGGER} {what} is not to be trusted: {joined([*told], 2)}." if told else ""
+    causes = list(dict.fromkeys(clean(reason) for reason in reasons if reason))
+    return f"{DAGGER} {what} is not to be trusted: {joined(causes, 2)}." if causes else ""
 
 
 def _distrust_words(table: pd.DataFrame) -> str:
@@ -134,14 +134,14 @@ def range_ends(table: pd.DataFrame, unit: str = "") -> tuple[str, str, str] | No
     values = points[col.ESTIMATE].to_numpy(dtype=float)
     low, high = points.iloc[int(values.argmin())], points.iloc[int(values.argmax())]
     lowest, highest = (
-        f"{value_words(end[col.ESTIMATE], end[col.LOWER], end[col.UPPER], unit)} at {_place(end)}"
-        for end in (low, high)
+        f"{value_words(end[col.ESTIMATE], end[col.LOWER], end[col.UPPER], unit)} at {where(end)}" for end in (low, high)
     )
     if not has_interval(points).all():
         return lowest, highest, "no intervals"
     return lowest, highest, "yes" if low[col.UPPER] < high[col.LOWER] else "no"
 
 
-def _place(row: pd.Series[Any]) -> str:
+def where(row: pd.Series[Any]) -> str:
+    """Return the place of a point of a curve as a reader says it: its level, or its value of the feature."""
     level = str(row[col.LEVEL])
     return name(level) if level else position(row[col.X])

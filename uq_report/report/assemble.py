@@ -97,7 +97,7 @@ def _cover(e: Evidence) -> tuple[tuple[str, Cell], ...]:
         )
     return (
         ("Model", as_cell(e.subject.label)),
-        ("Version", e.said("version")),
+        ("Version", e.about_cell("version")),
         ("Class", as_cell(e.subject.model_class)),
         ("Rows", as_cell(e.subject.n)),
         ("Open findings", counted(e.findings)),

@@ -42,25 +42,22 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, row: int | 
     frame = result.frame
     at_row = frame[frame[col.ROW] == choose(result, "row", row, frame[col.ROW])]
     chosen = several(result, "measure", measure, at_row[col.MEASURE])[: None if measure else PANELS]
-    parts = {one: at_row[at_row[col.MEASURE] == one].set_index(col.FEATURE) for one in chosen}
+    parts = {m: at_row[at_row[col.MEASURE] == m].set_index(col.FEATURE) for m in chosen}
     features, rest = _order(parts, top)
     own = row_values(result, int(at_row[col.ROW].iloc[0]))
     with style.context():
         figure = style.new_figure(0.28 * (len(features) + bool(rest)) + 1.15)
         panels = figure.subplots(1, len(chosen), sharey=True, squeeze=False)[0]
-        for axes, (one, part) in zip(panels, parts.items(), strict=True):
+        for axes, (name, part) in zip(panels, parts.items(), strict=True):
             values = part[col.VALUE]
             steps = [*values.reindex(features).fillna(0.0), *([values.reindex(rest).sum()] if rest else [])]
             room = ROOM[min(len(chosen), PANELS) - 1]
             _panel(axes, float(part[col.BASE].iloc[0]), np.array(steps, dtype=float), room)
-            axes.set_xlabel(wrapped(axis_label(one, result.measures)), fontsize=style.SMALL)
+            axes.set_xlabel(wrapped(axis_label(name, result.measures)), fontsize=style.SMALL)
             axes.xaxis.set_major_locator(MaxNLocator(4 if len(chosen) > 1 else 8))
         names = [style.name(f"{f} = {own[f]}" if f in own else f, 30) for f in features]
         names += [f"{len(rest)} other features"] if rest else []
-        panels[0].set_yticks(range(len(names)), names)
-        panels[0].set_ylim(len(names) + 0.15, -1.15)
-        for axes in panels[1:]:
-            axes.tick_params(left=False)
+        style.name_rows(panels, names, room=1.15)
     return figure
 
 

@@ -46,12 +46,7 @@ def _lines(part: pd.DataFrame, label: str) -> Figure:
     for position, ((feature, item), rows) in enumerate(part.groupby([col.FEATURE, col.ITEM], sort=False)):
         if position == LINES:
             break
-        look: dict[str, Any] = {
-            **style.class_style(position),
-            "marker": style.MARKERS[position],
-            "markersize": 4,
-            "linewidth": 1.1,
-        }
+        look: dict[str, Any] = {**style.class_style(position), **style.marker(position, 4), "linewidth": 1.1}
         ordered = rows.sort_values(col.X, kind="stable")
         axes.plot(ordered[col.X], ordered[col.VALUE], **look)
         label_ = " ".join(filter(None, (str(feature), str(item))))
@@ -69,7 +64,6 @@ def _dots(part: pd.DataFrame, label: str) -> Figure:
     axes.axvline(0, color=style.INK, linewidth=0.8)
     axes.plot(part[col.VALUE], range(len(part)), "o", color=style.ROLE["prediction"], markersize=5)
     names = [" ".join(filter(None, (str(f), str(i)))) for f, i in zip(part[col.FEATURE], part[col.ITEM], strict=True)]
-    axes.set_yticks(range(len(part)), [style.name(name, 34) for name in names])
-    axes.set_ylim(len(part) - 0.4, -0.6)
+    style.name_rows([axes], [style.name(name, 34) for name in names])
     axes.set_xlabel(label)
     return figure

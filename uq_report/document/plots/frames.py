@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...core.arrays import FloatArray
 from ...core.errors import InputError
 from ...core.results import Result
 from ...evidence import columns as col
 
 
 def choose(result: Result, what: str, choice: Any, allowed: Iterable[Any]) -> Any:
-    """Return `asked` if the result holds it, the first held value if nothing was asked; else refuse."""
+    """Return `choice` if the result has it, its first value without a choice; else refuse."""
     values = list(dict.fromkeys(allowed))
     if not values:
         raise InputError(f"{result.id}.{what} must have values to draw; got an empty result.")
@@ -26,7 +27,7 @@ def choose(result: Result, what: str, choice: Any, allowed: Iterable[Any]) -> An
 
 
 def several(result: Result, what: str, choice: Sequence[str] | str | None, allowed: Iterable[Any]) -> list[Any]:
-    """Return the asked values, each held by the result; all held ones, in their order, if nothing was asked."""
+    """Return the chosen values, each of which the result has; all of its values, in their order, without a choice."""
     values = list(dict.fromkeys(allowed))
     if choice is None:
         return values
@@ -38,9 +39,14 @@ def optional(table: pd.DataFrame, column: str) -> pd.Series[Any]:
     return table[column] if column in table.columns else pd.Series(np.nan, index=table.index)
 
 
+def numbers(table: pd.DataFrame, column: str) -> FloatArray:
+    """Return a column's numbers, shape (n,); NaN where the explainer gives none."""
+    return np.asarray(pd.to_numeric(optional(table, column)), dtype=float)
+
+
 def has_interval(table: pd.DataFrame) -> Any:
     """Say which rows have an interval."""
-    return np.isfinite(pd.to_numeric(table[col.LOWER]).to_numpy(dtype=float))
+    return np.isfinite(numbers(table, col.LOWER))
 
 
 def interval_words(table: pd.DataFrame) -> str:

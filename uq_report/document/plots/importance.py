@@ -17,7 +17,7 @@ from ...core.results import Result
 from ...evidence import columns as col
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, directed
 from . import style
-from .frames import choose, has_interval, interval_words, optional, several
+from .frames import choose, has_interval, interval_words, numbers, several
 from .words import axis_label, words
 
 # verdict -> marker, filled
@@ -66,8 +66,7 @@ def draw(
     order = choose(result, "measure", by or next(iter(chosen), None), table[col.MEASURE])
     sign = directed(result, words(order, result.measures)).sign
     names = list(features) if features is not None else largest(table, order, top, sign)
-    panels = [panel(result, one) for one in chosen]
-    return draw_panels(panels, names)
+    return draw_panels([panel(result, name) for name in chosen], names)
 
 
 def panel(result: Result, measure: str, title: str = "") -> Panel:
@@ -85,16 +84,13 @@ def draw_panels(panels: Sequence[Panel], features: Sequence[str]) -> Figure:
         parts = [entry.table.set_index(col.FEATURE).reindex(list(features)) for entry in panels]
         for axes, entry, part in zip(row, panels, parts, strict=True):
             _panel(axes, part, entry.role)
-            axes.set_xlabel(
-                entry.label if single else wrapped(entry.label), fontsize=style.SIZE if single else style.SMALL
-            )
-            if not single:
+            if single:
+                axes.set_xlabel(entry.label, fontsize=style.SIZE)
+            else:
+                axes.set_xlabel(wrapped(entry.label), fontsize=style.SMALL)
                 axes.set_title(entry.title, fontsize=style.SMALL + 0.5)
                 axes.xaxis.set_major_locator(MaxNLocator(4))
-        row[0].set_yticks(range(len(features)), [style.name(feature) for feature in features])
-        row[0].set_ylim(len(features) - 0.4, -0.6)
-        for axes in row[1:]:
-            axes.tick_params(left=False)
+        style.name_rows(row, [style.name(feature) for feature in features])
         style.key(figure, _legend(pd.concat(parts)))
     return figure
 
@@ -126,18 +122,17 @@ def _panel(axes: Axes, part: pd.DataFrame, role: str) -> None:
     """Draw one measure; row k of `part` stands at height k."""
     style.plain(axes, "x")
     axes.axvline(0, color=style.INK, linewidth=0.8)
-    margin = pd.to_numeric(optional(part, col.MARGIN)).max()
+    margin = pd.Series(numbers(part, col.MARGIN)).max()
     if np.isfinite(margin):
         axes.axvspan(-margin, margin, color=style.BAND, linewidth=0, zorder=0)
     at = np.arange(len(part), dtype=float)
-    low, high = (pd.to_numeric(optional(part, end)).to_numpy(dtype=float) for end in (col.SPREAD_LOW, col.SPREAD_HIGH))
+    low, high = numbers(part, col.SPREAD_LOW), numbers(part, col.SPREAD_HIGH)
     axes.plot(*style.segments(low, high, at + 0.24), color=style.SPREAD, linewidth=0.8)
     for end in (low, high):
         axes.plot(end, at + 0.24, linestyle="", marker="|", markersize=4, color=style.SPREAD, markeredgewidth=0.8)
     color = style.ROLE.get(role, style.INK)
-    lower, upper = (pd.to_numeric(part[c]).to_numpy(dtype=float) for c in (col.LOWER, col.UPPER))
-    axes.plot(*style.segments(lower, upper, at), color=color, linewidth=2.0)
-    estimate = part[col.ESTIMATE].to_numpy(dtype=float)
+    axes.plot(*style.segments(numbers(part, col.LOWER), numbers(part, col.UPPER), at), color=color, linewidth=2.0)
+    estimate = numbers(part, col.ESTIMATE)
     kinds = _verdicts(part)
     for verdict, (marker, filled) in {"": ("o", True), **VERDICTS}.items():
         rows = kinds == verdict
@@ -146,13 +141,8 @@ def _panel(axes: Axes, part: pd.DataFrame, role: str) -> None:
 
 
 def _marker(marker: str, filled: bool, color: str) -> dict[str, Any]:
-    return {
-        "marker": marker,
-        "markersize": 5.5,
-        "color": color,
-        "markerfacecolor": color if filled else "white",
-        "markeredgewidth": 1.2,
-    }
+    face = color if filled else "white"
+    return {"marker": marker, "markersize": 5.5, "color": color, "markerfacecolor": face, "markeredgewidth": 1.2}
 
 
 def _verdicts(part: pd.DataFrame) -> Any:
@@ -165,16 +155,15 @@ def _verdicts(part: pd.DataFrame) -> Any:
 
 def _legend(part: pd.DataFrame) -> list[Any]:
     """Explain only what is drawn."""
-    handles: list[Any] = []
-    kinds = set(_verdicts(part))
-    for verdict, (marker, filled) in VERDICTS.items():
-        if verdict in kinds:
-            handles.append(Line2D([], [], linestyle="", label=verdict, **_marker(marker, filled, style.INK)))
+    verdicts = {verdict: VERDICTS[verdict] for verdict in VERDICTS if verdict in _verdicts(part)}
+    handles: list[Any] = [
+        Line2D([], [], linestyle="", label=verdict, **_marker(*sign, style.INK)) for verdict, sign in verdicts.items()
+    ]
     if has_interval(part).any():
         handles.append(Line2D([], [], color=style.INK, linewidth=2.0, label=interval_words(part)))
-    if pd.to_numeric(optional(part, col.MARGIN)).notna().any():
+    if np.isfinite(numbers(part, col.MARGIN)).any():
         handles.append(Patch(color=style.BAND, linewidth=0, label="margin of “about 0”"))
-    if pd.to_numeric(optional(part, col.SPREAD_LOW)).notna().any():
+    if np.isfinite(numbers(part, col.SPREAD_LOW)).any():
         thin: dict[str, Any] = {"color": style.SPREAD, "linewidth": 0.8, "marker": "|", "markersize": 4}
         handles.append(Line2D([], [], label="spread of the shuffles (no interval)", **thin))
     return handles

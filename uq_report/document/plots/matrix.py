@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from . import style
-from .shapes import draw_scale, rectangles
+from .shapes import cells, draw_scale, levels, name_sides, write
 from .words import number
 
 NUMBERS = 12  # features up to which cells have room for their number
@@ -47,20 +47,19 @@ def draw(
     if not diagonal:
         np.fill_diagonal(values, np.nan)
     names = [str(label) for label in table.index]
-    hollow = {(r, c) for r, one in enumerate(names) for c, two in enumerate(names) if _held(marked, one, two)}
+    pairs = {frozenset(pair) for pair in marked}
+    hollow = {(r, c) for r, a in enumerate(names) for c, b in enumerate(names) if frozenset((a, b)) in pairs}
     bounds = _bounds(np.array([v for (r, c), v in np.ndenumerate(values) if (r, c) not in hollow]), scale)
     with style.context():
         d = len(names)
         figure = style.new_figure(0.9 + 0.34 * d if d <= NUMBERS else 1.2 + 0.2 * d)
         axes, side = figure.subplots(1, 2, width_ratios=(16, 1))
         _cells(axes, values, bounds, hollow)
-        _sides(axes, names)
+        name_sides(axes, names, [style.name(label, 20) for label in names], 2)
+        if d > ASLANT or max(len(label) for label in names) * d > 50:
+            style.aslant(axes)
         draw_scale(side, bounds, _shades(bounds), scale.label, every=2 if len(bounds) > 4 else 1, digits=2)
     return figure
-
-
-def _held(marked: Collection[tuple[str, str]], first: str, two: str) -> bool:
-    return (first, two) in marked or (two, first) in marked
 
 
 def _bounds(values: Any, scale: Scale) -> Any:
@@ -77,36 +76,11 @@ def _shades(bounds: Any) -> list[int]:
 
 
 def _cells(axes: Axes, values: Any, bounds: Any, hollow: Collection[tuple[int, int]]) -> None:
-    shades = np.array(_shades(bounds))
-    level = shades[np.clip(np.searchsorted(bounds, values, side="right") - 1, 0, len(shades) - 1)]
+    level = np.array(_shades(bounds))[levels(values, bounds)]
     filled = [(int(r), int(c)) for r, c in np.argwhere(np.isfinite(values))]
     for k, color in enumerate(style.LEVELS):
-        cells = [(r, c) for r, c in filled if level[r, c] == k and (r, c) not in hollow]
-        rectangles(axes, (_box(r, c) for r, c in cells), color)
-    rectangles(axes, (_box(r, c) for r, c in filled if (r, c) in hollow), "white", style.MUTED, 0.7)
-    if len(values) > NUMBERS:
-        return
-    for r, c in filled:
-        text = number(float(values[r, c]), 2)
-        bare = (r, c) in hollow
-        color = "white" if level[r, c] >= DARK and not bare else style.INK
-        axes.text(
-            c, r, f"({text})" if bare else text, ha="center", va="center_baseline", fontsize=style.SMALL, color=color
-        )
-
-
-def _box(r: int, c: int) -> tuple[float, float, float, float]:
-    return (c - 0.48, c + 0.48, r - 0.46, r + 0.46)
-
-
-def _sides(axes: Axes, names: list[str]) -> None:
-    d = len(names)
-    axes.set_xlim(-0.5, max(d, 2) - 0.5)
-    axes.set_ylim(d - 0.5, -0.5)
-    aslant = d > ASLANT or max(len(label) for label in names) * d > 50
-    axes.set_yticks(range(d), [style.name(label) for label in names])
-    axes.set_xticks(range(d), [style.name(label, 20) for label in names])
-    for text in axes.get_xticklabels() if aslant else ():
-        text.set(rotation=35, ha="right", rotation_mode="anchor")
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+        cells(axes, [place for place in filled if level[place] == k and place not in hollow], color)
+    cells(axes, [place for place in filled if place in hollow], "white", style.MUTED)
+    for place in filled if len(values) <= NUMBERS else ():
+        text, bare = number(float(values[place]), 2), place in hollow
+        write(axes, place, f"({text})" if bare else text, dark=level[place] >= DARK and not bare)

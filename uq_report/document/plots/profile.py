@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -23,6 +23,7 @@ from .words import axis_label
 
 PANELS = 3
 BAND: dict[str, Any] = {"color": style.INK, "alpha": 0.16, "linewidth": 0.0}
+RIM: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.3}
 TICKS = 8  # levels with a text of their own on an axis, half of them
 LEVEL = 16  # characters of a level's text
 
@@ -51,6 +52,35 @@ class Axis:
         return sum(min(len(level), LEVEL) + 2 for level in self.levels[:: self.step or 1]) > 34
 
 
+class Rows(NamedTuple):
+    """The single rows: where each itself stands, where that is recorded, and its class, where rows have classes."""
+
+    own: pd.DataFrame | None
+    classes: Mapping[int, str]
+
+    @classmethod
+    def of(cls, own: Result | None) -> Rows:
+        """Read the result of the own values."""
+        if own is None:
+            return cls(None, {})
+        return cls(own.frame, {int(row): str(label) for row, label in PdpOwn.from_result(own).row_class.items()})
+
+    @property
+    def labels(self) -> list[str]:
+        """The classes in the order of their colours."""
+        return sorted(set(self.classes.values()))
+
+    def by_class(self, table: pd.DataFrame, row: str) -> Iterator[tuple[int, pd.DataFrame]]:
+        """Yield the part of each class, or all without classes; `row` is the column that names the row."""
+        labels = table[row].map(lambda cell: self.classes.get(int(cell), ""))
+        for position, label in enumerate(self.labels or [""]):
+            yield position, table[labels == label]
+
+    def color(self, position: int, alone: str) -> str:
+        """Return the colour of a class, `alone` without classes."""
+        return str(style.class_style(position)["color"]) if self.classes else alone
+
+
 def draw(
     result: Result,
     feature: str | None = None,
@@ -74,29 +104,29 @@ def draw(
     chosen = choose(result, "feature", feature, result.frame[col.FEATURE])
     frame = result.frame[result.frame[col.FEATURE] == chosen]
     names = several(result, "measure", measure, frame[col.MEASURE])[: None if measure else PANELS]
-    axis = _axis(frame, str(chosen))
-    classes = _classes(own)
-    counts = result.frame.head(0) if distribution is None else distribution.frame
-    counts = counts[counts[col.FEATURE] == chosen]
-    counted = not counts.empty
-    cells = len(names) + counted
+    axis, rows = _axis(frame, str(chosen)), Rows.of(own)
+    view = None if distribution is None else PdpDistribution.from_result(distribution)
+    counted = view is not None and (view.result.frame[col.FEATURE] == chosen).any()
+    cells = len(names) + bool(counted)
     with style.context():
         figure, panels, across = _panels(cells, axis)
-        for axes, one in zip(panels, names, strict=False):
-            part = frame[frame[col.MEASURE] == one]
-            _curves(axes, part[part[col.CURVE] >= 0], axis, classes)
-            _average(axes, part[part[col.CURVE] < 0], _estimates(result, str(chosen), one), axis)
+        for axes, name in zip(panels, names, strict=False):
+            part = frame[frame[col.MEASURE] == name]
             if axis.numeric:
-                _own(axes, own, str(chosen), one, classes)
-            label = axis_label(one, result.measures)
+                _curves(axes, part[part[col.CURVE] >= 0], rows)
+            _average(axes, part[part[col.CURVE] < 0], _estimates(result, str(chosen), name), axis)
+            if axis.numeric:
+                _own(axes, rows, str(chosen), name)
+            label = axis_label(name, result.measures)
             axes.set_title(wrapped(label) if across > 2 else label, fontsize=style.SMALL + 0.5)
-        if counted:
-            draw_counts(panels[len(names)], counts, _edges(distribution, chosen), _order(classes))
+        if view is not None and counted:
+            counts = view.result.frame[view.result.frame[col.FEATURE] == chosen]
+            draw_counts(panels[len(names)], counts, view.edges.get(chosen), rows.labels)
             panels[len(names)].set_title("rows", fontsize=style.SMALL + 0.5)
         for k, axes in enumerate(panels):
             _dress(axes, axis, bottom=k + across >= cells)
             axes.set_visible(k < cells)
-        style.key(figure, _legend(result, frame, own, _order(classes)), columns=3)
+        style.key(figure, _legend(result, frame, rows), columns=3)
     return figure
 
 
@@ -114,20 +144,6 @@ def _axis(frame: pd.DataFrame, feature: str) -> Axis:
     return Axis(feature, tuple(float(x) for x in points[col.X]), levels if any(levels) else ())
 
 
-def _classes(own: Result | None) -> dict[int, str]:
-    """Return the class of each row with a curve, where the rows have classes."""
-    labels = PdpOwn.from_result(own).row_class if own is not None else {}
-    return {int(row): str(label) for row, label in labels.items()}
-
-
-def _edges(distribution: Result | None, feature: str) -> Sequence[float] | None:
-    return PdpDistribution.from_result(distribution).edges.get(feature) if distribution is not None else None
-
-
-def _order(classes: Mapping[int, str]) -> list[str]:
-    return sorted(set(classes.values()))
-
-
 def _estimates(result: Result, feature: str, measure: str) -> pd.DataFrame:
     """Return one profile's estimates along x; none where the explainer does not say where they are."""
     table = result.estimates
@@ -136,17 +152,14 @@ def _estimates(result: Result, feature: str, measure: str) -> pd.DataFrame:
     return table[(table[col.FEATURE] == feature) & (table[col.MEASURE] == measure)].sort_values(col.X, kind="stable")
 
 
-def _curves(axes: Axes, part: pd.DataFrame, axis: Axis, classes: Mapping[int, str]) -> None:
-    """Draw all ICE curves of one class as one path; along levels, where rows would hide one another, none."""
-    order = _order(classes) if axis.numeric else ()
-    for position, label in enumerate(order or [""] * axis.numeric):
-        rows = [row for row in part[col.CURVE].unique() if classes.get(int(row), "") == label]
-        curves = [part[part[col.CURVE] == row].sort_values(col.X, kind="stable") for row in rows]
-        if not curves:
-            continue
-        color = style.class_style(position)["color"] if order else style.SPREAD
-        x, y = style.bundle([c[col.X] for c in curves], [c[col.VALUE] for c in curves])
-        axes.plot(x, y, color=color, linewidth=0.6, alpha=0.55, linestyle=style.class_style(position)["linestyle"])
+def _curves(axes: Axes, part: pd.DataFrame, rows: Rows) -> None:
+    """Draw all ICE curves of one class as one path; along levels rows would hide one another."""
+    for position, table in rows.by_class(part, col.CURVE):
+        curves = [c.sort_values(col.X, kind="stable") for _, c in table.groupby(col.CURVE, sort=False)]
+        if curves:
+            look = {**style.class_style(position), "color": rows.color(position, style.SPREAD)}
+            x, y = style.bundle([c[col.X] for c in curves], [c[col.VALUE] for c in curves])
+            axes.plot(x, y, linewidth=0.6, alpha=0.55, **look)
 
 
 def _average(axes: Axes, part: pd.DataFrame, estimates: pd.DataFrame, axis: Axis) -> None:
@@ -164,22 +177,14 @@ def _average(axes: Axes, part: pd.DataFrame, estimates: pd.DataFrame, axis: Axis
         axes.plot(at, low, color=style.INK, linewidth=1.4)
 
 
-def _own(axes: Axes, own: Result | None, feature: str, measure: str, classes: Mapping[int, str]) -> None:
+def _own(axes: Axes, rows: Rows, feature: str, measure: str) -> None:
     """Mark where each row itself stands."""
-    if own is None:
+    if rows.own is None:
         return
-    part = own.frame[(own.frame[col.FEATURE] == feature) & (own.frame[col.MEASURE] == measure)]
-    order = _order(classes)
-    for position, label in enumerate(order or [""]):
-        rows = part[part[col.ITEM].map(lambda item: classes.get(int(item), "")) == label]
-        look = _dot(position, bool(order))
-        axes.plot(rows[col.X], rows[col.VALUE], linestyle="", **look)
-
-
-def _dot(position: int, by_class: bool) -> dict[str, Any]:
-    color = style.class_style(position)["color"] if by_class else style.ROLE["prediction"]
-    marker = style.MARKERS[position % len(style.MARKERS)]
-    return {"marker": marker, "markersize": 3.0, "color": color, "markeredgecolor": "white", "markeredgewidth": 0.3}
+    part = rows.own[(rows.own[col.FEATURE] == feature) & (rows.own[col.MEASURE] == measure)]
+    for position, table in rows.by_class(part, col.ITEM):
+        color = rows.color(position, style.ROLE["prediction"])
+        axes.plot(table[col.X], table[col.VALUE], linestyle="", color=color, **style.marker(position, 3.0), **RIM)
 
 
 def _dress(axes: Axes, axis: Axis, bottom: bool) -> None:
@@ -188,13 +193,12 @@ def _dress(axes: Axes, axis: Axis, bottom: bool) -> None:
         axes.set_xticks(axis.places[:: axis.step], [style.name(level, LEVEL) for level in axis.levels[:: axis.step]])
     axes.tick_params(axis="x", labelbottom=bottom)
     if axis.crowded:
-        for text in axes.get_xticklabels():
-            text.set(rotation=30, ha="right", rotation_mode="anchor")
+        style.aslant(axes, 30)
     if bottom:
         axes.set_xlabel(style.name(axis.feature, 36))
 
 
-def _legend(result: Result, frame: pd.DataFrame, own: Result | None, order: Sequence[str]) -> list[Any]:
+def _legend(result: Result, frame: pd.DataFrame, rows: Rows) -> list[Any]:
     table = result.estimates[result.estimates[col.FEATURE] == frame[col.FEATURE].iloc[0]]
     numeric = not frame[col.LEVEL].astype(bool).any()
     look = {"linewidth": 1.9} if numeric else {"linestyle": "", "marker": "o", "markersize": 4.0}
@@ -205,15 +209,12 @@ def _legend(result: Result, frame: pd.DataFrame, own: Result | None, order: Sequ
     if not numeric:
         return handles
     if (frame[col.CURVE] >= 0).any():
-        for position, label in enumerate(order):
-            look = {**style.class_style(position), **_mark(position)}
+        for position, label in enumerate(rows.labels):
+            look = {**style.class_style(position), **style.marker(position, 3.5)}
             handles.append(Line2D([], [], linewidth=0.9, label=f"rows of class {style.name(label, 20)}", **look))
-        if not order:
+        if not rows.classes:
             handles.append(Line2D([], [], linewidth=0.9, color=style.SPREAD, label="single rows"))
-    if own is not None and not order:
-        handles.append(Line2D([], [], linestyle="", label="a row's own value", **_dot(0, False)))
+    if rows.own is not None and not rows.classes:
+        dot = {"color": style.ROLE["prediction"], **style.marker(0, 3.0), **RIM}
+        handles.append(Line2D([], [], linestyle="", label="a row's own value", **dot))
     return handles
-
-
-def _mark(position: int) -> dict[str, Any]:
-    return {"marker": style.MARKERS[position % len(style.MARKERS)], "markersize": 3.5}

@@ -12,8 +12,13 @@ from matplotlib.figure import Figure
 
 from ...evidence import columns as col
 from . import style
-from .ranks import ASLANT, SHADES, TINY, name_sides, places_words, tied
-from .shapes import rectangles
+from .ranks import places_words, tied
+from .shapes import cells, name_sides, write
+
+TINY = 6.5
+ASLANT = 6  # columns above which headings stand aslant
+# the last rank of each shade, darkest first; above the last one cells stay white
+SHADES = ((1, "#1d4f7c"), (3, "#5b8db8"), (5, "#a9c6de"), (10, "#e1eaf2"))
 
 
 class Ranking(NamedTuple):
@@ -32,12 +37,18 @@ def order(rankings: Sequence[Ranking]) -> list[str]:
 
 def draw(rankings: Sequence[Ranking], features: Sequence[str], role: str = "") -> Figure:
     """Draw the ranks of `features`: the interval of each, or its estimate where it has none, ties as ``2 to 4``."""
+    many = len(rankings) > ASLANT
     with style.context():
-        figure = style.new_figure(0.34 * len(features) + (1.15 if len(rankings) > ASLANT else 0.75))
+        figure = style.new_figure(0.34 * len(features) + (1.15 if many else 0.75))
         axes = figure.subplots()
         for c, ranking in enumerate(rankings):
             _column(axes, c, _places(ranking.table).reindex(list(features)))
-        name_sides(axes, features, [(style.name(r.method, 20), style.name(r.measure, 18), role) for r in rankings])
+        axes.xaxis.tick_top()
+        heads = [(" " if many else "\n").join((style.name(r.method, 20), style.name(r.measure, 18))) for r in rankings]
+        name_sides(axes, features, heads, 3)
+        axes.tick_params(axis="x", labelcolor=style.ROLE.get(role, style.INK))
+        if many:
+            style.aslant(axes, ha="left")
     return figure
 
 
@@ -55,9 +66,7 @@ def _column(axes: Axes, c: int, table: pd.DataFrame) -> None:
     for k, (limit, color) in enumerate(SHADES):
         above = SHADES[k - 1][0] if k else 0
         rows = np.flatnonzero((rank > above) & (rank <= limit))
-        rectangles(axes, ((c - 0.48, c + 0.48, r - 0.46, r + 0.46) for r in rows), color)
+        cells(axes, ((r, c) for r in rows), color)
     for r in np.flatnonzero(np.isfinite(rank)).tolist():
         text = str(table["words"].iloc[r])
-        color = "white" if rank[r] <= SHADES[1][0] else style.INK
-        size = style.SMALL if text.isdigit() else TINY
-        axes.text(c, r, text, ha="center", va="center_baseline", fontsize=size, color=color)
+        write(axes, (r, c), text, rank[r] <= SHADES[1][0], style.SMALL if text.isdigit() else TINY)

@@ -113,16 +113,33 @@ def name(value: object, limit: int = 28) -> str:
     return legible(short(value, limit)).replace("$", r"\$")
 
 
+def name_rows(panels: Sequence[Axes], names: Sequence[str], room: float = 0.6) -> None:
+    """Name the rows of panels side by side, from top to bottom, with `room` above the first and below the last."""
+    panels[0].set_yticks(range(len(names)), names)
+    panels[0].set_ylim(len(names) - 1 + room, -room)
+    for axes in panels[1:]:
+        axes.tick_params(left=False)
+
+
+def aslant(axes: Axes, angle: float = 35, ha: str = "right") -> None:
+    """Let the names along x stand aslant."""
+    for text in axes.get_xticklabels():
+        text.set(rotation=angle, ha=ha, rotation_mode="anchor")
+
+
 def class_style(position: int) -> dict[str, Any]:
-    """Return the colour and line style of one class; the marker is ``MARKERS[position]``."""
+    """Return the colour and line style of one class; its marker is `marker`."""
     return {"color": CLASSES[position % len(CLASSES)], "linestyle": LINES[position % len(LINES)]}
+
+
+def marker(position: int, size: float) -> dict[str, Any]:
+    """Return the marker of one class."""
+    return {"marker": MARKERS[position % len(MARKERS)], "markersize": size}
 
 
 def bundle(xs: Iterable[Any], ys: Iterable[Any]) -> tuple[Any, Any]:
     """Return many curves as one line with gaps, so that a figure holds one path for all of them."""
-    gap = [np.nan]
-    x = np.concatenate([part for curve in xs for part in (np.asarray(curve, dtype=float), gap)])
-    y = np.concatenate([part for curve in ys for part in (np.asarray(curve, dtype=float), gap)])
+    x, y = (np.concatenate([np.append(np.asarray(curve, dtype=float), np.nan) for curve in c]) for c in (xs, ys))
     return x, y
 
 

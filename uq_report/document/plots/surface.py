@@ -14,7 +14,7 @@ from ...core.results import Result
 from ...evidence import columns as col
 from . import style
 from .frames import choose
-from .shapes import draw_scale, rectangles
+from .shapes import draw_scale, levels, rectangles
 from .words import axis_label
 
 
@@ -72,7 +72,7 @@ def _bounds(table: pd.DataFrame) -> Any:
 def _cells(axes: Axes, table: pd.DataFrame, bounds: Any) -> None:
     across, up = edges(table.columns), edges(table.index)
     values = table.to_numpy(dtype=float)
-    level = np.clip(np.searchsorted(bounds, values, side="right") - 1, 0, max(len(bounds) - 2, 0))
+    level = levels(values, bounds)
     for k, color in enumerate(style.LEVELS):
         cells = np.argwhere((level == k) & np.isfinite(values))
         rectangles(axes, ((across[c], across[c + 1], up[r], up[r + 1]) for r, c in cells), color, color, 0.3)
@@ -80,11 +80,11 @@ def _cells(axes: Axes, table: pd.DataFrame, bounds: Any) -> None:
     axes.set_ylim(up[0], up[-1])
 
 
-def _cross_out(axes: Axes, estimates: pd.DataFrame, shown: tuple[str, str, str]) -> None:
+def _cross_out(axes: Axes, estimates: pd.DataFrame, curve: tuple[str, str, str]) -> None:
     """Cross out the cells of points that the result marks as extrapolated."""
     if col.EXTRAPOLATED not in estimates.columns:
         return
-    part = estimates[(estimates[[col.MEASURE, col.FEATURE, col.FEATURE_2]] == shown).all(axis=1)]
+    part = estimates[(estimates[[col.MEASURE, col.FEATURE, col.FEATURE_2]] == curve).all(axis=1)]
     marked = part[part[col.EXTRAPOLATED].astype(bool)]
     ends = []
     for place in (col.X, col.X_2):

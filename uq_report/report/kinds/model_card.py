@@ -47,13 +47,13 @@ def _details(e: Evidence) -> Section:
     about = e.subject
     rows: tuple[tuple[str, Cell], ...] = (
         ("Name", as_cell(about.label)),
-        ("Version", e.said("version")),
+        ("Version", e.about_cell("version")),
         ("Class", as_cell(about.model_class)),
         ("Task", as_cell(about.task)),
         ("Predictive distribution", as_cell(about.family)),
         ("Classes", as_cell(about.classes)),
-        ("Owner, for questions", e.said("owner")),
-        ("Tier", e.said("tier")),
+        ("Owner, for questions", e.about_cell("owner")),
+        ("Tier", e.about_cell("tier")),
         ("SHA-256 of the model", as_cell(about.hashes.get("model"))),
     )
     return Section(id="details", title="Model details", blocks=(Facts(rows=rows),))
@@ -66,7 +66,7 @@ def _use(e: Evidence) -> Section:
         ("Intended users", "users"),
         ("Out-of-scope use", "out_of_scope"),
     )
-    facts = Facts(rows=tuple((label, e.said(key)) for label, key in texts))
+    facts = Facts(rows=tuple((label, e.about_cell(key)) for label, key in texts))
     return Section(id="use", title="Intended use", blocks=(facts,))
 
 
@@ -110,9 +110,9 @@ def scope(e: Evidence) -> str:
 
 def _evaluation(e: Evidence) -> Section:
     rows: tuple[tuple[str, Cell], ...] = (
-        ("Origin", e.said("data_origin")),
-        ("How rows were split", e.said("data_split")),
-        ("Licence", e.said("data_licence")),
+        ("Origin", e.about_cell("data_origin")),
+        ("How rows were split", e.about_cell("data_split")),
+        ("Licence", e.about_cell("data_licence")),
         ("Rows", as_cell(e.subject.n)),
         ("Features", as_cell(e.subject.d)),
         ("Outcomes given", as_cell(e.subject.has_y)),

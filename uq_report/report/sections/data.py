@@ -39,7 +39,7 @@ def _lineage(e: Evidence) -> tuple[tuple[str, Cell], ...]:
         if key not in ("model", "model_loading")
     )
     texts = (("Origin", "data_origin"), ("How rows were split", "data_split"), ("Licence", "data_licence"))
-    return (*((label, e.said(key)) for label, key in texts), *files)
+    return (*((label, e.about_cell(key)) for label, key in texts), *files)
 
 
 def _rows_and_features(about: SubjectFacts, *, whole: bool) -> tuple[Block, ...]:

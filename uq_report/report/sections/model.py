@@ -28,7 +28,7 @@ WITH_METHODS = ("assumptions", "response")  # which the sections by method open 
 def model(e: Evidence, *, whole: bool = True) -> Section:
     """Return purpose and materiality, the model's identity, and the parameters somebody chose, or all of them."""
     texts = [(label, key) for label, key in TEXTS if not (whole and key in WITH_METHODS)]
-    purpose = Facts(rows=tuple((label, e.said(key)) for label, key in texts))
+    purpose = Facts(rows=tuple((label, e.about_cell(key)) for label, key in texts))
     identity = Section(id="model-identity", title="Identity", blocks=(Facts(rows=_identity(e)),))
     parameters = Section(id="model-parameters", title="Parameters", blocks=_parameters(e, whole=whole))
     return Section(id="model", title=TITLE, blocks=(Paragraph(text=LEAD), purpose), sections=(identity, parameters))
@@ -39,7 +39,7 @@ def _identity(e: Evidence) -> tuple[tuple[str, Cell], ...]:
     caution = about.sources.get("model_loading")
     return (
         ("Name", as_cell(about.label)),
-        ("Version", e.said("version")),
+        ("Version", e.about_cell("version")),
         ("Class", as_cell(about.model_class)),
         ("File", as_cell(about.sources.get("model"))),
         *((("Caution", as_cell(caution)),) if caution is not None else ()),

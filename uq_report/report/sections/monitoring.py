@@ -31,7 +31,10 @@ LEAD = (
 def monitoring(e: Evidence) -> Section:
     """Return the thresholds of checks and of verdicts, the response procedure, and the next review."""
     procedure = Facts(
-        rows=(("Response when a threshold is crossed", e.said("response")), ("Next review", e.said("next_review")))
+        rows=(
+            ("Response when a threshold is crossed", e.about_cell("response")),
+            ("Next review", e.about_cell("next_review")),
+        )
     )
     blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=_now(e)), procedure, *_rules(e), *_margins(e)]
     return Section(id="monitoring", title=TITLE, blocks=tuple(blocks))

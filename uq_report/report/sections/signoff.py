@@ -27,12 +27,12 @@ NO_TEXT = ("title", "status", "classification")
 
 def sign_off(e: Evidence) -> Section:
     """Return the lines to sign, what is open, and how to prove and sign the file."""
-    rows = [(role, e.said(key), BLANK, BLANK) for role, key in ROLES]
+    rows = [(role, e.about_cell(key), BLANK, BLANK) for role, key in ROLES]
     table = make_table("sign-off-table", "To be dated and signed.", ("role", "name", "date", "signature"), rows)
     facts = Facts(
         rows=(
-            ("Author of this report", e.said("author")),
-            ("Independence of the review", e.said("independence")),
+            ("Author of this report", e.about_cell("author")),
+            ("Independence of the review", e.about_cell("independence")),
             ("Status", e.about("status") or OPEN),
         )
     )
