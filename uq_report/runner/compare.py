@@ -6,7 +6,7 @@ importances is itself an importance of the difference, row by row, and its inter
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,16 +15,24 @@ import pandas as pd
 from ..core.arrays import FloatArray
 from ..core.engine import Engine
 from ..core.errors import InputError
-from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, Result
+from ..core.measures import Measure
+from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, Result, RowValues
 from ..core.sampling import Sampling
 from ..core.subject import Subject
+from ..evidence import columns as col
 from ..evidence import ids
+from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE
 from ..evidence.run import Run
 
 COVERS = "new test rows, paired"
 SCORES = ("loss", "nll", "entropy")
 UNLIKE = "one model predicts classes and the other numbers"
-NOT_RELIED_ON = ("about 0", "negative")
+NOT_RELIED_ON = (ABOUT_0, NEGATIVE)
+VERDICTS = ("champion_verdict", "challenger_verdict")
+LISTED = (
+    "Listed if the importance is positive in one model, about 0 or negative in the other, and the paired interval of "
+    "the difference excludes 0. Undetermined importances list nothing."
+)
 
 
 def check_pair(champion: Subject, challenger: Subject) -> None:
@@ -55,7 +63,7 @@ def check_pair(champion: Subject, challenger: Subject) -> None:
 def compare(champion: Run, challenger: Run, engines: tuple[Engine, Engine]) -> tuple[Result, ...]:
     """Return ``compare.scores``, ``compare.importance`` and ``compare.reliance``, challenger less champion."""
     paired = _Paired(Sampling.of(engines[0].subject), engines[0].confidence)
-    importance = _importance(champion, challenger, paired)
+    importance = _importance((champion, challenger), paired)
     return (_scores(engines, paired), importance, _reliance(importance))
 
 
@@ -74,23 +82,15 @@ def _scores(engines: tuple[Engine, Engine], paired: _Paired) -> Diagnostic:
     omissions = {o.measure: o for _, omitted in chosen for o in omitted}
     if unlike:
         omissions[""] = Omission("", "", f"{UNLIKE}: no score means the same")
-    rows: list[dict[str, FloatArray]] = [
-        {m.name: m.rows(engine.baseline, engine.y, engine.baseline) for m in measures if m.statistic is None}
-        for engine, (measures, _) in zip(engines, chosen, strict=True)
-    ]
-    for values in rows:
-        if {"nll", "entropy"} <= set(values):
-            with np.errstate(invalid="ignore"):
-                values["confidence_gap"] = values["nll"] - values["entropy"]
+    before, after = (_row_scores(engine, measures) for engine, (measures, _) in zip(engines, chosen, strict=True))
     table = []
-    for name in (name for name in rows[0] if name in rows[1]):
-        before, after = rows[0][name], rows[1][name]
-        infinite = int((~np.isfinite(before)).sum()), int((~np.isfinite(after)).sum())
+    for name in (name for name in before if name in after):
+        infinite = [int((~np.isfinite(values[name])).sum()) for values in (before, after)]
         if any(infinite):
             reason = f"{name} is infinite for {infinite[0]} rows of the champion and {infinite[1]} of the challenger"
             omissions[name] = Omission(name, "", reason)
-            continue
-        table.append(_line(name, "", before, after, paired))
+        else:
+            table.append(_line(name, "", before[name], after[name], paired))
     estimates = pd.DataFrame(table, columns=[*ESTIMATE_COLUMNS, "champion", "challenger"])
     return Diagnostic(
         id=ids.COMPARE_SCORES,
@@ -103,26 +103,32 @@ def _scores(engines: tuple[Engine, Engine], paired: _Paired) -> Diagnostic:
     )
 
 
-def _importance(champion: Run, challenger: Run, paired: _Paired) -> Importance:
+def _row_scores(engine: Engine, measures: Iterable[Measure]) -> dict[str, FloatArray]:
+    """Return the score of each row by measure, and the confidence gap, where a model has what it needs."""
+    base = engine.baseline
+    scores = {m.name: m.rows(base, engine.y, base) for m in measures if m.statistic is None}
+    if {"nll", "entropy"} <= set(scores):
+        with np.errstate(invalid="ignore"):
+            scores["confidence_gap"] = scores["nll"] - scores["entropy"]
+    return scores
+
+
+def _importance(runs: tuple[Run, Run], paired: _Paired) -> Importance:
     """Compare permutation importances; a conservative interval, which keeps the noise of the shuffles in."""
-    found = [run.find(ids.PFI) for run in (champion, challenger)]
-    columns = [*ESTIMATE_COLUMNS, "champion", "challenger", "champion_verdict", "challenger_verdict"]
-    pairs, omissions = _compared(champion, challenger, found)
-    table, frames = [], []
-    for measure, feature in pairs:
-        first, second = _estimate(found[0], measure, feature), _estimate(found[1], measure, feature)
-        before, after = (_rows(result, measure, feature) for result in found)
+    sides, omissions = _sides(runs)
+    table, frames = [], [pd.DataFrame(columns=list(Importance.columns))]
+    for measure, feature in [pair for pair in sides[0].lines if pair in sides[1].lines] if sides else ():
+        before, after = (side.rows.of(measure, feature) for side in sides)
+        verdicts = [side.lines[measure, feature][col.VERDICT] for side in sides]
         line = _line(measure, feature, before, after, paired)
-        line |= {"champion_verdict": first["verdict"], "challenger_verdict": second["verdict"]}
-        table.append(line)
-        frames.append(_repeats(found, measure, feature))
-    frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(Importance.columns))
+        table.append(line | dict(zip(VERDICTS, verdicts, strict=True)))
+        frames.append(_repeats(sides, measure, feature))
     return Importance(
         id=ids.COMPARE_IMPORTANCE,
         explainer="compare",
         title="Challenger less champion: permutation importance",
-        frame=frame,
-        estimates=pd.DataFrame(table, columns=columns),
+        frame=pd.concat(frames[1:] or frames, ignore_index=True),
+        estimates=pd.DataFrame(table, columns=[*ESTIMATE_COLUMNS, "champion", "challenger", *VERDICTS]),
         notes=(
             "Both models saw the same shuffles of the same rows, so intervals are paired.",
             *paired.sampling.notes(),
@@ -133,63 +139,55 @@ def _importance(champion: Run, challenger: Run, paired: _Paired) -> Importance:
 
 def _reliance(importance: Importance) -> Diagnostic:
     """List what one model relies on and the other does not, from verdicts and paired intervals only."""
-    found = []
+    relied = []
     for row in importance.estimates.to_dict("records"):
         for relies, other, sign in (("challenger", "champion", 1), ("champion", "challenger", -1)):
             apart = row["lower"] > 0 if sign > 0 else row["upper"] < 0
-            if row[f"{relies}_verdict"] == "positive" and row[f"{other}_verdict"] in NOT_RELIED_ON and apart:
-                found.append((row["measure"], row["feature"], f"only the {relies}", np.nan, row["estimate"]))
+            if row[f"{relies}_verdict"] == POSITIVE and row[f"{other}_verdict"] in NOT_RELIED_ON and apart:
+                relied.append((row["measure"], row["feature"], f"only the {relies}", np.nan, row["estimate"]))
     return Diagnostic(
         id=ids.COMPARE_RELIANCE,
         explainer="compare",
         title="What one model relies on and the other does not",
-        frame=pd.DataFrame(found, columns=list(Diagnostic.columns)),
+        frame=pd.DataFrame(relied, columns=list(Diagnostic.columns)),
         estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
-        notes=(
-            (
-                "Listed if the importance is positive in one model, about 0 or negative in the other, and the paired "
-                "interval of the difference excludes 0. Undetermined importances list nothing."
-            ),
-        ),
+        notes=(LISTED,),
     )
 
 
-def _compared(
-    champion: Run, challenger: Run, found: Sequence[Result | None]
-) -> tuple[list[tuple[str, str]], list[Omission]]:
-    """Return the measures and features whose importance both audits know, and what is not compared."""
-    first, second = found
-    if champion.subject.get("task") != challenger.subject.get("task"):
+class _Side(NamedTuple):
+    """The importances of one model: its estimates by measure and feature, its repeats, and its values row by row."""
+
+    lines: Mapping[tuple[str, str], Mapping[Any, Any]]
+    frame: pd.DataFrame
+    rows: RowValues
+
+
+def _sides(runs: tuple[Run, Run]) -> tuple[list[_Side], list[Omission]]:
+    """Return the importances of both audits, none where they do not compare, and what is not compared."""
+    if len({run.subject.get("task") for run in runs}) > 1:
         return [], [Omission("", "", f"{UNLIKE}: no importance compares")]
-    if first is None or second is None or first.rows is None or second.rows is None:
-        return [], [Omission("", "", "pfi kept no row values in one of the audits, so there are no pairs")]
-    known = [list(zip(r.estimates["measure"], r.estimates["feature"], strict=True)) for r in (first, second)]
-    features = [dict.fromkeys(feature for _, feature in pairs) for pairs in known]
+    sides = [
+        _Side({(r[col.MEASURE], r[col.FEATURE]): r for r in result.estimates.to_dict("records")}, result.frame, rows)
+        for run in runs
+        if (result := run.find(ids.PFI)) is not None and (rows := result.rows) is not None
+    ]
+    if len(sides) < 2:
+        return [], [Omission("", "", f"{ids.PFI} kept no row values in one of the audits, so there are no pairs")]
+    first, second = (dict.fromkeys(feature for _, feature in side.lines) for side in sides)
     alone = [
         Omission("", feature, f"only the {who} has it")
-        for who, own, other in (("champion", *features), ("challenger", *features[::-1]))
+        for who, own, other in (("champion", first, second), ("challenger", second, first))
         for feature in own
         if feature not in other
     ]
-    return [pair for pair in known[0] if pair in known[1]], alone
+    return sides, alone
 
 
-def _estimate(result: Result | None, measure: str, feature: str) -> pd.Series[Any]:
-    table = result.estimates if result is not None else pd.DataFrame()
-    return table[(table["measure"] == measure) & (table["feature"] == feature)].iloc[0]
-
-
-def _rows(result: Result | None, measure: str, feature: str) -> FloatArray:
-    rows = None if result is None else result.rows
-    return np.zeros(0) if rows is None else rows.of(measure, feature)
-
-
-def _repeats(found: Sequence[Result | None], measure: str, feature: str) -> pd.DataFrame:
+def _repeats(sides: Sequence[_Side], measure: str, feature: str) -> pd.DataFrame:
     """Return the differences shuffle by shuffle."""
-    tables = [
-        r.frame[(r.frame["measure"] == measure) & (r.frame["feature"] == feature)] for r in found if r is not None
-    ]
-    joined = tables[0].merge(tables[1], on=["measure", "feature", "repeat"], suffixes=("_0", "_1"))
+    first, second = (f[(f[col.MEASURE] == measure) & (f[col.FEATURE] == feature)] for f in (s.frame for s in sides))
+    joined = first.merge(second, on=[col.MEASURE, col.FEATURE, col.REPEAT], suffixes=("_0", "_1"))
     return joined.assign(value=joined["value_1"] - joined["value_0"])[list(Importance.columns)]
 
 
@@ -198,7 +196,7 @@ def _line(measure: str, feature: str, before: FloatArray, after: FloatArray, pai
     sampling, confidence = paired
     mean, error = sampling.mean(after - before)
     lower, upper = sampling.interval(mean, error, confidence)
-    known = bool(np.isfinite(error))
+    has_error = bool(np.isfinite(error))
     return {
         "measure": measure,
         "feature": feature,
@@ -206,8 +204,8 @@ def _line(measure: str, feature: str, before: FloatArray, after: FloatArray, pai
         "std_error": float(error),
         "lower": float(lower),
         "upper": float(upper),
-        "confidence": confidence if known else np.nan,
-        "covers": COVERS if known else "none",
+        "confidence": confidence if has_error else np.nan,
+        "covers": COVERS if has_error else "none",
         "champion": float(sampling.weights @ before),
         "challenger": float(sampling.weights @ after),
     }
