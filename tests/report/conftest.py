@@ -10,4 +10,4 @@ from uq_report.document import blocks
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave figures out: their words stay."""
-    monkeypatch.setattr(blocks, "drawn", lambda figure: b"<svg/>" if callable(figure) else b"")
+    monkeypatch.setattr(blocks, "svg_of", lambda figure: b"<svg/>" if callable(figure) else b"")

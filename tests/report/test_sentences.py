@@ -69,7 +69,7 @@ def names(one: Run) -> tuple[str, ...]:
 def whole(key: str) -> Document:
     """The document of a run, without its figures."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "drawn", lambda figure: b"<svg/>" if callable(figure) else b"")
+        patch.setattr(blocks, "svg_of", lambda figure: b"<svg/>" if callable(figure) else b"")
         return document(run(key), annex="full")
 
 

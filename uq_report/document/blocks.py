@@ -81,12 +81,17 @@ def _cleaned(text: str) -> str:
     return "".join(piece for pair in zip(outer, [*map(mention, parts[1::2]), ""], strict=True) for piece in pair)
 
 
+def svg_of(figure: Callable[[], matplotlib.figure.Figure]) -> bytes:
+    """Draw a figure and return its SVG."""
+    return to_svg(figure())
+
+
 def make_figure(
     key: str, caption: str, alt: str, figure: Callable[[], matplotlib.figure.Figure], evidence: str
 ) -> Figure | Callout:
     """Return a figure, or a callout with the reason if it cannot be drawn: the rest of the report still holds."""
     try:
-        svg = to_svg(figure())
+        svg = svg_of(figure)
     except FAILURES as error:
         text = f"The figure “{caption}” could not be drawn: {clean(error, 300)} Its numbers are in the evidence."
         return Callout(tone="warning", title="A figure is missing", text=text, evidence=(evidence,))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, zip_longest
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from ..core.results import Result
 from ..evidence import columns as col
@@ -15,10 +15,10 @@ from ..evidence.finding import Finding
 from ..evidence.importance import CLAIMED, DIFFERENCE, ClaimLine, Claims, CoverCorrected, CoverCorrectedLine, PfiLine
 from ..evidence.profiles import Ale, HLine, HStatistic, Pdp
 from ..evidence.subject import FeatureFacts
-from ..evidence.view import Estimate, by_feature, largest_first, lines_of, of_measure
+from ..evidence.view import Estimate, by_feature, lines_of, of_measure
 from .effects import by_role
 from .evidence import Evidence
-from .places import Place, places
+from .places import Ranking
 
 OBSERVATION = "observation"
 SHEETS = 8  # at most
@@ -29,25 +29,6 @@ LEADING = (
     (ids.DALEX_PARTS, "prediction"), (ids.RSENS, ""),
 )  # fmt: skip
 L = TypeVar("L", bound=Estimate)
-
-
-class Ranking(NamedTuple):
-    """One measure of a result over all features: its lines, its unit, and the places that its numbers tell.
-
-    `distrust` says why intervals are not to be trusted, for those features only.
-    """
-
-    measure: str
-    unit: str
-    sign: int
-    lines: Mapping[str, Estimate]
-    places: Mapping[str, Place]
-    distrust: Mapping[str, str]
-
-    @property
-    def order(self) -> list[str]:
-        """The features, and names of several that are changed together, the leading first."""
-        return [line.feature for line in largest_first(self.lines.values(), self.sign)]
 
 
 @dataclass(frozen=True)
@@ -141,21 +122,12 @@ class Ledger:
         """Return the ranking of a result by its measure of a role, of any where none is named; None without one."""
         if (key, role) not in self._rankings:
             ranked = self.e.ranked(key, role)
-            self._rankings[key, role] = None if ranked is None else self._ranking(*ranked)
+            self._rankings[key, role] = None if ranked is None else Ranking.of(self.e, *ranked)
         return self._rankings[key, role]
 
     @cached_property
     def _rankings(self) -> dict[tuple[str, str], Ranking | None]:
         return {}
-
-    def _ranking(self, result: Result, measure: str) -> Ranking:
-        facts = self.e.words(measure, result)
-        table = result.estimates[result.estimates[col.MEASURE] == measure]
-        lines = by_feature(of_measure(lines_of(result, Estimate), measure))
-        place_of = places(self.e.run, result.id, measure, table, facts.sign)
-        reasons = zip(table[col.FEATURE], table[col.DISTRUST], strict=True) if col.DISTRUST in table.columns else ()
-        distrust = {str(feature): str(reason) for feature, reason in reasons if reason}
-        return Ranking(measure, facts.unit, facts.sign, lines, place_of, distrust)
 
     @cached_property
     def average(self) -> Result | None:

@@ -1,20 +1,33 @@
-"""The places that features may have in a ranking, as far as its numbers tell them."""
+"""Rankings of features, and the places that features may have in them as far as the numbers tell."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ..core.ranking import ranks
+from ..core.results import MeasureFacts, Result
 from ..evidence import columns as col
+from ..evidence import ids
 from ..evidence.information import Agreement
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
+from ..evidence.view import Estimate, by_feature, lines_of, of_measure
+from .evidence import Evidence
 from .plots.frames import has_interval
 from .plots.ranks import places_words, tied
+from .telling import ordered
+
+METHODS = {
+    ids.PFI: "permutation importance (mean change when the feature is shuffled)",
+    ids.SHAP_IMPORTANCE: "mean size of the Shapley values",
+    ids.DALEX_PARTS: f"{ids.DALEX}'s permutation importance",
+}
 
 
 class Place(NamedTuple):
@@ -34,6 +47,64 @@ class Place(NamedTuple):
     def words(self) -> str:
         """The places as the chapter on agreement says them."""
         return f"{'' if self.known or self.first == self.last else 'tied, '}{places_words(self.first, self.last)}"
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """One measure of a result over features, the leading first, and the places that its numbers tell."""
+
+    result: Result
+    measure: str
+    facts: MeasureFacts
+    table: pd.DataFrame
+    places: Mapping[str, Place]
+
+    @classmethod
+    def of(cls, e: Evidence, result: Result, measure: str) -> Ranking:
+        """Return the ranking of a result by one of its measures."""
+        facts = e.words(measure, result)
+        table = ordered(result.estimates[result.estimates[col.MEASURE] == measure], facts.sign)
+        return cls(result, measure, facts, table, places(e.run, result.id, measure, table, facts.sign))
+
+    def without(self, names: Collection[str]) -> Ranking:
+        """Return the ranking of the other features."""
+        return replace(self, table=self.table[~self.table[col.FEATURE].isin(list(names))])
+
+    @property
+    def unit(self) -> str:
+        """The unit of its measure."""
+        return self.facts.unit
+
+    @property
+    def sign(self) -> int:
+        """What a value is multiplied by so that larger is worse or less certain."""
+        return self.facts.sign
+
+    @property
+    def heading(self) -> str:
+        """The question that it answers: the role of its measure."""
+        return self.facts.role
+
+    @property
+    def method(self) -> str:
+        """How its numbers were computed, in words."""
+        return METHODS[self.result.id]
+
+    @property
+    def order(self) -> list[str]:
+        """The features, and names of several that are changed together, the leading first."""
+        return [str(feature) for feature in dict.fromkeys(self.table[col.FEATURE])]
+
+    @cached_property
+    def lines(self) -> Mapping[str, Estimate]:
+        """The estimates by feature."""
+        return by_feature(of_measure(lines_of(self.result, Estimate), self.measure))
+
+    @property
+    def distrust(self) -> Mapping[str, str]:
+        """Why intervals are not to be trusted, for those features only."""
+        reasons = self.table.set_index(col.FEATURE)[col.DISTRUST] if col.DISTRUST in self.table.columns else {}
+        return {str(feature): str(reason) for feature, reason in reasons.items() if reason}
 
 
 def places(run: Run, source: str, measure: str, table: pd.DataFrame, sign: int = 1) -> Mapping[str, Place]:

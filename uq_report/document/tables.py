@@ -12,7 +12,7 @@ from ..evidence import columns as col
 from .blocks import interval_columns, intervals_caption, make_table
 from .document import Column, Table
 from .evidence import Evidence
-from .places import places
+from .places import Ranking
 from .telling import order_words, ordered, range_ends
 from .text import name
 
@@ -30,9 +30,8 @@ FIRST = (col.FEATURE, col.FEATURE_2, col.ITEM, col.MEASURE)
 
 def importance_table(e: Evidence, result: Result, measure: str, key: str) -> Table:
     """Return one measure's importances: rank, estimate, error, interval, verdict and shuffles."""
-    facts = e.words(measure, result)
-    table = ordered(result.estimates[result.estimates[col.MEASURE] == measure], facts.sign)
-    place = places(e.run, result.id, measure, table, facts.sign)
+    ranking = Ranking.of(e, result, measure)
+    table, facts = ranking.table, ranking.facts
     interval = interval_columns(table)
     further = [(c, *FURTHER[c]) for c in FURTHER if c in table.columns and not _is_blank(table[c])]
     error = not _is_blank(table[col.STD_ERROR])
@@ -42,7 +41,7 @@ def importance_table(e: Evidence, result: Result, measure: str, key: str) -> Tab
     numbers = [col.ESTIMATE, *[col.STD_ERROR] * error, *(col.LOWER, col.UPPER) * bool(interval)]
     rows = []
     for row in table.to_dict("records"):
-        rank = place.get(str(row[col.FEATURE]))
+        rank = ranking.places.get(str(row[col.FEATURE]))
         cells = [name(row[col.FEATURE]), None if rank is None else rank.words, *(row[c] for c in numbers)]
         rows.append(cells + [_whole(row[c]) if kind == "integer" else row[c] for c, _, kind in further])
     caption = f"Importance for {facts.title}, {order_words(facts)}."

@@ -41,11 +41,11 @@ def changes(previous: Run, run: Run) -> Changes:
     about = {"as_of": previous.as_of, "label": str(previous.subject["label"]), "sha256": codec.sha256(previous)}
     if relation.unrelated:
         return Changes(previous=about | {UNRELATED: relation.unrelated}, not_compared=(EVERYTHING,))
-    found, unassessed = _findings(previous, run, relation)
+    findings, unassessed = _findings(previous, run, relation)
     values, gaps = differences(previous, run)
     return Changes(
         previous=about,
-        findings=tuple(sorted(found, key=_finding_order)),
+        findings=tuple(sorted(findings, key=_finding_order)),
         values=tuple(sorted(values, key=_value_order)),
         inputs=_inputs(previous, run),
         not_compared=(*filter(None, [relation.words]), *_notes(previous, run), *unassessed, *gaps),
@@ -66,70 +66,68 @@ def _notes(previous: Run, run: Run) -> Iterator[str]:
     before, now = previous.subject["label"], run.subject["label"]
     if before != now:
         yield f"The previous run audited {before!r}, this one {now!r}: differences may be those of two models."
-    hashes = [str(one.subject["hashes"].get("model", "")) for one in (previous, run)]
+    hashes = [str(either.subject["hashes"].get("model", "")) for either in (previous, run)]
     if any(not is_sha256(text) for text in hashes):
         yield "Whether the model is the same: at least one of the runs has no hash of its model."
     if previous.challenger is not None or run.challenger is not None:
         yield "The challenger's own audit; only the champion's is compared."
 
 
-class _Seen(NamedTuple):
+class _State(NamedTuple):
     """A finding's title and state in one run: its worst severity while open, else ``waived``."""
 
     title: str
     state: str
 
 
-def _findings(previous: Run, run: Run, relation: Relation) -> tuple[tuple[FindingChange, ...], list[str]]:
+_NONE = _State("", "")
+
+
+def _findings(previous: Run, run: Run, relation: Relation) -> tuple[list[FindingChange], list[str]]:
     """Return the findings of both runs, matched, and those of before that nothing now raises or clears."""
-    before, now = _seen(previous), _seen(run)
+    before, now = _states(previous), _states(run)
     changed, unassessed = [], []
-    for key in dict.fromkeys([*now, *before]):
+    for key in filter(lambda key: relation.holds(key[1]), dict.fromkeys([*now, *before])):
         code, features = key
-        if not relation.holds(features):
-            continue
-        old, new = before.get(key), now.get(key)
-        reason = _undecided(run, previous, code) if new is None else None
+        old, new = before.get(key, _NONE), now.get(key, _NONE)
+        reason = _undecided(run, previous, code) if key not in now else None
         if reason is not None:
             about = f" ({', '.join(features)})" if features else ""
             unassessed.append(f"{code}{about}, found before, is not cleared: {reason}.")
             continue
-        states = ("" if old is None else old.state, "" if new is None else new.state)
-        title = (new or old or _Seen("", "")).title
+        change, title = _change(old.state, new.state), new.title or old.title
         changed.append(
-            FindingChange(
-                code=code, title=title, features=features, change=_change(*states), before=states[0], now=states[1]
-            )
+            FindingChange(code=code, title=title, features=features, change=change, before=old.state, now=new.state)
         )
-    return tuple(changed), unassessed
+    return changed, unassessed
 
 
-def _finding_order(one: FindingChange) -> tuple[int, int]:
+def _finding_order(change: FindingChange) -> tuple[int, int]:
     """Sort what is new or worse before what is better, closed or unchanged, each by its worst severity."""
-    states = [SEVERITIES.index(state) for state in (one.before, one.now) if state in SEVERITIES]
-    return _ORDER[one.change], min(states, default=len(SEVERITIES))
+    states = [SEVERITIES.index(state) for state in (change.before, change.now) if state in SEVERITIES]
+    return _ORDER[change.change], min(states, default=len(SEVERITIES))
 
 
-def _value_order(one: ValueChange) -> tuple[bool, bool, float]:
+def _value_order(value: ValueChange) -> tuple[bool, bool, float]:
     """Sort what changed before what did not, scores that got worse first, then by the size of the change.
 
     The size is in half-widths of the interval; ranks have none and stand behind.
     """
-    reach = 0.0 if one.lower is None or one.upper is None else (one.upper - one.lower) / 2
-    worse = one.difference < 0 if one.measure.endswith(_HIGHER_IS_BETTER) else one.difference > 0
-    scored = one.result == ids.CALIBRATION and one.measure.removesuffix("_skill").endswith(_SCORES)
-    return not one.changed, not (scored and worse), -abs(one.difference) / reach if reach > 0 else 0.0
+    reach = 0.0 if value.lower is None or value.upper is None else (value.upper - value.lower) / 2
+    worse = value.difference < 0 if value.measure.endswith(_HIGHER_IS_BETTER) else value.difference > 0
+    scored = value.result == ids.CALIBRATION and value.measure.removesuffix("_skill").endswith(_SCORES)
+    return not value.changed, not (scored and worse), -abs(value.difference) / reach if reach > 0 else 0.0
 
 
-def _seen(run: Run) -> dict[_Key, _Seen]:
+def _states(run: Run) -> dict[_Key, _State]:
     """Return the findings by code and features; open ones win over waived ones, and worse over better."""
-    found: dict[_Key, _Seen] = {}
+    states: dict[_Key, _State] = {}
     for outcome in run.outcomes:
         for waived in outcome.waived:
-            found.setdefault(_key(waived.finding), _Seen(waived.finding.title, WAIVED))
+            states.setdefault(_key(waived.finding), _State(waived.finding.title, WAIVED))
     for finding in sorted(run.findings, key=lambda f: SEVERITIES.index(f.severity), reverse=True):
-        found[_key(finding)] = _Seen(finding.title, finding.severity)
-    return found
+        states[_key(finding)] = _State(finding.title, finding.severity)
+    return states
 
 
 def _key(finding: Finding) -> _Key:
@@ -151,8 +149,8 @@ def _undecided(run: Run, other: Run, code: str) -> str | None:
     """Say why a run that does not raise a code does not clear it either, or return None if it does."""
     names = {
         outcome.check
-        for one in (run, other)
-        for outcome in one.outcomes
+        for either in (run, other)
+        for outcome in either.outcomes
         if code in {rule.code for rule in outcome.rules} | {f.code for f in outcome.findings}
         or any(waived.finding.code == code for waived in outcome.waived)
     }
@@ -178,9 +176,8 @@ def _facts(run: Run) -> dict[str, str]:
     """Return what went into a run, by a name for readers."""
     subject = run.subject
     facts = {f"hash of {name}": str(value) for name, value in subject["hashes"].items()}
-    for name in SUBJECT_FACTS:
-        facts[name.replace("_", " ")] = _text(subject.get(name))
-    facts |= {f"feature {one['name']}": str(one["kind"]) for one in subject["features"]}
+    facts |= {name.replace("_", " "): _text(subject.get(name)) for name in SUBJECT_FACTS}
+    facts |= {f"feature {feature['name']}": str(feature["kind"]) for feature in subject["features"]}
     facts |= {f"model parameter {name}": _text(value) for name, value in subject["model_parameters"].items()}
     facts |= {f"version of {name}": _text(value) for name, value in run.environment.items()}
     settings = {name: value for name, value in run.settings.items() if name != "as_of"}

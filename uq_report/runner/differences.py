@@ -63,35 +63,35 @@ def differences(previous: Run, run: Run) -> tuple[tuple[ValueChange, ...], list[
     gaps += [f"{name}: it is only in the previous run." for name in gone]
     level = float(run.settings.get("confidence", CONFIDENCE))
     changed = holm([line.p_value for line in lines]) <= 1 - level
-    return (*(line.told(level, bool(is_new)) for line, is_new in zip(lines, changed, strict=True)), *ranks), gaps
+    return (*(line.change(level, bool(is_new)) for line, is_new in zip(lines, changed, strict=True)), *ranks), gaps
 
 
 class _Rows(NamedTuple):
     """How the rows of the two runs relate, and how many independent units the smaller one has.
 
-    `given`: whether what results are conditional on (a background drawn from the training rows) is the same.
+    `fixed`: whether what results are conditional on (a background drawn from the training rows) is the same.
     """
 
     same: bool
     plain: bool
     maybe_same: bool
-    given: bool
+    fixed: bool
     units: int
 
     @classmethod
     def of(cls, previous: Run, run: Run) -> _Rows:
-        """Tell from the hashes and facts of both."""
+        """Read the hashes and facts of both."""
         before, now = previous.subject, run.subject
 
         def equal(part: str) -> bool:
             return part in now["hashes"] and now["hashes"][part] == before["hashes"].get(part)
 
-        plain = not any(one.get("weights") or one.get("clusters") for one in (before, now))
-        units = min(int(one.get("clusters") or one["n"]) for one in (before, now))
+        plain = not any(subject.get("weights") or subject.get("clusters") for subject in (before, now))
+        units = min(int(subject.get("clusters") or subject["n"]) for subject in (before, now))
         maybe_same = equal("X") or (equal("y") and before["n"] == now["n"])
         reference = equal("train_X") or (equal("X") and not (before.get("has_train") or now.get("has_train")))
-        given = reference and previous.settings.get("seed") == run.settings.get("seed")
-        return cls(equal("X"), plain, maybe_same, given, units)
+        fixed = reference and previous.settings.get("seed") == run.settings.get("seed")
+        return cls(equal("X"), plain, maybe_same, fixed, units)
 
 
 class _Line(NamedTuple):
@@ -119,21 +119,30 @@ class _Line(NamedTuple):
             return 1.0
         return float(2 * stdtr(self.dof, -abs(self.difference) / self.error)) if self.error > 0 else 0.0
 
-    def told(self, level: float, changed: bool) -> ValueChange:
+    def change(self, level: float, changed: bool) -> ValueChange:
         """Return the line for the report."""
         reach = float(stdtrit(self.dof, 0.5 + level / 2)) * self.error
-        return ValueChange(
-            result=self.result,
-            measure=_label(self.key),
-            feature=self.key[1],
-            before=self.before,
-            now=self.now,
-            difference=self.difference,
-            lower=self.difference - reach,
-            upper=self.difference + reach,
-            interval=f"{100 * level:g} %, {self.how}",
-            changed=changed,
-        )
+        ends = (self.difference - reach, self.difference + reach)
+        values = (self.before, self.now, self.difference)
+        return _change(self.result, self.key, values, ends, f"{100 * level:g} %, {self.how}", changed)
+
+
+def _change(
+    result: str, key: _Key, values: tuple[float, float, float], ends: tuple[float, float], interval: str, changed: bool
+) -> ValueChange:
+    (before, now, difference), (lower, upper) = values, ends
+    return ValueChange(
+        result=result,
+        measure=_label(key),
+        feature=key[1],
+        before=before,
+        now=now,
+        difference=difference,
+        lower=lower,
+        upper=upper,
+        interval=interval,
+        changed=changed,
+    )
 
 
 def _is_compared(result: Result) -> bool:
@@ -151,12 +160,12 @@ def _lines(before: Result, now: Result, rows: _Rows, gaps: list[str]) -> list[_L
     lines: list[_Line] = []
     apart: dict[str, list[_Key]] = {}
     for key in dict.fromkeys([*new, *old]):
-        reason = _not_compared(old.get(key), new.get(key), fixed=rows.given and before.options == now.options)
+        reason = _not_compared(old.get(key), new.get(key), fixed=rows.fixed and before.options == now.options)
         if reason:
             apart.setdefault(reason, []).append(key)
         else:
             lines.append(_line(key, (before, now), (old[key], new[key]), rows))
-    gaps += [_told(now.id, keys, reason) for reason, keys in apart.items()]
+    gaps += [_gap(now.id, keys, reason) for reason, keys in apart.items()]
     return lines
 
 
@@ -178,12 +187,11 @@ def _line(key: _Key, results: tuple[Result, Result], values: tuple[_Record, _Rec
     errors = [float(value["std_error"]) for value in values]
     dof = max(1, min([rows.units - 1, *(int(r.meta.get("degrees_of_freedom", rows.units - 1)) for r in results)]))
     terms = _terms(key, results, (a, b)) if rows.same and rows.plain else None
+    error, how = (sum(errors), BOUND) if rows.maybe_same else (math.hypot(*errors), INDEPENDENT)
     if terms is not None:
-        error = float(np.std(terms, ddof=1) / np.sqrt(len(terms)))
-        return _Line(key, results[1].id, a, b, error, min(dof, len(terms) - 1), PAIRED)
-    if rows.maybe_same:
-        return _Line(key, results[1].id, a, b, sum(errors), dof, BOUND)
-    return _Line(key, results[1].id, a, b, math.hypot(*errors), dof, INDEPENDENT)
+        error, how = float(np.std(terms, ddof=1) / np.sqrt(len(terms))), PAIRED
+        dof = min(dof, len(terms) - 1)
+    return _Line(key, results[1].id, a, b, error, dof, how)
 
 
 def _terms(key: _Key, results: tuple[Result, Result], values: tuple[float, float]) -> FloatArray | None:
@@ -192,30 +200,27 @@ def _terms(key: _Key, results: tuple[Result, Result], values: tuple[float, float
     samples = [result.meta.get("rows_used") for result in results]
     if item or samples[0] != samples[1]:
         return None
-    found = []
+    both = []
     for result, value in zip(results, values, strict=True):
-        held = result.rows
-        if held is None or measure not in held.measures or feature not in held.features:
+        rows = result.rows
+        if rows is None or measure not in rows.measures or feature not in rows.features:
             return None
-        terms = held.of(measure, feature)
+        terms = rows.of(measure, feature)
         if len(terms) < 2 or not np.isfinite(terms).all():
             return None
         if abs(terms.mean() - value) > CLOSE * max(abs(value), float(np.abs(terms).mean())):
             return None
-        found.append(terms)
-    return found[1] - found[0] if len(found[0]) == len(found[1]) else None
+        both.append(terms)
+    return both[1] - both[0] if len(both[0]) == len(both[1]) else None
 
 
 def _table(result: Result) -> dict[_Key, _Record]:
     """Return the estimates by measure, feature and item."""
-    found: dict[_Key, _Record] = {}
-    for line in result.estimates.to_dict("records"):
-        parts = [line.get(name, "") for name in ("measure", "feature", "item")]
-        found[(str(parts[0]), str(parts[1]), str(parts[2]))] = {str(name): value for name, value in line.items()}
-    return found
+    lines: list[_Record] = result.estimates.to_dict("records")  # type: ignore[assignment] # columns have text names
+    return {(str(line["measure"]), str(line["feature"]), str(line.get("item", ""))): line for line in lines}
 
 
-def _told(id: str, keys: list[_Key], reason: str) -> str:
+def _gap(id: str, keys: list[_Key], reason: str) -> str:
     """Return one sentence for what shares a reason; names are listed while they are few."""
     names = [" of ".join(filter(None, (_label(key), key[1]))) for key in keys]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -235,12 +240,11 @@ def _rank_changes(before: Result, now: Result, gaps: list[str]) -> Iterator[Valu
         return
     without = set()
     for measure, item in dict.fromkeys((key[0], key[2]) for key in new):
-        keys = [key for key in new if (key[0], key[2]) == (measure, item)]
-        if set(keys) != {key for key in old if (key[0], key[2]) == (measure, item)}:
+        keys, others = ([key for key in table if (key[0], key[2]) == (measure, item)] for table in (new, old))
+        ends = [table[key][end] for table in (old, new) for key in keys if key in table for end in ("lower", "upper")]
+        if set(keys) != set(others):
             gaps.append(f"{now.id}, {_label(keys[0])}: the two runs do not rank the same features.")
-        elif not np.isfinite(
-            [line[key][end] for line in (old, new) for key in keys for end in ("lower", "upper")]
-        ).all():
+        elif not np.isfinite(ends).all():
             without.add(item)
         else:
             yield from (_rank(key, old[key], new[key]) for key in keys if old[key]["estimate"] != new[key]["estimate"])
@@ -249,16 +253,6 @@ def _rank_changes(before: Result, now: Result, gaps: list[str]) -> Iterator[Valu
 
 
 def _rank(key: _Key, a: _Record, b: _Record) -> ValueChange:
+    before, now = float(a["estimate"]), float(b["estimate"])
     lower, upper = float(b["lower"] - a["upper"]), float(b["upper"] - a["lower"])
-    return ValueChange(
-        result=RANKING,
-        measure=_label(key),
-        feature=key[1],
-        before=float(a["estimate"]),
-        now=float(b["estimate"]),
-        difference=float(b["estimate"] - a["estimate"]),
-        lower=lower,
-        upper=upper,
-        interval=RANKS,
-        changed=lower > 0 or upper < 0,
-    )
+    return _change(RANKING, key, (before, now, now - before), (lower, upper), RANKS, lower > 0 or upper < 0)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ...core.text import count
 from ...document.amounts import scaled
 from ...document.evidence import Evidence
-from ...document.questions import Answer as Ranking
+from ...document.places import Ranking
 from ...document.questions import answers
 from ...document.text import joined, mention, mentions, value_words
 from ...evidence import columns as col

@@ -7,8 +7,8 @@ from math import isfinite
 from ...document.blocks import make_figure
 from ...document.document import Block
 from ...document.evidence import Evidence
+from ...document.places import Ranking
 from ...document.plots.frames import interval_words
-from ...document.questions import Answer as Ranking
 from ...document.questions import leader, leading
 from ...document.telling import DAGGER, largest_words
 from ...document.text import joined, name
@@ -65,7 +65,7 @@ def _caption(e: Evidence, ranked: list[Ranking], shown: int) -> str:
         told.append("Diamond: what the model itself claims.")
     if any(isfinite(margin_of(one)) for one in ranked):
         told.append("Grey: counts as 0.")
-    features = {str(feature) for one in ranked for feature in one.features}
+    features = {str(feature) for one in ranked for feature in one.order}
     if len(features) > shown:
         told.append(f"The first {shown} of {len(features)} features.")
     hidden = [feature for f in e.findings if f.code == HIDDEN for feature in f.features]

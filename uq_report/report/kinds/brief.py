@@ -12,7 +12,7 @@ from ...core.text import count, short
 from ...document.blocks import make_table
 from ...document.document import Block, Column, Document, Facts, Paragraph, Section, Verdict
 from ...document.evidence import OPEN, Evidence, as_cell, severity_badge
-from ...document.questions import Answer as Ranking
+from ...document.places import Ranking
 from ...document.questions import leading
 from ...document.telling import NUMBERS
 from ...document.text import clean, first_sentence, joined, name, sentence, value_words

@@ -7,7 +7,8 @@ from math import isfinite
 from typing import NamedTuple
 
 from ...document.document import Column, Table
-from ...document.ledger import Ledger, Ranking
+from ...document.ledger import Ledger
+from ...document.places import Ranking
 from ...document.plots.words import number
 from ...document.telling import distrusted, mark
 from ...document.text import joined, mention, mentions, name, value_words

@@ -12,7 +12,8 @@ from ...document.blocks import make_figure
 from ...document.document import Block, Column, Paragraph, Section, Split, Table
 from ...document.effects import ROLES, curve, has_levels, parts
 from ...document.evidence import Evidence
-from ...document.ledger import Ledger, Ranking, in_order, leaders
+from ...document.ledger import Ledger, in_order, leaders
+from ...document.places import Ranking
 from ...document.telling import DAGGER, distrusted, range_words
 from ...document.text import items, joined, name, position, value_words
 from ...evidence import columns as col
