@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
 from ..core.text import file_stem
+from ..evidence.frozen import Frozen
 
 Tone = Literal["good", "warning", "bad", "neutral", "unknown"]
 
@@ -34,31 +35,29 @@ class Column:
     unit: str = ""
 
 
-class BlockType:
+class BlockType(Frozen):
     """A block that a renderer shows by its `type`, the name of its class in small letters."""
 
     type: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
         """Name the type."""
+        super().__init_subclass__()
         cls.type = cls.__name__.lower()
 
 
-@dataclass(frozen=True, kw_only=True)
 class Paragraph(BlockType):
     """Running text, no markup."""
 
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Bullets(BlockType):
     """A list of sentences."""
 
     items: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Callout(BlockType):
     """A finding or warning the reader must not miss.
 
@@ -73,14 +72,12 @@ class Callout(BlockType):
     id: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Facts(BlockType):
     """Label and value pairs."""
 
     rows: tuple[tuple[str, Cell], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Table(BlockType):
     """A table; `evidence` is the id of the result its numbers come from.
 
@@ -103,7 +100,6 @@ class Table(BlockType):
         return f"table-{file_stem(self.id)}.csv" if self.rest else ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Figure(BlockType):
     """A figure as SVG bytes; `alt` states what it shows, findings included."""
 
@@ -114,7 +110,6 @@ class Figure(BlockType):
     evidence: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Verdict(BlockType):
     """What the evidence supports, in a word, the sentence it rests on, and who decides."""
 
@@ -123,8 +118,7 @@ class Verdict(BlockType):
     note: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Card:
+class Card(Frozen):
     """A question, the number or word that answers it, what stands beside that, sentences, and counts.
 
     `counts` is a small table of texts, its first row the heads, none of them empty; empty for none.
@@ -137,15 +131,13 @@ class Card:
     counts: tuple[tuple[str, ...], ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
 class Cards(BlockType):
     """Up to four questions side by side."""
 
     cards: tuple[Card, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
+class Step(Frozen):
     """Something to do: in a few words, why and how, and who does it or where it is explained."""
 
     lead: str
@@ -154,7 +146,6 @@ class Step:
     tone: Tone = "neutral"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Steps(BlockType):
     """What to do, in order; `numbered` where sentences or steps are counted."""
 
@@ -162,7 +153,6 @@ class Steps(BlockType):
     numbered: bool = True
 
 
-@dataclass(frozen=True, kw_only=True)
 class Fold(BlockType):
     """Blocks that a screen shows on demand under their title; paper prints them."""
 
@@ -170,7 +160,6 @@ class Fold(BlockType):
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Split(BlockType):
     """Blocks side by side where there is room: a figure and what it means."""
 
@@ -178,7 +167,6 @@ class Split(BlockType):
     right: tuple[Block, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Columns(BlockType):
     """A block of each of two models, side by side under their names; None where one has no such block."""
 
@@ -212,8 +200,7 @@ def inside(blocks: Iterable[Block]) -> Iterator[Block]:
                 yield block
 
 
-@dataclass(frozen=True, kw_only=True)
-class Section:
+class Section(Frozen):
     """A heading with blocks, then sub-sections; `id` is unique in the document and the anchor of links.
 
     An `appendix` is lettered, not numbered, and stands behind the sections: the annex. Mentions of a `feature` lead to
@@ -250,8 +237,7 @@ class CheckEntry:
     findings: tuple[tuple[str, str, str], ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Document:
+class Document(Frozen):
     """A whole report.
 
     `kind` chooses the template of that name, `layout` is that of its printed pages; `banner` is the

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, get_args
 
 from ..core.errors import InputError
+from .frozen import Frozen
 
 State = Literal["found", "passed", "not_applicable", "skipped", "ignored"]
 Severity = Literal["critical", "high", "medium", "low", "observation"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RuleRecord:
+class RuleRecord(Frozen):
     """A rule of a check as the run keeps it; printed in the report beside the findings.
 
     Parameters
@@ -40,16 +40,14 @@ class RuleRecord:
     thresholds: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Symptom:
+class Symptom(Frozen):
     """A finding that another one explains; every finding of the code where no feature is named."""
 
     code: str
     feature: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Waiver:
+class Waiver(Frozen):
     """A finding that somebody answers for until a day: it stays in the report, and is not open.
 
     Parameters
@@ -69,8 +67,7 @@ class Waiver:
     feature: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
+class Finding(Frozen):
     """One statement a validator can act on, tied to the evidence it rests on.
 
     Parameters
@@ -165,16 +162,14 @@ def _root(k: int, causes: Sequence[int | None]) -> int:
     return min(path[path.index(k) :])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Waived:
+class Waived(Frozen):
     """A finding with the waiver that holds for it."""
 
     finding: Finding
     waiver: Waiver
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Outcome(Frozen):
     """How one check ended.
 
     The state is ``found`` if and only if there are open `findings`, and ``ignored`` if all that was found is

@@ -10,6 +10,7 @@ from ..core.errors import InputError
 from ..core.explainer import Card
 from ..core.results import Result
 from .finding import Finding, Outcome, by_cause
+from .frozen import Frozen
 
 # Format history. 1: first version. 2: methods and measures as the host records them; "rules" are the checks' group
 # of plugins, settings and options; rules hold their thresholds, findings what they explain, whom and how much.
@@ -45,8 +46,7 @@ class PluginRecord:
     outcome: str = "not used"
 
 
-@dataclass(frozen=True, kw_only=True)
-class MethodRecord:
+class MethodRecord(Frozen):
     """An explainer that ran: the slot of the report it stands in, its options as used, and its card."""
 
     name: str
@@ -55,8 +55,7 @@ class MethodRecord:
     card: Card
 
 
-@dataclass(frozen=True, kw_only=True)
-class FindingChange:
+class FindingChange(Frozen):
     """A finding now against the previous run.
 
     `before` and `now` are severities, ``"waived"`` while a waiver holds, empty where there was no finding. ``new``
@@ -71,8 +70,7 @@ class FindingChange:
     now: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class ValueChange:
+class ValueChange(Frozen):
     """An estimate now against the previous run, with the 95 % interval of the difference and how it was made.
 
     ``changed`` only if the difference stays apart from 0 when its p-value is adjusted for all values compared (Holm):
@@ -92,8 +90,7 @@ class ValueChange:
     changed: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class InputChange:
+class InputChange(Frozen):
     """A hash, version or setting that differs from the previous run; empty where it was missing."""
 
     what: str
@@ -101,8 +98,7 @@ class InputChange:
     now: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Changes:
+class Changes(Frozen):
     """What changed since the previous run of the same audit.
 
     `previous` says which run that was: its `as_of`, label and the SHA-256 of its run.json. `not_compared` lists
@@ -121,8 +117,7 @@ class Changes:
         return self.previous.get(UNRELATED, "")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Run:
+class Run(Frozen):
     """One audit.
 
     Parameters

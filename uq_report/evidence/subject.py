@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cache
 from typing import Any, Self, get_type_hints
 
+from .frozen import Frozen
 from .run import Run
 
 
-@dataclass(frozen=True, kw_only=True)
-class FeatureFacts:
+class FeatureFacts(Frozen):
     """One feature on the audited rows: its range, or its most frequent levels with their counts.
 
     ``duplicate_of`` names the feature whose values it repeats.
@@ -28,8 +28,7 @@ class FeatureFacts:
     duplicate_of: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SubjectFacts:
+class SubjectFacts(Frozen):
     """What was audited: the model, its rows, their features, and the hashes of all of them.
 
     ``n`` rows of ``d`` features were predicted, drawn from ``sampled_from`` where there were more; ``clusters`` counts

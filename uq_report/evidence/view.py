@@ -2,21 +2,22 @@
 
 A `View` names its result, the type of its lines and, as further fields, the facts it reads from the result's
 ``meta``. A renamed column or fact is then a type error in its readers, not an empty cell in a report.
-Every class below `Estimate` and `View` is a frozen dataclass by itself, with fields by keyword: write no decorator.
+Every class below `Estimate` and `View` is a frozen dataclass by itself, see `frozen`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, fields
 from functools import cache
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, get_args, get_type_hints
+from typing import Any, ClassVar, Self, TypeVar, get_args, get_type_hints
 
 import numpy as np
 import pandas as pd
 
 from ..core.errors import InputError
 from ..core.results import ESTIMATE_COLUMNS, Omission, Result
+from .frozen import Frozen
 from .run import Run
 
 L = TypeVar("L", bound="Estimate")
@@ -33,18 +34,7 @@ def _float(cell: Any) -> float:
 _CONVERTERS: Mapping[Any, Callable[[Any], Any]] = {str: _text, float: _float, int: int, bool: bool}
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
-class _Frozen:
-    """What makes a frozen dataclass of every class below it."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-
-    def __init_subclass__(cls) -> None:
-        """Take fields by keyword."""
-        dataclass(frozen=True, kw_only=True)(cls)
-
-
-class Estimate(_Frozen):
+class Estimate(Frozen):
     """One line of a result's estimates: the columns every result has.
 
     ``covers`` names which variance the interval is for; numbers that are not known are NaN, words the empty string.
@@ -65,7 +55,7 @@ class Estimate(_Frozen):
         return bool(np.isfinite(self.lower))
 
 
-class View(_Frozen):
+class View(Frozen):
     """One result as its readers use it.
 
     Parameters

@@ -65,7 +65,7 @@ def _column(axes: Axes, c: int, table: pd.DataFrame) -> None:
     rank = table[col.ESTIMATE].to_numpy(dtype=float)
     for k, (limit, color) in enumerate(SHADES):
         above = SHADES[k - 1][0] if k else 0
-        rows = np.flatnonzero((rank > above) & (rank <= limit))
+        rows = np.flatnonzero((rank > above) & (rank <= limit)).tolist()
         cells(axes, ((r, c) for r in rows), color)
     for r in np.flatnonzero(np.isfinite(rank)).tolist():
         text = str(table["words"].iloc[r])
