@@ -128,10 +128,10 @@ def test_anything_that_differs_is_run(folder: Path, change: Callable[[Path], Any
 def test_another_version_another_format_or_force_are_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(call("--format", "html", "--format", "markdown").stdout)["unchanged"] is False
     assert json.loads(call("--force").stdout)["unchanged"] is False
-    from uq_report.runner import records
+    from uq_report.runner import recorded
 
-    environment = records.environment
-    monkeypatch.setattr(records, "environment", lambda *given: {**environment(*given), "uq_report": "99"})
+    environment = recorded.environment
+    monkeypatch.setattr(recorded, "environment", lambda *given: {**environment(*given), "uq_report": "99"})
     assert json.loads(call().stdout)["unchanged"] is False
 
 

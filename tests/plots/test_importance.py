@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from uq_report.document.plots import importance, interaction
+from uq_report.document.plots import importance
 from uq_report.report.plots import importance_map
 from uq_report.report.plots.labels import Box
 
@@ -118,7 +118,7 @@ def test_features_inside_both_margins_are_counted_not_labelled() -> None:
 
 
 def test_interactions_are_drawn_as_importances_of_pairs() -> None:
-    (axes,) = interaction.draw(results.interaction()).axes
+    (axes,) = importance.draw_pairs(results.interaction()).axes
     assert [text.get_text() for text in axes.get_yticklabels()] == ["a × b", "c"]
     assert axes.get_xlabel() == "entropy"
 

@@ -9,7 +9,7 @@ from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import Run
 from uq_report.rules.rule import Grade, Limit, Rule
 from uq_report.runner import plugins
-from uq_report.runner.judge import Judged, judge
+from uq_report.runner.judge import Checked, judge
 from uq_report.runner.settings import Settings
 
 from .importances import pfi, run
@@ -46,7 +46,7 @@ class Calm(Odd):
     title: ClassVar[str] = "Calm"
 
 
-def judged(*findings: Finding, returned: Any = None) -> Judged:
+def judged(*findings: Finding, returned: Any = None) -> Checked:
     """Return how the check ends that returns these findings, and the one after it."""
     odd = Odd(returned or Outcome(check=Odd.name, state="found", findings=findings))
     calm = Calm(Outcome(check=Calm.name, state="passed"))

@@ -11,7 +11,8 @@ from ..evidence import columns as col
 from .blocks import TOP, intervals_caption, left_out, make_figure, notes_of
 from .document import Block, Bullets, Paragraph, Section
 from .evidence import Evidence
-from .plots import diagnostic, interaction
+from .plots import diagnostic
+from .plots.importance import paired
 from .plots.words import number
 from .single_rows import single_rows
 from .tables import plain_table, wide_table
@@ -73,7 +74,7 @@ def _importance(e: Evidence, result: Result) -> list[Block]:
 def _interaction(e: Evidence, result: Result) -> list[Block]:
     if not len(result.estimates):
         return table_only(e, result)
-    pairs = result.estimates.assign(feature=interaction.paired(result.estimates))
+    pairs = result.estimates.assign(feature=paired(result.estimates))
     leading = largest_words(pairs, e.words(measures_of(result)[0], result))
     alt = f"{clean(result.title)}, a dot per pair of features. {leading}"
     return [_figure(e, result, f". {intervals_caption(result.estimates)}", alt), *table_only(e, result)]

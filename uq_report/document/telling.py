@@ -69,8 +69,7 @@ def verdict_words(table: pd.DataFrame) -> str:
         return ""
     above, below = int((table[col.LOWER] > 0).sum()), int((table[col.UPPER] < 0).sum())
     signs = ((above, "above 0"), (below, "below 0"), (len(table) - above - below, "that holds 0"))
-    counts = [f"{number_of} with an interval {where}" for number_of, where in signs if number_of]
-    return f"Of {n}: {joined(counts)}."
+    return f"Of {n}: {joined([f'{number_of} with an interval {sign}' for number_of, sign in signs if number_of])}."
 
 
 def mark(line: object) -> str:

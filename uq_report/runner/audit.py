@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
@@ -20,8 +20,8 @@ from ..core.results import MeasureFacts, Result
 from ..core.subject import Subject
 from ..evidence import codec
 from ..evidence.run import NotRun, Run
-from . import plugins, records
-from .budget import Watch
+from . import plugins, recorded
+from .budget import Callback, Watch
 from .changes import changes, check_comparable
 from .compare import check_pair, compare
 from .judge import judge
@@ -31,7 +31,6 @@ from .recorded import described, measure_facts, method_of, with_measures
 from .settings import Settings
 
 _log = logging.getLogger(__name__)
-Callback = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
@@ -70,14 +69,14 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None) -> _
     prepared = prepare(catalog, settings)
     watch = Watch(settings.time_limit, settings.memory_limit_mb)
     engine = make_engine(subject, prepared.measures, settings, watch.around(progress))
-    known = Run(
+    start = Run(
         as_of=settings.as_of,
         subject=codec.plain(describe(subject, engine.baseline), "run.subject"),
         settings=codec.plain(settings.recorded(), "run.settings"),
-        environment=codec.plain(records.environment(catalog, subject), "run.environment"),
-        not_run=(*prepared.not_run, *records.denied(settings)),
+        environment=codec.plain(recorded.environment(catalog, subject), "run.environment"),
+        not_run=(*prepared.not_run, *recorded.denied(settings)),
     )
-    return _Audit(subject, settings, engine, catalog, prepared, known, progress, watch)
+    return _Audit(subject, settings, engine, catalog, prepared, start, progress, watch)
 
 
 def side_by_side(
@@ -94,7 +93,7 @@ def side_by_side(
     engines = tuple(make_engine(subject, measures, settings, None) for subject in (champion, challenger))
     differences = compare(first.run, second.run, (engines[0], engines[1]))
     facts = measure_facts(measures.values(), engines[0].baseline)
-    results = (*first.run.results, *(codec.as_saved(with_measures(one, facts)) for one in differences))
+    results = (*first.run.results, *(codec.as_saved(with_measures(result, facts)) for result in differences))
     both = {label: audited.clock for label, audited in ((champion.label, first), (challenger.label, second))}
     return _against(previous, Audited(replace(first.run, results=results, challenger=second.run), both))
 
@@ -119,21 +118,23 @@ def single(
     engine = make_engine(subject, load_measures(settings.deny), settings, progress)
     prior: dict[str, tuple[Result, ...]] = {}
 
-    def ask(one: Explainer) -> tuple[Result, ...]:
-        for need in one.needs:
-            if need not in prior:
-                prior[need] = ask(make_explainer(need, {}, settings.deny))
-        for wish in wishes(one):
-            if wish != "*" and wish not in prior:
-                with suppress(UQReportError):  # what is wished for may be missing, and `one` says so
-                    prior[wish] = ask(make_explainer(wish, {}, settings.deny))
-        reason = _unsupported(one, engine)
+    def explain(explainer: Explainer) -> tuple[Result, ...]:
+        for other in (*explainer.needs, *wishes(explainer)):
+            if other == "*" or other in prior:
+                continue
+            try:
+                prior[other] = explain(make_explainer(other, {}, settings.deny))
+            except UQReportError:
+                if other in explainer.needs:
+                    raise  # what it only comes after may be missing, and the explainer says so
+        reason = _unsupported(explainer, engine)
         if reason:
-            raise UnsupportedError(f"{one.name} must have what it requires of the model; {reason}.")
+            raise UnsupportedError(f"{explainer.name} must have what it requires of the model; {reason}.")
+        results = explainer.explain(subject, engine.bound(explainer.name), prior)
         facts = measure_facts(engine.measures.values(), engine.baseline)
-        return tuple(described(result, one, facts) for result in one.explain(subject, engine.bound(one.name), prior))
+        return tuple(described(result, explainer, facts) for result in results)
 
-    results = ask(make_explainer(name, options, settings.deny))
+    results = explain(make_explainer(name, options, settings.deny))
     if all(result.frame.empty for result in results):
         reasons = {f"{o.measure} {o.feature}".strip() + f": {o.reason}" for r in results for o in r.omissions}
         raise InputError(f"{name} must have something to explain; nothing is left. {'; '.join(sorted(reasons))}.")
@@ -152,15 +153,15 @@ class _Audit:
     facts: Run
     progress: Callback | None
     watch: Watch
-    measures: Mapping[str, MeasureFacts] = field(init=False)
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     results: dict[str, tuple[Result, ...]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        """Note what the run says of its measures."""
-        self.measures = measure_facts(self.prepared.measures.values(), self.engine.baseline)
+    @cached_property
+    def measures(self) -> Mapping[str, MeasureFacts]:
+        """What the run says of its measures."""
+        return measure_facts(self.prepared.measures.values(), self.engine.baseline)
 
     def explain(self) -> None:
         """Run the explainers in their order."""
@@ -168,27 +169,24 @@ class _Audit:
             if self.progress:
                 self.progress(Progress(name, 0, 0))
             start = perf_counter()
-            reason = self.watch.exceeded() or self._blocked(explainer)
-            if not reason:
-                reason = self._attempt(name, explainer)
+            reason = self.watch.exceeded() or self._blocked(explainer) or self._attempt(name, explainer)
             if reason:
                 self.reasons[name] = reason
             self.seconds[f"explainers.{name}"] = perf_counter() - start
 
     def _blocked(self, explainer: Explainer) -> str:
         """Say what keeps an explainer from running, or nothing."""
-        known = {entry.name: entry.reason for entry in self.facts.not_run if entry.group == "explainers"} | self.reasons
+        reasons = {e.name: e.reason for e in self.facts.not_run if e.group == "explainers"} | self.reasons
         for need in explainer.needs:
             if need not in self.results:
-                return f"it needs {need}, which did not run: {known.get(need, 'it is not installed')}"
+                return f"it needs {need}, which did not run: {reasons.get(need, 'it is not installed')}"
         return _unsupported(explainer, self.engine)
 
     def _attempt(self, name: str, explainer: Explainer) -> str:
         """Run one explainer and keep its results, or return the reason why there are none."""
         try:
-            prior = MappingProxyType(self.results)
-            made = explainer.explain(self.subject, self.engine.bound(name), prior)
-            self.results[name] = self._saved(explainer, made)
+            results = explainer.explain(self.subject, self.engine.bound(name), MappingProxyType(self.results))
+            self.results[name] = self._saved(explainer, results)
         except UQReportError as error:
             return str(error)
         except Exception as error:  # noqa: BLE001 - foreign code: whatever it raises becomes the reason in the report
@@ -196,11 +194,11 @@ class _Audit:
             return f"{type(error).__name__}: {error}"
         return ""
 
-    def _saved(self, explainer: Explainer, made: Sequence[Result]) -> tuple[Result, ...]:
+    def _saved(self, explainer: Explainer, new: Sequence[Result]) -> tuple[Result, ...]:
         """Return results exactly as run.json will give them back; refuse what breaks the contract."""
         name = explainer.name
         ids = [result.id for results in self.results.values() for result in results]
-        for result in made:
+        for result in new:
             if not isinstance(result, Result):
                 raise PluginError(f"{name}: explain must return Results; got a {type(result).__name__}.")
             if result.explainer != name or not (result.id == name or result.id.startswith(f"{name}.")):
@@ -208,23 +206,23 @@ class _Audit:
             if result.id in ids:
                 raise PluginError(f"{name}: result ids must be unique in a run; got {result.id!r} twice.")
             ids.append(result.id)
-        return tuple(codec.as_saved(described(result, explainer, self.measures)) for result in made)
+        return tuple(codec.as_saved(described(result, explainer, self.measures)) for result in new)
 
     def finish(self) -> Audited:
         """Judge the results and gather everything in the run."""
-        failed_ones = [NotRun(name, "explainers", reason) for name, reason in self.reasons.items()]
+        failed = [NotRun(name, "explainers", reason) for name, reason in self.reasons.items()]
         run = replace(
             self.facts,
             methods=tuple(method_of(self.prepared.explainers[name]) for name in self.results),
             results=tuple(result for results in self.results.values() for result in results),
-            not_run=(*self.facts.not_run, *failed_ones),
+            not_run=(*self.facts.not_run, *failed),
             not_reproducible=self.watch.cut,
         )
-        judged = judge(self.catalog, self.prepared.checks, run, self.settings)
-        self.seconds |= judged.seconds
-        run = replace(run, outcomes=judged.outcomes, not_run=(*run.not_run, *judged.failed))
-        found = records.plugin_records(self.catalog, run, self.subject, self.engine.rows_predicted)
-        return Audited(replace(run, plugins=found), records.clock(self.settings, self.started, self.seconds))
+        checked = judge(self.catalog, self.prepared.checks, run, self.settings)
+        self.seconds |= checked.seconds
+        run = replace(run, outcomes=checked.outcomes, not_run=(*run.not_run, *checked.failed))
+        records = recorded.plugin_records(self.catalog, run, self.subject, self.engine.rows_predicted)
+        return Audited(replace(run, plugins=records), recorded.clock(self.settings, self.started, self.seconds))
 
 
 def make_engine(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from ..core.digest import is_sha256
 from ..core.errors import InputError
+from ..core.text import short
 from ..evidence import codec, ids
 from ..evidence.finding import SEVERITIES, Finding
 from ..evidence.run import SUBJECT_FACTS, UNRELATED, Changes, FindingChange, InputChange, Run, ValueChange
+from ..rules.reading import listed
 from .differences import differences
-from .relation import EVERYTHING, Relation
 
+EVERYTHING = "Findings, values and inputs: a difference between the two runs would be no change."
 WAIVED = "waived"
 _MAX_TEXT = 200
 _Change = Literal["new", "worse", "better", "closed", "unchanged"]
@@ -71,6 +73,49 @@ def _notes(previous: Run, run: Run) -> Iterator[str]:
         yield "Whether the model is the same: at least one of the runs has no hash of its model."
     if previous.challenger is not None or run.challenger is not None:
         yield "The challenger's own audit; only the champion's is compared."
+
+
+class Relation(NamedTuple):
+    """The features of both runs and of either alone, and why the two have nothing to do with each other, if so."""
+
+    shared: tuple[str, ...]
+    before: tuple[str, ...]
+    now: tuple[str, ...]
+    unrelated: str
+
+    @classmethod
+    def of(cls, previous: Run, run: Run) -> Relation:
+        """Read the facts about both subjects."""
+        old, new = (tuple(str(f["name"]) for f in each.subject.get("features") or ()) for each in (previous, run))
+        shared = tuple(feature for feature in new if feature in old)
+        reasons = list(_tasks(previous, run))
+        if old and new and not shared:
+            reasons.append(f"they have no feature in common ({listed(old)} before, {listed(new)} now)")
+        unrelated = f"The two runs are of unrelated models: {'; '.join(reasons)}" if reasons else ""
+        alone = (tuple(f for f in features if f not in shared) for features in (old, new))
+        return cls(shared, *alone, unrelated)
+
+    @property
+    def words(self) -> str:
+        """What is compared where features differ; empty where they are the same."""
+        sides = ((self.before, "only in the previous run"), (self.now, "only in this run"))
+        apart = "; ".join(f"{listed(features)}, {where}" for features, where in sides if features)
+        return f"{apart}. Compared is what both runs have: {listed(self.shared)}." if apart else ""
+
+    def holds(self, features: Iterable[str]) -> bool:
+        """Say whether something about these features may be compared."""
+        return not set(features) & {*self.before, *self.now}
+
+
+def _tasks(previous: Run, run: Run) -> Iterator[str]:
+    """Say why two models answer different questions."""
+    before, now = (str(each.subject.get("task") or "") for each in (previous, run))
+    if before and now and before != now:
+        yield f"the previous one is of {before}, this one of {now}"
+        return
+    old, new = (tuple(map(str, each.subject.get("classes") or ())) for each in (previous, run))
+    if old and new and not set(old) & set(new):
+        yield f"they predict other classes ({listed(map(short, old))} before, {listed(map(short, new))} now)"
 
 
 class _State(NamedTuple):

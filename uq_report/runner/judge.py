@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
+from typing import NamedTuple
 
 from ..core.errors import PluginError
 from ..evidence import codec
@@ -19,8 +20,7 @@ from .settings import Settings, WaiverSettings
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Judged:
+class Checked(NamedTuple):
     """The outcomes of all registered checks, those that failed, and the seconds each took."""
 
     outcomes: tuple[Outcome, ...]
@@ -28,7 +28,7 @@ class Judged:
     seconds: Mapping[str, float]
 
 
-def judge(catalog: Catalog, checks: Mapping[str, Check], run: Run, settings: Settings) -> Judged:
+def judge(catalog: Catalog, checks: Mapping[str, Check], run: Run, settings: Settings) -> Checked:
     """Let every check judge the run; one that fails is skipped, with its reason, and the others go on."""
     outcomes, failed, seconds = [], [], {}
     for plugin in catalog[plugins.RULES]:
@@ -44,7 +44,7 @@ def judge(catalog: Catalog, checks: Mapping[str, Check], run: Run, settings: Set
             outcome = Outcome(check=plugin.name, state="skipped", reason=reason)
         outcomes.append(outcome)
         seconds[f"rules.{plugin.name}"] = perf_counter() - start
-    return Judged(tuple(outcomes), tuple(failed), seconds)
+    return Checked(tuple(outcomes), tuple(failed), seconds)
 
 
 def waive(outcome: Outcome, waivers: Iterable[WaiverSettings], as_of: str) -> Outcome:
@@ -62,10 +62,10 @@ def waive(outcome: Outcome, waivers: Iterable[WaiverSettings], as_of: str) -> Ou
 
 def _waiver(finding: Finding, waivers: Iterable[WaiverSettings], as_of: str) -> Waiver | None:
     """Return the first waiver that holds: dates compare as text, ``YYYY-MM-DD``."""
-    for one in waivers:
-        fits = one.code == finding.code and (not one.feature or finding.features == (one.feature,))
-        if fits and as_of <= one.expires:
-            return Waiver(**one.model_dump())
+    for waiver in waivers:
+        fits = waiver.code == finding.code and (not waiver.feature or finding.features == (waiver.feature,))
+        if fits and as_of <= waiver.expires:
+            return Waiver(**waiver.model_dump())
     return None
 
 

@@ -9,14 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import is_dataclass
-from importlib.metadata import (
-    Distribution,
-    EntryPoint,
-    PackageNotFoundError,
-    distribution,
-    entry_points,
-)
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -94,39 +89,42 @@ def find(group: str, deny: Iterable[str] = ()) -> tuple[Plugin, ...]:
     """
     if group not in GROUPS:
         raise PluginError(f"plugins.group must be a known group; got {group!r}. {nearest(group, GROUPS)}")
-    denied = tuple(deny)
-    found = sorted(
-        plugin
-        for plugin in map(_plugin, entry_points(group=group))
-        if not any(plugin.answers_to(word) for word in denied)
-    )
-    for a, b in pairwise(found):
+    plugins, _ = _split(group, deny)
+    for a, b in pairwise(plugins):
         if a.name == b.name:
             raise PluginError(
                 f"{group} must have one plugin named {a.name!r}; got one from {a.distribution} {a.version} "
                 f"and one from {b.distribution} {b.version}. Uninstall one, or deny it by its distribution's name."
             )
-    return tuple(found)
+    return plugins
+
+
+def _split(group: str, deny: Iterable[str]) -> tuple[tuple[Plugin, ...], tuple[Plugin, ...]]:
+    """List the installed plugins of a group, and those that a deny list keeps out."""
+    words = tuple(deny)
+    parts: tuple[list[Plugin], list[Plugin]] = [], []
+    for plugin in sorted(map(_plugin, entry_points(group=group))):
+        parts[any(plugin.answers_to(word) for word in words)].append(plugin)
+    return tuple(parts[0]), tuple(parts[1])
 
 
 def catalog(deny: Iterable[str] = (), require: Iterable[str] = ()) -> Catalog:
     """List the plugins of every group, after the deny list; refuse if a required one is missing."""
-    denied = tuple(deny)
-    found = {group: find(group, denied) for group in GROUPS}
-    everything = [plugin for plugins in found.values() for plugin in plugins]
+    words = tuple(deny)
+    groups_of = {group: find(group, words) for group in GROUPS}
+    everything = [plugin for plugins in groups_of.values() for plugin in plugins]
     for word in require:
         if not any(plugin.answers_to(word) for plugin in everything):
-            why = "it is denied" if word in denied else "it is not installed"
+            why = "it is denied" if word in words else "it is not installed"
             names = {name for plugin in everything for name in (plugin.name, plugin.distribution)}
             raise PluginError(f"plugins.require must name found plugins; got {word!r}: {why}. {nearest(word, names)}")
-    return found
+    return groups_of
 
 
 def denied(words: Iterable[str]) -> tuple[Plugin, ...]:
     """List the installed plugins that a deny list keeps out."""
-    unwanted = tuple(words)
-    everything = (_plugin(entry) for group in GROUPS for entry in entry_points(group=group))
-    return tuple(sorted(plugin for plugin in everything if any(plugin.answers_to(word) for word in unwanted)))
+    deny = tuple(words)
+    return tuple(sorted(plugin for group in GROUPS for plugin in _split(group, deny)[1]))
 
 
 def named(plugins: Iterable[Plugin], name: str, what: str) -> Plugin:
@@ -169,12 +167,11 @@ def load(plugin: Plugin) -> Any:
 
 def breaches(group: str, loaded: Any) -> list[str]:
     """Return where a plugin breaks the contract of its group, as far as its declarations tell."""
-    if group == MEASURES:
-        problems = [] if isinstance(loaded, Measure) else [f"it must be a Measure; got a {type(loaded).__name__}"]
-    elif isinstance(loaded, type):
-        problems = list(_breaches(group, loaded))
+    kind, words = (Measure, "a Measure") if group == MEASURES else (type, "a class")
+    if not isinstance(loaded, kind):
+        problems = [f"it must be {words}; got a {type(loaded).__name__}"]
     else:
-        problems = [f"it must be a class; got a {type(loaded).__name__}"]
+        problems = [] if group == MEASURES else list(_breaches(group, loaded))
     api = getattr(loaded, "api_version", None)
     return [*problems, *([] if api == API_VERSION else [f"api_version must be {API_VERSION}; got {api!r}"])]
 
@@ -202,7 +199,7 @@ def _fits(value: Any, annotation: Any) -> bool:
 
     Examples
     --------
-    >>> _fits(("pfi",), tuple[str, ...]), _fits("pfi", tuple[str, ...]), _fits("rows", Literal["model", "data"])
+    >>> _fits(("ice",), tuple[str, ...]), _fits("ice", tuple[str, ...]), _fits("rows", Literal["model", "data"])
     (True, False, False)
     """
     origin, parts = get_origin(annotation), get_args(annotation)
@@ -229,35 +226,33 @@ def _words(annotation: Any) -> str:
 
 def versions(distributions: Iterable[str]) -> dict[str, str]:
     """Return the versions of distributions and of what they need directly, of those installed."""
-    found: dict[str, str] = {}
-    for name in {one for asked in distributions for one in (asked, *_needs(asked))}:
-        try:
-            installed = distribution(name)
-        except PackageNotFoundError:
-            continue
-        found[installed.name] = installed.version
-    return dict(sorted(found.items()))
+    names = {name for owner in distributions for name in (owner, *_needs(owner))}
+    installed: dict[str, str] = {}
+    for name in names:
+        with suppress(PackageNotFoundError):
+            installed[distribution(name).name] = distribution(name).version
+    return dict(sorted(installed.items()))
 
 
 def optional(name: str, extra: str) -> dict[str, str]:
     """Return the libraries that an extra of a distribution adds to it, each with the smallest extra that brings it."""
-    try:
-        lines = distribution(name).requires or []
-    except PackageNotFoundError:
-        return {}
-    required = [_requirement(line) for line in lines]
+    required = _requirements(name)
     always = {library for library, within in required if not within}
     added = sorted({library for library, within in required if within == extra} - always)
-    return {library: _smallest_extra(library, lines) for library in added}
+    return {library: _smallest_extra(library, required) for library in added}
 
 
 def _needs(name: str) -> list[str]:
     """Return the names a distribution requires, extras for its own development apart."""
+    return [library for library, extra in _requirements(name) if extra not in _TOOL_EXTRAS]
+
+
+def _requirements(name: str) -> list[tuple[str, str]]:
+    """Return what a distribution requires, each with its extra; nothing of one that is not installed."""
     try:
-        lines = distribution(name).requires or []
+        return [_requirement(line) for line in distribution(name).requires or []]
     except PackageNotFoundError:
         return []
-    return [req for req, extra in map(_requirement, lines) if extra not in _TOOL_EXTRAS]
 
 
 def _requirement(line: str) -> tuple[str, str]:
@@ -265,8 +260,8 @@ def _requirement(line: str) -> tuple[str, str]:
 
     Examples
     --------
-    >>> _requirement("dalex>=1.8; extra == 'dalex'")
-    ('dalex', 'dalex')
+    >>> _requirement("onnxruntime>=1.8; extra == 'onnx'")
+    ('onnxruntime', 'onnx')
     """
     name = re.match(r"[\w.-]+", line)
     extra = re.search(r"extra == ['\"]([^'\"]+)", line)
@@ -281,23 +276,20 @@ def _remedy(plugin: Plugin, error: Exception) -> str:
     library = str(missing).partition(".")[0]
     if library == plugin.entry.module.partition(".")[0]:
         return f" {plugin.distribution} lacks a part of itself: install it again."
-    lines = (plugin.entry.dist.requires or []) if plugin.entry.dist else []
-    extra = _smallest_extra(library, lines)
+    extra = _smallest_extra(library, _requirements(plugin.distribution))
     return f" Install it with: pip install '{plugin.distribution}[{extra}]'." if extra else f" Install {library}."
 
 
-def _smallest_extra(library: str, lines: Iterable[str]) -> str:
+def _smallest_extra(library: str, required: Iterable[tuple[str, str]]) -> str:
     """Return the extra that brings a library and least else, or the empty string."""
-    required = [(_normal(name), extra) for name, extra in map(_requirement, lines)]
     sizes = Counter(extra for _, extra in required)
-    return min(
-        (extra for name, extra in required if name == _normal(library) and extra), key=sizes.__getitem__, default=""
-    )
+    extras = [extra for name, extra in required if extra and _normal(name) == _normal(library)]
+    return min(extras, key=sizes.__getitem__, default="")
 
 
 def _plugin(entry: EntryPoint) -> Plugin:
-    owner: Distribution | None = entry.dist
-    return Plugin(entry.name, owner.name if owner else "unknown", owner.version if owner else "unknown", entry)
+    name, version = (entry.dist.name, entry.dist.version) if entry.dist else ("unknown", "unknown")
+    return Plugin(entry.name, name, version, entry)
 
 
 def _normal(name: str) -> str:

@@ -13,6 +13,7 @@ from ..core.measures import Measure
 from ..evidence.run import NotRun
 from ..rules.contract import Check
 from . import plugins
+from .mistakes import refuse
 from .options import options_of, read_options
 from .plugins import Catalog, Plugin
 from .settings import Settings
@@ -41,19 +42,23 @@ def prepare(catalog: Catalog, settings: Settings) -> Prepared:
     broken: list[NotRun] = []
     mistakes: list[str] = []
     measures = _loaded(catalog[plugins.MEASURES], settings, broken)
-    chosen = _chosen(catalog[plugins.EXPLAINERS], settings.explainers, "explainers", broken, mistakes)
-    classes = _loaded(chosen, settings, broken)
-    checking = _chosen(catalog[plugins.RULES], settings.rules, "rules", broken, mistakes)
-    check_classes = _loaded(checking, settings, broken)
+    names = {"explainers": settings.explainers, "rules": settings.rules}
+    groups_of = {"explainers": catalog[plugins.EXPLAINERS], "rules": catalog[plugins.RULES]}
+    classes = {}
+    for group, registered in groups_of.items():
+        selected = _selected(registered, names[group], group, broken, mistakes)
+        classes[group] = _loaded(selected, settings, broken)
     _loaded(catalog[plugins.ADAPTERS], settings, broken)
-    options = {_key(name): dict(given) for name, given in settings.options.items()}
-    known = {f"{p.short_group}.{p.name}" for p in (*catalog[plugins.EXPLAINERS], *catalog[plugins.RULES])}
-    mistakes += [_unknown(name, known) for name in options if name not in known]
-    explainers = {name: _made(cls, f"explainers.{name}", options, mistakes) for name, cls in classes.items()}
-    checks = {name: _made(cls, f"rules.{name}", options, mistakes) for name, cls in check_classes.items()}
-    if mistakes:
-        raise InputError("\n".join(mistakes))
-    return Prepared(measures, {name: explainers[name] for name in ordered(explainers)}, checks, tuple(broken))
+    options = {_key(name): dict(values) for name, values in settings.options.items()}
+    keys = {f"{group}.{plugin.name}" for group, registered in groups_of.items() for plugin in registered}
+    mistakes += [_unknown(key, keys) for key in options if key not in keys]
+    objects = {
+        group: {name: _object(cls, f"{group}.{name}", options, mistakes) for name, cls in loaded.items()}
+        for group, loaded in classes.items()
+    }
+    refuse(mistakes)
+    explainers = objects["explainers"]
+    return Prepared(measures, {name: explainers[name] for name in ordered(explainers)}, objects["rules"], tuple(broken))
 
 
 def option_mistakes(settings: Settings) -> list[str]:
@@ -74,9 +79,8 @@ def make_explainer(name: str, options: Mapping[str, Any], deny: Iterable[str] = 
     """Return one explainer with its options; report every mistake in them."""
     cls = plugins.load(plugins.named(plugins.find(plugins.EXPLAINERS, deny), name, "explainer"))
     mistakes: list[str] = []
-    explainer: Explainer = _made(cls, name, {name: dict(options)}, mistakes)
-    if mistakes:
-        raise InputError("\n".join(mistakes))
+    explainer: Explainer = _object(cls, name, {name: dict(options)}, mistakes)
+    refuse(mistakes)
     return explainer
 
 
@@ -96,32 +100,29 @@ def ordered(explainers: Mapping[str, Explainer]) -> list[str]:
 
 def _dependents(graph: Mapping[str, set[str]], names: set[str]) -> set[str]:
     """Return the names themselves and everything that needs one of them, directly or not."""
-    found = set(names)
-    while more := {name for name, needs in graph.items() if needs & found} - found:
-        found |= more
-    return found
+    dependents = set(names)
+    while more := {name for name, needs in graph.items() if needs & dependents} - dependents:
+        dependents |= more
+    return dependents
 
 
-def _chosen(
-    found: Sequence[Plugin], wanted: Iterable[str] | None, group: str, not_run: list[NotRun], mistakes: list[str]
-) -> list[Plugin]:
+def _selected(
+    registered: Sequence[Plugin], names: Iterable[str] | None, group: str, not_run: list[NotRun], mistakes: list[str]
+) -> Sequence[Plugin]:
     """Return the plugins to use; note those left out, and names nobody registered."""
-    if wanted is None:
-        return list(found)
-    names = {plugin.name for plugin in found}
-    asked = set(wanted)
-    mistakes += [
-        f"settings.{group} must list registered names; got {name!r}. {nearest(name, names)}"
-        for name in sorted(asked - names)
-    ]
-    not_run += [NotRun(name, group, "not chosen in the settings") for name in sorted(names - asked)]
-    return [plugin for plugin in found if plugin.name in asked]
+    if names is None:
+        return registered
+    selected, known = set(names), {plugin.name for plugin in registered}
+    words = f"settings.{group} must list registered names; got"
+    mistakes += [f"{words} {name!r}. {nearest(name, known)}" for name in sorted(selected - known)]
+    not_run += [NotRun(name, group, "not chosen in the settings") for name in sorted(known - selected)]
+    return [plugin for plugin in registered if plugin.name in selected]
 
 
-def _loaded(found: Iterable[Plugin], settings: Settings, broken: list[NotRun]) -> dict[str, Any]:
+def _loaded(registered: Iterable[Plugin], settings: Settings, broken: list[NotRun]) -> dict[str, Any]:
     """Import plugins; one that cannot be used is noted with its reason, or stops the run if it is required."""
     loaded = {}
-    for plugin in found:
+    for plugin in registered:
         try:
             loaded[plugin.name] = plugins.load(plugin)
         except UQReportError as error:
@@ -131,12 +132,12 @@ def _loaded(found: Iterable[Plugin], settings: Settings, broken: list[NotRun]) -
     return loaded
 
 
-def _made(cls: Any, key: str, options: Mapping[str, dict[str, Any]], mistakes: list[str]) -> Any:
+def _object(cls: Any, key: str, options: Mapping[str, dict[str, Any]], mistakes: list[str]) -> Any:
     """Return an object of `cls` with its options, or None with the mistakes noted."""
-    known, given = options_of(cls), options.get(key, {})
-    usable, wrong = read_options(known, given, key, Settings.model_fields)
+    fields, values = options_of(cls), options.get(key, {})
+    usable, wrong = read_options(fields, values, key, Settings.model_fields)
     mistakes += wrong
-    if any(known[name].default is MISSING for name in given if name in known and name not in usable):
+    if any(fields[name].default is MISSING for name in values if name in fields and name not in usable):
         return None
     try:
         return cls(**usable)
@@ -149,11 +150,11 @@ def _made(cls: Any, key: str, options: Mapping[str, dict[str, Any]], mistakes: l
 
 
 def _key(name: str) -> str:
-    """Return ``explainers.pfi`` for ``pfi``; ``rules.x`` stays."""
+    """Return ``explainers.ice`` for ``ice``; ``rules.x`` stays."""
     return name if name.startswith(("explainers.", "rules.")) else f"explainers.{name}"
 
 
-def _unknown(key: str, known: set[str]) -> str:
-    names = {name.removeprefix("explainers.") for name in known}
+def _unknown(key: str, keys: set[str]) -> str:
+    names = {name.removeprefix("explainers.") for name in keys}
     name = key.removeprefix("explainers.")
     return f"settings.options must be keyed by explainer, or rules.<name>; got {name!r}. {nearest(name, names)}"

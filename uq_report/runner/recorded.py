@@ -1,11 +1,18 @@
-"""What the host records of explainers and measures, strangers' and our own alike: no plugin has to describe itself."""
+"""What a run says of itself: its measures, methods and plugins, the environment, and the clock.
+
+Strangers' plugins and our own are recorded alike: no plugin has to describe itself.
+"""
 
 from __future__ import annotations
 
 import inspect
+import platform
 import re
+import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
+from datetime import UTC, datetime
+from os import cpu_count
 from typing import Any, cast
 
 from ..core.distributions import Categorical
@@ -13,13 +20,19 @@ from ..core.explainer import Card, Explainer, HasCard
 from ..core.measures import PREDICTION, Measure
 from ..core.predictive import Distribution
 from ..core.results import MeasureFacts, Result
-from ..core.text import short
+from ..core.subject import Subject
+from ..core.text import count, short
 from ..evidence import codec
 from ..evidence import columns as col
-from ..evidence.run import MethodRecord
+from ..evidence.run import MethodRecord, NotRun, PluginRecord, Run
+from . import plugins
 from .options import summary
+from .plugins import Catalog, Plugin
+from .settings import Settings
 
 _LABEL = 60
+# what an audit itself has no use for: its contract was not checked here
+_NOT_IMPORTED = (plugins.SECTIONS, plugins.FIGURES, plugins.RENDERERS, plugins.LOADERS)
 
 
 def described(result: Result, explainer: Explainer, measures: Mapping[str, MeasureFacts]) -> Result:
@@ -92,3 +105,74 @@ def _references(text: str) -> str:
     """
     part = re.search(r"^References\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", text, re.MULTILINE | re.DOTALL)
     return " ".join(re.sub(r"\.\. \[\d+\]", "", part[1]).split()) if part else ""
+
+
+def denied(settings: Settings) -> list[NotRun]:
+    """Return the installed plugins that the deny list kept out."""
+    reason = "denied by the settings; it was not imported"
+    return [NotRun(plugin.name, plugin.short_group, reason) for plugin in plugins.denied(settings.deny)]
+
+
+def plugin_records(catalog: Catalog, run: Run, subject: Subject, rows: Mapping[str, int]) -> tuple[PluginRecord, ...]:
+    """Return every plugin with what it did.
+
+    Parameters
+    ----------
+    rows : mapping of str to int
+        Rows predicted for each explainer; the adapter in use predicted them all.
+    """
+    reasons = {(entry.group, entry.name): entry.reason for entry in run.not_run}
+
+    def record(plugin: Plugin) -> PluginRecord:
+        group = plugin.short_group
+        reason = reasons.get((group, plugin.name))
+        in_use = group == "adapters" and plugin.name == subject.adapter.name
+        predicted = sum(rows.values()) if in_use else rows.get(plugin.name, 0) if group == "explainers" else 0
+        return PluginRecord(
+            group=group,
+            name=plugin.name,
+            distribution=plugin.distribution,
+            version=plugin.version,
+            api_version=0 if plugin.entry.group in _NOT_IMPORTED else plugins.API_VERSION,
+            rows_predicted=predicted,
+            outcome=f"not run: {reason}" if reason else _outcome(group, plugin.name, run, subject),
+        )
+
+    return tuple(record(plugin) for members in catalog.values() for plugin in members)
+
+
+def _outcome(group: str, name: str, run: Run, subject: Subject) -> str:
+    """Say in a word what a plugin did."""
+    if group == "explainers":
+        return f"ran: {count(sum(result.explainer == name for result in run.results), 'result')}"
+    if group == "rules":
+        return next(outcome.state for outcome in run.outcomes if outcome.check == name).replace("_", " ")
+    if group == "measures":
+        return "used" if any((result.estimates[col.MEASURE] == name).any() for result in run.results) else "not used"
+    if group == "adapters":
+        return "used" if name == subject.adapter.name else "not used"
+    return "available"
+
+
+def environment(catalog: Catalog, subject: Subject) -> dict[str, Any]:
+    """Return the versions of Python, the platform, and every package that took part or may have."""
+    distributions = {plugin.distribution for members in catalog.values() for plugin in members}
+    libraries = {type(part).__module__.partition(".")[0] for part in (subject.model, subject.adapter)}
+    return {
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        **plugins.versions(distributions | libraries),
+    }
+
+
+def clock(settings: Settings, started: datetime, seconds: Mapping[str, float]) -> dict[str, Any]:
+    """Return what differs between equal runs: durations, the host, and its workers."""
+    return {
+        "started": started.isoformat(timespec="seconds"),
+        "seconds": {name: round(duration, 3) for name, duration in seconds.items()},
+        "total_seconds": round((datetime.now(UTC) - started).total_seconds(), 3),
+        "host": socket.gethostname(),
+        "processors": cpu_count(),
+        "n_jobs": settings.n_jobs,
+        "backend": settings.backend,
+    }

@@ -1,8 +1,9 @@
-"""Importance of features: a dot and its interval per feature, one panel per measure."""
+"""Importance of features and of their pairs: a dot and its interval for each, one panel per measure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from ...core.results import Result
+from ...core.results import Importance, Interaction, Result
 from ...evidence import columns as col
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, directed
 from . import style
@@ -67,6 +68,30 @@ def draw(
     sign = directed(result, words(order, result.measures)).sign
     names = list(features) if features is not None else largest(table, order, top, sign)
     return draw_panels([panel(result, name) for name in chosen], names)
+
+
+def draw_pairs(result: Interaction, measure: str | None = None, top: int = 20) -> Figure:
+    """Draw the strongest pairs with their intervals; a feature without a partner stands for all its pairs.
+
+    A strength need not have the unit of its measure: axes name only a unit the result itself records.
+
+    Parameters
+    ----------
+    result : Interaction
+        Its estimates have a column ``feature_2``.
+    """
+    bare = {name: replace(facts, unit="") for name, facts in result.measures.items()}
+    estimates = result.estimates.assign(feature=paired(result.estimates))
+    frame = result.frame.assign(feature=paired(result.frame))[list(Importance.columns)]
+    about = {"id": result.id, "explainer": result.explainer, "title": result.title}
+    pairs = Importance(**about, frame=frame, estimates=estimates, measures=bare)
+    return draw(pairs, measure, top=top)
+
+
+def paired(table: pd.DataFrame) -> list[str]:
+    """Return ``"a × b"`` for every row, ``"a"`` where there is no partner."""
+    partners = table[col.FEATURE_2] if col.FEATURE_2 in table.columns else [""] * len(table)
+    return [f"{a} × {b}" if b and not pd.isna(b) else str(a) for a, b in zip(table[col.FEATURE], partners, strict=True)]
 
 
 def panel(result: Result, measure: str, title: str = "") -> Panel:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,7 +18,6 @@ from ...evidence import columns as col
 from ...evidence.profiles import PdpDistribution, PdpOwn
 from . import style
 from .frames import choose, has_interval, interval_words, several
-from .histogram import draw_counts
 from .importance import wrapped
 from .words import axis_label
 
@@ -121,7 +121,7 @@ def draw(
             axes.set_title(wrapped(label) if across > 2 else label, fontsize=style.SMALL + 0.5)
         if view is not None and counted:
             counts = view.result.frame[view.result.frame[col.FEATURE] == chosen]
-            draw_counts(panels[len(names)], counts, view.edges.get(chosen), rows.labels)
+            _counts(panels[len(names)], counts, view.edges.get(chosen), rows.labels)
             panels[len(names)].set_title("rows", fontsize=style.SMALL + 0.5)
         for k, axes in enumerate(panels):
             _dress(axes, axis, bottom=k + across >= cells)
@@ -185,6 +185,29 @@ def _own(axes: Axes, rows: Rows, feature: str, measure: str) -> None:
     for position, table in rows.by_class(part, col.ITEM):
         color = rows.color(position, style.ROLE["prediction"])
         axes.plot(table[col.X], table[col.VALUE], linestyle="", color=color, **style.marker(position, 3.0), **RIM)
+
+
+def _counts(axes: Axes, counts: pd.DataFrame, edges: Sequence[float] | None, order: Sequence[str]) -> None:
+    """Draw counts per bin (`edges` given) or per level, one outline or row of bars per class, in greyscale apart.
+
+    Classes stand in the `order` that fixes their colours; items beyond it follow.
+    """
+    present = list(dict.fromkeys(counts[col.ITEM]))
+    items = [*(item for item in order if item in present), *(item for item in present if item not in order)]
+    single = len(items) == 1
+    for position, item in enumerate(items):
+        part = counts[counts[col.ITEM] == item].sort_values(col.X, kind="stable")
+        look = style.class_style(position)
+        color = style.SPREAD if single else look["color"]
+        values = part[col.VALUE].to_numpy(dtype=float)
+        if edges is not None and len(edges) == len(values) + 1:
+            axes.stairs(values, np.asarray(edges), fill=True, color=color, alpha=0.22, linewidth=0)
+            axes.stairs(values, np.asarray(edges), color=color, linewidth=1.1, linestyle=look["linestyle"])
+            continue
+        width = 0.76 / len(items)
+        at = part[col.X].to_numpy(dtype=float) - 0.38 + width * (position + 0.5)
+        axes.bar(at, values, 0.9 * width, color=color, alpha=0.8)
+    axes.set_ylim(bottom=0)
 
 
 def _dress(axes: Axes, axis: Axis, bottom: bool) -> None:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ...core import results as kinds
 from ...core.results import Result
 from ...evidence import columns as col
-from . import attribution, diagnostic, importance, interaction, profile, surface
+from . import attribution, diagnostic, importance, profile, surface
 from .contract import figure_plugin
 
 
@@ -29,6 +29,6 @@ class ProfileFigure:
 
 
 ImportanceFigure = figure_plugin(kinds.Importance.kind, importance.draw)
-InteractionFigure = figure_plugin(kinds.Interaction.kind, interaction.draw)
+InteractionFigure = figure_plugin(kinds.Interaction.kind, importance.draw_pairs)
 AttributionFigure = figure_plugin(kinds.Attribution.kind, attribution.draw)
 DiagnosticFigure = figure_plugin(kinds.Diagnostic.kind, diagnostic.draw)
