@@ -108,7 +108,7 @@ def by_role(e: Evidence, measures: Iterable[str]) -> dict[str, str]:
     return {role: measure for role in ROLES if (measure := e.measure_of(role, present))}
 
 
-def shown(e: Evidence, measures: Iterable[str]) -> list[str]:
+def profile_measures(e: Evidence, measures: Iterable[str]) -> list[str]:
     """Return the measures to show of profiles: one for each role, else the first ones."""
     present = list(dict.fromkeys(measures))
     return list(by_role(e, present).values()) or present[: len(ROLES)]

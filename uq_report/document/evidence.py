@@ -106,7 +106,7 @@ class Evidence:
     @property
     def group_words(self) -> str:
         """Say which features are changed together, and under which name; empty if none are."""
-        blocks = self.subject.groups.items()
+        blocks = self.subject.together.items()
         words = joined([f"{name(block)} stands for {joined(items(members))}" for block, members in blocks])
         return f"Groups, changed together: {words}." if words else ""
 
@@ -246,7 +246,7 @@ def gate_of(outcomes: Iterable[Outcome]) -> Gate:
     """
     outcome = next((o for o in outcomes if o.check == GATE), None)
     if outcome is None:
-        return Gate("not assessed", "unknown", "The calibration check was not run.")
+        return Gate("not assessed", "unknown", f"The {GATE} check was not run.")
     if outcome.state == "passed":
         return Gate("passes", "good", sentence(outcome.reason))
     findings = [*outcome.findings, *(waived.finding for waived in outcome.waived)]

@@ -31,22 +31,23 @@ METHODS = {
 
 
 class Place(NamedTuple):
-    """The first and the last place that a feature may have; `known` by intervals, else only shared in a tie.
+    """The first and the last place that a feature may have; `by_intervals` by intervals, else only shared in a tie.
 
     Examples
     --------
-    >>> Place(2, 4).words, Place(1, 1).words, Place(2, 3, known=False).words
+    >>> Place(2, 4).words, Place(1, 1).words, Place(2, 3, by_intervals=False).words
     ('2 to 4', '1', 'tied, 2 to 3')
     """
 
     first: int
     last: int
-    known: bool = True
+    by_intervals: bool = True
 
     @property
     def words(self) -> str:
         """The places as the chapter on agreement says them."""
-        return f"{'' if self.known or self.first == self.last else 'tied, '}{places_words(self.first, self.last)}"
+        tie = "" if self.by_intervals or self.first == self.last else "tied, "
+        return f"{tie}{places_words(self.first, self.last)}"
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def places(run: Run, source: str, measure: str, table: pd.DataFrame, sign: int =
     estimates decide, where all have one: only what lies wholly above comes before. Without intervals equal values tie.
     A group of features has no place among its members.
     """
-    single = table[table[col.ESTIMATE].notna() & ~table[col.FEATURE].isin(list(SubjectFacts.of(run).groups))]
+    single = table[table[col.ESTIMATE].notna() & ~table[col.FEATURE].isin(list(SubjectFacts.of(run).together))]
     features = single[col.FEATURE].astype(str).tolist()
     together = simultaneous(run, source, measure)
     if set(together) >= set(features):
@@ -123,7 +124,7 @@ def places(run: Run, source: str, measure: str, table: pd.DataFrame, sign: int =
         return dict(zip(features, _apart(single, sign), strict=True))
     order = ranks(sign * single[col.ESTIMATE].to_numpy(dtype=float))
     shared = tied(dict(zip(features, order.tolist(), strict=True)))
-    return {feature: Place(*ends, known=False) for feature, ends in shared.items()}
+    return {feature: Place(*ends, by_intervals=False) for feature, ends in shared.items()}
 
 
 def simultaneous(run: Run, source: str, measure: str) -> Mapping[str, Place]:

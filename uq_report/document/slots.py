@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..evidence import ids
+
 QUALITY: Final = "data.quality"
 PROFILES: Final = "soundness.profiles"
 LOCAL_EFFECTS: Final = "soundness.local-effects"
-GROUPS: Final = "outcomes.groups"
-CALIBRATION: Final = "uncertainty-quality.calibration"
+GROUPS: Final = f"outcomes.{ids.GROUPS}"
+CALIBRATION: Final = f"uncertainty-quality.{ids.CALIBRATION}"
 CLAIMS: Final = "uncertainty-quality.claims"
 IMPORTANCE: Final = "prediction.importance"
 SHAPLEY: Final = "prediction.shapley"
-LIBRARY: Final = "prediction.dalex"
+LIBRARY: Final = f"prediction.{ids.DALEX}"
 UNSURE_IMPORTANCE: Final = "uncertainty.importance"
 UNSURE_MAP: Final = "uncertainty.map"
 SENSITIVITY: Final = "uncertainty.sensitivity"
@@ -24,7 +26,7 @@ DEPENDENCE: Final = "relations.dependence"
 COVER: Final = "relations.cover"
 AGREEMENT: Final = "relations.agreement"
 INTERACTIONS: Final = "robustness.interactions"
-SUPPORT: Final = "robustness.support"
+SUPPORT: Final = f"robustness.{ids.SUPPORT}"
 STABILITY: Final = "robustness.stability"
 TRAINING: Final = "robustness.training"
 

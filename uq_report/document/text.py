@@ -127,8 +127,8 @@ def sentence(value: object) -> str:
 
     Examples
     --------
-    >>> sentence("the model failed"), sentence("pfi.train: it has no rows")
-    ('The model failed.', 'pfi.train: it has no rows.')
+    >>> sentence("the model failed"), sentence("ice.train: it has no rows")
+    ('The model failed.', 'ice.train: it has no rows.')
     """
     line = clean(value)
     if not line:

@@ -46,8 +46,7 @@ def loads(data: bytes, source: str = "run.json") -> Run:
         content = json.loads(data)
     except ValueError as error:
         raise InputError(f"{source} must be JSON; got something else ({error}). Name a run.json.") from error
-    found = content.get("format") if isinstance(content, dict) else None
-    if not isinstance(found, int):
+    if not isinstance(content, dict) or not isinstance(content.get("format"), int):
         raise InputError(f"{source} must be a run that uq_report wrote; it has no format number. Name its run.json.")
     content = migrated(content, source)
     try:

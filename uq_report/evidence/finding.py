@@ -141,7 +141,7 @@ def by_cause(findings: Sequence[Finding]) -> list[tuple[Finding, Finding | None]
     ['UQ1', 'UQ2']
     """
     ordered = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
-    causes = [next((k for k, one in enumerate(ordered) if finding.is_explained_by(one)), None) for finding in ordered]
+    causes = [next((k for k, cause in enumerate(ordered) if f.is_explained_by(cause)), None) for f in ordered]
     groups: dict[int, list[int]] = {}
     for k in range(len(ordered)):
         groups.setdefault(_root(k, causes), []).append(k)

@@ -54,7 +54,7 @@ class CidGraph(View):
     def edges(self) -> tuple[tuple[str, str, float], ...]:
         """Both ends of each edge and its number, strongest first."""
         rows = self.result.frame[[col.FEATURE, col.ITEM, col.VALUE]].itertuples(index=False)
-        edges = [(str(one), str(other), float(value)) for one, other, value in rows]
+        edges = [(str(a), str(b), float(value)) for a, b, value in rows]
         return tuple(sorted(edges, key=lambda edge: -abs(edge[2])))
 
 
@@ -158,13 +158,13 @@ CONVENTIONS: Mapping[str, str] = {
 WITH_COVER_LOST = frozenset((ids.CID_CORRECTED, ids.COVER))
 
 
-def same_convention(one: str, other: str) -> bool:
+def same_convention(first: str, second: str) -> bool:
     """Say whether two methods give the same kind of number, both with the cover lost or both without.
 
     Of a method that is not listed it is not known.
     """
-    alike = CONVENTIONS.get(one, one) == CONVENTIONS.get(other, other)
-    return alike and (one in WITH_COVER_LOST) == (other in WITH_COVER_LOST)
+    alike = CONVENTIONS.get(first, first) == CONVENTIONS.get(second, second)
+    return alike and (first in WITH_COVER_LOST) == (second in WITH_COVER_LOST)
 
 
 class Agreement(View):

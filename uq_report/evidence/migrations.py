@@ -42,7 +42,7 @@ def _from_1(run: dict[str, Any]) -> dict[str, Any]:
         settings["rules"] = settings.pop("checks")
     options = settings.get("options") or {}
     facts = _measures_from_1(run)
-    settings["options"] = {_renamed(key, "checks.", "rules."): given for key, given in options.items()}
+    settings["options"] = {_renamed(key, "checks.", "rules."): values for key, values in options.items()}
     return {
         **run,
         "settings": settings,
@@ -95,7 +95,7 @@ def _outcome_from_1(outcome: dict[str, Any]) -> dict[str, Any]:
     return {
         **outcome,
         "findings": [_finding_from_1(finding) for finding in outcome["findings"]],
-        "waived": [{**one, "finding": _finding_from_1(one["finding"])} for one in outcome["waived"]],
+        "waived": [{**waived, "finding": _finding_from_1(waived["finding"])} for waived in outcome["waived"]],
         "rules": [{**rule, "thresholds": {}} for rule in outcome["rules"]],
     }
 
@@ -142,14 +142,14 @@ def migrated(
     """
     now = dict(content)
     while now["format"] != target:
-        found = now["format"]
-        if found > target or found not in steps:
-            remedy = "Upgrade uq_report to read it." if found > target else "Run the audit again."
-            raise InputError(f"{source} must have format {target}; got format {found}. {remedy}")
+        number = now["format"]
+        if number > target or number not in steps:
+            remedy = "Upgrade uq_report to read it." if number > target else "Run the audit again."
+            raise InputError(f"{source} must have format {target}; got format {number}. {remedy}")
         try:
-            now = {**steps[found](now), "format": found + 1}
+            now = {**steps[number](now), "format": number + 1}
         except BROKEN as error:
-            raise broken(source, found, error) from error
+            raise broken(source, number, error) from error
     inner = now.get("challenger")
     if isinstance(inner, dict) and "format" in inner:
         now["challenger"] = migrated(inner, source, steps, target)

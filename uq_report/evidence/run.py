@@ -160,14 +160,14 @@ class Run(Frozen):
 
     def result(self, id: str) -> Result:
         """Return the result with this id; say which ids exist if there is none."""
-        for found in self.results:
-            if found.id == id:
-                return found
-        raise InputError(f"run.result must be one of {[r.id for r in self.results]}; got {id!r}.")
+        result = self.find(id)
+        if result is None:
+            raise InputError(f"run.result must be one of {[r.id for r in self.results]}; got {id!r}.")
+        return result
 
     def find(self, id: str) -> Result | None:
         """Return the result with this id, or None."""
-        return next((found for found in self.results if found.id == id), None)
+        return next((result for result in self.results if result.id == id), None)
 
     @property
     def denied(self) -> tuple[str, ...]:
@@ -178,4 +178,4 @@ class Run(Frozen):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """All findings in the order of the report: worst first, each under the one that explains it."""
-        return tuple(finding for finding, _ in by_cause([one for o in self.outcomes for one in o.findings]))
+        return tuple(finding for finding, _ in by_cause([f for outcome in self.outcomes for f in outcome.findings]))

@@ -77,6 +77,11 @@ class SubjectFacts(Frozen):
         return cls(**_read(cls, run.subject))
 
     @property
+    def together(self) -> Mapping[str, tuple[str, ...]]:
+        """The features that are changed together, by their common name."""
+        return self.groups
+
+    @property
     def class_counts(self) -> tuple[int, ...]:
         """The audited rows of each class; none where the outcomes are no classes."""
         return tuple(self.y_summary.get("counts", ())) if self.classes is not None else ()
@@ -93,16 +98,9 @@ def _read(cls: type, recorded: Mapping[str, Any]) -> dict[str, Any]:
 _hints: Callable[[type], Mapping[str, Any]] = cache(get_type_hints)
 
 
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _flag(value: Any) -> bool | None:
-    return value if isinstance(value, bool) else None
+def _only(kind: type) -> Callable[[Any], Any]:
+    """Return a reader of values of one type; True is no whole number."""
+    return lambda value: value if type(value) is kind else None
 
 
 def _items(value: Any) -> tuple[Any, ...] | None:
@@ -128,14 +126,14 @@ def _levels(value: Any) -> tuple[tuple[str, int], ...] | None:
 
 
 def _features(value: Any) -> tuple[FeatureFacts, ...] | None:
-    listed = (one for one in _items(value) or () if isinstance(one, Mapping))
-    return tuple(FeatureFacts(**_read(FeatureFacts, one)) for one in listed)
+    listed = (item for item in _items(value) or () if isinstance(item, Mapping))
+    return tuple(FeatureFacts(**_read(FeatureFacts, item)) for item in listed)
 
 
 _READERS: Mapping[Any, Callable[[Any], Any]] = {
-    str: _text,
-    int | None: _whole,
-    bool | None: _flag,
+    str: lambda value: None if value is None else str(value),
+    int | None: _only(int),
+    bool | None: _only(bool),
     Any: lambda value: value,
     tuple[Any, ...] | None: _items,
     tuple[str, ...]: _texts,

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.errors import InputError
-from ..core.results import ESTIMATE_COLUMNS, Omission, Result
+from ..core.results import Omission, Result
 from .frozen import Frozen
 from .run import Run
 
@@ -89,8 +89,8 @@ class View(Frozen):
         missing = [name for name, spec in facts.items() if _is_required(spec) and name not in result.meta]
         if missing:
             raise InputError(f"{result.id}.meta must hold {missing}; got {sorted(result.meta)}.")
-        held = {name: _frozen(result.meta[name]) for name in facts if name in result.meta}
-        return cls(result=result, lines=lines_of(result, line), **held)
+        values = {name: _frozen(result.meta[name]) for name in facts if name in result.meta}
+        return cls(result=result, lines=lines_of(result, line), **values)
 
     @classmethod
     def find(cls, run: Run | Mapping[str, Result]) -> Self | None:
@@ -100,8 +100,7 @@ class View(Frozen):
 
     def to_frame(self) -> pd.DataFrame:
         """Return the lines as a table, a column per field."""
-        line, _ = _shape(type(self))
-        return pd.DataFrame({f.name: [getattr(one, f.name) for one in self.lines] for f in fields(line)})
+        return table_of(self.lines, _shape(type(self))[0])
 
     @property
     def omissions(self) -> tuple[Omission, ...]:
@@ -122,11 +121,11 @@ class View(Frozen):
 def lines_of(result: Result, line: type[L]) -> tuple[L, ...]:
     """Return the estimates of a result as objects of `line`; refuse a line that lacks one of its columns."""
     table, hints = result.estimates, _hints(line)
-    wanted = [f for f in fields(line) if f.name in table.columns]
     lacking = [f.name for f in fields(line) if f.name not in table.columns and _is_required(f)]
     if lacking and len(table):
         raise InputError(f"{result.id}.estimates must have the columns {lacking}; got {list(table.columns)}.")
-    columns = {f.name: [_CONVERTERS[hints[f.name]](cell) for cell in table[f.name].tolist()] for f in wanted}
+    names = [f.name for f in fields(line) if f.name in table.columns]
+    columns = {name: [_CONVERTERS[hints[name]](cell) for cell in table[name].tolist()] for name in names}
     return tuple(line(**dict(zip(columns, cells, strict=True))) for cells in zip(*columns.values(), strict=True))
 
 
@@ -153,9 +152,9 @@ def largest_first(lines: Iterable[L], sign: int = 1) -> tuple[L, ...]:
     return tuple(sorted(lines, key=lambda line: (bool(np.isnan(line.estimate)), -sign * line.estimate)))
 
 
-def table_of(lines: Sequence[Estimate]) -> pd.DataFrame:
-    """Return lines as a table, a column per field."""
-    names = [f.name for f in fields(lines[0])] if lines else ESTIMATE_COLUMNS
+def table_of(lines: Sequence[Estimate], kind: type[Estimate] = Estimate) -> pd.DataFrame:
+    """Return lines as a table, a column per field of the first one, or of `kind` where there are none."""
+    names = [f.name for f in fields(type(lines[0]) if lines else kind)]
     return pd.DataFrame({name: [getattr(line, name) for line in lines] for name in names})
 
 

@@ -112,10 +112,10 @@ def _selected(
     """Return the plugins to use; note those left out, and names nobody registered."""
     if names is None:
         return registered
-    selected, known = set(names), {plugin.name for plugin in registered}
+    selected, every = set(names), {plugin.name for plugin in registered}
     words = f"settings.{group} must list registered names; got"
-    mistakes += [f"{words} {name!r}. {nearest(name, known)}" for name in sorted(selected - known)]
-    not_run += [NotRun(name, group, "not chosen in the settings") for name in sorted(known - selected)]
+    mistakes += [f"{words} {name!r}. {nearest(name, every)}" for name in sorted(selected - every)]
+    not_run += [NotRun(name, group, "not chosen in the settings") for name in sorted(every - selected)]
     return [plugin for plugin in registered if plugin.name in selected]
 
 

@@ -17,7 +17,7 @@ class FigurePlugin(Protocol):
 
     Class variables
     ---------------
-    name : the entry-point name: the id of the results it draws (``"calibration.pit"``), or their kind (``"profile"``);
+    name : the entry-point name: the id of the results it draws (``"method.part"``), or their kind (``"profile"``);
         an id comes before a kind
     """
 

@@ -24,7 +24,7 @@ def simplify(root: ET.Element) -> None:
     """Rewrite the tree in place.
 
     Styles become attributes; marks of straight strokes and the grid become one path each; text says
-    where it starts; groups hold what their elements share.
+    where it starts; a ``g`` holds what their elements share.
     """
     for element in root.iter():
         _attributes(element)
@@ -89,7 +89,7 @@ def _sort(axis: ET.Element) -> None:
 
 
 def _leaves(group: ET.Element) -> Iterator[ET.Element]:
-    """Yield what is inside groups, in order."""
+    """Yield what is inside each ``g``, in order."""
     for child in group:
         if child.tag == f"{SVG}g":
             yield from _leaves(child)
@@ -103,7 +103,7 @@ def _look(element: ET.Element) -> Look:
 
 
 def _drop_unused(root: ET.Element) -> None:
-    """Remove definitions nothing refers to, the style element, and groups that are empty then."""
+    """Remove definitions nothing refers to, the style element, and each ``g`` that is empty then."""
     used = {element.get(HREF, "")[1:] for element in root.iter()}
     used |= {reference for e in root.iter() for reference in re.findall(r"url\(#([^)]+)\)", e.get("clip-path", ""))}
     for parent in list(root.iter()):
@@ -118,7 +118,7 @@ def _drop_unused(root: ET.Element) -> None:
 
 
 def _flatten(element: ET.Element) -> None:
-    """Replace groups without attributes by their children."""
+    """Replace each ``g`` without attributes by its children."""
     children: list[ET.Element] = []
     for child in list(element):
         _flatten(child)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ...document import slots
 from ...document.blocks import left_out
 from ...document.document import Block, Bullets, Paragraph, Section
-from ...document.effects import comparable, curve, parts, shown
+from ...document.effects import comparable, curve, parts, profile_measures
 from ...document.evidence import Evidence
 from ...document.ledger import Ledger
 from ...document.tables import ends_table
@@ -36,7 +36,7 @@ class LocalEffectsSection(BuiltIn):
         view, section = Ale.find(evidence.run), Section(id="local-effects", title=TITLE)
         if view is None or not view.lines:
             return absent(evidence, section, Ale.id, view, "No feature has a local effect.")
-        measures = shown(evidence, view.measures)
+        measures = profile_measures(evidence, view.measures)
         notes = [Paragraph(text=_notes(view.result.notes))] if view.result.notes else []
         blocks: list[Block] = [Paragraph(text=LEAD), *notes, *left_out(view.result)]
         blocks += _parting(Ledger(evidence), view, measures)

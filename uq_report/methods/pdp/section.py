@@ -7,7 +7,7 @@ from typing import ClassVar
 from ...document import slots
 from ...document.blocks import left_out, make_figure, notes_of
 from ...document.document import Block, Paragraph, Section
-from ...document.effects import curve, has_levels, shown
+from ...document.effects import curve, has_levels, profile_measures
 from ...document.evidence import Evidence
 from ...document.ledger import Ledger, leaders
 from ...document.plots import profile
@@ -39,7 +39,7 @@ class ProfilesSection(BuiltIn):
         if view is None:
             return Section(id="profiles", title=TITLE, blocks=(Paragraph(text=evidence.why_missing(Pdp.id)),))
         features = list(dict.fromkeys(view.result.frame[col.FEATURE].astype(str)))
-        measures = shown(evidence, view.result.frame[col.MEASURE].astype(str))
+        measures = profile_measures(evidence, view.result.frame[col.MEASURE].astype(str))
         chosen = [feature for feature in leaders(Ledger(evidence)) if feature in features]
         notes = [Paragraph(text=notes_of(view.result))] if view.result.notes else []
         blocks: list[Block] = [Paragraph(text=LEAD), *notes, *left_out(view.result)]

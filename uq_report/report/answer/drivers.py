@@ -83,7 +83,7 @@ def _read(e: Evidence, one: Ranking) -> Reading:
     rows = (row for row in one.table.to_dict("records") if str(row[col.FEATURE]) in one.places)
     lines = tuple(_line(row, one.places[str(row[col.FEATURE])].first) for row in rows)
     undecided = any(f.code == NO_LEADER and one.measure in f.measures for f in e.findings)
-    tied = not all(place.known for place in one.places.values())
+    tied = not all(place.by_intervals for place in one.places.values())
     return Reading(one, lines, _rows(e, one), undecided or tied)
 
 

@@ -80,7 +80,7 @@ class Ranking:
     @property
     def known(self) -> bool:
         """Whether intervals tell the ranks."""
-        return bool(self.places) and all(place.known for place in self.places.values())
+        return bool(self.places) and all(place.by_intervals for place in self.places.values())
 
     @property
     def is_size(self) -> bool:
@@ -100,7 +100,7 @@ class Ranking:
     def place(self, feature: str) -> str:
         """Return a rank with the ranks it may have: ``"2 (1 to 3)"``; without intervals ``"≈ 2"``."""
         place, rank = self.places[feature], self.ranks[feature]
-        if not place.known:
+        if not place.by_intervals:
             return f"≈ {rank}"
         return str(rank) if place.first == place.last else f"{rank} ({place.first} to {place.last})"
 
