@@ -104,8 +104,10 @@ class Ranking:
     @property
     def distrust(self) -> Mapping[str, str]:
         """Why intervals are not to be trusted, for those features only."""
-        reasons = self.table.set_index(col.FEATURE)[col.DISTRUST] if col.DISTRUST in self.table.columns else {}
-        return {str(feature): str(reason) for feature, reason in reasons.items() if reason}
+        if col.DISTRUST not in self.table.columns:
+            return {}
+        rows = zip(self.table[col.FEATURE], self.table[col.DISTRUST], strict=True)
+        return {str(feature): str(reason) for feature, reason in rows if reason}
 
 
 def places(run: Run, source: str, measure: str, table: pd.DataFrame, sign: int = 1) -> Mapping[str, Place]:

@@ -10,25 +10,7 @@ from ..core import numbers, text
 from ..core.numbers import interval, number, share_words, value_words
 from .plots.glyphs import legible
 
-__all__ = [
-    "ABSENT",
-    "MENTION",
-    "NAME",
-    "clean",
-    "interval",
-    "items",
-    "joined",
-    "mention",
-    "mentioned",
-    "mentions",
-    "name",
-    "number",
-    "plain",
-    "sentence",
-    "share_words",
-    "unmarked",
-    "value_words",
-]
+__all__ = ["interval", "number", "share_words", "value_words"]  # of core.numbers, for those who write sentences
 
 ABSENT = "not recorded"
 NAME = 60

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ..core.results import Importance, MeasureFacts, Result
 from . import columns as col
 from . import ids
-from .view import Estimate, View
+from .view import UNKNOWN, Estimate, View
 
 INFINITE = float("inf")
 
@@ -122,10 +122,10 @@ class ClaimLine(Estimate):
     """
 
     item: str
-    p_value: float = float("nan")
-    share: float = float("nan")
-    share_lower: float = float("nan")
-    share_upper: float = float("nan")
+    p_value: float = UNKNOWN
+    share: float = UNKNOWN
+    share_lower: float = UNKNOWN
+    share_upper: float = UNKNOWN
     distrust: str = ""
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from . import columns as col
 from . import ids
-from .view import Estimate, View
+from .view import UNKNOWN, Estimate, View
 
 # items: of `Cid`, of `Redundancy`, of `AgreementPairs`
 MUTUAL, COVERED, SHARE = "mutual information", "covered information", "covered share"
@@ -17,7 +17,6 @@ WITHOUT_TARGET, WITH_TARGET = "without target", "with target"
 BEFORE, AFTER = "before", "after"
 PARTIAL_CORRELATION = "partial correlation"
 KENDALL, OVERLAP = "Kendall tau-b", "top-k overlap"
-UNKNOWN = float("nan")
 
 
 class ItemLine(Estimate):

@@ -13,9 +13,8 @@ from . import columns as col
 from . import ids
 from .information import ItemLine
 from .run import Run
-from .view import View
+from .view import UNKNOWN, View
 
-UNKNOWN = float("nan")
 LOG_SCORE, SHARPNESS, CONFIDENCE_GAP = "log_score", "sharpness_entropy", "confidence_gap"
 LOG_SCORE_SKILL = f"{LOG_SCORE}_skill"
 # items of `Calibration` that judge the uncertainty, beside those that begin with "sharpness"

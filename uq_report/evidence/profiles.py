@@ -7,9 +7,7 @@ from dataclasses import field
 from typing import ClassVar
 
 from . import ids
-from .view import Estimate, View
-
-UNKNOWN = float("nan")
+from .view import UNKNOWN, Estimate, View
 
 
 class PointLine(Estimate):

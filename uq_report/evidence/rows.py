@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 from . import ids
 from .information import ItemLine
-from .view import Estimate, View
+from .view import UNKNOWN, Estimate, View
 
-UNKNOWN = float("nan")
 OUTSIDE, SHUFFLED = "outside", "shuffled"  # items of `Support`
 # items of `SupportValues`
 BELOW_RANGE, ABOVE_RANGE = "below range", "above range"

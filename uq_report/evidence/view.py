@@ -21,6 +21,7 @@ from .frozen import Frozen
 from .run import Run
 
 L = TypeVar("L", bound="Estimate")
+UNKNOWN = float("nan")
 
 
 def _text(cell: Any) -> str:
@@ -28,7 +29,7 @@ def _text(cell: Any) -> str:
 
 
 def _float(cell: Any) -> float:
-    return float("nan") if cell is None or cell == "" else float(cell)
+    return UNKNOWN if cell is None or cell == "" else float(cell)
 
 
 _CONVERTERS: Mapping[Any, Callable[[Any], Any]] = {str: _text, float: _float, int: int, bool: bool}

@@ -92,8 +92,8 @@ class Relation(NamedTuple):
         if old and new and not shared:
             reasons.append(f"they have no feature in common ({listed(old)} before, {listed(new)} now)")
         unrelated = f"The two runs are of unrelated models: {'; '.join(reasons)}" if reasons else ""
-        alone = (tuple(f for f in features if f not in shared) for features in (old, new))
-        return cls(shared, *alone, unrelated)
+        before, now = (tuple(f for f in features if f not in shared) for features in (old, new))
+        return cls(shared, before, now, unrelated)
 
     @property
     def words(self) -> str:

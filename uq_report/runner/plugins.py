@@ -167,11 +167,12 @@ def load(plugin: Plugin) -> Any:
 
 def breaches(group: str, loaded: Any) -> list[str]:
     """Return where a plugin breaks the contract of its group, as far as its declarations tell."""
-    kind, words = (Measure, "a Measure") if group == MEASURES else (type, "a class")
-    if not isinstance(loaded, kind):
-        problems = [f"it must be {words}; got a {type(loaded).__name__}"]
+    if group == MEASURES:
+        problems = [] if isinstance(loaded, Measure) else [f"it must be a Measure; got a {type(loaded).__name__}"]
+    elif isinstance(loaded, type):
+        problems = list(_breaches(group, loaded))
     else:
-        problems = [] if group == MEASURES else list(_breaches(group, loaded))
+        problems = [f"it must be a class; got a {type(loaded).__name__}"]
     api = getattr(loaded, "api_version", None)
     return [*problems, *([] if api == API_VERSION else [f"api_version must be {API_VERSION}; got {api!r}"])]
 

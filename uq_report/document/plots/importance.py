@@ -83,8 +83,9 @@ def draw_pairs(result: Interaction, measure: str | None = None, top: int = 20) -
     bare = {name: replace(facts, unit="") for name, facts in result.measures.items()}
     estimates = result.estimates.assign(feature=paired(result.estimates))
     frame = result.frame.assign(feature=paired(result.frame))[list(Importance.columns)]
-    about = {"id": result.id, "explainer": result.explainer, "title": result.title}
-    pairs = Importance(**about, frame=frame, estimates=estimates, measures=bare)
+    pairs = Importance(
+        id=result.id, explainer=result.explainer, title=result.title, frame=frame, estimates=estimates, measures=bare
+    )
     return draw(pairs, measure, top=top)
 
 

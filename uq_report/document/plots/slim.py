@@ -14,6 +14,7 @@ from .pathdata import is_open, moved
 
 SVG = "{http://www.w3.org/2000/svg}"
 HREF = "{http://www.w3.org/1999/xlink}href"
+REFERENCE = re.compile(r"url\(#([^)]+)\)")
 _PLACE = frozenset({"x", "y", "d", "id", "transform", "textLength", HREF})
 _OWN = frozenset({"opacity", *_PLACE})  # a group with an opacity is not a group of elements with one
 Look = tuple[tuple[str, str], ...]
@@ -104,8 +105,7 @@ def _look(element: ET.Element) -> Look:
 
 def _drop_unused(root: ET.Element) -> None:
     """Remove definitions nothing refers to, the style element, and each ``g`` that is empty then."""
-    used = {element.get(HREF, "")[1:] for element in root.iter()}
-    used |= {reference for e in root.iter() for reference in re.findall(r"url\(#([^)]+)\)", e.get("clip-path", ""))}
+    used = set(references(root))
     for parent in list(root.iter()):
         for child in list(parent):
             hidden = parent.tag == f"{SVG}defs" and child.get("id") not in used
@@ -115,6 +115,12 @@ def _drop_unused(root: ET.Element) -> None:
         for child in list(parent):
             if child.tag in (f"{SVG}defs", f"{SVG}g") and not len(child):
                 parent.remove(child)
+
+
+def references(root: ET.Element) -> Iterator[str]:
+    """Yield every id that something refers to, in order."""
+    for element in root.iter():
+        yield from filter(None, (element.get(HREF, "")[1:], *REFERENCE.findall(element.get("clip-path", ""))))
 
 
 def _flatten(element: ET.Element) -> None:

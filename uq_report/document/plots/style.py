@@ -36,6 +36,7 @@ LINES = ("-", (0, (4, 1.6)), (0, (1.2, 1.4)), (0, (6, 1.5, 1.2, 1.5)))
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
 LEVELS = ("#f3f0df", "#dde3c0", "#bcd7ae", "#93c6a4", "#67b09e", "#41969a", "#2b7990", "#235b80", "#20406a", "#1b2450")
 
+_TICK = {"labelsize": SMALL, "color": MUTED, "labelcolor": INK, "major.size": 3.0}
 _RC = {
     "font.family": ["DejaVu Sans"],
     "font.size": SIZE,
@@ -54,14 +55,7 @@ _RC = {
     "axes.formatter.limits": (-4, 5),
     "axes.formatter.use_mathtext": False,
     "axes.formatter.useoffset": False,
-    "xtick.labelsize": SMALL,
-    "ytick.labelsize": SMALL,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "xtick.major.size": 3.0,
-    "ytick.major.size": 3.0,
+    **{f"{axis}tick.{key}": value for axis in "xy" for key, value in _TICK.items()},
     "legend.fontsize": SMALL,
     "legend.frameon": False,
     "legend.handlelength": 1.8,

@@ -9,7 +9,6 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
-from itertools import count
 from typing import Any
 
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -17,11 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import ScalarFormatter
 
 from .pathdata import relative, short
-from .slim import HREF, SVG, simplify
+from .slim import HREF, REFERENCE, SVG, references, simplify
 from .style import FONTS, context
 
 _NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
-_REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
 def to_svg(figure: Figure) -> bytes:
@@ -84,14 +82,7 @@ def _digits(number: float) -> float:
 
 def _names(root: ET.Element) -> dict[str, str]:
     """Return a short new id for every id that something refers to."""
-    used: dict[str, str] = {}
-    letters = (f"i{n}" for n in count())
-    for element in root.iter():
-        targets = [element.get(HREF, "").removeprefix("#"), *_REFERENCE.findall(element.get("clip-path", ""))]
-        for target in filter(None, targets):
-            if target not in used:
-                used[target] = next(letters)
-    return used
+    return {target: f"i{n}" for n, target in enumerate(dict.fromkeys(references(root)))}
 
 
 def _rename(element: ET.Element, names: dict[str, str]) -> None:
@@ -103,7 +94,7 @@ def _rename(element: ET.Element, names: dict[str, str]) -> None:
     if reference:
         element.set("href", "#" + names[reference[1:]])
     if "clip-path" in element.attrib:
-        element.set("clip-path", _REFERENCE.sub(lambda m: f"url(#{names[m[1]]})", element.attrib["clip-path"]))
+        element.set("clip-path", REFERENCE.sub(lambda m: f"url(#{names[m[1]]})", element.attrib["clip-path"]))
 
 
 def _round(element: ET.Element, root: ET.Element) -> None:
