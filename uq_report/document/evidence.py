@@ -19,6 +19,7 @@ from ..evidence.importance import directed
 from ..evidence.run import MethodRecord, Run
 from ..evidence.subject import SubjectFacts
 from .document import Badge, Cell, Tone
+from .plots.words import words
 from .text import ABSENT, clean, items, joined, name, sentence
 
 if TYPE_CHECKING:
@@ -69,10 +70,6 @@ class Evidence:
         """Return the result with this id, or None."""
         return self.run.find(key)
 
-    def of(self, explainer: str) -> tuple[Result, ...]:
-        """Return the results of one explainer."""
-        return tuple(result for result in self.results if result.explainer == explainer)
-
     @property
     def results(self) -> tuple[Result, ...]:
         """The run's results."""
@@ -107,7 +104,7 @@ class Evidence:
 
     def words(self, measure: str, result: Result | None = None) -> MeasureFacts:
         """Return how a measure is called, its unit, role and direction; in a ranking, the direction there."""
-        facts = self._measures.get(measure) or MeasureFacts(measure.replace("_", " "), "", "")
+        facts = words(measure, self._measures)
         return facts if result is None else directed(result, facts)
 
     def measure_of(self, role: str, measures: Iterable[Any]) -> str:

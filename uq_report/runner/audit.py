@@ -31,6 +31,8 @@ from .recorded import described, measure_facts, method_of, with_measures
 from .settings import Settings
 
 _log = logging.getLogger(__name__)
+# settings that are the engine's
+_OF_ENGINE = {"seed", "n_jobs", "backend", "batch_rows", "row_budget", "confidence"}
 
 
 @dataclass(frozen=True)
@@ -229,17 +231,7 @@ def make_engine(
     subject: Subject, measures: Mapping[str, Measure], settings: Settings, progress: Callback | None
 ) -> Engine:
     """Return the engine that settings ask for."""
-    return Engine(
-        subject,
-        measures,
-        seed=settings.seed,
-        n_jobs=settings.n_jobs,
-        backend=settings.backend,
-        batch_rows=settings.batch_rows,
-        row_budget=settings.row_budget,
-        confidence=settings.confidence,
-        progress=progress,
-    )
+    return Engine(subject, measures, progress=progress, **settings.model_dump(include=_OF_ENGINE))
 
 
 def _unsupported(explainer: Explainer, engine: Engine) -> str:

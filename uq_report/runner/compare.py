@@ -43,12 +43,8 @@ def check_pair(champion: Subject, challenger: Subject) -> None:
         )
     if champion.n != challenger.n:
         raise InputError(f"audit.subjects must hold the same rows; got {champion.n} and {challenger.n}.")
-    for part, a, b in (
-        ("y", champion.y, challenger.y),
-        ("sample_weight", champion.weights, challenger.weights),
-        ("clusters", champion.clusters, challenger.clusters),
-    ):
-        if (a is None) != (b is None) or not (a is None or b is None or np.array_equal(a, b)):
+    for part, name in (("y", "y"), ("sample_weight", "weights"), ("clusters", "clusters")):
+        if not np.array_equal(getattr(champion, name), getattr(challenger, name)):  # None equals None only
             raise InputError(
                 f"audit.subjects must hold the same {part}; got different ones. Explain both on the same rows."
             )
