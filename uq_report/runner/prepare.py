@@ -40,25 +40,20 @@ def prepare(catalog: Catalog, settings: Settings) -> Prepared:
         If explainers need each other in a circle, or a required plugin cannot be used.
     """
     broken: list[NotRun] = []
-    mistakes: list[str] = []
-    measures = _loaded(catalog[plugins.MEASURES], settings, broken)
-    names = {"explainers": settings.explainers, "rules": settings.rules}
     groups_of = {"explainers": catalog[plugins.EXPLAINERS], "rules": catalog[plugins.RULES]}
-    classes = {}
-    for group, registered in groups_of.items():
-        selected = _selected(registered, names[group], group, broken, mistakes)
-        classes[group] = _loaded(selected, settings, broken)
-    _loaded(catalog[plugins.ADAPTERS], settings, broken)
     options = {_key(name): dict(values) for name, values in settings.options.items()}
     keys = {f"{group}.{plugin.name}" for group, registered in groups_of.items() for plugin in registered}
-    mistakes += [_unknown(key, keys) for key in options if key not in keys]
-    objects = {
-        group: {name: _object(cls, f"{group}.{name}", options, mistakes) for name, cls in loaded.items()}
-        for group, loaded in classes.items()
-    }
+    mistakes = [_unknown(key, keys) for key in options if key not in keys]
+    measures = _loaded(catalog[plugins.MEASURES], settings, broken)
+    objects = {}
+    for group, registered in groups_of.items():
+        selected = _selected(registered, getattr(settings, group), group, broken, mistakes)
+        classes = _loaded(selected, settings, broken)
+        objects[group] = {name: _object(cls, f"{group}.{name}", options, mistakes) for name, cls in classes.items()}
+    _loaded(catalog[plugins.ADAPTERS], settings, broken)
     refuse(mistakes)
-    explainers = objects["explainers"]
-    return Prepared(measures, {name: explainers[name] for name in ordered(explainers)}, objects["rules"], tuple(broken))
+    explainers = {name: objects["explainers"][name] for name in ordered(objects["explainers"])}
+    return Prepared(measures, explainers, objects["rules"], tuple(broken))
 
 
 def option_mistakes(settings: Settings) -> list[str]:
