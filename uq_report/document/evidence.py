@@ -75,6 +75,11 @@ class Evidence:
         """The run's results."""
         return self.run.results
 
+    @cached_property
+    def methods(self) -> Mapping[str, MethodRecord]:
+        """The explainers that ran, by name."""
+        return {method.name: method for method in self.run.methods}
+
     @property
     def methods_in_use(self) -> tuple[MethodRecord, ...]:
         """The explainers that have results in this run and say what they do, in their order."""

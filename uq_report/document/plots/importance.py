@@ -33,7 +33,7 @@ NARROW = 22  # characters of a label that fit under a narrow panel
 
 
 class Panel(NamedTuple):
-    """One ranking to draw: its heading, axis label, the role of its measure, and its estimates."""
+    """One ranking to draw: its heading (empty for none), axis label, the role of its measure, and its estimates."""
 
     title: str
     label: str
@@ -41,33 +41,27 @@ class Panel(NamedTuple):
     table: pd.DataFrame
 
 
-def draw(
-    result: Result,
-    measure: Sequence[str] | str | None = None,
-    features: Sequence[str] | None = None,
-    top: int = 20,
-    by: str | None = None,
-) -> Figure:
+def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 20) -> Figure:
     """Draw the estimates with their intervals, the margin of "about 0" and the spread of the shuffles.
 
     Parameters
     ----------
     result : Importance
     measure : str or sequence of str, optional
-        One panel each; the first three by default.
-    features : sequence of str, optional
-        Instead of the `top` largest.
+        One panel each; the first three by default. The first one orders the features.
     top : int
-        Features to show.
-    by : str, optional
-        The measure that orders the features; by default the first one shown.
+        Features to show, the largest.
     """
     table = result.estimates
     chosen = several(result, "measure", measure, table[col.MEASURE])[: None if measure else PANELS]
-    order = choose(result, "measure", by or next(iter(chosen), None), table[col.MEASURE])
+    order = choose(result, "measure", next(iter(chosen), None), table[col.MEASURE])
     sign = directed(result, words(order, result.measures)).sign
-    names = list(features) if features is not None else largest(table, order, top, sign)
-    return draw_panels([panel(result, name) for name in chosen], names)
+    first = table[table[col.MEASURE] == order].sort_values(col.ESTIMATE, ascending=sign < 0, kind="stable")
+    panels = [
+        Panel("", axis_label(m, result.measures), words(m, result.measures).role, table[table[col.MEASURE] == m])
+        for m in chosen
+    ]
+    return draw_panels(panels, [str(feature) for feature in first[col.FEATURE].head(top)])
 
 
 def draw_pairs(result: Interaction, measure: str | None = None, top: int = 20) -> Figure:
@@ -93,12 +87,6 @@ def paired(table: pd.DataFrame) -> list[str]:
     """Return ``"a × b"`` for every row, ``"a"`` where there is no partner."""
     partners = table[col.FEATURE_2] if col.FEATURE_2 in table.columns else [""] * len(table)
     return [f"{a} × {b}" if b and not pd.isna(b) else str(a) for a, b in zip(table[col.FEATURE], partners, strict=True)]
-
-
-def panel(result: Result, measure: str, title: str = "") -> Panel:
-    """Return one measure of an importance as a panel; panels of several measures need no title."""
-    table = result.estimates[result.estimates[col.MEASURE] == measure]
-    return Panel(title, axis_label(measure, result.measures), words(measure, result.measures).role, table)
 
 
 def draw_panels(panels: Sequence[Panel], features: Sequence[str]) -> Figure:
@@ -135,13 +123,6 @@ def wrapped(label: str) -> str:
     bracket = label.rfind(" (")
     at = bracket if bracket > 0 else min(breaks, key=lambda k: abs(k - len(label) / 2), default=0)
     return f"{label[:at]}\n{label[at + 1 :]}" if at else label
-
-
-def largest(table: pd.DataFrame, measure: str, top: int, sign: int = 1) -> list[str]:
-    """Return the `top` features with the largest estimates of one measure, largest first; the smallest of sign -1."""
-    part = table[table[col.MEASURE] == measure]
-    part = part.sort_values(col.ESTIMATE, ascending=sign < 0, kind="stable")
-    return [str(f) for f in part[col.FEATURE].head(top)]
 
 
 def _panel(axes: Axes, part: pd.DataFrame, role: str) -> None:
