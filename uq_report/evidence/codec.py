@@ -73,8 +73,7 @@ def outcome_as_saved(outcome: Outcome) -> Outcome:
 
 def encode(run: Run) -> dict[str, Any]:
     """Return a run as JSON values."""
-    content: dict[str, Any] = _encoded(Run, run, "run")
-    return content
+    return _encoded_fields(Run, run, "run")
 
 
 def decode(content: Mapping[str, Any]) -> Run:

@@ -79,12 +79,9 @@ def card_of(explainer: Explainer) -> Card:
     if isinstance(explainer, HasCard):
         return explainer.card
     text = inspect.cleandoc(type(explainer).__doc__ or "")
-    return Card(title=_title(explainer.name), definition=summary(type(explainer)), references=_references(text))
-
-
-def _title(name: str) -> str:
-    words = name.replace("_", " ")
-    return words[:1].upper() + words[1:]
+    words = explainer.name.replace("_", " ")
+    title = words[:1].upper() + words[1:]
+    return Card(title=title, definition=summary(type(explainer)), references=_references(text))
 
 
 def _references(text: str) -> str:
