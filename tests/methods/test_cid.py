@@ -126,7 +126,7 @@ def test_refitting_scores_models_on_rows_they_have_not_seen() -> None:
         run(linear_subject(100), refit=True)
 
 
-def test_a_given_graph_is_used_as_it_is() -> None:
+def test_a_graph_precision_is_used_as_it_is() -> None:
     edges = (("a", "b"), ("a", "y"), ("c", "y"))
     results = run(linear_subject(200), graph=edges)
     drawn = results["cid.graph"].frame
@@ -254,7 +254,7 @@ def test_the_discrete_field_takes_more_penalty_where_it_does_not_converge(monkey
             raise UnfitError("cid.penalty must be larger.", "the discrete field did not converge")
         return fit_field(codes, edges, penalty)
 
-    monkeypatch.setattr("uq_report.methods.cid.estimate.fit_field", stubborn)
+    monkeypatch.setattr("uq_report.methods.cid.discrete.fit_field", stubborn)
     found = run(make_subject(base.model, base.adapter, X, base.y))["cid"]
     assert found.meta["penalty"] == 10
     assert any("not used: the discrete field did not converge" in note for note in found.notes)

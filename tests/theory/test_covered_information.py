@@ -8,11 +8,11 @@ from scipy.stats import multivariate_normal, norm
 
 from uq_report.core.arrays import FloatArray, IntArray
 from uq_report.core.errors import InputError
+from uq_report.methods.cid.corrected import importance_map
 from uq_report.methods.cid.discrete import Field, discrete_terms, fit_field, log_probabilities
 from uq_report.methods.cid.gaussian import gaussian_terms, half_potential_terms, normal_scores
-from uq_report.methods.cid.map import importance_map
 from uq_report.methods.cid.mixed import mixed_terms
-from uq_report.methods.cid.precision import given_graph
+from uq_report.methods.cid.precision import graph_precision
 from uq_report.methods.cid.terms import covered_share, regressors
 
 
@@ -69,7 +69,7 @@ def test_the_fitted_field_finds_the_information_of_its_own_draws() -> None:
     np.testing.assert_array_less(np.abs(found - joint.ravel() @ truth), 6 * error)
 
 
-def test_a_given_graph_leaves_absent_pairs_at_zero() -> None:
+def test_a_graph_precision_leaves_absent_pairs_at_zero() -> None:
     _, states, joint = random_field([2, 2, 3], 1)
     codes = states[np.random.default_rng(0).choice(len(states), size=500, p=joint.ravel())]
     edges = np.array([[True, False, True], [False, True, True], [True, True, True]])
@@ -181,12 +181,12 @@ def test_normal_scores_give_ties_one_value_and_keep_order() -> None:
         normal_scores(np.ones((4, 1)))
 
 
-def test_the_precision_of_a_given_graph_matches_moments_on_edges_and_zeros_elsewhere() -> None:
+def test_the_precision_of_a_graph_precision_matches_moments_on_edges_and_zeros_elsewhere() -> None:
     rng = np.random.default_rng(0)
     S = np.cov(rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4)), rowvar=False)
     edges = np.eye(4, dtype=bool)
     edges[0, 1] = edges[1, 0] = edges[2, 3] = edges[3, 2] = edges[1, 2] = edges[2, 1] = True
-    T = given_graph(S, edges)
+    T = graph_precision(S, edges)
     assert (T[~edges] == 0).all()
     np.testing.assert_allclose(np.linalg.inv(T)[edges], S[edges], rtol=1e-8)
 

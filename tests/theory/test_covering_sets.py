@@ -7,10 +7,10 @@ import pytest
 
 from uq_report.core.arrays import FloatArray
 from uq_report.core.sampling import Sampling
-from uq_report.methods.cid.cover import Greedy, normal_given, of_cells, related_by_cells, related_by_correlation
-from uq_report.methods.cid.discrete import discrete_given
-from uq_report.methods.cid.gaussian import gaussian_given, gaussian_terms
-from uq_report.methods.cid.mixed import mixed_given, mixed_terms
+from uq_report.methods.cid.cover import Greedy, normal_log_p, related_by_cells, related_by_correlation, with_indicators
+from uq_report.methods.cid.discrete import discrete_log_p
+from uq_report.methods.cid.gaussian import gaussian_log_p, gaussian_terms
+from uq_report.methods.cid.mixed import mixed_log_p, mixed_terms
 
 
 def rows_with(covariance: FloatArray, n: int = 400) -> FloatArray:
@@ -25,11 +25,11 @@ def test_three_normals_have_the_known_conditional_information() -> None:
     """I(X; Y | Z) = -log(1 - r²)/2 with the partial correlation r of X and Y given Z."""
     xz, yz, xy = 0.6, 0.5, 0.7
     S = np.array([[1, xz, xy], [xz, 1, yz], [xy, yz, 1]])
-    given = gaussian_given(rows_with(S), np.asarray(np.linalg.inv(S)))
+    given = gaussian_log_p(rows_with(S), np.asarray(np.linalg.inv(S)))
     partial = (xy - xz * yz) / np.sqrt((1 - xz**2) * (1 - yz**2))
     assert (given((0, 1)) - given((1,))).mean() == pytest.approx(-0.5 * np.log(1 - partial**2), abs=1e-12)
     assert (given((0,)) - given(())).mean() == pytest.approx(-0.5 * np.log(1 - xy**2), abs=1e-12)
-    mean = normal_given(S, np.arange(4))
+    mean = normal_log_p(S, np.arange(4))
     assert mean((0, 1)) - mean((1,)) == pytest.approx(-0.5 * np.log(1 - partial**2), abs=1e-6)
 
 
@@ -39,12 +39,12 @@ def test_information_given_all_others_is_that_of_the_terms() -> None:
     S = A @ A.T + np.eye(4)
     T = np.asarray(np.linalg.inv(S))
     Z = rng.multivariate_normal(np.zeros(4), S, size=20)
-    terms, given = gaussian_terms(Z, T), gaussian_given(Z, T)
+    terms, given = gaussian_terms(Z, T), gaussian_log_p(Z, T)
     np.testing.assert_allclose(given((0, 1, 2)) - given((0, 2)), terms.conditional[:, 1], atol=1e-10)
     np.testing.assert_allclose(given((1,)) - given(()), terms.mutual[:, 1], atol=1e-10)
     y, means, prior = rng.integers(3, size=20), rng.normal(size=(3, 4)), np.log([0.2, 0.3, 0.5])
     classes = mixed_terms(Z, y, prior, means, np.repeat(T[None], 3, axis=0))
-    of_class = mixed_given(Z, y, prior, means, T)
+    of_class = mixed_log_p(Z, y, prior, means, T)
     np.testing.assert_allclose(of_class((0, 1, 2, 3)) - of_class((0, 2, 3)), classes.conditional[:, 1], atol=1e-10)
     np.testing.assert_allclose(of_class((1,)) - of_class(()), classes.mutual[:, 1], atol=1e-10)
 
@@ -55,7 +55,7 @@ def test_cells_have_the_information_of_their_field_by_enumeration() -> None:
     kept, other = 0.8, 0.2
     p = 0.5 * np.where(states[:, 0] == states[:, 1], kept, other) * np.where(states[:, 1] == states[:, 2], kept, other)
     codes = np.repeat(states, np.round(p * 10_000).astype(int), axis=0)
-    given = discrete_given(codes, 1e-6)
+    given = discrete_log_p(codes, 1e-6)
     entropy = -(kept * np.log(kept) + other * np.log(other))
     far = kept**2 + other**2
     second = np.log(2) - entropy
@@ -66,7 +66,7 @@ def test_cells_have_the_information_of_their_field_by_enumeration() -> None:
     assert (given((0, 1)) - given((0,))).mean() == pytest.approx(second - first, abs=1e-6)
     related = related_by_cells(codes[:, :-1], len(codes))
     sampling = Sampling(np.full(len(codes), 1 / len(codes)), len(codes))
-    greedy = Greedy(given, of_cells(codes), related, sampling, 0.005, 5)
+    greedy = Greedy(given, with_indicators(np.empty((len(codes), 0)), codes), related, sampling, 0.005, 5)
     assert [[step.partner for step in greedy.steps(j)] for j in range(2)] == [[None, 1], [None, 0]]
 
 
@@ -77,7 +77,7 @@ def test_the_partner_that_covers_most_comes_first() -> None:
     Z, T = rows_with(S, n), np.asarray(np.linalg.inv(S))
     sampling = Sampling(np.full(n, 1 / n), n)
     related = related_by_correlation(Z[:, :-1], n)
-    greedy = Greedy(gaussian_given(Z, T), normal_given(S, np.arange(5)), related, sampling, 0.005, 5)
+    greedy = Greedy(gaussian_log_p(Z, T), normal_log_p(S, np.arange(5)), related, sampling, 0.005, 5)
     partners = [[step.partner for step in greedy.steps(j)][1:] for j in range(3)]
     assert [one[0] for one in partners] == [1, 0, 0]
     assert partners[1] == partners[2] == [0], "given x0 nothing is left of what the others say about y"

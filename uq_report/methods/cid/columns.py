@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,37 @@ class UnfitError(InputError):
         self.reason = reason
 
 
+@dataclass(frozen=True)
+class Data:
+    """The columns under estimate: features that vary, and y as numbers or class positions."""
+
+    subject: Subject
+    features: tuple[str, ...]
+    y: Any
+    classes: bool
+    units: int
+
+    @property
+    def numbers(self) -> FloatArray:
+        """The features as numbers (n, d); refuses two columns with correlation ±1."""
+        X = np.column_stack([np.asarray(self.subject.values(f), dtype=float) for f in self.features])
+        alike = np.triu(np.abs(np.corrcoef(X, rowvar=False).reshape(len(self.features), -1)) > TOO_ALIKE, 1)
+        if alike.any():
+            a, b = (self.features[k] for k in np.argwhere(alike)[0])
+            raise UnfitError(
+                f"cid.X must have no copies; got {a!r} and {b!r} with correlation ±1 "
+                f"({int(alike.sum())} such pairs). Each covers all of the other: keep one.",
+                f"{a} and {b} have correlation ±1",
+            )
+        return X
+
+    @property
+    def gaps(self) -> dict[str, int]:
+        """The number of missing values of the features that have some."""
+        counts = {f: int(pd.isna(self.subject.values(f)).sum()) for f in self.features}
+        return {f: count for f, count in counts.items() if count}
+
+
 def varying(subject: Subject) -> tuple[tuple[str, ...], tuple[Omission, ...]]:
     """Return the features that have information, and those that are constant."""
     constant = [f for f in subject.features if pd.Series(subject.values(f)).nunique(dropna=False) < 2]
@@ -48,12 +80,6 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:NAMED])}{more}"
 
 
-def incomplete(subject: Subject, features: Sequence[str]) -> dict[str, int]:
-    """Return the number of missing values of the features that have some."""
-    counts = {f: int(pd.isna(subject.values(f)).sum()) for f in features}
-    return {f: count for f, count in counts.items() if count}
-
-
 def twins(subject: Subject, features: Sequence[str]) -> dict[str, str]:
     """Return for each feature that repeats an earlier one, one to one, that feature.
 
@@ -61,13 +87,9 @@ def twins(subject: Subject, features: Sequence[str]) -> dict[str, str]:
     downwards: between continuous columns any two values would pair off.
     """
     first: dict[Any, str] = {}
-    found = {}
-    for name in features:
-        key = _identity(subject.values(name), numeric=subject.kinds[name] == "numeric")
-        if key in first:
-            found[name] = first[key]
-        first.setdefault(key, name)
-    return found
+    keys = {f: _identity(subject.values(f), numeric=subject.kinds[f] == "numeric") for f in features}
+    sources = {f: first.setdefault(key, f) for f, key in keys.items()}
+    return {name: source for name, source in sources.items() if name != source}
 
 
 def _identity(values: Any, *, numeric: bool) -> tuple[bool, bytes]:
@@ -78,29 +100,6 @@ def _identity(values: Any, *, numeric: bool) -> tuple[bool, bytes]:
     turned = np.nanmax(ranks) + np.nanmin(ranks) - ranks
     apart = np.flatnonzero(np.nan_to_num(ranks - turned))
     return False, (ranks if ranks[apart[0]] < turned[apart[0]] else turned).tobytes()
-
-
-def refuse_copies(X: FloatArray, features: Sequence[str]) -> None:
-    """Refuse two columns with correlation ±1."""
-    alike = np.triu(np.abs(np.corrcoef(X, rowvar=False).reshape(len(features), -1)) > TOO_ALIKE, 1)
-    if alike.any():
-        a, b = np.argwhere(alike)[0]
-        raise UnfitError(
-            f"cid.X must have no copies; got {features[a]!r} and {features[b]!r} with correlation ±1 "
-            f"({int(alike.sum())} such pairs). Each covers all of the other: keep one.",
-            f"{features[a]} and {features[b]} have correlation ±1",
-        )
-
-
-def common_value(values: Any) -> float:
-    """Return the share of rows that have the most frequent value.
-
-    Examples
-    --------
-    >>> common_value([1.0, 0.0, 0.0, 2.0])
-    0.5
-    """
-    return float(pd.Series(values).value_counts(normalize=True).iloc[0])
 
 
 def cells(values: Any, bins: int | None) -> IntArray:
@@ -118,23 +117,34 @@ def cells(values: Any, bins: int | None) -> IntArray:
         series = pd.Series(np.ceil(series.rank(method="average", pct=True).to_numpy() * bins))
     elif series.nunique() > MOST_LEVELS:
         series = series.astype(object)
-        kept = series.value_counts().index[: MOST_LEVELS - 1]
-        series = series.where(series.isin(kept) | series.isna(), "other levels").astype(str)
+        frequent = series.value_counts().index[: MOST_LEVELS - 1]
+        series = series.where(series.isin(frequent) | series.isna(), "other levels").astype(str)
     codes = np.asarray(pd.factorize(series, sort=True)[0], dtype=np.int64)
     return codes - codes.min()
+
+
+def in_cells(data: Data, bins: int) -> tuple[IntArray, tuple[str, ...]]:
+    """Return the cells of the features and then y, and notes on how they came about."""
+    names, columns = [*data.features, "y"], [*map(data.subject.values, data.features), data.y]
+    levels = [pd.Series(values).nunique() for values in columns]
+    cut = [data.subject.kinds[f] != "categorical" and k > bins for f, k in zip(data.features, levels, strict=False)]
+    cut.append(not data.classes)
+    codes = np.column_stack([cells(values, bins if c else None) for values, c in zip(columns, cut, strict=True)])
+    pooled = [name for name, c, k in zip(names, cut, levels, strict=True) if not c and k > MOST_LEVELS]
+    return codes, cell_notes([name for name, c in zip(names, cut, strict=True) if c], bins, pooled, list(data.gaps))
 
 
 def cell_notes(binned: Sequence[str], bins: int, pooled: Sequence[str], gaps: Sequence[str]) -> tuple[str, ...]:
     """Return how columns became cells: what was cut, which levels share a cell, and where values are missing."""
     cut = f"Cut into {bins} cells of about equal count: {listed(binned)}. Information within a cell is not seen."
-    kept = f"The {MOST_LEVELS - 1} most frequent levels are kept, the rest share one cell: {listed(pooled)}."
+    pool = f"The {MOST_LEVELS - 1} most frequent levels are kept, the rest share one cell: {listed(pooled)}."
     missing = f"A missing value is a cell of its own: {listed(gaps)}."
-    return tuple(note for note, names in ((cut, binned), (kept, pooled), (missing, gaps)) if names)
+    return tuple(note for note, names in ((cut, binned), (pool, pooled), (missing, gaps)) if names)
 
 
 def copy_notes(copies: Mapping[str, str]) -> tuple[str, ...]:
     """Return which columns repeat which, at most `NAMED` of them, and the number of the others."""
-    told = [f"{copy} repeats {of} exactly: its covered share is 100 %." for copy, of in copies.items()]
-    more = len(told) - NAMED
+    notes = [f"{copy} repeats {of} exactly: its covered share is 100 %." for copy, of in copies.items()]
+    more = len(notes) - NAMED
     rest = f"So it is with {more} more column{'s' if more > 1 else ''} that repeat{'' if more > 1 else 's'} another."
-    return (*told[:NAMED], *([rest] if more > 0 else []))
+    return (*notes[:NAMED], *([rest] if more > 0 else []))

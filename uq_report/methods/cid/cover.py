@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from scipy.special import chdtrc, ndtri
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.sampling import Sampling
-from .terms import OutcomeGiven
+from .terms import LogProbability, MeanLogProbability
 
 LEVEL = 0.05
 CHOSEN = (
@@ -34,9 +34,9 @@ class Greedy:
 
     Parameters
     ----------
-    given : callable
+    log_p : callable
         log p(y | x_S) of each row.
-    normal : callable
+    mean_log_p : callable
         Its mean by a normal of the same columns: cheap, and used only to say which partner to try.
     related : ndarray of bool (d, d)
         Which features depend on each other. I(x_j; y | x_k) is at least I(x_j; y) where x_k is independent of x_j:
@@ -48,8 +48,8 @@ class Greedy:
         Largest number of partners.
     """
 
-    given: OutcomeGiven
-    normal: Callable[[tuple[int, ...]], float]
+    log_p: LogProbability
+    mean_log_p: MeanLogProbability
     related: BoolArray
     sampling: Sampling
     min_gain: float
@@ -58,24 +58,24 @@ class Greedy:
     def steps(self, j: int) -> Iterator[Step]:
         """Yield i(x_j; y), then each step that gains enough."""
         chosen: tuple[int, ...] = ()
-        held = self._information(j, chosen)
-        yield Step(None, held)
+        rest = self._information(j, chosen)
+        yield Step(None, rest)
         left = [int(k) for k in np.flatnonzero(self.related[j]) if k != j]
-        while left and len(chosen) < self.max_cover and self.sampling.weights @ held >= self.min_gain:
-            best = min(left, key=lambda k: self.normal((*chosen, k, j)) - self.normal((*chosen, k)))
-            information = self._information(j, (*chosen, best))
-            gain, error = map(float, self.sampling.mean(held - information))
+        while left and len(chosen) < self.max_cover and self.sampling.weights @ rest >= self.min_gain:
+            best = min(left, key=lambda k: self.mean_log_p((*chosen, k, j)) - self.mean_log_p((*chosen, k)))
+            before, rest = rest, self._information(j, (*chosen, best))
+            gain, error = map(float, self.sampling.mean(before - rest))
             if not gain >= max(self.min_gain, error):
                 return
-            chosen, held = (*chosen, best), information
+            chosen = (*chosen, best)
             left.remove(best)
-            yield Step(best, held)
+            yield Step(best, rest)
 
     def _information(self, j: int, others: tuple[int, ...]) -> FloatArray:
-        return self.given((*others, j)) - self.given(others)
+        return self.log_p((*others, j)) - self.log_p(others)
 
 
-def normal_given(covariance: FloatArray, starts: IntArray) -> Callable[[tuple[int, ...]], float]:
+def normal_log_p(covariance: FloatArray, starts: IntArray) -> MeanLogProbability:
     """Return the mean of log p(y | x_S), up to a constant, by the normal of a covariance, for any features S.
 
     Parameters
@@ -88,20 +88,20 @@ def normal_given(covariance: FloatArray, starts: IntArray) -> Callable[[tuple[in
     y = columns[-1]
     steady = covariance + 1e-9 * np.diag(np.diag(covariance))  # cells may repeat each other
 
-    def given(chosen: tuple[int, ...]) -> float:
+    def mean_log_p(chosen: tuple[int, ...]) -> float:
         at = np.concatenate([columns[k] for k in chosen])
         shared = steady[np.ix_(at, y)]
         left = steady[np.ix_(y, y)] - shared.T @ np.linalg.solve(steady[np.ix_(at, at)], shared)
         return -0.5 * float(np.linalg.slogdet(left)[1])
 
-    return given
+    return mean_log_p
 
 
-def of_cells(codes: IntArray) -> Callable[[tuple[int, ...]], float]:
-    """Return `normal_given` of indicators of cells, all but the first cell of each column."""
-    sizes = codes.max(axis=0)
-    hot = np.concatenate([codes[:, [a]] == np.arange(1, sizes[a] + 1) for a in range(len(sizes))], axis=1)
-    return normal_given(np.cov(hot, rowvar=False), np.concatenate([[0], np.cumsum(sizes)]))
+def with_indicators(numbers: FloatArray, codes: IntArray) -> MeanLogProbability:
+    """Return `normal_log_p` of numbers, and of indicators of the cells of each code, all but the first cell."""
+    hot = [codes[:, [a]] == np.arange(1, top + 1) for a, top in enumerate(codes.max(axis=0))]
+    starts = np.cumsum([0, *[1] * numbers.shape[1], *codes.max(axis=0)])
+    return normal_log_p(np.cov(np.column_stack([numbers, *hot]), rowvar=False), starts)
 
 
 def related_by_correlation(Z: FloatArray, units: int) -> BoolArray:
@@ -123,8 +123,8 @@ def related_by_cells(codes: IntArray, units: int) -> BoolArray:
             table = np.zeros((codes[:, a].max() + 1, codes[:, b].max() + 1))
             np.add.at(table, (codes[:, a], codes[:, b]), 1 / len(codes))
             expected = np.outer(table.sum(axis=1), table.sum(axis=0))
-            seen = table > 0
-            g = 2 * units * float(table[seen] @ np.log(table[seen] / expected[seen]))
+            occurs = table > 0
+            g = 2 * units * float(table[occurs] @ np.log(table[occurs] / expected[occurs]))
             degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
             related[a, b] = related[b, a] = chdtrc(degrees, max(g, 0.0)) < LEVEL / (d - 1)
     return related

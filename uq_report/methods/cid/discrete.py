@@ -11,9 +11,11 @@ from scipy.special import log_softmax, logsumexp
 from sklearn.linear_model import LogisticRegression
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
-from .columns import UnfitError
-from .terms import OutcomeGiven, Terms
+from .columns import Data, UnfitError, in_cells
+from .cover import related_by_cells, with_indicators
+from .terms import Estimate, LogProbability, Terms
 
+TITLE = "discrete field"
 MAX_ENUMERATED = 200_000
 GRADIENT, MAX_GRADIENT = 1e-6, 1e-5  # sought and accepted, of the mean over rows: that of a sum grows with them
 
@@ -32,6 +34,24 @@ class Field(NamedTuple):
     def block(self, a: int) -> slice:
         """Return the positions of node a's states."""
         return slice(int(self.starts[a]), int(self.starts[a + 1]))
+
+
+def discrete_estimate(data: Data, bins: int, edges: BoolArray | None, penalty: float) -> Estimate:
+    """Return the terms of a pairwise field of cells."""
+    codes, notes = in_cells(data, bins)
+    field = fit_field(codes, edges, penalty)
+    starts = field.starts[:-1]
+    return Estimate(
+        data.features,
+        discrete_terms(codes, field),
+        TITLE,
+        np.maximum.reduceat(np.maximum.reduceat(np.abs(field.pair), starts, axis=0), starts, axis=1),
+        discrete_log_p(codes, penalty),
+        with_indicators(np.empty((len(codes), 0)), codes),
+        related_by_cells(codes[:, :-1], data.units),
+        (f"Discrete pairwise field by penalised pseudo-likelihood, penalty {penalty:g}.", *notes),
+        {"penalty": penalty, "graph": "all pairs" if edges is None else "given", "bins": bins},
+    )
 
 
 def fit_field(codes: IntArray, edges: BoolArray | None = None, penalty: float = 1.0) -> Field:
@@ -79,13 +99,12 @@ def fit_field(codes: IntArray, edges: BoolArray | None = None, penalty: float = 
 
     # Far beyond the digits shown, so that reports agree between machines: the line search may end on rounding alone.
     options: Any = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-16, "gtol": GRADIENT, "maxcor": 30}
-    found = minimize(objective, np.zeros(k + int(upper.sum())), jac=True, method="L-BFGS-B", options=options)
-    if np.abs(found.jac).max() > MAX_GRADIENT:
-        message = f"cid.penalty must make the discrete field converge; got {penalty:g}, {found.nit} steps, then: "
+    fit = minimize(objective, np.zeros(k + int(upper.sum())), jac=True, method="L-BFGS-B", options=options)
+    if np.abs(fit.jac).max() > MAX_GRADIENT:
+        message = f"cid.penalty must make the discrete field converge; got {penalty:g}, {fit.nit} steps, then: "
         reason = "the discrete field did not converge"
-        raise UnfitError(f"{message}{found.message} Set a larger penalty, or fewer bins.", reason)
-    unary, pair = unpack(found.x)
-    return Field(starts, unary, pair)
+        raise UnfitError(f"{message}{fit.message} Set a larger penalty, or fewer bins.", reason)
+    return Field(starts, *unpack(fit.x))
 
 
 def discrete_terms(codes: IntArray, field: Field) -> Terms:
@@ -128,13 +147,11 @@ def pair_marginals(codes: IntArray, field: Field) -> list[FloatArray]:
     sizes = np.diff(field.starts)
     y = len(sizes) - 1
     if np.prod(sizes.astype(float)) > MAX_ENUMERATED:
-        tables = [np.zeros((sizes[i], sizes[y])) for i in range(y)]
-        for i, table in enumerate(tables):
-            np.add.at(table, (codes[:, i], codes[:, y]), 1 / len(codes))
-        return tables
-    states = np.array(list(product(*map(range, sizes))))
-    p = np.exp(log_probabilities(states, field))
-    p /= p.sum()
+        states, p = codes, np.full(len(codes), 1 / len(codes))
+    else:
+        states = np.array(list(product(*map(range, sizes))))
+        p = np.exp(log_probabilities(states, field))
+        p /= p.sum()
     tables = [np.zeros((sizes[i], sizes[y])) for i in range(y)]
     for i, table in enumerate(tables):
         np.add.at(table, (states[:, i], states[:, y]), p)
@@ -149,7 +166,7 @@ def log_probabilities(states: IntArray, field: Field) -> FloatArray:
     return value
 
 
-def discrete_given(codes: IntArray, penalty: float) -> OutcomeGiven:
+def discrete_log_p(codes: IntArray, penalty: float) -> LogProbability:
     """Return log p(y | x_S) of the rows for any features S, y in the last column.
 
     By the field of S and y alone, fitted to the same cells: a pairwise field has log-odds of y that are additive in
@@ -158,18 +175,16 @@ def discrete_given(codes: IntArray, penalty: float) -> OutcomeGiven:
     """
     y, sizes = codes[:, -1], codes.max(axis=0) + 1
 
-    def given(chosen: tuple[int, ...]) -> FloatArray:
+    def log_p(chosen: tuple[int, ...]) -> FloatArray:
         key = np.zeros(len(y), dtype=np.int64)
         for k in (*chosen, -1):
             key = np.unique(key * sizes[k] + codes[:, k], return_inverse=True)[1]
         counts, first = np.bincount(key), np.unique(key, return_index=True)[1]
         if not chosen:
-            value: FloatArray = np.log(counts / len(y))[key]
-            return value
+            return np.asarray(np.log(counts / len(y))[key])
         hot = np.concatenate([codes[first][:, [k]] == np.arange(sizes[k]) for k in chosen], axis=1).astype(float)
         model = LogisticRegression(C=1 / penalty, tol=1e-6, solver="newton-cholesky", max_iter=1000)
         model.fit(hot, y[first], sample_weight=counts)
-        known: FloatArray = model.predict_log_proba(hot)[key, y]
-        return known
+        return np.asarray(model.predict_log_proba(hot)[key, y])
 
-    return given
+    return log_p

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,22 +13,20 @@ from ...core.arrays import FloatArray
 from ...core.engine import Engine
 from ...core.errors import check_options
 from ...core.explainer import Card, Prior
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, Result, RowValues
+from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result, RowValues
 from ...core.sampling import Sampling
 from ...core.subject import Subject
 from ...evidence import ids
+from ...evidence.information import COVERED, MUTUAL, SHARE
+from .corrected import bootstrapped, corrected_importance, refitted
 from .cover import CHOSEN, LEVEL, Greedy
-from .estimate import TITLES, Choice, Estimate, estimate
-from .map import ImportanceMap, importance_map
-from .refit import refitted_sets
+from .discrete import TITLE as DISCRETE
+from .estimate import Choice, estimate
 from .share import alone
-from .terms import covered_share, regressors
+from .terms import Estimate, covered_share
 
 ESTIMATORS = ("auto", "copula", "discrete", "mixed")
-PART_COLUMNS = [*ESTIMATE_COLUMNS, "item"]
-DISCRETE = TITLES["discrete"]
-_OF_CELLS = ("Information given a set is that of the field of the set and y alone, fitted to the same cells.",)
-COEFFICIENTS = ("redundant CI", "MI", "synergistic CI", "synergistic MI")
+OF_CELLS = "Information given a set is that of the field of the set and y alone, fitted to the same cells."
 
 
 @dataclass(frozen=True)
@@ -117,173 +115,101 @@ class CoveredInformation:
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``cid`` (information), ``cid.graph``, ``cid.cover`` (sets) and ``cid.corrected`` (importance)."""
         choice = Choice(self.estimator, self.penalty, self.graph, self.potentials, self.bins)
-        found = estimate(subject, engine, choice)
-        plain = next((r for r in prior["pfi"] if r.id == "pfi"), None)
-        return [
-            self._information(engine, found),
-            self._graph(found),
-            self._cover(engine, found),
-            self._corrected(subject, engine, found, plain),
-        ]
+        fitted = estimate(subject, engine, choice)
+        names = [measure.name for measure in engine.select(self.measures)[0]]
+        results: list[Result] = [self._information(engine, fitted), _graph(fitted), self._cover(engine, fitted)]
+        if self.refit:
+            sets = refitted(engine, fitted, names, self.n_sets)
+        else:
+            plain = next((r for r in prior[ids.PFI] if r.id == ids.PFI), None)
+            sets = bootstrapped(engine, fitted, plain, names, self.n_sets)
+        return [*results, corrected_importance(sets, fitted, names, engine.confidence)]
 
-    def _information(self, engine: Engine, found: Estimate) -> Diagnostic:
-        sampling, level = Sampling.of(engine.subject), engine.confidence
-        covered, mutual = found.terms.covered, found.terms.mutual
+    def _information(self, engine: Engine, fitted: Estimate) -> Diagnostic:
+        sampling, features = Sampling.of(engine.subject), fitted.features
+        covered, mutual = fitted.terms.covered, fitted.terms.mutual
         items = {
-            "covered information": covered,
-            "mutual information": mutual,
+            COVERED: covered,
+            MUTUAL: mutual,
             "redundant part": np.maximum(covered, 0),
             "synergistic part": np.maximum(-covered, 0),
-            **alone(engine, found.features, mutual),
+            **alone(engine, features, mutual),
         }
-        table = []
-        for item, values in items.items():
-            mean, error = sampling.mean(values.T)
-            table.append(_rows(found.features, item, mean, error, sampling.interval(mean, error, level), level))
+        tables = [_means(features, item, values, sampling, engine.confidence) for item, values in items.items()]
         share = covered_share(sampling.weights @ covered, sampling.weights @ mutual)
-        nothing = np.full(len(share), np.nan)
-        table.append(_rows(found.features, "covered share", share, nothing, (nothing, nothing), np.nan))
-        estimates = pd.concat(table, ignore_index=True)
         unknown = [
-            Omission("", f, "I(X; Y) is not positive, so it has no share") for f in _where(found, np.isnan(share))
+            Omission("", f, "I(X; Y) is not positive, so it has no share")
+            for f, value in zip(features, share, strict=True)
+            if np.isnan(value)
         ]
+        bare = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan)
+        tables.append(tables[0].assign(estimate=share, **bare, covers="none", item=SHARE))
+        estimates = pd.concat(tables, ignore_index=True)
         estimates = estimates[estimates["estimate"].notna()].reset_index(drop=True)
-        rows = RowValues(("covered", "mutual"), found.features, np.stack([covered.T, mutual.T]))
         return Diagnostic(
             id=self.name,
             explainer=self.name,
             title="What the other features cover of each feature's information about y",
             frame=_frame(estimates),
             estimates=estimates,
-            rows=rows,
+            rows=RowValues(("covered", "mutual"), features, np.stack([covered.T, mutual.T])),
             options=asdict(self),
-            notes=(*found.notes, "Intervals cover new rows, given the fitted field. All information is in nats."),
-            omissions=(*found.omissions, *unknown),
-            meta={"estimator": found.estimator, **found.facts},
+            notes=(*fitted.notes, "Intervals cover new rows, given the fitted field. All information is in nats."),
+            omissions=(*fitted.omissions, *unknown),
+            meta={"estimator": fitted.estimator, **fitted.facts},
         )
 
-    def _graph(self, found: Estimate) -> Diagnostic:
-        names = (*found.drawn, "y")
-        edges = [
-            ("", names[a], names[b], np.nan, float(found.links[a, b]))
-            for a in range(len(names))
-            for b in range(a + 1, len(names))
-            if found.links[a, b] != 0
-        ]
-        meaning = "largest pair potential" if found.estimator == DISCRETE else "partial correlation"
-        return Diagnostic(
-            id=ids.CID_GRAPH,
-            explainer=self.name,
-            title="The dependence graph the covered information rests on",
-            frame=pd.DataFrame(edges, columns=list(Diagnostic.columns)),
-            estimates=pd.DataFrame(columns=PART_COLUMNS),
-            notes=(f"One edge per pair with a non-zero {meaning}, its value.",),
-            omissions=tuple(
-                Omission("", copy, f"it repeats {of} exactly, and has its place") for copy, of in found.copies.items()
-            ),
-            meta={"nodes": list(names), "edge": meaning},
+    def _cover(self, engine: Engine, fitted: Estimate) -> Diagnostic:
+        sampling, features = Sampling.of(engine.subject), fitted.features
+        greedy = Greedy(fitted.log_p, fitted.mean_log_p, fitted.related, sampling, self.min_gain, self.max_cover)
+        tables = []
+        for j, feature in enumerate(features):
+            for number, (partner, information) in enumerate(greedy.steps(j)):
+                item = "" if partner is None else features[partner]
+                table = _means((feature,), item, information[:, None], sampling, engine.confidence)
+                tables.append(table.assign(step=number))
+        estimates = pd.concat(tables, ignore_index=True)
+        rule = (
+            f"A partner joins if it lowers the information most, by at least {self.min_gain:g} nats and one standard "
+            f"error; at most {self.max_cover}. Only features that depend on the feature are tried ({LEVEL:.0%}, shared "
+            "out over the others): one that is independent of it covers nothing of it."
         )
-
-    def _cover(self, engine: Engine, found: Estimate) -> Diagnostic:
-        sampling, level = Sampling.of(engine.subject), engine.confidence
-        greedy = Greedy(found.given, found.normal, found.related, sampling, self.min_gain, self.max_cover)
-        table = []
-        for j, feature in enumerate(found.features):
-            for number, step in enumerate(greedy.steps(j)):
-                mean, error = sampling.mean(step.information[None])
-                line = _rows((feature,), "", mean, error, sampling.interval(mean, error, level), level)
-                table.append(line.assign(item=_name(found, step.partner), step=number))
-        estimates = pd.concat(table, ignore_index=True)
+        cells = (OF_CELLS,) if fitted.estimator == DISCRETE else ()
         return Diagnostic(
             id=ids.CID_COVER,
             explainer=self.name,
             title="The few other features that repeat most of what a feature says about y",
             frame=_frame(estimates),
             estimates=estimates,
-            notes=self._cover_notes(found),
-            meta={"estimator": found.estimator, "min_gain": self.min_gain, "max_cover": self.max_cover},
+            notes=(rule, CHOSEN, *cells, "Intervals cover new rows, given the fitted field and the set."),
+            meta={"estimator": fitted.estimator, "min_gain": self.min_gain, "max_cover": self.max_cover},
         )
 
-    def _cover_notes(self, found: Estimate) -> tuple[str, ...]:
-        rule = (
-            f"A partner joins if it lowers the information most, by at least {self.min_gain:g} nats and one standard "
-            f"error; at most {self.max_cover}. Only features that depend on the feature are tried ({LEVEL:.0%}, shared "
-            "out over the others): one that is independent of it covers nothing of it."
-        )
-        cells = _OF_CELLS if found.estimator == DISCRETE else ()
-        return rule, CHOSEN, *cells, "Intervals cover new rows, given the fitted field and the set."
 
-    def _corrected(self, subject: Subject, engine: Engine, found: Estimate, plain: Result | None) -> Importance:
-        frames, tables, omissions, maps = [], [], [], {}
-        names = [m.name for m in engine.select(self.measures)[0]]
-        if self.refit:
-            importances, terms, notes = refitted_sets(subject, engine, found, names, self.n_sets)
-        else:
-            importances, terms, notes = self._bootstrapped(subject, engine, found, plain, names)
-        for measure in names:
-            if measure not in importances:
-                omissions.append(
-                    Omission(measure, "", "permutation importance has no row values of it for every feature")
-                )
-                continue
-            fitted = importance_map(importances[measure], terms)
-            maps[measure] = _told(fitted)
-            if fitted.refusals:
-                reason = f"corrected importance is not shown: {'; '.join(fitted.refusals)}"
-                omissions.append(Omission(measure, "", reason))
-                continue
-            frames.append(_sets(measure, found.features, fitted.corrected))
-            tables.append(
-                _corrections(measure, found.features, importances[measure], fitted.corrected, engine.confidence)
-            )
-        columns = [*ESTIMATE_COLUMNS, "plain", "rank", "plain_rank"]
-        return Importance(
-            id=ids.CID_CORRECTED,
-            explainer=self.name,
-            title="Permutation importance with no information covered by other features",
-            frame=pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(Importance.columns)),
-            estimates=pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns),
-            notes=(*notes, "No redundant cover lies outside the data: every corrected value is an extrapolation."),
-            omissions=tuple(omissions),
-            meta={"maps": maps, "coefficients": list(COEFFICIENTS), "estimator": found.estimator},
-        )
-
-    def _bootstrapped(
-        self, subject: Subject, engine: Engine, found: Estimate, plain: Result | None, names: Sequence[str]
-    ) -> tuple[dict[str, FloatArray], FloatArray, tuple[str, ...]]:
-        """Return importance (sets, d) per measure and the terms (sets, d, 4) of the same bootstrap rows."""
-        sets = bootstrap_weights(subject, engine, self.n_sets)
-        terms = np.stack([regressors(found.terms, rows) for rows in sets])
-        importances = {}
-        for measure in names:
-            rows = None if plain is None else plain.rows
-            known = rows is not None and measure in rows.measures and set(found.features) <= set(rows.features)
-            if rows is not None and known:
-                values = np.stack([rows.of(measure, f) for f in found.features])
-                if np.isfinite(values).all():
-                    importances[measure] = sets @ values.T
-        return importances, terms, (f"The model is kept; {self.n_sets} bootstrap sets of the audited rows.",)
+def _graph(fitted: Estimate) -> Diagnostic:
+    names, links = (*fitted.nodes, "y"), np.triu(fitted.links)
+    edges = [("", names[a], names[b], np.nan, float(links[a, b])) for a, b in np.argwhere(links)]
+    meaning = "largest pair potential" if fitted.estimator == DISCRETE else "partial correlation"
+    return Diagnostic(
+        id=ids.CID_GRAPH,
+        explainer=ids.CID,
+        title="The dependence graph the covered information rests on",
+        frame=pd.DataFrame(edges, columns=list(Diagnostic.columns)),
+        estimates=pd.DataFrame(columns=[*ESTIMATE_COLUMNS, "item"]),
+        notes=(f"One edge per pair with a non-zero {meaning}, its value.",),
+        omissions=tuple(
+            Omission("", copy, f"it repeats {of} exactly, and has its place") for copy, of in fitted.copies.items()
+        ),
+        meta={"nodes": list(names), "edge": meaning},
+    )
 
 
-def bootstrap_weights(subject: Subject, engine: Engine, sets: int) -> FloatArray:
-    """Return the row weights of bootstrap samples of the units (rows, or clusters), (sets, n), each summing to one."""
-    sampling = Sampling.of(subject)
-    codes = np.arange(subject.n) if sampling.codes is None else sampling.codes
-    units = int(codes.max()) + 1
-    rng = engine.rng("bootstrap")
-    counts = rng.multinomial(units, np.full(units, 1 / units), size=sets)[:, codes] * sampling.weights
-    weights: FloatArray = counts / counts.sum(axis=1, keepdims=True)
-    return weights
-
-
-def _rows(
-    features: Sequence[str],
-    item: str,
-    mean: FloatArray,
-    error: FloatArray,
-    bounds: tuple[FloatArray, FloatArray],
-    confidence: float,
+def _means(
+    features: Sequence[str], item: str, values: FloatArray, sampling: Sampling, confidence: float
 ) -> pd.DataFrame:
+    """Return the means of row values, shape (n, features), with their intervals over new test rows."""
+    mean, error = sampling.mean(values.T)
+    lower, upper = sampling.interval(mean, error, confidence)
     known = not np.isnan(error).all()
     return pd.DataFrame(
         {
@@ -291,8 +217,8 @@ def _rows(
             "feature": list(features),
             "estimate": mean,
             "std_error": error,
-            "lower": bounds[0],
-            "upper": bounds[1],
+            "lower": lower,
+            "upper": upper,
             "confidence": confidence if known else np.nan,
             "covers": "new test rows" if known else "none",
             "item": item,
@@ -300,60 +226,5 @@ def _rows(
     )
 
 
-def _name(found: Estimate, partner: int | None) -> str:
-    return "" if partner is None else found.features[partner]
-
-
 def _frame(estimates: pd.DataFrame) -> pd.DataFrame:
     return estimates.assign(x=np.nan, value=estimates["estimate"])[list(Diagnostic.columns)]
-
-
-def _where(found: Estimate, chosen: Any) -> list[str]:
-    return [f for f, here in zip(found.features, chosen, strict=True) if here]
-
-
-def _sets(measure: str, features: Sequence[str], corrected: FloatArray) -> pd.DataFrame:
-    sets, d = corrected.shape
-    return pd.DataFrame(
-        {
-            "measure": measure,
-            "feature": np.repeat(np.array(features, dtype=object), sets),
-            "repeat": np.tile(np.arange(sets), d),
-            "value": corrected.T.ravel(),
-        }
-    )
-
-
-def _corrections(
-    measure: str, features: Sequence[str], plain: FloatArray, corrected: FloatArray, confidence: float
-) -> pd.DataFrame:
-    """Return the median over sets with its spread, beside the plain importance, and both ranks."""
-    tail = (1 - confidence) / 2
-    middle, before = np.median(corrected, axis=0), plain.mean(axis=0)
-    low, high = np.quantile(corrected, [tail, 1 - tail], axis=0)
-    return pd.DataFrame(
-        {
-            "measure": measure,
-            "feature": list(features),
-            "estimate": middle,
-            "std_error": corrected.std(axis=0, ddof=1),
-            "lower": low,
-            "upper": high,
-            "confidence": confidence,
-            "covers": "sets of rows, given the map",
-            "plain": before,
-            "rank": pd.Series(-middle).rank(method="min").astype(int),
-            "plain_rank": pd.Series(-before).rank(method="min").astype(int),
-        }
-    )
-
-
-def _told(fitted: ImportanceMap) -> dict[str, Any]:
-    """Return what is always kept in the evidence about a map."""
-    finite = {k: v for k, v in (("r2", fitted.r2), ("r2_left_out", fitted.r2_left_out)) if np.isfinite(v)}
-    return {
-        "coefficients": dict(zip(COEFFICIENTS, fitted.coefficients.tolist(), strict=True)),
-        "redundant_left_out": fitted.left_out[:, 0].tolist(),
-        "refusals": list(fitted.refusals),
-        **finite,
-    }

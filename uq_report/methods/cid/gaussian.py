@@ -1,4 +1,4 @@
-"""Covered information of one fitted normal: exact, vectorised over rows and features, no bins."""
+"""Covered information of one fitted normal: exact, vectorised over rows and features, no bins; a Gaussian copula."""
 
 from __future__ import annotations
 
@@ -8,7 +8,34 @@ from scipy.stats import rankdata
 
 from ...core.arrays import FloatArray
 from ...core.errors import InputError
-from .terms import OutcomeGiven, Terms
+from .columns import Data
+from .cover import normal_log_p, related_by_correlation
+from .precision import Inverter, partial_correlations
+from .terms import Estimate, LogProbability, Terms
+
+TITLE = "Gaussian copula"
+
+
+def copula_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...], *, half: bool) -> Estimate:
+    """Return the terms of the normal of all columns' normal scores."""
+    Z = normal_scores(np.column_stack([data.numbers, np.asarray(data.y, dtype=float)]))
+    precision, facts = inverter(Z)
+    notes = [f"Gaussian copula: columns mapped to normal quantiles by mid-ranks; {facts['graph']}.", *doubts]
+    if half:
+        notes.append(
+            "Half of every pair potential is used, for comparison with published figures; it is not the definition."
+        )
+    return Estimate(
+        data.features,
+        (half_potential_terms if half else gaussian_terms)(Z, precision),
+        TITLE,
+        partial_correlations(precision),
+        gaussian_log_p(Z, precision),
+        normal_log_p(np.asarray(np.linalg.inv(precision), dtype=float), np.arange(len(precision) + 1)),
+        related_by_correlation(Z[:, :-1], data.units),
+        tuple(notes),
+        facts,
+    )
 
 
 def normal_scores(X: FloatArray) -> FloatArray:
@@ -62,11 +89,11 @@ def gaussian_terms(Z: FloatArray, precision: FloatArray) -> Terms:
     return Terms(mutual, _pointwise(a, b, -p_iy / np.sqrt(p_ii * p_yy)))
 
 
-def gaussian_given(Z: FloatArray, precision: FloatArray) -> OutcomeGiven:
+def gaussian_log_p(Z: FloatArray, precision: FloatArray) -> LogProbability:
     """Return log p(y | x_S) of the rows by the normal of this precision, y in the last column, for any features S."""
     covariance = _inverse(precision)
 
-    def given(chosen: tuple[int, ...]) -> FloatArray:
+    def log_p(chosen: tuple[int, ...]) -> FloatArray:
         at = list(chosen)
         slopes = np.linalg.solve(covariance[np.ix_(at, at)], covariance[at, -1])
         variance = covariance[-1, -1] - covariance[at, -1] @ slopes
@@ -74,7 +101,7 @@ def gaussian_given(Z: FloatArray, precision: FloatArray) -> OutcomeGiven:
         value: FloatArray = -0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance)
         return value
 
-    return given
+    return log_p
 
 
 def half_potential_terms(Z: FloatArray, precision: FloatArray) -> Terms:

@@ -1,4 +1,4 @@
-"""What the three estimators of covered information return, and what is read from it.
+"""What every estimator of covered information returns, and what is read from it.
 
 ``CI_i = I(X_i; Y) - I(X_i; Y | U)`` with U all other features (Pereira et al., definition 2.3): positive where
 the others repeat what X_i says about Y, negative where they only speak together.
@@ -6,15 +6,18 @@ the others repeat what X_i says about Y, negative where they only speak together
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.arrays import FloatArray
+from ...core.arrays import BoolArray, FloatArray
+from ...core.results import Omission
 
 # log p(y | x_S) of each row for the feature positions S: i(x_j; y | x_C) is that of C and j less that of C
-OutcomeGiven = Callable[[tuple[int, ...]], FloatArray]
+LogProbability = Callable[[tuple[int, ...]], FloatArray]
+MeanLogProbability = Callable[[tuple[int, ...]], float]
 
 
 class Terms(NamedTuple):
@@ -31,6 +34,34 @@ class Terms(NamedTuple):
     def covered(self) -> FloatArray:
         """Pointwise covered information ci = i(x_i; y) - i(x_i; y | u)."""
         return self.mutual - self.conditional
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Terms of the features that have them, how they were estimated, and the dependence graph.
+
+    ``links`` is over the `nodes` and y: partial correlations, or for a discrete field the
+    largest pair potential; 0 where the graph has no edge. ``log_p`` is log p(y | x_S) of each row for
+    any positions S of features, ``mean_log_p`` about its mean, and ``related`` says which features depend on each
+    other.
+    """
+
+    features: tuple[str, ...]
+    terms: Terms
+    estimator: str
+    links: FloatArray
+    log_p: LogProbability
+    mean_log_p: MeanLogProbability
+    related: BoolArray
+    notes: tuple[str, ...]
+    facts: dict[str, Any]
+    omissions: tuple[Omission, ...] = ()
+    copies: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The features in the graph: all but copies."""
+        return tuple(f for f in self.features if f not in self.copies)
 
 
 def regressors(terms: Terms, rows: FloatArray | None = None) -> FloatArray:
