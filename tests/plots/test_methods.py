@@ -77,8 +77,8 @@ def test_graph_draws_every_edge_wide_where_strong_and_broken_where_negative() ->
 def test_a_large_graph_keeps_what_is_tied_to_the_target() -> None:
     names = tuple(f"f{k}" for k in range(60))
     edges = [(f"f{k}", "y", 0.01 * (k + 1)) for k in range(60)]
-    shown = graph.shown(dependence(names, edges), 5)
-    assert shown == ["y", "f55", "f56", "f57", "f58", "f59"]
+    nodes = graph.strongest_nodes(dependence(names, edges), 5)
+    assert nodes == ["y", "f55", "f56", "f57", "f58", "f59"]
 
 
 @pytest.mark.parametrize(("edges", "drawn"), [(12, 12), (45, 12)])

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
+from ...core.arrays import FloatArray, IntArray
 from ...core.engine import Engine
 from ...core.errors import UnsupportedError, check_options
 from ...core.explainer import Card, Prior
-from ...core.measures import Measure
 from ...core.results import ESTIMATE_COLUMNS, Importance, Omission, Result, RowValues
 from ...core.sampling import t_quantile
 from ...core.subject import Subject
+from ...core.variants import Variant
 from ...core.verdicts import judge
 from ...evidence import ids
 from ...evidence.importance import ABOUT_0, UNDETERMINED, Pfi
 from ...evidence.information import CidCover
 from ...evidence.view import View
 from ..shared.notes import infinite_values
-from ..shared.terms import Rows, Terms
-from .cover_sets import CoverTerms, Shuffles
+from ..shared.terms import Rows, Terms, as_means, feature_terms
 
 V = TypeVar("V", bound=View)
+Features = frozenset[str]
 COMPARED = ("plain", "joint", "change")
 OWN_COLUMNS = (
     *("verdict", "margin", "partners", "plain", "plain_lower", "plain_upper", "joint", "joint_lower", "joint_upper"),
@@ -37,9 +39,9 @@ OWN_COLUMNS = (
 class CoverCorrection:
     """Permutation importance of a feature whose partners, which could stand in for it, are lost already.
 
-    ``corrected PFI_j = PFI(C_j and j) - PFI(C_j)``, where C_j is the covering set of j that `cid` gives
+    ``corrected PFI_j = PFI(C_j and j) - PFI(C_j)``, where C_j is the covering set of j
     (``cid.cover``). Both are of the same shuffles, and the values of a set move together, so the interval is
-    that of a mean over pairs of rows, as for `pfi`. Beside it stand the importance alone, that of the whole set, and
+    that of a mean over pairs of rows. Beside it stand the importance alone, that of the whole set, and
     corrected less plain with its own interval. A feature that nothing covers keeps its plain importance.
 
     Parameters
@@ -52,7 +54,7 @@ class CoverCorrection:
     An unused feature is exactly 0. Of two exact copies that a model averages, squared loss, the plain importance is a
     quarter of what one of them alone would have, the corrected one three quarters: together they have all of it.
 
-    Results: ``cover`` (rows: the terms g of the corrected importance), of every measure of `pfi`.
+    Results: ``cover`` (rows: the terms g of the corrected importance), of every measure of permutation importance.
 
     Examples
     --------
@@ -89,11 +91,11 @@ class CoverCorrection:
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``cover``: plain, corrected and joint importance of every feature with a covering set."""
-        plain, field = _prior(Pfi, prior), _prior(CidCover, prior)
-        partners = {feature: field.sets()[feature] for feature in subject.features if feature in field.sets()}
+        plain, sets = _prior(Pfi, prior), _prior(CidCover, prior).sets()
+        partners = {feature: sets[feature] for feature in subject.features if feature in sets}
         measures, omitted = engine.select(plain.measures)
         if not measures or not partners:
-            what = "measure of pfi" if not measures else "covering set of a feature"
+            what = f"measure of {ids.PFI}" if not measures else "covering set of a feature"
             raise UnsupportedError(f"cover: there is no {what} to correct.")
         rows = Rows(
             measures=measures,
@@ -110,6 +112,87 @@ class CoverCorrection:
         return [_Corrected(rows, partners, terms, margins, engine.confidence).result(asdict(self), omitted)]
 
 
+def _prior(view: type[V], prior: Prior) -> V:
+    """Return the view of a result that ran before."""
+    result = view.find({result.id: result for result in prior[ids.explainer_of(view.id)]})
+    if result is None:
+        raise UnsupportedError(f"cover: it needs {view.id}, which was not given.")
+    return result
+
+
+# ---------------------------------------------------------------------- sets of features shuffled together
+
+
+class CoverTerms(NamedTuple):
+    """One feature's importance alone, with its partners, with them less without it, and what that changes."""
+
+    plain: Terms
+    joint: Terms
+    corrected: Terms
+    change: Terms
+
+
+@dataclass(frozen=True)
+class Shuffles:
+    """The same shuffles (`donors`, shape (m, n)) of every set of features, so that sets can be subtracted row by row.
+
+    Each set is predicted once, whichever features it serves; its values come from one donor row together.
+    """
+
+    subject: Subject
+    engine: Engine
+    rows: Rows
+    donors: IntArray
+
+    def terms(self, partners: Mapping[str, Sequence[str]]) -> Iterator[CoverTerms]:
+        """Yield the terms of each feature; a set's values are let go with the last feature that needs them."""
+        pairs = [(Features([feature]), Features(others)) for feature, others in partners.items()]
+        needed = [(alone, others, alone | others) for alone, others in pairs]
+        last = {features: k for k, sets in enumerate(needed) for features in sets}
+        scored = self._scored([features for features in last if features])
+        values = {Features(): self._unchanged}
+        for k, sets in enumerate(needed):
+            while not values.keys() >= set(sets):
+                values.update([next(scored)])
+            yield self._feature(*(values[features] for features in sets))
+            for features in {features for features in sets if features and last[features] == k}:
+                del values[features]
+
+    def _feature(self, alone: FloatArray, partners: FloatArray, together: FloatArray) -> CoverTerms:
+        with np.errstate(invalid="ignore"):  # infinite values of both sets; they are counted and left out
+            corrected = together if partners is self._unchanged else self._unchanged + (together - partners)
+            change = corrected - (alone - self._unchanged)
+        return CoverTerms(*(feature_terms(T, self.donors, self._means) for T in (alone, together, corrected, change)))
+
+    @cached_property
+    def _means(self) -> Rows:
+        """The rows with measures that are means: a statistic's values are replaced by value and influence."""
+        measures = [replace(measure, statistic=None) for measure in self.rows.measures]
+        return replace(self.rows, measures=measures, b=self._unchanged[:, 0])
+
+    @cached_property
+    def _unchanged(self) -> FloatArray:
+        """The measures of the rows as they are, shape (M, 1, n)."""
+        return as_means(self.rows.b[:, None], self.rows.b, self.donors[:1], self.rows)[1][:, None]
+
+    def _scored(self, sets: Sequence[Features]) -> Iterator[tuple[Features, FloatArray]]:
+        """Yield each set with all measures of its shuffled rows, shape (M, m, n), from one stream of variants."""
+        m, n = self.donors.shape
+        columns = ([p for feature in features for p in self.subject.positions(feature)] for features in sets)
+        variants = (Variant(tuple(sorted(at)), donors=donors) for at in columns for donors in self.donors)
+        order, values, filled = iter(sets), np.empty((len(self.rows.b), m, n)), 0
+        for group in self.engine.evaluate(variants, self.rows.measures, total=m * len(sets)):
+            for v in range(group.values.shape[1]):
+                values[:, filled] = group.values[:, v]
+                filled += 1
+                if filled == m:
+                    yield next(order), as_means(values, self.rows.b, self.donors, self.rows)[0].copy()
+                    filled = 0
+
+
+# ---------------------------------------------------------------------- the result
+
+
 @dataclass(frozen=True)
 class _Corrected:
     """The terms of every feature, and what turns them into a result."""
@@ -122,18 +205,26 @@ class _Corrected:
 
     def result(self, options: Mapping[str, Any], omitted: Sequence[Omission]) -> Importance:
         """Return the result ``cover``."""
-        corrected = [one.corrected for one in self.terms.values()]
-        lacking = infinite_values(self.rows, list(self.terms), [one.change for one in self.terms.values()])
+        corrected = [terms.corrected for terms in self.terms.values()]
+        lacking = infinite_values(self.rows, list(self.terms), [terms.change for terms in self.terms.values()])
         names, shuffles = tuple(measure.name for measure in self.rows.measures), corrected[0].repeats.shape[1]
         no_interval = self.rows.why_no_interval(shuffles)
-        values = RowValues(names, tuple(self.terms), np.stack([one.rows for one in corrected], axis=1))
+        tables = [self._estimates(m) for m in range(len(names))]
+        records = [
+            (name, feature, repeat, value)
+            for m, name in enumerate(names)
+            for feature, terms in self._finite(m).items()
+            for repeat, value in enumerate(terms.corrected.repeats[m].tolist())
+        ]
         return Importance(
             id=ids.COVER,
             explainer=ids.COVER,
             title="Importance corrected for cover",
-            frame=_frame(names, self.terms),
-            estimates=self._estimates(),
-            rows=None if no_interval else values,
+            frame=pd.DataFrame(records, columns=list(Importance.columns)),
+            estimates=pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True),
+            rows=None
+            if no_interval
+            else RowValues(names, tuple(self.terms), np.stack([terms.rows for terms in corrected], axis=1)),
             options=options,
             notes=_notes(shuffles, no_interval),
             omissions=(*omitted, *lacking),
@@ -143,90 +234,58 @@ class _Corrected:
             },
         )
 
-    def _estimates(self) -> pd.DataFrame:
-        tables = []
-        for m, measure in enumerate(self.rows.measures):
-            lines = [self._line(m, f, one) for f, one in self.terms.items() if np.isfinite(one.change.estimate[m])]
-            table = pd.DataFrame(lines, columns=[*ESTIMATE_COLUMNS, *OWN_COLUMNS])
-            tables.append(
-                table.assign(rank=_ranks(table["estimate"], measure), plain_rank=_ranks(table["plain"], measure))
-            )
-        return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+    def _finite(self, m: int) -> dict[str, CoverTerms]:
+        """Return the terms of the features for which one measure is finite."""
+        return {feature: terms for feature, terms in self.terms.items() if np.isfinite(terms.change.estimate[m])}
+
+    def _estimates(self, m: int) -> pd.DataFrame:
+        """Return a line a feature, with ranks: 1 for the largest, or the smallest where smaller values are worse."""
+        measure = self.rows.measures[m]
+        lines = [self._line(m, feature, terms) for feature, terms in self._finite(m).items()]
+        table = pd.DataFrame(lines, columns=[*ESTIMATE_COLUMNS, *OWN_COLUMNS])
+        ascending = measure.direction == "smaller" and measure.role != "prediction"
+        ranks = table[["estimate", "plain"]].rank(method="min", ascending=ascending).astype(int)
+        return table.assign(rank=ranks["estimate"], plain_rank=ranks["plain"])
 
     def _line(self, m: int, feature: str, terms: CoverTerms) -> dict[str, Any]:
         """Return one line of the estimates, its ranks left open."""
-        measure, one = self.rows.measures[m].name, terms.corrected
-        estimate, se, zero = float(one.estimate[m]), float(one.se[m]), bool(one.zero[m])
-        margin, df = self.margins[measure], self.rows.units - 1
-        judged = judge(estimate, se, df, margin, n=self.rows.n, confidence=self.confidence)
-        known, distrust = not np.isnan(se), self._distrust(m, terms)
-        return {
-            "measure": measure,
+        measure, corrected, df = self.rows.measures[m], terms.corrected, self.rows.units - 1
+        estimate, se, zero = float(corrected.estimate[m]), float(corrected.se[m]), bool(corrected.zero[m])
+        margin, has_interval = self.margins[measure.name], not np.isnan(se)
+        verdict = judge(estimate, se, df, margin, n=self.rows.n, confidence=self.confidence)
+        doubts = (
+            self.rows.distrust(part.rows[m], float(part.se[m]), outcomes=measure.needs_y).reason
+            for part in (corrected, terms.change)
+        )
+        distrust = next(filter(None, doubts), "")
+        line = {
+            "measure": measure.name,
             "feature": feature,
             "estimate": estimate,
             "std_error": se,
-            "lower": judged.lower,
-            "upper": judged.upper,
-            "confidence": self.confidence if known else np.nan,
-            "covers": "new test rows" if known else "none",
-            "verdict": ABOUT_0 if zero and known else UNDETERMINED if distrust else judged.verdict,
+            "lower": verdict.lower,
+            "upper": verdict.upper,
+            "confidence": self.confidence if has_interval else np.nan,
+            "covers": "new test rows" if has_interval else "none",
+            "verdict": ABOUT_0 if zero and has_interval else UNDETERMINED if distrust else verdict.verdict,
             "margin": margin,
             "partners": ", ".join(self.partners[feature]),
-            **{key: value for name in COMPARED for key, value in self._compared(name, getattr(terms, name), m).items()},
             "change_std_error": float(terms.change.se[m]),
             "exact_zero": zero,
             "distrust": distrust,
         }
-
-    def _distrust(self, m: int, terms: CoverTerms) -> str:
-        """Return why the interval of the corrected importance, or of the change, is not to be trusted."""
-        outcomes = self.rows.measures[m].needs_y
-        pair = terms.corrected, terms.change
-        reasons = (self.rows.distrust(one.rows[m], float(one.se[m]), outcomes=outcomes).reason for one in pair)
-        return next(filter(None, reasons), "")
-
-    def _compared(self, name: str, terms: Terms, m: int) -> dict[str, float]:
-        """Return one further quantity with its interval."""
-        estimate = float(terms.estimate[m])
-        reach = t_quantile((1 + self.confidence) / 2, self.rows.units - 1) * float(terms.se[m])
-        return {name: estimate, f"{name}_lower": estimate - reach, f"{name}_upper": estimate + reach}
-
-
-def _prior(view: type[V], prior: Prior) -> V:
-    """Return the view of a result that ran before."""
-    found = view.find({result.id: result for result in prior[ids.explainer_of(view.id)]})
-    if found is None:
-        raise UnsupportedError(f"cover: it needs {view.id}, which was not given.")
-    return found
-
-
-def _ranks(values: pd.Series[Any], measure: Measure) -> pd.Series[Any]:
-    """Return ranks, 1 for the largest; where smaller values of the measure are worse, for the smallest."""
-    ascending = measure.direction == "smaller" and measure.role != "prediction"
-    return values.rank(method="min", ascending=ascending).astype(int)
-
-
-def _frame(names: Sequence[str], terms: Mapping[str, CoverTerms]) -> pd.DataFrame:
-    """Return the corrected importance as each shuffle gives it."""
-    records = [
-        (name, feature, repeat, value)
-        for m, name in enumerate(names)
-        for feature, one in terms.items()
-        if np.isfinite(one.change.estimate[m])
-        for repeat, value in enumerate(one.corrected.repeats[m].tolist())
-    ]
-    return pd.DataFrame(records, columns=list(Importance.columns))
+        for name in COMPARED:
+            part: Terms = getattr(terms, name)
+            value, reach = float(part.estimate[m]), t_quantile((1 + self.confidence) / 2, df) * float(part.se[m])
+            line |= {name: value, f"{name}_lower": value - reach, f"{name}_upper": value + reach}
+        return line
 
 
 def _notes(shuffles: int, no_interval: str) -> tuple[str, ...]:
-    interval = (
-        f"No interval: {no_interval}."
-        if no_interval
-        else "Intervals are for new test rows, given the model and the covering sets."
-    )
+    interval = "Intervals are for new test rows, given the model and the covering sets."
     return (
         f"Alone, corrected and joint are of the same {shuffles} shuffles and can be compared row by row.",
         "The importance alone may differ from that of permutation importance by the error of shuffling.",
         "A feature without partners keeps its plain importance: nothing covers it.",
-        interval,
+        f"No interval: {no_interval}." if no_interval else interval,
     )

@@ -43,7 +43,7 @@ class CoveredInformation:
     Parameters
     ----------
     measures : tuple of str
-        Importances to correct, of those `pfi` has.
+        Importances to correct, of those that permutation importance has.
     estimator : {"auto", "copula", "discrete", "mixed"}
         Gaussian copula (numeric columns, numeric y), conditional Gaussian (numeric columns, classes),
         or a discrete pairwise field (any columns; numeric ones are cut into cells). "auto" begins with the
@@ -95,7 +95,7 @@ class CoveredInformation:
         "given the map. The share and the graph have none.",
         references="pereira:definitions 2.1 to 2.3 and theorem 2.1",
     )
-    needs: ClassVar[tuple[str, ...]] = ("pfi",)
+    needs: ClassVar[tuple[str, ...]] = (ids.PFI,)
     requires: ClassVar[frozenset[str]] = frozenset()
     api_version: ClassVar[int] = 1
 
@@ -210,7 +210,7 @@ def _means(
     """Return the means of row values, shape (n, features), with their intervals over new test rows."""
     mean, error = sampling.mean(values.T)
     lower, upper = sampling.interval(mean, error, confidence)
-    known = not np.isnan(error).all()
+    has_interval = not np.isnan(error).all()
     return pd.DataFrame(
         {
             "measure": "",
@@ -219,8 +219,8 @@ def _means(
             "std_error": error,
             "lower": lower,
             "upper": upper,
-            "confidence": confidence if known else np.nan,
-            "covers": "new test rows" if known else "none",
+            "confidence": confidence if has_interval else np.nan,
+            "covers": "new test rows" if has_interval else "none",
             "item": item,
         }
     )

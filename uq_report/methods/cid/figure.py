@@ -25,6 +25,11 @@ from ...evidence.information import COVERED, MUTUAL, SHARE
 from ...evidence.view import of_measure, table_of
 
 BAR = "#b9c4d0"
+DOT: dict[str, Any] = {"color": style.ROLE["loss"], "linestyle": "", "marker": "D", "markersize": 4.5}
+CORRECTED = {**DOT, "label": "with its partners lost too"}
+PLAIN = {**DOT, "color": style.MUTED, "marker": "o", "markerfacecolor": "white", "label": "alone"}
+PARTNERS = 2  # named beside a feature
+MOVES = {"rises": (2, 1), "keeps its rank": (1, 1), "falls": (1, 2)}
 
 
 def part(result: Result, item: str) -> pd.DataFrame:
@@ -52,42 +57,31 @@ def draw(result: Result, top: int = 20) -> Figure:
         rectangles(axes, ((0.0, v, k - 0.32, k + 0.32) for k, v in zip(at, ends, strict=True)), BAR)
         axes.plot(*style.segments(mutual[col.LOWER], mutual[col.UPPER], at - 0.16), color=style.MUTED, linewidth=1.0)
         axes.axvline(0, color=style.INK, linewidth=0.8)
-        axes.plot(*style.segments(covered[col.LOWER], covered[col.UPPER], at + 0.12), **_line())
-        axes.plot(covered[col.ESTIMATE], at + 0.12, **_dot())
+        axes.plot(*style.segments(covered[col.LOWER], covered[col.UPPER], at + 0.12), color=DOT["color"], linewidth=1.6)
+        axes.plot(covered[col.ESTIMATE], at + 0.12, **DOT)
         _shares(axes, share[col.ESTIMATE].to_numpy(dtype=float), at)
         axes.set_yticks(at, [style.name(feature) for feature in features])
         axes.set_ylim(len(features) - 0.4, -0.6)
         axes.set_xlabel("information about y (nats)")
-        style.key(figure, _legend(covered), columns=2)
+        bar = Patch(color=BAR, linewidth=0, label="I(X; Y), all it says about y")
+        _legend(figure, covered, [bar, Line2D([], [], label="covered by the other features", **DOT)], 1.2, columns=2)
     return figure
-
-
-def _line() -> dict[str, Any]:
-    return {"color": style.ROLE["loss"], "linewidth": 1.6}
-
-
-def _dot() -> dict[str, Any]:
-    return {"color": style.ROLE["loss"], "linestyle": "", "marker": "D", "markersize": 4.5}
 
 
 def _shares(axes: Axes, share: Any, at: Any) -> None:
     """Write the covered share at the right edge; a feature without information has none."""
+    look: dict[str, Any] = {"ha": "right", "fontsize": style.SMALL}
     for value, height in zip(share, at, strict=True):
         text = f"{100 * value:.0f} %" if np.isfinite(value) else "–"
-        axes.text(
-            1.06, height, text, transform=axes.get_yaxis_transform(), ha="right", va="center", fontsize=style.SMALL
-        )
-    axes.text(1.06, 1.0, "covered share", transform=axes.transAxes, ha="right", va="bottom", fontsize=style.SMALL)
+        axes.text(1.06, height, text, transform=axes.get_yaxis_transform(), va="center", **look)
+    axes.text(1.06, 1.0, "covered share", transform=axes.transAxes, va="bottom", **look)
 
 
-def _legend(covered: pd.DataFrame) -> list[Any]:
-    handles: list[Any] = [
-        Patch(color=BAR, linewidth=0, label="I(X; Y), all it says about y"),
-        Line2D([], [], label="covered by the other features", **_dot()),
-    ]
-    if has_interval(covered).any():
-        handles.append(Line2D([], [], color=style.INK, linewidth=1.2, label=interval_words(covered)))
-    return handles
+def _legend(figure: Figure, table: pd.DataFrame, handles: list[Any], width: float, columns: int) -> None:
+    """Put a legend below the axes, with the line of the intervals where there are some."""
+    if has_interval(table).any():
+        handles = [*handles, Line2D([], [], color=style.INK, linewidth=width, label=interval_words(table))]
+    style.key(figure, handles, columns=columns)
 
 
 def draw_corrected(
@@ -108,8 +102,8 @@ def draw_corrected(
     """
     view = CoverCorrected.from_result(result)
     chosen = choose(result, "measure", measure, view.measures)
-    asked = [line for line in of_measure(view.lines, chosen) if features is None or line.feature in features]
-    lines = sorted(asked, key=lambda line: line.rank)[:top]
+    selected = [line for line in of_measure(view.lines, chosen) if features is None or line.feature in features]
+    lines = sorted(selected, key=lambda line: line.rank)[:top]
     table, at = table_of(lines), np.arange(len(lines), dtype=float)
     with style.context():
         figure = style.new_figure(0.32 * len(lines) + 1.0)
@@ -122,29 +116,8 @@ def draw_corrected(
         axes.set_yticks(at, [_with_partners(line.feature, view.partners.get(line.feature, ())) for line in lines])
         axes.set_ylim(len(lines) - 0.4, -0.6)
         axes.set_xlabel(f"importance for {axis_label(chosen, result.measures)}")
-        handles: list[Any] = [Line2D([], [], **look) for look in (PLAIN, CORRECTED)]
-        if has_interval(table).any():
-            handles.append(Line2D([], [], color=style.INK, linewidth=1.6, label=interval_words(table)))
-        style.key(figure, handles, columns=3)
+        _legend(figure, table, [Line2D([], [], **look) for look in (PLAIN, CORRECTED)], 1.6, columns=3)
     return figure
-
-
-PLAIN: dict[str, Any] = {
-    "color": style.MUTED,
-    "linestyle": "",
-    "marker": "o",
-    "markersize": 4.5,
-    "markerfacecolor": "white",
-    "label": "alone",
-}
-CORRECTED: dict[str, Any] = {
-    "color": style.ROLE["loss"],
-    "linestyle": "",
-    "marker": "D",
-    "markersize": 4.5,
-    "label": "with its partners lost too",
-}
-PARTNERS = 2  # named beside a feature
 
 
 def _with_partners(feature: str, partners: Sequence[str]) -> str:
@@ -152,7 +125,9 @@ def _with_partners(feature: str, partners: Sequence[str]) -> str:
     if not partners:
         return style.name(feature)
     more = f" and {len(partners) - PARTNERS} more" if len(partners) > PARTNERS else ""
-    return f"{style.name(feature)}\n(with {', '.join(style.name(one, 18) for one in partners[:PARTNERS])}{more})"
+    return (
+        f"{style.name(feature)}\n(with {', '.join(style.name(partner, 18) for partner in partners[:PARTNERS])}{more})"
+    )
 
 
 def draw_moves(result: Result, measure: str | None = None, top: int = 20) -> Figure:
@@ -172,12 +147,12 @@ def draw_moves(result: Result, measure: str | None = None, top: int = 20) -> Fig
         figure = style.new_figure(0.25 * len(table) + 0.8)
         axes = figure.subplots()
         look: dict[str, Any] = {"va": "center", "fontsize": style.SMALL}
-        for feature, old, new in zip(table.index, before, after, strict=True):
-            row = table.loc[feature]
-            axes.plot([0, 1], [old, new], **_move(int(row[col.PLAIN_RANK]), int(row[col.RANK])))
-            name = style.name(row[col.FEATURE])
-            axes.text(-0.04, old, f"{name}  {int(row[col.PLAIN_RANK])}", ha="right", **look)
-            axes.text(1.04, new, f"{int(row[col.RANK])}  {name}", ha="left", **look)
+        ranks = table[[col.FEATURE, col.PLAIN_RANK, col.RANK]].itertuples(index=False)
+        for (feature, plain_rank, rank), old, new in zip(ranks, before, after, strict=True):
+            name = style.name(feature)
+            axes.plot([0, 1], [old, new], **_move(int(plain_rank), int(rank)))
+            axes.text(-0.04, old, f"{name}  {int(plain_rank)}", ha="right", **look)
+            axes.text(1.04, new, f"{int(rank)}  {name}", ha="left", **look)
         axes.set_xlim(-1.1, 2.1)
         axes.set_ylim(len(table) + 0.6, 0.2)
         axes.set_xticks([0, 1], ["plain importance", "corrected (extrapolated)"])
@@ -190,21 +165,11 @@ def draw_moves(result: Result, measure: str | None = None, top: int = 20) -> Fig
     return figure
 
 
-MOVES = {"rises": (2, 1), "keeps its rank": (1, 1), "falls": (1, 2)}
-
-
 def _move(old: int, new: int) -> dict[str, Any]:
     if old == new:
         return {"color": style.SPREAD, "linewidth": 1.0, "marker": "o", "markersize": 4}
-    rises = new < old
-    color = style.ROLE["prediction"] if rises else style.ROLE["loss"]
-    return {
-        "color": color,
-        "linewidth": 1.8,
-        "linestyle": "-" if rises else style.LINES[1],
-        "marker": "^" if rises else "v",
-        "markersize": 5,
-    }
+    role, line, marker = ("prediction", "-", "^") if new < old else ("loss", style.LINES[1], "v")
+    return {"color": style.ROLE[role], "linewidth": 1.8, "linestyle": line, "marker": marker, "markersize": 5}
 
 
 CoverFigure = figure_plugin(ids.CID, draw)

@@ -32,9 +32,8 @@ def draw(result: Result, top: int = STRONGEST) -> Figure:
     top : int
         Edges drawn.
     """
-    view = CidGraph.from_result(result)
-    nodes, strongest = shown(result, top), view.edges[:top]
-    edges = [(nodes.index(a), nodes.index(b), value) for a, b, value in strongest]
+    view, nodes = CidGraph.from_result(result), strongest_nodes(result, top)
+    edges = [(nodes.index(a), nodes.index(b), value) for a, b, value in view.edges[:top]]
     largest = max((abs(value) for *_, value in edges), default=1.0)
     angle = np.pi / 2 - 2 * np.pi * np.arange(len(nodes)) / max(len(nodes), 1)
     with style.context():
@@ -48,10 +47,10 @@ def draw(result: Result, top: int = STRONGEST) -> Figure:
     return figure
 
 
-def shown(result: Result, top: int = STRONGEST) -> list[str]:
+def strongest_nodes(result: Result, top: int = STRONGEST) -> list[str]:
     """Return y and the features at the ends of the strongest edges, in the result's order."""
     view = CidGraph.from_result(result)
-    ends = {end for one, other, _ in view.edges[:top] for end in (one, other)}
+    ends = {end for *pair, _ in view.edges[:top] for end in pair}
     return [TARGET, *(str(node) for node in view.nodes[:-1] if node in ends)]
 
 
@@ -68,22 +67,13 @@ def _look(value: float, largest: float, *, to_y: bool) -> dict[str, Any]:
 
 def _nodes(axes: Axes, nodes: Sequence[str], angle: Any) -> None:
     x, y = np.cos(angle), np.sin(angle)
+    target: dict[str, Any] = {"marker": "s", "markersize": 11, "color": style.ROLE["loss"], "markeredgecolor": "white"}
     axes.plot(x[1:], y[1:], linestyle="", marker="o", markersize=6, color=style.INK, zorder=3)
-    axes.plot(
-        x[:1],
-        y[:1],
-        linestyle="",
-        marker="s",
-        markersize=11,
-        color=style.ROLE["loss"],
-        markeredgecolor="white",
-        zorder=4,
-    )
+    axes.plot(x[:1], y[:1], linestyle="", zorder=4, **target)
     for k, node in enumerate(nodes):
         side = "center" if abs(x[k]) < 0.12 else "left" if x[k] > 0 else "right"
-        text = "y (the target)" if k == 0 else style.name(node, 22)
-        weight = "bold" if k == 0 else "normal"
-        out = 1.17 if k == 0 else 1.09  # above the names beside it
+        # y stands further out, above the names of its neighbours
+        text, weight, out = ("y (the target)", "bold", 1.17) if k == 0 else (style.name(node, 22), "normal", 1.09)
         axes.text(out * x[k], out * y[k], text, ha=side, va="center", fontsize=style.SMALL, fontweight=weight)
     axes.set_xlim(-2.3, 2.3)
     axes.set_ylim(-1.2, 1.3)

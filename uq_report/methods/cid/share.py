@@ -30,15 +30,15 @@ def alone(engine: Engine, features: Sequence[str], mutual: FloatArray) -> dict[s
     explained = np.full(mutual.shape, np.nan)
     for k, name in enumerate(features):
         values = pd.Series(engine.subject.values(name))
-        known = values.notna().to_numpy()
+        present = values.notna().to_numpy()
         numeric = engine.subject.kinds[name] == "numeric"
-        share = weights[known].sum()
-        if known.sum() < LEAST_ROWS or not share > 0 or values.nunique() < 2 or np.ptp(y[known]) == 0:
+        share = weights[present].sum()
+        if present.sum() < LEAST_ROWS or not share > 0 or values.nunique() < 2 or np.ptp(y[present]) == 0:
             continue
-        rows = (_of_numbers if numeric else _of_levels)(values[known], y[known], weights[known] / share)
-        mean = float(weights[known] @ rows / share)
+        rows = (_of_numbers if numeric else _of_levels)(values[present], y[present], weights[present] / share)
+        mean = float(weights[present] @ rows / share)
         explained[:, k] = mean
-        explained[known, k] += (rows - mean) / share
+        explained[present, k] += (rows - mean) / share
     return {OF_VARIANCE: explained}
 
 
