@@ -7,11 +7,11 @@ of a mean (for ratios and spreads by linearisation).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 
 import numpy as np
 
 from ...core.arrays import FloatArray, IntArray
+from ...core.measures import PREDICTION
 from ...core.results import Omission
 from ...core.variants import Variant
 from .local import Local
@@ -40,7 +40,8 @@ def comparators(sample: Sample, local: Local) -> tuple[Terms, tuple[Omission, ..
     for feature, change in local.changes.items():
         terms["ead", feature] = np.abs(change)
         if feature in sample.numeric:
-            terms["aed", feature] = _sign(_mean(sample, change)) * change
+            present = ~np.isnan(change)
+            terms["aed", feature] = _sign(sample.sampling.weights[present] @ change[present]) * change
     geometry = _Geometry(sample)
     grids = _numeric_moves(sample, geometry)
     for feature in sample.features:
@@ -91,8 +92,8 @@ class _Geometry:
             distance = self.total - np.square(own[:, None] - own) / self.precision[u, u]
         else:
             distance = self.total - (self.codes[feature][:, None] != self.codes[feature])
-        known = self.sample.known(feature)
-        weights = known[:, None] * known * self.sample.sampling.weights / (1 + np.maximum(distance, 0.0))
+        present = self.sample.has_value(feature)
+        weights = present[:, None] * present * self.sample.sampling.weights / (1 + np.maximum(distance, 0.0))
         np.fill_diagonal(weights, 0.0)
         return np.asarray(weights)
 
@@ -105,10 +106,10 @@ class _Geometry:
         return mean, float(spread / np.sqrt(self.precision[u, u]))
 
     def _standardised(self, feature: str) -> FloatArray:
-        values, known = self.sample.values(feature), self.sample.known(feature)
-        weights = self.sample.sampling.weights[known]
-        centred = values - weights @ values[known] / weights.sum()
-        return np.where(known, centred, 0.0) / self.sample.spreads[feature]
+        values, present = self.sample.values(feature), self.sample.has_value(feature)
+        weights = self.sample.sampling.weights[present]
+        centred = values - weights @ values[present] / weights.sum()
+        return np.where(present, centred, 0.0) / self.sample.spreads[feature]
 
 
 def _numeric_moves(
@@ -120,35 +121,26 @@ def _numeric_moves(
         at = (sample.column(feature),)
         donors = _donors(sample, feature, geometry.closeness(feature))
         mean, std = geometry.conditional(feature)
-        moves = chain(
-            (Variant(at, (sample.values(feature)[d],)) for d in donors),
-            (Variant(at, (value,)) for value in sample.grids[feature].x.tolist()),
-            (Variant(at, (mean + std * node,)) for node in _NODES),
-        )
-        plans[feature] = (donors, list(moves))
+        values = (*(sample.values(feature)[d] for d in donors), *sample.grids[feature].x.tolist())
+        plans[feature] = donors, [Variant(at, (v,)) for v in (*values, *(mean + std * node for node in _NODES))]
     order = [v for _, moves in plans.values() for v in moves]
-    engine = sample.engine
-    (prediction,), _ = engine.select(("prediction",))
-    groups = [g.values[0] for g in engine.evaluate(order, (prediction,), total=len(order))] if order else []
-    f = np.concatenate(groups) if groups else np.empty((0, 0))
-    found, start = {}, 0
-    for feature, (donors, planned) in plans.items():
-        part = f[start : start + len(planned)]
-        start += len(planned)
-        k = len(donors)
-        found[feature] = list(zip(donors, part[:k], strict=True)), part[k : -len(_NODES)], part[-len(_NODES) :]
-    return found
+    engine, result = sample.engine, {}
+    (prediction,), _ = engine.select((PREDICTION.name,))
+    parts = [part.values[0] for part in engine.evaluate(order, (prediction,), total=len(order))] if order else []
+    f = np.concatenate(parts) if parts else np.empty((0, 0))
+    for feature, (donors, moves) in plans.items():
+        part, f = f[: len(moves)], f[len(moves) :]
+        moved, curve, spread = np.split(part, [len(donors), len(moves) - len(_NODES)])
+        result[feature] = list(zip(donors, moved, strict=True)), curve, spread
+    return result
 
 
 def _donors(sample: Sample, feature: str, weights: FloatArray) -> list[IntArray]:
     """Draw donors of each row in proportion to their closeness; a row without any is its own."""
     reached = np.cumsum(weights, axis=1)
     rng, n = sample.engine.rng("donors", feature), len(weights)
-    drawn = []
-    for _ in range(_DONORS):
-        at = (reached < (rng.random(n) * reached[:, -1])[:, None]).sum(axis=1)
-        drawn.append(np.where(reached[:, -1] > 0, np.minimum(at, n - 1), np.arange(n)))
-    return drawn
+    places = ((reached < (rng.random(n) * reached[:, -1])[:, None]).sum(axis=1) for _ in range(_DONORS))
+    return [np.where(reached[:, -1] > 0, np.minimum(at, n - 1), np.arange(n)) for at in places]
 
 
 def _comparison(
@@ -156,9 +148,9 @@ def _comparison(
 ) -> FloatArray:
     """Return terms of |Σ W (Δf sign Δx)| / Σ W |Δx| over drawn pairs, W a row's total closeness (eq. 4)."""
     u, reach = sample.values(feature), weights.sum(axis=1)
-    known = reach > 0  # rows without a value have no donors, and are none
-    gained = np.where(known, np.mean([(moved - f) * np.sign(u[d] - u) for d, moved in donors], axis=0) * reach, 0.0)
-    moved_by = np.where(known, np.mean([np.abs(u[d] - u) for d, _ in donors], axis=0) * reach, 0.0)
+    paired = reach > 0  # rows without a value have no donors, and are none
+    gained = np.where(paired, np.mean([(moved - f) * np.sign(u[d] - u) for d, moved in donors], axis=0) * reach, 0.0)
+    moved_by = np.where(paired, np.mean([np.abs(u[d] - u) for d, _ in donors], axis=0) * reach, 0.0)
     omega = sample.sampling.weights
     below = float(omega @ moved_by)
     ratio = float(omega @ gained) / below if below > 0 else 0.0
@@ -188,11 +180,6 @@ def _standard_deviation(sample: Sample, curve: FloatArray) -> FloatArray:
         return np.zeros(curve.shape[1])
     lever = (average - average.mean()) / ((len(average) - 1) * spread)
     return np.asarray(spread + lever @ (curve - average[:, None]))
-
-
-def _mean(sample: Sample, values: FloatArray) -> float:
-    known = ~np.isnan(values)
-    return float(sample.sampling.weights[known] @ values[known])
 
 
 def _sign(value: float) -> float:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,24 +11,26 @@ import numpy as np
 from ...core.engine import Engine
 from ...core.errors import InputError, UnsupportedError, check_options, nearest
 from ...core.explainer import Card, Prior
-from ...core.results import Importance, Interaction, MeasureFacts, Omission, Result, RowValues
+from ...core.results import Importance, Interaction, MeasureFacts, Omission, Result
 from ...core.subject import Subject
+from ...evidence import ids
+from ...evidence.importance import RSENS, RSENS2
 from .compare import NAMES, Terms, comparators
-from .local import Local, local_values
+from .local import local_values
 from .pairs import Pairs, pair_values
 from .sample import Sample, make_sample
-from .tables import importance_table, pair_table, step_meta, symmetric
+from .tables import ORDER, importance_table, pair_table, row_values, step_meta, symmetric
 
-_WORDS = {
-    "rsens": ("R-sens", "Fisher length"),
-    "rsens2": ("R-sens₂", "Fisher length"),
-    "ead": ("expected absolute derivative", "prediction"),
-    "aed": ("absolute expected derivative", "prediction"),
-    "apc": ("average predictive comparison", "prediction"),
-    "var": ("variance of the prediction along the feature", "prediction, squared"),
-    "pd": ("spread of the partial dependence", "prediction"),
-    "eah": ("expected absolute Hessian", "prediction"),
-    "aeh": ("absolute expected Hessian", "prediction"),
+FACTS = {
+    RSENS: MeasureFacts("R-sens", "Fisher length", "uncertainty"),
+    RSENS2: MeasureFacts("R-sens₂", "Fisher length", "uncertainty"),
+    "ead": MeasureFacts("expected absolute derivative", "prediction", "prediction"),
+    "aed": MeasureFacts("absolute expected derivative", "prediction", "prediction"),
+    "apc": MeasureFacts("average predictive comparison", "prediction", "prediction"),
+    "var": MeasureFacts("variance of the prediction along the feature", "prediction, squared", "prediction"),
+    "pd": MeasureFacts("spread of the partial dependence", "prediction", "prediction"),
+    "eah": MeasureFacts("expected absolute Hessian", "prediction", "prediction"),
+    "aeh": MeasureFacts("absolute expected Hessian", "prediction", "prediction"),
 }
 
 
@@ -113,10 +115,27 @@ class RSens:
         if not sample.features:
             raise UnsupportedError(f"rsens: no feature can be moved: {'; '.join(g.reason for g in sample.omissions)}.")
         local = local_values(sample, self.alpha, self.step)
-        results: list[Result] = [self._main(sample, local)]
+        meta = {"method": local.method} | self._recorded(sample)
+        terms: Terms = {(RSENS, feature): values for feature, values in local.values.items()}
+        main = self._importance(sample, terms, keep_rows=True)
+        results: list[Result] = [
+            replace(
+                main,
+                id=self.name,
+                title="Uncertainty-aware sensitivity (R-sens)",
+                notes=(f"Method: {local.method}.", *local.notes, *main.notes),
+                measures={RSENS: FACTS[RSENS]},
+                meta=meta | step_meta(sample, local),
+            )
+        ]
         if self.interactions:
             results.append(self._pairs(sample, pair_values(sample, local, self.top, self.alpha, self.step)))
-        return [*results, self._comparators(sample, local)] if self.comparators else results
+        if self.comparators:
+            terms, gaps = comparators(sample, local)
+            others = self._importance(sample, terms, gaps, keep_rows=False)
+            scaling = "ead, aed and apc are changes of the prediction per unit of x, scaled as R-sens is."
+            results.append(replace(others, notes=(scaling, *others.notes), meta=meta))
+        return results
 
     def _features(self, subject: Subject) -> tuple[str, ...]:
         chosen = subject.features if self.features is None else tuple(self.features)
@@ -126,21 +145,27 @@ class RSens:
                 raise InputError(f"rsens.features must be features of X; got {name!r}. {hint}")
         return chosen
 
-    def _main(self, sample: Sample, local: Local) -> Importance:
-        terms, omissions = self._finite(sample, {("rsens", f): v for f, v in local.values.items()})
-        estimates, frame = importance_table(sample, terms, self._units(sample))
+    def _importance(
+        self, sample: Sample, terms: Terms, gaps: Sequence[Omission] = (), *, keep_rows: bool
+    ) -> Importance:
+        """Return the importance of finite terms, as that of the comparators."""
+        units = {f: 1.0 if self.shared_unit else sample.spreads[f] for f in sample.features}
+        infinite = {key: count for key, values in terms.items() if (count := int(np.isinf(values).sum()))}
+        remedy = "a probability leaves 0; calibrate or smooth the probabilities"
+        omissions = (Omission(*key, f"infinite on {count} rows: {remedy}") for key, count in infinite.items())
+        finite = {key: values for key, values in terms.items() if key not in infinite}
+        estimates, frame = importance_table(sample, finite, units, keep_rows=keep_rows)
         return Importance(
-            id=self.name,
+            id=ids.RSENS_COMPARATORS,
             explainer=self.name,
-            title="Uncertainty-aware sensitivity (R-sens)",
+            title="Sensitivity of the prediction, by other methods on the same rows",
             frame=frame,
             estimates=estimates,
-            rows=_row_values(sample, terms, self._units(sample)),
+            rows=row_values(sample, finite, units),
             options=asdict(self),
-            notes=(f"Method: {local.method}.", *local.notes, *self._notes(sample)),
-            omissions=(*sample.omissions, *omissions),
-            measures=_measures(("rsens",)),
-            meta={"method": local.method} | self._recorded(sample) | step_meta(sample, local),
+            notes=self._notes(sample),
+            omissions=(*sample.omissions, *gaps, *omissions),
+            measures={name: FACTS[name] for name in NAMES},
         )
 
     def _pairs(self, sample: Sample, pairs: Pairs) -> Interaction:
@@ -148,7 +173,7 @@ class RSens:
         estimates, rows = pair_table(sample, pairs, left_out, per_unit=self.shared_unit)
         method = (f"Method: {pairs.method}.",) if pairs.method else ()
         return Interaction(
-            id=f"{self.name}.interaction",
+            id=ids.RSENS_INTERACTION,
             explainer=self.name,
             title="Uncertainty-aware interaction (R-sens₂)",
             frame=symmetric(sample, pairs, left_out, per_unit=self.shared_unit),
@@ -157,56 +182,19 @@ class RSens:
             options=asdict(self),
             notes=(*method, *pairs.notes, *self._notes(sample), "The frame holds the full symmetric matrix."),
             omissions=pairs.omissions,
-            measures=_measures(("rsens2", "eah", "aeh")),
+            measures={name: FACTS[name] for name in ORDER},
             meta={"method": pairs.method} | self._recorded(sample),
         )
 
-    def _comparators(self, sample: Sample, local: Local) -> Importance:
-        terms, gaps = comparators(sample, local)
-        units = self._units(sample)
-        terms, omissions = self._finite(sample, terms)
-        estimates, frame = importance_table(sample, terms, {f: units[f] for f in sample.features}, keep_rows=False)
-        return Importance(
-            id=f"{self.name}.comparators",
-            explainer=self.name,
-            title="Sensitivity of the prediction, by other methods on the same rows",
-            frame=frame,
-            estimates=estimates,
-            rows=_row_values(sample, terms, units),
-            options=asdict(self),
-            notes=(
-                "ead, aed and apc are changes of the prediction per unit of x, scaled as R-sens is.",
-                *self._notes(sample),
-            ),
-            omissions=(*sample.omissions, *gaps, *omissions),
-            measures=_measures(NAMES),
-            meta={"method": local.method} | self._recorded(sample),
-        )
-
-    def _units(self, sample: Sample) -> Mapping[str, float]:
-        """Return what a value per unit is multiplied by."""
-        return {f: 1.0 if self.shared_unit else sample.spreads[f] for f in sample.features}
-
-    def _finite(self, sample: Sample, terms: Terms) -> tuple[Terms, tuple[Omission, ...]]:
-        """Return the terms without infinite ones, which are listed."""
-        omissions = []
-        for (measure, feature), values in terms.items():
-            infinite = int(np.isinf(values).sum())
-            if infinite:
-                reason = f"infinite on {infinite} rows: a probability leaves 0; calibrate or smooth the probabilities"
-                omissions.append(Omission(measure, feature, reason))
-        gone = {(g.measure, g.feature) for g in omissions}
-        return {key: values for key, values in terms.items() if key not in gone}, tuple(omissions)
-
     def _notes(self, sample: Sample) -> tuple[str, ...]:
         used, total = len(sample.rows), sample.total
-        drawn = f"a random sample of {used} of {total} rows" if used == self.max_rows < total else f"{used} rows"
+        rows = f"a random sample of {used} of {total} rows" if used == self.max_rows < total else f"{used} rows"
         ranked = "raw values per unit, as all features share one" if self.shared_unit else "values × standard deviation"
-        unknown = [f for f in sample.features if not sample.known(f).all()]
+        unknown = [f for f in sample.features if not sample.has_value(f).all()]
         missing = f"Rows without a value, or of a rare level, are left out for: {', '.join(unknown)}."
         levels = [note for f in sample.categorical for note in sample.grids[f].notes]
         return (
-            f"Means over {drawn}; estimates and ranks are of {ranked}; both are in the estimates.",
+            f"Means over {rows}; estimates and ranks are of {ranked}; both are in the estimates.",
             *((missing,) if unknown else ()),
             *levels,
             *sample.sampling.notes(),
@@ -218,19 +206,3 @@ class RSens:
             "rows_used": sample.rows.tolist(),
             "spreads": sample.spreads,
         }
-
-
-def _measures(names: Sequence[str]) -> dict[str, MeasureFacts]:
-    """Return what these numbers are; they are no registered measures of rows."""
-    roles = {"rsens": "uncertainty", "rsens2": "uncertainty"}
-    return {name: MeasureFacts(*_WORDS[name], roles.get(name, "prediction")) for name in names}
-
-
-def _row_values(sample: Sample, terms: Terms, units: Mapping[str, float]) -> RowValues | None:
-    """Return the terms of features known on every row, for measures that all of these have."""
-    whole = [f for f in sample.features if sample.known(f).all() and any(feature == f for _, feature in terms)]
-    measures = [m for m in dict.fromkeys(m for m, _ in terms) if all((m, f) in terms for f in whole)]
-    if not whole or not measures:
-        return None
-    scaled = [[terms[m, f] * (units[f] if m not in ("var", "pd") else 1.0) for f in whole] for m in measures]
-    return RowValues(tuple(measures), tuple(whole), np.array(scaled))

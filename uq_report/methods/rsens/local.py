@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -32,42 +32,36 @@ class Local:
     values: dict[str, FloatArray]
     changes: dict[str, FloatArray]
     method: str
-    smooth: bool
     levels: dict[str, FloatArray] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     derivatives: Derivatives | None = None
 
 
-@dataclass
-class _Moves:
-    """Divergences of both orders and predictions of every row under each variant, (variants, rows)."""
-
-    kl: list[FloatArray] = field(default_factory=list)
-    half: list[FloatArray] = field(default_factory=list)
-    mean: list[FloatArray] = field(default_factory=list)
-
-
 def local_values(sample: Sample, alpha: float, step: float) -> Local:
     """Return sensitivities by derivatives if they converge, else by steps for all numeric features alike."""
     base = sample.engine.baseline
-    found, reason = None, "of a family whose divergences are known but not its Fisher information"
+    rates, reason = None, "of a family whose divergences are known but not its Fisher information"
     if sample.numeric and {"parameters", "fisher_norm"} <= base.supports:
-        found = sample.engine.derivatives([sample.column(f) for f in sample.numeric])
-        reason = _unstable(found, base, sample, step)
-    moved = sample.categorical if found is not None and not reason else sample.features
-    steps = _steps(sample, moved, step, reason)
-    if found is None or reason:
-        return _scaled(steps, alpha)
-    values, changes = dict(steps.values), dict(steps.changes)
+        rates = sample.engine.derivatives([sample.column(f) for f in sample.numeric])
+        reason = _unstable(rates, base, sample, step)
+    local = _steps(sample, sample.features if rates is None or reason else sample.categorical, step, reason)
+    if rates is not None and not reason:
+        local = _by_derivatives(sample, rates, local)
+    return replace(local, values={f: np.sqrt(alpha) * values for f, values in local.values.items()})
+
+
+def _by_derivatives(sample: Sample, rates: Derivatives, steps: Local) -> Local:
+    """Return derivatives of numeric features, beside the steps of the categorical ones."""
+    base, values, changes = sample.engine.baseline, dict(steps.values), dict(steps.changes)
     at = mean_position(base)
     for j, feature in enumerate(sample.numeric):
-        hidden = np.where(sample.known(feature), 0.0, np.nan)
-        values[feature] = base.fisher_norm(found.first[:, j]) + hidden
+        hidden = np.where(sample.has_value(feature), 0.0, np.nan)
+        values[feature] = base.fisher_norm(rates.first[:, j]) + hidden
         if at is not None:
-            changes[feature] = found.first[:, j, at] + hidden
-    method = f"{found.method}; {steps.method}" if sample.categorical else found.method
+            changes[feature] = rates.first[:, j, at] + hidden
+    method = f"{rates.method}; {steps.method}" if sample.categorical else rates.method
     ordered = {f: values[f] for f in sample.features}
-    return _scaled(Local(ordered, changes, method, True, steps.levels, (*_told(found), *steps.notes), found), alpha)
+    return Local(ordered, changes, method, steps.levels, (_rule(rates), *steps.notes), rates)
 
 
 def mean_position(dist: Distribution) -> int | None:
@@ -77,16 +71,11 @@ def mean_position(dist: Distribution) -> int | None:
     return 0 if isinstance(dist, Normal | Poisson) or (isinstance(dist, StudentT) and dist.moments) else None
 
 
-def _scaled(local: Local, alpha: float) -> Local:
-    values = {f: np.sqrt(alpha) * v for f, v in local.values.items()}
-    return Local(values, local.changes, local.method, local.smooth, local.levels, local.notes, local.derivatives)
-
-
-def _told(found: Derivatives) -> tuple[str, ...]:
-    if found.error is None:
-        return ("Exact derivatives, compared with differences of the model's own predictions on a few rows.",)
+def _rule(rates: Derivatives) -> str:
+    if rates.error is None:
+        return "Exact derivatives, compared with differences of the model's own predictions on a few rows."
     words = "No exact rule for this model: central differences at about 1/1300 of the standard deviation and at half"
-    return (f"{words} of that, joined by Richardson's rule; meta holds the steps and the largest error estimates.",)
+    return f"{words} of that, joined by Richardson's rule; meta holds the steps and the largest error estimates."
 
 
 def unstable_rows(norm: FloatArray, error: FloatArray, floor: float) -> FloatArray:
@@ -94,25 +83,25 @@ def unstable_rows(norm: FloatArray, error: FloatArray, floor: float) -> FloatArr
     return np.asarray(~(error <= _TOLERANCE * norm + floor))
 
 
-def _unstable(found: Derivatives, base: Distribution, sample: Sample, step: float) -> str:
+def _unstable(rates: Derivatives, base: Distribution, sample: Sample, step: float) -> str:
     """Say why derivatives are not to be used, or return the empty string."""
-    spreads = np.array([sample.spreads[f] for f in sample.numeric])
-    norms = np.stack([base.fisher_norm(found.first[:, j]) for j in range(len(spreads))])
-    if found.error is None:
+    if rates.error is None:
         return ""
-    errors = np.stack([base.fisher_norm(found.error[:, j]) for j in range(len(spreads))])
+    spreads = np.array([sample.spreads[f] for f in sample.numeric])
+    norms, errors = (
+        np.stack([base.fisher_norm(part[:, j]) for j in range(len(spreads))]) for part in (rates.first, rates.error)
+    )
     with np.errstate(invalid="ignore"):
         scale = np.where(np.isfinite(norms), norms, 0.0).mean(axis=1) * spreads
     floor = _FLOOR * scale.max() / spreads
-    known = np.stack([sample.known(f) for f in sample.numeric])
-    rough = known & np.stack([unstable_rows(n, e, f) for n, e, f in zip(norms, errors, floor, strict=True)])
+    present = np.stack([sample.has_value(f) for f in sample.numeric])
+    rough = present & unstable_rows(norms, errors, floor[:, None])
     still = (norms == 0) & (errors == 0)
     suspects = [f for f, s in zip(sample.numeric, still, strict=True) if s.mean() > UNSTABLE_SHARE]
-    if suspects:
-        moved = _steps(sample, suspects, step, "")
-        for f in suspects:
-            j = sample.numeric.index(f)
-            rough[j] |= still[j] & (np.nan_to_num(moved.values[f], nan=0.0) > 0)
+    moved = _steps(sample, suspects, step, "").values
+    for f, values in moved.items():
+        j = sample.numeric.index(f)
+        rough[j] |= still[j] & (np.nan_to_num(values, nan=0.0) > 0)
     shares = rough.mean(axis=1)
     worst = int(shares.argmax())
     if shares[worst] <= UNSTABLE_SHARE:
@@ -126,30 +115,26 @@ def _unstable(found: Derivatives, base: Distribution, sample: Sample, step: floa
 def _steps(sample: Sample, features: Sequence[str], step: float, reason: str) -> Local:
     """Return the finite-step form: √(2 KL) / |Δx|, or √(4 D_half) / |Δx| for all where a KL is infinite."""
     plans = {f: _plan(sample, f, step) for f in features}
-    variants = [v for plan in plans.values() for v in plan[0]]
-    moves = _evaluated(sample, variants) if variants else _Moves()
-    infinite = int(sum(np.isinf(row).sum() for row in moves.kl))
+    kl, half, means = _moved(sample, [v for variants, *_ in plans.values() for v in variants])
+    infinite = int(np.isinf(kl).sum())
     order: Order = "half" if infinite else "kl"
-    lengths = [sensitivity(d, order) for d in (moves.half if infinite else moves.kl)]
-    own = sample.engine.baseline.mean() if moves.mean else np.empty(0)
-    values: dict[str, FloatArray] = {}
-    changes: dict[str, FloatArray] = {}
-    levels: dict[str, FloatArray] = {}
-    start = 0
-    for f, (some, chance, sign) in plans.items():
-        part = slice(start, start + len(some))
-        start += len(some)
-        hidden = np.where(sample.known(f), 0.0, np.nan)
+    lengths = sensitivity(half if infinite else kl, order)
+    local = Local({}, {}, _words(order, step, reason), {}, _why(sample, infinite, reason))
+    own, start = sample.engine.baseline.mean() if len(means) else np.empty(0), 0
+    for f, (variants, chance, sign) in plans.items():
+        part = slice(start, start + len(variants))
+        start = part.stop
+        hidden = np.where(sample.has_value(f), 0.0, np.nan)
         unit = 1.0 if f in sample.categorical else step * sample.spreads[f]
         with np.errstate(invalid="ignore"):  # no chance of an infinite move: only rows that are hidden
-            values[f] = (chance * np.stack(lengths[part])).sum(axis=0) / unit + hidden
-        if moves.mean:
-            gained = np.stack(moves.mean[part]) - own
+            local.values[f] = (chance * lengths[part]).sum(axis=0) / unit + hidden
+        if len(means):
+            gained = means[part] - own
             size = gained * sign if f in sample.numeric else np.abs(gained)
-            changes[f] = (chance * size).sum(axis=0) / unit + hidden
+            local.changes[f] = (chance * size).sum(axis=0) / unit + hidden
             if f in sample.categorical:
-                levels[f] = np.stack(moves.mean[part])
-    return Local(values, changes, _words(order, step, reason), False, levels, _why(sample, infinite, reason))
+                local.levels[f] = means[part]
+    return local
 
 
 def _plan(sample: Sample, feature: str, step: float) -> tuple[list[Variant], FloatArray, FloatArray]:
@@ -164,18 +149,19 @@ def _plan(sample: Sample, feature: str, step: float) -> tuple[list[Variant], Flo
     return moves, np.full((2, 1), 0.5), np.array([[1.0], [-1.0]])
 
 
-def _evaluated(sample: Sample, variants: Sequence[Variant]) -> _Moves:
+def _moved(sample: Sample, variants: Sequence[Variant]) -> list[FloatArray]:
+    """Return divergences of both orders, and the mean where there is one, of every row: each (variants, rows)."""
     engine, n = sample.engine, len(sample.rows)
-    base, moves = engine.baseline, _Moves()
-    edges = _edges(base)
-    for dist in predicted(sample.subject.X, variants, engine.predict, engine.batch_rows):
+    base, edges = engine.baseline, _edges(engine.baseline)
+    moves: list[list[FloatArray]] = [[], [], []]
+    for dist in predicted(sample.subject.X, variants, engine.predict, engine.batch_rows) if variants else ():
         width = len(dist) // n
         before = base.take(np.repeat(np.arange(n), width))
-        moves.kl += list(divergence(before, dist, "kl", edges).reshape(n, width).T)
-        moves.half += list(divergence(before, dist, "half", edges).reshape(n, width).T)
-        if "mean" in base.supports:
-            moves.mean += list(np.array(dist.mean()).reshape(n, width).T)
-    return moves
+        values = [divergence(before, dist, "kl", edges), divergence(before, dist, "half", edges)]
+        values += [np.array(dist.mean())] if "mean" in base.supports else []
+        for rows, value in zip(moves, values, strict=False):
+            rows += list(value.reshape(n, width).T)
+    return [np.array(rows).reshape(-1, n) for rows in moves]
 
 
 def _edges(base: Distribution) -> FloatArray | None:
@@ -194,17 +180,17 @@ def _words(order: Order, step: float, reason: str) -> str:
 
 
 def _why(sample: Sample, infinite: int, reason: str) -> tuple[str, ...]:
-    found = []
+    notes = []
     if reason:
-        found.append(
+        notes.append(
             f"The model is {reason}. Numeric features therefore use the finite-step form of Paananen et al. (section "
             "2.5): how far the distribution moves over a step to either side, per unit. It is no derivative."
         )
     if infinite:
-        found.append(
+        notes.append(
             f"KL is infinite for {infinite} moves, to a probability of 0 for what was possible: the Rényi divergence "
             "of order 1/2 is used for all of them, which has the same limit for small steps."
         )
     if _edges(sample.engine.baseline) is not None:
-        found.append(f"Divergences compare the probabilities of {_CELLS} cells of y, which can only lower them.")
-    return tuple(found)
+        notes.append(f"Divergences compare the probabilities of {_CELLS} cells of y, which can only lower them.")
+    return tuple(notes)

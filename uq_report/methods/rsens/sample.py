@@ -59,17 +59,17 @@ class Sample:
         """Return a numeric feature's values, or the positions of a categorical one's levels; NaN where unknown."""
         if feature not in self.numeric:
             return self.grids[feature].own_x(self.subject)
-        found = numbers(self.subject.X, self.column(feature))
-        return np.where(np.isfinite(found), found, np.nan)
+        own = numbers(self.subject.X, self.column(feature))
+        return np.where(np.isfinite(own), own, np.nan)
 
-    def known(self, feature: str) -> BoolArray:
+    def has_value(self, feature: str) -> BoolArray:
         """Return which rows have a value of the feature that can be moved."""
         return np.asarray(~np.isnan(self.values(feature)))
 
     def shares(self, feature: str) -> FloatArray:
         """Return the weighted shares of a categorical feature's levels, which sum to 1."""
-        at, known = self.values(feature), self.known(feature)
-        counts = np.bincount(at[known].astype(int), self.sampling.weights[known], len(self.grids[feature].steps))
+        at, present = self.values(feature), self.has_value(feature)
+        counts = np.bincount(at[present].astype(int), self.sampling.weights[present], len(self.grids[feature].steps))
         return np.asarray(counts / counts.sum())
 
 
@@ -95,8 +95,8 @@ def make_sample(subject: Subject, engine: Engine, features: Sequence[str], max_r
             continue
         grids[feature] = grid
         spreads[feature] = _spread(part, grid, sampling.weights)
-    kept, bound = tuple(f for f in numeric if f in grids), engine.bound(engine.explainer, part)
-    return Sample(part, bound, rows, subject.n, sampling, kept, grids, spreads, tuple(omissions))
+    moved, bound = tuple(f for f in numeric if f in grids), engine.bound(engine.explainer, part)
+    return Sample(part, bound, rows, subject.n, sampling, moved, grids, spreads, tuple(omissions))
 
 
 def _why_not(part: Subject, feature: str, grid: Grid | None) -> str:
@@ -109,11 +109,11 @@ def _why_not(part: Subject, feature: str, grid: Grid | None) -> str:
 
 def _spread(part: Subject, grid: Grid, weights: FloatArray) -> float:
     at = grid.own_x(part)
-    known = ~np.isnan(at)
-    w = weights[known] / weights[known].sum()
+    present = ~np.isnan(at)
+    w = weights[present] / weights[present].sum()
     if grid.numeric:
-        return float(np.sqrt(w @ np.square(at[known] - w @ at[known])))
-    shares = pd.Series(w).groupby(at[known]).sum().to_numpy()
+        return float(np.sqrt(w @ np.square(at[present] - w @ at[present])))
+    shares = pd.Series(w).groupby(at[present]).sum().to_numpy()
     return float(np.sqrt((1 - np.square(shares).sum()) / 2))
 
 
@@ -122,10 +122,9 @@ def level_moves(sample: Sample, feature: str) -> tuple[list[Any], FloatArray]:
 
     The chance is the level's share among the others; 0 for the row's own level, and for all if it is unknown.
     """
-    at, known, shares = sample.values(feature), sample.known(feature), sample.shares(feature)
-    levels = list(sample.grids[feature].steps)
+    at, present, shares = sample.values(feature), sample.has_value(feature), sample.shares(feature)
     chance = np.repeat(shares[:, None], len(at), axis=1)
-    chance[at[known].astype(int), np.flatnonzero(known)] = 0
-    chance[:, ~known] = 0
+    chance[at[present].astype(int), np.flatnonzero(present)] = 0
+    chance[:, ~present] = 0
     total = chance.sum(axis=0)
-    return levels, chance / np.where(total > 0, total, 1.0)
+    return list(sample.grids[feature].steps), chance / np.where(total > 0, total, 1.0)
