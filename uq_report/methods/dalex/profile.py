@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import AnyArray, IntArray
+from ...core.arrays import IntArray
 from ...core.measures import Measure
 from ...core.results import Importance, Omission, Profile
 from ...core.subject import Subject
 from ..shared.choice import INFINITE_REMEDY
 from ..shared.grids import Grid, make_grid
-from .calls import Dalex, bare_estimates, stacked
+from .calls import Dalex, GapError, bare_estimates, listing, stacked
 
 MAX_LEVELS = 30
 
@@ -40,56 +40,40 @@ def model_profile(dalex: Dalex, rows: IntArray, features: Sequence[str], grid_po
     frames: list[pd.DataFrame] = []
     means: dict[str, float] = {}
     for measure in dalex.measures:
-        for chosen in _by_kind(grids):
-            found = _ask(dalex, measure, rows, chosen)
-            if isinstance(found, Omission):
-                gaps.append(found)
-                continue
-            if np.isfinite(found.mean_prediction):
-                means[measure.name] = float(found.mean_prediction)
-            for grid in chosen:
-                profile = _profile(measure, grid, found.result)
-                if isinstance(profile, Omission):
-                    gaps.append(profile)
-                else:
-                    frames.append(profile)
+        # dalex profiles one kind at a time
+        for kind in ([g for g in grids if g.numeric], [g for g in grids if not g.numeric]):
+            with listing(gaps):
+                answer = _ask(dalex, measure, rows, kind) if kind else None
+                if kind and np.isfinite(answer.mean_prediction):
+                    means[measure.name] = float(answer.mean_prediction)
+                for grid in kind:
+                    with listing(gaps):
+                        frames.append(_profile(measure, grid, answer.result))
     frame = stacked(frames, Profile.columns)
-    estimates = frame.rename(columns={"value": "estimate"})[["measure", "feature", "x", "level", "estimate"]]
     return Profile(
-        **dalex.told("model_profile", "dalex: partial-dependence profiles", gaps),
+        **dalex.fields("model_profile", "dalex: partial-dependence profiles", gaps),
         frame=frame,
-        estimates=bare_estimates(estimates),
+        estimates=bare_estimates(frame, "x", "level"),
         notes=(
-            f"Profiles of {', '.join(grids) or 'no feature'}.",
-            *(note for grid in grids.values() for note in grid.notes),
+            f"Profiles of {', '.join(grid.feature for grid in grids) or 'no feature'}.",
+            *(note for grid in grids for note in grid.notes),
             *dalex.notes(rows),
         ),
         meta={"mean": means},
     )
 
 
-def _grids(dalex: Dalex, features: Sequence[str], grid_points: int) -> tuple[dict[str, Grid], list[Omission]]:
-    """Return the points of each feature, those of the explainer pdp: quantiles of a numeric one, else levels."""
-    grids: dict[str, Grid] = {}
-    gaps = []
-    for name in features:
-        grid = make_grid(dalex.subject, name, grid_points, (0.0, 1.0), MAX_LEVELS)
-        if grid is None:
-            gaps.append(Omission("", name, "all of its values are missing, so there is nothing to put on the grid"))
-        else:
-            grids[name] = grid
-    return grids, gaps
-
-
-def _by_kind(grids: Mapping[str, Grid]) -> list[list[Grid]]:
-    """Return numeric and other features apart, for dalex profiles one kind at a time."""
-    parts = [[grid for grid in grids.values() if grid.numeric is numeric] for numeric in (True, False)]
-    return [part for part in parts if part]
+def _grids(dalex: Dalex, features: Sequence[str], grid_points: int) -> tuple[list[Grid], list[Omission]]:
+    """Return the points of each feature as our own profiles have them: quantiles of a numeric one, else levels."""
+    grids = {name: make_grid(dalex.subject, name, grid_points, (0.0, 1.0), MAX_LEVELS) for name in features}
+    reason = "all of its values are missing, so there is nothing to put on the grid"
+    gaps = [Omission("", name, reason) for name, grid in grids.items() if grid is None]
+    return [grid for grid in grids.values() if grid is not None], gaps
 
 
 def _ask(dalex: Dalex, measure: Measure, rows: IntArray, grids: Sequence[Grid]) -> Any:
-    """Return dalex's aggregated profiles of features of one kind, or an omission."""
-    splits = {grid.feature: grid.x if grid.numeric else _objects(grid.steps) for grid in grids}
+    """Return dalex's aggregated profiles of features of one kind."""
+    splits = {g.feature: g.x if g.numeric else pd.Series(g.steps, dtype=object).to_numpy() for g in grids}
 
     def call() -> Any:
         return dalex.explainer(measure, rows).model_profile(
@@ -104,21 +88,15 @@ def _ask(dalex: Dalex, measure: Measure, rows: IntArray, grids: Sequence[Grid]) 
     return dalex.ask("model_profile", measure, call)
 
 
-def _objects(values: Sequence[Any]) -> AnyArray:
-    """Return values as an array that keeps each one's type."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
-def _profile(measure: Measure, grid: Grid, result: pd.DataFrame) -> pd.DataFrame | Omission:
-    """Return one feature's profile, in the order of its grid, or why there is none."""
+def _profile(measure: Measure, grid: Grid, result: pd.DataFrame) -> pd.DataFrame:
+    """Return one feature's profile, in the order of its grid."""
     values = result.loc[result["_vname_"] == grid.feature, "_yhat_"].to_numpy(dtype=float)
     if not np.isfinite(values).all():
         reason = f"the mean over rows is infinite at some points. The cause is {INFINITE_REMEDY}"
-        return Omission(measure.name, grid.feature, reason)
+        raise GapError(measure.name, grid.feature, reason)
     if len(values) != len(grid.x):
-        return Omission(measure.name, grid.feature, f"DALEX's profile has {len(values)} of {len(grid.x)} levels")
+        reason = f"DALEX's profile has {len(values)} of {len(grid.x)} levels"
+        raise GapError(measure.name, grid.feature, reason)
     columns = {
         "measure": measure.name,
         "feature": grid.feature,
