@@ -17,17 +17,19 @@ from ...core.explainer import Card, Prior
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ...core.sampling import Sampling
 from ...core.subject import Subject
+from ...evidence import ids
+from ...evidence.information import WITH_TARGET, WITHOUT_TARGET
 from ..shared.association import Coded, coded
 from ..shared.forest import forecasts, row_groups
 from .partners import joint, partners
 
-ITEMS = ("without target", "with target")
 MAX_LEVELS = 20
 
 
 class Task(NamedTuple):
     """One feature to predict: its truth Y (rows, k) at positions `rows`, from `X` (rows, predictors)."""
 
+    measure: str
     feature: str
     item: str
     rows: IntArray
@@ -110,42 +112,39 @@ class Redundancy:
         self, subject: Subject, engine: Engine, columns: Sequence[Coded], rows: IntArray, notes: tuple[str, ...]
     ) -> Diagnostic:
         clusters = None if subject.clusters is None else subject.clusters[rows]
-        groups = row_groups(take_rows(subject.X, rows), clusters)
+        blocks = row_groups(take_rows(subject.X, rows), clusters)
         tasks, omissions = _tasks(columns, _target(engine, rows))
         jobs = self.n_jobs if self.n_jobs is not None else engine.n_jobs
-        found = Parallel(n_jobs=jobs, backend="threading")(
-            delayed(forecasts)(t.X, t.Y, groups[t.rows], engine.rng("forest", t.feature), self.n_splits) for t in tasks
+        answers = Parallel(n_jobs=jobs, backend="threading")(
+            delayed(forecasts)(t.X, t.Y, blocks[t.rows], engine.rng("forest", t.feature), self.n_splits) for t in tasks
         )
-        table, failed = [], list(omissions)
-        ordered = {c.name: c.ordered for c in columns}
-        for task, forecast in zip(tasks, found, strict=True):
-            row = _estimate(task, forecast, Sampling.of(subject, rows[task.rows]), engine.confidence)
-            if isinstance(row, Omission):
-                failed.append(row)
+        table = []
+        for task, forecast in zip(tasks, answers, strict=True):
+            if np.isnan(forecast).any():
+                omissions.append(Omission("", task.feature, "too few different rows to leave some out of every tree"))
             else:
-                table.append({"measure": "r_squared" if ordered[task.feature] else "brier_skill", **row})
+                table.append(_estimate(task, forecast, Sampling.of(subject, rows[task.rows]), engine.confidence))
         estimates = pd.DataFrame(table, columns=[*ESTIMATE_COLUMNS, "item", "n"])
         frame = estimates.rename(columns={"n": "x", "estimate": "value"})[list(Diagnostic.columns)]
         return Diagnostic(
-            id="redundancy",
+            id=ids.REDUNDANCY,
             explainer=self.name,
             title="How well each feature is predicted by the others",
             frame=frame,
             estimates=estimates,
             options=asdict(self),
             notes=(*notes, *_notes(self.n_splits, columns), *Sampling.of(subject, rows).notes()),
-            omissions=tuple(failed),
+            omissions=tuple(omissions),
         )
 
 
-def _estimate(task: Task, forecast: FloatArray, sampling: Sampling, confidence: float) -> dict[str, object] | Omission:
-    """Return one estimate with its interval, or why there is none."""
-    if np.isnan(forecast).any():
-        return Omission("", task.feature, "too few different rows to leave some out of every tree")
+def _estimate(task: Task, forecast: FloatArray, sampling: Sampling, confidence: float) -> dict[str, object]:
+    """Return one estimate with its interval."""
     value, influence = skill(task.Y, forecast, sampling.weights)
     error = float(sampling.mean(influence)[1])
     lower, upper = sampling.interval(value, error, confidence)
     return {
+        "measure": task.measure,
         "feature": task.feature,
         "estimate": value,
         "std_error": error,
@@ -184,24 +183,24 @@ def _target(engine: Engine, rows: IntArray) -> FloatArray | None:
     return values if "proba" in engine.baseline.supports else _dense_ranks(values)
 
 
-def _tasks(columns: Sequence[Coded], target: FloatArray | None) -> tuple[list[Task], tuple[Omission, ...]]:
+def _tasks(columns: Sequence[Coded], target: FloatArray | None) -> tuple[list[Task], list[Omission]]:
     """Return what to predict from what, and the features that cannot be predicted."""
     inputs = np.column_stack([_dense_ranks(c.numbers) if c.ordered else c.numbers for c in columns])
     tasks, omissions = [], []
     for j, column in enumerate(columns):
         rows = np.flatnonzero(~np.isnan(column.numbers))
-        reason = _unpredictable(column.numbers[rows])
-        if reason:
+        if reason := _unpredictable(column.numbers[rows]):
             omissions.append(Omission("", column.name, reason))
             continue
-        Y = _truth(column, rows)
+        measure, Y = "r_squared" if column.ordered else "brier_skill", _truth(column, rows)
         others = np.delete(inputs, j, axis=1)[rows]
-        tasks.append(Task(column.name, ITEMS[0], rows, others, Y))
+        tasks.append(Task(measure, column.name, WITHOUT_TARGET, rows, others, Y))
         if target is not None:
-            tasks.append(Task(column.name, ITEMS[1], rows, np.column_stack([others, target[rows]]), Y))
+            with_y = np.column_stack([others, target[rows]])
+            tasks.append(Task(measure, column.name, WITH_TARGET, rows, with_y, Y))
     if target is None:
         omissions.append(Omission("", "", "outcomes were not given, so nothing is predicted with them"))
-    return tasks, tuple(omissions)
+    return tasks, omissions
 
 
 def _unpredictable(values: FloatArray) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
 from ...core.engine import Engine
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic
+from ...evidence import ids
+from ...evidence.information import AFTER, BEFORE
 from ..shared.association import Coded, association
 
 FLAGGED = 0.5
@@ -17,31 +20,22 @@ JOINT_ROWS = 200
 
 def partners(columns: Sequence[Coded]) -> Diagnostic:
     """Return each feature's most dependent partner."""
-    names = [c.name for c in columns]
     strength = np.full((len(columns), len(columns)), -1.0)
     kinds = {}
-    for j, a in enumerate(columns):
-        for k in range(j):
-            kinds[j, k], strength[j, k] = association(a, columns[k])
-            kinds[k, j], strength[k, j] = kinds[j, k], strength[j, k]
-    best = strength.argmax(axis=1)
-    table = pd.DataFrame(
-        {
-            "measure": [kinds[j, int(k)] for j, k in enumerate(best)],
-            "feature": names,
-            "estimate": strength.max(axis=1),
-            "std_error": np.nan,
-            "lower": np.nan,
-            "upper": np.nan,
-            "confidence": np.nan,
-            "covers": "none",
-            "item": [names[k] for k in best],
-        }
-    )
+    for j, k in combinations(range(len(columns)), 2):
+        kinds[j, k], strength[j, k] = kinds[k, j], strength[k, j] = association(columns[k], columns[j])
+    best = strength.argmax(axis=1).tolist()
+    bare = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan)
+    keys = {
+        "measure": [kinds[j, k] for j, k in enumerate(best)],
+        "feature": [column.name for column in columns],
+        "estimate": strength.max(axis=1),
+    }
+    table = pd.DataFrame({**keys, **bare, "covers": "none", "item": [columns[k].name for k in best]})
     frame = table.assign(x=0.0, value=table["estimate"])[list(Diagnostic.columns)]
     return Diagnostic(
-        id="redundancy.partner",
-        explainer="redundancy",
+        id=ids.REDUNDANCY_PARTNER,
+        explainer=ids.REDUNDANCY,
         title="The feature that each feature depends on most",
         frame=frame,
         estimates=table,
@@ -61,16 +55,16 @@ def joint(columns: Sequence[Coded], strongest: Diagnostic, engine: Engine) -> li
     for feature, item in zip(flagged["feature"], flagged["item"], strict=True):
         u, v = by_name[feature].numbers, by_name[item].numbers
         rng = engine.rng("joint", feature)
-        shown = rng.permutation(np.flatnonzero(np.isfinite(u) & np.isfinite(v)))[:JOINT_ROWS]
-        for when, x in (("before", u[shown]), ("after", rng.permutation(u[shown]))):
+        rows = rng.permutation(np.flatnonzero(np.isfinite(u) & np.isfinite(v)))[:JOINT_ROWS]
+        for when, x in ((BEFORE, u[rows]), (AFTER, rng.permutation(u[rows]))):
             names = {"measure": when, "feature": feature, "item": item}
-            frames.append(pd.DataFrame(names | {"x": x, "value": v[shown]}))
+            frames.append(pd.DataFrame(names | {"x": x, "value": v[rows]}))
     if not frames:
         return []
     return [
         Diagnostic(
-            id="redundancy.joint",
-            explainer="redundancy",
+            id=ids.REDUNDANCY_JOINT,
+            explainer=ids.REDUNDANCY,
             title="Strongest pairs before and after permuting the feature",
             frame=pd.concat(frames, ignore_index=True),
             estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),

@@ -24,8 +24,7 @@ from ...evidence.subject import SubjectFacts
 from ...evidence.view import by_feature
 from ...rules.reading import Part, absent, close, lacking, likelihood, listed, two_sided, with_reasons
 from ...rules.rule import Grade, Limit, Rule
-from .cover import Covered, covered, judged_measure
-from .unnoticed import Unnoticed, affected, unnoticed
+from .losses import Covered, Unnoticed, affected, covered, main_loss, unnoticed
 
 HOLDS = Limit("at most", "level")
 LEADING = 3  # places of the ranking that the sentence of UQ201 looks at
@@ -70,11 +69,7 @@ class Dependence:
     @property
     def rules(self) -> tuple[Rule, Rule, Rule]:
         """The three rules, with this check's thresholds."""
-        return self._covering, self._not_noticing, self._repeating
-
-    @property
-    def _covering(self) -> Rule:
-        return Rule(
+        covering = Rule(
             code="UQ201",
             title="Features that go together hide each other's importance",
             thresholds={"level": self.level},
@@ -85,10 +80,7 @@ class Dependence:
             grades=(Grade("observation"),),
             rests_on="pereira:definition 2.3",
         )
-
-    @property
-    def _not_noticing(self) -> Rule:
-        return Rule(
+        not_noticing = Rule(
             code="UQ202",
             title="The model does not notice when a feature is wrong",
             thresholds={"level": self.level, "margin": self.margin},
@@ -99,10 +91,7 @@ class Dependence:
             grades=(Grade("observation"),),
             rests_on="L - E is the importance for the confidence gap: the damage that the model does not notice",
         )
-
-    @property
-    def _repeating(self) -> Rule:
-        return Rule(
+        repeating = Rule(
             code="UQ203",
             title="Two features repeat each other",
             thresholds={"level": self.level, "repeated": self.repeated},
@@ -112,6 +101,7 @@ class Dependence:
             grades=(Grade("low"),),
             rests_on="wood:figure 9",
         )
+        return covering, not_noticing, repeating
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's importances, alone and corrected for cover, and redundancy."""
@@ -122,15 +112,15 @@ class Dependence:
 def _covered(rule: Rule, run: Run) -> Part:
     """Judge importance with the partners lost too against importance alone."""
     view = CoverCorrected.find(run)
-    measure = "" if view is None else judged_measure(view)
+    measure = "" if view is None else main_loss(view)
     if view is None or not measure:
         return Part(code=rule.code, absent=absent(run, ids.COVER) if view is None else lacking(view, NLL.name))
-    every = covered(view, measure)
-    raised = [one for one in every if rule.judge(**one.observed) is not None]
+    features = covered(view, measure)
+    raised = [feature for feature in features if rule.judge(**feature.observed) is not None]
     return Part(
         code=rule.code,
         findings=(_hidden(rule, raised, view, run),) if raised else (),
-        undecided=tuple(one.line.feature for one in every if one not in raised and not one.cleared),
+        undecided=tuple(feature.line.feature for feature in features if feature not in raised and not feature.cleared),
         passed="No feature is shown to cost more once its partners are lost too.",
     )
 
@@ -138,8 +128,9 @@ def _covered(rule: Rule, run: Run) -> Part:
 def _hidden(rule: Rule, raised: Sequence[Covered], view: CoverCorrected, run: Run) -> Finding:
     """Return one finding on all features that their partners hide, the largest change first."""
     line, facts = raised[0].line, view.result.measures[raised[0].line.measure]
-    more = f" So it is with {listed(one.numbers() for one in raised[1:])}." if len(raised) > 1 else ""
-    entering = [one.line.feature for one in raised if one.line.rank <= LEADING < one.line.plain_rank]
+    more = f" So it is with {listed(feature.numbers() for feature in raised[1:])}." if len(raised) > 1 else ""
+    lines = [feature.line for feature in raised]
+    entering = [line.feature for line in lines if line.rank <= LEADING < line.plain_rank]
     lead = f"; only then {listed(entering)} {'is' if len(entering) == 1 else 'are'} among the first {LEADING}"
     return rule.finding(
         rule.severity,
@@ -147,7 +138,7 @@ def _hidden(rule: Rule, raised: Sequence[Covered], view: CoverCorrected, run: Ru
         (ids.COVER, ids.CID_COVER),
         remedy="Read its importance together with that of its partners.",
         measures=(line.measure,),
-        features=tuple(one.line.feature for one in raised),
+        features=tuple(line.feature for line in lines),
         threshold=line.margin,
         observed=line.change,
         lower=line.change_lower,
@@ -164,26 +155,23 @@ def _of_skill(value: float, run: Run) -> float | None:
 
 def _not_noticed(rule: Rule, run: Run) -> Part:
     """Judge by how much more the loss rises than the stated uncertainty."""
-    pfi, facts = Pfi.find(run), SubjectFacts.of(run)
-    if pfi is None:
+    importance, facts = Pfi.find(run), SubjectFacts.of(run)
+    if importance is None:
         return Part(code=rule.code, absent=absent(run, ids.PFI))
-    if not likelihood(pfi) or ENTROPY.name not in pfi.measures:
-        return Part(code=rule.code, absent=lacking(pfi, ENTROPY.name if likelihood(pfi) else NLL.name))
+    loss = likelihood(importance)
+    if not loss or ENTROPY.name not in importance.measures:
+        return Part(code=rule.code, absent=lacking(importance, ENTROPY.name if loss else NLL.name))
     if facts.weights is not False or facts.clusters:
         return Part(code=rule.code, absent="the rows are weighted or in clusters")
-    every = unnoticed(rule, pfi)
-    raised = [one for one in every.values() if rule.judge(**one.observed) is not None]
+    features = unnoticed(rule, importance)
+    raised = [feature for feature in features if rule.judge(**feature.observed) is not None]
     margin = rule.thresholds["margin"]
+    unsure = [f.loss.feature for f in features if f not in raised and f.may_exceed(margin)]
     return Part(
         code=rule.code,
-        findings=(_unseen(rule, sorted(raised, key=lambda one: -one.estimate), run),) if raised else (),
-        undecided=with_reasons(
-            pfi,
-            [f for f, one in every.items() if one not in raised and one.may_exceed(margin)],
-            likelihood(pfi),
-            ENTROPY.name,
-        ),
-        absent="" if every else "permutation importance has no row terms",
+        findings=(_unseen(rule, sorted(raised, key=lambda f: -f.estimate), run),) if raised else (),
+        undecided=with_reasons(importance, unsure, loss, ENTROPY.name),
+        absent="" if features else "permutation importance has no row terms",
         passed="The model is not shown to miss that values of any feature are wrong.",
     )
 
@@ -194,14 +182,14 @@ def _unseen(rule: Rule, raised: Sequence[Unnoticed], run: Run) -> Finding:
     rows = affected(run, worst, margin)
     share = "" if size is None else f", {share_words(size)} of what it knows beyond the baseline"
     hit = "" if rows is None else f", in {share_words(rows)} of the rows"
-    more = f" So it is with {listed(one.numbers() for one in raised[1:])}." if len(raised) > 1 else ""
+    more = f" So it is with {listed(feature.numbers() for feature in raised[1:])}." if len(raised) > 1 else ""
     return rule.finding(
         rule.severity,
         f"{worst.sentence()}{share}{hit}.{more}",
         (ids.PFI, ids.PFI_READING),
         remedy="Watch the quality of these inputs. The stated uncertainty does not tell when they are wrong.",
         measures=(NLL.name, ENTROPY.name),
-        features=tuple(one.loss.feature for one in raised),
+        features=tuple(feature.loss.feature for feature in raised),
         threshold=margin,
         observed=worst.estimate,
         lower=worst.lower,
