@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import combinations
 from typing import ClassVar, NamedTuple
 
@@ -100,19 +101,16 @@ class HStatistic:
             raise InputError(f"h_statistic.X must have at least 3 rows; got {len(rows)}.")
         weights = Sampling.of(subject, rows).weights
         base = engine.unchanged(measures)[:, rows]
-        pairs = _Tables(subject, engine, measures, rows, base)
-        single = pairs.of([(f,) for f in features])
-        totals = {
-            f: [total(base[m], single[f,][0, m], single[f,][1, m], weights) for m in range(len(measures))]
-            for f in features
+        dependences = partial(_dependences, subject, engine, measures, rows, base)
+        single = dependences([(f,) for f in features])
+        strengths = {
+            (f, ""): [total(base[m], *single[f,][:, m], weights) for m in range(len(measures))] for f in features
         }
-        kept = self._kept(features, totals)
-        joint = pairs.of(list(combinations(kept, 2)))
-        found = {(f, ""): strengths for f, strengths in totals.items()}
+        joint = dependences(list(combinations(self._leading(features, strengths), 2)))
         for a, b in joint:
-            one, other, both = single[a,][0], single[b,][0], joint[a, b][0]
-            found[a, b] = [pairwise(one[m], other[m], both[m], weights) for m in range(len(measures))]
-        return [self._result(measures, found, base, rows, subject, omitted)]
+            parts = zip(single[a,][0], single[b,][0], joint[a, b][0], strict=True)
+            strengths[a, b] = [pairwise(first, second, both, weights) for first, second, both in parts]
+        return [self._result(measures, strengths, base, rows, subject, omitted)]
 
     def _features(self, subject: Subject) -> tuple[str, ...]:
         chosen = subject.features if self.features is None else tuple(self.features)
@@ -125,18 +123,18 @@ class HStatistic:
             raise InputError(f"h_statistic.features must be two or more; got {len(chosen)}. Nothing can interact.")
         return chosen
 
-    def _kept(self, features: tuple[str, ...], totals: dict[str, list[Strength]]) -> tuple[str, ...]:
+    def _leading(self, features: tuple[str, ...], totals: dict[tuple[str, str], list[Strength]]) -> tuple[str, ...]:
         """Return the features whose pairs are computed: those leading by total H² of any measure, in order."""
         if self.top is None or self.top >= len(features):
             return features
-        lead = {f: max(np.nan_to_num(s.h2, nan=0.0) for s in totals[f]) for f in features}
+        lead = {f: max(np.nan_to_num(s.h2, nan=0.0) for s in totals[f, ""]) for f in features}
         chosen = sorted(features, key=lambda f: -lead[f])[: self.top]
         return tuple(f for f in features if f in chosen)
 
     def _result(
         self,
         measures: Sequence[Measure],
-        found: dict[tuple[str, str], list[Strength]],
+        strengths: dict[tuple[str, str], list[Strength]],
         base: FloatArray,
         rows: IntArray,
         subject: Subject,
@@ -144,17 +142,17 @@ class HStatistic:
     ) -> Interaction:
         table, gaps = [], list(omitted)
         for m, measure in enumerate(measures):
-            for (a, b), strengths in found.items():
-                reason = _why_undefined(strengths[m])
-                if reason:
+            for (a, b), of_measures in strengths.items():
+                strength = of_measures[m]
+                if reason := _why_undefined(strength):
                     gaps.append(Omission(measure.name, f"{a} x {b}" if b else a, reason))
-                    continue
-                ranked = strengths[m].joint_sd >= self.unstable_below * base[m].std()
-                table.append((measure.name, a, b, *strengths[m], bool(ranked)))
-        columns = ["measure", "feature", "feature_2", "estimate", "strength", "joint_sd", "ranked"]
-        estimates = pd.DataFrame(table, columns=columns).assign(
-            std_error=np.nan, lower=np.nan, upper=np.nan, confidence=np.nan, covers="none"
-        )[[*ESTIMATE_COLUMNS, "feature_2", "strength", "joint_sd", "ranked"]]
+                else:
+                    ranked = bool(strength.joint_sd >= self.unstable_below * base[m].std())
+                    table.append((measure.name, a, b, *strength, ranked))
+        further = ["feature_2", "strength", "joint_sd", "ranked"]
+        bare = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan)
+        columns = ["measure", "feature", "feature_2", "estimate", *further[1:]]
+        estimates = pd.DataFrame(table, columns=columns).assign(**bare, covers="none")[[*ESTIMATE_COLUMNS, *further]]
         sample = f"{len(rows)} of {subject.n} rows" if len(rows) < subject.n else f"all {subject.n} rows"
         screened = f" Pairs are among the {self.top} features with the largest total H²." if self.top else ""
         return Interaction(
@@ -173,44 +171,35 @@ class HStatistic:
         )
 
 
-class _Tables:
-    """Partial dependences of every row: at its own values over all rests, and at its rest over all values."""
+def _dependences(
+    subject: Subject,
+    engine: Engine,
+    measures: Sequence[Measure],
+    rows: IntArray,
+    base: FloatArray,
+    sets: Sequence[tuple[str, ...]],
+) -> dict[tuple[str, ...], FloatArray]:
+    """Return, per feature set S, PD_S and PD_-S at every row, shape (2, measures, rows), from one stream.
 
-    def __init__(
-        self, subject: Subject, engine: Engine, measures: Sequence[Measure], rows: IntArray, base: FloatArray
-    ) -> None:
-        self.subject, self.engine, self.measures, self.rows, self.base = subject, engine, measures, rows, base
-        self.weights = Sampling.of(subject, rows).weights
-
-    def of(self, sets: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], FloatArray]:
-        """Return, per feature set S, PD_S and PD_-S at every row, shape (2, measures, rows), from one stream.
-
-        Shift s gives row i the values of row i + s, so n - 1 shifts and the unchanged rows are all pairs.
-        """
-        n = len(self.rows)
-        shifts = range(1, n)
-        found = {}
-        for chosen in sets:
-            start = self.base * self.weights
-            found[chosen] = np.stack([start, start])
-        order = [(chosen, s) for chosen in sets for s in shifts]
-        for group in self.engine.evaluate(self._variants(order), self.measures, self.rows, len(order)):
-            for v in range(group.values.shape[1]):
-                chosen, s = order[group.first + v]
-                donors = (np.arange(n) + s) % n
-                values = group.values[:, v]
-                found[chosen][0][:, donors] += values * self.weights
-                found[chosen][1] += values * self.weights[donors]
-        return found
-
-    def _variants(self, order: Sequence[tuple[tuple[str, ...], int]]) -> Iterator[Variant]:
-        n = len(self.rows)
-        for chosen, s in order:
-            columns = tuple(self.subject.positions(f)[0] for f in chosen)
-            yield Variant(columns, donors=self.rows[(np.arange(n) + s) % n])
+    PD_S is at its own values over all rests, PD_-S at its rest over all values. Shift s gives row i the values of
+    row i + s, so n - 1 shifts and the unchanged rows are all pairs.
+    """
+    weights, n = Sampling.of(subject, rows).weights, len(rows)
+    sums = {features: np.stack([base * weights] * 2) for features in sets}
+    order = [(features, (np.arange(n) + s) % n) for features in sets for s in range(1, n)]
+    variants = (
+        Variant(tuple(subject.positions(f)[0] for f in features), donors=rows[donors]) for features, donors in order
+    )
+    for group in engine.evaluate(variants, measures, rows, len(order)):
+        for v in range(group.values.shape[1]):
+            features, donors = order[group.first + v]
+            values = group.values[:, v]
+            sums[features][0][:, donors] += values * weights
+            sums[features][1] += values * weights[donors]
+    return sums
 
 
-def pairwise(one: FloatArray, other: FloatArray, both: FloatArray, weights: FloatArray) -> Strength:
+def pairwise(first: FloatArray, second: FloatArray, both: FloatArray, weights: FloatArray) -> Strength:
     """Return H²_jk from PD_j, PD_k and PD_jk at every row.
 
     Examples
@@ -219,10 +208,11 @@ def pairwise(one: FloatArray, other: FloatArray, both: FloatArray, weights: Floa
     >>> bool(np.isclose(pairwise(a, b, a + b, w).h2, 0))
     True
     """
-    rounding = ROUNDING * max(float(np.abs(part).max()) for part in (one, other, both))
-    one, other, both = (part - weights @ part for part in (one, other, both))
-    interaction, joint = (np.where(np.abs(part) < rounding, 0.0, part) for part in (both - one - other, both))
-    return _ratio(interaction, joint, weights)
+    rounding = ROUNDING * max(float(np.abs(part).max()) for part in (first, second, both))
+    first, second, both = (part - weights @ part for part in (first, second, both))
+    interaction, joint = (np.where(np.abs(part) < rounding, 0.0, part) for part in (both - first - second, both))
+    above, below = (float(np.sqrt(weights @ part**2)) for part in (interaction, joint))
+    return Strength((above / below) ** 2 if below > 0 else float("nan"), above, below)
 
 
 def total(f: FloatArray, own: FloatArray, rest: FloatArray, weights: FloatArray) -> Strength:
@@ -230,12 +220,7 @@ def total(f: FloatArray, own: FloatArray, rest: FloatArray, weights: FloatArray)
     return pairwise(own, rest, f, weights)
 
 
-def _ratio(numerator: FloatArray, denominator: FloatArray, weights: FloatArray) -> Strength:
-    above, below = (float(np.sqrt(weights @ part**2)) for part in (numerator, denominator))
-    return Strength((above / below) ** 2 if below > 0 else float("nan"), above, below)
-
-
-def _why_undefined(found: Strength) -> str:
-    if not np.isfinite(found.strength):
+def _why_undefined(strength: Strength) -> str:
+    if not np.isfinite(strength.strength):
         return f"the measure is infinite for some rows: {INFINITE_REMEDY}"
-    return "the joint partial dependence is constant, so H² is undefined" if np.isnan(found.h2) else ""
+    return "the joint partial dependence is constant, so H² is undefined" if np.isnan(strength.h2) else ""

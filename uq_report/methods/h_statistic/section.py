@@ -44,8 +44,7 @@ class InteractionsSection(BuiltIn):
         if view is None or not view.lines:
             return absent(evidence, section, HStatistic.id, view, "No H-statistic is defined here.")
         lead = f"{LEAD} {NO_INTERVAL}{'' if evidence.find(RSensInteraction.id) is None else OTHER}"
-        blocks: list[Block] = [Paragraph(text=lead)]
-        blocks += [_totals(evidence, view), *left_out(view.result)]
+        blocks: list[Block] = [Paragraph(text=lead), _totals(evidence, view), *left_out(view.result)]
         rest = [evidence.words(measure).title for measure in view.measures[PANELS:]]
         if rest:
             blocks.append(Paragraph(text=f"In the evidence: the pairs of {joined(rest)}."))
@@ -85,10 +84,10 @@ def _pairs(e: Evidence, view: HStatistic, measure: str, key: str) -> Section:
     features = dict.fromkeys([*(line.feature for line in lines), *(line.feature_2 for line in lines)])
     if len(features) > 2:
         blocks.append(_figure(lines, list(features)[:TOP], f"H² of pairs for {facts.title}.", text, f"{key}-figure"))
-    rows = [
-        (name(line.feature), name(line.feature_2), line.estimate, line.strength, _ranked(line))
-        for line in lines[:PAIRS]
-    ]
+    rows = []
+    for line in lines[:PAIRS]:
+        ranked = "yes" if line.ranked else "no: unstable"
+        rows.append((name(line.feature), name(line.feature_2), line.estimate, line.strength, ranked))
     columns = [Column("one"), Column("other"), Column("H²", "number"), Column("strength", "number", facts.unit)]
     more = f" The {PAIRS} largest of {len(lines)}." if len(lines) > PAIRS else ""
     caption = f"H² of pairs for {facts.title}, largest first.{more} {NO_INTERVAL}"
@@ -105,10 +104,6 @@ def _largest(lines: Sequence[HLine]) -> str:
     if not loose:
         return text
     return f"{text} {count(loose, 'pair')} of {len(lines)} barely move the measure together and are not ranked."
-
-
-def _ranked(line: HLine) -> str:
-    return "yes" if line.ranked else "no: unstable"
 
 
 def _figure(lines: Sequence[HLine], features: Sequence[str], caption: str, text: str, key: str) -> Block:

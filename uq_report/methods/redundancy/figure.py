@@ -16,7 +16,11 @@ from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.information import WITH_TARGET, WITHOUT_TARGET
 
-ITEMS = (WITHOUT_TARGET, WITH_TARGET)
+LOOKS: dict[str, dict[str, Any]] = {
+    WITHOUT_TARGET: {"color": style.ROLE["prediction"], "marker": "o", "markerfacecolor": style.ROLE["prediction"]},
+    WITH_TARGET: {"color": style.ROLE["loss"], "marker": "D", "markerfacecolor": "white"},
+}
+SIZE: dict[str, Any] = {"linestyle": "", "markersize": 5.5, "markeredgewidth": 1.2}
 OFFSETS = {WITHOUT_TARGET: -0.12, WITH_TARGET: 0.12}
 
 
@@ -26,20 +30,20 @@ def draw(result: Result, top: int = 20) -> Figure:
     Parameters
     ----------
     result : Diagnostic
-        Its estimates have a column ``item`` with the values of `ITEMS`.
+        Its estimates have a column ``item`` with the keys of `LOOKS`.
     """
     table = result.estimates
-    first = table[table[col.ITEM] == ITEMS[0]]
+    first = table[table[col.ITEM] == WITHOUT_TARGET]
     features = [str(f) for f in first.sort_values(col.ESTIMATE, ascending=False, kind="stable")[col.FEATURE].head(top)]
-    parts = {item: table[table[col.ITEM] == item].set_index(col.FEATURE).reindex(features) for item in ITEMS}
+    parts = {item: table[table[col.ITEM] == item].set_index(col.FEATURE).reindex(features) for item in LOOKS}
     with style.context():
         figure = style.new_figure(0.29 * len(features) + 1.1)
         axes = style.plain(figure.subplots(), "x")
         axes.axvline(0, color=style.INK, linewidth=0.8)
-        first_ends, second_ends = (parts[item][col.ESTIMATE] for item in ITEMS)
-        axes.plot(*style.segments(first_ends, second_ends, range(len(features))), color=style.BAND, linewidth=5.0)
-        for item in ITEMS:
-            _dots(axes, parts[item], item)
+        ends = [part[col.ESTIMATE] for part in parts.values()]
+        axes.plot(*style.segments(*ends, range(len(features))), color=style.BAND, linewidth=5.0)
+        for item, part in parts.items():
+            _dots(axes, part, item)
         axes.set_yticks(range(len(features)), [style.name(feature) for feature in features])
         axes.set_ylim(len(features) - 0.4, -0.6)
         axes.set_xlabel("R² (skill, for levels) of predicting the feature from all others")
@@ -47,23 +51,16 @@ def draw(result: Result, top: int = 20) -> Figure:
     return figure
 
 
-def _look(item: str) -> dict[str, Any]:
-    color = style.ROLE["prediction"] if item == ITEMS[0] else style.ROLE["loss"]
-    marker, face = ("o", color) if item == ITEMS[0] else ("D", "white")
-    return {"color": color, "marker": marker, "markerfacecolor": face, "markersize": 5.5, "markeredgewidth": 1.2}
-
-
 def _dots(axes: Any, part: pd.DataFrame, item: str) -> None:
-    at = [k + OFFSETS[item] for k in range(len(part))]
-    if has_interval(part).any():
-        axes.plot(*style.segments(part[col.LOWER], part[col.UPPER], at), color=_look(item)["color"], linewidth=1.0)
-        axes.plot(part[col.ESTIMATE], at, linestyle="", **_look(item))
-        return
-    axes.plot(part[col.ESTIMATE], range(len(part)), linestyle="", **_look(item))
+    offset = OFFSETS[item] if has_interval(part).any() else 0
+    at = [k + offset for k in range(len(part))]
+    if offset:
+        axes.plot(*style.segments(part[col.LOWER], part[col.UPPER], at), color=LOOKS[item]["color"], linewidth=1.0)
+    axes.plot(part[col.ESTIMATE], at, **SIZE, **LOOKS[item])
 
 
 def _legend(table: pd.DataFrame) -> list[Any]:
-    handles: list[Any] = [Line2D([], [], linestyle="", label=item, **_look(item)) for item in ITEMS]
+    handles: list[Any] = [Line2D([], [], label=item, **SIZE, **look) for item, look in LOOKS.items()]
     if has_interval(table).any():
         handles.append(Line2D([], [], color=style.INK, linewidth=1.0, label=interval_words(table)))
     return handles

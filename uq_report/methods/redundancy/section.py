@@ -69,10 +69,10 @@ def _table(e: Evidence, view: Redundancy, alone: Sequence[RedundancyLine]) -> Bl
     columns += [Column("closest partner"), Column("association", "number")] if closest else []
     rows = []
     for line in alone:
-        both = (words_of(one, "not computed") for one in (line, with_target.get(line.feature)))
+        skills = (words_of(skill, "not computed") for skill in (line, with_target.get(line.feature)))
         partner = closest.get(line.feature)
-        beside = ("", None) if partner is None else (name(partner.item), partner.estimate)
-        rows.append([name(line.feature), *both, *(beside if closest else ())])
+        association = ("", None) if partner is None else (name(partner.item), partner.estimate)
+        rows.append([name(line.feature), *skills, *(association if closest else ())])
     caption = f"Redundancy of each feature. {intervals_caption(view.result.estimates)}"
     note = notes_of(view.result, None if partners is None else partners.result)
     return make_table("dependence-table", caption, columns, rows, evidence=view.id, note=note)

@@ -56,54 +56,45 @@ class SensitivitySection(BuiltIn):
         scaled = "per unit" if view.ranked_by == RAW else "per standard deviation of the feature"
         called = f"R-sens{', finite-step form,' if view.is_finite_step else ''} {scaled}"
         text = largest_words(view.to_frame(), evidence.words(RSENS))
-        blocks: list[Block] = [Paragraph(text=LEAD)]
-        blocks.append(Paragraph(text=f"{_method(view)} {text}"))
+        blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=f"{_method(view)} {text}")]
         if view.is_finite_step:
             title = "Finite changes, not derivatives"
             blocks.append(Callout(tone="neutral", title=title, text=FINITE, evidence=(view.id,)))
-        blocks += [_figure(evidence, view, called, text), _table(evidence, view, called)]
-        blocks += [*_steps(view), *left_out(view.result)]
+        blocks += [*_main(evidence, view, called, text), *_steps(view), *left_out(view.result)]
         parts = (*_pairs(evidence), *_comparators(evidence, view))
         return Section(id="sensitivity", title=TITLE, blocks=tuple(blocks), sections=parts)
 
 
-def _method(view: RSens) -> str:
+def _method(view: RSens | RSensInteraction) -> str:
     method = clean(view.method, 300)
     return sentence(f"How it was computed: {method}") if method else ""
 
 
-def _figure(e: Evidence, view: RSens, called: str, text: str) -> Block:
-    table = view.to_frame()
-    panel = importance.Panel("", called, e.words(RSENS).role, table)
-    features = [line.feature for line in largest_first(view.lines)[:TOP]]
-    capped = f", the {TOP} largest of {len(table)}" if len(table) > TOP else ""
-    return make_figure(
+def _main(e: Evidence, view: RSens, called: str, text: str) -> tuple[Block, Table]:
+    """Return R-sens of each feature as a figure and a table."""
+    frame, lines, facts = view.to_frame(), largest_first(view.lines), e.words(RSENS)
+    intervals, interval = intervals_caption(frame), interval_columns(frame)
+    capped = f", the {TOP} largest of {len(frame)}" if len(frame) > TOP else ""
+    panel = importance.Panel("", called, facts.role, frame)
+    figure = make_figure(
         "sensitivity-figure",
-        f"{called}: mean over rows{capped}. {intervals_caption(table)}",
+        f"{called}: mean over rows{capped}. {intervals}",
         f"A dot with its interval per feature, {called}. {text}",
-        lambda: importance.draw_panels([panel], features),
+        lambda: importance.draw_panels([panel], [line.feature for line in lines[:TOP]]),
         view.id,
     )
-
-
-def _table(e: Evidence, view: RSens, called: str) -> Table:
-    table = view.to_frame()
-    place = places(e.run, view.id, RSENS, table)
-    interval = interval_columns(table)
+    place = places(e.run, view.id, RSENS, frame)
     columns = [Column("feature"), Column("rank"), Column(called, "number"), *interval]
     columns += [Column("raw, per unit of the feature"), Column("std. deviation")]
-    rows = [
-        (
-            *(name(line.feature), place[line.feature].words, line.estimate),
-            *((line.lower, line.upper) if interval else ()),
-            *(value_words(line.raw), value_words(line.spread)),
-        )
-        for line in largest_first(view.lines)
-    ]
-    caption = f"R-sens of each feature. {intervals_caption(table)} Raw values have other units: do not rank them."
+    rows = []
+    for line in lines:
+        ends = (line.lower, line.upper) if interval else ()
+        numbers = (line.estimate, *ends, value_words(line.raw), value_words(line.spread))
+        rows.append((name(line.feature), place[line.feature].words, *numbers))
+    caption = f"R-sens of each feature. {intervals} Raw values have other units: do not rank them."
     if view.ranked_by == RAW:
-        caption = f"R-sens of each feature, in one shared unit. {intervals_caption(table)}"
-    return make_table("sensitivity-table", caption, columns, rows, of=view.result)
+        caption = f"R-sens of each feature, in one shared unit. {intervals}"
+    return figure, make_table("sensitivity-table", caption, columns, rows, of=view.result)
 
 
 def _steps(view: RSens) -> list[Block]:
@@ -122,14 +113,14 @@ def _pairs(e: Evidence) -> tuple[Section, ...]:
     if view is None:
         return ()
     lines = largest_first(of_measure(view.lines, RSENS2))
-    blocks: list[Block] = [Paragraph(text=" ".join(filter(None, (TOGETHER, _method(view)))))]
+    lead, gaps = Paragraph(text=" ".join(filter(None, (TOGETHER, _method(view))))), left_out(view.result)
     if not lines:
-        blocks += [Paragraph(text="No pair has a value."), *left_out(view.result)]
-        return (Section(id="sensitivity-pairs", title="R-sens₂: pairs", blocks=tuple(blocks)),)
+        blocks: tuple[Block, ...] = (lead, Paragraph(text="No pair has a value."), *gaps)
+        return (Section(id="sensitivity-pairs", title="R-sens₂: pairs", blocks=blocks),)
     pairs = table_of(lines).assign(feature=[f"{line.feature} × {line.feature_2}" for line in lines])
     text = largest_words(pairs, e.words(RSENS2))
-    blocks += [Paragraph(text=text), *_pair_figure(view, text), _pair_table(view, lines), *left_out(view.result)]
-    return (Section(id="sensitivity-pairs", title="R-sens₂: pairs of features", blocks=tuple(blocks)),)
+    blocks = (lead, Paragraph(text=text), *_pair_figure(view, text), _pair_table(view, lines), *gaps)
+    return (Section(id="sensitivity-pairs", title="R-sens₂: pairs of features", blocks=blocks),)
 
 
 def _pair_figure(view: RSensInteraction, text: str) -> list[Block]:
@@ -152,23 +143,17 @@ def _pair_figure(view: RSensInteraction, text: str) -> list[Block]:
 
 def _pair_table(view: RSensInteraction, lines: Sequence[RSensPairLine]) -> Table:
     """Return the leading pairs with the Hessians of the prediction beside, where they are known."""
-    further = {
-        measure: {(line.feature, line.feature_2): line.estimate for line in of_measure(view.lines, measure)}
-        for measure in view.measures
-        if measure != RSENS2
-    }
+    further: dict[str, dict[tuple[str, str], float]] = {m: {} for m in view.measures if m != RSENS2}
+    for line in (line for line in view.lines if line.measure in further):
+        further[line.measure][line.feature, line.feature_2] = line.estimate
     table = table_of(lines)
-    interval = interval_columns(table)
+    interval, rows = interval_columns(table), []
     columns = [Column("one"), Column("other"), Column("R-sens₂", "number"), *interval]
     columns += [Column(HESSIANS.get(measure, clean(measure, 40)), "number") for measure in further]
-    rows = [
-        (
-            *(name(line.feature), name(line.feature_2), line.estimate),
-            *((line.lower, line.upper) if interval else ()),
-            *(values.get((line.feature, line.feature_2)) for values in further.values()),
-        )
-        for line in lines[:PAIRS]
-    ]
+    for line in lines[:PAIRS]:
+        hessians = (values.get((line.feature, line.feature_2)) for values in further.values())
+        ends = (line.lower, line.upper) if interval else ()
+        rows.append((name(line.feature), name(line.feature_2), line.estimate, *ends, *hessians))
     more = f" The {PAIRS} largest of {len(lines)}." if len(lines) > PAIRS else ""
     caption = f"Pairs by R-sens₂, largest first.{more} {intervals_caption(table)}"
     return make_table("sensitivity-pairs-table", caption, columns, rows, of=view.result)

@@ -16,7 +16,7 @@ from ...core.explainer import Card, Prior
 from ...core.results import Result
 from ...core.subject import Subject
 from ..shared.choice import as_names, as_rows, chosen_rows, draw, positions, row_measures
-from .results import Background, Telling
+from .results import Background, Explained
 from .shapley import AntitheticPermutations, Enumeration, Pool, Solver, play
 
 MIN_SAMPLE = 10
@@ -106,17 +106,17 @@ class ShapleyValues:
         """Return ``shap``, the values of every explained row, and ``shap.importance``, the mean of their sizes."""
         measures, omitted = row_measures(self.name, engine, self.measures)
         roles = chosen_rows(self.name, self.rows, engine, self.n_local)
-        background = _background(subject, engine, self.n_background)
-        size = self._sample_size(len(subject.features), len(background.weights), len(positions(roles)))
+        local, background = positions(roles), _background(subject, engine, self.n_background)
+        size = self._sample_size(len(subject.features), len(background.weights), len(local))
         sample = draw(engine.rng("rows"), subject.n, size, subject.weights)
-        rows = np.array(sorted({*positions(roles), *sample.tolist()}), dtype=np.int64)
+        rows = np.array(sorted({*local, *sample.tolist()}), dtype=np.int64)
         if len(rows) == 0:
             raise InputError("shap.n_rows must be >= 1 where no rows are chosen; got 0. Name rows, or sample some.")
         pool = Pool.of(take_rows(subject.X, rows), background.rows)
         y = None if engine.y is None else engine.y[rows]
         shares = play(engine, measures, pool, self._solvers(subject, engine, rows), y, background.weights)
-        telling = Telling(
-            subject=subject,
+        explained = Explained(
+            engine=engine,
             measures=measures,
             omitted=omitted,
             rows=rows,
@@ -124,11 +124,10 @@ class ShapleyValues:
             roles=roles,
             background=background,
             n_permutations=0 if len(subject.features) <= self.max_exact else self.n_permutations,
-            confidence=engine.confidence,
             options=asdict(self),
         )
-        results: list[Result] = [telling.attribution(shares)]
-        return [*results, telling.importance(shares)] if len(sample) else results
+        results: list[Result] = [explained.attribution(shares)]
+        return [*results, explained.importance(shares)] if len(sample) else results
 
     def _sample_size(self, players: int, background: int, local: int) -> int:
         """Return how many rows to sample: those asked for, or those that the planned evaluations allow."""
@@ -150,25 +149,24 @@ class ShapleyValues:
 
 def _background(subject: Subject, engine: Engine, size: int) -> Background:
     """Return background rows of the training table, or of the explained one where the former cannot be used."""
-    rng = engine.rng("background")
-    differing = () if subject.train is None else _differing(subject, subject.train[0])
-    if subject.train is not None and not differing:
-        table = subject.train[0]
-        chosen = draw(rng, len(table), size, None)
-        return Background(take_rows(table, chosen), np.full(len(chosen), 1 / len(chosen)), "training rows")
-    chosen = draw(rng, subject.n, size, subject.weights)
-    weights = np.ones(len(chosen)) if subject.weights is None else subject.weights[chosen]
-    reason = f", because {', '.join(differing)} has another type in the training rows" if differing else ""
-    return Background(take_rows(subject.X, chosen), weights / weights.sum(), "explained rows" + reason)
+    table, weights, source = subject.X, subject.weights, "explained rows"
+    differing = [] if subject.train is None else _differing(subject, subject.train[0])
+    if differing:
+        source += f", because {', '.join(differing)} has another type in the training rows"
+    elif subject.train is not None:
+        table, weights, source = subject.train[0], None, "training rows"
+    chosen = draw(engine.rng("background"), len(table), size, weights)
+    own = np.ones(len(chosen)) if weights is None else weights[chosen]
+    return Background(take_rows(table, chosen), own / own.sum(), source)
 
 
-def _differing(subject: Subject, train: Table) -> tuple[str, ...]:
+def _differing(subject: Subject, train: Table) -> list[str]:
     """Return the features whose column type in `train` is not that of X, so that mixing rows would cast values."""
-    types, others = (_column_types(table, len(subject.features)) for table in (subject.X, train))
-    return tuple(name for name, a, b in zip(subject.features, types, others, strict=True) if a != b)
+    types = zip(subject.features, _column_types(subject.X), _column_types(train), strict=True)
+    return [name for name, own, other in types if own != other]
 
 
-def _column_types(table: Table, width: int) -> list[tuple[type, object]]:
+def _column_types(table: Table) -> list[tuple[type, object]]:
     """Return the type of every column; a column of an array is no column of a frame."""
-    dtypes = table.dtypes if isinstance(table, pd.DataFrame) else [table.dtype] * width
+    dtypes = table.dtypes if isinstance(table, pd.DataFrame) else [table.dtype] * table.shape[1]
     return [(type(table), dtype) for dtype in dtypes]

@@ -134,11 +134,9 @@ class Pool:
         """Return the table whose value in row r and column j is the pool's in row ``sources[r, j]``."""
         if not isinstance(self.table, pd.DataFrame):
             return self.table[sources, np.arange(sources.shape[1])]
-        columns: dict[int, Any] = {}
-        for j in range(sources.shape[1]):
-            columns[j] = self.table.iloc[:, j].take(sources[:, j])
-            columns[j].index = pd.RangeIndex(len(sources))
-        return pd.DataFrame(columns).set_axis(self.table.columns, axis=1)
+        table = self.table
+        columns = {j: table.iloc[:, j].take(sources[:, j]).reset_index(drop=True) for j in range(sources.shape[1])}
+        return pd.DataFrame(columns).set_axis(table.columns, axis=1)
 
 
 def _codes(values: pd.Series[Any]) -> IntArray:
@@ -175,13 +173,13 @@ def play(
     """
     parts = []
     for group in _groups(pool, solvers):
-        sources = np.concatenate([made.sources for _, _, made in group])
-        target = None if y is None else np.concatenate([np.repeat(y[row], len(made.sources)) for row, _, made in group])
-        values, first = _measured(engine, measures, pool, sources, target), 0
-        for _, solver, made in group:
-            own = values[:, first : first + len(made.sources)]
-            parts.append(_shares(own, made.inverse, solver, weights))
-            first += len(made.sources)
+        numbers, solved, composites = zip(*group, strict=True)
+        sizes = [len(own.sources) for own in composites]
+        target = None if y is None else np.repeat(y[list(numbers)], sizes)
+        values = _measured(engine, measures, pool, np.concatenate([own.sources for own in composites]), target)
+        own_values = np.split(values, np.cumsum(sizes)[:-1], axis=1)
+        for part, own, solver in zip(own_values, composites, solved, strict=True):
+            parts.append(_shares(part, own.inverse, solver, weights))
     return Shares(*(np.stack(part, axis=1) for part in zip(*parts, strict=True)))
 
 
@@ -190,12 +188,12 @@ def _groups(pool: Pool, solvers: Iterable[Solver]) -> Iterator[list[tuple[int, S
     group: list[tuple[int, Solver, Composites]] = []
     size = 0
     for row, solver in enumerate(solvers):
-        made = pool.composites(row, solver.masks)
-        if group and size + len(made.sources) > CALL_ROWS:
+        composites = pool.composites(row, solver.masks)
+        if group and size + len(composites.sources) > CALL_ROWS:
             yield group
             group, size = [], 0
-        group.append((row, solver, made))
-        size += len(made.sources)
+        group.append((row, solver, composites))
+        size += len(composites.sources)
     yield group
 
 
@@ -203,11 +201,9 @@ def _measured(
     engine: Engine, measures: Sequence[Measure], pool: Pool, sources: IntArray, y: AnyArray | None
 ) -> FloatArray:
     """Return the measures of composite rows, shape (measures, rows), in calls of at most `CALL_ROWS`."""
-    parts = []
-    for start in range(0, len(sources), CALL_ROWS):
-        part = slice(start, start + CALL_ROWS)
-        parts.append(engine.measure_rows(pool.rows(sources[part]), measures, None if y is None else y[part]))
-    return np.concatenate(parts, axis=1)
+    calls = [slice(start, start + CALL_ROWS) for start in range(0, len(sources), CALL_ROWS)]
+    rows = (engine.measure_rows(pool.rows(sources[c]), measures, None if y is None else y[c]) for c in calls)
+    return np.concatenate(list(rows), axis=1)
 
 
 def _shares(values: FloatArray, inverse: IntArray, solver: Solver, weights: FloatArray) -> Shares:
