@@ -18,7 +18,7 @@ from scipy.stats import multivariate_normal
 from threadpoolctl import threadpool_limits
 
 from uq_report.core.arrays import FloatArray
-from uq_report.methods.cid.gaussian import gaussian_terms
+from uq_report.methods.cid.normal import gaussian_terms
 
 GOAL = 100.0
 

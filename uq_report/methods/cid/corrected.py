@@ -153,13 +153,6 @@ def importance_map(importance: FloatArray, terms: FloatArray) -> ImportanceMap:
     so the map is learnt from d features: the gate asks for at least 8 of them, a leave-one-feature-out
     R² of at least 0.5, and a negative coefficient of redundant CI in every leave-one-feature-out fit.
     """
-    if importance.ndim != 2 or terms.shape != (*importance.shape, 4):
-        raise InputError(
-            f"cid.importance_map must get importance (sets, d) and terms (sets, d, 4); "
-            f"got {importance.shape} and {terms.shape}."
-        )
-    if not (np.isfinite(importance).all() and np.isfinite(terms).all()):
-        raise InputError("cid.importance_map must get finite numbers; got others. Leave out features without terms.")
     d = importance.shape[1]
     coefficients = _fit(importance, terms)
     left_out, predicted = np.zeros((d, 4)), np.zeros_like(importance)

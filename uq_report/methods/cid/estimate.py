@@ -15,9 +15,8 @@ from ...core.engine import Engine
 from ...core.errors import InputError
 from ...core.sampling import Sampling
 from ...core.subject import Subject
-from . import discrete, gaussian, mixed
+from . import discrete, normal
 from .columns import Data, UnfitError, copy_notes, listed, twins, varying
-from .precision import Inverter, by_graph, by_lasso, by_shrinkage
 from .terms import Estimate, Terms
 
 MOST_COMMON = 0.2
@@ -71,18 +70,18 @@ def _outcome(engine: Engine) -> Any:
 def _attempts(data: Data, engine: Engine, choice: Choice, refused: list[str]) -> Iterator[Callable[[], Estimate]]:
     """Yield estimators, best first; why one is passed over goes to `refused`."""
     name = _first(data, choice)
-    reasons = _unsuited(data, mixed.TITLE if name == "mixed" else gaussian.TITLE) if name != "discrete" else []
+    reasons = _unsuited(data, normal.MIXED if name == "mixed" else normal.COPULA) if name != "discrete" else []
     edges = _edges(choice.graph, data.features)
     if name != "discrete" and not (choice.free and reasons):
         doubts = tuple(f"In this sample {reason}." for reason in reasons)
-        normal = mixed.mixed_estimate
+        fit: Callable[..., Estimate] = normal.mixed_estimate
         if name == "copula":
-            normal = partial(gaussian.copula_estimate, half=choice.potentials == "half")
-        inverter: Inverter = partial(by_lasso, penalty=choice.penalty, engine=engine)
+            fit = partial(normal.copula_estimate, half=choice.potentials == "half")
+        inverter: normal.Inverter = partial(normal.by_lasso, penalty=choice.penalty, engine=engine)
         if edges is not None:
-            inverter = partial(by_graph, edges=edges)
-        for way in (inverter, by_shrinkage) if choice.free else (inverter,):
-            yield partial(normal, data, way, doubts)
+            inverter = partial(normal.by_graph, edges=edges)
+        for way in (inverter, normal.by_shrinkage) if choice.free else (inverter,):
+            yield partial(fit, data, way, doubts)
     if name == "discrete" or choice.free:
         refused += reasons
         penalty = 1.0 if choice.penalty is None else choice.penalty

@@ -15,7 +15,7 @@ import pandas as pd
 
 from ...core.arrays import FloatArray, IntArray
 from ...core.engine import Engine
-from ...core.errors import InputError, MissingDependencyError, UQReportError
+from ...core.errors import MissingDependencyError, UQReportError
 from ...core.foreign import from_frame, global_random_state_kept, numeric_target, to_frame
 from ...core.measures import PREDICTION, Measure
 from ...core.results import ESTIMATE_COLUMNS, Omission
@@ -114,9 +114,7 @@ class Dalex:
         """Return dalex's ``predict_function`` of one measure; `y` is one encoded value, else found by the row index."""
         at, encoded = self.measures.index(measure), self.engine.y
 
-        def predict(model: Any, X: Any) -> FloatArray:  # noqa: ARG001 - dalex's signature
-            if not isinstance(X, pd.DataFrame):
-                raise InputError(f"dalex.predict_function must get a DataFrame; got {type(X).__name__}. Pass a frame.")
+        def predict(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
             key = (str(joblib.hash(X)), y)
             if key not in self._measured:
                 own = None if encoded is None else encoded[X.index.to_numpy()] if y is None else np.full(len(X), y)

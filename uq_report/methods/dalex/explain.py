@@ -13,9 +13,7 @@ from ...core.results import Importance, Result
 from ...core.subject import Subject
 from ..shared.choice import as_names, as_rows, chosen_rows, draw, row_measures
 from .calls import Dalex
-from .importance import model_parts
-from .profile import leading_features, model_profile
-from .rows import model_performance, predict_parts
+from .parts import leading_features, model_parts, model_performance, model_profile, predict_parts
 
 PARTS = ("model_parts", "model_profile", "predict_parts", "model_performance")
 PREDICT_TYPES = ("break_down", "break_down_interactions", "shap")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import factorial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,18 +16,6 @@ from ...core.measures import Measure
 
 ROUNDING = 1e-14  # of the largest worth: a value below it is what sums leave of a player that changes nothing
 CALL_ROWS = 25_000
-
-
-class Solver(Protocol):
-    """Coalitions to evaluate, and how their worth becomes Shapley values.
-
-    `masks`, shape (coalitions, players), says who is in; the first one is empty.
-    """
-
-    masks: BoolArray
-
-    def solve(self, worth: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return values and Monte-Carlo standard errors, both (..., players), from worth (..., coalitions)."""
 
 
 class Enumeration:
@@ -79,6 +67,10 @@ class AntitheticPermutations:
         rank = np.broadcast_to(self._rank, steps.shape)
         per_pair = np.take_along_axis(steps, rank, axis=-1).mean(axis=-2)
         return per_pair.mean(axis=-2), per_pair.std(axis=-2, ddof=1) / np.sqrt(pairs)
+
+
+# `masks`, shape (coalitions, players), says who is in, the first one is empty; `solve` makes values of their worth.
+Solver = Enumeration | AntitheticPermutations
 
 
 class Composites(NamedTuple):

@@ -1,0 +1,288 @@
+"""dalex's results as ours: permutation importance, profiles, attributions of single rows, and performance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...core.arrays import IntArray
+from ...core.foreign import mean_measure, to_frame
+from ...core.measures import PREDICTION, Measure
+from ...core.results import Attribution, Diagnostic, Importance, Omission, Profile
+from ...core.subject import Subject
+from ..shared.choice import INFINITE_REMEDY, Roles, plain_values, positions
+from ..shared.grids import Grid, make_grid
+from .calls import Dalex, GapError, bare_estimates, listing, stacked
+
+QUANTILES_FROM = 20
+MAX_LEVELS = 30
+CUTOFF = 0.5
+
+
+def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int) -> Importance:
+    """Return dalex's permutation importance: the loss after shuffling minus the full model's, per round."""
+    frames: list[pd.DataFrame] = []
+    gaps: list[Omission] = []
+    facts: dict[str, dict[str, Any]] = {"full_model": {}, "baseline": {}, "losses": {}}
+    for measure in dalex.measures:
+        with listing(gaps):
+            rounds = _rounds(dalex, measure, rows, n_repeats)
+            finite = np.isfinite(rounds).all()
+            for name in (name for name in dalex.subject.features if not finite[name]):
+                where = f"in {int((~np.isfinite(rounds[name])).sum())} of {n_repeats} rounds"
+                gaps.append(Omission(measure.name, name, _infinite(where)))
+            changes = rounds[[name for name in dalex.subject.features if finite[name]]]
+            if len(changes.columns):
+                long = changes.sub(rounds["_full_model_"], axis=0).melt(var_name="feature", ignore_index=False)
+                frames.append(long.reset_index(names="repeat").assign(measure=measure.name))
+            facts["losses"][measure.name] = _loss_name(dalex, measure)
+            facts["full_model"][measure.name] = float(rounds["_full_model_"].mean())
+            if finite["_baseline_"] and measure.name == PREDICTION.name:
+                facts["baseline"][measure.name] = float(rounds["_baseline_"].mean())
+    frame = stacked(frames, Importance.columns)
+    losses = ", ".join(f"{loss} for {name}" for name, loss in facts["losses"].items()) or "none"
+    return Importance(
+        **dalex.fields("model_parts", "dalex: permutation importance", gaps),
+        frame=frame,
+        estimates=_spread(frame, n_repeats),
+        notes=(
+            f"Values are DALEX's drop-out loss minus its full-model loss, by round. Losses: {losses}.",
+            "The spread shows the shuffles only and is no interval.",
+            "DALEX's baseline shuffles the outcomes, which only the loss of the prediction reads: others have none.",
+            *dalex.notes(rows),
+        ),
+        meta=facts,
+    )
+
+
+def _rounds(dalex: Dalex, measure: Measure, rows: IntArray, n_repeats: int) -> pd.DataFrame:
+    """Return dalex's losses, a column per feature and a row per round, finite for the full model."""
+    if measure.name == PREDICTION.name and dalex.subject.y is None:
+        raise GapError(measure.name, "", "it needs outcomes, which were not given")
+    loss = None if measure.name == PREDICTION.name else mean_measure
+
+    def call() -> Any:
+        explainer = dalex.explainer(measure, rows)
+        return explainer.model_parts(loss_function=loss, N=None, B=n_repeats).permutation
+
+    rounds: pd.DataFrame = dalex.ask("model_parts", measure, call).reset_index(drop=True)
+    if not np.isfinite(rounds["_full_model_"]).all():
+        raise GapError(measure.name, "", _infinite("before any shuffle"))
+    return rounds
+
+
+def _infinite(where: str) -> str:
+    return f"the mean over rows is infinite {where}. The cause is {INFINITE_REMEDY}"
+
+
+def _loss_name(dalex: Dalex, measure: Measure) -> str:
+    if measure.name != PREDICTION.name:
+        return f"mean {measure.name}"
+    return "1 - AUC" if dalex.classifies else "RMSE"
+
+
+def _spread(frame: pd.DataFrame, n_repeats: int) -> pd.DataFrame:
+    """Return the means over rounds and the spread: 5 % and 95 % quantiles, the extremes below 20 rounds."""
+    low, high = (0.05, 0.95) if n_repeats >= QUANTILES_FROM else (0.0, 1.0)
+    rounds = frame.groupby(["measure", "feature"], sort=False)["value"]
+    columns = {"estimate": rounds.mean(), "spread_low": rounds.quantile(low), "spread_high": rounds.quantile(high)}
+    return bare_estimates(pd.DataFrame(columns).reset_index(), "spread_low", "spread_high")
+
+
+def leading_features(importance: Importance | None, subject: Subject, count: int) -> list[str]:
+    """Return the features that lead for some measure: best rank by size over measures, then the mean rank.
+
+    Dates have no profile in dalex and are passed over.
+    """
+    candidates = [name for name in subject.features if subject.kinds[name] != "datetime"]
+    if importance is None or importance.estimates.empty:
+        return candidates[:count]
+    table = importance.estimates.assign(size=importance.estimates["estimate"].abs())
+    ranks = table.pivot_table(index="feature", columns="measure", values="size").rank(ascending=False)
+    ranks = ranks.reindex([name for name in candidates if name in ranks.index])
+    order = pd.DataFrame({"best": ranks.min(axis=1), "mean": ranks.mean(axis=1)})
+    return [str(name) for name in order.sort_values(["best", "mean"], kind="stable").index[:count]]
+
+
+def model_profile(dalex: Dalex, rows: IntArray, features: Sequence[str], grid_points: int) -> Profile:
+    """Return dalex's partial-dependence profiles: the mean over rows at each point, per measure."""
+    grids, gaps = _grids(dalex, features, grid_points)
+    frames: list[pd.DataFrame] = []
+    means: dict[str, float] = {}
+    for measure in dalex.measures:
+        # dalex profiles one kind at a time
+        for kind in ([g for g in grids if g.numeric], [g for g in grids if not g.numeric]):
+            with listing(gaps):
+                answer = _ask(dalex, measure, rows, kind) if kind else None
+                if kind and np.isfinite(answer.mean_prediction):
+                    means[measure.name] = float(answer.mean_prediction)
+                for grid in kind:
+                    with listing(gaps):
+                        frames.append(_profile(measure, grid, answer.result))
+    frame = stacked(frames, Profile.columns)
+    return Profile(
+        **dalex.fields("model_profile", "dalex: partial-dependence profiles", gaps),
+        frame=frame,
+        estimates=bare_estimates(frame, "x", "level"),
+        notes=(
+            f"Profiles of {', '.join(grid.feature for grid in grids) or 'no feature'}.",
+            *(note for grid in grids for note in grid.notes),
+            *dalex.notes(rows),
+        ),
+        meta={"mean": means},
+    )
+
+
+def _grids(dalex: Dalex, features: Sequence[str], grid_points: int) -> tuple[list[Grid], list[Omission]]:
+    """Return the points of each feature as our own profiles have them: quantiles of a numeric one, else levels."""
+    grids = {name: make_grid(dalex.subject, name, grid_points, (0.0, 1.0), MAX_LEVELS) for name in features}
+    reason = "all of its values are missing, so there is nothing to put on the grid"
+    gaps = [Omission("", name, reason) for name, grid in grids.items() if grid is None]
+    return [grid for grid in grids.values() if grid is not None], gaps
+
+
+def _ask(dalex: Dalex, measure: Measure, rows: IntArray, grids: Sequence[Grid]) -> Any:
+    """Return dalex's aggregated profiles of features of one kind."""
+    splits = {g.feature: g.x if g.numeric else pd.Series(g.steps, dtype=object).to_numpy() for g in grids}
+
+    def call() -> Any:
+        return dalex.explainer(measure, rows).model_profile(
+            type="partial",
+            N=None,
+            variables=list(splits),
+            variable_type="numerical" if grids[0].numeric else "categorical",
+            variable_splits=splits,
+            verbose=False,
+        )
+
+    return dalex.ask("model_profile", measure, call)
+
+
+def _profile(measure: Measure, grid: Grid, result: pd.DataFrame) -> pd.DataFrame:
+    """Return one feature's profile, in the order of its grid."""
+    values = result.loc[result["_vname_"] == grid.feature, "_yhat_"].to_numpy(dtype=float)
+    if not np.isfinite(values).all():
+        reason = f"the mean over rows is infinite at some points. The cause is {INFINITE_REMEDY}"
+        raise GapError(measure.name, grid.feature, reason)
+    if len(values) != len(grid.x):
+        reason = f"DALEX's profile has {len(values)} of {len(grid.x)} levels"
+        raise GapError(measure.name, grid.feature, reason)
+    columns = {
+        "measure": measure.name,
+        "feature": grid.feature,
+        "feature_2": "",
+        "x": grid.x,
+        "level": list(grid.levels),
+        "x_2": np.nan,
+        "level_2": "",
+        "curve": -1,
+        "value": values,
+    }
+    return pd.DataFrame(columns)
+
+
+def predict_parts(dalex: Dalex, background: IntArray, roles: Roles, predict_type: str, n_paths: int) -> Attribution:
+    """Return dalex's break-down, or its Shapley values, of chosen rows; y is fixed to the explained row's."""
+    frames: list[pd.DataFrame] = []
+    gaps: list[Omission] = []
+    rows = positions(roles)
+    for row, measure in product(rows, dalex.measures):
+        with listing(gaps):
+            frames.append(_attribution(dalex, measure, row, background, predict_type, n_paths))
+    spread = ("spread_low", "spread_high")
+    frame = stacked(frames, (*Attribution.columns, *spread))
+    notes = [f"Features not yet set take their values from {len(background)} of {dalex.subject.n} rows."]
+    if any(measure.needs_y for measure in dalex.measures):
+        notes.append("Measures of y hold y at the explained row's own value.")
+    if predict_type == "shap":
+        notes.append(f"Means over {n_paths} random orders; the spread is the least and the most of them.")
+    else:
+        notes.append("The position is DALEX's order, from 1: contributions depend on it.")
+    return Attribution(
+        **dalex.fields("predict_parts", f"dalex: {predict_type.replace('_', ' ')} of single rows", gaps),
+        frame=frame[list(Attribution.columns)],
+        estimates=bare_estimates(frame, "row", "position", *spread),
+        notes=tuple(notes),
+        meta={
+            "rows": {role: list(numbers) for role, numbers in roles.items()},
+            "explained": rows,
+            "data": {name: plain_values(dalex.subject.values(name)[rows]) for name in dalex.subject.features},
+        },
+    )
+
+
+def _attribution(
+    dalex: Dalex, measure: Measure, row: int, background: IntArray, predict_type: str, n_paths: int
+) -> pd.DataFrame:
+    """Return one row's contributions to one measure."""
+    y = None if dalex.engine.y is None else dalex.engine.y[row]
+    new = to_frame(dalex.subject, [row])
+
+    def call() -> Any:
+        return dalex.explainer(measure, background, y).predict_parts(new, type=predict_type, B=n_paths)
+
+    answer = dalex.ask("predict_parts", measure, call)
+    table = _shapley(answer) if predict_type == "shap" else _break_down(answer.result)
+    if not np.isfinite(table[["base", "value"]].to_numpy(dtype=float)).all():
+        raise GapError(measure.name, "", f"infinite for row {row}. The cause is {INFINITE_REMEDY}")
+    return table.assign(measure=measure.name, row=row)
+
+
+def _break_down(result: pd.DataFrame) -> pd.DataFrame:
+    """Return the steps between dalex's first line, the mean, and its last, the row's own value."""
+    steps = result.iloc[1:-1]
+    columns = {
+        "feature": steps["variable_name"].astype(str).to_numpy(dtype=object),
+        "position": np.arange(1, len(steps) + 1),
+        "base": float(result["cumulative"].iloc[0]),
+        "value": steps["contribution"].to_numpy(dtype=float),
+        "spread_low": np.nan,
+        "spread_high": np.nan,
+    }
+    return pd.DataFrame(columns)
+
+
+def _shapley(answer: Any) -> pd.DataFrame:
+    """Return dalex's means over orders (its path 0) and the range over the orders."""
+    mean = answer.result[answer.result["B"] == 0].set_index("variable_name")["contribution"]
+    paths = answer.result[answer.result["B"] > 0].groupby("variable_name")["contribution"]
+    columns = {
+        "feature": mean.index.astype(str).to_numpy(dtype=object),
+        "position": 0,
+        "base": float(answer.intercept),
+        "value": mean.to_numpy(dtype=float),
+        "spread_low": paths.min().reindex(mean.index).to_numpy(dtype=float),
+        "spread_high": paths.max().reindex(mean.index).to_numpy(dtype=float),
+    }
+    return pd.DataFrame(columns)
+
+
+def model_performance(dalex: Dalex, rows: IntArray) -> Diagnostic:
+    """Return dalex's metrics of the prediction, at a cutoff of 0.5 where they need one."""
+    gaps: list[Omission] = []
+    metrics: dict[str, float] = {}
+    with listing(gaps):
+        measure = next((measure for measure in dalex.measures if measure.name == PREDICTION.name), None)
+        if measure is None or dalex.subject.y is None:
+            raise GapError(PREDICTION.name, "", "it needs predictions and outcomes")
+        explainer = partial(dalex.explainer, measure, rows)
+        answer = dalex.ask("model_performance", measure, lambda: explainer().model_performance(cutoff=CUTOFF))
+        metrics = {str(name): float(value) for name, value in answer.result.iloc[0].items()}
+    finite = {name: value for name, value in metrics.items() if np.isfinite(value)}
+    undefined = (name for name in metrics if name not in finite)
+    gaps += [Omission(PREDICTION.name, "", f"DALEX's {name} is undefined on these rows") for name in undefined]
+    columns = {"measure": PREDICTION.name, "feature": "", "item": list(finite), "x": 0.0, "value": finite.values()}
+    frame = pd.DataFrame(columns)
+    cutoff = f"Recall, precision, F1 and accuracy at a cutoff of {CUTOFF}."
+    return Diagnostic(
+        **dalex.fields("model_performance", "dalex: performance", gaps),
+        frame=frame,
+        estimates=bare_estimates(frame, "item"),
+        notes=(cutoff if dalex.classifies else "dalex's own metrics.", *dalex.notes(rows)),
+        meta={"cutoff": CUTOFF} if dalex.classifies else {},
+    )
