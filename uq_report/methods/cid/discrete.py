@@ -138,8 +138,7 @@ def _pmi(log_joint: FloatArray, rows: IntArray, a: IntArray, b: IntArray) -> Flo
     """Return log p(a, b) / (p(a) p(b)) of unnormalised log tables (rows, states, states) at one cell each."""
     total = logsumexp(log_joint, axis=(1, 2))
     left, right = logsumexp(log_joint, axis=2), logsumexp(log_joint, axis=1)
-    value: FloatArray = log_joint[rows, a, b] + total[rows] - left[rows, a] - right[rows, b]
-    return value
+    return np.asarray(log_joint[rows, a, b] + total[rows] - left[rows, a] - right[rows, b])
 
 
 def pair_marginals(codes: IntArray, field: Field) -> list[FloatArray]:
@@ -162,8 +161,7 @@ def log_probabilities(states: IntArray, field: Field) -> FloatArray:
     """Return the unnormalised log probability of each row of states."""
     positions = states + field.starts[:-1]
     pairs = field.pair[positions[:, :, None], positions[:, None, :]].sum(axis=(1, 2)) / 2
-    value: FloatArray = field.unary[positions].sum(axis=1) + pairs
-    return value
+    return np.asarray(field.unary[positions].sum(axis=1) + pairs)
 
 
 def discrete_log_p(codes: IntArray, penalty: float) -> LogProbability:

@@ -260,15 +260,13 @@ def _of_entropy(weights: FloatArray, y: Any, mutual: FloatArray) -> FloatArray:
     surprise = -np.log((np.bincount(y) / len(y))[y])
     entropy = float(weights @ surprise)
     share = weights @ mutual / entropy
-    values: FloatArray = share + (mutual - surprise[:, None] * share) / entropy
-    return values
+    return np.asarray(share + (mutual - surprise[:, None] * share) / entropy)
 
 
 def _of_numbers(values: Any, y: Any, weights: FloatArray) -> FloatArray:
     a, b = normal_scores(np.column_stack([np.asarray(values, dtype=float), y])).T
     r = float(np.clip(weights @ (a * b), -1, 1))
-    rows: FloatArray = r * (2 * a * b - r * (a**2 + b**2) + r)
-    return rows
+    return np.asarray(r * (2 * a * b - r * (a**2 + b**2) + r))
 
 
 def _of_levels(values: Any, y: Any, weights: FloatArray) -> FloatArray:
@@ -280,5 +278,4 @@ def _of_levels(values: Any, y: Any, weights: FloatArray) -> FloatArray:
     missed = (scores - np.where(others > 1e-12, alike, weights @ scores)) ** 2
     squares = (scores - weights @ scores) ** 2
     left, whole = weights @ missed, weights @ squares
-    rows: FloatArray = 1 - left / whole - (missed - left / whole * squares) / whole
-    return rows
+    return np.asarray(1 - left / whole - (missed - left / whole * squares) / whole)

@@ -114,8 +114,7 @@ def gaussian_log_p(Z: FloatArray, precision: FloatArray) -> LogProbability:
         slopes = np.linalg.solve(covariance[np.ix_(at, at)], covariance[at, -1])
         variance = covariance[-1, -1] - covariance[at, -1] @ slopes
         residual = Z[:, -1] - Z[:, at] @ slopes
-        value: FloatArray = -0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance)
-        return value
+        return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance))
 
     return log_p
 
@@ -146,8 +145,7 @@ def _inverse(precision: FloatArray) -> FloatArray:
             "Choose a larger penalty, or leave out collinear columns."
         ) from error
     root = np.linalg.solve(factor, np.eye(len(precision)))
-    inverse: FloatArray = root.T @ root
-    return inverse
+    return np.asarray(root.T @ root)
 
 
 def mixed_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...]) -> Estimate:
@@ -230,8 +228,7 @@ def mixed_log_p(
         at = list(chosen)
         slopes = np.linalg.solve(covariance[np.ix_(at, at)], means[:, at].T)
         scores = X[:, at] @ slopes - 0.5 * (means[:, at] * slopes.T).sum(axis=1) + log_prior
-        value: FloatArray = log_softmax(scores, axis=1)[rows, y]
-        return value
+        return np.asarray(log_softmax(scores, axis=1)[rows, y])
 
     return log_p
 

@@ -90,7 +90,7 @@ class Dalex:
         """Whether the target is a class."""
         return "proba" in self.engine.baseline.supports
 
-    def explainer(self, measure: Measure, rows: IntArray, y: Any = None) -> Any:
+    def _explainer(self, measure: Measure, rows: IntArray, y: Any) -> Any:
         """Return a `dalex.Explainer` of one measure on some rows; `y` is one encoded value for all of them.
 
         Where there is no y, dalex gets zeros, which a mean over rows never reads.
@@ -119,20 +119,19 @@ class Dalex:
             if key not in self._measured:
                 own = None if encoded is None else encoded[X.index.to_numpy()] if y is None else np.full(len(X), y)
                 self._measured[key] = self.engine.measure_rows(from_frame(self.subject, X), self.measures, own)
-            values: FloatArray = self._measured[key][at]
-            return values
+            return np.asarray(self._measured[key][at])
 
         return predict
 
-    def ask(self, part: str, measure: Measure, call: Callable[[], Any]) -> Any:
-        """Return dalex's answer; where dalex itself fails, that is a gap.
+    def ask(self, part: str, measure: Measure, rows: IntArray, y: Any = None, **options: Any) -> Any:
+        """Return the answer of a method of dalex's explainer; where dalex itself fails, that is a gap.
 
         The stream belongs to the part, not to the measure, so that all measures see the same shuffles.
         """
         seed = int(self.engine.rng(part).integers(2**31))
         try:
             with contained(seed):
-                return call()
+                return getattr(self._explainer(measure, rows, y), part)(**options)
         except UQReportError:
             raise
         except Exception as error:

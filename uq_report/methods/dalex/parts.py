@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -65,12 +64,8 @@ def _rounds(dalex: Dalex, measure: Measure, rows: IntArray, n_repeats: int) -> p
     if measure.name == PREDICTION.name and dalex.subject.y is None:
         raise GapError(measure.name, "", "it needs outcomes, which were not given")
     loss = None if measure.name == PREDICTION.name else mean_measure
-
-    def call() -> Any:
-        explainer = dalex.explainer(measure, rows)
-        return explainer.model_parts(loss_function=loss, N=None, B=n_repeats).permutation
-
-    rounds: pd.DataFrame = dalex.ask("model_parts", measure, call).reset_index(drop=True)
+    answer = dalex.ask("model_parts", measure, rows, loss_function=loss, N=None, B=n_repeats)
+    rounds: pd.DataFrame = answer.permutation.reset_index(drop=True)
     if not np.isfinite(rounds["_full_model_"]).all():
         raise GapError(measure.name, "", _infinite("before any shuffle"))
     return rounds
@@ -149,41 +144,21 @@ def _grids(dalex: Dalex, features: Sequence[str], grid_points: int) -> tuple[lis
 def _ask(dalex: Dalex, measure: Measure, rows: IntArray, grids: Sequence[Grid]) -> Any:
     """Return dalex's aggregated profiles of features of one kind."""
     splits = {g.feature: g.x if g.numeric else pd.Series(g.steps, dtype=object).to_numpy() for g in grids}
-
-    def call() -> Any:
-        return dalex.explainer(measure, rows).model_profile(
-            type="partial",
-            N=None,
-            variables=list(splits),
-            variable_type="numerical" if grids[0].numeric else "categorical",
-            variable_splits=splits,
-            verbose=False,
-        )
-
-    return dalex.ask("model_profile", measure, call)
+    kind = "numerical" if grids[0].numeric else "categorical"
+    points = {"variables": list(splits), "variable_type": kind, "variable_splits": splits}
+    return dalex.ask("model_profile", measure, rows, type="partial", N=None, verbose=False, **points)
 
 
 def _profile(measure: Measure, grid: Grid, result: pd.DataFrame) -> pd.DataFrame:
     """Return one feature's profile, in the order of its grid."""
     values = result.loc[result["_vname_"] == grid.feature, "_yhat_"].to_numpy(dtype=float)
     if not np.isfinite(values).all():
-        reason = f"the mean over rows is infinite at some points. The cause is {INFINITE_REMEDY}"
-        raise GapError(measure.name, grid.feature, reason)
+        raise GapError(measure.name, grid.feature, _infinite("at some points"))
     if len(values) != len(grid.x):
         reason = f"DALEX's profile has {len(values)} of {len(grid.x)} levels"
         raise GapError(measure.name, grid.feature, reason)
-    columns = {
-        "measure": measure.name,
-        "feature": grid.feature,
-        "feature_2": "",
-        "x": grid.x,
-        "level": list(grid.levels),
-        "x_2": np.nan,
-        "level_2": "",
-        "curve": -1,
-        "value": values,
-    }
-    return pd.DataFrame(columns)
+    table = pd.DataFrame({"x": grid.x, "level": list(grid.levels), "value": values})
+    return table.assign(measure=measure.name, feature=grid.feature, feature_2="", x_2=np.nan, level_2="", curve=-1)
 
 
 def predict_parts(dalex: Dalex, background: IntArray, roles: Roles, predict_type: str, n_paths: int) -> Attribution:
@@ -222,44 +197,28 @@ def _attribution(
     """Return one row's contributions to one measure."""
     y = None if dalex.engine.y is None else dalex.engine.y[row]
     new = to_frame(dalex.subject, [row])
-
-    def call() -> Any:
-        return dalex.explainer(measure, background, y).predict_parts(new, type=predict_type, B=n_paths)
-
-    answer = dalex.ask("predict_parts", measure, call)
+    answer = dalex.ask("predict_parts", measure, background, y, new_observation=new, type=predict_type, B=n_paths)
     table = _shapley(answer) if predict_type == "shap" else _break_down(answer.result)
     if not np.isfinite(table[["base", "value"]].to_numpy(dtype=float)).all():
         raise GapError(measure.name, "", f"infinite for row {row}. The cause is {INFINITE_REMEDY}")
-    return table.assign(measure=measure.name, row=row)
+    return table.assign(feature=table["feature"].astype(str), measure=measure.name, row=row)
 
 
 def _break_down(result: pd.DataFrame) -> pd.DataFrame:
     """Return the steps between dalex's first line, the mean, and its last, the row's own value."""
-    steps = result.iloc[1:-1]
-    columns = {
-        "feature": steps["variable_name"].astype(str).to_numpy(dtype=object),
-        "position": np.arange(1, len(steps) + 1),
-        "base": float(result["cumulative"].iloc[0]),
-        "value": steps["contribution"].to_numpy(dtype=float),
-        "spread_low": np.nan,
-        "spread_high": np.nan,
-    }
-    return pd.DataFrame(columns)
+    steps = result.iloc[1:-1].rename(columns={"variable_name": "feature", "contribution": "value"})
+    steps = steps[["feature", "value"]].reset_index(drop=True)
+    base = float(result["cumulative"].iloc[0])
+    return steps.assign(position=np.arange(1, len(steps) + 1), base=base, spread_low=np.nan, spread_high=np.nan)
 
 
 def _shapley(answer: Any) -> pd.DataFrame:
     """Return dalex's means over orders (its path 0) and the range over the orders."""
     mean = answer.result[answer.result["B"] == 0].set_index("variable_name")["contribution"]
     paths = answer.result[answer.result["B"] > 0].groupby("variable_name")["contribution"]
-    columns = {
-        "feature": mean.index.astype(str).to_numpy(dtype=object),
-        "position": 0,
-        "base": float(answer.intercept),
-        "value": mean.to_numpy(dtype=float),
-        "spread_low": paths.min().reindex(mean.index).to_numpy(dtype=float),
-        "spread_high": paths.max().reindex(mean.index).to_numpy(dtype=float),
-    }
-    return pd.DataFrame(columns)
+    spread = paths.agg(["min", "max"]).reindex(mean.index).set_axis(["spread_low", "spread_high"], axis=1)
+    table = spread.assign(value=mean, position=0, base=float(answer.intercept))
+    return table.rename_axis("feature").reset_index()
 
 
 def model_performance(dalex: Dalex, rows: IntArray) -> Diagnostic:
@@ -270,8 +229,7 @@ def model_performance(dalex: Dalex, rows: IntArray) -> Diagnostic:
         measure = next((measure for measure in dalex.measures if measure.name == PREDICTION.name), None)
         if measure is None or dalex.subject.y is None:
             raise GapError(PREDICTION.name, "", "it needs predictions and outcomes")
-        explainer = partial(dalex.explainer, measure, rows)
-        answer = dalex.ask("model_performance", measure, lambda: explainer().model_performance(cutoff=CUTOFF))
+        answer = dalex.ask("model_performance", measure, rows, cutoff=CUTOFF)
         metrics = {str(name): float(value) for name, value in answer.result.iloc[0].items()}
     finite = {name: value for name, value in metrics.items() if np.isfinite(value)}
     undefined = (name for name in metrics if name not in finite)

@@ -140,23 +140,12 @@ class Redundancy:
         )
 
 
-def _estimate(task: Task, forecast: FloatArray, sampling: Sampling, confidence: float) -> dict[str, object]:
-    """Return one estimate with its interval."""
+def _estimate(task: Task, forecast: FloatArray, sampling: Sampling, confidence: float) -> tuple[object, ...]:
+    """Return one line of the estimates."""
     value, influence = skill(task.Y, forecast, sampling.weights)
     error = float(sampling.mean(influence)[1])
-    lower, upper = sampling.interval(value, error, confidence)
-    return {
-        "measure": task.measure,
-        "feature": task.feature,
-        "estimate": value,
-        "std_error": error,
-        "lower": lower,
-        "upper": upper,
-        "confidence": confidence,
-        "covers": "new test rows",
-        "item": task.item,
-        "n": len(task.rows),
-    }
+    interval = (*sampling.interval(value, error, confidence), confidence, "new test rows")
+    return task.measure, task.feature, value, error, *interval, task.item, len(task.rows)
 
 
 def skill(truth: FloatArray, forecast: FloatArray, weights: FloatArray) -> tuple[float, FloatArray]:
