@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc, ndtri
+from scipy.special import ndtri
+from scipy.stats import chi2_contingency
+from scipy.stats.contingency import crosstab
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.sampling import Sampling
@@ -118,13 +120,8 @@ def related_by_cells(codes: IntArray, units: int) -> BoolArray:
     """Say which columns of cells depend on each other, at the level `LEVEL` shared out over the others (G-test)."""
     d = codes.shape[1]
     related = np.eye(d, dtype=bool)
-    for a in range(d):
-        for b in range(a):
-            table = np.zeros((codes[:, a].max() + 1, codes[:, b].max() + 1))
-            np.add.at(table, (codes[:, a], codes[:, b]), 1 / len(codes))
-            expected = np.outer(table.sum(axis=1), table.sum(axis=0))
-            occurs = table > 0
-            g = 2 * units * float(table[occurs] @ np.log(table[occurs] / expected[occurs]))
-            degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
-            related[a, b] = related[b, a] = chdtrc(degrees, max(g, 0.0)) < LEVEL / (d - 1)
+    for a, b in combinations(range(d), 2):
+        counts = crosstab(codes[:, a], codes[:, b]).count
+        test = chi2_contingency(counts * (units / len(codes)), correction=False, lambda_="log-likelihood")
+        related[a, b] = related[b, a] = test.pvalue < LEVEL / (d - 1)
     return related

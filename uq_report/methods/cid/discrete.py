@@ -174,13 +174,15 @@ def discrete_log_p(codes: IntArray, penalty: float) -> LogProbability:
     y, sizes = codes[:, -1], codes.max(axis=0) + 1
 
     def log_p(chosen: tuple[int, ...]) -> FloatArray:
-        key = np.zeros(len(y), dtype=np.int64)
-        for k in (*chosen, -1):
-            key = np.unique(key * sizes[k] + codes[:, k], return_inverse=True)[1]
-        counts, first = np.bincount(key), np.unique(key, return_index=True)[1]
+        states, first, key, counts = np.unique(
+            codes[:, [*chosen, -1]], axis=0, return_index=True, return_inverse=True, return_counts=True
+        )
+        key = key.ravel()
         if not chosen:
             return np.asarray(np.log(counts / len(y))[key])
-        hot = np.concatenate([codes[first][:, [k]] == np.arange(sizes[k]) for k in chosen], axis=1).astype(float)
+        hot = np.concatenate([states[:, [i]] == np.arange(sizes[k]) for i, k in enumerate(chosen)], axis=1).astype(
+            float
+        )
         model = LogisticRegression(C=1 / penalty, tol=1e-6, solver="newton-cholesky", max_iter=1000)
         model.fit(hot, y[first], sample_weight=counts)
         return np.asarray(model.predict_log_proba(hot)[key, y])

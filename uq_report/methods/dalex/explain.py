@@ -9,7 +9,7 @@ from typing import ClassVar
 from ...core.engine import Engine
 from ...core.errors import check_options
 from ...core.explainer import Card, Prior
-from ...core.results import Importance, Result
+from ...core.results import Result
 from ...core.subject import Subject
 from ..shared.choice import as_names, as_rows, chosen_rows, draw, row_measures
 from .calls import Dalex
@@ -111,11 +111,8 @@ class DalexExplanations:
         roles = chosen_rows(self.name, self.rows, engine, self.n_local)
         rows = draw(engine.rng("rows"), subject.n, self.max_rows)
         background = rows[draw(engine.rng("background"), len(rows), self.n_background)]
-        results: list[Result] = []
-        parts: Importance | None = None
-        if "model_parts" in self.parts:
-            parts = model_parts(dalex, rows, self.n_repeats)
-            results.append(parts)
+        parts = model_parts(dalex, rows, self.n_repeats) if "model_parts" in self.parts else None
+        results: list[Result] = [] if parts is None else [parts]
         if "model_profile" in self.parts:
             features = leading_features(parts, subject, self.max_profiles)
             results.append(model_profile(dalex, background, features, self.grid_points))

@@ -21,6 +21,7 @@ from ...core.subject import Subject
 from ...evidence import ids
 from ...evidence.information import AFTER, BEFORE, WITH_TARGET, WITHOUT_TARGET
 from ..shared.association import Coded, association, coded
+from ..shared.choice import draw
 from ..shared.forest import forecasts, row_groups
 
 MAX_LEVELS = 20
@@ -105,10 +106,8 @@ class Redundancy:
     def _rows(self, subject: Subject, engine: Engine) -> tuple[IntArray, tuple[str, ...]]:
         """Return the rows to use, and a note if that is a sample."""
         most = self.max_rows or max(200, 400_000 // len(subject.features) ** 2)
-        if subject.n <= most:
-            return np.arange(subject.n), ()
-        rows = np.sort(engine.rng("rows").choice(subject.n, most, replace=False))
-        return rows, (f"Forests and associations use {most} of {subject.n} rows, drawn at random.",)
+        note = (f"Forests and associations use {most} of {subject.n} rows, drawn at random.",)
+        return draw(engine.rng("rows"), subject.n, most), note if subject.n > most else ()
 
     def _skills(
         self, subject: Subject, engine: Engine, columns: Sequence[Coded], rows: IntArray, notes: tuple[str, ...]

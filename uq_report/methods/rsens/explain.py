@@ -20,8 +20,7 @@ from ...evidence import ids
 from ...evidence.importance import RSENS, RSENS2
 from ..shared.curves import stacked
 from .compare import NAMES, Terms, comparators
-from .local import Local, local_values
-from .pairs import Pairs, pair_values
+from .local import Local, Pairs, local_values, pair_values
 from .sample import Sample, make_sample
 
 COLUMNS = (*ESTIMATE_COLUMNS, "raw", "per_spread", "spread", "rank")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -117,14 +116,14 @@ def _spread(part: Subject, grid: Grid, weights: FloatArray) -> float:
     return float(np.sqrt((1 - np.square(shares).sum()) / 2))
 
 
-def level_moves(sample: Sample, feature: str) -> tuple[list[Any], FloatArray]:
-    """Return the levels of a feature and the chance of a move of each row to each of them, (levels, rows).
+def level_chances(sample: Sample, feature: str) -> FloatArray:
+    """Return the chance of a move of each row to each level of a feature, (levels, rows).
 
-    The chance is the level's share among the others; 0 for the row's own level, and for all if it is unknown.
+    It is the level's share among the others; 0 for the row's own level, and for all if it is unknown.
     """
     at, present, shares = sample.values(feature), sample.has_value(feature), sample.shares(feature)
     chance = np.repeat(shares[:, None], len(at), axis=1)
     chance[at[present].astype(int), np.flatnonzero(present)] = 0
     chance[:, ~present] = 0
     total = chance.sum(axis=0)
-    return list(sample.grids[feature].steps), chance / np.where(total > 0, total, 1.0)
+    return np.asarray(chance / np.where(total > 0, total, 1.0))
