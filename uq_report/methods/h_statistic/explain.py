@@ -104,7 +104,7 @@ class HStatistic:
         dependences = partial(_dependences, subject, engine, measures, rows, base)
         single = dependences([(f,) for f in features])
         strengths = {
-            (f, ""): [total(base[m], *single[f,][:, m], weights) for m in range(len(measures))] for f in features
+            (f, ""): [pairwise(*single[f,][:, m], base[m], weights) for m in range(len(measures))] for f in features
         }
         joint = dependences(list(combinations(self._leading(features, strengths), 2)))
         for a, b in joint:
@@ -186,7 +186,8 @@ def _dependences(
     """
     weights, n = Sampling.of(subject, rows).weights, len(rows)
     sums = {features: np.stack([base * weights] * 2) for features in sets}
-    order = [(features, (np.arange(n) + s) % n) for features in sets for s in range(1, n)]
+    shifts = [(np.arange(n) + s) % n for s in range(1, n)]
+    order = [(features, donors) for features in sets for donors in shifts]
     variants = (
         Variant(tuple(subject.positions(f)[0] for f in features), donors=rows[donors]) for features, donors in order
     )
@@ -200,7 +201,7 @@ def _dependences(
 
 
 def pairwise(first: FloatArray, second: FloatArray, both: FloatArray, weights: FloatArray) -> Strength:
-    """Return H²_jk from PD_j, PD_k and PD_jk at every row.
+    """Return H²_jk from PD_j, PD_k and PD_jk at every row; H²_j from PD_j, PD_-j and the measure itself.
 
     Examples
     --------
@@ -213,11 +214,6 @@ def pairwise(first: FloatArray, second: FloatArray, both: FloatArray, weights: F
     interaction, joint = (np.where(np.abs(part) < rounding, 0.0, part) for part in (both - first - second, both))
     above, below = (float(np.sqrt(weights @ part**2)) for part in (interaction, joint))
     return Strength((above / below) ** 2 if below > 0 else float("nan"), above, below)
-
-
-def total(f: FloatArray, own: FloatArray, rest: FloatArray, weights: FloatArray) -> Strength:
-    """Return H²_j from the measure, PD_j and PD_-j at every row."""
-    return pairwise(own, rest, f, weights)
 
 
 def _why_undefined(strength: Strength) -> str:

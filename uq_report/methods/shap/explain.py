@@ -231,7 +231,14 @@ class Explained:
             options=self.options,
             notes=self._notes(),
             omissions=(*self.omitted, *self._infinite(shares.infinite, "those rows have no values")),
-            meta=self._meta(),
+            meta={
+                "rows": {role: list(rows) for role, rows in self.roles.items()},
+                "rows_used": self.sample.tolist(),
+                "explained": self.rows.tolist(),
+                "data": {name: plain_values(self.engine.subject.values(name)[self.rows]) for name in self.features},
+                "background": {"rows": len(self.background.weights), "source": self.background.source},
+                "exact": not self.n_permutations,
+            },
         )
 
     def importance(self, shares: Shares) -> Importance:
@@ -305,14 +312,3 @@ class Explained:
             *((fixed,) if any(measure.needs_y for measure in self.measures) else ()),
             error,
         )
-
-    def _meta(self) -> dict[str, Any]:
-        """Return what a figure, or shap itself, needs beside the values; JSON values only."""
-        return {
-            "rows": {role: list(rows) for role, rows in self.roles.items()},
-            "rows_used": self.sample.tolist(),
-            "explained": self.rows.tolist(),
-            "data": {name: plain_values(self.engine.subject.values(name)[self.rows]) for name in self.features},
-            "background": {"rows": len(self.background.weights), "source": self.background.source},
-            "exact": not self.n_permutations,
-        }
