@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import isnan
+from math import isnan, nan
 from typing import ClassVar
 
 from ...core.measures import NLL
 from ...core.text import count
 from ...document import slots
 from ...document.blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
-from ...document.document import Block, Bullets, Cell, Column, Facts, Paragraph, Section, Table
+from ...document.document import Block, Bullets, Cell, Column, Facts, Paragraph, Section
 from ...document.evidence import Evidence
 from ...document.plots.words import number
 from ...document.text import clean, joined, name, sentence, value_words
@@ -117,7 +117,7 @@ def _cover_words(covered: Mapping[str, ItemLine], shares: Mapping[str, float]) -
     above, below = [line for line in lines if line.lower > 0], [line for line in lines if line.upper < 0]
     sentences = []
     if above:
-        percent = {line.feature: shares.get(line.feature, float("nan")) for line in above}
+        percent = {line.feature: shares.get(line.feature, nan) for line in above}
         names = [name(f) + ("" if isnan(p) else f" (covered share {100 * p:.0f} %)") for f, p in percent.items()]
         says = "says" if len(above) == 1 else "say"
         sentences.append(f"The others repeat part of what {joined(names)} {says} about the target.")
@@ -125,9 +125,8 @@ def _cover_words(covered: Mapping[str, ItemLine], shares: Mapping[str, float]) -
         says = "says" if len(below) == 1 else "say"
         sentences.append(f"{joined([name(line.feature) for line in below])} {says} more once the others are known.")
     if rest := len(lines) - len(above) - len(below):
-        sentences.append(
-            f"For {count(rest, 'feature')} the interval of covered information holds 0: neither way is shown."
-        )
+        left = count(rest, "feature")
+        sentences.append(f"For {left} the interval of covered information holds 0: neither way is shown.")
     return " ".join(sentences)
 
 
@@ -157,7 +156,7 @@ def _edges(view: CidGraph) -> list[Block]:
     if not total:
         return [Paragraph(text="The graph has no edges: no feature is tied to another or to the target.")]
     meaning, left = clean(view.edge or "strength", 60), total - graph.STRONGEST
-    text = _graph_text(view, max(len(view.nodes) - 1, 0))
+    text = _graph_text(view)
     capped = f" Of {total} edges the {graph.STRONGEST} strongest are drawn, {left} weaker ones are left out."
     figure = make_figure(
         "covered-graph-figure",
@@ -169,13 +168,13 @@ def _edges(view: CidGraph) -> list[Block]:
     rows = [(name(a), name(b), value) for a, b, value in view.edges[:EDGES]]
     caption = f"The {len(rows)} strongest of {total} edges." if total > len(rows) else "Edges, strongest first."
     columns = [Column("one"), Column("other"), Column(meaning, "number")]
-    table: Table = make_table("covered-graph-table", caption, columns, rows, evidence=view.id)
+    table = make_table("covered-graph-table", caption, columns, rows, evidence=view.id)
     return [Paragraph(text=text), figure, table]
 
 
-def _graph_text(view: CidGraph, features: int) -> str:
+def _graph_text(view: CidGraph) -> str:
     """Say how many edges there are, the strongest, and those with the target."""
-    edges = view.edges
+    edges, features = view.edges, max(len(view.nodes) - 1, 0)
     direct = [name(a if b == graph.TARGET else b) for a, b, _ in edges if graph.TARGET in (a, b)]
     top = [f"{name(a)} and {name(b)} {number(value)}" for a, b, value in edges[:3]]
     full = len(edges) == (features + 1) * features // 2

@@ -31,7 +31,7 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int) -> Importance:
     for measure in dalex.measures:
         with listing(gaps):
             rounds = _rounds(dalex, measure, rows, n_repeats)
-            finite = np.isfinite(rounds).all()
+            finite: Any = np.isfinite(rounds).all()
             for name in (name for name in dalex.subject.features if not finite[name]):
                 where = f"in {int((~np.isfinite(rounds[name])).sum())} of {n_repeats} rounds"
                 gaps.append(Omission(measure.name, name, _infinite(where)))
@@ -111,10 +111,10 @@ def model_profile(dalex: Dalex, rows: IntArray, features: Sequence[str], grid_po
     means: dict[str, float] = {}
     for measure in dalex.measures:
         # dalex profiles one kind at a time
-        for kind in ([g for g in grids if g.numeric], [g for g in grids if not g.numeric]):
+        for kind in filter(None, ([g for g in grids if g.numeric], [g for g in grids if not g.numeric])):
             with listing(gaps):
-                answer = _ask(dalex, measure, rows, kind) if kind else None
-                if kind and np.isfinite(answer.mean_prediction):
+                answer = _ask(dalex, measure, rows, kind)
+                if np.isfinite(answer.mean_prediction):
                     means[measure.name] = float(answer.mean_prediction)
                 for grid in kind:
                     with listing(gaps):

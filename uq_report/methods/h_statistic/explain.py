@@ -103,13 +103,9 @@ class HStatistic:
         base = engine.unchanged(measures)[:, rows]
         dependences = partial(_dependences, subject, engine, measures, rows, base)
         single = dependences([(f,) for f in features])
-        strengths = {
-            (f, ""): [pairwise(*single[f,][:, m], base[m], weights) for m in range(len(measures))] for f in features
-        }
+        strengths = {(f, ""): _of_measures(single[f,][0], single[f,][1], base, weights) for f in features}
         joint = dependences(list(combinations(self._leading(features, strengths), 2)))
-        for a, b in joint:
-            parts = zip(single[a,][0], single[b,][0], joint[a, b][0], strict=True)
-            strengths[a, b] = [pairwise(first, second, both, weights) for first, second, both in parts]
+        strengths |= {(a, b): _of_measures(single[a,][0], single[b,][0], joint[a, b][0], weights) for a, b in joint}
         return [self._result(measures, strengths, base, rows, subject, omitted)]
 
     def _features(self, subject: Subject) -> tuple[str, ...]:
@@ -142,8 +138,8 @@ class HStatistic:
     ) -> Interaction:
         table, gaps = [], list(omitted)
         for m, measure in enumerate(measures):
-            for (a, b), of_measures in strengths.items():
-                strength = of_measures[m]
+            for (a, b), by_measure in strengths.items():
+                strength = by_measure[m]
                 if reason := _why_undefined(strength):
                     gaps.append(Omission(measure.name, f"{a} x {b}" if b else a, reason))
                 else:
@@ -198,6 +194,10 @@ def _dependences(
             sums[features][0][:, donors] += values * weights
             sums[features][1] += values * weights[donors]
     return sums
+
+
+def _of_measures(first: FloatArray, second: FloatArray, both: FloatArray, weights: FloatArray) -> list[Strength]:
+    return [pairwise(a, b, c, weights) for a, b, c in zip(first, second, both, strict=True)]
 
 
 def pairwise(first: FloatArray, second: FloatArray, both: FloatArray, weights: FloatArray) -> Strength:

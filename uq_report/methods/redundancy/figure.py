@@ -40,8 +40,8 @@ def draw(result: Result, top: int = 20) -> Figure:
         figure = style.new_figure(0.29 * len(features) + 1.1)
         axes = style.plain(figure.subplots(), "x")
         axes.axvline(0, color=style.INK, linewidth=0.8)
-        ends = [part[col.ESTIMATE] for part in parts.values()]
-        axes.plot(*style.segments(*ends, range(len(features))), color=style.BAND, linewidth=5.0)
+        starts, ends = (part[col.ESTIMATE] for part in parts.values())
+        axes.plot(*style.segments(starts, ends, range(len(features))), color=style.BAND, linewidth=5.0)
         for item, part in parts.items():
             _dots(axes, part, item)
         axes.set_yticks(range(len(features)), [style.name(feature) for feature in features])

@@ -41,7 +41,7 @@ def comparators(sample: Sample, local: Local) -> tuple[Terms, tuple[Omission, ..
         terms["ead", feature] = np.abs(change)
         if feature in sample.numeric:
             present = ~np.isnan(change)
-            terms["aed", feature] = _sign(sample.sampling.weights[present] @ change[present]) * change
+            terms["aed", feature] = _sign(float(sample.sampling.weights[present] @ change[present])) * change
     geometry = _Geometry(sample)
     grids = _numeric_moves(sample, geometry)
     for feature in sample.features:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, combinations_with_replacement
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def _rule(rates: Derivatives) -> str:
     return f"{words} of that, joined by Richardson's rule; meta holds the steps and the largest error estimates."
 
 
-def unstable_rows(norm: FloatArray, error: FloatArray, floor: float) -> FloatArray:
+def unstable_rows(norm: FloatArray, error: FloatArray, floor: Any) -> BoolArray:
     """Return where an estimated error is too large to believe the value."""
     return np.asarray(~(error <= _TOLERANCE * norm + floor))
 
