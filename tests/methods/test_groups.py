@@ -20,10 +20,10 @@ from uq_report.core.results import Result
 from uq_report.core.sampling import Sampling
 from uq_report.core.scored import ScoredRows
 from uq_report.core.subject import Subject
+from uq_report.methods.groups.contrasts import difference, gap_p_values, shuffled_p_values
 from uq_report.methods.groups.cut import Attribute, attributes
 from uq_report.methods.groups.explain import Groups
-from uq_report.methods.groups.tests import difference, gap_p_values, shuffled_p_values
-from uq_report.methods.groups.withhold import shown
+from uq_report.methods.groups.withhold import disclose
 
 MEASURES = testing.measures()
 
@@ -180,7 +180,7 @@ def sizes(*counts: int) -> Attribute:
 )
 def test_a_small_group_takes_its_complement_with_it(counts: tuple[int, ...], kept: list[int]) -> None:
     n = sum(counts)
-    found = shown([sizes(*counts)], np.ones(n, dtype=bool), np.arange(n), 30)
+    found = disclose([sizes(*counts)], np.ones(n, dtype=bool), np.arange(n), 30)
     assert sorted(g for _, g in found.groups) == kept
 
 
@@ -188,25 +188,25 @@ def test_a_finer_attribute_gives_nothing_away_about_a_coarser_one() -> None:
     fine = np.repeat([0, 1, 2, 3], [60, 10, 60, 20])
     nested = [Attribute("coarse", ("x", "y"), fine // 2), Attribute("fine", ("a", "b", "c", "d"), fine)]
     every, units = np.ones(150, dtype=bool), np.arange(150)
-    assert shown(nested[1:], every, units, 30).groups == {(0, 0), (0, 2)}
-    together = shown(nested, every, units, 30).groups
+    assert disclose(nested[1:], every, units, 30).groups == {(0, 0), (0, 2)}
+    together = disclose(nested, every, units, 30).groups
     assert not any(exposed(nested, every, units, together, 30))
 
 
 def test_clusters_are_what_counts() -> None:
     attribute = [sizes(100, 100)]
     units = np.r_[np.repeat(np.arange(10), 10), np.arange(10, 110)]
-    assert shown(attribute, np.ones(200, dtype=bool), units, 30).groups == frozenset()
+    assert disclose(attribute, np.ones(200, dtype=bool), units, 30).groups == frozenset()
 
 
 def exposed(cut: list[Attribute], inside: BoolArray, units: IntArray, kept: Any, n_min: int) -> list[bool]:
     """Say for each small group, by ranks of exact 0-1 matrices, whether it is a combination of what is shown."""
-    known = np.array([cut[a].members(g) & inside for a, g in kept] + [inside], dtype=float)
+    known = np.array([(cut[a].codes == g) & inside for a, g in kept] + [inside], dtype=float)
     rank = np.linalg.matrix_rank(known)
     found = []
     for one in cut:
         for g in range(len(one.labels)):
-            mask = one.members(g) & inside
+            mask = (one.codes == g) & inside
             if 0 < len(np.unique(units[mask])) < n_min:
                 found.append(bool(np.linalg.matrix_rank(np.vstack([known, mask])) == rank))
     return found
@@ -220,7 +220,7 @@ def test_no_small_group_can_be_worked_out_in_random_tables() -> None:
         codes = [base, base // 2, np.where(rng.random(150) < 0.9, base % 3, 0), rng.choice(3, 150, p=[0.6, 0.3, 0.1])]
         cut = [Attribute(str(a), tuple(map(str, range(c.max() + 1))), c) for a, c in enumerate(codes)]
         inside = rng.random(150) < 0.9
-        found = shown(cut, inside, np.arange(150), 20)
+        found = disclose(cut, inside, np.arange(150), 20)
         assert not any(exposed(cut, inside, np.arange(150), found.groups, 20))
         withheld += len(found.complements)
     assert withheld > 20

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import AnyArray, BoolArray, IntArray
+from ...core.arrays import AnyArray, FloatArray, IntArray
 from ...core.text import short
 
 QUARTILES = (0.25, 0.5, 0.75)
@@ -23,16 +23,16 @@ LESS = re.compile(r"^[^\d]*[<≤][^\d]*\d+(?:\.\d+)?[^\d]*$|\b(and|or) (under|be
 
 @dataclass(frozen=True)
 class Attribute:
-    """A protected attribute: the group of each row (a position in `labels`), and the edges it was cut at, if any."""
+    """A protected attribute: the group of each row (a position in `labels`).
+
+    One that was cut has the `edges`, and the `numbers` that were cut, of dates their ranks.
+    """
 
     name: str
     labels: tuple[str, ...]
     codes: IntArray
     edges: tuple[str, ...] = ()
-
-    def members(self, group: int) -> BoolArray:
-        """Return the mask of one group's rows."""
-        return self.codes == group
+    numbers: FloatArray | None = None
 
 
 def attributes(protected: Mapping[str, AnyArray], max_levels: int) -> list[Attribute]:
@@ -40,42 +40,38 @@ def attributes(protected: Mapping[str, AnyArray], max_levels: int) -> list[Attri
     return [_attribute(name, pd.Series(values), max_levels) for name, values in protected.items()]
 
 
-def is_ordered(values: pd.Series[Any], max_levels: int) -> bool:
-    """Say whether an attribute is numbers or dates with more than `max_levels` values."""
-    plain = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
-    return (plain or pd.api.types.is_datetime64_any_dtype(values.dtype)) and values.nunique() > max_levels
-
-
 def _attribute(name: str, values: pd.Series[Any], max_levels: int) -> Attribute:
     values = values.infer_objects()
-    if is_ordered(values, max_levels):
-        return _cut(name, values)
+    dates = pd.api.types.is_datetime64_any_dtype(values.dtype)
+    plain = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+    if (plain or dates) and values.nunique() > max_levels:
+        return _cut(name, values, values.rank() if dates else values.astype(float))
     levels = _sorted(values.dropna().unique().tolist())
     place = {level: position for position, level in enumerate(levels)}
     codes = np.array([place.get(cell, len(levels)) for cell in values.tolist()], dtype=np.int64)
     return Attribute(name, _unique([_word(level) for level in levels], codes), codes)
 
 
-def _cut(name: str, values: pd.Series[Any]) -> Attribute:
+def _cut(name: str, values: pd.Series[Any], numbers: pd.Series[Any]) -> Attribute:
     """Return the quarters of an ordered attribute; its edges are values that occur."""
-    known = np.sort(values.dropna().to_numpy())
-    places = [int(np.ceil(level * len(known))) - 1 for level in QUARTILES]
-    edges = [edge for edge in pd.unique(known[places]) if edge < known[-1]]
+    ordered = np.sort(values.dropna().to_numpy())
+    places = [int(np.ceil(level * len(ordered))) - 1 for level in QUARTILES]
+    edges = [edge for edge in pd.unique(ordered[places]) if edge < ordered[-1]]
     codes = np.searchsorted(np.array(edges), values.to_numpy(), side="left").astype(np.int64)
     codes[values.isna().to_numpy()] = len(edges) + 1
     words = [_word(edge) for edge in edges]
     between = [f"over {low} to {high}" for low, high in pairwise(words)]
     labels = [f"up to {words[0]}", *between, f"over {words[-1]}"] if words else ["all values"]
-    return Attribute(name, _unique(labels, codes), codes, tuple(words))
+    return Attribute(name, _unique(labels, codes), codes, tuple(words), np.asarray(numbers, dtype=float))
 
 
 def _unique(labels: Sequence[str], codes: IntArray) -> tuple[str, ...]:
     """Return labels that differ, with one more for missing values where there are any."""
-    found: list[str] = []
+    unique: list[str] = []
     for label in [*labels, *([MISSING] if (codes == len(labels)).any() else [])]:
-        twice = found.count(label) or sum(one.startswith(f"{label} (") for one in found)
-        found.append(f"{label} ({twice + 1})" if label in found else label)
-    return tuple(found)
+        twice = unique.count(label) or sum(earlier.startswith(f"{label} (") for earlier in unique)
+        unique.append(f"{label} ({twice + 1})" if label in unique else label)
+    return tuple(unique)
 
 
 def _word(value: Any) -> str:
@@ -106,9 +102,9 @@ def _bound(level: Any) -> tuple[float, bool, float] | None:
     """
     if not isinstance(level, str):
         return None
-    found = [float(number) for number in NUMBER.findall(level)]
-    if not found:
+    numbers = [float(number) for number in NUMBER.findall(level)]
+    if not numbers:
         return None
     word = level.lower()
     opens = word.lstrip().startswith(BELOW) or bool(LESS.search(word))
-    return (found[0], not opens, found[-1])
+    return (numbers[0], not opens, numbers[-1])

@@ -9,15 +9,16 @@ from ...core.numbers import number, value_words
 from ...core.text import short
 from ...core.verdicts import holm
 from ...evidence import ids
-from ...evidence.finding import Finding, Severity, Symptom
-from ...evidence.outcomes import DifferenceLine, GroupsDifference, GroupsProxy, GroupsUse, ProxyLine, UseLine
+from ...evidence.finding import SEVERITIES, Finding, Severity, Symptom
+from ...evidence.outcomes import GroupsDifference, GroupsProxy, GroupsUse, ProxyLine, UseLine
 from ...evidence.run import Run
 from ...rules.reading import Part, absent, listed
 from ...rules.rule import Rule
-from .words import contrast, group_words, of_class
+from ..shared.tidy import observed
+from .words import Contrasts, both_contrasts, contrast, group_words, of_class, place_of
 
 MITCHELL = "mitchell:section 4"
-Contrasts = dict[tuple[str, str, str], DifferenceLine]
+MISPREDICTED = "UQ801"
 
 
 def drivers(rule: Rule, run: Run) -> Part:
@@ -25,80 +26,59 @@ def drivers(rule: Rule, run: Run) -> Part:
     used, proxies, apart = GroupsUse.find(run), GroupsProxy.find(run), GroupsDifference.find(run)
     if used is None or proxies is None or apart is None:
         return Part(code=rule.code, absent=absent(run, ids.GROUPS_USE))
-    unable = [gap.feature for gap in used.omissions]
-    if unable and not used.lines:
-        return Part(code=rule.code, absent=f"no feature could be exchanged for {listed(unable)}")
-    known = {(line.measure, line.feature, line.item): line for line in apart.lines}
+    if used.omissions and not used.lines:
+        unable = listed(gap.feature for gap in used.omissions)
+        return Part(code=rule.code, absent=f"no feature could be exchanged for {unable}")
+    contrasts = {place_of(line): line for line in apart.lines}
     lines = [x for x in used.lines if not isnan(x.p_value) and x.association >= rule.thresholds["proxy"]]
     raised: dict[tuple[str, str], list[tuple[Severity, UseLine]]] = {}
     unsure = []
-    for line, p in zip(lines, holm([x.p_value for x in lines]) if lines else (), strict=True):
-        severity = _judged(rule, line, float(p), known)
+    for line, p in zip(lines, holm([x.p_value for x in lines]).tolist(), strict=True):
+        severity = _severity(rule, line, p, contrasts)
         if severity is not None:
             raised.setdefault((line.feature, line.by), []).append((severity, line))
         elif max(abs(line.lower), abs(line.upper)) > rule.thresholds["spread"] * line.scale:
             unsure.append((line.feature, line.by))
-    told = {feature for feature, _ in raised}
-    together = _together(rule, [line for line in proxies.lines if line.feature not in told])
+    through = {feature for feature, _ in raised}
+    together = _together(rule, [line for line in proxies.lines if line.feature not in through])
     return Part(
         code=rule.code,
-        findings=(*(_use(rule, several, known) for several in raised.values()), *together),
+        findings=(*(_use(rule, several, contrasts) for several in raised.values()), *together),
         undecided=tuple(short(by) for feature, by in dict.fromkeys(unsure) if (feature, by) not in raised),
         passed="No contrast of predictions between groups goes through an attribute or a proxy beyond the margin.",
     )
 
 
-def _judged(rule: Rule, line: UseLine, p: float, known: Contrasts) -> Severity | None:
+def _severity(rule: Rule, line: UseLine, p: float, contrasts: Contrasts) -> Severity | None:
     """Return the severity of one contrast that is lost; none where the outcome does not vary."""
     if not line.scale > 0:
         return None
-    rest = known.get((line.measure.replace("prediction", "residual", 1), line.feature, line.item))
-    return rule.judge(
-        p_adjusted=p,
-        lost=max(line.lower, -line.upper) / line.scale,
-        association=line.association,
-        exceeding=nan if rest is None else _exceeding(line, rest) / line.scale,
-    )
+    rest = contrasts.get((line.measure.replace("prediction", "residual", 1), line.feature, line.item))
+    # by how much, at least, predictions differ more than outcomes in the direction that is lost
+    exceeding = nan if rest is None else (-rest.upper if line.estimate > 0 else rest.lower) / line.scale
+    lost = max(line.lower, -line.upper) / line.scale
+    return rule.judge(p_adjusted=p, lost=lost, association=line.association, exceeding=exceeding)
 
 
-def _exceeding(line: UseLine, residual: DifferenceLine) -> float:
-    """Return by how much, at least, predictions differ more than outcomes in the direction that is lost."""
-    return -residual.upper if line.estimate > 0 else residual.lower
-
-
-def _use(rule: Rule, raised: Sequence[tuple[Severity, UseLine]], known: Contrasts) -> Finding:
+def _use(rule: Rule, raised: Sequence[tuple[Severity, UseLine]], contrasts: Contrasts) -> Finding:
     """Return what is to say of one feature that stands for an attribute: its largest contrast."""
-    severities = [severity for severity, _ in raised]
-    severity = next(one for one in ("medium", "low", "observation") if one in severities)
+    severity = min((severity for severity, _ in raised), key=SEVERITIES.index)
     line = max((x for s, x in raised if s == severity), key=lambda x: abs(x.estimate) / x.scale)
-    own = line.by == line.feature
-    tie = (
-        "" if own else f", which goes together with {short(line.feature)} (association {number(line.association, 2)}),"
-    )
-    features = tuple(dict.fromkeys((line.by, line.feature)))
+    proxy = f", which goes together with {short(line.feature)} (association {number(line.association, 2)}),"
+    in_all = listed(f"{what} differ by {size}" for what, size in both_contrasts(line, contrasts))
     return rule.finding(
         severity,
-        f"Exchanging {short(line.by)}{tie} moves the predictions{of_class(line.measure)} for {group_words(line)} "
-        f"against the rest by {contrast(line, size=True)}. {_beside(line, known)}".rstrip(),
+        f"Exchanging {short(line.by)}{'' if line.by == line.feature else proxy} moves the predictions"
+        f"{of_class(line.measure)} for {group_words(line)} against the rest by {contrast(line, size=True)}."
+        f"{f' In all, {in_all}.' if in_all else ''}",
         (ids.GROUPS_USE, ids.GROUPS_DIFFERENCE, ids.GROUPS_PROXY),
         remedy="Say why the model may use it, or train without it and its proxies.",
         measures=(line.measure,),
-        features=features,
+        features=tuple(dict.fromkeys((line.by, line.feature))),
         threshold=rule.thresholds["spread"] * line.scale,
-        observed=line.estimate,
-        lower=line.lower,
-        upper=line.upper,
-        explains=() if severity == "observation" else (Symptom(code="UQ801", feature=line.feature),),
+        explains=() if severity == "observation" else (Symptom(code=MISPREDICTED, feature=line.feature),),
+        **observed(line),
     )
-
-
-def _beside(line: UseLine, known: Contrasts) -> str:
-    """Say how far predictions and outcomes of the group differ from the rest in all."""
-    suffix = line.measure.removeprefix("prediction")
-    told = [(what, known.get((f"{name}{suffix}", line.feature, line.item))) for what, name in
-            (("predictions", "prediction"), ("outcomes", "outcome"))]  # fmt: skip
-    words = listed([f"{what} differ by {contrast(one)}" for what, one in told if one is not None])
-    return f"In all, {words}." if words else ""
 
 
 def _together(rule: Rule, lines: Sequence[ProxyLine]) -> Iterator[Finding]:
@@ -115,7 +95,5 @@ def _together(rule: Rule, lines: Sequence[ProxyLine]) -> Iterator[Finding]:
                 remedy="Say why the features that tell the attribute are needed.",
                 features=(line.feature,),
                 threshold=rule.thresholds["skill"],
-                observed=line.estimate,
-                lower=line.lower,
-                upper=line.upper,
+                **observed(line),
             )

@@ -6,22 +6,21 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
-import pandas as pd
-
 from ...core.engine import Engine
 from ...core.errors import InputError, check_options
 from ...core.explainer import Card, Prior
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
+from ...core.results import Result
 from ...core.subject import Subject
 from ...evidence import ids
+from ..shared.tidy import diagnostic
+from .contrasts import EXACT_UNITS
 from .cut import attributes
 from .plan import Plan
 from .proxy import proxies
-from .tests import EXACT_UNITS
 from .use import use
 from .values import row_values
 
-COLUMNS = (*ESTIMATE_COLUMNS, "item", "n", "unit", "p_value")
+COLUMNS = ("item", "n", "unit", "p_value")
 DIFFERENCES = (*COLUMNS, "n_rest", "overall", "scale")
 
 
@@ -102,42 +101,24 @@ class Groups:
             raise InputError("groups.protected must be given; got none. Pass protected=[...] to `explain`.")
         values, omitted = row_values(engine)
         cut = attributes(subject.protected, self.max_levels)
-        plan = Plan(self, subject, engine, cut, values)
-        kept = [one for one in values if one.measure not in plan.infinite]
-        means = pd.DataFrame([line for one in kept for line in plan.means(one)], columns=list(COLUMNS))
-        apart = pd.DataFrame([line for one in kept for line in plan.differences(one)], columns=list(DIFFERENCES))
-        omissions = (*omitted, *dict.fromkeys(plan.omissions()))
-        targets = {one.name: plan.target(a, one) for a, one in enumerate(cut)}
-        told = proxies(subject, engine, targets)
-        return [
-            self._result(ids.GROUPS, "Predictions, errors and uncertainty by group", means, plan, omissions),
-            self._result(ids.GROUPS_DIFFERENCE, "Each group against all other rows", apart, plan, ()),
-            told,
-            use(plan, told.estimates, self.n_proxies, self.min_association),
-        ]
-
-    def _result(
-        self, id: str, title: str, estimates: pd.DataFrame, plan: Plan, omissions: tuple[Omission, ...]
-    ) -> Diagnostic:
-        return Diagnostic(
-            id=id,
-            explainer=self.name,
-            title=title,
-            frame=estimates.rename(columns={"n": "x", "estimate": "value"})[list(Diagnostic.columns)].astype(
-                {"x": float}
-            ),
-            estimates=estimates,
-            options=asdict(self),
-            notes=(
-                f"Groups of fewer than {self.n_min} rows or clusters are not shown, nor what would give them away.",
-                f"Exact tests up to {EXACT_UNITS} rows, {plan.draws} draws; else t-tests. p-values are not adjusted.",
-                *(
-                    ("With clusters the exact test of the confidence gap uses one row of each.",)
-                    if plan.sampling.codes is not None
-                    else ()
-                ),
-                *plan.sampling.notes(),
-            ),
-            omissions=omissions,
-            meta=plan.meta(),
+        plan = Plan(self.n_min, self.n_draws, subject, engine, cut, values)
+        finite = [value for value in values if value.measure not in plan.infinite]
+        clustered = plan.sampling.codes is not None
+        notes = (
+            f"Groups of fewer than {self.n_min} rows or clusters are not shown, nor what would give them away.",
+            f"Exact tests up to {EXACT_UNITS} rows, {plan.draws} draws; else t-tests. p-values are not adjusted.",
+            *(("With clusters the exact test of the confidence gap uses one row of each.",) if clustered else ()),
+            *plan.sampling.notes(),
         )
+        facts = {"options": asdict(self), "notes": notes, "meta": plan.meta()}
+        omissions = (*omitted, *dict.fromkeys(plan.omissions()))
+        means = [line for value in finite for line in plan.means(value)]
+        apart = [line for value in finite for line in plan.differences(value)]
+        related = proxies(subject, engine, {x.name: plan.target(a, x) for a, x in enumerate(cut)})
+        title, other_title = "Predictions, errors and uncertainty by group", "Each group against all other rows"
+        return [
+            diagnostic(ids.GROUPS, title, means, COLUMNS, x="n", omissions=omissions, **facts),
+            diagnostic(ids.GROUPS_DIFFERENCE, other_title, apart, DIFFERENCES, x="n", **facts),
+            related,
+            use(plan, related.estimates, self.n_proxies, self.min_association),
+        ]

@@ -10,16 +10,17 @@ import pandas as pd
 
 from ...core.arrays import FloatArray, IntArray, take_rows
 from ...core.engine import Engine
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission
+from ...core.results import Diagnostic, Omission
 from ...core.sampling import Sampling
 from ...core.subject import Subject
+from ...evidence import ids
 from ..shared.association import Coded, association, coded
 from ..shared.forest import forecasts, row_groups
+from ..shared.tidy import diagnostic, record
 
 MOST_ROWS = 1000
 SINGLE_ROWS = 10_000
 LEAST_ROWS = 10
-COLUMNS = (*ESTIMATE_COLUMNS, "item", "n")
 TOGETHER = "all features"
 
 
@@ -29,31 +30,27 @@ def proxies(subject: Subject, engine: Engine, targets: Mapping[str, FloatArray])
     `targets` holds, for each attribute, the values to predict, shape (n, k): a centred number, or the indicators
     of the groups shown; rows that take no part are NaN.
     """
-    columns = {name: coded(subject, name) for name in subject.features}
+    columns = [coded(subject, name) for name in subject.features]
     records: list[dict[str, Any]] = []
     omissions = []
     for name, target in targets.items():
         rows = np.flatnonzero(~np.isnan(target).any(axis=1))
-        others = [column for column in columns.values() if column.name != name]
+        others = [column for column in columns if column.name != name]
         reason = _impossible(target[rows], others)
         if reason:
             omissions.append(Omission("", name, reason))
             continue
-        drawn = engine.rng("proxy rows", name).permutation(rows)
-        chosen, wider = np.sort(drawn[:MOST_ROWS]), np.sort(drawn[:SINGLE_ROWS])
+        order = engine.rng("proxy rows", name).permutation(rows)
+        chosen, wider = np.sort(order[:MOST_ROWS]), np.sort(order[:SINGLE_ROWS])
         together = _together(subject, engine, name, (target[chosen], others), chosen)
-        if isinstance(together, Omission):
-            omissions.append(together)
-        else:
-            records.append(together)
+        (omissions if isinstance(together, Omission) else records).append(together)
         records += [_single(name, target, other, wider) for other in others]
-    estimates = pd.DataFrame(records, columns=list(COLUMNS))
-    return Diagnostic(
-        id="groups.proxy",
-        explainer="groups",
-        title="How well the model's features tell a protected attribute",
-        frame=estimates.rename(columns={"n": "x", "estimate": "value"})[list(Diagnostic.columns)].astype({"x": float}),
-        estimates=estimates,
+    return diagnostic(
+        ids.GROUPS_PROXY,
+        "How well the model's features tell a protected attribute",
+        records,
+        ("item", "n"),
+        x="n",
         notes=(
             (
                 f"'{TOGETHER}': out-of-bag R² of a random forest of 100 trees, at most {MOST_ROWS} rows; for groups "
@@ -77,18 +74,14 @@ def _impossible(target: FloatArray, others: Sequence[Coded]) -> str:
 
 
 def _together(
-    subject: Subject,
-    engine: Engine,
-    name: str,
-    known: tuple[FloatArray, Sequence[Coded]],
-    rows: IntArray,
+    subject: Subject, engine: Engine, name: str, data: tuple[FloatArray, Sequence[Coded]], rows: IntArray
 ) -> dict[str, Any] | Omission:
     """Return the skill of all features together, or why there is none."""
-    truth, others = known
+    truth, others = data
     X = np.column_stack([_ranks(column.numbers[rows]) if column.ordered else column.numbers[rows] for column in others])
     clusters = None if subject.clusters is None else subject.clusters[rows]
-    groups = row_groups(take_rows(subject.X, rows), clusters)
-    forecast = forecasts(X, truth, groups, engine.rng("proxy", name), None)
+    blocks = row_groups(take_rows(subject.X, rows), clusters)
+    forecast = forecasts(X, truth, blocks, engine.rng("proxy", name), None)
     if np.isnan(forecast).any():
         return Omission("", name, "too few different rows to leave some out of every tree")
     sampling = Sampling.of(subject, rows)
@@ -96,10 +89,10 @@ def _together(
     spread = np.square(truth - sampling.weights @ truth).sum(axis=1)
     ratio = float(sampling.weights @ missed / (sampling.weights @ spread))
     error = float(sampling.mean((missed - ratio * spread) / (sampling.weights @ spread))[1])
-    lower, upper = sampling.interval(1 - ratio, error, engine.confidence)
-    values = {"estimate": 1 - ratio, "std_error": error, "lower": lower, "upper": upper}
-    place = {"confidence": engine.confidence, "covers": "new test rows", "item": TOGETHER, "n": len(rows)}
-    return {"measure": "brier_skill" if truth.shape[1] > 1 else "r_squared", "feature": name, **values, **place}
+    interval = sampling.interval(1 - ratio, error, engine.confidence)
+    measure = "brier_skill" if truth.shape[1] > 1 else "r_squared"
+    line = record(measure, name, 1 - ratio, error, interval, engine.confidence)
+    return line | {"item": TOGETHER, "n": len(rows)}
 
 
 def _single(name: str, target: FloatArray, other: Coded, rows: IntArray) -> dict[str, Any]:
@@ -109,9 +102,8 @@ def _single(name: str, target: FloatArray, other: Coded, rows: IntArray) -> dict
     measure, size = association(
         Coded(name, numbers, ordered=ordered), Coded(other.name, other.numbers[rows], other.ordered)
     )
-    none = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan)
-    place = {"covers": "none", "item": other.name, "n": len(rows)}
-    return {"measure": measure, "feature": name, "estimate": size, **none, **place}
+    line = {"measure": measure, "feature": name, "estimate": size}
+    return line | {"covers": "none", "item": other.name, "n": len(rows)}
 
 
 def _ranks(values: FloatArray) -> FloatArray:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isnan, nan
 from typing import ClassVar
 
@@ -17,12 +18,14 @@ from ...evidence.outcomes import CONFIDENCE_GAP, DifferenceLine, GroupLine, Grou
 from ...evidence.run import Run
 from ...rules.reading import Part, absent, close, listed
 from ...rules.rule import Grade, Limit, Rule
-from .drivers import MITCHELL, drivers
-from .words import contrast, group_words, of_class
+from ..shared.tidy import observed
+from .drivers import MISPREDICTED, MITCHELL, drivers
+from .words import Contrasts, Place, both_contrasts, contrast, group_words, of_class, place_of
 
-MISPREDICTED, MISJUDGED, USED, UNJUDGED, DIFFERING = "UQ801", "UQ802", "UQ803", "UQ804", "UQ805"
+MISJUDGED, USED, UNJUDGED, DIFFERING = "UQ802", "UQ803", "UQ804", "UQ805"
 HONEST = "E_q[Y] = mean(q) and E_q[-log q(Y)] = H(q): both hold on average in any rows when y follows the model"
 # measure -> which threshold its differences are judged by
+RESIDUAL = {"residual": "spread"}
 EXCESS = {CONFIDENCE_GAP: "effect", "coverage_90": "rate", "excess_loss": "loss"}
 PLAIN = {
     "brier": "loss",
@@ -186,19 +189,33 @@ class GroupsCheck:
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's results by group."""
-        groups = Groups.find(run)
-        if groups is None:
+        view = Groups.find(run)
+        if view is None:
             reason = absent(run, ids.GROUPS)
             return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
         apart = GroupsDifference.find(run)
-        reading = _Reading(groups, () if apart is None else apart.lines)
+        lines = () if apart is None else apart.lines
+        contrasts = {place_of(line): line for line in lines}
+        means = {place_of(line): line for line in view.lines}
         mispredicted, misjudged, used, small, differing = self.rules
-        parts = [reading.predictions(mispredicted), reading.losses(misjudged), drivers(used, run)]
-        return close(self.name, [*parts, _small(small, groups), reading.plain(differing)])
+        has_gap = any(line.measure == CONFIDENCE_GAP for line in lines)
+        excess = {m: n for m, n in EXCESS.items() if m != "excess_loss" or not has_gap}
+        parts = (
+            _predictions(mispredicted, _tested(mispredicted, lines, RESIDUAL), contrasts),
+            _losses(misjudged, _tested(misjudged, lines, excess), means),
+            drivers(used, run),
+            Part(
+                code=small.code,
+                findings=tuple(_withheld(small, view)),
+                passed=f"Every group has at least {view.n_min} rows or clusters.",
+            ),
+            _plain(differing, _tested(differing, lines, PLAIN)),
+        )
+        return close(self.name, parts)
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Test:
     """A difference with its adjusted p-value, and how far its interval lies from 0, in the unit of its threshold."""
 
     line: DifferenceLine
@@ -211,12 +228,6 @@ class _Seen:
         """What the threshold is a share of; 1 where it has a unit."""
         return self.line.scale if self.threshold in ("spread", "loss") else 1.0
 
-    def judge(self, rule: Rule) -> Severity | None:
-        """Return the severity; none where the scale is 0 or not known."""
-        unit = self.scale if self.scale > 0 else nan
-        sizes = {self.threshold: abs(self.line.estimate) / unit, f"nearest {self.threshold}": self.nearest / unit}
-        return rule.judge(p_adjusted=self.p, times=self.nearest / unit / self.margin, **sizes)
-
     @property
     def nearest(self) -> float:
         """How far the interval lies from 0; negative where it holds 0."""
@@ -227,116 +238,80 @@ class _Seen:
         """Whether the interval reaches beyond the margin."""
         return not max(abs(self.line.lower), abs(self.line.upper)) <= self.margin * self.scale
 
+    def judge(self, rule: Rule) -> Severity | None:
+        """Return the severity; none where the scale is 0 or not known."""
+        unit = self.scale if self.scale > 0 else nan
+        sizes = {self.threshold: abs(self.line.estimate) / unit, f"nearest {self.threshold}": self.nearest / unit}
+        return rule.judge(p_adjusted=self.p, times=self.nearest / unit / self.margin, **sizes)
+
     def finding(self, rule: Rule, severity: Severity, statement: str, **parts: object) -> Finding:
         """Return a finding on this difference."""
-        return rule.finding(
-            severity,
-            statement,
-            (ids.GROUPS_DIFFERENCE, ids.GROUPS),
-            features=(self.line.feature,),
-            threshold=self.margin * self.scale,
-            observed=self.line.estimate,
-            lower=self.line.lower,
-            upper=self.line.upper,
-            **parts,
-        )
+        parts |= {"features": (self.line.feature,), "threshold": self.margin * self.scale, **observed(self.line)}
+        return rule.finding(severity, statement, (ids.GROUPS_DIFFERENCE, ids.GROUPS), **parts)
 
 
-@dataclass(frozen=True)
-class _Reading:
-    """Means by group and differences to the rest."""
-
-    groups: Groups
-    differences: Sequence[DifferenceLine]
-
-    def _seen(self, rule: Rule, thresholds: dict[str, str]) -> list[_Seen]:
-        """Return the tested differences of some measures, adjusted over all of them."""
-        lines = [x for x in self.differences if _base(x.measure) in thresholds and not isnan(x.p_value)]
-        adjusted = holm([line.p_value for line in lines]).tolist() if lines else []
-        names = [thresholds[_base(line.measure)] for line in lines]
-        return [_Seen(x, float(p), n, rule.thresholds[n]) for x, p, n in zip(lines, adjusted, names, strict=True)]
-
-    def predictions(self, rule: Rule) -> Part:
-        """Judge outcomes less predictions."""
-        seen = self._seen(rule, {"residual": "spread"})
-        if not seen:
-            return Part(code=rule.code, absent="no difference of outcomes less predictions could be tested")
-        found = [(one, severity) for one in seen if (severity := one.judge(rule)) is not None]
-        unsure = [group_words(one.line) for one in seen if one.judge(rule) is None and one.open]
-        return Part(
-            code=rule.code,
-            findings=tuple(self._mispredicted(rule, *pair) for pair in found),
-            undecided=tuple(dict.fromkeys(unsure)),
-            passed=f"Predictions and outcomes part by the same in {len(seen)} groups and their rest.",
-        )
-
-    def _mispredicted(self, rule: Rule, seen: _Seen, severity: Severity) -> Finding:
-        line, suffix = seen.line, seen.line.measure.removeprefix("residual")
-        side = "high" if line.estimate < 0 else "low"
-        told = [(what, self.difference(line, f"{name}{suffix}")) for what, name in
-                (("predictions", "prediction"), ("outcomes", "outcome"))]  # fmt: skip
-        beside = " and ".join(f"its {what} differ from theirs by {contrast(one)}" for what, one in told if one)
-        return seen.finding(
-            rule,
-            severity,
-            f"Against the other {line.n_rest} rows, predictions{of_class(line.measure)} are too {side} for "
-            f"{group_words(line)} ({line.n} rows) by {contrast(line, size=True)}{'; ' if beside else ''}{beside}.",
-            remedy="Find what the model lacks or overstates for this group. Refit it, or recalibrate by group.",
-            measures=(line.measure,),
-        )
-
-    def difference(self, line: DifferenceLine, measure: str) -> DifferenceLine | None:
-        """Return the difference of another measure for the same group."""
-        same = (x for x in self.differences if (x.measure, x.feature, x.item) == (measure, line.feature, line.item))
-        return next(same, None)
-
-    def losses(self, rule: Rule) -> Part:
-        """Judge the loss less the loss that the model expects."""
-        has_gap = any(line.measure == CONFIDENCE_GAP for line in self.differences)
-        seen = self._seen(rule, {m: n for m, n in EXCESS.items() if m != "excess_loss" or not has_gap})
-        if not seen:
-            return Part(code=rule.code, absent="no difference of the loss less the expected loss could be tested")
-        found = [(one, severity) for one in seen if (severity := one.judge(rule)) is not None]
-        unsure = [group_words(one.line) for one in seen if one.judge(rule) is None and one.open]
-        return Part(
-            code=rule.code,
-            findings=tuple(self._misjudged(rule, *pair) for pair in found),
-            undecided=tuple(dict.fromkeys(unsure)),
-            passed=f"The loss of {len(seen)} groups is as far from what the model expects as that of their rest.",
-        )
-
-    def _misjudged(self, rule: Rule, seen: _Seen, severity: Severity) -> Finding:
-        line = seen.line
-        own = next((x for x in self.groups.lines if _place(x) == _place(line)), None)
-        return seen.finding(
-            rule,
-            severity,
-            f"For {group_words(line)} ({line.n} rows) {_against_expected(line, own)}.",
-            remedy="Look for wrong labels or missing features in the group. Report its uncertainty apart.",
-            measures=(NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
-            explains=(Symptom(code=DIFFERING, feature=line.feature),),
-        )
-
-    def plain(self, rule: Rule) -> Part:
-        """Name groups whose loss, entropy or error rates differ, attribute by attribute."""
-        seen = self._seen(rule, PLAIN)
-        if not seen:
-            return Part(code=rule.code, absent="no difference of loss, entropy or error rates could be tested")
-        found: dict[str, list[_Seen]] = {}
-        for one in seen:
-            if one.judge(rule) is not None:
-                found.setdefault(one.line.feature, []).append(one)
-        findings = tuple(_differs(rule, several) for several in found.values())
-        passed = "No group is shown to differ from the rest in loss, entropy or error rates beyond the margins."
-        return Part(code=rule.code, findings=findings, passed=passed)
+def _tested(rule: Rule, lines: Sequence[DifferenceLine], thresholds: Mapping[str, str]) -> list[_Test]:
+    """Return the tested differences of some measures, adjusted over all of them."""
+    measures = [(line, line.measure.partition("[")[0]) for line in lines if not isnan(line.p_value)]
+    chosen = [(line, thresholds[measure]) for line, measure in measures if measure in thresholds]
+    adjusted = holm([line.p_value for line, _ in chosen]).tolist()
+    return [_Test(line, p, name, rule.thresholds[name]) for (line, name), p in zip(chosen, adjusted, strict=True)]
 
 
-def _base(measure: str) -> str:
-    return measure.partition("[")[0]
+def _part(
+    rule: Rule, tests: Sequence[_Test], finding: Callable[[_Test, Severity], Finding], absent: str, passed: str
+) -> Part:
+    """Return how a rule ends that judges every difference by itself."""
+    if not tests:
+        return Part(code=rule.code, absent=absent)
+    judged = [(test, test.judge(rule)) for test in tests]
+    unsure = (group_words(test.line) for test, severity in judged if not severity and test.open)
+    return Part(
+        code=rule.code,
+        findings=tuple(finding(test, severity) for test, severity in judged if severity),
+        undecided=tuple(dict.fromkeys(unsure)),
+        passed=passed,
+    )
 
 
-def _place(line: GroupLine) -> tuple[str, str, str]:
-    return line.measure, line.feature, line.item
+def _predictions(rule: Rule, tests: Sequence[_Test], contrasts: Contrasts) -> Part:
+    """Judge outcomes less predictions."""
+    absent = "no difference of outcomes less predictions could be tested"
+    passed = f"Predictions and outcomes part by the same in {len(tests)} groups and their rest."
+    return _part(rule, tests, partial(_mispredicted, rule, contrasts), absent, passed)
+
+
+def _mispredicted(rule: Rule, contrasts: Contrasts, test: _Test, severity: Severity) -> Finding:
+    line = test.line
+    sizes = [f"its {what} differ from theirs by {size}" for what, size in both_contrasts(line, contrasts)]
+    return test.finding(
+        rule,
+        severity,
+        f"Against the other {line.n_rest} rows, predictions{of_class(line.measure)} are too "
+        f"{'high' if line.estimate < 0 else 'low'} for {group_words(line)} ({line.n} rows) by "
+        f"{contrast(line, size=True)}{'; ' if sizes else ''}{' and '.join(sizes)}.",
+        remedy="Find what the model lacks or overstates for this group. Refit it, or recalibrate by group.",
+        measures=(line.measure,),
+    )
+
+
+def _losses(rule: Rule, tests: Sequence[_Test], means: Mapping[Place, GroupLine]) -> Part:
+    """Judge the loss less the loss that the model expects."""
+    absent = "no difference of the loss less the expected loss could be tested"
+    passed = f"The loss of {len(tests)} groups is as far from what the model expects as that of their rest."
+    return _part(rule, tests, partial(_misjudged, rule, means), absent, passed)
+
+
+def _misjudged(rule: Rule, means: Mapping[Place, GroupLine], test: _Test, severity: Severity) -> Finding:
+    line = test.line
+    return test.finding(
+        rule,
+        severity,
+        f"For {group_words(line)} ({line.n} rows) {_against_expected(line, means.get(place_of(line)))}.",
+        remedy="Look for wrong labels or missing features in the group. Report its uncertainty apart.",
+        measures=(NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
+        explains=(Symptom(code=DIFFERING, feature=line.feature),),
+    )
 
 
 def _against_expected(line: DifferenceLine, own: GroupLine | None) -> str:
@@ -351,39 +326,48 @@ def _against_expected(line: DifferenceLine, own: GroupLine | None) -> str:
     return f"the {WORDS[line.measure]} is {contrast(own, size=True)} {place} what the model expects, {rest}"
 
 
-def _differs(rule: Rule, several: Sequence[_Seen]) -> Finding:
-    first = max(several, key=lambda one: one.nearest / (one.margin * one.scale))
-    words = [f"the {WORDS[x.line.measure]} of {group_words(x.line)} is {_more(x.line)}" for x in several]
-    return first.finding(
+def _plain(rule: Rule, tests: Sequence[_Test]) -> Part:
+    """Name groups whose loss, entropy or error rates differ, attribute by attribute."""
+    if not tests:
+        return Part(code=rule.code, absent="no difference of loss, entropy or error rates could be tested")
+    by_attribute: dict[str, list[_Test]] = {}
+    for test in tests:
+        if test.judge(rule) is not None:
+            by_attribute.setdefault(test.line.feature, []).append(test)
+    return Part(
+        code=rule.code,
+        findings=tuple(_differs(rule, several) for several in by_attribute.values()),
+        passed="No group is shown to differ from the rest in loss, entropy or error rates beyond the margins.",
+    )
+
+
+def _differs(rule: Rule, tests: Sequence[_Test]) -> Finding:
+    lines = [test.line for test in tests]
+    words = [
+        f"the {WORDS[line.measure]} of {group_words(line)} is {'higher' if line.estimate > 0 else 'lower'} by "
+        f"{contrast(line, size=True)}"
+        for line in lines
+    ]
+    return max(tests, key=lambda test: test.nearest / (test.margin * test.scale)).finding(
         rule,
         rule.severity,
         f"Compared with the rest, {listed(words)}. Groups of different base rates differ so in an honest model, too.",
         remedy="Weigh what such differences mean for the people concerned.",
-        measures=tuple(dict.fromkeys(one.line.measure for one in several)),
+        measures=tuple(dict.fromkeys(line.measure for line in lines)),
     )
 
 
-def _more(line: DifferenceLine) -> str:
-    """Say by how much a number of a group is higher or lower than that of the rest."""
-    return f"{'higher' if line.estimate > 0 else 'lower'} by {contrast(line, size=True)}"
-
-
-def _small(rule: Rule, groups: Groups) -> Part:
-    """Say which groups are not shown; never how small they are."""
-    passed = f"Every group has at least {groups.n_min} rows or clusters."
-    return Part(code=rule.code, findings=tuple(_withheld(rule, groups)), passed=passed)
-
-
-def _withheld(rule: Rule, groups: Groups) -> Iterator[Finding]:
-    for name, facts in groups.attributes.items():
+def _withheld(rule: Rule, view: Groups) -> Iterator[Finding]:
+    """Yield which groups are not shown; never how small they are."""
+    for name, facts in view.attributes.items():
         severity = rule.judge(withheld=len(facts["withheld"]))
         if severity is not None:
             yield rule.finding(
                 severity,
                 f"Of {short(name)}, {listed(map(clean, facts['withheld']))} cannot be judged: fewer than "
-                f"{groups.n_min} rows or clusters, or held back to protect such a group.",
+                f"{view.n_min} rows or clusters, or held back to protect such a group.",
                 (ids.GROUPS,),
                 remedy="Audit the model on more rows of these groups.",
                 features=(name,),
-                threshold=float(groups.n_min),
+                threshold=float(view.n_min),
             )

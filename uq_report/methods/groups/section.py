@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from ...core.measures import ENTROPY, NLL
 from ...document import slots
@@ -25,11 +25,11 @@ from ...evidence.outcomes import (
     GroupsDifference,
     GroupsProxy,
     GroupsUse,
-    UseLine,
 )
-from ...evidence.view import of_feature, of_measure, table_of
+from ...evidence.view import largest_first, of_feature, of_measure, table_of
 from ..shared.wording import BuiltIn, absent, words_of
 
+L = TypeVar("L", bound=GroupLine)
 TITLE = "Groups"
 PANELS = 3
 TOP = 12
@@ -46,11 +46,8 @@ LEAD = (
 TITLES = {"residual": "outcome less prediction", "coverage_90": "coverage of 90 % intervals"}
 MEAN, LESS_REST = False, True
 PREDICTED = (
-    ("prediction", MEAN),
-    ("outcome", MEAN),
-    ("prediction", LESS_REST),
-    ("outcome", LESS_REST),
-    ("residual", LESS_REST),
+    *(("prediction", MEAN), ("outcome", MEAN)),
+    *(("prediction", LESS_REST), ("outcome", LESS_REST), ("residual", LESS_REST)),
 )
 
 
@@ -72,7 +69,7 @@ class GroupsSection(BuiltIn):
             _Attribute(evidence, view, attribute, f"groups-{k}").section()
             for k, attribute in enumerate(filter(None, view.features), 1)
         ]
-        return Section(id=self.name, title=TITLE, blocks=tuple(blocks), sections=(*parts, *_proxy(evidence)))
+        return replace(section, blocks=tuple(blocks), sections=(*parts, *_proxy(evidence)))
 
 
 @dataclass(frozen=True)
@@ -87,46 +84,39 @@ class _Attribute:
     @cached_property
     def lines(self) -> tuple[GroupLine, ...]:
         """The means over all rows, and those of its groups in their order."""
-        known = self.view.levels(self.attribute)
-        place = {item: k for k, item in enumerate(known)}
-        own = sorted(of_feature(self.view.lines, self.attribute), key=lambda x: place.get(x.item, len(known)))
-        return (*of_feature(self.view.lines, ""), *own)
+        own = of_feature(self.view.lines, self.attribute)
+        return (*of_feature(self.view.lines, ""), *_in_order(own, self.view.levels(self.attribute)))
 
     @cached_property
-    def apart(self) -> tuple[DifferenceLine, ...]:
+    def apart(self) -> list[DifferenceLine]:
         """Each group less the rest, groups in their order."""
         view = GroupsDifference.find(self.e.run)
-        order = list(self.sizes)
-        lines = () if view is None else of_feature(view.lines, self.attribute)
-        return tuple(sorted(lines, key=lambda x: order.index(x.item) if x.item in order else len(order)))
+        return _in_order(() if view is None else of_feature(view.lines, self.attribute), list(self.sizes))
 
     @cached_property
     def sizes(self) -> dict[str, int]:
         """Rows of each group, in order."""
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         for line in self.lines:
-            found[line.item] = max(found.get(line.item, 0), line.n)
-        return found
-
-    @cached_property
-    def used(self) -> tuple[UseLine, ...]:
-        """What is lost when the attribute, or a feature that tells it, is exchanged."""
-        view = GroupsUse.find(self.e.run)
-        return () if view is None else of_feature(view.lines, self.attribute)
+            sizes[line.item] = max(sizes.get(line.item, 0), line.n)
+        return sizes
 
     def section(self) -> Section:
         """Return predictions and outcomes, loss against expectation, use, and all differences."""
         measures = list(dict.fromkeys(line.measure for line in self.lines))
         suffixes = [m.removeprefix("prediction") for m in measures if m.startswith("prediction")]
-        loss, excess = (next((m for m in found if m in measures), "") for found in (LOSS, EXPECTED))
+        loss, excess = (next((m for m in names if m in measures), "") for names in (LOSS, EXPECTED))
+        losses = [(loss, MEAN), (ENTROPY.name, MEAN), (excess, MEAN), (excess, LESS_REST)]
         leading = ([m for m in PREFERRED if m in measures] or measures)[:PANELS]
-        tables = (
-            self._levels("predictions", "Predictions and outcomes", PREDICTED, suffixes),
-            self._levels("losses", "Loss against the loss that the model expects", _losses(loss, excess), [""]),
-            self._levels("rates", "Coverage and error rates", [(m, MEAN) for m in RATES], [""]),
+        blocks = (
+            *self._levels("predictions", "Predictions and outcomes", PREDICTED, suffixes),
+            self._figure(leading),
+            *self._levels("losses", "Loss against the loss that the model expects", [x for x in losses if x[0]], [""]),
+            *self._levels("rates", "Coverage and error rates", [(m, MEAN) for m in RATES], [""]),
+            *self._use(),
+            *self._differences(),
         )
-        blocks = [*tables[0], self._figure(leading), *tables[1], *tables[2]]
-        return Section(id=self.key, title=name(self.attribute), blocks=(*blocks, *self._use(), *self._differences()))
+        return Section(id=self.key, title=name(self.attribute), blocks=blocks)
 
     def _levels(
         self, key: str, title: str, columns: Sequence[tuple[str, bool]], suffixes: Sequence[str]
@@ -134,41 +124,40 @@ class _Attribute:
         """Return a row per group (and class), a column per measure or its difference to the rest."""
         cells = {(MEAN, x.measure, x.item): words_of(x) for x in self.lines}
         cells |= {(LESS_REST, x.measure, x.item): words_of(x) for x in self.apart}
-        filled = {(kind, measure) for kind, measure, _ in cells}
-        shown = [(m, kind) for m, kind in columns if any((kind, f"{m}{s}") in filled for s in suffixes)]
-        if not shown:
+        present = {(kind, measure) for kind, measure, _ in cells}
+        columns = [(m, kind) for m, kind in columns if any((kind, f"{m}{s}") in present for s in suffixes)]
+        if not columns:
             return ()
-        several = len(suffixes) > 1
+        of_class = len(suffixes) > 1
         rows = [
-            (*(name(item), n), *([_class(s)] if several else []), *(cells.get((k, f"{m}{s}", item)) for m, k in shown))
+            (
+                *(name(item), n, *([_class(suffix)] if of_class else [])),
+                *(cells.get((kind, f"{m}{suffix}", item)) for m, kind in columns),
+            )
             for item, n in self.sizes.items()
-            for s in suffixes
+            for suffix in suffixes
         ]
-        labels = [f"{TITLES.get(m, self.e.words(m).title)}{', less the rest' if kind else ''}" for m, kind in shown]
-        heads = [Column("group"), Column("rows", "integer"), *([Column("class")] if several else [])]
+        labels = [f"{TITLES.get(m, self.e.words(m).title)}{', less the rest' if kind else ''}" for m, kind in columns]
+        heads = ["group", Column("rows", "integer"), *(["class"] if of_class else []), *labels]
         caption = f"{title} by group of {name(self.attribute)}. {intervals_caption(table_of(self.lines))}"
-        table = make_table(f"{self.key}-{key}", caption, [*heads, *map(Column, labels)], rows, evidence=self.view.id)
-        return (table,)
+        return (make_table(f"{self.key}-{key}", caption, heads, rows, evidence=self.view.id),)
 
     def _use(self) -> tuple[Block, ...]:
         """Return what is lost when the attribute, or a feature that tells it, is exchanged."""
-        if not self.used:
+        view = GroupsUse.find(self.e.run)
+        lines = () if view is None else of_feature(view.lines, self.attribute)
+        if not lines:
             return ()
-        several = any(x.measure != "prediction" for x in self.used)
-        rows = [
-            (
-                *(name(x.by), x.association),
-                *([_class(x.measure.removeprefix("prediction"))] if several else []),
-                *(name(x.item), words_of(x)),
-            )
-            for x in self.used
-        ]
+        of_class = any(x.measure != "prediction" for x in lines)
+        rows = []
+        for x in lines:
+            label = [_class(x.measure.removeprefix("prediction"))] if of_class else []
+            rows.append((name(x.by), x.association, *label, name(x.item), words_of(x)))
         lost = "contrast to the rest that is lost; of all rows, mean change"
-        columns = [Column("exchanged"), Column("association", "number"), *([Column("class")] if several else [])]
-        columns += [Column("group"), Column(lost)]
+        heads = ["exchanged", Column("association", "number"), *(["class"] if of_class else []), "group", lost]
         caption = f"Predictions when {name(self.attribute)}, or a feature that tells it, is exchanged."
-        intervals = intervals_caption(table_of(self.used))
-        return (make_table(f"{self.key}-use", f"{caption} {intervals}", columns, rows, evidence=GroupsUse.id),)
+        caption = f"{caption} {intervals_caption(table_of(lines))}"
+        return (make_table(f"{self.key}-use", caption, heads, rows, evidence=GroupsUse.id),)
 
     def _figure(self, measures: Sequence[str]) -> Block:
         """Draw the leading measures side by side, a row per group."""
@@ -192,12 +181,11 @@ class _Attribute:
 
     def _differences(self) -> tuple[Block, ...]:
         """Return each group less the rest, with its interval and p-value."""
-        lines = self.apart
-        if not lines:
+        if not self.apart:
             return ()
-        table = table_of(lines)
+        table = table_of(self.apart)
         interval = interval_columns(table)
-        columns = [Column("group"), Column("measure"), Column("rows", "integer"), Column("rest", "integer")]
+        columns: list[Column | str] = ["group", "measure", Column("rows", "integer"), Column("rest", "integer")]
         columns += [Column("difference", "number"), *interval, Column("p", "pvalue"), Column("over all rows", "number")]
         rows = [
             (
@@ -205,17 +193,15 @@ class _Attribute:
                 *((line.lower, line.upper) if interval else ()),
                 *(line.p_value, line.overall),
             )
-            for line in lines
+            for line in self.apart
         ]
         caption = f"Each group of {name(self.attribute)} less the rest. {intervals_caption(table)}"
-        key = f"{self.key}-differences"
-        return (make_table(key, caption, columns, rows, evidence=GroupsDifference.id),)
+        return (make_table(f"{self.key}-differences", caption, columns, rows, evidence=GroupsDifference.id),)
 
 
-def _losses(loss: str, excess: str) -> list[tuple[str, bool]]:
-    """Return the columns of the loss against its expectation."""
-    columns = [(loss, MEAN), (ENTROPY.name, MEAN), (excess, MEAN), (excess, LESS_REST)]
-    return [column for column in columns if column[0]]
+def _in_order(lines: Sequence[L], items: Sequence[str]) -> list[L]:
+    """Return lines in the order of their groups; those of others last."""
+    return sorted(lines, key=lambda line: items.index(line.item) if line.item in items else len(items))
 
 
 def _class(suffix: str) -> str:
@@ -245,6 +231,6 @@ def _proxy(e: Evidence) -> tuple[Section, ...]:
 
 def _ends(lines: Sequence[GroupLine]) -> str:
     """Say between which groups a mean runs."""
-    means = sorted((line for line in lines if isfinite(line.estimate)), key=lambda line: line.estimate)
+    means = largest_first((line for line in lines if isfinite(line.estimate)), sign=-1)
     ends = (("lowest", means[0]), ("highest", means[-1])) if means else ()
     return joined([f"{end} {value_words(line.estimate)} for {name(line.item)}" for end, line in ends]) or "no number"

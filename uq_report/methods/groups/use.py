@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -15,21 +15,21 @@ from ...core.distributions import Categorical
 from ...core.errors import BudgetError, UnsupportedError
 from ...core.measures import PREDICTION, Measure
 from ...core.predictive import Distribution
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission
+from ...core.results import Diagnostic, Omission
 from ...core.variants import Variant
 from ...evidence import columns as col
 from ...evidence import ids
 from ..shared.association import coded
+from ..shared.tidy import diagnostic, record
+from .contrasts import Difference, difference, error_of, row_pieces
 from .plan import ALL, Plan
-from .tests import Difference, difference, error_of, row_pieces
 from .values import Predicted, predicted
 
 POINTS = 20  # values of a feature that every row gets in turn
 ROUNDING = 1e-12  # of the prediction's size: a smaller change is rounding
-COLUMNS = (*ESTIMATE_COLUMNS, "item", "n", "unit", "p_value", "by", "association", "scale")
 
 
-class Given(NamedTuple):
+class Grid(NamedTuple):
     """Rows whose value of a feature every row gets in turn, the share of rows each is for, and each row's own."""
 
     rows: IntArray
@@ -37,13 +37,13 @@ class Given(NamedTuple):
     codes: IntArray
 
 
-def given_values(numbers: FloatArray, weights: FloatArray) -> Given:
+def grid_of(numbers: FloatArray, weights: FloatArray) -> Grid:
     """Return every value of a feature of up to `POINTS` values, else the middle ones of as many equal parts.
 
     Examples
     --------
-    >>> found = given_values(np.array([5.0, 7.0, 5.0, 5.0]), np.full(4, 0.25))
-    >>> found.rows.tolist(), found.shares.tolist(), found.codes.tolist()
+    >>> grid = grid_of(np.array([5.0, 7.0, 5.0, 5.0]), np.full(4, 0.25))
+    >>> grid.rows.tolist(), grid.shares.tolist(), grid.codes.tolist()
     ([0, 1], [0.75, 0.25], [0, 1, 0, 0])
     """
     values, codes = np.unique(numbers, return_inverse=True)
@@ -58,40 +58,53 @@ def given_values(numbers: FloatArray, weights: FloatArray) -> Given:
     place = np.cumsum(shares > 0) - 1
     first = np.lexsort((middle, weights == 0, codes))
     rows = first[np.unique(codes[first], return_index=True)[1]]
-    kept = shares[codes[rows]] > 0
-    return Given(rows[kept], shares[shares > 0], np.maximum(place[codes], 0))
+    return Grid(rows[shares[codes[rows]] > 0], shares[shares > 0], np.maximum(place[codes], 0))
 
 
 @dataclass(frozen=True)
-class Exchanged:
+class Exchange:
     """What a prediction changes by, shape (points, n), when each row gets a feature's values in turn."""
 
     plan: Plan
-    of: Predicted
-    given: Given
+    number: Predicted
+    grid: Grid
     change: FloatArray
 
-    def lost(self, a: int, g: int) -> Difference:
+    @cached_property
+    def rows(self) -> FloatArray:
+        """The mean change of each row."""
+        return self.grid.shares @ self.change
+
+    def lost(self, members: AnyArray) -> Difference:
         """Return the contrast of a group to the rest that is lost; rows count with their own change and their value."""
-        sampling = self.plan.sampling
-        group = self.plan.cut[a].members(g) & (sampling.weights > 0)
-        rest = ~group & (sampling.weights > 0)
-        rows = self.given.shares @ self.change
-        found = difference(rows, group, rest, sampling, share=False)
-        parts = [sampling.part(mask).weights for mask in (group, rest)]
-        by_value = self.change[:, group] @ parts[0] - self.change[:, rest] @ parts[1]
-        donated = sampling.weights * (by_value[self.given.codes] - found.estimate)
-        pieces = row_pieces(rows, group, rest, sampling) + donated
-        return found._replace(std_error=error_of(pieces, group | rest, sampling))
+        sampling, counted = self.plan.sampling, self.plan.counted
+        group, rest = members & counted, ~members & counted
+        contrast = difference(self.rows, group, rest, sampling, share=False)
+        weights = [sampling.part(mask).weights for mask in (group, rest)]
+        by_value = self.change[:, group] @ weights[0] - self.change[:, rest] @ weights[1]
+        # a row also counts as a donor: its value is one of those that all others get
+        donated = sampling.weights * (by_value[self.grid.codes] - contrast.estimate)
+        pieces = row_pieces(self.rows, group, rest, sampling) + donated
+        return contrast._replace(std_error=error_of(pieces, group | rest, sampling))
 
     @cached_property
-    def size(self) -> tuple[float, float]:
-        """The mean size of the change, and its standard error."""
+    def size(self) -> Difference:
+        """The mean size of the change."""
         sampling, size = self.plan.sampling, np.abs(self.change)
-        mean = float(sampling.weights @ (self.given.shares @ size))
+        rows = self.grid.shares @ size
+        mean = float(sampling.weights @ rows)
         by_value = size @ sampling.weights
-        rows = self.given.shares @ size + by_value[self.given.codes] - mean
-        return mean, float(sampling.mean(rows)[1])
+        error = float(sampling.mean(rows + by_value[self.grid.codes] - mean)[1])
+        return Difference(mean, error, sampling.units - 1, mean)
+
+    def line(self, change: Difference) -> dict[str, Any]:
+        """Return the columns of a change of this prediction."""
+        confidence = self.plan.engine.confidence
+        return {
+            **record(self.number.name, "", change.estimate, change.std_error, change.interval(confidence), confidence),
+            "unit": self.number.unit,
+            "scale": self.number.scale,
+        }
 
 
 def use(plan: Plan, proxies: pd.DataFrame, most: int, least: float) -> Diagnostic:
@@ -101,24 +114,25 @@ def use(plan: Plan, proxies: pd.DataFrame, most: int, least: float) -> Diagnosti
     """
     records: list[dict[str, Any]] = []
     omissions = []
-    known = _Model(plan)
+    # each feature is exchanged once, whatever the attributes it stands for
+    exchanges = cache(partial(_exchanges, plan, predicted(plan.engine)))
     single = proxies[(proxies[col.COVERS] == "none") & (proxies[col.ESTIMATE] >= least)]
-    for a, attribute in enumerate(plan.cut):
+    for a, attribute in enumerate(plan.attributes):
         best = single[single[col.FEATURE] == attribute.name].sort_values(col.ESTIMATE, ascending=False, kind="stable")
-        told = dict(zip(best[col.ITEM].head(most), best[col.ESTIMATE].head(most).astype(float), strict=True))
+        related = best.head(most).set_index(col.ITEM)[col.ESTIMATE].astype(float).to_dict()
         own = {attribute.name: 1.0} if attribute.name in plan.subject.features else {}
         try:
-            for feature, association in (own | told).items():
-                records += known.lines(a, feature, association)
+            for feature, association in (own | related).items():
+                lines = _lines(plan, a, partial(exchanges, feature))
+                records += [line | {"by": feature, "association": association} for line in lines]
         except (UnsupportedError, BudgetError) as error:
             omissions.append(Omission("", attribute.name, f"features could not be exchanged: {error}"))
-    estimates = pd.DataFrame(records, columns=list(COLUMNS))
-    return Diagnostic(
-        id=ids.GROUPS_USE,
-        explainer="groups",
-        title="Predictions when an attribute, or a feature that tells it, is exchanged",
-        frame=estimates.rename(columns={"n": "x", "estimate": "value"})[list(Diagnostic.columns)].astype({"x": float}),
-        estimates=estimates,
+    return diagnostic(
+        ids.GROUPS_USE,
+        "Predictions when an attribute, or a feature that tells it, is exchanged",
+        records,
+        ("item", "n", "unit", "p_value", "by", "association", "scale"),
+        x="n",
         notes=(
             f"Every row gets each value of the feature in turn, at most {POINTS}, weighted by their share of rows.",
             "Of a group: the contrast of its prediction to the rest that is lost; of all rows: the mean change.",
@@ -127,61 +141,28 @@ def use(plan: Plan, proxies: pd.DataFrame, most: int, least: float) -> Diagnosti
     )
 
 
-class _Model:
-    """The model's predictions with features exchanged; each feature once, whatever the attributes it stands for."""
+def _lines(plan: Plan, a: int, exchanges: Callable[[], list[Exchange]]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of one attribute and one feature."""
+    every = np.ones(plan.subject.n, dtype=bool).tobytes()
+    keys = [key for key in plan.compared.get(every, []) if key[0] == a]
+    for exchange in exchanges() if keys else ():
+        whole = {"feature": plan.attributes[a].name, "item": ALL, "n": int(plan.counted.sum())}
+        yield exchange.line(exchange.size) | whole
+        for key in keys:
+            lost, members = exchange.lost(plan.members(key)), plan.members(key)
+            tested = {"n": int((members & plan.counted).sum()), "p_value": lost.p_value}
+            yield exchange.line(lost) | plan.place(key) | tested
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.engine = plan, plan.engine
-        self.parts = predicted(plan.engine)
-        self.measures = [_measure(one) for one in self.parts]
-        self._known: dict[str, list[Exchanged]] = {}
 
-    def lines(self, a: int, feature: str, association: float) -> Iterator[dict[str, Any]]:
-        """Yield the lines of one attribute and one feature."""
-        every = np.ones(self.plan.subject.n, dtype=bool).tobytes()
-        groups = [g for b, g in self.plan.compared.get(every, []) if b == a]
-        if not groups:
-            return
-        for one in self.exchanged(feature):
-            place = {"feature": self.plan.cut[a].name, "by": feature, "association": association}
-            mean, error = one.size
-            found = Difference(mean, error, self.plan.sampling.units - 1, mean)
-            yield self._line(one, found) | place | {"item": ALL, "p_value": np.nan}
-            for g in groups:
-                lost = one.lost(a, g)
-                count = int((self.plan.cut[a].members(g) & (self.plan.sampling.weights > 0)).sum())
-                yield self._line(one, lost) | place | {"item": self.plan.cut[a].labels[g], "n": count}
-
-    def _line(self, one: Exchanged, found: Difference) -> dict[str, Any]:
-        lower, upper = found.interval(self.engine.confidence)
-        return {
-            "measure": one.of.name,
-            "estimate": found.estimate,
-            "std_error": found.std_error,
-            "lower": lower,
-            "upper": upper,
-            "confidence": self.engine.confidence,
-            "covers": "new test rows",
-            "n": int((self.plan.sampling.weights > 0).sum()),
-            "unit": one.of.unit,
-            "p_value": found.p_value,
-            "scale": one.of.scale,
-        }
-
-    def exchanged(self, feature: str) -> list[Exchanged]:
-        """Return how every prediction changes when a feature is exchanged."""
-        if feature not in self._known:
-            subject = self.plan.subject
-            given = given_values(coded(subject, feature).numbers, self.plan.sampling.weights)
-            columns = subject.positions(feature)
-            variants = [Variant(columns, donors=np.full(subject.n, row)) for row in given.rows]
-            groups = self.engine.evaluate(variants, self.measures, total=len(variants))
-            changed = np.concatenate([group.values for group in groups], axis=1)
-            self._known[feature] = [
-                Exchanged(self.plan, one, given, _change(one.rows, after))
-                for one, after in zip(self.parts, changed, strict=True)
-            ]
-        return self._known[feature]
+def _exchanges(plan: Plan, numbers: list[Predicted], feature: str) -> list[Exchange]:
+    """Return how every prediction changes when a feature is exchanged."""
+    subject, engine = plan.subject, plan.engine
+    grid = grid_of(coded(subject, feature).numbers, plan.sampling.weights)
+    columns = subject.positions(feature)
+    variants = [Variant(columns, donors=np.full(subject.n, row)) for row in grid.rows]
+    blocks = engine.evaluate(variants, [_measure(number) for number in numbers], total=len(variants))
+    after = np.concatenate([block.values for block in blocks], axis=1)
+    return [Exchange(plan, n, grid, _change(n.rows, values)) for n, values in zip(numbers, after, strict=True)]
 
 
 def _change(before: FloatArray, after: FloatArray) -> FloatArray:
@@ -190,11 +171,11 @@ def _change(before: FloatArray, after: FloatArray) -> FloatArray:
     return np.where(np.abs(change) <= ROUNDING * np.abs(before).mean(), 0.0, change)
 
 
-def _measure(one: Predicted) -> Measure:
-    if one.position is None:
+def _measure(number: Predicted) -> Measure:
+    if number.position is None:
         return PREDICTION
-    rows = partial(_probability, position=one.position)
-    return Measure(one.name, rows, one.unit, "prediction", frozenset({"proba"}))
+    rows = partial(_probability, position=number.position)
+    return Measure(number.name, rows, number.unit, "prediction", frozenset({"proba"}))
 
 
 def _probability(dist: Distribution, _y: AnyArray | None, _base: Distribution | None, *, position: int) -> FloatArray:

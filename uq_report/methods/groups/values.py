@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple, cast
 
 import numpy as np
 
-from ...core.arrays import BoolArray, FloatArray
+from ...core.arrays import AnyArray, BoolArray, FloatArray
 from ...core.distributions import Categorical
 from ...core.engine import Engine
+from ...core.predictive import Distribution
 from ...core.results import Omission
 from ...core.sampling import Sampling
 from ...core.text import clean
+from ...evidence.outcomes import CONFIDENCE_GAP
 
-TESTED = frozenset(
-    {
-        *("residual", "brier", "squared_error", "entropy", "confidence_gap", "excess_loss", "coverage_90"),
-        *("false_positive_rate", "false_negative_rate"),
-    }
-)
-OF_OUTCOMES = ("outcome", "residual", "confidence_gap", "coverage_90", "false_positive_rate", "false_negative_rate")
+ERROR_RATES = ("false_positive_rate", "false_negative_rate")
+OF_OUTCOMES = ("outcome", "residual", CONFIDENCE_GAP, "coverage_90", *ERROR_RATES)
+TESTED = {"brier", "squared_error", "entropy", "excess_loss", *OF_OUTCOMES} - {"outcome"}
 
 
 class Values(NamedTuple):
@@ -66,20 +65,21 @@ def predicted(engine: Engine) -> list[Predicted]:
     """Return what the model predicts: the probability of the positive of two classes, of each of more, or the mean."""
     q, y, weights = engine.baseline, engine.y, Sampling.of(engine.subject).weights
     if "proba" not in q.supports:
-        known = None if y is None else np.asarray(y, dtype=float)
         if "mean" not in q.supports:
             return []
-        rows = q.mean()
-        return [Predicted("", "units of y", rows, known, _spread(rows if known is None else known, weights))]
+        rows, outcome = q.mean(), None if y is None else np.asarray(y, dtype=float)
+        return [Predicted("", "units of y", rows, outcome, _spread(rows if outcome is None else outcome, weights))]
     q = cast("Categorical", q)
-    k = len(q.classes)
-    names = ["" if k == 2 else f"[{clean(label)}]" for label in q.classes.tolist()]
-    found = []
-    for c in [q.positive] if k == 2 else range(k):
-        rows, event = q.probabilities[:, c], None if y is None else (y == c).astype(float)
-        share = float(weights @ (rows if event is None else event))
-        found.append(Predicted(names[c], "probability", rows, event, float(np.sqrt(share * (1 - share))), c))
-    return found
+    two = len(q.classes) == 2
+    numbers = []
+    for c, label in enumerate(q.classes.tolist()):
+        if two and c != q.positive:
+            continue
+        rows, outcome = q.probabilities[:, c], None if y is None else (y == c).astype(float)
+        share = float(weights @ (rows if outcome is None else outcome))
+        suffix = "" if two else f"[{clean(label)}]"
+        numbers.append(Predicted(suffix, "probability", rows, outcome, float(np.sqrt(share * (1 - share))), c))
+    return numbers
 
 
 def _spread(values: FloatArray, weights: FloatArray) -> float:
@@ -88,96 +88,87 @@ def _spread(values: FloatArray, weights: FloatArray) -> float:
 
 def row_values(engine: Engine) -> tuple[list[Values], tuple[Omission, ...]]:
     """Return everything that can be averaged here, and why the rest cannot."""
+    items = list(_items(engine))
+    return [x for x in items if isinstance(x, Values)], tuple(x for x in items if isinstance(x, Omission))
+
+
+def _items(engine: Engine) -> Iterator[Values | Omission]:
     measures, omitted = engine.select(("loss", "nll", "entropy"))
-    every = np.ones(engine.subject.n, dtype=bool)
-    found = [value for one in predicted(engine) for value in _against_outcome(one, every)]
-    if not found:
-        omitted = (*omitted, Omission("prediction", "", engine.baseline.why_not("mean")))
-    own = dict(zip([measure.name for measure in measures], engine.unchanged(measures), strict=True))
+    yield from omitted
+    numbers = predicted(engine)
+    if not numbers:
+        yield Omission("prediction", "", engine.baseline.why_not("mean"))
+    for number in numbers:
+        yield from _against_outcome(number)
+    rows = dict(zip([measure.name for measure in measures], engine.unchanged(measures), strict=True))
     usual = engine.baseline.usual_loss
-    found += [
-        Values(
-            one.name,
-            one.unit,
-            own[one.name],
-            every,
-            scale=_mean(engine, own[one.name]) if one.name == usual else np.nan,
-        )
-        for one in measures
-    ]
+    scale = float(Sampling.of(engine.subject).weights @ rows[usual]) if usual in rows else np.nan
+    for measure in measures:
+        own_scale = scale if measure.name == usual else np.nan
+        yield _of_every_row(measure.name, measure.unit, rows[measure.name], scale=own_scale)
     if engine.y is None:
-        return found, (
-            *omitted,
-            *(Omission(name, "", "it needs outcomes, which were not given") for name in OF_OUTCOMES),
-        )
-    more, lacking = _with_y(engine, own, every)
-    return [*found, *more], (*omitted, *lacking)
-
-
-def _mean(engine: Engine, rows: FloatArray) -> float:
-    return float(Sampling.of(engine.subject).weights @ rows)
-
-
-def _against_outcome(one: Predicted, every: BoolArray) -> list[Values]:
-    """Return prediction, outcome and their difference, which is 0 on average in any rows of an honest model."""
-    found = [Values(one.name, one.unit, one.rows, every, scale=one.scale)]
-    if one.y is None:
-        return found
-    is_share = one.position is not None
-    unit = "share of rows" if is_share else one.unit
-    outcome = Values(f"outcome{one.suffix}", unit, one.y, every, is_share, one.scale)
-    return [*found, outcome, Values(f"residual{one.suffix}", one.unit, one.y - one.rows, every, scale=one.scale)]
-
-
-def _with_y(engine: Engine, own: dict[str, FloatArray], every: BoolArray) -> tuple[list[Values], tuple[Omission, ...]]:
-    found, lacking = _excess(engine, own, every)
-    q = engine.baseline
-    if "proba" in q.supports:
-        rates, reasons = _errors(cast("Categorical", q), np.asarray(engine.y), every)
-        return [*found, *rates], (*lacking, *reasons)
-    if "cdf" not in q.supports:
-        return found, (*lacking, Omission("coverage_90", "", q.why_not("cdf")))
-    y = np.asarray(engine.y, dtype=float)
-    low, high = q.cdf(np.nextafter(y, -np.inf)), q.cdf(y)
-    pit = low + engine.rng("pit").random(len(y)) * (high - low)
-    inside = (np.abs(pit - 0.5) <= 0.45).astype(float)
-    return [*found, Values("coverage_90", "share of rows", inside, every, share=True)], lacking
-
-
-def _excess(engine: Engine, own: dict[str, FloatArray], every: BoolArray) -> tuple[list[Values], tuple[Omission, ...]]:
-    """Return the loss less the loss that the model expects: of nll where it is finite, else also of the usual loss."""
-    found: list[Values] = []
-    lacking: tuple[Omission, ...] = ()
-    if {"nll", "entropy"} <= set(own):
-        with np.errstate(invalid="ignore"):
-            found.append(Values("confidence_gap", "nats", own["nll"] - own["entropy"], every))
-        if np.isfinite(found[0].rows).all():
-            return found, lacking
+        for name in OF_OUTCOMES:
+            yield Omission(name, "", "it needs outcomes, which were not given")
     else:
-        lacking = (Omission("confidence_gap", "", "it needs the loss and the entropy"),)
-    loss = engine.baseline.usual_loss
-    expected = _expected_loss(engine)
-    if loss not in own or expected is None:
-        return found, lacking
-    unit = engine.measures[loss].unit
-    return [*found, Values("excess_loss", unit, own[loss] - expected, every, scale=_mean(engine, own[loss]))], lacking
+        yield from _excess(engine, rows, scale)
+        yield from _rates(engine, np.asarray(engine.y))
 
 
-def _expected_loss(engine: Engine) -> FloatArray | None:
+def _of_every_row(measure: str, unit: str, rows: FloatArray, *, share: bool = False, scale: float = np.nan) -> Values:
+    return Values(measure, unit, rows, np.ones(len(rows), dtype=bool), share, scale)
+
+
+def _against_outcome(number: Predicted) -> Iterator[Values]:
+    """Yield prediction, outcome and their difference, which is 0 on average in any rows of an honest model."""
+    yield _of_every_row(number.name, number.unit, number.rows, scale=number.scale)
+    if number.y is not None:
+        share = number.position is not None
+        unit = "share of rows" if share else number.unit
+        yield _of_every_row(f"outcome{number.suffix}", unit, number.y, share=share, scale=number.scale)
+        yield _of_every_row(f"residual{number.suffix}", number.unit, number.y - number.rows, scale=number.scale)
+
+
+def _excess(engine: Engine, rows: dict[str, FloatArray], scale: float) -> Iterator[Values | Omission]:
+    """Yield the loss less the loss that the model expects: of nll where it is finite, else also of the usual loss."""
+    if {"nll", "entropy"} <= set(rows):
+        with np.errstate(invalid="ignore"):
+            gap = rows["nll"] - rows["entropy"]
+        yield _of_every_row(CONFIDENCE_GAP, "nats", gap)
+        if np.isfinite(gap).all():
+            return
+    else:
+        yield Omission(CONFIDENCE_GAP, "", "it needs the loss and the entropy")
+    loss, expected = engine.baseline.usual_loss, _expected_loss(engine.baseline)
+    if loss in rows and expected is not None:
+        yield _of_every_row("excess_loss", engine.measures[loss].unit, rows[loss] - expected, scale=scale)
+
+
+def _expected_loss(q: Distribution) -> FloatArray | None:
     """Return the Brier score or squared error that the model expects of each row, or None where it has none."""
-    q = engine.baseline
     if "proba" in q.supports:
         return np.asarray(1 - np.square(cast("Categorical", q).probabilities).sum(axis=1))
     return q.variance() if "variance" in q.supports else None
 
 
-def _errors(q: Categorical, y: FloatArray, every: BoolArray) -> tuple[list[Values], tuple[Omission, ...]]:
+def _rates(engine: Engine, y: AnyArray) -> Iterator[Values | Omission]:
+    """Yield the error rates of two classes, or the coverage of central intervals."""
+    q = engine.baseline
+    if "proba" in q.supports:
+        yield from _errors(cast("Categorical", q), y)
+    elif "cdf" in q.supports:
+        y = np.asarray(y, dtype=float)
+        low, high = q.cdf(np.nextafter(y, -np.inf)), q.cdf(y)
+        pit = low + engine.rng("pit").random(len(y)) * (high - low)
+        yield _of_every_row("coverage_90", "share of rows", (np.abs(pit - 0.5) <= 0.45).astype(float), share=True)
+    else:
+        yield Omission("coverage_90", "", q.why_not("cdf"))
+
+
+def _errors(q: Categorical, y: AnyArray) -> Iterator[Values | Omission]:
     if len(q.classes) != 2:
-        reason = f"it needs two classes; this model has {len(q.classes)}"
-        names = ("false_positive_rate", "false_negative_rate")
-        return [], tuple(Omission(name, "", reason) for name in names)
-    called, event = q.decisions() == q.positive, y == q.positive
-    return [
-        Values("false_positive_rate", "share of negatives", called.astype(float), every & ~event, share=True),
-        Values("false_negative_rate", "share of positives", (~called).astype(float), every & event, share=True),
-    ], ()
+        for name in ERROR_RATES:
+            yield Omission(name, "", f"it needs two classes; this model has {len(q.classes)}")
+        return
+    decided, event = q.decisions() == q.positive, y == q.positive
+    yield Values(ERROR_RATES[0], "share of negatives", decided.astype(float), ~event, share=True)
+    yield Values(ERROR_RATES[1], "share of positives", (~decided).astype(float), event, share=True)

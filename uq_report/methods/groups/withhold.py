@@ -15,16 +15,16 @@ Key = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Shown:
-    """The groups that may be shown, as (attribute, group) positions, and those held back though large enough."""
+class Disclosure:
+    """The groups that may be shown, as (attribute, group) positions, and those withheld though large enough."""
 
     groups: frozenset[Key]
     complements: frozenset[Key]
 
 
-def shown(
-    attributes: Sequence[Attribute], inside: BoolArray, units: IntArray, n_min: int, among: Shown | None = None
-) -> Shown:
+def disclose(
+    attributes: Sequence[Attribute], inside: BoolArray, units: IntArray, n_min: int, among: Disclosure | None = None
+) -> Disclosure:
     """Return the groups whose means over the rows `inside` may be shown.
 
     A group needs `n_min` units (rows, or clusters). The mean over all rows and those of the groups shown
@@ -40,28 +40,29 @@ def shown(
     units : ndarray of int, shape (n,)
         The independent unit of each row.
     n_min : int
-    among : Shown, optional
+    among : Disclosure, optional
         What may be shown at all.
     """
     masks = {
-        (a, g): attribute.members(g) & inside
+        (a, g): (attribute.codes == g) & inside
         for a, attribute in enumerate(attributes)
         for g in range(len(attribute.labels))
     }
     sizes = {key: _count(mask, units) for key, mask in masks.items()}
     large = {key for key, size in sizes.items() if size >= n_min and (among is None or key in among.groups)}
     if _count(inside, units) < n_min:
-        return Shown(frozenset(), frozenset(large))
+        return Disclosure(frozenset(), frozenset(large))
     cells, first = _cells(attributes, inside)
-    kept = set(large)
-    while kept:
-        small = _small(masks, kept, cells, units, n_min)[:, first].astype(float)
-        published = {key: masks[key][first].astype(float) for key in sorted(kept, key=lambda key: (sizes[key], key))}
-        drop = _to_withhold(published, inside[first].astype(float), small)
+    published = sorted(large, key=lambda key: (sizes[key], key))
+    while published:
+        small = _small({key: mask for key, mask in masks.items() if key not in published}, cells, units, n_min)
+        # equal rows of all groups give equal equations, so one row of each cell is enough
+        sums = {key: masks[key][first].astype(float) for key in published}
+        drop = _to_withhold(sums, inside[first].astype(float), small[:, first].astype(float))
         if drop is None:
             break
-        kept.discard(drop)
-    return Shown(frozenset(kept), frozenset(large - kept))
+        published.remove(drop)
+    return Disclosure(frozenset(published), frozenset(large.difference(published)))
 
 
 def _cells(attributes: Sequence[Attribute], inside: BoolArray) -> tuple[BoolArray, IntArray]:
@@ -74,20 +75,13 @@ def _cells(attributes: Sequence[Attribute], inside: BoolArray) -> tuple[BoolArra
     return cells, rows[first]
 
 
-def _small(
-    masks: dict[Key, BoolArray],
-    kept: set[Key],
-    cells: BoolArray,
-    units: IntArray,
-    n_min: int,
-) -> BoolArray:
+def _small(withheld: dict[Key, BoolArray], cells: BoolArray, units: IntArray, n_min: int) -> BoolArray:
     """Return the masks, shape (sets, n), of the sets of fewer than `n_min` units that must not be worked out."""
-    held = [key for key in masks if key not in kept]
     together = [
-        np.any([masks[key] for key in held if key[0] == a], axis=0)
-        for a in sorted({attribute for attribute, _ in held})
+        np.any([mask for key, mask in withheld.items() if key[0] == a], axis=0)
+        for a in sorted({attribute for attribute, _ in withheld})
     ]
-    sets = [*(masks[key] for key in held), *together, *cells]
+    sets = [*withheld.values(), *together, *cells]
     small = [mask for mask in sets if mask.any() and _count(mask, units) < n_min]
     return np.array(small, dtype=bool).reshape(len(small), len(units))
 
@@ -112,9 +106,9 @@ def _exposed(published: list[FloatArray], small: FloatArray) -> BoolArray:
     """Return which of the small sets are linear combinations of the published ones."""
     if not len(small):
         return np.zeros(0, dtype=bool)
-    known = np.array(published).T
-    weights = np.linalg.lstsq(known, small.T, rcond=None)[0]
-    return np.asarray(np.abs(known @ weights - small.T).max(axis=0) < TOLERANCE)
+    sums = np.array(published).T
+    weights = np.linalg.lstsq(sums, small.T, rcond=None)[0]
+    return np.asarray(np.abs(sums @ weights - small.T).max(axis=0) < TOLERANCE)
 
 
 def _count(mask: BoolArray, units: IntArray) -> int:

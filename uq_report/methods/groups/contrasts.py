@@ -17,7 +17,7 @@ CELLS = 2_000_000
 
 
 class Difference(NamedTuple):
-    """Mean of a group less that of the rest, its standard error and degrees of freedom."""
+    """Mean of a group less that of the rest, its standard error and degrees of freedom; `centre` is of its interval."""
 
     estimate: float
     std_error: float
@@ -31,10 +31,15 @@ class Difference(NamedTuple):
 
     @property
     def p_value(self) -> float:
-        """Two-sided p-value of the t-test of no difference; 1 where nothing varies."""
-        if not self.std_error > 0:
-            return 1.0 if self.centre == 0 else 0.0
-        return float(2 * special.stdtr(self.dof, -abs(self.centre) / self.std_error))
+        """Two-sided p-value of the t-test of no difference."""
+        return t_test(self.centre, self.std_error, self.dof)
+
+
+def t_test(estimate: float, std_error: float, dof: float) -> float:
+    """Return the two-sided p-value of a t-test of 0; 1 where the estimate is 0 and nothing varies."""
+    if not std_error > 0:
+        return 1.0 if estimate == 0 else 0.0
+    return float(2 * special.stdtr(dof, -abs(estimate) / std_error))
 
 
 def difference(values: FloatArray, group: BoolArray, rest: BoolArray, sampling: Sampling, share: bool) -> Difference:
@@ -50,12 +55,15 @@ def difference(values: FloatArray, group: BoolArray, rest: BoolArray, sampling: 
     (1.0, 1.4142135623730951, 2.0)
     """
     parts = [sampling.part(rows) for rows in (group, rest)]
-    means = [float(part.mean(values[rows])[0]) for part, rows in zip(parts, (group, rest), strict=True)]
+    means, errors = np.array([part.mean(values[rows]) for part, rows in zip(parts, (group, rest), strict=True)]).T
+    estimate = float(means[0] - means[1])
     if share:
-        return _shares(means, [_effective(values[r], p) for p, r in zip(parts, (group, rest), strict=True)])
-    variances = [float(part.mean(values[rows])[1]) ** 2 for part, rows in zip(parts, (group, rest), strict=True)]
-    dof = _welch(variances, [part.units - 1 for part in parts])
-    estimate = means[0] - means[1]
+        sizes = np.array([_effective(*numbers) for numbers in zip(parts, means, errors, strict=True)])
+        moved = (means * sizes + 1) / (sizes + 2)
+        variances = moved * (1 - moved) / (sizes + 2)
+        dof = _welch(variances, sizes + 1)
+        return Difference(estimate, float(np.sqrt(variances.sum())), dof, float(moved[0] - moved[1]))
+    dof = _welch(np.square(errors), np.array([part.units - 1 for part in parts]))
     pieces = row_pieces(values, group, rest, sampling)
     return Difference(estimate, error_of(pieces, group | rest, sampling), dof, estimate)
 
@@ -76,24 +84,16 @@ def error_of(pieces: FloatArray, rows: BoolArray, sampling: Sampling) -> float:
     return float(np.sqrt(np.square(sums).sum()))
 
 
-def _shares(means: list[float], sizes: list[float]) -> Difference:
-    moved = [(mean * n + 1) / (n + 2) for mean, n in zip(means, sizes, strict=True)]
-    variances = [p * (1 - p) / (n + 2) for p, n in zip(moved, sizes, strict=True)]
-    dof = _welch(variances, [n + 1 for n in sizes])
-    return Difference(means[0] - means[1], float(np.sqrt(sum(variances))), dof, moved[0] - moved[1])
+def _effective(part: Sampling, mean: float, error: float) -> float:
+    share = float(np.clip(mean, 0.0, 1.0))
+    return part.effective_n(share, 0.0 if np.isnan(error) or share in (0.0, 1.0) else float(error))
 
 
-def _effective(values: FloatArray, part: Sampling) -> float:
-    mean, error = (float(value) for value in part.mean(values))
-    share = min(max(mean, 0.0), 1.0)
-    return part.effective_n(share, 0.0 if np.isnan(error) or share in (0.0, 1.0) else error)
-
-
-def _welch(variances: list[float], dofs: list[float] | list[int]) -> float:
-    total = sum(variances)
+def _welch(variances: FloatArray, dofs: AnyArray) -> float:
+    total, varies = variances.sum(), variances > 0
     if not total > 0:
-        return float(min(dofs))
-    return total**2 / sum(v**2 / dof for v, dof in zip(variances, dofs, strict=True) if v > 0)
+        return float(dofs.min())
+    return float(total**2 / (variances[varies] ** 2 / dofs[varies]).sum())
 
 
 def shuffled_p_values(
@@ -104,17 +104,17 @@ def shuffled_p_values(
     `values` maps a measure to its rows and whether they are shares. The statistic is Welch's t (Janssen
     1997), which also holds where only the means are equal; of shares, the difference. Exact up to the number of draws.
     """
-    table = np.array([rows for rows, _ in values.values()])
-    share = np.array([kind for _, kind in values.values()])
+    rows, shares = zip(*values.values(), strict=True)
+    table = np.array(rows)
     table = table - table.mean(axis=1, keepdims=True)
     size, n = int(group.sum()), len(group)
     step = max(1, CELLS // (size * len(table)))
-    found = [_sums(table, np.flatnonzero(group)[None])]
+    sums = [_sums(table, np.flatnonzero(group)[None])]
     for start in range(0, draws, step):
-        drawn = [rng.choice(n, size, replace=False, shuffle=False) for _ in range(min(step, draws - start))]
-        found.append(_sums(table, np.array(drawn)))
-    sums = np.concatenate(found, axis=1)
-    statistics = _statistics(sums, np.square(table).sum(axis=1), share, (size, n - size))
+        samples = [rng.choice(n, size, replace=False, shuffle=False) for _ in range(min(step, draws - start))]
+        sums.append(_sums(table, np.array(samples)))
+    squares = np.square(table).sum(axis=1)
+    statistics = _statistics(np.concatenate(sums, axis=1), squares, np.array(shares), (size, n - size))
     above = (statistics[1:] >= statistics[0] * (1 - 1e-9)).sum(axis=0)
     return {name: float((1 + count) / (draws + 1)) for name, count in zip(values, above, strict=True)}
 
@@ -127,8 +127,7 @@ def _sums(table: FloatArray, rows: IntArray) -> FloatArray:
 
 def _statistics(sums: FloatArray, squares: FloatArray, share: BoolArray, sizes: tuple[int, int]) -> FloatArray:
     """Return |t| or, of shares, |difference|, shape (draws, measures), of centred values."""
-    a, b = sizes
-    means = sums[0] / a, -sums[0] / b
+    means = sums[0] / sizes[0], -sums[0] / sizes[1]  # both parts of a centred row sum to 0
     spreads = [
         np.maximum(total - n * mean**2, 0.0) / (n * max(n - 1, 1))
         for total, mean, n in zip((sums[1], squares - sums[1]), means, sizes, strict=True)
@@ -153,14 +152,7 @@ def gap_p_values(
     null = []
     step = max(1, CELLS // len(y))
     for start in range(0, draws, step):
-        null += [(-q.log_prob(one) - entropy) @ member for one in q.sample(rng, min(step, draws - start))]
+        null += [(-q.log_prob(sample) - entropy) @ member for sample in q.sample(rng, min(step, draws - start))]
     table = np.array(null)
     above, below = 1 + (table >= observed).sum(axis=0), 1 + (table <= observed).sum(axis=0)
     return [float(value) for value in np.minimum(1.0, 2 * np.minimum(above, below) / (draws + 1))]
-
-
-def one_sample_p_value(mean: float, error: float, dof: int) -> float:
-    """Return the two-sided p-value of a t-test of mean 0; 1 where the mean is 0 and nothing varies."""
-    if not error > 0:
-        return 1.0 if mean == 0 else 0.0
-    return float(2 * special.stdtr(dof, -abs(mean) / error))

@@ -1,0 +1,59 @@
+"""Lines of estimates and the tables of diagnostics, whose frame repeats columns of their estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
+from typing import Any
+
+import pandas as pd
+
+from ...core.results import ESTIMATE_COLUMNS, Diagnostic
+from ...evidence import ids
+from ...evidence.view import Estimate
+
+
+def record(
+    measure: str, feature: str, estimate: float, std_error: float, interval: Sequence[float], confidence: float
+) -> dict[str, Any]:
+    """Return the columns that every estimate over new test rows has."""
+    lower, upper = interval
+    columns = (measure, feature, estimate, std_error, lower, upper, confidence, "new test rows")
+    return dict(zip(ESTIMATE_COLUMNS, columns, strict=True))
+
+
+def diagnostic(
+    id: str,
+    title: str,
+    records: Iterable[Mapping[str, Any]],
+    columns: Sequence[str],
+    x: str,
+    value: str = "estimate",
+    **parts: Any,
+) -> Diagnostic:
+    """Return a diagnostic of `records`: `ESTIMATE_COLUMNS` and `columns`, NaN where a record lacks one.
+
+    The frame shows the columns `x` and `value`; `parts` are further fields of `Diagnostic`.
+
+    Examples
+    --------
+    >>> row = record("share", "", 0.2, 0.1, (0.0, 0.4), 0.95)
+    >>> diagnostic("demo.share", "Demo", [row | {"item": "all", "n": 5}], ["item", "n"], x="n").frame.loc[0].tolist()
+    ['share', '', 'all', 5.0, 0.2]
+    """
+    estimates = pd.DataFrame(list(records), columns=[*ESTIMATE_COLUMNS, *columns])
+    frame = estimates.assign(x=estimates[x].astype(float), value=estimates[value])[list(Diagnostic.columns)]
+    return Diagnostic(id=id, explainer=ids.explainer_of(id), title=title, frame=frame, estimates=estimates, **parts)
+
+
+def observed(line: Estimate) -> dict[str, float | None]:
+    """Return what a finding records of a line: its estimate and its interval, None where there is none.
+
+    Examples
+    --------
+    >>> line = Estimate(**record("share", "", 0.2, 0.1, (float("nan"), float("nan")), 0.95))
+    >>> observed(line)
+    {'observed': 0.2, 'lower': None, 'upper': None}
+    """
+    lower, upper = (None if isnan(end) else end for end in (line.lower, line.upper))
+    return {"observed": line.estimate, "lower": lower, "upper": upper}
