@@ -30,7 +30,7 @@ class Fact(NamedTuple):
 
 
 def column_facts(name: str, values: pd.Series[Any], train: pd.Series[Any] | None, sparse: float) -> Iterator[Fact]:
-    """Yield what is to be said of one column of the audited rows, beside the same of the training rows."""
+    """Yield what is to be said of one column of the audited rows, and the same of the training rows."""
     missing = int(values.isna().sum())
     yield Fact("missing", name, "", missing, len(values))
     if train is not None:
@@ -47,8 +47,8 @@ def column_facts(name: str, values: pd.Series[Any], train: pd.Series[Any] | None
 
 def placeholder(name: str, values: pd.Series[Any], train: pd.Series[Any] | None) -> Iterator[Fact]:
     """Yield the numbers of a numeric column that may stand for a missing value."""
-    own = _known(values)
-    pooled = own if train is None else np.concatenate([own, _known(train)])
+    own = _finite(values)
+    pooled = own if train is None else np.concatenate([own, _finite(train)])
     for value in stand_ins(pooled):
         count = int((own == value).sum())
         if count:
@@ -73,28 +73,28 @@ def stand_ins(values: FloatArray) -> list[float]:
     levels, counts = np.unique(values[np.isfinite(values)], return_counts=True)
     if len(levels) <= LEAST_VALUES:
         return []
-    found = []
+    codes = []
     for ordered, count in ((levels, counts[0]), (levels[::-1], counts[-1])):
         step = abs(float(ordered[EDGE_VALUES] - ordered[1])) / (EDGE_VALUES - 1)
         apart = abs(float(ordered[1] - ordered[0])) >= JUMP * step
         if LEAST_ROWS <= count < counts.sum() / 2 and apart and float(ordered[0]) in PLACEHOLDERS:
-            found.append(float(ordered[0]))
-    return found
+            codes.append(float(ordered[0]))
+    return codes
 
 
 def copied(columns: Sequence[tuple[str, pd.Series[Any]]]) -> Iterator[Fact]:
     """Yield the columns that repeat an earlier one, value by value; constant columns are no copies."""
-    seen: dict[bytes, str] = {}
+    firsts: dict[bytes, str] = {}
     for name, values in columns:
         if values.nunique(dropna=False) < 2:
             continue
         numeric = pd.api.types.is_numeric_dtype(values.dtype)
         comparable = pd.Series(values.to_numpy(dtype=float, na_value=np.nan)) if numeric else values.astype(object)
-        first = seen.setdefault(column_digest(comparable), name)
+        first = firsts.setdefault(column_digest(comparable), name)
         if first != name:
             yield Fact("copied_column", name, first, len(values), len(values))
 
 
-def _known(values: pd.Series[Any]) -> FloatArray:
-    found = values.to_numpy(dtype=float, na_value=np.nan)
-    return np.asarray(found[np.isfinite(found)])
+def _finite(values: pd.Series[Any]) -> FloatArray:
+    numbers = values.to_numpy(dtype=float, na_value=np.nan)
+    return np.asarray(numbers[np.isfinite(numbers)])

@@ -13,13 +13,13 @@ from ...core.arrays import column
 from ...core.engine import Engine
 from ...core.errors import check_options
 from ...core.explainer import Card, Prior
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
+from ...core.results import Omission, Result
 from ...core.subject import Subject
 from ...core.text import short
+from ..shared.tidy import diagnostic
 from .columns import Fact, column_facts, copied, placeholder
 from .rows import row_facts
 
-COLUMNS = (*ESTIMATE_COLUMNS, "item", "count", "n")
 ALWAYS = ("duplicate_rows", "overlap", "class")
 
 
@@ -62,16 +62,15 @@ class DataQuality:
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``data_quality``."""
         facts = [*self._columns(subject), *row_facts(subject), *_classes(subject, engine)]
-        kept = [fact for fact in facts if fact.rows > 0 or fact.measure in ALWAYS]
-        estimates = pd.DataFrame([_line(fact) for fact in kept], columns=list(COLUMNS))
-        frame = estimates.rename(columns={"count": "x", "estimate": "value"}).astype({"x": float})
+        listed = [fact for fact in facts if fact.rows > 0 or fact.measure in ALWAYS]
+        clustered = subject.clusters is not None
         return [
-            Diagnostic(
-                id=self.name,
-                explainer=self.name,
-                title="Facts about the data",
-                frame=frame[list(Diagnostic.columns)],
-                estimates=estimates,
+            diagnostic(
+                self.name,
+                "Facts about the data",
+                map(_line, listed),
+                ("item", "count", "n"),
+                x="count",
                 options=asdict(self),
                 notes=(
                     "x counts rows, value is their share; only what occurs is listed.",
@@ -80,7 +79,7 @@ class DataQuality:
                         "less than half, 5 of the steps between the next 10 values apart or more. It may mean missing."
                     ),
                     "A copied row is distinctive if chance gives fewer than 0.01 rows with its finely graded values.",
-                    *(("Copies of a row within a cluster are not counted.",) if subject.clusters is not None else ()),
+                    *(("Copies of a row within a cluster are not counted.",) if clustered else ()),
                 ),
                 omissions=_omissions(subject),
                 meta={
@@ -128,16 +127,5 @@ def _omissions(subject: Subject) -> tuple[Omission, ...]:
 
 
 def _line(fact: Fact) -> dict[str, Any]:
-    return {
-        "measure": fact.measure,
-        "feature": fact.feature,
-        "estimate": fact.rows / fact.of,
-        "std_error": np.nan,
-        "lower": np.nan,
-        "upper": np.nan,
-        "confidence": np.nan,
-        "covers": "none",
-        "item": fact.item,
-        "count": fact.rows,
-        "n": fact.of,
-    }
+    line = {"measure": fact.measure, "feature": fact.feature, "estimate": fact.rows / fact.of, "covers": "none"}
+    return line | {"item": fact.item, "count": fact.rows, "n": fact.of}

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table
+from ...core.arrays import BoolArray, FloatArray, IntArray, Table
 from ...core.subject import Subject
+from ...evidence.rows import DISTINCTIVE, DUPLICATE_ROWS, OVERLAP, OVERLAP_OTHER_Y
 from .columns import LEAST_VALUES, Fact
 
 CHANCE = 0.01
@@ -37,27 +38,21 @@ def keys(subject: Subject) -> Keys:
     both = pd.concat(tables, ignore_index=True)
     codes = np.column_stack([pd.factorize(both[name], use_na_sentinel=False)[0] for name in both])
     rows = pd.DataFrame(codes)
-    found = np.asarray(rows.groupby(list(rows.columns), sort=False).ngroup(), dtype=np.int64)
+    keys = np.asarray(rows.groupby(list(rows.columns), sort=False).ngroup(), dtype=np.int64)
     expected = _coincidences(subject, codes)
-    return Keys(found[: subject.n], found[subject.n :], expected[: subject.n] <= CHANCE)
+    return Keys(keys[: subject.n], keys[subject.n :], expected[: subject.n] <= CHANCE)
 
 
 def row_facts(subject: Subject) -> Iterator[Fact]:
     """Yield the facts about copied rows, each for all rows and for the distinctive ones."""
-    found = keys(subject)
-    every = np.ones(subject.n, dtype=bool)
-    chosen = {"all": every, "distinctive": found.distinctive}
-    again = _again(found.test, subject.clusters)
-    for item, rows in chosen.items():
-        yield Fact("duplicate_rows", "", item, int((again & rows).sum()), subject.n)
-    if subject.train is None:
-        return
-    inside = np.isin(found.test, found.train)
-    differs = _other_target(subject, found) & inside
-    for item, rows in chosen.items():
-        yield Fact("overlap", "", item, int((inside & rows).sum()), subject.n)
-    for item, rows in chosen.items():
-        yield Fact("overlap_other_y", "", item, int((differs & rows).sum()), subject.n)
+    codes = keys(subject)
+    masks = {DUPLICATE_ROWS: _again(codes.test, subject.clusters)}
+    if subject.train is not None:
+        inside = np.isin(codes.test, codes.train)
+        masks |= {OVERLAP: inside, OVERLAP_OTHER_Y: inside & _other_target(subject, codes)}
+    for measure, mask in masks.items():
+        yield Fact(measure, "", "all", int(mask.sum()), subject.n)
+        yield Fact(measure, "", DISTINCTIVE, int((mask & codes.distinctive).sum()), subject.n)
 
 
 def _again(codes: IntArray, clusters: IntArray | None) -> BoolArray:
@@ -69,14 +64,14 @@ def _again(codes: IntArray, clusters: IntArray | None) -> BoolArray:
     return (frame["cluster"] != first).to_numpy() & ~frame.duplicated().to_numpy()
 
 
-def _other_target(subject: Subject, found: Keys) -> BoolArray:
+def _other_target(subject: Subject, codes: Keys) -> BoolArray:
     """Return the audited rows none of whose copies among the training rows has the same y."""
     if subject.train is None or subject.train[1] is None or subject.y is None:
         return np.zeros(subject.n, dtype=bool)
-    targets = pd.factorize(np.concatenate([_cells(subject.y), _cells(subject.train[1])]))[0]
-    known = set(zip(found.train.tolist(), targets[subject.n :].tolist(), strict=True))
-    pairs = zip(found.test.tolist(), targets[: subject.n].tolist(), strict=True)
-    return np.array([pair not in known for pair in pairs], dtype=bool)
+    outcomes = [np.asarray(y).astype(object) for y in (subject.y, subject.train[1])]
+    targets = pd.factorize(np.concatenate(outcomes))[0]
+    train = pd.MultiIndex.from_arrays([codes.train, targets[subject.n :]])
+    return ~pd.MultiIndex.from_arrays([codes.test, targets[: subject.n]]).isin(train)
 
 
 def _coincidences(subject: Subject, codes: IntArray) -> FloatArray:
@@ -93,7 +88,3 @@ def _coincidences(subject: Subject, codes: IntArray) -> FloatArray:
 def _frame(X: Table) -> pd.DataFrame:
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
     return pd.DataFrame({position: frame.iloc[:, position] for position in range(frame.shape[1])})
-
-
-def _cells(y: AnyArray) -> AnyArray:
-    return np.asarray(y).astype(object)

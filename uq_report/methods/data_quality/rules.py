@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from math import sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pandas.api.types import is_numeric_dtype
 
@@ -31,14 +32,89 @@ from ...evidence.rows import (
     DataQuality,
 )
 from ...evidence.run import Run
-from ...evidence.view import by_feature, of_measure
+from ...evidence.view import by_feature, largest_first, of_measure
 from ...rules.reading import Part, absent, close, listed
 from ...rules.rule import Grade, Limit, Rule
 
-GEBRU = "gebru:composition"
 ZERO = "0"
-CODING = "coding"
+CODING, CODE = "coding", "code"
 NEEDS = {"UQ701": OVERLAP, "UQ706": TYPE_CHANGE, "UQ707": CLASS}
+SOME = Limit("above", 0)
+SHARE = ({"share": Limit("above", "share")},)
+MEDIUM = {"share": Limit("at least", "medium")}
+# every rule but for its thresholds, which are the check's; most are about a share, medium from a second one
+_of_share = partial(Rule, raised=SHARE, grades=(Grade("medium", MEDIUM), Grade("low")), rests_on="gebru:composition")
+RULES = (
+    partial(
+        _of_share,
+        code="UQ701",
+        title="Audited rows occur among the training rows",
+        when="More than {share:pct} of the audited rows occur among the training rows, in copies that chance does not "
+        "explain. High from {high:pct}, else medium.",
+        grades=(Grade("high", {"share": Limit("at least", "high")}), Grade("medium")),
+    ),
+    partial(
+        _of_share,
+        code="UQ702",
+        title="Audited rows occur more than once",
+        when="More than {share:pct} of the audited rows repeat an earlier one, in copies that chance does not explain "
+        "nor a cluster. Medium from {medium:pct}, else low.",
+    ),
+    partial(
+        _of_share,
+        code="UQ703",
+        title="A number may stand for a missing value",
+        when="In more than {share:pct} of the rows a number stands apart at an end of its column and looks like a code "
+        "(−1, ±9, ±99 ...): medium from {medium:pct}, else low. A 0, which may be a real amount, is an observation.",
+        grades=(Grade("medium", {**MEDIUM, CODE: SOME}), Grade("low", {CODE: SOME}), Grade("observation")),
+    ),
+    partial(
+        _of_share,
+        code="UQ704",
+        title="Columns are constant, copied or nearly empty",
+        when="A column is constant or a copy (low), or one value fills nearly all of it (observation).",
+        raised=({CONSTANT: SOME}, {COPIED_COLUMN: SOME}, {SPARSE: SOME}),
+        grades=(Grade("low", {CONSTANT: SOME}), Grade("low", {COPIED_COLUMN: SOME}), Grade("observation")),
+    ),
+    partial(
+        _of_share,
+        code="UQ705",
+        title="Values are missing",
+        when="More than {share:pct} of a column are missing. Medium from {medium:pct}, else low.",
+    ),
+    partial(
+        _of_share,
+        code="UQ706",
+        title="Types differ between training and audited rows",
+        when="A column has another type in the training rows (medium), or both types hold numbers (observation).",
+        raised=({TYPE_CHANGE: SOME},),
+        grades=(Grade("medium", {CODING: SOME}), Grade("observation")),
+    ),
+    partial(
+        _of_share,
+        code="UQ707",
+        title="A class is rare",
+        when="Fewer than {share:pct} of the rows belong to a class.",
+        raised=({"share": Limit("below", "share")},),
+        grades=(Grade("observation"),),
+    ),
+    partial(
+        _of_share,
+        code="UQ708",
+        title="The training rows are few",
+        when="Fewer than {few} training rows were given. Medium below {medium}, else low.",
+        raised=({"rows": Limit("below", "few")},),
+        grades=(Grade("medium", {"rows": Limit("below", "medium")}), Grade("low")),
+        rests_on="A model's overall outcome must be known before its features' effects are (Riley et al. 2020, "
+        "doi:10.1136/bmj.m441)",
+    ),
+)
+# kind of column -> what joins it to its detail, and what it means
+COLUMNS = {
+    CONSTANT: (" = ", "Constant in all audited rows, so nothing can be said of their worth here"),
+    COPIED_COLUMN: (" of ", "Copies of other columns, so importance is split between them"),
+    SPARSE: (" = ", "Nearly always one value, so a shuffle changes few rows"),
+}
 
 
 @dataclass(frozen=True)
@@ -84,92 +160,17 @@ class DataQualityCheck:
     @property
     def rules(self) -> tuple[Rule, ...]:
         """One rule a code, with this check's thresholds."""
-        return (*self._of_rows(), *self._of_columns(), self._of_classes(), self._of_training())
-
-    def _of_rows(self) -> tuple[Rule, Rule, Rule]:
-        return (
-            _graded(
-                "UQ701",
-                "Audited rows occur among the training rows",
-                "More than {share:pct} of the audited rows occur among the training rows, in copies that chance does "
-                "not explain. High from {high:pct}, else medium.",
-                {"share": self.overlap, "high": 0.05},
-                ("high", "medium"),
-            ),
-            _graded(
-                "UQ702",
-                "Audited rows occur more than once",
-                "More than {share:pct} of the audited rows repeat an earlier one, in copies that chance does not "
-                "explain nor a cluster. Medium from {medium:pct}, else low.",
-                {"share": self.duplicates, "medium": 0.05},
-            ),
-            Rule(
-                code="UQ703",
-                title="A number may stand for a missing value",
-                thresholds={"share": self.placeholder, "medium": 0.05},
-                when="In more than {share:pct} of the rows a number stands apart at an end of its column and looks "
-                "like a code (−1, ±9, ±99 ...): medium from {medium:pct}, else low. A 0, which may be a real amount, "
-                "is an observation.",
-                raised=({"share": Limit("above", "share")},),
-                grades=(
-                    Grade("medium", {"share": Limit("at least", "medium"), "code": Limit("above", 0)}),
-                    Grade("low", {"code": Limit("above", 0)}),
-                    Grade("observation"),
-                ),
-                rests_on=GEBRU,
-            ),
+        thresholds: tuple[dict[str, float], ...] = (
+            {"share": self.overlap, "high": 0.05},
+            {"share": self.duplicates, "medium": 0.05},
+            {"share": self.placeholder, "medium": 0.05},
+            {},
+            {"share": self.missing, "medium": 0.3},
+            {},
+            {"share": self.rare_class},
+            {"few": self.few_rows, "medium": 0.5 * self.few_rows},
         )
-
-    def _of_columns(self) -> tuple[Rule, Rule, Rule]:
-        some = Limit("above", 0)
-        return (
-            Rule(
-                code="UQ704",
-                title="Columns are constant, copied or nearly empty",
-                when="A column is constant or a copy (low), or one value fills nearly all of it (observation).",
-                raised=({CONSTANT: some}, {COPIED_COLUMN: some}, {SPARSE: some}),
-                grades=(Grade("low", {CONSTANT: some}), Grade("low", {COPIED_COLUMN: some}), Grade("observation")),
-                rests_on=GEBRU,
-            ),
-            _graded(
-                "UQ705",
-                "Values are missing",
-                "More than {share:pct} of a column are missing. Medium from {medium:pct}, else low.",
-                {"share": self.missing, "medium": 0.3},
-            ),
-            Rule(
-                code="UQ706",
-                title="Types differ between training and audited rows",
-                when="A column has another type in the training rows (medium), or both types hold numbers "
-                "(observation).",
-                raised=({TYPE_CHANGE: some},),
-                grades=(Grade("medium", {CODING: some}), Grade("observation")),
-                rests_on=GEBRU,
-            ),
-        )
-
-    def _of_classes(self) -> Rule:
-        return Rule(
-            code="UQ707",
-            title="A class is rare",
-            thresholds={"share": self.rare_class},
-            when="Fewer than {share:pct} of the rows belong to a class.",
-            raised=({"share": Limit("below", "share")},),
-            grades=(Grade("observation"),),
-            rests_on=GEBRU,
-        )
-
-    def _of_training(self) -> Rule:
-        return Rule(
-            code="UQ708",
-            title="The training rows are few",
-            thresholds={"few": self.few_rows, "medium": 0.5 * self.few_rows},
-            when="Fewer than {few} training rows were given. Medium below {medium}, else low.",
-            raised=({"rows": Limit("below", "few")},),
-            grades=(Grade("medium", {"rows": Limit("below", "medium")}), Grade("low")),
-            rests_on="A model's overall outcome must be known before its features' effects are (Riley et al. 2020, "
-            "doi:10.1136/bmj.m441)",
-        )
+        return tuple(rule(thresholds=numbers) for rule, numbers in zip(RULES, thresholds, strict=True))
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's facts about the data."""
@@ -181,157 +182,116 @@ class DataQualityCheck:
         judges = (_overlap, _duplicates, _placeholders, _columns, _missing, _types, _classes, _training)
         parts = []
         for rule, judge in zip(self.rules, judges, strict=True):
-            needed = NEEDS.get(rule.code)
-            parts.append(Part(code=rule.code, absent=reasons[needed]) if needed in reasons else judge(rule, view))
+            reason = reasons.get(NEEDS.get(rule.code, ""), "")
+            parts.append(Part(code=rule.code, absent=reason) if reason else judge(rule, view))
         return close(self.name, parts)
 
 
-def _graded(
-    code: str,
-    title: str,
-    when: str,
-    thresholds: Mapping[str, float],
-    severities: tuple[Severity, Severity] = ("medium", "low"),
-) -> Rule:
-    """Return a rule that is raised above a share, and worse from the share that is named after its worst severity."""
-    worst, other = severities
-    return Rule(
-        code=code,
-        title=title,
-        when=when,
-        thresholds=thresholds,
-        raised=({"share": Limit("above", "share")},),
-        grades=(Grade(worst, {"share": Limit("at least", worst)}), Grade(other)),
-        rests_on=GEBRU,
-    )
-
-
 def _overlap(rule: Rule, view: DataQuality) -> Part:
-    count, share, n = _copies(view, OVERLAP)
-    severity = rule.judge(share=share)
-    if severity is None:
-        return Part(code=rule.code, passed=f"{count} of {n} audited rows are copies of training rows.")
     other = _copies(view, OVERLAP_OTHER_Y)[0]
     differs = f" {other} of them have another outcome there." if other else ""
-    finding = _finding(
+    return _copied(
         rule,
-        severity,
-        f"{count} of {n} audited rows ({share_words(share)}) occur among the training rows, in copies that chance "
-        f"does not explain: the model was fitted to them.{differs}",
+        _copies(view, OVERLAP),
+        "copies of training rows",
+        "occur among the training rows, in copies that chance does not explain: the model was fitted to them."
+        f"{differs}",
         "Take the copies out of the audited rows. Split the data so that copies stay together.",
-        share,
     )
-    return Part(code=rule.code, findings=(finding,))
 
 
 def _duplicates(rule: Rule, view: DataQuality) -> Part:
-    count, share, n = _copies(view, DUPLICATE_ROWS)
+    return _copied(
+        rule,
+        _copies(view, DUPLICATE_ROWS),
+        "copies of others",
+        "repeat an earlier row, in copies that chance does not explain. Intervals take them as independent rows, and "
+        "are too narrow for that.",
+        "Take the copies out, or name the rows that belong together.",
+    )
+
+
+def _copies(view: DataQuality, measure: str) -> tuple[int, float, int]:
+    """Return how many rows, which share of them, and of how many, are copies that chance does not explain."""
+    lines = [line for line in of_measure(view.lines, measure) if line.item == DISTINCTIVE]
+    return (lines[0].count, lines[0].estimate, lines[0].n) if lines else (0, 0.0, 0)
+
+
+def _copied(rule: Rule, copies: tuple[int, float, int], what: str, statement: str, remedy: str) -> Part:
+    """Judge the share of rows that are copies."""
+    count, share, n = copies
     severity = rule.judge(share=share)
     if severity is None:
-        return Part(code=rule.code, passed=f"{count} of {n} audited rows are copies of others.")
-    finding = _finding(
-        rule,
-        severity,
-        f"{count} of {n} audited rows ({share_words(share)}) repeat an earlier row, in copies that chance does not "
-        "explain. Intervals take them as independent rows, and are too narrow for that.",
-        "Take the copies out, or name the rows that belong together.",
-        share,
-    )
-    return Part(code=rule.code, findings=(finding,))
+        return Part(code=rule.code, passed=f"{count} of {n} audited rows are {what}.")
+    words = f"{count} of {n} audited rows ({share_words(share)}) {statement}"
+    return Part(code=rule.code, findings=(_finding(rule, severity, words, remedy, share),))
 
 
 def _placeholders(rule: Rule, view: DataQuality) -> Part:
     """Judge numbers that look like codes, one finding each, and zeros, all in one finding."""
     lines = of_measure(view.lines, PLACEHOLDER)
-    judged = [(line, rule.judge(share=line.estimate, code=float(line.item != ZERO))) for line in lines]
-    findings = [_code(rule, severity, line) for line, severity in judged if severity and line.item != ZERO]
-    zeros = [line for line, severity in judged if severity and line.item == ZERO]
-    findings += [_zeros(rule, zeros)] if zeros else []
+    codes = [line for line in lines if line.item != ZERO]
+    findings = [
+        _finding(
+            rule,
+            severity,
+            f"{short(line.feature)} is {signed(line.item)} in {line.count} of {line.n} rows "
+            f"({share_words(line.estimate)}), apart from its other values. It looks like a code for a missing value, "
+            "which the model reads as a number.",
+            "Ask where the value comes from. If it means missing, say so in the data and train again.",
+            line.estimate,
+            [line],
+        )
+        for line, severity in _raised(rule, codes, **{CODE: 1})
+    ]
+    zeros = largest_first(line for line, _ in _raised(rule, [line for line in lines if line.item == ZERO]))
+    if zeros:
+        columns = listed(f"{short(line.feature)} ({share_words(line.estimate)})" for line in zeros)
+        statement = (
+            f"0 stands apart from the other values in {columns}. It may be a real amount, or stand for a missing "
+            "value: these rows cannot tell."
+        )
+        remedy = "Ask what 0 means in these columns. If it means missing, say so in the data and train again."
+        findings.append(_finding(rule, "observation", statement, remedy, zeros[0].estimate, zeros))
     passed = "No number looks like a code for a missing value."
     return Part(code=rule.code, findings=tuple(findings), passed=passed)
 
 
-def _code(rule: Rule, severity: Severity, line: CountLine) -> Finding:
-    return _finding(
-        rule,
-        severity,
-        f"{short(line.feature)} is {signed(line.item)} in {line.count} of {line.n} rows "
-        f"({share_words(line.estimate)}), apart from its other values. It looks like a code for a missing value, which "
-        "the model reads as a number.",
-        "Ask where the value comes from. If it means missing, say so in the data and train again.",
-        line.estimate,
-        (line.feature,),
-    )
-
-
-def _zeros(rule: Rule, lines: Sequence[CountLine]) -> Finding:
-    """Return the finding on columns that are 0 or far from it, most zeros first."""
-    ordered = sorted(lines, key=lambda line: -line.estimate)
-    return _finding(
-        rule,
-        rule.grades[-1].severity,
-        f"0 stands apart from the other values in {listed(map(_share, ordered))}. "
-        "It may be a real amount, or stand for a missing value: these rows cannot tell.",
-        "Ask what 0 means in these columns. If it means missing, say so in the data and train again.",
-        ordered[0].estimate,
-        (line.feature for line in ordered),
-    )
-
-
-def _share(line: CountLine) -> str:
-    return f"{short(line.feature)} ({share_words(line.estimate)})"
-
-
 def _columns(rule: Rule, view: DataQuality) -> Part:
     """Judge constant, copied and sparse columns; one finding for each kind."""
-    kinds = (
-        (CONSTANT, " = ", "Constant in all audited rows, so nothing can be said of their worth here"),
-        (COPIED_COLUMN, " of ", "Copies of other columns, so importance is split between them"),
-        (SPARSE, " = ", "Nearly always one value, so a shuffle changes few rows"),
-    )
     findings = []
-    for measure, joint, words in kinds:
+    remedy = "Take the column out of the model, or audit rows where it varies."
+    for measure, (joint, words) in COLUMNS.items():
         lines = of_measure(view.lines, measure)
         severity = rule.judge(**{measure: len(lines)})
         if severity:
             statement = f"{words}: {listed(f'{short(line.feature)}{joint}{line.item}' for line in lines)}."
-            remedy = "Take the column out of the model, or audit rows where it varies."
-            findings.append(_finding(rule, severity, statement, remedy, None, (line.feature for line in lines)))
+            findings.append(_finding(rule, severity, statement, remedy, None, lines))
     return Part(code=rule.code, findings=tuple(findings), passed="No column is constant, copied or nearly empty.")
 
 
 def _missing(rule: Rule, view: DataQuality) -> Part:
     trained = by_feature(of_measure(view.lines, MISSING_TRAIN))
+    remedy = "Say why the values are missing, and how the model fills them."
     findings = []
-    for line, severity in _raised(rule, view, MISSING):
+    for line, severity in _raised(rule, of_measure(view.lines, MISSING)):
         share = trained[line.feature].estimate if line.feature in trained else 0.0
         before = f" ({share_words(share)} of the training rows)" if view.has_train else ""
-        statement = (
-            f"{short(line.feature)} is missing in {line.count} of {line.n} rows ({share_words(line.estimate)}){before}."
-        )
-        remedy = "Say why the values are missing, and how the model fills them."
-        findings.append(_finding(rule, severity, statement, remedy, line.estimate, (line.feature,)))
+        words = f"is missing in {line.count} of {line.n} rows ({share_words(line.estimate)}){before}."
+        findings.append(_finding(rule, severity, f"{short(line.feature)} {words}", remedy, line.estimate, [line]))
     passed = f"No column lacks more than {share_words(rule.thresholds['share'])}."
     return Part(code=rule.code, findings=tuple(findings), passed=passed)
 
 
 def _types(rule: Rule, view: DataQuality) -> Part:
-    lines = of_measure(view.lines, TYPE_CHANGE)
-    judged = [(line, rule.judge(**{TYPE_CHANGE: 1, CODING: float(not _of_numbers(line.item))})) for line in lines]
-    findings = tuple(
-        rule.finding(
-            severity,
-            f"{short(line.feature)} differs in type: {line.item.replace('->', 'in training,')} here.",
-            (ids.DATA_QUALITY,),
-            remedy="Read both files with the same types. See that the values are coded alike.",
-            features=(line.feature,),
-            threshold=0.0,
-            observed=1.0,
-        )
-        for line, severity in judged
-        if severity
-    )
-    return Part(code=rule.code, findings=findings, passed="Training and audited columns have the same types.")
+    remedy = "Read both files with the same types. See that the values are coded alike."
+    findings = []
+    for line in of_measure(view.lines, TYPE_CHANGE):
+        severity = rule.judge(**{TYPE_CHANGE: 1, CODING: float(not _of_numbers(line.item))})
+        if severity:
+            words = f"{short(line.feature)} differs in type: {line.item.replace('->', 'in training,')} here."
+            findings.append(_finding(rule, severity, words, remedy, 1.0, [line], threshold=0.0))
+    return Part(code=rule.code, findings=tuple(findings), passed="Training and audited columns have the same types.")
 
 
 def _of_numbers(change: str) -> bool:
@@ -346,46 +306,16 @@ def _of_numbers(change: str) -> bool:
 
 
 def _classes(rule: Rule, view: DataQuality) -> Part:
-    rare = [line for line, _ in _raised(rule, view, CLASS)]
+    lines = of_measure(view.lines, CLASS)
+    rare = [line for line, _ in _raised(rule, lines)]
     if not rare:
-        some = of_measure(view.lines, CLASS)
-        passed = f"No class has fewer than {share_words(rule.thresholds['share'])} of the rows." if some else ""
+        passed = f"No class has fewer than {share_words(rule.thresholds['share'])} of the rows." if lines else ""
         return Part(code=rule.code, passed=passed)
     names = listed(f"{line.item} ({line.count})" for line in rare)
-    finding = _finding(
-        rule,
-        rule.severity,
-        f"Rare classes, with their rows of {rare[0].n}: {names}. Means over all rows say little about them.",
-        "Look at these classes by themselves, on more rows.",
-        min(line.estimate for line in rare),
-    )
-    return Part(code=rule.code, findings=(finding,))
-
-
-def _finding(
-    rule: Rule,
-    severity: Severity,
-    statement: str,
-    remedy: str,
-    observed: float | None,
-    features: Iterable[str] = (),
-) -> Finding:
-    """Return a finding by a share; `observed` is None where there is none."""
-    return rule.finding(
-        severity,
-        statement,
-        (ids.DATA_QUALITY,),
-        remedy=remedy,
-        features=tuple(features),
-        threshold=rule.thresholds.get("share"),
-        observed=observed,
-    )
-
-
-def _raised(rule: Rule, view: DataQuality, measure: str) -> list[tuple[CountLine, Severity]]:
-    """Return the lines of one kind of fact that raise the rule by their share, with their severity."""
-    judged = ((line, rule.judge(share=line.estimate)) for line in of_measure(view.lines, measure))
-    return [(line, severity) for line, severity in judged if severity]
+    statement = f"Rare classes, with their rows of {rare[0].n}: {names}. Means over all rows say little about them."
+    remedy = "Look at these classes by themselves, on more rows."
+    smallest = min(line.estimate for line in rare)
+    return Part(code=rule.code, findings=(_finding(rule, rule.severity, statement, remedy, smallest),))
 
 
 def _training(rule: Rule, view: DataQuality) -> Part:
@@ -395,18 +325,32 @@ def _training(rule: Rule, view: DataQuality) -> Part:
     if severity is None:
         return Part(code=rule.code, passed=f"{view.n_train} training rows were given.")
     within = 98 / sqrt(view.n_train)  # 95 % interval of a share of one half, in points
-    finding = _finding(
-        rule,
-        severity,
+    statement = (
         f"{view.n_train} training rows for {view.columns_checked} features: so few rows tell a share of one half to "
-        f"±{within:.0f} points only.",
-        "Fit the model to more rows, or to fewer features.",
-        view.n_train,
+        f"±{within:.0f} points only."
     )
-    return Part(code=rule.code, findings=(replace(finding, threshold=rule.thresholds["few"]),))
+    remedy, few = "Fit the model to more rows, or to fewer features.", rule.thresholds["few"]
+    return Part(code=rule.code, findings=(_finding(rule, severity, statement, remedy, view.n_train, threshold=few),))
 
 
-def _copies(view: DataQuality, measure: str) -> tuple[int, float, int]:
-    """Return how many rows, which share of them, and of how many, are copies that chance does not explain."""
-    lines = [line for line in of_measure(view.lines, measure) if line.item == DISTINCTIVE]
-    return (lines[0].count, lines[0].estimate, lines[0].n) if lines else (0, 0.0, 0)
+def _raised(rule: Rule, lines: Sequence[CountLine], **others: float) -> list[tuple[CountLine, Severity]]:
+    """Return the lines that raise the rule by their share, and `others`, with their severity."""
+    judged = ((line, rule.judge(share=line.estimate, **others)) for line in lines)
+    return [(line, severity) for line, severity in judged if severity]
+
+
+def _finding(
+    rule: Rule,
+    severity: Severity,
+    statement: str,
+    remedy: str,
+    number: float | None,
+    lines: Sequence[CountLine] = (),
+    **parts: Any,
+) -> Finding:
+    """Return a finding by a share, on the features of `lines`; `number` is None where there is none."""
+    parts = {"threshold": rule.thresholds.get("share"), **parts}
+    features = tuple(line.feature for line in lines)
+    return rule.finding(
+        severity, statement, (ids.DATA_QUALITY,), remedy=remedy, features=features, observed=number, **parts
+    )

@@ -57,11 +57,10 @@ def _faults(view: DataQuality) -> str:
 
 
 def _table(view: DataQuality) -> Table:
-    columns = [Column("what"), Column("column"), Column("detail"), Column("count", "integer"), Column("of", "integer")]
-    columns.append(Column("share", "percent"))
+    counts = Column("count", "integer"), Column("of", "integer"), Column("share", "percent")
     rows = []
     for line in view.lines:
         what = (KINDS.get(line.measure, name(line.measure)), name(line.feature) or "all", name(line.item))
         rows.append((*what, line.count, line.n, line.estimate))
     caption = f"{count(len(rows), 'fact')} about the data. These are counts, so there are no intervals."
-    return make_table("data-quality-table", caption, columns, rows, of=view.result)
+    return make_table("data-quality-table", caption, ("what", "column", "detail", *counts), rows, of=view.result)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,13 +18,16 @@ from ...core.inference import shuffled_pairs, standard_error
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Result
 from ...core.sampling import Sampling, share_interval
 from ...core.subject import Subject
+from ...evidence import ids
+from ...evidence.rows import OUTSIDE, SHUFFLED
 from ..shared.reliability import share_of
+from ..shared.tidy import diagnostic, record
 from .columns import Paired, paired
 from .shift import shifts
-from .space import Limit, Placed, Space, limit, shuffled_outside
+from .space import Limit, Space, limit, shuffled_outside
 from .values import new_values
 
-COLUMNS = (*ESTIMATE_COLUMNS, "item", "n", "p_value", "expected")
+Record = dict[str, Any]
 MEASURE = "share_outside"
 SHUFFLE_ROWS = 1000
 
@@ -105,7 +108,7 @@ class Support:
     @property
     def least(self) -> int:
         """Training rows needed: each half must hold the neighbours and show the share."""
-        share = max(self.expected, 1e-6)  # a share of 0 is refused before this number is looked at
+        share = max(self.expected, 1e-6)  # a share of 0 is refused before this number is used
         return 2 * max(int(np.ceil(1 / share)), self.n_neighbors)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
@@ -117,101 +120,63 @@ class Support:
                 f"support.train must have at least {self.least} rows; got {len(subject.train[0])}. Give more rows."
             )
         columns = paired(subject, subject.train[0])
-        found = self._frontier(columns, engine)
-        rows = np.sort(_drawn(subject.n, self.max_rows, engine.rng("rows")))
-        p_values = found.limit.p_values(found.space.nearest(found.space.test.take(rows), self.n_neighbors))
-        outside = (p_values <= found.limit.expected + 1e-12).astype(float)
+        frontier = self._frontier(columns, engine)
+        rows = np.sort(_sample(subject.n, self.max_rows, engine.rng("rows")))
+        p_values = frontier.limit.p_values(frontier.space.nearest(frontier.space.test.take(rows), self.n_neighbors))
         units = Sampling.of(subject).one_row_per_unit(engine.rng("units"))
-        table = [self._share(outside, np.isin(rows, units), Sampling.of(subject, rows), (found, engine))]
-        table += self._shuffles(subject, engine, found, rows)
-        estimates = pd.DataFrame(table, columns=list(COLUMNS))
+        outside = (p_values <= frontier.limit.expected + 1e-12).astype(float)
+        line = share_of(outside, Sampling.of(subject, rows), engine.confidence)
+        line |= {"item": OUTSIDE, "n": len(rows), "p_value": _p_value(outside[np.isin(rows, units)], frontier.limit)}
+        records = [line, *self._shuffles(subject, engine, frontier, rows)]
         return [
-            self._result(subject, found, estimates, rows),
-            _rows_result(rows, p_values, found.limit.expected),
+            self._result(subject, frontier, records, rows),
+            _rows_result(rows, p_values, frontier.limit.expected),
             new_values(columns, units, engine),
             shifts(columns, units, engine),
         ]
 
     def _frontier(self, columns: Sequence[Paired], engine: Engine) -> Frontier:
         n = len(columns[0].train)
-        drawn = _drawn(n, self.max_train, engine.rng("train"))
-        reference, held = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
-        space = Space(columns, np.sort(reference))
-        scores = space.nearest(space.train.take(np.sort(held)), self.n_neighbors)
-        return Frontier(space, limit(scores, self.expected), len(reference), n)
+        sample = _sample(n, self.max_train, engine.rng("train"))
+        half = len(sample) // 2
+        space = Space(columns, np.sort(sample[:half]))
+        scores = space.nearest(space.train.take(np.sort(sample[half:])), self.n_neighbors)
+        return Frontier(space, limit(scores, self.expected), half, n)
 
-    def _share(self, outside: FloatArray, used: Any, sampling: Sampling, by: tuple[Frontier, Engine]) -> dict[str, Any]:
-        """Return the share of audited rows outside, tested on one row of each unit."""
-        found, engine = by
-        count, n, held = int(outside[used].sum()), int(used.sum()), len(found.limit.scores)
-        rank = found.limit.rank
-        p_value = float(stats.betabinom.sf(count - 1, n, rank, held + 1 - rank)) if n else np.nan
-        row = share_of(outside, sampling, engine.confidence)
-        return row | {
-            "measure": MEASURE,
-            "item": "outside",
-            "n": len(outside),
-            "p_value": p_value,
-            "expected": found.limit.expected,
-        }
+    def _shuffles(
+        self, subject: Subject, engine: Engine, frontier: Frontier, rows: IntArray
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the share of rows outside after each feature, or block of features, is shuffled."""
+        chosen = rows[np.sort(_sample(len(rows), SHUFFLE_ROWS, engine.rng("shuffled rows")))]
+        sampling, placed, n = Sampling.of(subject, chosen), frontier.space.test.take(chosen), len(chosen)
+        for target in subject.targets:
+            streams = (engine.rng("shuffle", target, repeat) for repeat in range(self.n_repeats))
+            donors = np.stack([rng.permutation(n) for rng in streams])
+            members = subject.members(target)
+            outside = shuffled_outside(frontier.space, placed, members, donors, frontier.limit, self.n_neighbors)
+            terms = shuffled_pairs(outside[None], np.zeros((1, n)), donors, sampling.weights)
+            share = float(np.clip(terms.repeats.mean(), 0.0, 1.0))
+            error = float(standard_error(terms, sampling.weights, sampling.codes)[0])
+            low, high = sampling.interval(share, error, engine.confidence)
+            if not error > 0:
+                low, high = share_interval(share, sampling.effective_n(share, 0.0), engine.confidence)
+            line = record("", target, share, error, (max(low, 0.0), min(high, 1.0)), engine.confidence)
+            yield line | {"item": SHUFFLED, "n": n}
 
-    def _shuffles(self, subject: Subject, engine: Engine, found: Frontier, rows: IntArray) -> list[dict[str, Any]]:
-        """Return the share of rows outside after each feature, or group, is shuffled."""
-        chosen = rows[np.sort(_drawn(len(rows), SHUFFLE_ROWS, engine.rng("shuffled rows")))]
-        sampling, placed = Sampling.of(subject, chosen), found.space.test.take(chosen)
-        return [
-            self._shuffled(target, subject.members(target), placed, sampling, (found, engine))
-            for target in subject.targets
-        ]
-
-    def _shuffled(
-        self,
-        target: str,
-        members: Sequence[str],
-        placed: Placed,
-        sampling: Sampling,
-        by: tuple[Frontier, Engine],
-    ) -> dict[str, Any]:
-        found, engine = by
-        n = len(placed.numbers)
-        donors = np.stack([engine.rng("shuffle", target, repeat).permutation(n) for repeat in range(self.n_repeats)])
-        outside = shuffled_outside(found.space, placed, members, donors, (found.limit, self.n_neighbors))
-        terms = shuffled_pairs(outside[None], np.zeros((1, n)), donors, sampling.weights)
-        share = float(np.clip(terms.repeats.mean(), 0.0, 1.0))
-        error = float(standard_error(terms, sampling.weights, sampling.codes)[0])
-        low, high = sampling.interval(share, error, engine.confidence)
-        if not error > 0:
-            low, high = share_interval(share, sampling.effective_n(share, 0.0), engine.confidence)
-        return {
-            "measure": MEASURE,
-            "feature": target,
-            "estimate": share,
-            "std_error": error,
-            "lower": max(low, 0.0),
-            "upper": min(high, 1.0),
-            "confidence": engine.confidence,
-            "covers": "new test rows",
-            "item": "shuffled",
-            "n": n,
-            "p_value": np.nan,
-            "expected": found.limit.expected,
-        }
-
-    def _result(self, subject: Subject, found: Frontier, estimates: pd.DataFrame, rows: IntArray) -> Diagnostic:
-        sampling = Sampling.of(subject)
-        held = len(found.limit.scores)
-        n = len(rows)
-        return Diagnostic(
-            id="support",
-            explainer=self.name,
-            title="Rows outside the training support",
-            frame=estimates.rename(columns={"expected": "x", "estimate": "value"})[list(Diagnostic.columns)],
-            estimates=estimates,
+    def _result(self, subject: Subject, frontier: Frontier, records: Sequence[Record], rows: IntArray) -> Diagnostic:
+        sampling, calibration, n = Sampling.of(subject), len(frontier.limit.scores), len(rows)
+        expected = frontier.limit.expected
+        return diagnostic(
+            ids.SUPPORT,
+            "Rows outside the training support",
+            [line | {"measure": MEASURE, "expected": expected} for line in records],
+            ("item", "n", "p_value", "expected"),
+            x="expected",
             options=asdict(self),
             notes=(
                 (
-                    f"Outside: farther from the {self.n_neighbors} nearest of {found.n_reference} training rows than "
-                    f"all but {100 * found.limit.expected:.3g} % of {held} others are."
+                    f"Outside: farther from the {self.n_neighbors} nearest of {frontier.n_reference} training rows "
+                    f"than all but {100 * expected:.3g} % of {calibration} others are."
                 ),
                 *((f"{n} of {subject.n} audited rows, drawn at random, were used.",) if n < subject.n else ()),
                 f"Shuffled: {self.n_repeats} shuffles of {min(n, SHUFFLE_ROWS)} rows.",
@@ -221,32 +186,36 @@ class Support:
                 *sampling.notes(),
             ),
             meta={
-                "expected": found.limit.expected,
+                "expected": expected,
                 "n_neighbors": self.n_neighbors,
-                "n_reference": found.n_reference,
-                "n_calibration": held,
+                "n_reference": frontier.n_reference,
+                "n_calibration": calibration,
                 "n_rows": n,
-                "n_train": found.n_train,
+                "n_train": frontier.n_train,
                 "units": sampling.units,
             },
         )
 
 
-def _drawn(n: int, most: int, rng: np.random.Generator) -> IntArray:
+def _p_value(outside: FloatArray, limit: Limit) -> float:
+    """Return the exact one-sided p-value of the number of independent rows outside, also over training rows."""
+    n, calibration = len(outside), len(limit.scores)
+    return float(stats.betabinom.sf(outside.sum() - 1, n, limit.rank, calibration + 1 - limit.rank)) if n else np.nan
+
+
+def _sample(n: int, most: int, rng: np.random.Generator) -> IntArray:
     """Return at most `most` of n positions, in random order."""
     return np.asarray(rng.permutation(n)[:most], dtype=np.int64)
 
 
 def _rows_result(rows: IntArray, p_values: FloatArray, expected: float) -> Diagnostic:
     """Return the result ``support.rows``."""
-    frame = pd.DataFrame(
-        {"measure": "p_value", "feature": "", "item": "row", "x": rows.astype(float), "value": p_values}
-    )
+    columns = {"measure": "p_value", "feature": "", "item": "row", "x": rows.astype(float), "value": p_values}
     return Diagnostic(
-        id="support.rows",
-        explainer="support",
+        id=ids.SUPPORT_ROWS,
+        explainer=ids.SUPPORT,
         title="How unusual each row is among the training rows",
-        frame=frame,
+        frame=pd.DataFrame(columns),
         estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
         notes=(
             (

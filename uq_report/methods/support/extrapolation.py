@@ -24,13 +24,13 @@ from ...evidence.profiles import Ale, Pdp
 from ...evidence.rows import SHUFFLED, Support
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ...evidence.view import of_measure
+from ...evidence.view import largest_first, of_measure
 from ...rules.reading import Part, absent, close, lacking, listed, two_sided, with_reasons
 from ...rules.rule import Grade, Limit, Rule
+from ..shared.tidy import observed
 
 NO_SCALE = "no average and local effect on a scale where models are additive (log-odds, the prediction of a number)"
 FLAT = 1e-9
-ALONE = "Yet"  # where nothing is known of the exchanged rows
 
 
 @dataclass(frozen=True)
@@ -120,17 +120,16 @@ def _parted(rule: Rule, run: Run) -> Part:
         reason = "no numeric feature has both an average and a local effect" if measure else NO_SCALE
         return Part(code=rule.code, absent=reason)
     widest = max(float(np.ptp(curve[col.ESTIMATE])) for pair in pairs.values() for curve in pair)
-    apart, unsure = {}, []
-    for feature, (local, partial) in pairs.items():
-        one = compared(local, partial, rule.thresholds, len(pairs), widest)
-        if one == "unknown":
-            unsure.append(feature)
-        elif one and rule.judge(share=one.share, p_adjusted=one.p_adjusted):
-            apart[feature] = one
+    compared = {name: _compared(*pair, rule.thresholds, len(pairs), widest) for name, pair in pairs.items()}
+    apart = {
+        name: x
+        for name, x in compared.items()
+        if isinstance(x, Apart) and rule.judge(share=x.share, p_adjusted=x.p_adjusted)
+    }
     return Part(
         code=rule.code,
         findings=(_difference(rule, measure, apart, run),) if apart else (),
-        undecided=tuple(unsure),
+        undecided=tuple(name for name, x in compared.items() if x == "unknown"),
         passed="No average effect is shown to part from the local effect.",
     )
 
@@ -138,45 +137,42 @@ def _parted(rule: Rule, run: Run) -> Part:
 class Apart(NamedTuple):
     """Where two curves part, by which share of the largest range, and the p-value adjusted for points and curves.
 
-    `least` is the difference of their changes that the grid leaves at least, `lower` and `upper` its interval.
+    `least` is the difference of their changes that the grid leaves at least, `reach` half the width of its interval.
     """
 
     at: Parting
     share: float
     p_adjusted: float
     least: float
-    lower: float
-    upper: float
+    reach: float
 
 
 def scale(ale: Ale, pdp: Pdp, run: Run) -> str:
     """Return the measure of both profiles on whose scale models are additive, or the empty string."""
     scales = (LOG_ODDS, PREDICTION) if SubjectFacts.of(run).task == "regression" else (LOG_ODDS,)
-    return next((one.name for one in scales if one.name in ale.measures and one.name in pdp.measures), "")
+    return next((x.name for x in scales if x.name in ale.measures and x.name in pdp.measures), "")
 
 
 def curves(ale: Ale, pdp: Pdp, measure: str) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
     """Return ALE and PDP of a measure in order of x, by numeric feature, where both are there."""
     if pdp.result.options.get("mode", "plain") == "derivative":
         return {}
-    estimates = [view.result.estimates for view in (ale, pdp)]
-    tables = [dict(iter(one[one[col.MEASURE] == measure].groupby(col.FEATURE, sort=False))) for one in estimates]
-    return {
-        str(feature): (local.sort_values(col.X), tables[1][feature].sort_values(col.X))
-        for feature, local in tables[0].items()
-        if feature in tables[1] and (local[col.LEVEL] == "").all()
-    }
+    local, partial = (
+        {str(f): curve.sort_values(col.X) for f, curve in e[e[col.MEASURE] == measure].groupby(col.FEATURE, sort=False)}
+        for e in (ale.result.estimates, pdp.result.estimates)
+    )
+    return {f: (curve, partial[f]) for f, curve in local.items() if f in partial and (curve[col.LEVEL] == "").all()}
 
 
-def compared(
+def _compared(
     local: pd.DataFrame, partial: pd.DataFrame, thresholds: Mapping[str, float], n_curves: int, largest: float
 ) -> Apart | Literal["unknown"] | None:
     """Return where ALE and PDP part most, None where they cannot, or ``unknown`` where an error is not known.
 
     `largest` is the largest range of the `n_curves` curves.
     """
-    values = [curve[col.ESTIMATE].to_numpy(dtype=float) for curve in (local, partial)]
-    if max(np.ptp(one) for one in values) <= FLAT * max(np.abs(one).max() for one in values):
+    curves = [curve[col.ESTIMATE].to_numpy(dtype=float) for curve in (local, partial)]
+    if max(map(np.ptp, curves)) <= FLAT * max(np.abs(curve).max() for curve in curves):
         return None
     if local[col.STD_ERROR_CHANGE].isna().any() or partial[col.STD_ERROR].isna().any():
         return "unknown"
@@ -186,15 +182,9 @@ def compared(
         return None
     x, level = (partial[name].to_numpy(dtype=float) for name in (col.X, col.ESTIMATE))
     start, end = np.interp([widest.at.start, widest.at.x], x, level)
-    reach, least = widest.reach(confidence), widest.at.accumulated - widest.at.partial
-    return Apart(
-        at=widest.at._replace(partial=float(end - start)),
-        share=widest.share,
-        p_adjusted=widest.p_value * n_curves,
-        least=least,
-        lower=least - reach,
-        upper=least + reach,
-    )
+    least = widest.at.accumulated - widest.at.partial
+    at = widest.at._replace(partial=float(end - start))
+    return Apart(at, widest.share, widest.p_value * n_curves, least, widest.reach(confidence))
 
 
 def nearest_partial(local: pd.DataFrame, partial: pd.DataFrame) -> pd.DataFrame:
@@ -240,14 +230,12 @@ def _surer(rule: Rule, run: Run) -> Part:
         return Part(code=rule.code, absent=lacking(view, ENTROPY.name))
     margin = rule.thresholds["margin"]
     excess, errors = np.array([(-x.estimate - margin, np.nan if x.distrust else x.std_error) for x in lines]).T
-    p_values = holm(np.where(excess > 0, two_sided(excess, errors, view.degrees_of_freedom), 1.0))
-    raised = [rule.judge(surer=-line.estimate, p_adjusted=p) for line, p in zip(lines, p_values, strict=True)]
-    judged = list(zip(lines, raised, strict=True))
-    surer = sorted((line for line, severity in judged if severity), key=lambda line: line.estimate)
-    unsure = [x.feature for x, severity in judged if not severity and (x.distrust or not x.lower >= -margin)]
+    p_values = holm(np.where(excess > 0, two_sided(excess, errors, view.degrees_of_freedom), 1.0)).tolist()
+    surer = [x for x, p in zip(lines, p_values, strict=True) if rule.judge(surer=-x.estimate, p_adjusted=p)]
+    unsure = [x.feature for x in lines if x not in surer and (x.distrust or not x.lower >= -margin)]
     return Part(
         code=rule.code,
-        findings=(_exchanged(rule, surer, run),) if surer else (),
+        findings=(_exchanged(rule, largest_first(surer, sign=-1), run),) if surer else (),
         undecided=with_reasons(view, unsure, ENTROPY.name),
         passed="Of no feature the model becomes surer when it is exchanged, beyond the margin.",
     )
@@ -257,32 +245,31 @@ def _exchanged(rule: Rule, lines: Sequence[PfiLine], run: Run) -> Finding:
     """Return one finding on all features whose exchange makes the model surer, the largest first."""
     line, features = lines[0], tuple(line.feature for line in lines)
     words = value_words(-line.estimate, -line.upper, -line.lower, "nats", confidence=line.confidence)
-    others = [f"{short(one.feature)} ({number(-one.estimate, 2)} nats)" for one in lines[1:]]
+    others = [f"{short(other.feature)} ({number(-other.estimate, 2)} nats)" for other in lines[1:]]
     more = f"; so with {listed(others)}" if others else ""
     outside = _outside(run, features)
     return rule.finding(
         rule.severity,
-        f"With exchanged values of {short(line.feature)} the model becomes surer by {words}{more}. {outside} "
+        f"With exchanged values of {short(line.feature)} the model becomes surer by {words}{more}. {outside or 'Yet'} "
         "whether it is right there these rows cannot tell.",
-        (ids.PFI, *((ids.SUPPORT,) if outside != ALONE else ()), *pictured(run, *features)),
+        (ids.PFI, *((ids.SUPPORT,) if outside else ()), *pictured(run, *features)),
         remedy="Collect outcomes for such rows before relying on its confidence.",
         measures=(ENTROPY.name,),
         features=features,
         threshold=-rule.thresholds["margin"],
-        observed=line.estimate,
-        lower=line.lower,
-        upper=line.upper,
+        **observed(line),
     )
 
 
 def _outside(run: Run, features: Sequence[str]) -> str:
-    """Say how many of the exchanged rows are outside the support, where that is known."""
+    """Say how many of the exchanged rows are outside the support; empty where that is not known."""
     view = Support.find(run)
-    lines = [line for line in view.lines if line.item == SHUFFLED and line.feature in features] if view else []
-    if not lines:
-        return ALONE
-    most, up_to = max(line.estimate for line in lines), "Up to " if len(features) > 1 else ""
-    return f"{up_to}{share_words(most)} of the exchanged rows are unlike any training row, and"
+    lines = view.lines if view else ()
+    shares = [line.estimate for line in lines if line.item == SHUFFLED and line.feature in features]
+    if not shares:
+        return ""
+    up_to = "Up to " if len(features) > 1 else ""
+    return f"{up_to}{share_words(max(shares))} of the exchanged rows are unlike any training row, and"
 
 
 def _difference(rule: Rule, measure: str, parted: Mapping[str, Apart], run: Run) -> Finding:
@@ -304,6 +291,6 @@ def _difference(rule: Rule, measure: str, parted: Mapping[str, Apart], run: Run)
         features=tuple(features),
         threshold=0.0,
         observed=apart.least,
-        lower=apart.lower,
-        upper=apart.upper,
+        lower=apart.least - apart.reach,
+        upper=apart.least + apart.reach,
     )

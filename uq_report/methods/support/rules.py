@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import isnan
+from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -28,8 +27,11 @@ from ...evidence.rows import (
     ValueLine,
 )
 from ...evidence.run import Run
+from ...evidence.view import largest_first
 from ...rules.reading import Part, absent, close, freedom, listed, two_sided
 from ...rules.rule import Grade, Limit, Rule
+from ..shared.tidy import observed
+from .shift_rules import OF_MODEL, OUTSIDE_ROWS
 
 CONFORMAL = "Conformal p-values: rows drawn as the training rows are exchangeable with them (Vovk et al. 2005)"
 WORDS = {
@@ -39,7 +41,7 @@ WORDS = {
     NEWLY_MISSING: "{line.estimate:.0f} missing, while no training row lacks it",
 }
 # what a column that left its training range as a whole explains
-SYMPTOMS = ("UQ301", "UQ302", "UQ101", "UQ401", "UQ402", "UQ001", "UQ003")
+SYMPTOMS = (OUTSIDE_ROWS, "UQ302", *OF_MODEL)
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,8 @@ class SupportCheck:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        rules = (
-            ("level", 0 < self.level < 1, "a number in (0, 1)"),
-            ("shuffled", 0 < self.shuffled < 1, "a number in (0, 1)"),
-            ("margin", 0 < self.margin < 1, "a number in (0, 1)"),
-            ("tolerance", 0 < self.tolerance < 1, "a number in (0, 1)"),
-        )
-        check_options(self.name, self, rules)
+        options = asdict(self).items()
+        check_options(self.name, self, [(name, 0 < value < 1, "a number in (0, 1)") for name, value in options])
 
     @property
     def rules(self) -> tuple[Rule, Rule, Rule]:
@@ -131,9 +128,8 @@ class SupportCheck:
             reason = absent(run, (Support if view is None else SupportValues).id)
             return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
         outside, shuffled, unseen = self.rules
-        return close(
-            self.name, [self._outside(outside, view), self._shuffled(shuffled, view, run), _values(unseen, values)]
-        )
+        parts = (self._outside(outside, view), self._shuffled(shuffled, view, run), _values(unseen, values))
+        return close(self.name, parts)
 
     def _outside(self, rule: Rule, view: Support) -> Part:
         line = next(line for line in view.lines if line.item == OUTSIDE)
@@ -154,48 +150,37 @@ class SupportCheck:
             (ids.SUPPORT, ids.SUPPORT_ROWS),
             remedy="Restrict the model's use to rows like its training rows. Or train it on rows like those outside.",
             threshold=line.expected,
-            observed=line.estimate,
-            lower=_bound(line.lower),
-            upper=_bound(line.upper),
+            **observed(line),
         )
         return Part(code=rule.code, findings=(finding,))
 
     def _shuffled(self, rule: Rule, view: Support, run: Run) -> Part:
-        lines = [line for line in view.lines if line.item == SHUFFLED]
+        lines = largest_first(line for line in view.lines if line.item == SHUFFLED)
         excess = np.array([line.estimate for line in lines]) - self.shuffled
-        errors = [line.std_error for line in lines]
-        df = freedom(run, view.units - 1)
-        p_values = holm(np.where(excess > 0, two_sided(excess, errors, df) / 2, 1.0))
-        raised, unsure = [], []
-        for line, p in zip(lines, p_values.tolist(), strict=True):
-            if rule.judge(share=line.estimate, p_adjusted=p):
-                raised.append(line)
-            elif line.upper > self.shuffled:
-                unsure.append(line)
-        raised.sort(key=lambda line: -line.estimate)
+        errors, df = [line.std_error for line in lines], freedom(run, view.units - 1)
+        p_values = holm(np.where(excess > 0, two_sided(excess, errors, df) / 2, 1.0)).tolist()
+        raised = [x for x, p in zip(lines, p_values, strict=True) if rule.judge(share=x.estimate, p_adjusted=p)]
+        unsure = [x for x in view.lines if x in lines and x not in raised and x.upper > self.shuffled]
         return Part(
             code=rule.code,
             findings=(_extrapolates(rule, raised),) if raised else (),
-            undecided=tuple(map(_open_share, unsure)),
+            undecided=tuple(
+                f"{short(x.feature)} ({interval(100 * x.lower, 100 * x.upper)} % of the rows)" for x in unsure
+            ),
             because=f"exchanged values make rows unlike training; the limit is {share_words(self.shuffled)}",
             passed=f"No feature's exchange makes more than {share_words(self.shuffled)} of the rows unlike training.",
         )
 
 
-def _graded(observed: str, high: str, medium: str, low: str) -> tuple[Grade, ...]:
+def _graded(number: str, high: str, medium: str, low: str) -> tuple[Grade, ...]:
     """Return the grades by one observed number, an observation where it is small."""
     steps: tuple[tuple[Severity, str], ...] = (("high", high), ("medium", medium), ("low", low))
-    return (*(Grade(name, {observed: Limit("at least", at)}) for name, at in steps), Grade("observation"))
-
-
-def _open_share(line: SupportLine) -> str:
-    """Return a feature with the interval of the share of rows that its exchange makes unlike training."""
-    return f"{short(line.feature)} ({interval(100 * line.lower, 100 * line.upper)} % of the rows)"
+    return (*(Grade(name, {number: Limit("at least", at)}) for name, at in steps), Grade("observation"))
 
 
 def _extrapolates(rule: Rule, lines: Sequence[SupportLine]) -> Finding:
     """Return one finding on all features whose shuffle leaves the support, the farthest first."""
-    line, others = lines[0], [f"{short(one.feature)} ({share_words(one.estimate)})" for one in lines[1:]]
+    line, others = lines[0], [f"{short(other.feature)} ({share_words(other.estimate)})" for other in lines[1:]]
     more = f"; so with {listed(others)}" if others else ""
     return rule.finding(
         rule.severity,
@@ -204,20 +189,18 @@ def _extrapolates(rule: Rule, lines: Sequence[SupportLine]) -> Finding:
         (ids.SUPPORT,),
         remedy="Read the local effect beside the permutation importance. Or exchange it together with the features it "
         "depends on.",
-        features=tuple(one.feature for one in lines),
+        features=tuple(line.feature for line in lines),
         threshold=rule.thresholds["shuffled"],
-        observed=line.estimate,
-        lower=_bound(line.lower),
-        upper=_bound(line.upper),
+        **observed(line),
     )
 
 
 def _values(rule: Rule, view: SupportValues) -> Part:
-    others = [1.0] * (view.tests - len(view.lines))
-    adjusted = holm([*(line.p_value for line in view.lines), *others]).tolist()
-    judged = [(line, rule.judge(p_adjusted=p, share=line.share)) for line, p in zip(view.lines, adjusted, strict=False)]
+    untested = [1.0] * (view.tests - len(view.lines))  # tests without such a value: they count, and have no line
+    adjusted = holm([*(line.p_value for line in view.lines), *untested]).tolist()
     features: dict[str, list[tuple[ValueLine, Severity]]] = {}
-    for line, severity in judged:
+    for line, p in zip(view.lines, adjusted, strict=False):
+        severity = rule.judge(p_adjusted=p, share=line.share)
         if severity:
             features.setdefault(line.feature, []).append((line, severity))
     return Part(
@@ -229,7 +212,7 @@ def _values(rule: Rule, view: SupportValues) -> Part:
 
 def _unseen(rule: Rule, lines: Sequence[tuple[ValueLine, Severity]]) -> Finding:
     """Return the finding on one feature with values that the training rows do not have."""
-    largest, severity = max(lines, key=lambda judged: judged[0].share)
+    largest, severity = max(lines, key=lambda pair: pair[0].share)
     words = [WORDS[line.item].format(line=line) for line, _ in lines]
     return rule.finding(
         severity,
@@ -247,7 +230,3 @@ def _unseen(rule: Rule, lines: Sequence[tuple[ValueLine, Severity]]) -> Finding:
 def _span(line: SupportLine) -> str:
     """Return a share with its interval in words."""
     return share_words(line.estimate, line.lower, line.upper, confidence=line.confidence)
-
-
-def _bound(value: float) -> float | None:
-    return None if isnan(value) else value

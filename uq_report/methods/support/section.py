@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isfinite, isnan
 from typing import ClassVar
 
@@ -44,9 +45,10 @@ class SupportSection(BuiltIn):
             blocks += [_figure(view, shuffled), _table(view, shuffled)]
         blocks += [*_values(evidence), *_shifted(evidence), *left_out(view.result)]
         if evidence.find(SupportRows.id) is not None:
-            text = f"The conformal p-value of every row stands in the evidence {SupportRows.id}."
-            blocks.append(Paragraph(text=text))
-        return Section(id=self.name, title=TITLE, blocks=tuple(blocks))
+            blocks.append(
+                Paragraph(text=f"The conformal p-value of every row stands in the evidence {SupportRows.id}.")
+            )
+        return replace(section, blocks=tuple(blocks))
 
 
 def _shares(view: Support, shuffled: Sequence[SupportLine]) -> str:
@@ -81,7 +83,7 @@ def _figure(view: Support, shuffled: Sequence[SupportLine]) -> Block:
 def _table(view: Support, shuffled: Sequence[SupportLine]) -> Block:
     table = table_of(shuffled)
     interval = interval_columns(table)
-    columns = [Column("shuffled feature"), Column("share outside", "number"), *interval]
+    columns = ("shuffled feature", Column("share outside", "number"), *interval)
     rows = [(name(line.feature), line.estimate, *((line.lower, line.upper) if interval else ())) for line in shuffled]
     caption = f"The same shares as numbers. {intervals_caption(table)}"
     return make_table("support-table", caption, columns, rows, of=view.result)
@@ -94,19 +96,12 @@ def _values(e: Evidence) -> list[Block]:
         return []
     if not view.lines:
         return [Paragraph(text="No feature has a value outside its range or levels in the training rows.")]
-    columns = [Column("feature"), Column("what"), Column("rows", "integer"), Column("of", "integer")]
-    columns += [Column("training bound or levels"), Column("p", "pvalue")]
-    rows = [
-        (
-            name(line.feature),
-            clean(line.item, 40),
-            int(line.estimate),
-            line.n,
-            _bound(line.bound),
-            line.p_value,
-        )
-        for line in view.lines
-    ]
+    counts = Column("rows", "integer"), Column("of", "integer")
+    columns = ("feature", "what", *counts, "training bound or levels", Column("p", "pvalue"))
+    rows = []
+    for line in view.lines:
+        bound = plain(line.bound) if is_number(line.bound) else clean(line.bound)
+        rows.append((name(line.feature), clean(line.item, 40), int(line.estimate), line.n, bound, line.p_value))
     caption = f"Values of audited rows that no training row has: {count(len(rows), 'line')}. Counts, no intervals."
     return [make_table("support-values", caption, columns, rows, of=view.result)]
 
@@ -118,13 +113,8 @@ def _shifted(e: Evidence) -> list[Block]:
         return []
     lines = largest_first(view.lines)[:TOP]
     table = table_of(lines)
-    columns = [Column("feature"), Column("distance", "number"), *interval_columns(table), Column("how")]
+    columns = ("feature", Column("distance", "number"), *interval_columns(table), "how")
     rows = [(name(line.feature), line.estimate, line.lower, line.upper, clean(line.item, 80)) for line in lines]
     capped = f", the {TOP} farthest of {len(view.lines)}" if len(view.lines) > TOP else ""
     caption = f"How far columns are from their distribution in training{capped}. {intervals_caption(table)}"
     return [make_table("support-shift", caption, columns, rows, of=view.result)]
-
-
-def _bound(bound: str) -> str:
-    """Return the end of a range as the data has it, or levels."""
-    return plain(bound) if is_number(bound) else clean(bound)

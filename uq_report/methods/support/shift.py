@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ...core.arrays import FloatArray, IntArray
 from ...core.engine import Engine
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic
+from ...core.results import Diagnostic
 from ...core.text import short
 from ...evidence import ids
+from ..shared.tidy import diagnostic, record
 from .columns import Paired
-
-COLUMNS = (*ESTIMATE_COLUMNS, "item", "n")
-MEASURE = "distance"
 
 
 def shifts(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Diagnostic:
     """Return the result ``support.shift``; of the audited rows the independent ones, at positions `rows`, count."""
-    level = (1 - engine.confidence) / len(columns)
-    records = [_record(one, one.test[rows], level, engine.confidence) for one in columns]
-    estimates = pd.DataFrame([record for record in records if record], columns=list(COLUMNS))
-    return Diagnostic(
-        id=ids.SUPPORT_SHIFT,
-        explainer=ids.SUPPORT,
-        title="How far audited rows are distributed from the training rows",
-        frame=estimates.rename(columns={"n": "x", "estimate": "value"})[list(Diagnostic.columns)].astype({"x": float}),
-        estimates=estimates,
+    return diagnostic(
+        ids.SUPPORT_SHIFT,
+        "How far audited rows are distributed from the training rows",
+        _lines(columns, rows, engine.confidence),
+        ("item", "n"),
+        x="n",
         notes=(
             (
                 "Largest difference of the distribution functions; of levels, half the sum of the differences of their "
@@ -43,25 +37,18 @@ def shifts(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Diagnos
     )
 
 
-def _record(one: Paired, test: FloatArray, level: float, confidence: float) -> dict[str, Any]:
-    """Return the line of a column; nothing where either sample has no value."""
-    old, new = (np.sort(values[~np.isnan(values)]) for values in (one.train, test))
-    if not len(old) or not len(new):
-        return {}
-    distance, words, kinds = _numbers(old, new) if one.ordered else _levels(old, new, one)
-    reach = sum(np.sqrt((kinds * np.log(2) - np.log(level / 2)) / (2 * len(values))) for values in (old, new))
-    return {
-        "measure": MEASURE,
-        "feature": one.name,
-        "estimate": distance,
-        "std_error": np.nan,
-        "lower": max(distance - reach, 0.0),
-        "upper": min(distance + reach, 1.0),
-        "confidence": confidence,
-        "covers": "new test and training rows",
-        "item": words,
-        "n": len(new),
-    }
+def _lines(columns: Sequence[Paired], rows: IntArray, confidence: float) -> Iterator[dict[str, Any]]:
+    """Yield the line of every column with a value in both samples."""
+    level = (1 - confidence) / len(columns)
+    for column in columns:
+        old, new = (np.sort(values[~np.isnan(values)]) for values in (column.train, column.test[rows]))
+        if not len(old) or not len(new):
+            continue
+        distance, words, kinds = _numbers(old, new) if column.ordered else _levels(old, new, column)
+        reach = sum(np.sqrt((kinds * np.log(2) - np.log(level / 2)) / (2 * len(values))) for values in (old, new))
+        interval = max(distance - reach, 0.0), min(distance + reach, 1.0)
+        line = record("distance", column.name, distance, np.nan, interval, confidence)
+        yield line | {"covers": "new test and training rows", "item": words, "n": len(new)}
 
 
 def _numbers(old: FloatArray, new: FloatArray) -> tuple[float, str, int]:
@@ -72,10 +59,10 @@ def _numbers(old: FloatArray, new: FloatArray) -> tuple[float, str, int]:
     return distance, f"median {np.median(old):.3g} in training, {np.median(new):.3g} here", 1
 
 
-def _levels(old: FloatArray, new: FloatArray, one: Paired) -> tuple[float, str, int]:
+def _levels(old: FloatArray, new: FloatArray, column: Paired) -> tuple[float, str, int]:
     """Return the total variation distance, the level that changed most in words, and the number of levels."""
-    size = len(one.labels)
+    size = len(column.labels)
     theirs, ours = (np.bincount(values.astype(np.int64), minlength=size) / len(values) for values in (old, new))
     most = int(np.abs(ours - theirs).argmax())
-    words = f"{short(one.labels[most])}: {theirs[most]:.0%} in training, {ours[most]:.0%} here".replace("%", " %")
+    words = f"{short(column.labels[most])}: {theirs[most]:.0%} in training, {ours[most]:.0%} here".replace("%", " %")
     return float(np.abs(ours - theirs).sum() / 2), words, size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from ...core.errors import check_options
@@ -13,9 +13,11 @@ from ...evidence.rows import ShiftLine, SupportShift
 from ...evidence.run import Run
 from ...rules.reading import Part, absent, close
 from ...rules.rule import Grade, Limit, Rule
+from ..shared.tidy import observed
 
-# what a column explains that is distributed otherwise: of the column itself, and of the model as a whole
-OWN, WHOLE = ("UQ303",), ("UQ301", "UQ101", "UQ401", "UQ402", "UQ001", "UQ003")
+# what a column explains that is distributed otherwise: its new values, rows outside, and faults of the model as a whole
+NEW_VALUES, OUTSIDE_ROWS, OF_MODEL = "UQ303", "UQ301", ("UQ101", "UQ401", "UQ402", "UQ001", "UQ003")
+GRADED: tuple[Severity, ...] = ("high", "medium")
 
 
 @dataclass(frozen=True)
@@ -50,16 +52,12 @@ class Shift:
             Rule(
                 code="UQ304",
                 title="A feature is distributed otherwise than in training",
-                thresholds={"low": self.low, "medium": self.medium, "high": self.high},
+                thresholds=asdict(self),
                 when="The distance of a column's distributions in audited and training rows is at least {low:pct}, by "
                 "the lower end of its interval (all columns at once). High from {high:pct}, medium from {medium:pct}, "
                 "else low.",
                 raised=({"lower": Limit("at least", "low")},),
-                grades=(
-                    Grade("high", {"lower": Limit("at least", "high")}),
-                    Grade("medium", {"lower": Limit("at least", "medium")}),
-                    Grade("low"),
-                ),
+                grades=(*(Grade(s, {"lower": Limit("at least", s)}) for s in GRADED), Grade("low")),
                 rests_on="Uniform bounds on empirical distributions (Massart 1990; Weissman et al. 2003)",
             ),
         )
@@ -69,15 +67,14 @@ class Shift:
         rule, view = self.rules[0], SupportShift.find(run)
         if view is None:
             return close(self.name, [Part(code=rule.code, absent=absent(run, SupportShift.id))])
-        judged = [(line, rule.judge(lower=line.lower)) for line in view.lines]
-        findings = tuple(_finding(rule, severity, line) for line, severity in judged if severity)
+        severities = [(line, rule.judge(lower=line.lower)) for line in view.lines]
+        findings = tuple(_finding(rule, severity, line) for line, severity in severities if severity)
         passed = f"No feature is shown to be farther than {share_words(self.low)} from its distribution in training."
         return close(self.name, [Part(code=rule.code, findings=findings, passed=passed)])
 
 
 def _finding(rule: Rule, severity: Severity, line: ShiftLine) -> Finding:
-    symptoms = [Symptom(code=code, feature=line.feature) for code in OWN]
-    symptoms += [Symptom(code=code) for code in (WHOLE if severity in ("high", "medium") else ())]
+    whole = (OUTSIDE_ROWS, *OF_MODEL) if severity in GRADED else ()
     least = share_words(line.lower)
     return rule.finding(
         severity,
@@ -88,9 +85,7 @@ def _finding(rule: Rule, severity: Severity, line: ShiftLine) -> Finding:
         remedy="Find out whether people changed or the data did. A column may be filled or scaled in another way.",
         features=(line.feature,),
         threshold=rule.thresholds["low"],
-        observed=line.estimate,
-        lower=line.lower,
-        upper=line.upper,
         affected=f"at least {least} of {line.n} rows",
-        explains=tuple(symptoms),
+        explains=(Symptom(code=NEW_VALUES, feature=line.feature), *(Symptom(code=code) for code in whole)),
+        **observed(line),
     )

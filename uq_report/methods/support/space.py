@@ -48,14 +48,14 @@ class Space:
         self.code_of: dict[str, int] = {}
         numbers: list[FloatArray] = []
         codes: list[IntArray] = []
-        for one in columns:
-            both = np.concatenate([one.train, one.test])
-            z = _standardised(both, both[reference]) if one.ordered else None
+        for column in columns:
+            both = np.concatenate([column.train, column.test])
+            z = _standardised(both, both[reference]) if column.ordered else None
             if z is not None:
-                self.number_of[one.name] = len(numbers)
+                self.number_of[column.name] = len(numbers)
                 numbers.append(z)
             if z is None or not np.isfinite(both).all():
-                self.code_of[one.name] = len(codes)
+                self.code_of[column.name] = len(codes)
                 codes.append(_codes(both if z is None else np.where(np.isfinite(both), 0.0, both)))
         n, n_train = (len(columns[0].train) + len(columns[0].test)), len(columns[0].train)
         z_all = np.column_stack(numbers) if numbers else np.empty((n, 0))
@@ -84,18 +84,17 @@ class Space:
 
     def mismatches(self, codes: IntArray, only: Sequence[int] | None = None) -> FloatArray:
         """Return in how many levels (of the columns `only`) rows and reference rows differ, shape (n, m)."""
-        chosen = range(codes.shape[1]) if only is None else only
-        found = np.zeros((len(codes), len(self._white)))
-        for c in chosen:
-            found += codes[:, c, None] != self._reference.codes[:, c]
-        return found
+        differing = np.zeros((len(codes), len(self._white)))
+        for c in range(codes.shape[1]) if only is None else only:
+            differing += codes[:, c, None] != self._reference.codes[:, c]
+        return differing
 
     def nearest(self, rows: Placed, k: int) -> FloatArray:
         """Return the squared distance of each row to its k-th nearest reference row, shape (n,)."""
         parts = []
         for start in range(0, len(rows.numbers), BLOCK):
-            stop = start + BLOCK
-            distances = self.squared(Placed(rows.numbers[start:stop], rows.codes[start:stop]))
+            block = slice(start, start + BLOCK)
+            distances = self.squared(Placed(rows.numbers[block], rows.codes[block]))
             parts.append(np.partition(distances, k - 1, axis=1)[:, k - 1])
         return np.maximum(np.concatenate(parts), 0.0)
 
@@ -132,26 +131,26 @@ def limit(scores: FloatArray, share: float) -> Limit:
 
     Examples
     --------
-    >>> found = limit(np.arange(99.0), 0.05)
-    >>> found.expected, found.squared, found.p_values(np.array([94.0, 94.5, 1000.0])).tolist()
+    >>> edge = limit(np.arange(99.0), 0.05)
+    >>> edge.expected, edge.squared, edge.p_values(np.array([94.0, 94.5, 1000.0])).tolist()
     (0.05, 94.0, [0.06, 0.05, 0.01])
     """
     return Limit(np.sort(scores), int(share * (len(scores) + 1) + ROUNDING))
 
 
 def shuffled_outside(
-    space: Space, rows: Placed, names: Sequence[str], donors: IntArray, found: tuple[Limit, int]
+    space: Space, rows: Placed, names: Sequence[str], donors: IntArray, limit: Limit, k: int
 ) -> FloatArray:
     """Return which rows are outside after columns `names` were taken from other rows, shape (shuffles, n).
 
-    `donors`, shape (shuffles, n), are positions among `rows`; `found` is the limit with the number of neighbours.
+    `donors`, shape (shuffles, n), are positions among `rows`; `k` is the number of neighbours.
     """
-    at, k = found
     z = [space.number_of[name] for name in names if name in space.number_of]
     c = [space.code_of[name] for name in names if name in space.code_of]
+    # distances are sums over columns, so only what the shuffle moves is computed again
     same = MISMATCH * (space.mismatches(rows.codes) - space.mismatches(rows.codes, c))
     white = space.whitened(rows.numbers)
-    edge = at.squared + float(_slack(np.array(at.squared)))
+    edge = limit.squared + float(_slack(np.array(limit.squared)))
     inside: list[BoolArray] = []
     for donor in donors:
         moved = white + space.step(z, rows.numbers[donor][:, z] - rows.numbers[:, z])
@@ -168,11 +167,11 @@ def _slack(squared: FloatArray) -> FloatArray:
 
 def _standardised(values: FloatArray, reference: FloatArray) -> FloatArray | None:
     """Return values standardised by the finite reference values, others 0; None if those are constant."""
-    known = reference[np.isfinite(reference)]
-    if len(known) < 2 or np.ptp(known) == 0:
+    finite = reference[np.isfinite(reference)]
+    if len(finite) < 2 or np.ptp(finite) == 0:
         return None
-    size = float(np.abs(known).max())
-    centre, spread = float((known / size).mean()), float((known / size).std())
+    size = float(np.abs(finite).max())
+    centre, spread = float((finite / size).mean()), float((finite / size).std())
     if spread < ROUNDING:
         return None
     return np.asarray(np.where(np.isfinite(values), (values / size - centre) / spread, 0.0))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ...core.arrays import BoolArray, IntArray
 from ...core.engine import Engine
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic
+from ...core.results import Diagnostic
 from ...core.text import short
+from ...evidence import ids
+from ...evidence.rows import ABOVE_RANGE, BELOW_RANGE, NEWLY_MISSING, UNSEEN_LEVEL
+from ..shared.tidy import diagnostic
 from .columns import Paired
 
-COLUMNS = (*ESTIMATE_COLUMNS, "item", "n", "share", "p_value", "bound")
 WORK = 2_000_000
 NAMED = 5
 New = tuple[str, BoolArray, float, str]
@@ -22,18 +23,19 @@ New = tuple[str, BoolArray, float, str]
 
 def new_values(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Diagnostic:
     """Return the result ``support.values``; tests use the independent audited rows at positions `rows`."""
-    records, tests = [], 0
-    for one in columns:
-        tests += 3 if one.ordered else 2
-        found = [*(_beyond(one, rows) if one.ordered else _unseen(one, rows, engine)), *_missing(one, rows)]
-        records += [_record(one, item, hits, p, bound) for item, hits, p, bound in found if hits.any()]
-    estimates = pd.DataFrame(records, columns=list(COLUMNS))
-    return Diagnostic(
-        id="support.values",
-        explainer="support",
-        title="Values that the training rows do not have",
-        frame=estimates.rename(columns={"n": "x", "estimate": "value"})[list(Diagnostic.columns)].astype({"x": float}),
-        estimates=estimates,
+    records: list[dict[str, Any]] = []
+    for column in columns:
+        for item, hits, p_value, bound in _new(column, rows, engine):
+            count, n = int(hits.sum()), len(column.test)
+            line = {"measure": "count", "feature": column.name, "estimate": float(count), "covers": "none"}
+            line |= {"item": item, "n": n, "share": count / n, "p_value": p_value, "bound": bound}
+            records += [line] if count else []
+    return diagnostic(
+        ids.SUPPORT_VALUES,
+        "Values that the training rows do not have",
+        records,
+        ("item", "n", "share", "p_value", "bound"),
+        x="n",
         notes=(
             "Counts of audited rows against all training rows; only features with such values are listed.",
             (
@@ -42,8 +44,15 @@ def new_values(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Dia
             ),
             "Weights take no part in these p-values; of clusters one row each, drawn once, does.",
         ),
-        meta={"tests": tests},
+        meta={"tests": sum(3 if column.ordered else 2 for column in columns)},
     )
+
+
+def _new(column: Paired, rows: IntArray, engine: Engine) -> Iterator[New]:
+    yield from _beyond(column, rows) if column.ordered else _unseen(column, rows, engine)
+    if not np.isnan(column.train).any():
+        hits = np.isnan(column.test)
+        yield NEWLY_MISSING, hits, all_among(int(hits[rows].sum()), len(rows), len(column.train)), ""
 
 
 def all_among(k: int, n: int, n_train: int) -> float:
@@ -58,69 +67,35 @@ def all_among(k: int, n: int, n_train: int) -> float:
     return float(np.prod(np.maximum(n - i, 0) / (n + n_train - i)))
 
 
-def _beyond(one: Paired, rows: IntArray) -> list[New]:
-    """Return the audited values below and above the training range."""
-    known = one.train[~np.isnan(one.train)]
-    part = one.test[rows]
-    n = int((~np.isnan(part)).sum())
-    if not len(known):
-        return []
-    low, high = float(known.min()), float(known.max())
-    return [
-        ("below range", one.test < low, all_among(int((part < low).sum()), n, len(known)), f"{low:g}"),
-        ("above range", one.test > high, all_among(int((part > high).sum()), n, len(known)), f"{high:g}"),
-    ]
+def _beyond(column: Paired, rows: IntArray) -> Iterator[New]:
+    """Yield the audited values below and above the training range."""
+    train = column.train[~np.isnan(column.train)]
+    n = int((~np.isnan(column.test[rows])).sum())
+    if len(train):
+        low, high = float(train.min()), float(train.max())
+        for item, hits, bound in ((BELOW_RANGE, column.test < low, low), (ABOVE_RANGE, column.test > high, high)):
+            yield item, hits, all_among(int(hits[rows].sum()), n, len(train)), f"{bound:g}"
 
 
-def _unseen(one: Paired, rows: IntArray, engine: Engine) -> list[New]:
-    """Return the audited rows with a level that no training row has."""
-    known = np.unique(one.train[~np.isnan(one.train)])
-    hits = ~np.isnan(one.test) & ~np.isin(one.test, known)
-    names = [short(one.labels[int(code)]) for code in np.unique(one.test[hits])[:NAMED]]
-    return [("unseen level", hits, _dealt(one, rows, engine) if hits.any() else 1.0, ", ".join(names))]
+def _unseen(column: Paired, rows: IntArray, engine: Engine) -> Iterator[New]:
+    """Yield the audited rows with a level that no training row has."""
+    hits = ~np.isnan(column.test) & ~np.isin(column.test, column.train)
+    names = [short(column.labels[int(code)]) for code in np.unique(column.test[hits])[:NAMED]]
+    yield UNSEEN_LEVEL, hits, _dealt(column, rows, engine) if hits.any() else 1.0, ", ".join(names)
 
 
-def _dealt(one: Paired, rows: IntArray, engine: Engine) -> float:
+def _dealt(column: Paired, rows: IntArray, engine: Engine) -> float:
     """Return the chance of as many rows with unseen levels, by dealing all rows anew to training and audit."""
-    part, train = one.test[rows], one.train[~np.isnan(one.train)]
-    part = part[~np.isnan(part)]
-    size = len(one.labels)
-    ours = np.bincount(part.astype(np.int64), minlength=size)
-    both = ours + np.bincount(train.astype(np.int64), minlength=size)
+    test, train = (values[~np.isnan(values)].astype(np.int64) for values in (column.test[rows], column.train))
+    size = len(column.labels)
+    ours = np.bincount(test, minlength=size)
+    both = ours + np.bincount(train, minlength=size)
     observed = int(both[ours == both].sum())
     draws = int(np.clip(WORK // size, 99, 9999))
-    rng = engine.rng("levels", one.name)
-    above, done = 0, 0
-    while done < draws:
-        step = min(draws - done, max(1, WORK // size))
-        dealt = rng.multivariate_hypergeometric(both, len(part), size=step, method="marginals")
-        above += int(((dealt == both) @ both >= observed).sum())
-        done += step
+    rng = engine.rng("levels", column.name)
+    step = max(1, WORK // size)
+    above = 0
+    for start in range(0, draws, step):
+        deal = rng.multivariate_hypergeometric(both, len(test), size=min(step, draws - start), method="marginals")
+        above += int(((deal == both) @ both >= observed).sum())
     return (1 + above) / (draws + 1)
-
-
-def _missing(one: Paired, rows: IntArray) -> list[New]:
-    """Return the audited rows where a value is missing that no training row lacks."""
-    if np.isnan(one.train).any():
-        return []
-    hits = np.isnan(one.test)
-    return [("newly missing", hits, all_among(int(hits[rows].sum()), len(rows), len(one.train)), "")]
-
-
-def _record(one: Paired, item: str, hits: BoolArray, p_value: float, bound: str) -> dict[str, Any]:
-    count = int(hits.sum())
-    return {
-        "measure": "count",
-        "feature": one.name,
-        "estimate": float(count),
-        "std_error": np.nan,
-        "lower": np.nan,
-        "upper": np.nan,
-        "confidence": np.nan,
-        "covers": "none",
-        "item": item,
-        "n": len(one.test),
-        "share": count / len(one.test),
-        "p_value": p_value,
-        "bound": bound,
-    }
