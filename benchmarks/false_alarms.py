@@ -33,7 +33,7 @@ from uq_report.core.sampling import share_interval
 from uq_report.core.subject import Subject, make_subject
 from uq_report.evidence.information import Agreement
 from uq_report.evidence.run import NotRun, Run
-from uq_report.methods.agreement.stability_terms import leaders
+from uq_report.methods.agreement.stability import leaders
 from uq_report.runner import plugins
 from uq_report.runner.recorded import described, measure_facts
 from uq_report.testing import KnownLinear, KnownLogistic, KnownTruth, measures

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, ClassVar
@@ -11,13 +11,15 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau
 
-from ...core.arrays import FloatArray
 from ...core.engine import Engine
 from ...core.errors import check_options
 from ...core.explainer import Card, Prior
 from ...core.ranking import rank_entropy, top_overlap
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ...core.subject import Subject
+from ...evidence import ids
+from ...evidence.information import KENDALL, OVERLAP
+from ..shared.tidy import diagnostic
 from .rankings import Choice, Method, methods
 from .reasons import disagreements
 
@@ -87,7 +89,7 @@ class Agreement:
         references="klein; mogstad; kendall",
     )
     needs: ClassVar[tuple[str, ...]] = ()
-    after: ClassVar[tuple[str, ...]] = ("pfi", "*")
+    after: ClassVar[tuple[str, ...]] = (ids.PFI, "*")
     requires: ClassVar[frozenset[str]] = frozenset()
     api_version: ClassVar[int] = 1
 
@@ -103,84 +105,57 @@ class Agreement:
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``agreement``, ``agreement.pairs`` and ``agreement.stability`` from the results so far."""
         choice = Choice(self.sign == "absolute", engine.confidence, self.n_draws)
-        found, gaps = methods(prior, subject, engine, choice)
-        gaps = gaps if found else (*gaps, Omission("", "", NOTHING))
-        return [self._ranks(found, gaps, prior, engine), self._pairs(found), self._stability(found)]
+        rankings, gaps = methods(prior, subject, engine, choice)
+        gaps = gaps if rankings else (*gaps, Omission("", "", NOTHING))
+        return [self._ranks(rankings, gaps, prior, engine), self._pairs(rankings), self._stability(rankings)]
 
-    def _ranks(self, found: Sequence[Method], gaps: tuple[Omission, ...], prior: Prior, engine: Engine) -> Diagnostic:
-        lines = [line for method in found for line in self._lines(method, engine.confidence)]
-        estimates = pd.DataFrame(lines, columns=[*ESTIMATE_COLUMNS, "item", "role", "value"])
-        frame = estimates.assign(x=estimates["estimate"], value=estimates["value"])[list(Diagnostic.columns)]
-        told, total = disagreements(found, prior, engine.confidence)
-        return Diagnostic(
-            id=self.name,
-            explainer=self.name,
-            title="What drives the mean, the loss and the uncertainty, by every method",
-            frame=frame,
-            estimates=estimates,
+    def _ranks(
+        self, rankings: Sequence[Method], gaps: tuple[Omission, ...], prior: Prior, engine: Engine
+    ) -> Diagnostic:
+        cases, total = disagreements(rankings, prior, engine.confidence)
+        facts = [
+            {"method": m.id, "measure": m.measure, "role": m.role, "title": m.title, "why_no_interval": m.why}
+            for m in rankings
+        ]
+        return diagnostic(
+            self.name,
+            "What drives the mean, the loss and the uncertainty, by every method",
+            [line for method in rankings for line in _lines(method, engine.confidence)],
+            ("item", "role", "value"),
+            x="estimate",
+            value="value",
             options=asdict(self),
-            notes=self._notes(found, engine, len(told), total),
-            omissions=gaps,
-            meta={
-                "sign": self.sign,
-                "methods": [
-                    {"method": m.id, "measure": m.measure, "role": m.role, "title": m.title, "why_no_interval": m.why}
-                    for m in found
-                ],
-                "disagreements": told,
-                "n_disagreements": total,
-            },
+            notes=self._notes(rankings, engine, len(cases), total),
+            omissions=tuple(gaps),
+            meta={"sign": self.sign, "methods": facts, "disagreements": cases, "n_disagreements": total},
         )
 
-    def _lines(self, method: Method, confidence: float) -> list[dict[str, Any]]:
-        known = method.bounds is not None
-        lines = []
-        for j, feature in enumerate(method.features):
-            rank, lower, upper = method.at(feature)
-            lines.append(
-                {
-                    "measure": method.measure,
-                    "feature": feature,
-                    "estimate": float(rank),
-                    "std_error": np.nan,
-                    "lower": float(lower) if known else np.nan,
-                    "upper": float(upper) if known else np.nan,
-                    "confidence": confidence if known else np.nan,
-                    "covers": "new test rows, all ranks together" if known else "none",
-                    "item": method.id,
-                    "role": method.role,
-                    "value": float(method.value[j]),
-                }
-            )
-        return lines
-
-    def _notes(self, found: Sequence[Method], engine: Engine, told: int, total: int) -> tuple[str, ...]:
+    def _notes(self, rankings: Sequence[Method], engine: Engine, listed: int, total: int) -> tuple[str, ...]:
         order = "by size, whatever the sign" if self.sign == "absolute" else "with their sign: negative ones rank last"
         notes = [f"Importances are ranked {order}; 1 is the largest, and equal values share the better rank."]
-        if any(method.bounds is not None for method in found):
+        if any(method.bounds is not None for method in rankings):
             notes.append(
                 f"A method's intervals hold all its ranks together with {100 * engine.confidence:g} % confidence, for "
                 "new test rows and this model; each method and measure has its own."
             )
-        below = ", ".join(dict.fromkeys(method.measure for method in found if method.sign < 0))
+        below = ", ".join(dict.fromkeys(method.measure for method in rankings if method.sign < 0))
         notes += [f"Lower values of {below} are worse or less certain: there 1 is the smallest."] if below else []
-        bare = {f"{m.id}: {m.why}" for m in found if m.why}
+        bare = {f"{m.id}: {m.why}" for m in rankings if m.why}
         notes += [f"Ranks only, without intervals: {'; '.join(sorted(bare))}."] if bare else []
         notes += ["Groups of features are left out: they overlap the features."] if engine.subject.groups else []
-        notes += [f"{told} of {total} disagreements are listed: the clearest."] if total > told else []
+        notes += [f"{listed} of {total} disagreements are listed: the clearest."] if total > listed else []
         return tuple(notes)
 
-    def _pairs(self, found: Sequence[Method]) -> Diagnostic:
-        pairs = [(a, b, *self._compare(a, b)) for a, b in combinations(found, 2)]
-        lines = [line for pair in pairs for line in pair[2]]
-        gaps = tuple(dict.fromkeys(gap for pair in pairs for gap in pair[3]))
+    def _pairs(self, rankings: Sequence[Method]) -> Diagnostic:
+        pairs = [self._compare(a, b) for a, b in combinations(rankings, 2)]
+        lines = [line for lines, _ in pairs for line in lines]
+        gaps = tuple(dict.fromkeys(gap for _, gaps in pairs for gap in gaps))
         estimates = pd.DataFrame(lines, columns=PAIR_COLUMNS)
-        labels = estimates["first"].astype(str) + " | " + estimates["second"].astype(str)
-        names = estimates["item"] + ": " + labels if len(estimates) else estimates["item"]
+        names = [f"{line['item']}: {line['first']} | {line['second']}" for line in lines]
         frame = estimates.assign(item=names, x=estimates["top_k"], value=estimates["estimate"])
         none = Omission("", "", "fewer than two rankings ran, so there is nothing to compare")
         return Diagnostic(
-            id="agreement.pairs",
+            id=ids.AGREEMENT_PAIRS,
             explainer=self.name,
             title="Agreement of every two rankings",
             frame=frame[list(Diagnostic.columns)],
@@ -197,41 +172,44 @@ class Agreement:
         if len(common) < 2:
             reason = f"{a.label} and {b.label} have {len(common)} features in common, so no order to compare"
             return [], [Omission(measure, "", reason)]
-        x, y = (self._values(method, common) for method in (a, b))
+        # of ranks the smallest leads, of importances the largest
+        x, y = (-np.array([method.at(name)[0] for name in common], dtype=float) for method in (a, b))
         k = min(self.top_k, len(common) // 2)
-        shared: dict[str, Any] = {"measure": measure, "feature": "", "covers": "none", "n_features": len(common)}
-        shared |= {"first": a.label, "second": b.label, "top_k": k}
-        overlap = {"item": "top-k overlap", "estimate": top_overlap(x, y, k), "by_chance": k / len(common)}
-        flat = [method for method, values in ((a, x), (b, y)) if np.ptp(values) == 0]
+        pair: dict[str, Any] = {"measure": measure, "feature": "", "covers": "none", "n_features": len(common)}
+        pair |= {"first": a.label, "second": b.label, "top_k": k}
+        overlap = pair | {"item": OVERLAP, "estimate": top_overlap(x, y, k), "by_chance": k / len(common)}
+        flat = [method for method, ranks in ((a, x), (b, y)) if np.ptp(ranks) == 0]
         if flat:
-            reason = "gives all features the same rank, so its tau-b with another is undefined"
-            return [shared | overlap], [
-                Omission(method.measure, "", f"one of two rankings {reason}") for method in flat
-            ]
-        tau = {"item": "Kendall tau-b", "estimate": float(kendalltau(x, y).statistic), "by_chance": 0.0}
-        return [shared | tau, shared | overlap], []
+            reason = "one of two rankings gives all features the same rank, so its tau-b with another is undefined"
+            return [overlap], [Omission(method.measure, "", reason) for method in flat]
+        return [pair | {"item": KENDALL, "estimate": float(kendalltau(x, y).statistic), "by_chance": 0.0}, overlap], []
 
-    def _values(self, method: Method, features: Sequence[str]) -> FloatArray:
-        """Return the ranks of some features, the largest first, as values of which the largest leads."""
-        return -np.array([method.at(name)[0] for name in features], dtype=float)
-
-    def _stability(self, found: Sequence[Method]) -> Diagnostic:
-        lines, gaps = [], []
-        for method in found:
+    def _stability(self, rankings: Sequence[Method]) -> Diagnostic:
+        lines = []
+        for method in rankings:
             if method.draws is None:
-                gaps.append(Omission(method.measure, "", method.why))
                 continue
             entropy, most = rank_entropy(method.draws), float(np.log(len(method.features)))
             for feature, value in (("", float(entropy.mean())), *zip(method.features, entropy.tolist(), strict=True)):
                 lines.append((method.measure, feature, value, *[np.nan] * 4, "none", method.id, most))
-        estimates = pd.DataFrame(lines, columns=[*ESTIMATE_COLUMNS, "item", "largest"])
-        return Diagnostic(
-            id="agreement.stability",
-            explainer=self.name,
-            title="Entropy of the ranks over bootstrap samples of the rows",
-            frame=estimates.assign(x=estimates["largest"], value=estimates["estimate"])[list(Diagnostic.columns)],
-            estimates=estimates,
+        gaps = [Omission(method.measure, "", method.why) for method in rankings if method.draws is None]
+        return diagnostic(
+            ids.AGREEMENT_STABILITY,
+            "Entropy of the ranks over bootstrap samples of the rows",
+            lines,
+            ("item", "largest"),
+            x="largest",
             options=asdict(self),
             notes=STABILITY_NOTES,
-            omissions=tuple(gaps) if found else (Omission("", "", NOTHING),),
+            omissions=tuple(gaps) if rankings else (Omission("", "", NOTHING),),
         )
+
+
+def _lines(method: Method, confidence: float) -> Iterator[tuple[Any, ...]]:
+    """Yield the rank of every feature, with its interval where there is one."""
+    for feature, value in zip(method.features, method.value.tolist(), strict=True):
+        rank, *ends = map(float, method.at(feature))
+        interval: tuple[Any, ...] = (*ends, confidence, "new test rows, all ranks together")
+        if method.bounds is None:
+            interval = (np.nan, np.nan, np.nan, "none")
+        yield (method.measure, feature, rank, np.nan, *interval, method.id, method.role, value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -33,7 +34,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Method:
-    """One result's importances of one measure: values (d,), ranks, bounds where known, draws of the values.
+    """One result's importances of one measure: values (d,), ranks, bounds where there are any, draws of the values.
 
     `sign` is -1 where the smallest value is ranked first; `own` says that the measure is no registered one but the
     name of a method.
@@ -70,18 +71,18 @@ def methods(
     prior: Prior, subject: Subject, engine: Engine, choice: Choice
 ) -> tuple[tuple[Method, ...], tuple[Omission, ...]]:
     """Return every ranking that the results give, in their order, and the features that have no place in one."""
-    found, gaps = [], []
-    for result in (result for results in prior.values() for result in results):
-        for measure, every in _tables(result):
-            table = every[every[col.FEATURE].isin(subject.features)]
+    rankings, gaps = [], []
+    for result in chain.from_iterable(prior.values()):
+        for measure, estimates in _tables(result):
+            table = estimates[estimates[col.FEATURE].isin(subject.features)]
             if table[col.FEATURE].duplicated().any():
                 gaps.append(Omission(measure, "", "one method has several values for one feature: no ranking"))
                 continue
             missing = [name for name in subject.features if name not in set(table[col.FEATURE])]
             gaps += [Omission(measure, name, "one method has no value of it to rank") for name in missing]
             if len(table):
-                found.append(_method(result, measure, table, subject, engine, choice))
-    return tuple(found), tuple(gaps)
+                rankings.append(_method(result, measure, table, subject, engine, choice))
+    return tuple(rankings), tuple(gaps)
 
 
 def _tables(result: Result) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -93,9 +94,8 @@ def _tables(result: Result) -> Iterator[tuple[str, pd.DataFrame]]:
         return
     if "ranked" in table:
         table = table[table["ranked"].astype(bool)]
-    for measure in dict.fromkeys(table[col.MEASURE]):
-        rows = table[(table[col.MEASURE] == measure) & table[col.ESTIMATE].notna()]
-        yield str(measure), rows
+    for measure, rows in table.groupby(col.MEASURE, sort=False):
+        yield str(measure), rows[rows[col.ESTIMATE].notna()]
 
 
 def _method(
@@ -161,17 +161,16 @@ def _terms(
 
 def _rounding(measure: str, engine: Engine) -> float:
     """Return the size below which an importance is rounding, from that of the measure itself where it is known."""
-    known = engine.measures.get(measure)
-    if known is None or known.why_not(engine.baseline, engine.subject.y is not None):
+    registered = engine.measures.get(measure)
+    if registered is None or registered.why_not(engine.baseline, engine.subject.y is not None):
         return 0.0
-    values = np.abs(engine.unchanged([known])[0])
+    values = np.abs(engine.unchanged([registered])[0])
     return ROUNDING * float(values[np.isfinite(values)].mean()) if np.isfinite(values).any() else 0.0
 
 
 def _cleared(values: FloatArray, rounding: float) -> FloatArray:
     """Return the values with 0 for rounding, so that what is exactly 0 ties."""
-    cleared: FloatArray = np.where(np.abs(values) <= rounding, 0.0, values)
-    return cleared
+    return np.where(np.abs(values) <= rounding, 0.0, values)
 
 
 def _too_few(table: pd.DataFrame, weights: FloatArray, clusters: IntArray | None) -> str:
@@ -179,8 +178,8 @@ def _too_few(table: pd.DataFrame, weights: FloatArray, clusters: IntArray | None
     units = n_units(weights, clusters)
     if clusters is not None and units < MIN_CLUSTERS:
         return f"{count(units, 'cluster')} cannot show how clusters vary; at least {MIN_CLUSTERS} are needed"
-    known = table[col.STD_ERROR].notna().all() and table[col.COVERS].str.startswith("new test rows").all()
-    return "" if known and units > 1 else "its importances have no interval over new rows"
+    covers = table[col.STD_ERROR].notna().all() and table[col.COVERS].str.startswith("new test rows").all()
+    return "" if covers and units > 1 else "its importances have no interval over new rows"
 
 
 def _role(result: Result, measure: str, facts: MeasureFacts) -> str:

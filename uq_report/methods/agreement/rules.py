@@ -19,6 +19,7 @@ from ...evidence.run import Run
 from ...evidence.view import by_feature
 from ...rules.reading import Part, Sign, absent, close, listed, measure_words, method_words, signs, with_reasons
 from ...rules.rule import Grade, Limit, Rule
+from ..shared.tidy import grouped, observed
 
 PART = 0.5  # of the features at most lead a ranking
 LEADS = {"place": Limit("at most", "top"), "part": Limit("at most", "part")}
@@ -104,11 +105,8 @@ class Disagreement:
 
 def _rankings(agreement: Agreement) -> Rankings:
     """Return the rankings with intervals by method and measure."""
-    rankings: dict[tuple[str, str], list[RankLine]] = {}
-    for line in agreement.lines:
-        if line.has_interval:
-            rankings.setdefault((line.item, line.measure), []).append(line)
-    return rankings
+    sure = (line for line in agreement.lines if line.has_interval)
+    return grouped(sure, lambda line: (line.item, line.measure))
 
 
 def _contradictions(rule: Rule, agreement: Agreement, rankings: Rankings) -> Part:
@@ -116,15 +114,13 @@ def _contradictions(rule: Rule, agreement: Agreement, rankings: Rankings) -> Par
     pairs = _pairs(rankings.values())
     if not pairs:
         return Part(code=rule.code, absent="no two rankings with intervals answer the same question")
-    listed_cases = agreement.disagreements
-    cut = len(listed_cases) < agreement.n_disagreements and listed_cases[-1]["sure"]  # the clearest are listed first
-    raised: dict[tuple[str, str], list[Case]] = {}
-    for case in agreement.contradictions:
-        if rule.judge(**_places(case, rankings)) is not None:
-            raised.setdefault((case["feature"], _of_case(case, rankings)[0][0].role), []).append(case)
+    cases = agreement.disagreements
+    cut = len(cases) < agreement.n_disagreements and cases[-1]["sure"]  # the clearest are listed first
+    raised = [case for case in agreement.contradictions if rule.judge(**_places(case, rankings)) is not None]
+    by_question = grouped(raised, lambda case: (case["feature"], _of_case(case, rankings)[0][0].role))
     return Part(
         code=rule.code,
-        findings=tuple(_contradiction(rule, cases, rankings) for cases in raised.values()),
+        findings=tuple(_contradiction(rule, several, rankings) for several in by_question.values()),
         undecided=("the disagreements beyond those that are listed",) if cut else (),
         passed=f"No rank interval of {count(len(pairs), 'pair')} of methods contradicts another.",
     )
@@ -160,9 +156,7 @@ def _contradiction(rule: Rule, cases: Sequence[Case], rankings: Rankings) -> Fin
         measures=_distinct(measure for case in cases for measure in case["measures"]),
         features=(feature,),
         threshold=float(int(min(rule.thresholds["top"], rule.thresholds["part"] * len(high)))),
-        observed=second.estimate,
-        lower=second.lower,
-        upper=second.upper,
+        **observed(second),
     )
 
 
@@ -182,7 +176,8 @@ def _without_benefit(rule: Rule, run: Run, rankings: Rankings) -> Part:
     if not drivers or not tables:
         reason = "no ranking of the prediction has intervals" if tables else "no loss was computed"
         return Part(code=rule.code, absent=reason)
-    leading, useful = _leading(rule, drivers), _lowering(tables)
+    leading = _leading(rule, drivers)
+    useful = [sign for table in tables.values() for sign in table.values() if sign.verdict == POSITIVE]
     methods = _distinct(ranking[0].item for ranking in drivers)
     findings: dict[str, Finding] = {}
     for feature, places in leading.items():
@@ -190,16 +185,14 @@ def _without_benefit(rule: Rule, run: Run, rankings: Rankings) -> Part:
         others = [sign.p_value for sign in useful if sign.feature != feature]
         if rule.judge(**places, **_benefit(own), p_other=min(others, default=nan)) is not None:
             findings[feature] = _useless(rule, feature, methods, own)
-    open_ones = [f for f in leading if f not in findings and f not in {sign.feature for sign in useful}]
+    unsure = [feature for feature in leading if feature not in {*findings, *(sign.feature for sign in useful)}]
     words = f"Each leading driver of the prediction lowers a loss: {listed(leading)}."
-    passed = words if leading else "No feature surely leads in every ranking of the prediction."
-    unsure = with_reasons(pfi, open_ones, *tables)
-    return Part(code=rule.code, findings=tuple(findings.values()), undecided=unsure, passed=passed)
-
-
-def _lowering(tables: Mapping[str, Mapping[str, Sign]]) -> list[Sign]:
-    """Return the importances that are positive."""
-    return [sign for table in tables.values() for sign in table.values() if sign.verdict == POSITIVE]
+    return Part(
+        code=rule.code,
+        findings=tuple(findings.values()),
+        undecided=with_reasons(pfi, unsure, *tables),
+        passed=words if leading else "No feature surely leads in every ranking of the prediction.",
+    )
 
 
 def _leading(rule: Rule, rankings: Sequence[Ranking]) -> dict[str, dict[str, float]]:
@@ -239,17 +232,15 @@ def _useless(rule: Rule, feature: str, methods: Sequence[str], own: Mapping[str,
         measures=tuple(own),
         features=(feature,),
         threshold=worst.margin,
-        observed=worst.estimate,
-        lower=worst.lower,
-        upper=worst.upper,
+        **observed(worst),
     )
 
 
-def _same_question(one: Ranking, other: Ranking) -> bool:
+def _same_question(ranking: Ranking, other: Ranking) -> bool:
     """Say whether two rankings by different methods answer one question, and both have intervals."""
-    if not one or not other:
+    if not ranking or not other:
         return False
-    a, b = one[0], other[0]
+    a, b = ranking[0], other[0]
     alike = a.role == b.role and (a.measure == b.measure or a.role == "prediction")
     return a.item != b.item and alike and same_convention(a.item, b.item)
 

@@ -24,10 +24,10 @@ from ...evidence.information import (
     AgreementPairs,
     AgreementStability,
     PairLine,
-    StabilityLine,
 )
 from ...evidence.view import largest_first, table_of
 from ..shared.rankings import METHODS, QUESTIONS, Ranked, by_question, rankings
+from ..shared.tidy import grouped
 from ..shared.wording import BuiltIn, absent
 
 TITLE = "Agreement between methods"
@@ -54,13 +54,9 @@ class AgreementSection(BuiltIn):
         if view is None or not view.lines:
             return absent(evidence, section, Agreement.id, view, "No ranking could be made.")
         ranked = rankings(view)
-        blocks: tuple[Block, ...] = (
-            Paragraph(text=LEAD),
-            _drivers_table(view, ranked),
-            *left_out(view.result, most=3),
-        )
+        blocks = (Paragraph(text=LEAD), _drivers_table(view, ranked), *left_out(view.result, most=3))
         parts = (*_questions(view, ranked), *_alike(evidence, ranked), _reasons(view, ranked))
-        return Section(id=self.name, title=TITLE, blocks=blocks, sections=parts)
+        return replace(section, blocks=blocks, sections=parts)
 
 
 def _question(role: str) -> str:
@@ -71,21 +67,17 @@ def _answer(role: str, ranked: Sequence[Ranked]) -> str:
     """Say of one question which features can be first, by the methods that know."""
     question = _question(role)
     lead = f"{question[0].upper()}{question[1:]}: "
-    groups: dict[str, list[str]] = {}
-    for one in ranked:
-        if one.sure:
-            groups.setdefault(one.first_words, []).append(one.label)
-    if not groups:
-        return f"{lead}no method has intervals on its ranks."
-    return f"{lead}{'; '.join(f'{words} by {joined(labels, 6)}' for words, labels in groups.items())}."
+    by_words = grouped((ranking for ranking in ranked if ranking.sure), lambda ranking: ranking.first_words)
+    words = [f"{first} by {joined([ranking.label for ranking in several], 6)}" for first, several in by_words.items()]
+    return f"{lead}{'; '.join(words) or 'no method has intervals on its ranks'}."
 
 
 def _drivers_table(view: Agreement, ranked: Sequence[Ranked]) -> Table:
     """Return one row per ranking: the question, the method, who can be first, and the leaders."""
     rows = [
-        (role or "other", one.label, one.first_words if one.sure else "no rank intervals", one.leaders(LEADERS))
-        for role, group in by_question(ranked).items()
-        for one in group
+        (role or "other", x.label, x.first_words if x.sure else "no rank intervals", x.leaders(LEADERS))
+        for role, several in by_question(ranked).items()
+        for x in several
     ]
     columns = ("what", "by", "first", "leading features (rank interval)")
     intervals = intervals_caption(view.result.estimates)
@@ -95,26 +87,26 @@ def _drivers_table(view: Agreement, ranked: Sequence[Ranked]) -> Table:
 
 def _questions(view: Agreement, ranked: Sequence[Ranked]) -> list[Section]:
     """Return the matrix of ranks of each question; ranks without any interval stand in the table alone."""
-    groups = by_question(ranked)
-    sure = {role: group for role, group in groups.items() if any(one.sure for one in group)} or groups
-    return [_ranks(view, role, group, f"agreement-{k}") for k, (role, group) in enumerate(sure.items(), 1)]
+    questions = by_question(ranked)
+    sure = {role: several for role, several in questions.items() if any(x.sure for x in several)} or questions
+    return [_ranks(view, role, several, f"agreement-{k}") for k, (role, several) in enumerate(sure.items(), 1)]
 
 
-def _ranks(view: Agreement, role: str, group: Sequence[Ranked], key: str) -> Section:
+def _ranks(view: Agreement, role: str, ranked: Sequence[Ranked], key: str) -> Section:
     """Return the matrix of ranks of one question."""
-    drawn, rest = group[:COLUMNS], len(group) - COLUMNS
-    columns = [one.column() for one in drawn]
+    figured, rest = ranked[:COLUMNS], len(ranked) - COLUMNS
+    columns = [ranking.column() for ranking in figured]
     features = rank_intervals.order(columns)
     more = f" In the evidence: {count(rest, 'further ranking')}." if rest > 0 else ""
     capped = f", the first {TOP} of {len(features)} features by mean rank" if len(features) > TOP else ""
-    some = any(len(one.lines) < len(features) for one in drawn)
+    some = any(len(ranking.lines) < len(features) for ranking in figured)
     gaps = " A column with empty cells ranks only the features it holds." if some else ""
-    intervals = intervals_caption(table_of([line for one in drawn for line in one.lines]))
+    intervals = intervals_caption(table_of([line for ranking in figured for line in ranking.lines]))
     figure = make_figure(
         f"{key}-figure",
         f"Ranks for {_question(role)}{capped}: the interval of each, or its estimate where there is none; "
         f"shades by the estimate.{gaps} {intervals}{more}",
-        f"Matrix of ranks, a row per feature and a column per method. {_answer(role, group)}",
+        f"Matrix of ranks, a row per feature and a column per method. {_answer(role, ranked)}",
         lambda: rank_intervals.draw(columns, features[:TOP], role),
         view.id,
     )
@@ -128,18 +120,18 @@ def _alike(e: Evidence, ranked: Sequence[Ranked]) -> list[Section]:
         return []
     tau = [line for line in view.lines if line.item == KENDALL]
     paired = {key for line in tau for key in (line.first, line.second)}
-    whole = max(len(one.lines) for one in ranked)
+    whole = max(len(ranking.lines) for ranking in ranked)
     places = {role: place for place, role in enumerate(QUESTIONS)}
-    order = sorted(ranked, key=lambda one: (not one.sure, places.get(one.role, len(places))))
-    square = [one for one in order if one.key in paired and len(one.lines) == whole][:ALIKE]
+    order = sorted(ranked, key=lambda ranking: (not ranking.sure, places.get(ranking.role, len(places))))
+    square = [ranking for ranking in order if ranking.key in paired and len(ranking.lines) == whole][:ALIKE]
     blocks = (_tau_figure(tau, square, len(ranked)),) if len(square) > 2 else ()
-    table = _pair_table(view, {one.key: one for one in ranked})
+    table = _pair_table(view, {ranking.key: ranking for ranking in ranked})
     return [Section(id="agreement-alike", title="How alike the rankings are", blocks=(*blocks, table))]
 
 
 def _tau_figure(tau: Sequence[PairLine], ranked: Sequence[Ranked], total: int) -> Block:
     """Return the matrix of Kendall's tau-b."""
-    label = {one.key: one.label for one in ranked}
+    label = {ranking.key: ranking.label for ranking in ranked}
     inside = [line for line in tau if line.first in label and line.second in label]
     square = pd.DataFrame(nan, index=list(label), columns=list(label))
     for line in inside:
@@ -163,16 +155,14 @@ def _tau_figure(tau: Sequence[PairLine], ranked: Sequence[Ranked], total: int) -
 
 def _pair_table(view: AgreementPairs, ranked: Mapping[str, Ranked]) -> Table:
     """Return pairs that answer one question, least alike first; the others stand in the evidence."""
-    pairs: dict[tuple[str, str], dict[str, PairLine]] = {}
-    for line in view.lines:
-        pairs.setdefault((line.first, line.second), {})[line.item] = line
     rows = []
-    for keys, items in pairs.items():
-        one, other = (ranked.get(key) for key in keys)
-        if one is None or other is None or one.role != other.role:
+    for keys, lines in grouped(view.lines, lambda line: (line.first, line.second)).items():
+        first, second = (ranked.get(key) for key in keys)
+        if first is None or second is None or first.role != second.role:
             continue
+        items = {line.item: line for line in lines}
         tau = items[KENDALL].estimate if KENDALL in items else nan
-        rows.append((one.role or "other", one.label, other.label, tau, _overlap(items.get(OVERLAP))))
+        rows.append((first.role or "other", first.label, second.label, tau, _overlap(items.get(OVERLAP))))
     rows.sort(key=lambda row: (isnan(row[3]), row[3]))
     columns = ("what", "one", "other", Column("τ-b", "number"), "leaders in common (by chance)")
     capped = f" {TOP} of {len(rows)} pairs." if len(rows) > TOP else ""
@@ -189,7 +179,7 @@ def _overlap(line: PairLine | None) -> str:
 def _reasons(view: Agreement, ranked: Sequence[Ranked]) -> Section:
     """Return the disagreements between ranks whose intervals are apart, and what another result shows of each."""
     key, title = "agreement-reasons", "Where methods part"
-    by_key = {(one.id, one.measure): one for one in ranked}
+    by_key = {(ranking.id, ranking.measure): ranking for ranking in ranked}
     rows = [_parting(case, by_key) for case in view.disagreements if case["sure"]]
     total = max(view.n_disagreements, len(view.disagreements))
     if not rows:
@@ -207,9 +197,9 @@ def _reasons(view: Agreement, ranked: Sequence[Ranked]) -> Section:
 def _parting(case: Mapping[str, Any], ranked: Mapping[tuple[str, str], Ranked]) -> tuple[str, ...]:
     feature = str(case["feature"])
     sides = [ranked.get(pair) for pair in zip(case["methods"], case["measures"], strict=True)]
-    words = ["" if one is None else f"{one.label}: {one.places(feature)}" for one in sides]
-    shown = joined([METHODS.get(key, clean(key, 60)) for key in case["evidence"]])
-    return (name(feature), *words, shown or "nothing here")
+    words = ["" if side is None else f"{side.label}: {side.places(feature)}" for side in sides]
+    why = joined([METHODS.get(key, clean(key, 60)) for key in case["evidence"]])
+    return (name(feature), *words, why or "nothing here")
 
 
 class StabilitySection(BuiltIn):
@@ -226,8 +216,8 @@ class StabilitySection(BuiltIn):
         if view is None or not view.lines:
             return absent(evidence, section, AgreementStability.id, view, "No ranking could be drawn again.")
         rows = _steadiest_first(evidence, view)
-        columns = [Column("method"), Column("measure"), Column("mean rank entropy", "number", "nats")]
-        columns += [Column("of the largest", "percent"), Column("steadiest"), Column("least steady")]
+        numbers = Column("mean rank entropy", "number", "nats"), Column("of the largest", "percent")
+        columns = ("method", "measure", *numbers, "steadiest", "least steady")
         caption = "How much the ranks move over bootstrap samples of the rows, steadiest first. It is no interval."
         table = make_table("agreement-stability-table", caption, columns, rows, of=view.result)
         words = (Paragraph(text=_steady_words(rows)),) if rows else ()
@@ -246,11 +236,8 @@ class _Steadiness(NamedTuple):
 
 
 def _steadiest_first(e: Evidence, view: AgreementStability) -> list[_Steadiness]:
-    groups: dict[tuple[str, str], list[StabilityLine]] = {}
-    for line in view.lines:
-        groups.setdefault((line.item, line.measure), []).append(line)
     rows = []
-    for (method, measure), lines in groups.items():
+    for (method, measure), lines in grouped(view.lines, lambda line: (line.item, line.measure)).items():
         means = [line for line in lines if not line.feature]
         single = largest_first((line for line in lines if line.feature), sign=-1)
         if means and single:

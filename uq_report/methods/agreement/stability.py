@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from math import ceil
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc, chdtri
 
 from ...core.errors import check_options
 from ...core.inference import MIN_SHUFFLES
 from ...core.numbers import number, share_words
+from ...core.results import Result, RowValues
 from ...core.text import short
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.finding import Finding, Outcome
-from ...evidence.importance import NEGATIVE, POSITIVE, Pfi
+from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, Pfi, PfiLine
 from ...evidence.information import Agreement
 from ...evidence.run import Run
-from ...rules.reading import Part, absent, close, listed, measure_words
+from ...evidence.view import Estimate, lines_of
+from ...rules.reading import Part, absent, close, listed, measure_words, method_words
 from ...rules.rule import Grade, Limit, Rule
-from .stability_terms import FewRows, Leader, Shuffling, leaders, shufflings, without_few
+from ..shared.tidy import grouped
 
+BY_INTERVAL = "by its interval"
 # What a ranking explains, in the reader's words; others by the name of their measure.
 ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "how unsure the model is"}
 
@@ -121,13 +128,14 @@ def _leading(rule: Rule, run: Run) -> Part:
     every = list(leaders(view, run))
     if not every:
         return Part(code=rule.code, absent="no ranking of two or more features has intervals")
-    wide = [one for one in every if one.matters and rule.judge(rank=one.upper, share=one.upper / one.n)]
-    firm = list(dict.fromkeys(one.feature for one in every if one.matters and one not in wide))
-    roles = dict.fromkeys(leader.role for leader in wide)
+    matter = [leader for leader in every if leader.verdict == POSITIVE]
+    wide = [leader for leader in matter if rule.judge(rank=leader.upper, share=leader.upper / leader.n)]
+    firm = dict.fromkeys(leader.feature for leader in matter if leader not in wide)
+    unsure = [leader for leader in every if leader.verdict in (UNDETERMINED, "")]
     return Part(
         code=rule.code,
-        findings=tuple(_undetermined(rule, [one for one in wide if one.role == role]) for role in roles),
-        undecided=tuple(f"the leader by {one.label}, whose importance has no sure sign" for one in every if one.unsure),
+        findings=tuple(_undetermined(rule, group) for group in grouped(wide, lambda leader: leader.role).values()),
+        undecided=tuple(f"the leader by {leader.label}, whose importance has no sure sign" for leader in unsure),
         passed=f"Leaders whose ranks are determined: {listed(firm)}." if firm else "No ranking has a leader.",
     )
 
@@ -151,6 +159,61 @@ def _undetermined(rule: Rule, wide: Sequence[Leader]) -> Finding:
     )
 
 
+class SignedLine(Estimate):
+    """An importance of any method; its interval is its verdict where the method gives none."""
+
+    verdict: str = BY_INTERVAL
+
+
+class Leader(NamedTuple):
+    """Who leads one ranking of `n` features by estimate, how far its rank may reach, and who else may lead."""
+
+    method: str
+    measure: str
+    role: str
+    feature: str
+    upper: int
+    n: int
+    candidates: tuple[str, ...]
+    verdict: str
+
+    def limit(self, thresholds: Mapping[str, float]) -> int:
+        """Return the last rank that a determined leader may reach."""
+        return int(min(thresholds["top"], thresholds["half"] * self.n))
+
+    @property
+    def label(self) -> str:
+        """The method and what it explains."""
+        return f"{method_words(self.method)} for {measure_words(self.measure)}"
+
+
+def leaders(view: Agreement, run: Run) -> Iterator[Leader]:
+    """Yield the leader of every ranking with rank intervals of two or more features."""
+    for (method, measure), lines in grouped(view.lines, lambda line: (line.item, line.measure)).items():
+        if len(lines) < 2 or not all(line.has_interval for line in lines):
+            continue
+        first = min(lines, key=lambda line: line.estimate)
+        yield Leader(
+            method=method,
+            measure=measure,
+            role=first.role or measure,
+            feature=first.feature,
+            upper=int(first.upper),
+            n=len(lines),
+            candidates=tuple(line.feature for line in lines if line.lower == 1),
+            verdict=_verdict(run.find(method), measure, first.feature),
+        )
+
+
+def _verdict(result: Result | None, measure: str, feature: str) -> str:
+    """Return the verdict on an importance, or what its interval says where it has none."""
+    for line in () if result is None else lines_of(result, SignedLine):
+        if (line.measure, line.feature) == (measure, feature):
+            by_interval = POSITIVE if line.lower > 0 else ABOUT_0
+            return by_interval if line.verdict == BY_INTERVAL else line.verdict
+    return ""
+
+
 def _seeds(rule: Rule, pfi: Pfi) -> Part:
     """Judge how much of the variance the choice of shuffles has."""
     if pfi.result.options.get("exact"):
@@ -158,14 +221,13 @@ def _seeds(rule: Rule, pfi: Pfi) -> Part:
     if pfi.result.frame[col.REPEAT].nunique() < MIN_SHUFFLES:
         return Part(code=rule.code, absent=f"fewer than {MIN_SHUFFLES} random shuffles have no variance to judge")
     every = list(shufflings(pfi, rule.thresholds))
-    raised = [one for one in every if rule.judge(share=one.share, p_adjusted=one.p_adjusted)]
-    most = max((one.share for one in every), default=0.0)
+    raised = [x for x in every if rule.judge(share=x.share, p_adjusted=x.p_adjusted)]
+    unsure = [x for x in every if x not in raised and x.upper > rule.thresholds["seed_share"]]
+    most = max((x.share for x in every), default=0.0)
     return Part(
         code=rule.code,
-        findings=tuple(_seeded(rule, one) for one in raised),
-        undecided=tuple(
-            measure_words(o.measure) for o in every if o not in raised and o.upper > rule.thresholds["seed_share"]
-        ),
+        findings=tuple(_seeded(rule, shuffling) for shuffling in raised),
+        undecided=tuple(measure_words(shuffling.measure) for shuffling in unsure),
         passed=f"The random shuffles make at most {share_words(most)} of the variance of an importance.",
     )
 
@@ -188,6 +250,49 @@ def _seeded(rule: Rule, shuffling: Shuffling) -> Finding:
     )
 
 
+class Shuffling(NamedTuple):
+    """The shuffles' share of one measure's variance, with its interval, and how many shuffles were made.
+
+    `p_adjusted` is that of a share no larger than allowed, adjusted for the number of measures.
+    """
+
+    measure: str
+    features: tuple[str, ...]
+    share: float
+    lower: float
+    upper: float
+    p_adjusted: float
+    n_repeats: int
+
+    def needed(self, allowed: float) -> int:
+        """Return the number of shuffles that brings the share down to what is allowed."""
+        share = min(self.share, 0.99)
+        return ceil(self.n_repeats * share * (1 - allowed) / (allowed * (1 - share)))
+
+
+def shufflings(view: Pfi, thresholds: Mapping[str, float]) -> Iterator[Shuffling]:
+    """Yield the shuffles' share for each measure, over the features that are not about 0.
+
+    ``Σ_j s_j²/m / Σ_j se_j²`` with s_j² the variance over the m shuffles, and the χ² interval of its numerator
+    with Satterthwaite's degrees of freedom: the shuffles of different features are drawn independently.
+    """
+    used = [line for line in view.lines if line.verdict != ABOUT_0 and line.std_error > 0]
+    by_measure, frame = grouped(used, lambda line: line.measure), view.result.frame
+    for measure, lines in by_measure.items():
+        features = tuple(line.feature for line in lines)
+        values = frame[frame[col.MEASURE] == measure].groupby(col.FEATURE)[col.VALUE]
+        m = int(values.size().iloc[0])
+        noise = (values.var(ddof=1) / m).reindex(features).to_numpy(dtype=float)
+        if not noise.sum() > 0:
+            continue
+        df = (m - 1) * noise.sum() ** 2 / (noise**2).sum()
+        share = float(noise.sum() / sum(line.std_error**2 for line in lines))
+        tail = thresholds["level"] / len(by_measure)
+        low, high = (share * df / float(chdtri(df, p)) for p in (tail, 1 - tail))
+        p_adjusted = len(by_measure) * float(chdtrc(df, share * df / thresholds["seed_share"]))
+        yield Shuffling(measure, features, share, low, high, p_adjusted, m)
+
+
 def _few_rows(rule: Rule, pfi: Pfi, *, weighted: bool) -> Part:
     """Judge whether the sign of an importance survives without its strongest rows."""
     if weighted or pfi.result.rows is None:
@@ -195,25 +300,46 @@ def _few_rows(rule: Rule, pfi: Pfi, *, weighted: bool) -> Part:
         return Part(code=rule.code, absent=reason)
     share = rule.thresholds["row_share"]
     signed = [line for line in pfi.lines if line.verdict in (POSITIVE, NEGATIVE)]
-    every = [without_few(pfi.result.rows, line, share) for line in signed]
+    every = [(line, without_few(pfi.result.rows, line, share)) for line in signed]
     return Part(
         code=rule.code,
         findings=tuple(
-            _on_few_rows(rule, one) for one in every if rule.judge(share=one.n_turning / one.n, rows=one.n_turning)
+            _on_few_rows(rule, line, few)
+            for line, few in every
+            if rule.judge(share=few.n_turning / few.n, rows=few.n_turning)
         ),
         passed=f"The sign of {len(every)} importances holds without their strongest rows, {share_words(share)} of all.",
     )
 
 
-def _on_few_rows(rule: Rule, few: FewRows) -> Finding:
+def _on_few_rows(rule: Rule, line: PfiLine, few: FewRows) -> Finding:
     return rule.finding(
         rule.severity,
-        f"The importance of {short(few.feature)} for {measure_words(few.measure)} is {number(few.estimate, 2)} on all "
-        f"{few.n} rows, but {number(few.rest, 2)} without the {few.n_left_out} that support it most.",
+        f"The importance of {short(line.feature)} for {measure_words(line.measure)} is {number(line.estimate, 2)} on "
+        f"all {few.n} rows, but {number(few.rest, 2)} without the {few.n_left_out} that support it most.",
         (ids.PFI,),
         remedy="Look at those rows before the importance is used. They may be errors, or a group of their own.",
-        measures=(few.measure,),
-        features=(few.feature,),
+        measures=(line.measure,),
+        features=(line.feature,),
         threshold=0.0,
         observed=few.rest,
     )
+
+
+class FewRows(NamedTuple):
+    """What is left of an importance without the rows that support it most, and how many rows turn its sign."""
+
+    rest: float
+    n_left_out: int
+    n_turning: int
+    n: int
+
+
+def without_few(rows: RowValues, line: PfiLine, row_share: float) -> FewRows:
+    """Return what is left of an importance without the rows that support it most."""
+    sign = np.sign(line.estimate)
+    totals = np.cumsum(np.sort(rows.of(line.measure, line.feature) * sign))  # of the rows that support it least
+    n = len(totals)
+    k = max(int(round(row_share * n, 9)), 1)
+    rest = float(totals[n - k - 1] / (n - k) * sign)
+    return FewRows(rest, k, max(n - int((totals <= 0).sum()), 1), n)

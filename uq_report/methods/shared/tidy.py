@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import isnan
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic
 from ...evidence import ids
 from ...evidence.view import Estimate
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 
 def record(
@@ -25,15 +28,15 @@ def record(
 def diagnostic(
     id: str,
     title: str,
-    records: Iterable[Mapping[str, Any]],
+    records: Iterable[Any],
     columns: Sequence[str],
     x: str,
     value: str = "estimate",
     **parts: Any,
 ) -> Diagnostic:
-    """Return a diagnostic of `records`: `ESTIMATE_COLUMNS` and `columns`, NaN where a record lacks one.
+    """Return a diagnostic of `records` (mappings, or tuples in order): `ESTIMATE_COLUMNS`, then `columns`.
 
-    The frame shows the columns `x` and `value`; `parts` are further fields of `Diagnostic`.
+    What a mapping lacks is NaN. The frame shows the columns `x` and `value`; `parts` are further fields.
 
     Examples
     --------
@@ -57,3 +60,17 @@ def observed(line: Estimate) -> dict[str, float | None]:
     """
     lower, upper = (None if isnan(end) else end for end in (line.lower, line.upper))
     return {"observed": line.estimate, "lower": lower, "upper": upper}
+
+
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Return items by their key, both in their order.
+
+    Examples
+    --------
+    >>> grouped(["age", "income", "area"], lambda name: name[0])
+    {'a': ['age', 'area'], 'i': ['income']}
+    """
+    parts: dict[K, list[T]] = {}
+    for item in items:
+        parts.setdefault(key(item), []).append(item)
+    return parts
