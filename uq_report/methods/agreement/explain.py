@@ -20,7 +20,7 @@ from ...core.subject import Subject
 from ...evidence import ids
 from ...evidence.information import KENDALL, OVERLAP
 from ..shared.tidy import diagnostic
-from .rankings import Choice, Method, methods
+from .rankings import Method, methods
 from .reasons import disagreements
 
 SIGNS = ("signed", "absolute")
@@ -104,8 +104,7 @@ class Agreement:
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``agreement``, ``agreement.pairs`` and ``agreement.stability`` from the results so far."""
-        choice = Choice(self.sign == "absolute", engine.confidence, self.n_draws)
-        rankings, gaps = methods(prior, subject, engine, choice)
+        rankings, gaps = methods(prior, engine, self.sign == "absolute", self.n_draws)
         gaps = gaps if rankings else (*gaps, Omission("", "", NOTHING))
         return [self._ranks(rankings, gaps, prior, engine), self._pairs(rankings), self._stability(rankings)]
 

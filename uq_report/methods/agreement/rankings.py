@@ -24,15 +24,6 @@ CLOSE = 1e-6
 
 
 @dataclass(frozen=True)
-class Choice:
-    """How to rank: signed or by size, how sure, with how many draws."""
-
-    absolute: bool
-    confidence: float
-    n_draws: int
-
-
-@dataclass(frozen=True)
 class Method:
     """One result's importances of one measure: values (d,), ranks, bounds where there are any, draws of the values.
 
@@ -68,20 +59,24 @@ class Method:
 
 
 def methods(
-    prior: Prior, subject: Subject, engine: Engine, choice: Choice
+    prior: Prior, engine: Engine, absolute: bool, n_draws: int
 ) -> tuple[tuple[Method, ...], tuple[Omission, ...]]:
-    """Return every ranking that the results give, in their order, and the features that have no place in one."""
+    """Return every ranking that the results give, in their order, and the features that have no place in one.
+
+    Ranked are importances by their size where `absolute`, else with their sign; bounds take `n_draws` draws.
+    """
+    names = engine.subject.features
     rankings, gaps = [], []
     for result in chain.from_iterable(prior.values()):
         for measure, estimates in _tables(result):
-            table = estimates[estimates[col.FEATURE].isin(subject.features)]
+            table = estimates[estimates[col.FEATURE].isin(names)]
             if table[col.FEATURE].duplicated().any():
                 gaps.append(Omission(measure, "", "one method has several values for one feature: no ranking"))
                 continue
-            missing = [name for name in subject.features if name not in set(table[col.FEATURE])]
+            missing = [name for name in names if name not in set(table[col.FEATURE])]
             gaps += [Omission(measure, name, "one method has no value of it to rank") for name in missing]
             if len(table):
-                rankings.append(_method(result, measure, table, subject, engine, choice))
+                rankings.append(_method(result, measure, table, engine, absolute, n_draws))
     return tuple(rankings), tuple(gaps)
 
 
@@ -98,23 +93,23 @@ def _tables(result: Result) -> Iterator[tuple[str, pd.DataFrame]]:
         yield str(measure), rows[rows[col.ESTIMATE].notna()]
 
 
-def _method(
-    result: Result, measure: str, table: pd.DataFrame, subject: Subject, engine: Engine, choice: Choice
-) -> Method:
+def _method(result: Result, measure: str, table: pd.DataFrame, engine: Engine, absolute: bool, n_draws: int) -> Method:
     features, facts = tuple(map(str, table[col.FEATURE])), _facts(result, measure, engine)
     sign, rounding = directed(result, facts).sign, _rounding(measure, engine)
     value = _cleared(table[col.ESTIMATE].to_numpy(dtype=float), rounding)
+    directed_value = sign * value
     bounds, draws = None, None
-    terms = _terms(result, measure, features, value, subject, rounding)
+    terms = _terms(result, measure, features, value, engine.subject, rounding)
     why = terms if isinstance(terms, str) else _too_few(table, *terms[1:])
     if not isinstance(terms, str) and not why:
         covariance, units = term_covariance(*terms), n_units(*terms[1:])  # that of values of the other sign is the same
         error = table[col.STD_ERROR].to_numpy(dtype=float)
-        draws = normal_draws(covariance, choice.n_draws, engine.rng("draws", result.id, measure))
+        noise = normal_draws(covariance, n_draws, engine.rng("draws", result.id, measure))
+        confidence = engine.confidence
         bounds = rank_intervals(
-            sign * value, covariance, error, draws, units, confidence=choice.confidence, absolute=choice.absolute
+            directed_value, covariance, error, noise, units, confidence=confidence, absolute=absolute
         )
-        draws += sign * value
+        draws = np.abs(noise + directed_value) if absolute else noise + directed_value
     return Method(
         id=result.id,
         title=result.title,
@@ -122,9 +117,9 @@ def _method(
         role=_role(result, measure, facts),
         features=features,
         value=value,
-        rank=ranks(np.abs(value) if choice.absolute else sign * value),
+        rank=ranks(np.abs(value) if absolute else directed_value),
         bounds=bounds,
-        draws=np.abs(draws) if draws is not None and choice.absolute else draws,
+        draws=draws,
         why=why,
         sign=sign,
         own=measure not in engine.measures,
@@ -185,7 +180,7 @@ def _too_few(table: pd.DataFrame, weights: FloatArray, clusters: IntArray | None
 def _role(result: Result, measure: str, facts: MeasureFacts) -> str:
     """Return which question a method answers: a measure's role, or interaction; empty where nobody says.
 
-    dalex's importance of the prediction is the rise of a loss.
+    DALEX's importance of the prediction is the rise of a loss.
     """
     if result.kind == Interaction.kind:
         return "interaction"

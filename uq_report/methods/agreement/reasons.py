@@ -14,14 +14,14 @@ from ...core.parting import parting
 from ...core.results import Result
 from ...evidence import columns as col
 from ...evidence import ids
-from ...evidence.importance import NEGATIVE, RSENS2, PfiReading
+from ...evidence.importance import NEGATIVE, RSENS, RSENS2, PfiReading
 from ...evidence.information import COVERED, SHARE
 from ...rules.reading import lines
 from .rankings import Method
 
 SHUFFLES = (ids.PFI, ids.PFI_TRAIN, ids.DALEX_PARTS)
 COMPOSES = (*SHUFFLES, ids.SHAP_IMPORTANCE)
-DERIVATIVES = ("rsens", "ead", "aed")
+DERIVATIVES = (RSENS, "ead", "aed")
 AVERAGES = ("aed", "apc", "pd")
 INTERACTS_FROM = 0.05
 BENDS_FROM = 0.2
@@ -66,9 +66,9 @@ def disagreements(rankings: Sequence[Method], prior: Prior, confidence: float) -
 
 
 def _comparable(a: Method, b: Method) -> bool:
-    one_method = a.id == b.id and not (a.own and b.own)
+    same_method = a.id == b.id and not (a.own and b.own)
     intervals = a.bounds is not None or b.bounds is not None
-    return intervals and set(a.features) == set(b.features) and one_method != _same_question(a, b)
+    return intervals and set(a.features) == set(b.features) and same_method != _same_question(a, b)
 
 
 def _same_question(a: Method, b: Method) -> bool:
@@ -206,8 +206,8 @@ def _read(case: Case, results: Results) -> Reason | None:
 
 def profiles_part(results: Mapping[str, Result], measure: str, feature: str, confidence: float) -> bool:
     """Say whether ALE and PDP change by amounts that differ by more than their errors allow, at any point."""
-    ale, pdp = (_curve(results.get(name), measure, feature) for name in (ids.ALE, ids.PDP))
-    return ale is not None and pdp is not None and parting(ale, pdp, confidence) is not None
+    local, average = (_curve(results.get(name), measure, feature) for name in (ids.ALE, ids.PDP))
+    return local is not None and average is not None and parting(local, average, confidence) is not None
 
 
 def _curve(result: Result | None, measure: str, feature: str) -> pd.DataFrame | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import nan
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from ...core.errors import check_options
 from ...core.numbers import value_words
@@ -26,7 +26,6 @@ LEADS = {"place": Limit("at most", "top"), "part": Limit("at most", "part")}
 HOLDS = Limit("at most", "level")
 Ranking = Sequence[RankLine]
 Rankings = Mapping[tuple[str, str], Ranking]
-Case = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -116,46 +115,48 @@ def _contradictions(rule: Rule, agreement: Agreement, rankings: Rankings) -> Par
         return Part(code=rule.code, absent="no two rankings with intervals answer the same question")
     cases = agreement.disagreements
     cut = len(cases) < agreement.n_disagreements and cases[-1]["sure"]  # the clearest are listed first
-    raised = [case for case in agreement.contradictions if rule.judge(**_places(case, rankings)) is not None]
-    by_question = grouped(raised, lambda case: (case["feature"], _of_case(case, rankings)[0][0].role))
+    clashes = [clash for case in agreement.contradictions if (clash := _clash(rule, case, rankings)) is not None]
+    by_question = grouped(clashes, lambda clash: (clash.first.feature, clash.first.role))
     return Part(
         code=rule.code,
-        findings=tuple(_contradiction(rule, several, rankings) for several in by_question.values()),
+        findings=tuple(_contradiction(rule, several) for several in by_question.values()),
         undecided=("the disagreements beyond those that are listed",) if cut else (),
         passed=f"No rank interval of {count(len(pairs), 'pair')} of methods contradicts another.",
     )
 
 
-def _of_case(case: Case, rankings: Rankings) -> tuple[Ranking, Ranking]:
-    """Return the rankings that place the feature higher and lower."""
+class Clash(NamedTuple):
+    """A disagreement that raises the rule: both places of its feature, and of how many the first one is."""
+
+    case: Mapping[str, Any]
+    first: RankLine
+    second: RankLine
+    n: int
+
+
+def _clash(rule: Rule, case: Mapping[str, Any], rankings: Rankings) -> Clash | None:
+    """Return a disagreement that raises the rule; None also unless both rankings surely answer one question."""
     high, low = (rankings.get(key, ()) for key in zip(case["methods"], case["measures"], strict=True))
-    return high, low
-
-
-def _places(case: Case, rankings: Rankings) -> dict[str, float]:
-    """Return what the rule judges of two rankings: nothing, unless both surely answer one question."""
-    high, low = _of_case(case, rankings)
     if not (case["sure"] and _same_question(high, low)):
-        return {}
+        return None
     first, second = (by_feature(ranking)[case["feature"]] for ranking in (high, low))
-    return {"place": first.upper, "part": first.upper / len(high), "apart": second.lower - first.upper}
+    places = {"place": first.upper, "part": first.upper / len(high), "apart": second.lower - first.upper}
+    return None if rule.judge(**places) is None else Clash(case, first, second, len(high))
 
 
-def _contradiction(rule: Rule, cases: Sequence[Case], rankings: Rankings) -> Finding:
+def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Finding:
     """Return the finding for one feature and question, in the words of its clearest pair of methods."""
-    feature = cases[0]["feature"]
-    high, low = _of_case(cases[0], rankings)
-    first, second = (by_feature(ranking)[feature] for ranking in (high, low))
-    more = f", and so in {count(len(cases) - 1, 'more pair')} of methods" if len(cases) > 1 else ""
+    _, first, second, n = clashes[0]
+    more = f", and so in {count(len(clashes) - 1, 'more pair')} of methods" if len(clashes) > 1 else ""
     apart = count(int(second.lower - first.upper), "place")
     return rule.finding(
         rule.severity,
-        f"{short(feature)} has {_place(first)}, but {_place(second)}. The rank intervals are {apart} apart{more}.",
-        [ids.AGREEMENT, *(result for case in cases for result in case["methods"])],
+        f"{short(first.feature)} has {_place(first)}, but {_place(second)}. The rank intervals are {apart} apart{more}.",
+        [ids.AGREEMENT, *(method for clash in clashes for method in clash.case["methods"])],
         remedy="Say which method's question is that of the model's use. Quote that ranking.",
-        measures=_distinct(measure for case in cases for measure in case["measures"]),
-        features=(feature,),
-        threshold=float(int(min(rule.thresholds["top"], rule.thresholds["part"] * len(high)))),
+        measures=_distinct(measure for clash in clashes for measure in clash.case["measures"]),
+        features=(first.feature,),
+        threshold=float(int(min(rule.thresholds["top"], rule.thresholds["part"] * n))),
         **observed(second),
     )
 
@@ -167,11 +168,11 @@ def _place(line: RankLine) -> str:
 
 def _without_benefit(rule: Rule, run: Run, rankings: Rankings) -> Part:
     """Judge whether what drives the prediction lowers a loss."""
-    pfi = Pfi.find(run)
-    if pfi is None:
+    view = Pfi.find(run)
+    if view is None:
         return Part(code=rule.code, absent=absent(run, ids.PFI))
-    losses = [name for name, facts in pfi.result.measures.items() if facts.role == "loss"]
-    tables = {name: signs(pfi, name, rule.thresholds["level"]) for name in losses}
+    losses = [name for name, facts in view.result.measures.items() if facts.role == "loss"]
+    tables = {name: signs(view, name, rule.thresholds["level"]) for name in losses}
     drivers = [ranking for ranking in rankings.values() if ranking[0].role == "prediction"]
     if not drivers or not tables:
         reason = "no ranking of the prediction has intervals" if tables else "no loss was computed"
@@ -190,7 +191,7 @@ def _without_benefit(rule: Rule, run: Run, rankings: Rankings) -> Part:
     return Part(
         code=rule.code,
         findings=tuple(findings.values()),
-        undecided=with_reasons(pfi, unsure, *tables),
+        undecided=with_reasons(view, unsure, *tables),
         passed=words if leading else "No feature surely leads in every ranking of the prediction.",
     )
 
@@ -232,7 +233,9 @@ def _useless(rule: Rule, feature: str, methods: Sequence[str], own: Mapping[str,
         measures=tuple(own),
         features=(feature,),
         threshold=worst.margin,
-        **observed(worst),
+        observed=worst.estimate,
+        lower=worst.lower,
+        upper=worst.upper,
     )
 
 

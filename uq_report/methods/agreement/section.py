@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isnan, nan
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -34,6 +34,7 @@ TITLE = "Agreement between methods"
 COLUMNS = 10
 LEADERS = 3
 ALIKE = 12
+Steadiness = tuple[str, str, float, float | None, str, str]
 LEAD = (
     "Every importance in this report, as a ranking. The interval of a rank holds the ranks that new test rows could "
     "give, for all features of a method at once: features whose rank intervals overlap have no certain order. Methods "
@@ -54,7 +55,7 @@ class AgreementSection(BuiltIn):
         if view is None or not view.lines:
             return absent(evidence, section, Agreement.id, view, "No ranking could be made.")
         ranked = rankings(view)
-        blocks = (Paragraph(text=LEAD), _drivers_table(view, ranked), *left_out(view.result, most=3))
+        blocks: tuple[Block, ...] = (Paragraph(text=LEAD), _drivers_table(view, ranked), *left_out(view.result, most=3))
         parts = (*_questions(view, ranked), *_alike(evidence, ranked), _reasons(view, ranked))
         return replace(section, blocks=blocks, sections=parts)
 
@@ -224,32 +225,21 @@ class StabilitySection(BuiltIn):
         return replace(section, blocks=(*words, table, *left_out(view.result, most=3)))
 
 
-class _Steadiness(NamedTuple):
-    """A row of the table: mean entropy of a ranking, also as a share of the largest, and its extreme features."""
-
-    method: str
-    measure: str
-    entropy: float
-    share: float | None
-    steadiest: str
-    least: str
-
-
-def _steadiest_first(e: Evidence, view: AgreementStability) -> list[_Steadiness]:
-    rows = []
+def _steadiest_first(e: Evidence, view: AgreementStability) -> list[Steadiness]:
+    """Return a row per ranking: its mean entropy, also as a share of the largest, and its extreme features."""
+    rows: list[Steadiness] = []
     for (method, measure), lines in grouped(view.lines, lambda line: (line.item, line.measure)).items():
         means = [line for line in lines if not line.feature]
         single = largest_first((line for line in lines if line.feature), sign=-1)
         if means and single:
             value, most = means[0].estimate, means[0].largest
-            label = METHODS.get(method, clean(method, 60))
-            ends = (name(single[0].feature), name(single[-1].feature))
-            rows.append(_Steadiness(label, e.words(measure).title, value, value / most if most > 0 else None, *ends))
-    return sorted(rows, key=lambda row: row.entropy)
+            words = METHODS.get(method, clean(method, 60)), e.words(measure).title
+            ends = name(single[0].feature), name(single[-1].feature)
+            rows.append((*words, value, value / most if most > 0 else None, *ends))
+    return sorted(rows, key=lambda row: row[2])
 
 
-def _steady_words(rows: Sequence[_Steadiness]) -> str:
-    first, last = (
-        row.method if row.method == row.measure else f"{row.method} ({row.measure})" for row in (rows[0], rows[-1])
-    )
+def _steady_words(rows: Sequence[Steadiness]) -> str:
+    ends = ((method, measure) for method, measure, *_ in (rows[0], rows[-1]))
+    first, last = (method if method == measure else f"{method} ({measure})" for method, measure in ends)
     return f"Steadiest ranks: {first}; least steady: {last}. At an entropy of 0 ranks never move."

@@ -110,13 +110,13 @@ class Stability:
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's rankings and permutation importances."""
-        pfi = Pfi.find(run)
+        view = Pfi.find(run)
         leading, seeds, few = self.rules
-        if pfi is None:
+        if view is None:
             missing = absent(run, ids.PFI)
             shuffled = [Part(code=rule.code, absent=missing) for rule in (seeds, few)]
         else:
-            shuffled = [_seeds(seeds, pfi), _few_rows(few, pfi, weighted=bool(run.subject.get("weights")))]
+            shuffled = [_seeds(seeds, view), _few_rows(few, view, weighted=bool(run.subject.get("weights")))]
         return close(self.name, [_leading(leading, run), *shuffled])
 
 
@@ -214,13 +214,13 @@ def _verdict(result: Result | None, measure: str, feature: str) -> str:
     return ""
 
 
-def _seeds(rule: Rule, pfi: Pfi) -> Part:
+def _seeds(rule: Rule, view: Pfi) -> Part:
     """Judge how much of the variance the choice of shuffles has."""
-    if pfi.result.options.get("exact"):
+    if view.result.options.get("exact"):
         return Part(code=rule.code, passed="All pairs of rows were used: no seed enters the permutation importances.")
-    if pfi.result.frame[col.REPEAT].nunique() < MIN_SHUFFLES:
+    if view.result.frame[col.REPEAT].nunique() < MIN_SHUFFLES:
         return Part(code=rule.code, absent=f"fewer than {MIN_SHUFFLES} random shuffles have no variance to judge")
-    every = list(shufflings(pfi, rule.thresholds))
+    every = list(shufflings(view, rule.thresholds))
     raised = [x for x in every if rule.judge(share=x.share, p_adjusted=x.p_adjusted)]
     unsure = [x for x in every if x not in raised and x.upper > rule.thresholds["seed_share"]]
     most = max((x.share for x in every), default=0.0)
@@ -293,14 +293,14 @@ def shufflings(view: Pfi, thresholds: Mapping[str, float]) -> Iterator[Shuffling
         yield Shuffling(measure, features, share, low, high, p_adjusted, m)
 
 
-def _few_rows(rule: Rule, pfi: Pfi, *, weighted: bool) -> Part:
+def _few_rows(rule: Rule, view: Pfi, *, weighted: bool) -> Part:
     """Judge whether the sign of an importance survives without its strongest rows."""
-    if weighted or pfi.result.rows is None:
+    if weighted or view.result.rows is None:
         reason = "the rows are weighted" if weighted else "permutation importance has no row terms"
         return Part(code=rule.code, absent=reason)
     share = rule.thresholds["row_share"]
-    signed = [line for line in pfi.lines if line.verdict in (POSITIVE, NEGATIVE)]
-    every = [(line, without_few(pfi.result.rows, line, share)) for line in signed]
+    signed = [line for line in view.lines if line.verdict in (POSITIVE, NEGATIVE)]
+    every = [(line, without_few(view.result.rows, line, share)) for line in signed]
     return Part(
         code=rule.code,
         findings=tuple(
@@ -327,7 +327,7 @@ def _on_few_rows(rule: Rule, line: PfiLine, few: FewRows) -> Finding:
 
 
 class FewRows(NamedTuple):
-    """What is left of an importance without the rows that support it most, and how many rows turn its sign."""
+    """What is left of an importance without the rows that speak for it most, and how many rows turn its sign."""
 
     rest: float
     n_left_out: int
@@ -336,9 +336,9 @@ class FewRows(NamedTuple):
 
 
 def without_few(rows: RowValues, line: PfiLine, row_share: float) -> FewRows:
-    """Return what is left of an importance without the rows that support it most."""
+    """Return what is left of an importance without the rows that speak for it most."""
     sign = np.sign(line.estimate)
-    totals = np.cumsum(np.sort(rows.of(line.measure, line.feature) * sign))  # of the rows that support it least
+    totals = np.cumsum(np.sort(rows.of(line.measure, line.feature) * sign))  # of the rows that speak for it least
     n = len(totals)
     k = max(int(round(row_share * n, 9)), 1)
     rest = float(totals[n - k - 1] / (n - k) * sign)

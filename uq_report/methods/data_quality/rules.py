@@ -14,23 +14,9 @@ from ...core.errors import check_options
 from ...core.numbers import share_words, signed
 from ...core.text import short
 from ...evidence import ids
+from ...evidence import rows as facts
 from ...evidence.finding import Finding, Outcome, Severity
-from ...evidence.rows import (
-    CLASS,
-    CONSTANT,
-    COPIED_COLUMN,
-    DISTINCTIVE,
-    DUPLICATE_ROWS,
-    MISSING,
-    MISSING_TRAIN,
-    OVERLAP,
-    OVERLAP_OTHER_Y,
-    PLACEHOLDER,
-    SPARSE,
-    TYPE_CHANGE,
-    CountLine,
-    DataQuality,
-)
+from ...evidence.rows import CountLine, DataQuality
 from ...evidence.run import Run
 from ...evidence.view import by_feature, largest_first, of_measure
 from ...rules.reading import Part, absent, close, listed
@@ -38,7 +24,7 @@ from ...rules.rule import Grade, Limit, Rule
 
 ZERO = "0"
 CODING, CODE = "coding", "code"
-NEEDS = {"UQ701": OVERLAP, "UQ706": TYPE_CHANGE, "UQ707": CLASS}
+NEEDS = {"UQ701": facts.OVERLAP, "UQ706": facts.TYPE_CHANGE, "UQ707": facts.CLASS}
 SOME = Limit("above", 0)
 SHARE = ({"share": Limit("above", "share")},)
 MEDIUM = {"share": Limit("at least", "medium")}
@@ -73,8 +59,8 @@ RULES = (
         code="UQ704",
         title="Columns are constant, copied or nearly empty",
         when="A column is constant or a copy (low), or one value fills nearly all of it (observation).",
-        raised=({CONSTANT: SOME}, {COPIED_COLUMN: SOME}, {SPARSE: SOME}),
-        grades=(Grade("low", {CONSTANT: SOME}), Grade("low", {COPIED_COLUMN: SOME}), Grade("observation")),
+        raised=({facts.CONSTANT: SOME}, {facts.COPIED_COLUMN: SOME}, {facts.SPARSE: SOME}),
+        grades=(Grade("low", {facts.CONSTANT: SOME}), Grade("low", {facts.COPIED_COLUMN: SOME}), Grade("observation")),
     ),
     partial(
         _of_share,
@@ -87,7 +73,7 @@ RULES = (
         code="UQ706",
         title="Types differ between training and audited rows",
         when="A column has another type in the training rows (medium), or both types hold numbers (observation).",
-        raised=({TYPE_CHANGE: SOME},),
+        raised=({facts.TYPE_CHANGE: SOME},),
         grades=(Grade("medium", {CODING: SOME}), Grade("observation")),
     ),
     partial(
@@ -111,9 +97,9 @@ RULES = (
 )
 # kind of column -> what joins it to its detail, and what it means
 COLUMNS = {
-    CONSTANT: (" = ", "Constant in all audited rows, so nothing can be said of their worth here"),
-    COPIED_COLUMN: (" of ", "Copies of other columns, so importance is split between them"),
-    SPARSE: (" = ", "Nearly always one value, so a shuffle changes few rows"),
+    facts.CONSTANT: (" = ", "Constant in all audited rows, so nothing can be said of their worth here"),
+    facts.COPIED_COLUMN: (" of ", "Copies of other columns, so importance is split between them"),
+    facts.SPARSE: (" = ", "Nearly always one value, so a shuffle changes few rows"),
 }
 
 
@@ -188,11 +174,11 @@ class DataQualityCheck:
 
 
 def _overlap(rule: Rule, view: DataQuality) -> Part:
-    other = _copies(view, OVERLAP_OTHER_Y)[0]
+    other = _copies(view, facts.OVERLAP_OTHER_Y)[0]
     differs = f" {other} of them have another outcome there." if other else ""
     return _copied(
         rule,
-        _copies(view, OVERLAP),
+        _copies(view, facts.OVERLAP),
         "copies of training rows",
         "occur among the training rows, in copies that chance does not explain: the model was fitted to them."
         f"{differs}",
@@ -203,7 +189,7 @@ def _overlap(rule: Rule, view: DataQuality) -> Part:
 def _duplicates(rule: Rule, view: DataQuality) -> Part:
     return _copied(
         rule,
-        _copies(view, DUPLICATE_ROWS),
+        _copies(view, facts.DUPLICATE_ROWS),
         "copies of others",
         "repeat an earlier row, in copies that chance does not explain. Intervals take them as independent rows, and "
         "are too narrow for that.",
@@ -213,7 +199,7 @@ def _duplicates(rule: Rule, view: DataQuality) -> Part:
 
 def _copies(view: DataQuality, measure: str) -> tuple[int, float, int]:
     """Return how many rows, which share of them, and of how many, are copies that chance does not explain."""
-    lines = [line for line in of_measure(view.lines, measure) if line.item == DISTINCTIVE]
+    lines = [line for line in of_measure(view.lines, measure) if line.item == facts.DISTINCTIVE]
     return (lines[0].count, lines[0].estimate, lines[0].n) if lines else (0, 0.0, 0)
 
 
@@ -229,7 +215,7 @@ def _copied(rule: Rule, copies: tuple[int, float, int], what: str, statement: st
 
 def _placeholders(rule: Rule, view: DataQuality) -> Part:
     """Judge numbers that look like codes, one finding each, and zeros, all in one finding."""
-    lines = of_measure(view.lines, PLACEHOLDER)
+    lines = of_measure(view.lines, facts.PLACEHOLDER)
     codes = [line for line in lines if line.item != ZERO]
     findings = [
         _finding(
@@ -271,10 +257,10 @@ def _columns(rule: Rule, view: DataQuality) -> Part:
 
 
 def _missing(rule: Rule, view: DataQuality) -> Part:
-    trained = by_feature(of_measure(view.lines, MISSING_TRAIN))
+    trained = by_feature(of_measure(view.lines, facts.MISSING_TRAIN))
     remedy = "Say why the values are missing, and how the model fills them."
     findings = []
-    for line, severity in _raised(rule, of_measure(view.lines, MISSING)):
+    for line, severity in _raised(rule, of_measure(view.lines, facts.MISSING)):
         share = trained[line.feature].estimate if line.feature in trained else 0.0
         before = f" ({share_words(share)} of the training rows)" if view.has_train else ""
         words = f"is missing in {line.count} of {line.n} rows ({share_words(line.estimate)}){before}."
@@ -286,8 +272,8 @@ def _missing(rule: Rule, view: DataQuality) -> Part:
 def _types(rule: Rule, view: DataQuality) -> Part:
     remedy = "Read both files with the same types. See that the values are coded alike."
     findings = []
-    for line in of_measure(view.lines, TYPE_CHANGE):
-        severity = rule.judge(**{TYPE_CHANGE: 1, CODING: float(not _of_numbers(line.item))})
+    for line in of_measure(view.lines, facts.TYPE_CHANGE):
+        severity = rule.judge(**{facts.TYPE_CHANGE: 1, CODING: float(not _of_numbers(line.item))})
         if severity:
             words = f"{short(line.feature)} differs in type: {line.item.replace('->', 'in training,')} here."
             findings.append(_finding(rule, severity, words, remedy, 1.0, [line], threshold=0.0))
@@ -306,7 +292,7 @@ def _of_numbers(change: str) -> bool:
 
 
 def _classes(rule: Rule, view: DataQuality) -> Part:
-    lines = of_measure(view.lines, CLASS)
+    lines = of_measure(view.lines, facts.CLASS)
     rare = [line for line, _ in _raised(rule, lines)]
     if not rare:
         passed = f"No class has fewer than {share_words(rule.thresholds['share'])} of the rows." if lines else ""
@@ -335,8 +321,8 @@ def _training(rule: Rule, view: DataQuality) -> Part:
 
 def _raised(rule: Rule, lines: Sequence[CountLine], **others: float) -> list[tuple[CountLine, Severity]]:
     """Return the lines that raise the rule by their share, and `others`, with their severity."""
-    judged = ((line, rule.judge(share=line.estimate, **others)) for line in lines)
-    return [(line, severity) for line, severity in judged if severity]
+    graded = ((line, rule.judge(share=line.estimate, **others)) for line in lines)
+    return [(line, severity) for line, severity in graded if severity]
 
 
 def _finding(

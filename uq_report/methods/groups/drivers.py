@@ -14,7 +14,7 @@ from ...evidence.outcomes import GroupsDifference, GroupsProxy, GroupsUse, Proxy
 from ...evidence.run import Run
 from ...rules.reading import Part, absent, listed
 from ...rules.rule import Rule
-from ..shared.tidy import observed
+from ..shared.tidy import grouped, observed
 from .words import Contrasts, both_contrasts, contrast, group_words, of_class, place_of
 
 MITCHELL = "mitchell:section 4"
@@ -31,20 +31,19 @@ def drivers(rule: Rule, run: Run) -> Part:
         return Part(code=rule.code, absent=f"no feature could be exchanged for {unable}")
     contrasts = {place_of(line): line for line in apart.lines}
     lines = [x for x in used.lines if not isnan(x.p_value) and x.association >= rule.thresholds["proxy"]]
-    raised: dict[tuple[str, str], list[tuple[Severity, UseLine]]] = {}
-    unsure = []
-    for line, p in zip(lines, holm([x.p_value for x in lines]).tolist(), strict=True):
-        severity = _severity(rule, line, p, contrasts)
-        if severity is not None:
-            raised.setdefault((line.feature, line.by), []).append((severity, line))
-        elif max(abs(line.lower), abs(line.upper)) > rule.thresholds["spread"] * line.scale:
-            unsure.append((line.feature, line.by))
+    adjusted = holm([line.p_value for line in lines]).tolist()
+    graded = [(_severity(rule, x, p, contrasts), x) for x, p in zip(lines, adjusted, strict=True)]
+    raised = grouped([(s, x) for s, x in graded if s is not None], lambda pair: (pair[1].feature, pair[1].by))
+    margin = rule.thresholds["spread"]
+    unsure = [x for s, x in graded if s is None and max(abs(x.lower), abs(x.upper)) > margin * x.scale]
     through = {feature for feature, _ in raised}
     together = _together(rule, [line for line in proxies.lines if line.feature not in through])
     return Part(
         code=rule.code,
         findings=(*(_use(rule, several, contrasts) for several in raised.values()), *together),
-        undecided=tuple(short(by) for feature, by in dict.fromkeys(unsure) if (feature, by) not in raised),
+        undecided=tuple(
+            short(by) for feature, by in dict.fromkeys((x.feature, x.by) for x in unsure) if (feature, by) not in raised
+        ),
         passed="No contrast of predictions between groups goes through an attribute or a proxy beyond the margin.",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...core.engine import Engine
 from ...core.errors import InputError, check_options
@@ -101,7 +101,7 @@ class Groups:
             raise InputError("groups.protected must be given; got none. Pass protected=[...] to `explain`.")
         values, omitted = row_values(engine)
         cut = attributes(subject.protected, self.max_levels)
-        plan = Plan(self.n_min, self.n_draws, subject, engine, cut, values)
+        plan = Plan(self.n_min, self.n_draws, engine, cut, values)
         finite = [value for value in values if value.measure not in plan.infinite]
         clustered = plan.sampling.codes is not None
         notes = (
@@ -110,11 +110,11 @@ class Groups:
             *(("With clusters the exact test of the confidence gap uses one row of each.",) if clustered else ()),
             *plan.sampling.notes(),
         )
-        facts = {"options": asdict(self), "notes": notes, "meta": plan.meta()}
+        facts: dict[str, Any] = {"options": asdict(self), "notes": notes, "meta": plan.meta()}
         omissions = (*omitted, *dict.fromkeys(plan.omissions()))
         means = [line for value in finite for line in plan.means(value)]
         apart = [line for value in finite for line in plan.differences(value)]
-        related = proxies(subject, engine, {x.name: plan.target(a, x) for a, x in enumerate(cut)})
+        related = proxies(engine, {x.name: plan.target(a, x) for a, x in enumerate(cut)})
         title, other_title = "Predictions, errors and uncertainty by group", "Each group against all other rows"
         return [
             diagnostic(ids.GROUPS, title, means, COLUMNS, x="n", omissions=omissions, **facts),

@@ -15,7 +15,6 @@ from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.engine import Engine
 from ...core.results import Omission
 from ...core.sampling import Sampling
-from ...core.subject import Subject
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ..shared.reliability import share_of
 from ..shared.tidy import record
@@ -36,7 +35,6 @@ class Plan:
 
     n_min: int
     n_draws: int
-    subject: Subject
     engine: Engine
     attributes: Sequence[Attribute]
     values: Sequence[Values]
@@ -44,7 +42,7 @@ class Plan:
     @cached_property
     def sampling(self) -> Sampling:
         """How rows enter a mean."""
-        return Sampling.of(self.subject)
+        return Sampling.of(self.engine.subject)
 
     @cached_property
     def counted(self) -> BoolArray:
@@ -54,7 +52,7 @@ class Plan:
     @cached_property
     def units(self) -> IntArray:
         """The independent unit of each row."""
-        return np.arange(self.subject.n) if self.sampling.codes is None else self.sampling.codes
+        return np.arange(self.engine.subject.n) if self.sampling.codes is None else self.sampling.codes
 
     def members(self, key: Key) -> BoolArray:
         """Return the mask of a group's rows."""
@@ -207,7 +205,7 @@ class Plan:
             return np.asarray(numbers - np.nanmean(numbers))
         groups = [g for g in range(len(attribute.labels)) if (a, g) in self.base.groups]
         if len(groups) < 2:
-            return np.full((self.subject.n, 1), np.nan)
+            return np.full((self.engine.subject.n, 1), np.nan)
         indicators = (attribute.codes[:, None] == np.array(groups)).astype(float)
         indicators[indicators.sum(axis=1) == 0] = np.nan
         return indicators
@@ -221,6 +219,6 @@ class Plan:
                 "groups": list(compress(attribute.labels, published)),
                 "withheld": list(compress(attribute.labels, map(not_, published))),
                 "edges": list(attribute.edges) or None,
-                "feature": attribute.name in self.subject.features,
+                "feature": attribute.name in self.engine.subject.features,
             }
         return {"n_min": self.n_min, "attributes": facts}

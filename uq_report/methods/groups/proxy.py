@@ -12,7 +12,6 @@ from ...core.arrays import FloatArray, IntArray, take_rows
 from ...core.engine import Engine
 from ...core.results import Diagnostic, Omission
 from ...core.sampling import Sampling
-from ...core.subject import Subject
 from ...evidence import ids
 from ..shared.association import Coded, association, coded
 from ..shared.forest import forecasts, row_groups
@@ -24,13 +23,13 @@ LEAST_ROWS = 10
 TOGETHER = "all features"
 
 
-def proxies(subject: Subject, engine: Engine, targets: Mapping[str, FloatArray]) -> Diagnostic:
+def proxies(engine: Engine, targets: Mapping[str, FloatArray]) -> Diagnostic:
     """Return the result ``groups.proxy``.
 
     `targets` holds, for each attribute, the values to predict, shape (n, k): a centred number, or the indicators
     of the groups shown; rows that take no part are NaN.
     """
-    columns = [coded(subject, name) for name in subject.features]
+    columns = [coded(engine.subject, name) for name in engine.subject.features]
     records: list[dict[str, Any]] = []
     omissions = []
     for name, target in targets.items():
@@ -42,8 +41,11 @@ def proxies(subject: Subject, engine: Engine, targets: Mapping[str, FloatArray])
             continue
         order = engine.rng("proxy rows", name).permutation(rows)
         chosen, wider = np.sort(order[:MOST_ROWS]), np.sort(order[:SINGLE_ROWS])
-        together = _together(subject, engine, name, (target[chosen], others), chosen)
-        (omissions if isinstance(together, Omission) else records).append(together)
+        together = _together(engine, name, target[chosen], others, chosen)
+        if isinstance(together, Omission):
+            omissions.append(together)
+        else:
+            records.append(together)
         records += [_single(name, target, other, wider) for other in others]
     return diagnostic(
         ids.GROUPS_PROXY,
@@ -74,10 +76,10 @@ def _impossible(target: FloatArray, others: Sequence[Coded]) -> str:
 
 
 def _together(
-    subject: Subject, engine: Engine, name: str, data: tuple[FloatArray, Sequence[Coded]], rows: IntArray
+    engine: Engine, name: str, truth: FloatArray, others: Sequence[Coded], rows: IntArray
 ) -> dict[str, Any] | Omission:
     """Return the skill of all features together, or why there is none."""
-    truth, others = data
+    subject = engine.subject
     X = np.column_stack([_ranks(column.numbers[rows]) if column.ordered else column.numbers[rows] for column in others])
     clusters = None if subject.clusters is None else subject.clusters[rows]
     blocks = row_groups(take_rows(subject.X, rows), clusters)

@@ -18,7 +18,7 @@ from ...evidence.outcomes import CONFIDENCE_GAP, DifferenceLine, GroupLine, Grou
 from ...evidence.run import Run
 from ...rules.reading import Part, absent, close, listed
 from ...rules.rule import Grade, Limit, Rule
-from ..shared.tidy import observed
+from ..shared.tidy import grouped, observed
 from .drivers import MISPREDICTED, MITCHELL, drivers
 from .words import Contrasts, Place, both_contrasts, contrast, group_words, of_class, place_of
 
@@ -264,11 +264,11 @@ def _part(
     """Return how a rule ends that judges every difference by itself."""
     if not tests:
         return Part(code=rule.code, absent=absent)
-    judged = [(test, test.judge(rule)) for test in tests]
-    unsure = (group_words(test.line) for test, severity in judged if not severity and test.open)
+    graded = [(test, test.judge(rule)) for test in tests]
+    unsure = (group_words(test.line) for test, severity in graded if not severity and test.open)
     return Part(
         code=rule.code,
-        findings=tuple(finding(test, severity) for test, severity in judged if severity),
+        findings=tuple(finding(test, severity) for test, severity in graded if severity),
         undecided=tuple(dict.fromkeys(unsure)),
         passed=passed,
     )
@@ -330,10 +330,8 @@ def _plain(rule: Rule, tests: Sequence[_Test]) -> Part:
     """Name groups whose loss, entropy or error rates differ, attribute by attribute."""
     if not tests:
         return Part(code=rule.code, absent="no difference of loss, entropy or error rates could be tested")
-    by_attribute: dict[str, list[_Test]] = {}
-    for test in tests:
-        if test.judge(rule) is not None:
-            by_attribute.setdefault(test.line.feature, []).append(test)
+    raised = [test for test in tests if test.judge(rule) is not None]
+    by_attribute = grouped(raised, lambda test: test.line.feature)
     return Part(
         code=rule.code,
         findings=tuple(_differs(rule, several) for several in by_attribute.values()),

@@ -138,7 +138,7 @@ class _Attribute:
             for suffix in suffixes
         ]
         labels = [f"{TITLES.get(m, self.e.words(m).title)}{', less the rest' if kind else ''}" for m, kind in columns]
-        heads = ["group", Column("rows", "integer"), *(["class"] if of_class else []), *labels]
+        heads: list[Column | str] = ["group", Column("rows", "integer"), *(["class"] if of_class else []), *labels]
         caption = f"{title} by group of {name(self.attribute)}. {intervals_caption(table_of(self.lines))}"
         return (make_table(f"{self.key}-{key}", caption, heads, rows, evidence=self.view.id),)
 
@@ -151,10 +151,11 @@ class _Attribute:
         of_class = any(x.measure != "prediction" for x in lines)
         rows = []
         for x in lines:
-            label = [_class(x.measure.removeprefix("prediction"))] if of_class else []
-            rows.append((name(x.by), x.association, *label, name(x.item), words_of(x)))
+            of = [_class(x.measure.removeprefix("prediction"))] if of_class else []
+            rows.append((name(x.by), x.association, *of, name(x.item), words_of(x)))
         lost = "contrast to the rest that is lost; of all rows, mean change"
-        heads = ["exchanged", Column("association", "number"), *(["class"] if of_class else []), "group", lost]
+        label = ["class"] if of_class else []
+        heads: list[Column | str] = ["exchanged", Column("association", "number"), *label, "group", lost]
         caption = f"Predictions when {name(self.attribute)}, or a feature that tells it, is exchanged."
         caption = f"{caption} {intervals_caption(table_of(lines))}"
         return (make_table(f"{self.key}-use", caption, heads, rows, evidence=GroupsUse.id),)

@@ -120,7 +120,7 @@ def use(plan: Plan, proxies: pd.DataFrame, most: int, least: float) -> Diagnosti
     for a, attribute in enumerate(plan.attributes):
         best = single[single[col.FEATURE] == attribute.name].sort_values(col.ESTIMATE, ascending=False, kind="stable")
         related = best.head(most).set_index(col.ITEM)[col.ESTIMATE].astype(float).to_dict()
-        own = {attribute.name: 1.0} if attribute.name in plan.subject.features else {}
+        own = {attribute.name: 1.0} if attribute.name in plan.engine.subject.features else {}
         try:
             for feature, association in (own | related).items():
                 lines = _lines(plan, a, partial(exchanges, feature))
@@ -143,7 +143,7 @@ def use(plan: Plan, proxies: pd.DataFrame, most: int, least: float) -> Diagnosti
 
 def _lines(plan: Plan, a: int, exchanges: Callable[[], list[Exchange]]) -> Iterator[dict[str, Any]]:
     """Yield the lines of one attribute and one feature."""
-    every = np.ones(plan.subject.n, dtype=bool).tobytes()
+    every = np.ones(plan.engine.subject.n, dtype=bool).tobytes()
     keys = [key for key in plan.compared.get(every, []) if key[0] == a]
     for exchange in exchanges() if keys else ():
         whole = {"feature": plan.attributes[a].name, "item": ALL, "n": int(plan.counted.sum())}
@@ -156,7 +156,7 @@ def _lines(plan: Plan, a: int, exchanges: Callable[[], list[Exchange]]) -> Itera
 
 def _exchanges(plan: Plan, numbers: list[Predicted], feature: str) -> list[Exchange]:
     """Return how every prediction changes when a feature is exchanged."""
-    subject, engine = plan.subject, plan.engine
+    engine, subject = plan.engine, plan.engine.subject
     grid = grid_of(coded(subject, feature).numbers, plan.sampling.weights)
     columns = subject.positions(feature)
     variants = [Variant(columns, donors=np.full(subject.n, row)) for row in grid.rows]

@@ -164,7 +164,7 @@ class Support:
             yield line | {"item": SHUFFLED, "n": n}
 
     def _result(self, subject: Subject, frontier: Frontier, records: Sequence[Record], rows: IntArray) -> Diagnostic:
-        sampling, calibration, n = Sampling.of(subject), len(frontier.limit.scores), len(rows)
+        sampling, others, n = Sampling.of(subject), len(frontier.limit.scores), len(rows)
         expected = frontier.limit.expected
         return diagnostic(
             ids.SUPPORT,
@@ -176,7 +176,7 @@ class Support:
             notes=(
                 (
                     f"Outside: farther from the {self.n_neighbors} nearest of {frontier.n_reference} training rows "
-                    f"than all but {100 * expected:.3g} % of {calibration} others are."
+                    f"than all but {100 * expected:.3g} % of {others} others are."
                 ),
                 *((f"{n} of {subject.n} audited rows, drawn at random, were used.",) if n < subject.n else ()),
                 f"Shuffled: {self.n_repeats} shuffles of {min(n, SHUFFLE_ROWS)} rows.",
@@ -189,7 +189,7 @@ class Support:
                 "expected": expected,
                 "n_neighbors": self.n_neighbors,
                 "n_reference": frontier.n_reference,
-                "n_calibration": calibration,
+                "n_calibration": others,
                 "n_rows": n,
                 "n_train": frontier.n_train,
                 "units": sampling.units,
@@ -199,8 +199,8 @@ class Support:
 
 def _p_value(outside: FloatArray, limit: Limit) -> float:
     """Return the exact one-sided p-value of the number of independent rows outside, also over training rows."""
-    n, calibration = len(outside), len(limit.scores)
-    return float(stats.betabinom.sf(outside.sum() - 1, n, limit.rank, calibration + 1 - limit.rank)) if n else np.nan
+    n, others = len(outside), len(limit.scores)
+    return float(stats.betabinom.sf(outside.sum() - 1, n, limit.rank, others + 1 - limit.rank)) if n else np.nan
 
 
 def _sample(n: int, most: int, rng: np.random.Generator) -> IntArray:

@@ -12,7 +12,7 @@ import pandas as pd
 from ...core.errors import check_options
 from ...core.measures import ENTROPY, LOG_ODDS, PREDICTION
 from ...core.numbers import number, plain, share_words, value_words
-from ...core.parting import LEAST, Parting, widest_parting
+from ...core.parting import LEAST, widest_parting
 from ...core.text import short
 from ...core.verdicts import holm
 from ...evidence import columns as col
@@ -110,12 +110,14 @@ class Extrapolation:
 
 def _parted(rule: Rule, run: Run) -> Part:
     """Judge PDP against ALE on the scale where models are additive."""
-    ale, pdp = Ale.find(run), Pdp.find(run)
-    if ale is None or pdp is None:
-        missing = (name for name, view in ((ids.ALE, ale), (ids.PDP, pdp)) if view is None)
+    local, average = Ale.find(run), Pdp.find(run)
+    if local is None or average is None:
+        missing = (name for name, view in ((ids.ALE, local), (ids.PDP, average)) if view is None)
         return Part(code=rule.code, absent=" and ".join(absent(run, name) for name in missing))
-    measure = scale(ale, pdp, run)
-    pairs = curves(ale, pdp, measure)
+    # models are additive in the log-odds, and a regression in its prediction: on other scales curves part anyway
+    scales = (LOG_ODDS, PREDICTION) if SubjectFacts.of(run).task == "regression" else (LOG_ODDS,)
+    measure = next((x.name for x in scales if x.name in local.measures and x.name in average.measures), "")
+    pairs = curves(local, average, measure)
     if not pairs:
         reason = "no numeric feature has both an average and a local effect" if measure else NO_SCALE
         return Part(code=rule.code, absent=reason)
@@ -135,33 +137,31 @@ def _parted(rule: Rule, run: Run) -> Part:
 
 
 class Apart(NamedTuple):
-    """Where two curves part, by which share of the largest range, and the p-value adjusted for points and curves.
+    """Between which points two curves change otherwise, by how much each, and by which share of the largest range.
 
-    `least` is the difference of their changes that the grid leaves at least, `reach` half the width of its interval.
+    `p_adjusted` is adjusted for points and curves. `least` is the difference of the changes that the grid leaves at
+    least, `reach` half the width of its interval.
     """
 
-    at: Parting
+    start: float
+    end: float
+    local: float
+    average: float
     share: float
     p_adjusted: float
     least: float
     reach: float
 
 
-def scale(ale: Ale, pdp: Pdp, run: Run) -> str:
-    """Return the measure of both profiles on whose scale models are additive, or the empty string."""
-    scales = (LOG_ODDS, PREDICTION) if SubjectFacts.of(run).task == "regression" else (LOG_ODDS,)
-    return next((x.name for x in scales if x.name in ale.measures and x.name in pdp.measures), "")
-
-
-def curves(ale: Ale, pdp: Pdp, measure: str) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
-    """Return ALE and PDP of a measure in order of x, by numeric feature, where both are there."""
-    if pdp.result.options.get("mode", "plain") == "derivative":
+def curves(local: Ale, average: Pdp, measure: str) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
+    """Return the local and the average effect of numeric features in order of x, where both are there."""
+    if average.result.options.get("mode", "plain") == "derivative":
         return {}
-    local, partial = (
+    first, second = (
         {str(f): curve.sort_values(col.X) for f, curve in e[e[col.MEASURE] == measure].groupby(col.FEATURE, sort=False)}
-        for e in (ale.result.estimates, pdp.result.estimates)
+        for e in (local.result.estimates, average.result.estimates)
     )
-    return {f: (curve, partial[f]) for f, curve in local.items() if f in partial and (curve[col.LEVEL] == "").all()}
+    return {f: (curve, second[f]) for f, curve in first.items() if f in second and (curve[col.LEVEL] == "").all()}
 
 
 def _compared(
@@ -180,11 +180,11 @@ def _compared(
     widest = widest_parting(local, nearest_partial(local, partial), confidence, thresholds["range"], largest)
     if widest is None:
         return None
+    end, start, change, nearest = widest.at
     x, level = (partial[name].to_numpy(dtype=float) for name in (col.X, col.ESTIMATE))
-    start, end = np.interp([widest.at.start, widest.at.x], x, level)
-    least = widest.at.accumulated - widest.at.partial
-    at = widest.at._replace(partial=float(end - start))
-    return Apart(at, widest.share, widest.p_value * n_curves, least, widest.reach(confidence))
+    before, after = np.interp([start, end], x, level)
+    p_adjusted, reach = widest.p_value * n_curves, widest.reach(confidence)
+    return Apart(start, end, change, float(after - before), widest.share, p_adjusted, change - nearest, reach)
 
 
 def nearest_partial(local: pd.DataFrame, partial: pd.DataFrame) -> pd.DataFrame:
@@ -195,9 +195,9 @@ def nearest_partial(local: pd.DataFrame, partial: pd.DataFrame) -> pd.DataFrame:
 
     Examples
     --------
-    >>> ale = pd.DataFrame({"x": [0.0, 1.0, 2.0], "estimate": [0.0, 1.0, 1.0]})
-    >>> pdp = pd.DataFrame({"x": [0.0, 0.9, 2.0], "estimate": [0.0, 0.0, 1.0], "std_error": 0.1})
-    >>> nearest_partial(ale, pdp)["estimate"].tolist()
+    >>> local = pd.DataFrame({"x": [0.0, 1.0, 2.0], "estimate": [0.0, 1.0, 1.0]})
+    >>> partial = pd.DataFrame({"x": [0.0, 0.9, 2.0], "estimate": [0.0, 0.0, 1.0], "std_error": 0.1})
+    >>> nearest_partial(local, partial)["estimate"].tolist()
     [0.0, 1.0, 1.0]
     """
     at, level, error = (partial[name].to_numpy(dtype=float) for name in (col.X, col.ESTIMATE, col.STD_ERROR))
@@ -281,10 +281,10 @@ def _difference(rule: Rule, measure: str, parted: Mapping[str, Apart], run: Run)
     more = f", and so along {listed(others)}" if others else ""
     return rule.finding(
         rule.severity,
-        f"Between {name} = {plain(apart.at.start)} and {plain(apart.at.x)} the {title} changes by "
-        f"{number(apart.at.accumulated)} near the data, and by {number(apart.at.partial)} when every row is set "
-        f"to these values: apart by {share_words(apart.share)} of the largest range of any curve{more}. What happens "
-        "there depends on features that go together.",
+        f"Between {name} = {plain(apart.start)} and {plain(apart.end)} the {title} changes by "
+        f"{number(apart.local)} near the data, and by {number(apart.average)} when every row is set to these values: "
+        f"apart by {share_words(apart.share)} of the largest range of any curve{more}. What happens there depends on "
+        "features that go together.",
         (ids.ALE, ids.PDP, *pictured(run, *features)),
         remedy="Read the local effect of these features, not the average one.",
         measures=(measure,),

@@ -13,32 +13,22 @@ from ...core.numbers import interval, share_words
 from ...core.text import short
 from ...core.verdicts import holm
 from ...evidence import ids
+from ...evidence import rows as facts
 from ...evidence.finding import Finding, Outcome, Severity, Symptom
-from ...evidence.rows import (
-    ABOVE_RANGE,
-    BELOW_RANGE,
-    NEWLY_MISSING,
-    OUTSIDE,
-    SHUFFLED,
-    UNSEEN_LEVEL,
-    Support,
-    SupportLine,
-    SupportValues,
-    ValueLine,
-)
+from ...evidence.rows import Support, SupportLine, SupportValues, ValueLine
 from ...evidence.run import Run
 from ...evidence.view import largest_first
 from ...rules.reading import Part, absent, close, freedom, listed, two_sided
 from ...rules.rule import Grade, Limit, Rule
-from ..shared.tidy import observed
+from ..shared.tidy import grouped, observed
 from .shift_rules import OF_MODEL, OUTSIDE_ROWS
 
 CONFORMAL = "Conformal p-values: rows drawn as the training rows are exchangeable with them (Vovk et al. 2005)"
 WORDS = {
-    BELOW_RANGE: "{line.estimate:.0f} below the training minimum {line.bound}",
-    ABOVE_RANGE: "{line.estimate:.0f} above the training maximum {line.bound}",
-    UNSEEN_LEVEL: "{line.estimate:.0f} with a level that no training row has ({line.bound})",
-    NEWLY_MISSING: "{line.estimate:.0f} missing, while no training row lacks it",
+    facts.BELOW_RANGE: "{line.estimate:.0f} below the training minimum {line.bound}",
+    facts.ABOVE_RANGE: "{line.estimate:.0f} above the training maximum {line.bound}",
+    facts.UNSEEN_LEVEL: "{line.estimate:.0f} with a level that no training row has ({line.bound})",
+    facts.NEWLY_MISSING: "{line.estimate:.0f} missing, while no training row lacks it",
 }
 # what a column that left its training range as a whole explains
 SYMPTOMS = (OUTSIDE_ROWS, "UQ302", *OF_MODEL)
@@ -132,7 +122,7 @@ class SupportCheck:
         return close(self.name, parts)
 
     def _outside(self, rule: Rule, view: Support) -> Part:
-        line = next(line for line in view.lines if line.item == OUTSIDE)
+        line = next(line for line in view.lines if line.item == facts.OUTSIDE)
         severity = rule.judge(p_value=line.p_value, excess=line.estimate - line.expected)
         if severity is None:
             unsure = line.upper > line.expected + self.tolerance
@@ -155,7 +145,7 @@ class SupportCheck:
         return Part(code=rule.code, findings=(finding,))
 
     def _shuffled(self, rule: Rule, view: Support, run: Run) -> Part:
-        lines = largest_first(line for line in view.lines if line.item == SHUFFLED)
+        lines = largest_first(line for line in view.lines if line.item == facts.SHUFFLED)
         excess = np.array([line.estimate for line in lines]) - self.shuffled
         errors, df = [line.std_error for line in lines], freedom(run, view.units - 1)
         p_values = holm(np.where(excess > 0, two_sided(excess, errors, df) / 2, 1.0)).tolist()
@@ -198,14 +188,11 @@ def _extrapolates(rule: Rule, lines: Sequence[SupportLine]) -> Finding:
 def _values(rule: Rule, view: SupportValues) -> Part:
     untested = [1.0] * (view.tests - len(view.lines))  # tests without such a value: they count, and have no line
     adjusted = holm([*(line.p_value for line in view.lines), *untested]).tolist()
-    features: dict[str, list[tuple[ValueLine, Severity]]] = {}
-    for line, p in zip(view.lines, adjusted, strict=False):
-        severity = rule.judge(p_adjusted=p, share=line.share)
-        if severity:
-            features.setdefault(line.feature, []).append((line, severity))
+    graded = [(x, rule.judge(p_adjusted=p, share=x.share)) for x, p in zip(view.lines, adjusted, strict=False)]
+    raised = grouped([(line, severity) for line, severity in graded if severity], lambda pair: pair[0].feature)
     return Part(
         code=rule.code,
-        findings=tuple(_unseen(rule, lines) for lines in features.values()),
+        findings=tuple(_unseen(rule, lines) for lines in raised.values()),
         passed="Values new to the model are no more than chance gives.",
     )
 

@@ -97,7 +97,7 @@ def _values(e: Evidence) -> list[Block]:
     if not view.lines:
         return [Paragraph(text="No feature has a value outside its range or levels in the training rows.")]
     counts = Column("rows", "integer"), Column("of", "integer")
-    columns = ("feature", "what", *counts, "training bound or levels", Column("p", "pvalue"))
+    columns: list[Column | str] = ["feature", "what", *counts, "training bound or levels", Column("p", "pvalue")]
     rows = []
     for line in view.lines:
         bound = plain(line.bound) if is_number(line.bound) else clean(line.bound)
@@ -113,7 +113,7 @@ def _shifted(e: Evidence) -> list[Block]:
         return []
     lines = largest_first(view.lines)[:TOP]
     table = table_of(lines)
-    columns = ("feature", Column("distance", "number"), *interval_columns(table), "how")
+    columns: list[Column | str] = ["feature", Column("distance", "number"), *interval_columns(table), "how"]
     rows = [(name(line.feature), line.estimate, line.lower, line.upper, clean(line.item, 80)) for line in lines]
     capped = f", the {TOP} farthest of {len(view.lines)}" if len(view.lines) > TOP else ""
     caption = f"How far columns are from their distribution in training{capped}. {intervals_caption(table)}"
