@@ -11,9 +11,8 @@ from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.results import Diagnostic
 from uq_report.core.subject import Subject, make_subject
-from uq_report.methods.data_quality.columns import stand_ins
 from uq_report.methods.data_quality.explain import DataQuality
-from uq_report.methods.data_quality.rows import keys
+from uq_report.methods.data_quality.facts import keys, stand_ins
 
 MODEL = testing.KnownLogistic((1.0,))
 

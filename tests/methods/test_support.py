@@ -12,10 +12,9 @@ from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
-from uq_report.methods.support.columns import paired
+from uq_report.methods.support.columns import all_among, paired
 from uq_report.methods.support.explain import Support
 from uq_report.methods.support.space import Space, limit
-from uq_report.methods.support.values import all_among
 
 MODEL = testing.KnownLinear((1.0,), (0.0,))
 

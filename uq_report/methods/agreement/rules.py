@@ -151,7 +151,8 @@ def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Finding:
     apart = count(int(second.lower - first.upper), "place")
     return rule.finding(
         rule.severity,
-        f"{short(first.feature)} has {_place(first)}, but {_place(second)}. The rank intervals are {apart} apart{more}.",
+        f"{short(first.feature)} has {_place(first)}, but {_place(second)}. The rank intervals are {apart} "
+        f"apart{more}.",
         [ids.AGREEMENT, *(method for clash in clashes for method in clash.case["methods"])],
         remedy="Say which method's question is that of the model's use. Quote that ranking.",
         measures=_distinct(measure for clash in clashes for measure in clash.case["measures"]),

@@ -17,14 +17,7 @@ from ...document.evidence import Evidence
 from ...document.plots import matrix, rank_intervals
 from ...document.plots.words import number
 from ...document.text import clean, joined, name
-from ...evidence.information import (
-    KENDALL,
-    OVERLAP,
-    Agreement,
-    AgreementPairs,
-    AgreementStability,
-    PairLine,
-)
+from ...evidence.information import KENDALL, OVERLAP, Agreement, AgreementPairs, AgreementStability, PairLine
 from ...evidence.view import largest_first, table_of
 from ..shared.rankings import METHODS, QUESTIONS, Ranked, by_question, rankings
 from ..shared.tidy import grouped

@@ -17,8 +17,7 @@ from ...core.results import Omission, Result
 from ...core.subject import Subject
 from ...core.text import short
 from ..shared.tidy import diagnostic
-from .columns import Fact, column_facts, copied, placeholder
-from .rows import row_facts
+from .facts import Fact, column_facts, copied, placeholder, row_facts
 
 ALWAYS = ("duplicate_rows", "overlap", "class")
 

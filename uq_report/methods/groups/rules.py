@@ -20,6 +20,7 @@ from ...rules.reading import Part, absent, close, listed
 from ...rules.rule import Grade, Limit, Rule
 from ..shared.tidy import grouped, observed
 from .drivers import MISPREDICTED, MITCHELL, drivers
+from .values import ERROR_RATES
 from .words import Contrasts, Place, both_contrasts, contrast, group_words, of_class, place_of
 
 MISJUDGED, USED, UNJUDGED, DIFFERING = "UQ802", "UQ803", "UQ804", "UQ805"
@@ -27,13 +28,8 @@ HONEST = "E_q[Y] = mean(q) and E_q[-log q(Y)] = H(q): both hold on average in an
 # measure -> which threshold its differences are judged by
 RESIDUAL = {"residual": "spread"}
 EXCESS = {CONFIDENCE_GAP: "effect", "coverage_90": "rate", "excess_loss": "loss"}
-PLAIN = {
-    "brier": "loss",
-    "squared_error": "loss",
-    "entropy": "entropy",
-    "false_positive_rate": "rate",
-    "false_negative_rate": "rate",
-}
+RATES = dict.fromkeys(ERROR_RATES, "rate")
+PLAIN = {"brier": "loss", "squared_error": "loss", "entropy": "entropy", **RATES}
 WORDS = {
     "brier": "Brier score",
     "squared_error": "squared error",

@@ -174,7 +174,7 @@ def _change(before: FloatArray, after: FloatArray) -> FloatArray:
 def _measure(number: Predicted) -> Measure:
     if number.position is None:
         return PREDICTION
-    rows = partial(_probability, position=number.position)
+    rows = partial(_probability, position=number.position)  # no lambda: other processes get it, too
     return Measure(number.name, rows, number.unit, "prediction", frozenset({"proba"}))
 
 

@@ -22,10 +22,8 @@ from ...evidence import ids
 from ...evidence.rows import OUTSIDE, SHUFFLED
 from ..shared.reliability import share_of
 from ..shared.tidy import diagnostic, record
-from .columns import Paired, paired
-from .shift import shifts
+from .columns import Paired, new_values, paired, shifts
 from .space import Limit, Space, limit, shuffled_outside
-from .values import new_values
 
 Record = dict[str, Any]
 MEASURE = "share_outside"
