@@ -234,9 +234,7 @@ def _useless(rule: Rule, feature: str, methods: Sequence[str], own: Mapping[str,
         measures=tuple(own),
         features=(feature,),
         threshold=worst.margin,
-        observed=worst.estimate,
-        lower=worst.lower,
-        upper=worst.upper,
+        **observed(worst),
     )
 
 

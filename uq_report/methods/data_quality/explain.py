@@ -16,10 +16,12 @@ from ...core.explainer import Card, Prior
 from ...core.results import Omission, Result
 from ...core.subject import Subject
 from ...core.text import short
+from ...evidence.rows import CLASS, DUPLICATE_ROWS, MISSING_TRAIN, OVERLAP, OVERLAP_OTHER_Y, TYPE_CHANGE
 from ..shared.tidy import diagnostic
 from .facts import Fact, column_facts, copied, placeholder, row_facts
 
-ALWAYS = ("duplicate_rows", "overlap", "class")
+ALWAYS = (DUPLICATE_ROWS, OVERLAP, CLASS)
+OF_TRAINING_ROWS = (OVERLAP, OVERLAP_OTHER_Y, MISSING_TRAIN, TYPE_CHANGE)
 
 
 @dataclass(frozen=True)
@@ -110,19 +112,18 @@ def _classes(subject: Subject, engine: Engine) -> Iterator[Fact]:
     labels = list(np.asarray(getattr(engine.baseline, "classes", ())).tolist())
     counts = np.bincount(np.asarray(engine.y, dtype=np.int64), minlength=len(labels))
     for label, count in zip(labels, counts, strict=True):
-        yield Fact("class", "", short(label), int(count), subject.n)
+        yield Fact(CLASS, "", short(label), int(count), subject.n)
 
 
 def _omissions(subject: Subject) -> tuple[Omission, ...]:
-    reasons = []
+    reasons = {}
     if subject.train is None:
-        lacking = ("overlap", "overlap_other_y", "missing_train", "type_change")
-        reasons += [Omission(name, "", "no training rows were given") for name in lacking]
+        reasons = dict.fromkeys(OF_TRAINING_ROWS, "no training rows were given")
     elif subject.train[1] is None or subject.y is None:
-        reasons.append(Omission("overlap_other_y", "", "outcomes were not given for both training and audited rows"))
+        reasons = {OVERLAP_OTHER_Y: "outcomes were not given for both training and audited rows"}
     if subject.y is None:
-        reasons.append(Omission("class", "", "it needs outcomes, which were not given"))
-    return tuple(reasons)
+        reasons |= {CLASS: "it needs outcomes, which were not given"}
+    return tuple(Omission(name, "", reason) for name, reason in reasons.items())
 
 
 def _line(fact: Fact) -> dict[str, Any]:

@@ -16,8 +16,7 @@ from ..shared.tidy import diagnostic
 from .contrasts import EXACT_UNITS
 from .cut import attributes
 from .plan import Plan
-from .proxy import proxies
-from .use import use
+from .proxy import proxies, use
 from .values import row_values
 
 COLUMNS = ("item", "n", "unit", "p_value")

@@ -40,6 +40,7 @@ WORDS = {
     "false_negative_rate": "false-negative rate at a probability of 0.5",
     "entropy": "stated uncertainty",
 }
+SURE = {"p_adjusted": Limit("at most", "level")}
 HIGH = Grade("high", {"times": Limit("at least", "high")})
 SMALL = Rule(
     code=UNJUDGED,
@@ -120,7 +121,7 @@ class GroupsCheck:
             when="Outcomes less predictions of a group differ from those of the rest (level {level}, Holm-adjusted "
             "over groups and classes), the interval beyond {spread:pct} of the outcome's standard deviation. High from "
             "{high} times that, else medium.",
-            raised=({"p_adjusted": Limit("at most", "level"), "nearest spread": Limit("above", "spread")},),
+            raised=({**SURE, "nearest spread": Limit("above", "spread")},),
             grades=(HIGH, Grade("medium")),
             rests_on=HONEST,
         )
@@ -136,7 +137,7 @@ class GroupsCheck:
             "(level {level}, Holm-adjusted over groups and measures), by at least {effect} nats, where the likelihood "
             "is not finite {loss:pct} of the usual loss; or coverage does, by {rate:points} percentage points. High if "
             "the interval lies beyond {high} times the margin, medium beyond the margin, else low.",
-            raised=tuple({"p_adjusted": Limit("at most", "level"), name: Limit("at least", name)} for name in margins),
+            raised=tuple({**SURE, name: Limit("at least", name)} for name in margins),
             grades=(HIGH, Grade("medium", {"times": Limit("above", 1)}), Grade("low")),
             rests_on=HONEST,
         )
@@ -155,7 +156,7 @@ class GroupsCheck:
             "the interval beyond the same margin; low from an association of {stand_in}; else observation, also where "
             "all features together tell the attribute with an R² of at least {skill}.",
             raised=(
-                {"p_adjusted": Limit("at most", "level"), "lost": beyond, "association": Limit("at least", "proxy")},
+                {**SURE, "lost": beyond, "association": Limit("at least", "proxy")},
                 {"skill": Limit("at least", "skill")},
             ),
             grades=(
@@ -176,9 +177,7 @@ class GroupsCheck:
             when="Usual loss, entropy or an error rate of a group differs from that of the rest (level {level}, "
             "Holm-adjusted over groups and measures), the interval beyond {loss:pct} of the loss of all rows, "
             "{entropy} nats or {rate:points} percentage points. Groups of different base rates do in an honest model.",
-            raised=tuple(
-                {"p_adjusted": Limit("at most", "level"), f"nearest {name}": Limit("above", name)} for name in margins
-            ),
+            raised=tuple({**SURE, f"nearest {name}": Limit("above", name)} for name in margins),
             grades=(Grade("observation"),),
             rests_on=MITCHELL,
         )

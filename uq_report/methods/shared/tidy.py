@@ -11,6 +11,7 @@ import pandas as pd
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic
 from ...evidence import ids
 from ...evidence.view import Estimate
+from ...rules.reading import Sign
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -49,7 +50,7 @@ def diagnostic(
     return Diagnostic(id=id, explainer=ids.explainer_of(id), title=title, frame=frame, estimates=estimates, **parts)
 
 
-def observed(line: Estimate) -> dict[str, float | None]:
+def observed(line: Estimate | Sign) -> dict[str, float | None]:
     """Return what a finding records of a line: its estimate and its interval, None where there is none.
 
     Examples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -28,15 +28,6 @@ from .space import Limit, Space, limit, shuffled_outside
 Record = dict[str, Any]
 MEASURE = "share_outside"
 SHUFFLE_ROWS = 1000
-
-
-class Frontier(NamedTuple):
-    """The space of the reference rows, the limit of the held-out ones, and how many rows each are."""
-
-    space: Space
-    limit: Limit
-    n_reference: int
-    n_train: int
 
 
 @dataclass(frozen=True)
@@ -118,40 +109,38 @@ class Support:
                 f"support.train must have at least {self.least} rows; got {len(subject.train[0])}. Give more rows."
             )
         columns = paired(subject, subject.train[0])
-        frontier = self._frontier(columns, engine)
+        space, edge = self._frontier(columns, engine)
         rows = np.sort(_sample(subject.n, self.max_rows, engine.rng("rows")))
-        p_values = frontier.limit.p_values(frontier.space.nearest(frontier.space.test.take(rows), self.n_neighbors))
+        p_values = edge.p_values(space.nearest(space.test.take(rows), self.n_neighbors))
         units = Sampling.of(subject).one_row_per_unit(engine.rng("units"))
-        outside = (p_values <= frontier.limit.expected + 1e-12).astype(float)
+        outside = (p_values <= edge.expected + 1e-12).astype(float)
         line = share_of(outside, Sampling.of(subject, rows), engine.confidence)
-        line |= {"item": OUTSIDE, "n": len(rows), "p_value": _p_value(outside[np.isin(rows, units)], frontier.limit)}
-        records = [line, *self._shuffles(subject, engine, frontier, rows)]
+        line |= {"item": OUTSIDE, "n": len(rows), "p_value": _p_value(outside[np.isin(rows, units)], edge)}
+        records = [line, *self._shuffles(engine, space, edge, rows)]
         return [
-            self._result(subject, frontier, records, rows),
-            _rows_result(rows, p_values, frontier.limit.expected),
+            self._result(subject, space, edge, records),
+            _rows_result(rows, p_values, edge.expected),
             new_values(columns, units, engine),
             shifts(columns, units, engine),
         ]
 
-    def _frontier(self, columns: Sequence[Paired], engine: Engine) -> Frontier:
-        n = len(columns[0].train)
-        sample = _sample(n, self.max_train, engine.rng("train"))
+    def _frontier(self, columns: Sequence[Paired], engine: Engine) -> tuple[Space, Limit]:
+        """Return the space of the reference rows, and the limit of the others."""
+        sample = _sample(len(columns[0].train), self.max_train, engine.rng("train"))
         half = len(sample) // 2
         space = Space(columns, np.sort(sample[:half]))
-        scores = space.nearest(space.train.take(np.sort(sample[half:])), self.n_neighbors)
-        return Frontier(space, limit(scores, self.expected), half, n)
+        return space, limit(space.nearest(space.train.take(np.sort(sample[half:])), self.n_neighbors), self.expected)
 
-    def _shuffles(
-        self, subject: Subject, engine: Engine, frontier: Frontier, rows: IntArray
-    ) -> Iterator[dict[str, Any]]:
+    def _shuffles(self, engine: Engine, space: Space, edge: Limit, rows: IntArray) -> Iterator[Record]:
         """Yield the share of rows outside after each feature, or block of features, is shuffled."""
+        subject = engine.subject
         chosen = rows[np.sort(_sample(len(rows), SHUFFLE_ROWS, engine.rng("shuffled rows")))]
-        sampling, placed, n = Sampling.of(subject, chosen), frontier.space.test.take(chosen), len(chosen)
+        sampling, placed, n = Sampling.of(subject, chosen), space.test.take(chosen), len(chosen)
         for target in subject.targets:
             streams = (engine.rng("shuffle", target, repeat) for repeat in range(self.n_repeats))
             donors = np.stack([rng.permutation(n) for rng in streams])
             members = subject.members(target)
-            outside = shuffled_outside(frontier.space, placed, members, donors, frontier.limit, self.n_neighbors)
+            outside = shuffled_outside(space, placed, members, donors, edge, self.n_neighbors)
             terms = shuffled_pairs(outside[None], np.zeros((1, n)), donors, sampling.weights)
             share = float(np.clip(terms.repeats.mean(), 0.0, 1.0))
             error = float(standard_error(terms, sampling.weights, sampling.codes)[0])
@@ -161,9 +150,8 @@ class Support:
             line = record("", target, share, error, (max(low, 0.0), min(high, 1.0)), engine.confidence)
             yield line | {"item": SHUFFLED, "n": n}
 
-    def _result(self, subject: Subject, frontier: Frontier, records: Sequence[Record], rows: IntArray) -> Diagnostic:
-        sampling, others, n = Sampling.of(subject), len(frontier.limit.scores), len(rows)
-        expected = frontier.limit.expected
+    def _result(self, subject: Subject, space: Space, edge: Limit, records: Sequence[Record]) -> Diagnostic:
+        sampling, expected, n = Sampling.of(subject), edge.expected, records[0]["n"]
         return diagnostic(
             ids.SUPPORT,
             "Rows outside the training support",
@@ -173,8 +161,8 @@ class Support:
             options=asdict(self),
             notes=(
                 (
-                    f"Outside: farther from the {self.n_neighbors} nearest of {frontier.n_reference} training rows "
-                    f"than all but {100 * expected:.3g} % of {others} others are."
+                    f"Outside: farther from the {self.n_neighbors} nearest of {space.n_reference} training rows "
+                    f"than all but {100 * expected:.3g} % of {len(edge.scores)} others are."
                 ),
                 *((f"{n} of {subject.n} audited rows, drawn at random, were used.",) if n < subject.n else ()),
                 f"Shuffled: {self.n_repeats} shuffles of {min(n, SHUFFLE_ROWS)} rows.",
@@ -186,19 +174,19 @@ class Support:
             meta={
                 "expected": expected,
                 "n_neighbors": self.n_neighbors,
-                "n_reference": frontier.n_reference,
-                "n_calibration": others,
+                "n_reference": space.n_reference,
+                "n_calibration": len(edge.scores),
                 "n_rows": n,
-                "n_train": frontier.n_train,
+                "n_train": len(space.train.numbers),
                 "units": sampling.units,
             },
         )
 
 
-def _p_value(outside: FloatArray, limit: Limit) -> float:
+def _p_value(outside: FloatArray, edge: Limit) -> float:
     """Return the exact one-sided p-value of the number of independent rows outside, also over training rows."""
-    n, others = len(outside), len(limit.scores)
-    return float(stats.betabinom.sf(outside.sum() - 1, n, limit.rank, others + 1 - limit.rank)) if n else np.nan
+    n, others = len(outside), len(edge.scores)
+    return float(stats.betabinom.sf(outside.sum() - 1, n, edge.rank, others + 1 - edge.rank)) if n else np.nan
 
 
 def _sample(n: int, most: int, rng: np.random.Generator) -> IntArray:

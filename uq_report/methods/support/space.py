@@ -57,11 +57,11 @@ class Space:
             if z is None or not np.isfinite(both).all():
                 self.code_of[column.name] = len(codes)
                 codes.append(_codes(both if z is None else np.where(np.isfinite(both), 0.0, both)))
-        n, n_train = (len(columns[0].train) + len(columns[0].test)), len(columns[0].train)
+        n, n_train = len(columns[0].train) + len(columns[0].test), len(columns[0].train)
         z_all = np.column_stack(numbers) if numbers else np.empty((n, 0))
         c_all = np.column_stack(codes) if codes else np.empty((n, 0), dtype=np.int64)
         self.train, self.test = (Placed(z_all[part], c_all[part]) for part in (slice(n_train), slice(n_train, n)))
-        self._reference = self.train.take(reference)
+        self._reference, self.n_reference = self.train.take(reference), len(reference)
         self._unmix = _unmix(self._reference.numbers)
         self._white = self.whitened(self._reference.numbers)
         self._norms = np.square(self._white).sum(axis=1)
@@ -84,7 +84,7 @@ class Space:
 
     def mismatches(self, codes: IntArray, only: Sequence[int] | None = None) -> FloatArray:
         """Return in how many levels (of the columns `only`) rows and reference rows differ, shape (n, m)."""
-        differing = np.zeros((len(codes), len(self._white)))
+        differing = np.zeros((len(codes), self.n_reference))
         for c in range(codes.shape[1]) if only is None else only:
             differing += codes[:, c, None] != self._reference.codes[:, c]
         return differing
