@@ -18,8 +18,8 @@ from ...evidence.information import Agreement, RankLine, same_convention
 from ...evidence.run import Run
 from ...evidence.view import by_feature
 from ...rules.reading import Part, Sign, absent, close, listed, measure_words, method_words, signs, with_reasons
-from ...rules.rule import Grade, Limit, Rule
-from ..shared.tidy import grouped, observed
+from ...rules.rule import Limit, Rule
+from ..shared.tidy import grouped, observation_rule, observed
 
 PART = 0.5  # of the features at most lead a ranking
 LEADS = {"place": Limit("at most", "top"), "part": Limit("at most", "part")}
@@ -68,17 +68,16 @@ class Disagreement:
     def rules(self) -> tuple[Rule, Rule]:
         """The two rules, with this object's thresholds."""
         return (
-            Rule(
+            observation_rule(
                 code="UQ601",
                 title="Two methods contradict each other about a leading feature",
                 thresholds={"top": self.top, "part": PART, "apart": self.apart},
                 when="One method's rank interval lies within the first {top} ({part:pct} of the features if fewer), "
                 "that of another method of the same question and kind of number starts {apart} or more places behind.",
                 raised=({**LEADS, "apart": Limit("at least", "apart")},),
-                grades=(Grade("observation"),),
                 rests_on="klein:rank intervals that are apart",
             ),
-            Rule(
+            observation_rule(
                 code="UQ602",
                 title="A leading driver of the prediction does not lower the loss",
                 thresholds={"top": self.top, "part": PART, "level": self.level},
@@ -86,7 +85,6 @@ class Disagreement:
                 "({part:pct} of the features if fewer), its permutation importance for every loss is about 0 or "
                 "negative (level {level}, Holm-adjusted over features), and another feature's is positive.",
                 raised=({**LEADS, "lowered": Limit("at most", 0), "p_negative": HOLDS, "p_other": HOLDS},),
-                grades=(Grade("observation"),),
                 rests_on="breiman:permutation importance",
             ),
         )

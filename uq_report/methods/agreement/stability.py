@@ -19,12 +19,12 @@ from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.finding import Finding, Outcome
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, Pfi, PfiLine
-from ...evidence.information import Agreement
+from ...evidence.information import Agreement, RankLine
 from ...evidence.run import Run
 from ...evidence.view import Estimate, lines_of
 from ...rules.reading import Part, absent, close, listed, measure_words, method_words
-from ...rules.rule import Grade, Limit, Rule
-from ..shared.tidy import grouped
+from ...rules.rule import Limit, Rule
+from ..shared.tidy import grouped, observation_rule
 
 BY_INTERVAL = "by its interval"
 # What a ranking explains, in the reader's words; others by the name of their measure.
@@ -75,34 +75,31 @@ class Stability:
     def rules(self) -> tuple[Rule, Rule, Rule]:
         """The three rules, with this object's thresholds."""
         return (
-            Rule(
+            observation_rule(
                 code="UQ501",
                 title="Too few rows to tell which feature leads",
                 thresholds={"top": self.top, "half": 0.5},
                 when="The leader's importance matters, and its rank interval (all ranks together) reaches beyond rank "
                 "{top}, or beyond {half:pct} of the features if they are fewer. It claims nothing about the model.",
                 raised=({"rank": Limit("above", "top")}, {"share": Limit("above", "half")}),
-                grades=(Grade("observation"),),
                 rests_on="klein:simultaneous rank intervals",
             ),
-            Rule(
+            observation_rule(
                 code="UQ502",
                 title="The random shuffles move the importances",
                 thresholds={"seed_share": self.seed_share, "level": self.level},
                 when="Shuffling has more than {seed_share:pct} of the variance of a measure's importances that "
                 "are not about 0: the lower end of its interval (level {level} over all measures) is above.",
                 raised=({"share": Limit("above", "seed_share"), "p_adjusted": Limit("at most", "level")},),
-                grades=(Grade("observation"),),
                 rests_on="se² = var(g)/n + σ²/(nm): the second term is the shuffles' and falls with their number m",
             ),
-            Rule(
+            observation_rule(
                 code="UQ503",
                 title="The sign of an importance rests on a few rows",
                 thresholds={"row_share": self.row_share},
                 when="The verdict is positive or negative, and without the {row_share:pct} of the rows that "
                 "support it most (one at least) the importance is 0 or of the other sign.",
                 raised=({"share": Limit("at most", "row_share")}, {"rows": Limit("at most", 1)}),
-                grades=(Grade("observation"),),
                 rests_on="The mean of the remaining row terms is, to first order, the importance without the rows "
                 "left out",
             ),
@@ -129,12 +126,12 @@ def _leading(rule: Rule, run: Run) -> Part:
     if not every:
         return Part(code=rule.code, absent="no ranking of two or more features has intervals")
     matter = [leader for leader in every if leader.verdict == POSITIVE]
-    wide = [leader for leader in matter if rule.judge(rank=leader.upper, share=leader.upper / leader.n)]
-    firm = dict.fromkeys(leader.feature for leader in matter if leader not in wide)
+    wide = [x for x in matter if rule.judge(rank=x.first.upper, share=x.first.upper / x.n)]
+    firm = dict.fromkeys(leader.first.feature for leader in matter if leader not in wide)
     unsure = [leader for leader in every if leader.verdict in (UNDETERMINED, "")]
     return Part(
         code=rule.code,
-        findings=tuple(_undetermined(rule, group) for group in grouped(wide, lambda leader: leader.role).values()),
+        findings=tuple(_undetermined(rule, several) for several in grouped(wide, lambda x: x.role).values()),
         undecided=tuple(f"the leader by {leader.label}, whose importance has no sure sign" for leader in unsure),
         passed=f"Leaders whose ranks are determined: {listed(firm)}." if firm else "No ranking has a leader.",
     )
@@ -142,20 +139,21 @@ def _leading(rule: Rule, run: Run) -> Part:
 
 def _undetermined(rule: Rule, wide: Sequence[Leader]) -> Finding:
     candidates = dict.fromkeys(feature for leader in wide for feature in leader.candidates)
-    worst = max(wide, key=lambda leader: leader.upper - leader.limit(rule.thresholds))
+    worst = max(wide, key=lambda leader: leader.first.upper - leader.limit(rule.thresholds))
+    role = wide[0].role
     return rule.finding(
         rule.severity,
-        f"Which feature matters most for {ROLES.get(wide[0].role, measure_words(wide[0].role))} cannot be told: any of "
+        f"Which feature matters most for {ROLES.get(role, measure_words(role))} cannot be told: any of "
         f"{listed(candidates)} may lead{' in one ranking or another' if len(wide) > 1 else ''}. They may matter alike, "
         "or the rows be too few to tell: no fault of the model.",
-        (ids.AGREEMENT, *(leader.method for leader in wide)),
+        (ids.AGREEMENT, *(leader.first.item for leader in wide)),
         remedy="Do not name a single leader. More unseen rows may tell the candidates apart.",
-        measures=tuple(dict.fromkeys(leader.measure for leader in wide)),
-        features=tuple(dict.fromkeys(leader.feature for leader in wide)),
+        measures=tuple(dict.fromkeys(leader.first.measure for leader in wide)),
+        features=tuple(dict.fromkeys(leader.first.feature for leader in wide)),
         threshold=float(worst.limit(rule.thresholds)),
         observed=1.0,
         lower=1.0,
-        upper=float(worst.upper),
+        upper=worst.first.upper,
     )
 
 
@@ -166,49 +164,41 @@ class SignedLine(Estimate):
 
 
 class Leader(NamedTuple):
-    """Who leads one ranking of `n` features by estimate, how far its rank may reach, and who else may lead."""
+    """The first line of a ranking of `n` features, who else may lead it, and the verdict on its importance."""
 
-    method: str
-    measure: str
-    role: str
-    feature: str
-    upper: int
+    first: RankLine
     n: int
     candidates: tuple[str, ...]
     verdict: str
+
+    @property
+    def role(self) -> str:
+        """The question that the ranking answers."""
+        return self.first.role or self.first.measure
+
+    @property
+    def label(self) -> str:
+        """The method and what it explains."""
+        return f"{method_words(self.first.item)} for {measure_words(self.first.measure)}"
 
     def limit(self, thresholds: Mapping[str, float]) -> int:
         """Return the last rank that a determined leader may reach."""
         return int(min(thresholds["top"], thresholds["half"] * self.n))
 
-    @property
-    def label(self) -> str:
-        """The method and what it explains."""
-        return f"{method_words(self.method)} for {measure_words(self.measure)}"
-
 
 def leaders(view: Agreement, run: Run) -> Iterator[Leader]:
     """Yield the leader of every ranking with rank intervals of two or more features."""
-    for (method, measure), lines in grouped(view.lines, lambda line: (line.item, line.measure)).items():
-        if len(lines) < 2 or not all(line.has_interval for line in lines):
-            continue
-        first = min(lines, key=lambda line: line.estimate)
-        yield Leader(
-            method=method,
-            measure=measure,
-            role=first.role or measure,
-            feature=first.feature,
-            upper=int(first.upper),
-            n=len(lines),
-            candidates=tuple(line.feature for line in lines if line.lower == 1),
-            verdict=_verdict(run.find(method), measure, first.feature),
-        )
+    for lines in grouped(view.lines, lambda line: (line.item, line.measure)).values():
+        if len(lines) > 1 and all(line.has_interval for line in lines):
+            first = min(lines, key=lambda line: line.estimate)
+            candidates = tuple(line.feature for line in lines if line.lower == 1)
+            yield Leader(first, len(lines), candidates, _verdict(run.find(first.item), first))
 
 
-def _verdict(result: Result | None, measure: str, feature: str) -> str:
+def _verdict(result: Result | None, leader: RankLine) -> str:
     """Return the verdict on an importance, or what its interval says where it has none."""
     for line in () if result is None else lines_of(result, SignedLine):
-        if (line.measure, line.feature) == (measure, feature):
+        if (line.measure, line.feature) == (leader.measure, leader.feature):
             by_interval = POSITIVE if line.lower > 0 else ABOUT_0
             return by_interval if line.verdict == BY_INTERVAL else line.verdict
     return ""

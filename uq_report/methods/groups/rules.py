@@ -18,7 +18,7 @@ from ...evidence.outcomes import CONFIDENCE_GAP, DifferenceLine, GroupLine, Grou
 from ...evidence.run import Run
 from ...rules.reading import Part, absent, close, listed
 from ...rules.rule import Grade, Limit, Rule
-from ..shared.tidy import grouped, observed
+from ..shared.tidy import grouped, observation_rule, observed
 from .drivers import MISPREDICTED, MITCHELL, drivers
 from .values import ERROR_RATES
 from .words import Contrasts, Place, both_contrasts, contrast, group_words, of_class, place_of
@@ -42,12 +42,11 @@ WORDS = {
 }
 SURE = {"p_adjusted": Limit("at most", "level")}
 HIGH = Grade("high", {"times": Limit("at least", "high")})
-SMALL = Rule(
+SMALL = observation_rule(
     code=UNJUDGED,
     title="Groups are too small to be judged",
     when="A group has fewer rows or clusters than the least that is shown, or would give away one.",
     raised=({"withheld": Limit("above", 0)},),
-    grades=(Grade("observation"),),
     rests_on=MITCHELL,
 )
 
@@ -170,7 +169,7 @@ class GroupsCheck:
     @property
     def _differing(self) -> Rule:
         margins = {"loss": self.loss, "entropy": self.entropy, "rate": self.rate}
-        return Rule(
+        return observation_rule(
             code=DIFFERING,
             title="Losses, uncertainty or error rates differ between groups",
             thresholds={"level": self.level / 2, **margins},
@@ -178,7 +177,6 @@ class GroupsCheck:
             "Holm-adjusted over groups and measures), the interval beyond {loss:pct} of the loss of all rows, "
             "{entropy} nats or {rate:points} percentage points. Groups of different base rates do in an honest model.",
             raised=tuple({**SURE, f"nearest {name}": Limit("above", name)} for name in margins),
-            grades=(Grade("observation"),),
             rests_on=MITCHELL,
         )
 

@@ -1,8 +1,9 @@
-"""Lines of estimates and the tables of diagnostics, whose frame repeats columns of their estimates."""
+"""What results and rules of several methods are made with: lines of estimates, diagnostics, observations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from math import isnan
 from typing import Any, TypeVar
 
@@ -12,9 +13,12 @@ from ...core.results import ESTIMATE_COLUMNS, Diagnostic
 from ...evidence import ids
 from ...evidence.view import Estimate
 from ...rules.reading import Sign
+from ...rules.rule import Grade, Rule
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
+
+observation_rule = partial(Rule, grades=(Grade("observation"),))  # of which no finding is worse
 
 
 def record(

@@ -26,8 +26,8 @@ from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import largest_first, of_measure
 from ...rules.reading import Part, absent, close, lacking, listed, two_sided, with_reasons
-from ...rules.rule import Grade, Limit, Rule
-from ..shared.tidy import observed
+from ...rules.rule import Limit, Rule
+from ..shared.tidy import observation_rule, observed
 
 NO_SCALE = "no average and local effect on a scale where models are additive (log-odds, the prediction of a number)"
 FLAT = 1e-9
@@ -78,17 +78,16 @@ class Extrapolation:
     def rules(self) -> tuple[Rule, Rule]:
         """The two rules, with this check's thresholds."""
         return (
-            Rule(
+            observation_rule(
                 code="UQ311",
                 title="The model becomes surer when a feature is exchanged",
                 thresholds={"level": self.level, "margin": self.margin},
                 when="With exchanged values of a feature the model becomes surer by more than {margin} nats "
                 "(Entropy-PFI below −{margin}; level {level}, Holm-adjusted over features).",
                 raised=({"surer": Limit("above", "margin"), "p_adjusted": Limit("at most", "level")},),
-                grades=(Grade("observation"),),
                 rests_on="wood:section 3.5",
             ),
-            Rule(
+            observation_rule(
                 code="UQ312",
                 title="Average and local effect of a feature disagree",
                 thresholds={"level": self.level / 2, "range": self.part},
@@ -97,7 +96,6 @@ class Extrapolation:
                 "allow (level {level}, adjusted over all points and curves), and by more than {range:pct} of the "
                 "largest range of any curve.",
                 raised=({"share": Limit("above", "range"), "p_adjusted": Limit("at most", "level")},),
-                grades=(Grade("observation"),),
                 rests_on="apley:section 1",
             ),
         )

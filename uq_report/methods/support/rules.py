@@ -20,7 +20,7 @@ from ...evidence.run import Run
 from ...evidence.view import largest_first
 from ...rules.reading import Part, absent, close, freedom, listed, two_sided
 from ...rules.rule import Grade, Limit, Rule
-from ..shared.tidy import grouped, observed
+from ..shared.tidy import grouped, observation_rule, observed
 from .shift_rules import OF_MODEL, OUTSIDE_ROWS
 
 CONFORMAL = "Conformal p-values: rows drawn as the training rows are exchangeable with them (Vovk et al. 2005)"
@@ -74,14 +74,13 @@ class SupportCheck:
         """The three rules, with this check's thresholds."""
         return (
             self._of_rows(),
-            Rule(
+            observation_rule(
                 code="UQ302",
                 title="Exchanged values make rows unlike any training row",
                 thresholds={"level": self.level, "shuffled": self.shuffled},
                 when="More than {shuffled:pct} of the rows are outside after the feature is shuffled (level {level}, "
                 "Holm-adjusted over features): correlated features alone do that.",
                 raised=({"share": Limit("above", "shuffled"), "p_adjusted": Limit("at most", "level")},),
-                grades=(Grade("observation"),),
                 rests_on="lecture:extrapolation",
             ),
             Rule(
