@@ -13,10 +13,9 @@ from uq_report.document.evidence import Evidence
 from uq_report.document.reading import texts
 from uq_report.evidence.run import MethodRecord, PluginRecord, Run
 from uq_report.report.placing import Placed
-from uq_report.report.sections.inventory import inventory
 from uq_report.report.sections.methods import in_short, methods
 from uq_report.report.sections.model import model
-from uq_report.report.sections.reproducibility import computing, reproducibility
+from uq_report.report.sections.reproducibility import computing, inventory, reproducibility
 
 from . import reading
 from .synthetic import make_run

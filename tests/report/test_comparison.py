@@ -15,7 +15,7 @@ from uq_report.document.evidence import Evidence
 from uq_report.document.text import unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
-from uq_report.report.sections.comparison import ALIKE, BETTER, MIXED, NOT_JUDGED, WORSE, better, comparison
+from uq_report.report.sections.comparison import ALIKE, BETTER, MIXED, UNDECIDED, WORSE, better, comparison
 from uq_report.runner.recorded import with_measures
 
 from .cases import Case, estimates
@@ -84,7 +84,7 @@ def texts(e: Evidence) -> list[str]:
         ({"nll": (-0.1, 0.099), "brier": (0.1, 0.2)}, BETTER),
         ({"nll": (0.1, 0.101), "brier": (-0.1, 0.2)}, ALIKE),
         ({"nll": (0.1, 0.05), "brier": (-0.1, 0.05)}, MIXED),
-        ({"entropy": (0.5, 0.1)}, NOT_JUDGED),
+        ({"entropy": (0.5, 0.1)}, UNDECIDED),
     ],
 )
 def test_the_word_follows_the_intervals_of_the_losses(given: dict[str, tuple[float, float]], expected: object) -> None:
@@ -103,7 +103,7 @@ def test_scores_of_other_units_are_ordered_by_their_standard_errors() -> None:
 
 def test_without_scores_neither_is_called_better() -> None:
     badge, text = better(evidence())
-    assert badge == NOT_JUDGED
+    assert badge == UNDECIDED
     assert "neither is called better" in text
 
 

@@ -30,7 +30,7 @@ from .synthetic import make_run
 
 def works(*blocks: object) -> list[str]:
     """Return the works listed for a section of these blocks."""
-    section = references((None, Section(id="s", title="t", blocks=blocks)))  # type: ignore[arg-type] # blocks
+    section = references((Section(id="s", title="t", blocks=blocks),))  # type: ignore[arg-type] # blocks
     (listed,) = section.sections[0].blocks
     return list(listed.items) if isinstance(listed, Bullets) else []
 

@@ -14,7 +14,7 @@ from uq_report.document.text import unmarked
 from uq_report.evidence.finding import SEVERITIES, Finding, Outcome, Symptom
 from uq_report.evidence.run import Changes, FindingChange
 from uq_report.report.assemble import document
-from uq_report.report.sections.findings import findings, groups
+from uq_report.report.sections.findings import findings, grouped
 from uq_report.report.sections.rules import checks_ended, ended, observed_words, rules
 from uq_report.rules.rates import rates
 
@@ -111,14 +111,14 @@ def test_findings_of_one_rule_and_severity_share_a_block_that_keeps_every_number
 
 def test_findings_about_the_model_or_the_same_feature_never_share_a_block() -> None:
     model = finding("UQ951", "high")
-    assert [len(group.members) for group in groups([model, model, HIGH, HIGH])] == [1, 1, 1, 1]
+    assert [len(group.members) for group in grouped([model, model, HIGH, HIGH])] == [1, 1, 1, 1]
     assert len(callouts(told(model, model))) == 2
 
 
 def test_findings_with_other_causes_never_share_a_block() -> None:
     caused = finding("UQ401", "high", "age")
     cause = finding("UQ303", "high", "age", explains=(Symptom(code="UQ401", feature="age"),))
-    assert [len(group.members) for group in groups([cause, caused, finding("UQ401", "high", "x")])] == [1, 1, 1]
+    assert [len(group.members) for group in grouped([cause, caused, finding("UQ401", "high", "x")])] == [1, 1, 1]
 
 
 def test_observations_stand_folded_with_their_first_sentence_and_not_in_the_register() -> None:

@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ..document.document import Block, Figure, Paragraph, Section, Table
+from ..document.document import Figure, Paragraph, Section, Table
 from ..document.evidence import Evidence
 from .placing import Placed
 from .sections.changes import changes_in_full
+from .sections.chapters import CHAPTERS, chapter
 from .sections.data import data
-from .sections.drivers import prediction, uncertainty_drivers
-from .sections.limitations import limits_of_methods
+from .sections.limitations import limits_of_methods, omissions
 from .sections.mapping import mapping
 from .sections.methods import methods
-from .sections.missing import omissions
 from .sections.model import model
 from .sections.monitoring import monitoring
 from .sections.outcomes import outcomes_in_full
 from .sections.references import references
-from .sections.relations import relations
 from .sections.reproducibility import reproducibility
-from .sections.robustness import robustness
 from .sections.rules import checks_ended, rules
-from .sections.soundness import soundness
 from .sections.uncertainty import calibration_in_full
 
 NONE, SHORT, FULL = "none", "short", "full"
@@ -46,7 +42,7 @@ def annex(e: Evidence, placed: Placed, front: Sequence[Section], digest: str, ex
     if extent == NONE:
         return ()
     whole = extent == FULL
-    shown = _by_method(e, placed) if whole else _by_strangers(placed)
+    methods_show = _by_method(e, placed) if whole else _by_strangers(placed)
     record = (
         replace(rules(e), sections=(checks_ended(e),)),
         methods(e, whole=whole),
@@ -54,12 +50,14 @@ def annex(e: Evidence, placed: Placed, front: Sequence[Section], digest: str, ex
         data(e, placed, whole=whole),
         reproducibility(e, digest, whole=whole),
     )
-    parts = _lettered(_headed(_beyond((*record, *shown), {*_ids(front)}), head(e)))
-    parts += _lettered((mapping(e, (*front, *parts), whole=whole),))
-    return (*parts, *_lettered((references((*front, *parts)),)))
+    first, *others = _beyond((*record, *methods_show), {*_ids(front)})
+    headed = (replace(first, blocks=(_head(e), *first.blocks)), *others)
+    parts = tuple(replace(part, appendix=True) for part in headed)
+    parts += (mapping(e, (*front, *parts), whole=whole),)
+    return (*parts, references((*front, *parts)))
 
 
-def head(e: Evidence) -> Paragraph:
+def _head(e: Evidence) -> Paragraph:
     """Return what holds for all of the annex: how the calibration check ended, and what intervals are."""
     waived = " Its finding is waived." if e.gate.word.endswith("waived") else ""
     return Paragraph(text=f"{GATE[e.gate.tone]}{waived} {INTERVALS}")
@@ -70,11 +68,7 @@ def _by_method(e: Evidence, placed: Placed) -> tuple[Section, ...]:
     results = outcomes_in_full(e, placed)
     parts = (
         replace(results, sections=(calibration_in_full(e), *results.sections)),
-        soundness(e, placed),
-        prediction(e, placed),
-        uncertainty_drivers(placed),
-        relations(placed),
-        robustness(placed),
+        *(chapter(placed, key) for key in CHAPTERS),
         monitoring(e),
         changes_in_full(e),
         omissions(e),
@@ -89,25 +83,16 @@ def _by_strangers(placed: Placed) -> tuple[Section, ...]:
     return (Section(id="plugins-shown", title="Shown by other packages", sections=sections),) if sections else ()
 
 
-def _lettered(sections: Iterable[Section]) -> tuple[Section, ...]:
-    return tuple(replace(section, appendix=True) for section in sections)
-
-
-def _headed(sections: Sequence[Section], first: Block) -> tuple[Section, ...]:
-    """Put a block before all others."""
-    return tuple(replace(s, blocks=(first, *s.blocks)) if k == 0 else s for k, s in enumerate(sections))
-
-
-def _beyond(sections: Iterable[Section], shown: set[str]) -> tuple[Section, ...]:
+def _beyond(sections: Iterable[Section], front: set[str]) -> tuple[Section, ...]:
     """Return sections without the sections, tables and figures that the front part shows."""
     return tuple(
         replace(
             section,
-            blocks=tuple(b for b in section.blocks if not (isinstance(b, Table | Figure) and b.id in shown)),
-            sections=_beyond(section.sections, shown),
+            blocks=tuple(b for b in section.blocks if not (isinstance(b, Table | Figure) and b.id in front)),
+            sections=_beyond(section.sections, front),
         )
         for section in sections
-        if section.id not in shown
+        if section.id not in front
     )
 
 

@@ -46,8 +46,7 @@ def document(run: Run, *, annex: str = "short") -> Document:
         other = read(run.challenger)
         names = (f"Champion: {clean(as_cell(e.subject.label), 60)}", f"Challenger: {clean(other.subject.label, 60)}")
         sections = (comparison(e), *merged(sections, _front(other), names))
-    label = str(as_cell(e.subject.label))
-    cover = shell(e, title=e.about("title") or f"Uncertainty audit of {label}", subtitle="")
+    cover = shell(e, title=e.about("title") or f"Uncertainty audit of {as_cell(e.subject.label)}", subtitle="")
     front = tuple(section for section in sections if section is not None)
     whole = (*front, *behind(e, Placed(e), front, cover.evidence_sha256, annex))
     return replace(cover, sections=whole, attachments=attachments(e, whole))
@@ -69,6 +68,13 @@ def shell(e: Evidence, *, title: str, subtitle: str, kind: str = "audit") -> Doc
         rating=rating(run.outcomes),
         checks=_checks(run),
     )
+
+
+def framed(e: Evidence, kind: str, title: str, sections: Sequence[Section]) -> Document:
+    """Return a document of these sections on upright pages, tied to the run by its hash and its attachments."""
+    subtitle = e.about("title") or f"Uncertainty audit of {clean(as_cell(e.subject.label), 120)}"
+    cover = shell(e, title=title, subtitle=subtitle, kind=kind)
+    return replace(cover, sections=tuple(sections), attachments=attachments(e, sections), layout="portrait")
 
 
 def read(run: Run) -> Evidence:
@@ -111,7 +117,7 @@ def _cover(e: Evidence) -> tuple[tuple[str, Cell], ...]:
 def _checks(run: Run) -> tuple[CheckEntry, ...]:
     """Return how every check ended, for machines, those of a challenger under names of their own."""
     other = run.challenger.outcomes if run.challenger is not None else ()
-    return (*(_check(one) for one in run.outcomes), *(_check(one, "challenger.") for one in other))
+    return (*map(_check, run.outcomes), *(_check(outcome, "challenger.") for outcome in other))
 
 
 def _check(outcome: Outcome, prefix: str = "") -> CheckEntry:

@@ -23,7 +23,7 @@ def attachments(e: Evidence, sections: Iterable[Section]) -> tuple[Attachment, .
     own = Attachment(RUN, e.content, "application/json", "The run: every number of this report")
     tables = (
         Attachment(table.attachment, _csv(table), CSV, f"All rows of: {table.caption}")
-        for table in _tables(sections)
+        for table in tables_in(sections)
         if table.rest
     )
     return (own, *_estimates(e.run), *tables)
@@ -36,10 +36,11 @@ def _estimates(run: Run) -> Iterator[Attachment]:
             yield Attachment(name, guarded_csv(result.estimates), CSV, f"Estimates of {result.id}")
 
 
-def _tables(sections: Iterable[Section]) -> Iterator[Table]:
+def tables_in(sections: Iterable[Section]) -> Iterator[Table]:
+    """Yield every table of sections and those inside them."""
     for section in sections:
         yield from (block for block in inside(section.blocks) if isinstance(block, Table))
-        yield from _tables(section.sections)
+        yield from tables_in(section.sections)
 
 
 def _csv(table: Table) -> bytes:

@@ -51,7 +51,7 @@ def rating(outcomes: Iterable[Outcome]) -> Badge:
 
 def _assessed(outcomes: Sequence[Outcome]) -> bool:
     """Say whether outcomes judged the predictions: their calibration, or their skill."""
-    skill = any(one.check == PERFORMANCE and one.state not in NO_VERDICT for one in outcomes)
+    skill = any(outcome.check == PERFORMANCE and outcome.state not in NO_VERDICT for outcome in outcomes)
     return skill or gate_of(outcomes).tone in ("good", "bad")
 
 

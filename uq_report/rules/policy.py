@@ -16,10 +16,7 @@ from .rule import Grade, Limit, Rule, verbatim
 # verdict and remedy of a broken rule, and of an open one
 VERDICTS = (
     ("is broken", "Change the model, or restrict its use. Or have the owner waive the rule until a day."),
-    (
-        "can neither be called kept nor broken",
-        "Audit the model on more unseen rows, or run what the rule needs.",
-    ),
+    ("can neither be called kept nor broken", "Audit the model on more unseen rows, or run what the rule needs."),
 )
 RESTS_ON = "A rule of the model's owner, in the settings of this audit"
 
@@ -67,17 +64,18 @@ class Policy:
 
     def __post_init__(self) -> None:
         """Refuse rules that do not follow the grammar."""
-        given: Sequence[str] = self.require  # a text is a sequence of texts too
-        if isinstance(given, str):
-            raise InputError(f"policy.require must be a list of rules; got the text {given!r}.")
-        object.__setattr__(self, "require", tuple(given))
+        require: Sequence[str] = self.require  # a text is a sequence of texts too
+        if isinstance(require, str):
+            raise InputError(f"policy.require must be a list of rules; got the text {require!r}.")
+        object.__setattr__(self, "require", tuple(require))
         allowed = SEVERITIES[:-1]
         check_options(self.name, self, (("severity", self.severity in allowed, f"one of {allowed}"),))
         parse(self.require)
 
     @property
     def rules(self) -> tuple[Rule, Rule]:
-        """The two ways a rule can fail, with the owner's rules."""
+        """The two ways a rule can fail, with the owner's rules; the second is one step less severe, at least low."""
+        lower = SEVERITIES[min(SEVERITIES.index(self.severity) + 1, SEVERITIES.index("low"))]
         words = f"The owner's rules: {'; '.join(self.require)}." if self.require else "The owner has set no rule."
         return (
             Rule(
@@ -94,40 +92,36 @@ class Policy:
                 when="The interval allows both that a rule holds and that it is broken, there is no interval, or what "
                 "it names is not in the results.",
                 raised=({"undetermined": Limit("above", 0)},),
-                grades=(Grade(self._lower),),
+                grades=(Grade(lower),),
                 rests_on=RESTS_ON,
             ),
         )
-
-    @property
-    def _lower(self) -> Severity:
-        """One step below the severity of a broken rule, at least low."""
-        return SEVERITIES[min(SEVERITIES.index(self.severity) + 1, SEVERITIES.index("low"))]
 
     def check(self, run: Run) -> Outcome:
         """Judge every rule on its own."""
         if not self.require:
             return Outcome(check=self.name, state="not_applicable", reason="the owner has set no rule")
         rulings = [rule.judge(run) for rule in parse(self.require)]
-        findings = tuple(finding for one in rulings for finding in self._findings(one))
+        findings = tuple(finding for ruling in rulings for finding in self._findings(ruling))
         if findings:
             return Outcome(check=self.name, state="found", findings=findings)
-        words = [f"'{clean(one.rule)}' holds: {one.words}." for one in rulings]
+        words = [f"'{clean(ruling.rule)}' holds: {ruling.words}." for ruling in rulings]
         return Outcome(check=self.name, state="passed", reason=" ".join(words))
 
-    def _findings(self, one: Ruling) -> Iterator[Finding]:
+    def _findings(self, ruling: Ruling) -> Iterator[Finding]:
         for rule, (verdict, remedy) in zip(self.rules, VERDICTS, strict=True):
-            severity = rule.judge(**{one.state: 1.0})
+            severity = rule.judge(**{ruling.state: 1.0})
             if severity is not None:
+                end = "" if ruling.words[-1] in ".?" else "."
                 yield rule.finding(
                     severity,
-                    f"The rule '{clean(one.rule)}' {verdict}: {one.words}{'' if one.words[-1] in '.?' else '.'}",
-                    one.evidence,
+                    f"The rule '{clean(ruling.rule)}' {verdict}: {ruling.words}{end}",
+                    ruling.evidence,
                     remedy=remedy,
-                    measures=one.measures,
-                    features=one.features,
-                    threshold=one.threshold,
-                    observed=one.observed,
-                    lower=one.lower,
-                    upper=one.upper,
+                    measures=ruling.measures,
+                    features=ruling.features,
+                    threshold=ruling.threshold,
+                    observed=ruling.observed,
+                    lower=ruling.lower,
+                    upper=ruling.upper,
                 )

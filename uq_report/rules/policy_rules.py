@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from ..core.numbers import number, value_words
 from ..core.text import short
 from ..evidence import ids
 from ..evidence.information import Agreement, ItemLine, RankLine
-from ..evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, Calibration, Coverage
+from ..evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, LOG_SCORE_SKILL, Calibration, Coverage
 from ..evidence.rows import OUTSIDE, Support
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
@@ -26,15 +26,11 @@ COVERAGE = "coverage"
 QUANTITIES: Mapping[str, tuple[type[Calibration] | type[Support], str]] = MappingProxyType({
     "off-support share": (Support, OUTSIDE),
     "nll": (Calibration, LOG_SCORE),
-    "nll_skill": (Calibration, f"{LOG_SCORE}_skill"),
-    CONFIDENCE_GAP: (Calibration, CONFIDENCE_GAP),
-    **{
-        name: (Calibration, name)
-        for name in (
-            *("brier", "crps", "squared_error", "recalibration_gain", "mean_error", "accuracy", "roc_auc"),
-            *("brier_skill", "crps_skill", "ece", "pit_distance", "coverage_gap"),
-        )
-    },
+    "nll_skill": (Calibration, LOG_SCORE_SKILL),
+    **{name: (Calibration, name) for name in (
+        CONFIDENCE_GAP, "brier", "crps", "squared_error", "recalibration_gain", "mean_error", "accuracy", "roc_auc",
+        "brier_skill", "crps_skill", "ece", "pit_distance", "coverage_gap",
+    )},
 })  # fmt: skip
 FORMS = "'FEATURE [not] in top K of MEASURE [by METHOD]', 'coverage LEVEL >= VALUE' or 'QUANTITY <= VALUE'"
 
@@ -76,18 +72,20 @@ class RankRule:
     top: int
     measure: str
     method: str
-    wanted: bool
+    inside: bool
 
     def judge(self, run: Run) -> Ruling:
         """Judge by the simultaneous rank interval."""
         agreement = Agreement.find(run)
         if agreement is None:
-            return self._open(absent(run, ids.AGREEMENT))
+            return self._open(absent(run, Agreement.id))
         measure = _LOSS.get(SubjectFacts.of(run).task, "squared_error") if self.measure == "loss" else self.measure
         ranking = by_feature(line for line in agreement.lines if (line.item, line.measure) == (self.method, measure))
         if not ranking:
+            rankings = dict.fromkeys(f"{line.measure} by {line.item}" for line in agreement.lines)
             return self._open(
-                f"{method_words(self.method)} has no ranking for {measure_words(measure)}. {self._hint(agreement)}"
+                f"{method_words(self.method)} has no ranking for {measure_words(measure)}. "
+                f"There are rankings of {listed(rankings, len(rankings))}."
             )
         line = ranking.get(self.feature)
         if line is None:
@@ -98,7 +96,7 @@ class RankRule:
 
     def _ruled(self, line: RankLine) -> Ruling:
         inside, outside = line.upper <= self.top, line.lower > self.top
-        state: State = "undetermined" if not (inside or outside) else "holds" if inside == self.wanted else "broken"
+        state: State = "undetermined" if not (inside or outside) else "holds" if inside == self.inside else "broken"
         reach = f"{line.lower:.0f} to {line.upper:.0f}" if line.lower < line.upper else "for sure"
         return Ruling(
             rule=self.text,
@@ -116,10 +114,6 @@ class RankRule:
 
     def _open(self, reason: str) -> Ruling:
         return Ruling(self.text, "undetermined", reason, (ids.AGREEMENT,), (self.feature,), threshold=float(self.top))
-
-    def _hint(self, agreement: Agreement) -> str:
-        rankings = dict.fromkeys(f"{line.measure} by {line.item}" for line in agreement.lines)
-        return f"There are rankings of {listed(rankings, len(rankings))}."
 
 
 @dataclass(frozen=True)
@@ -161,21 +155,18 @@ class LimitRule:
         state: State = "undetermined"
         if bounded and not least < sign * self.threshold <= most:
             state = "holds" if least >= sign * self.threshold else "broken"
-        known = value_words(line.estimate, line.lower, line.upper) if bounded else ""
+        name = self.quantity if self.level is None else f"{self.quantity} of {self.level:g} % intervals"
+        value = value_words(line.estimate, line.lower, line.upper) if bounded else ""
         return Ruling(
             rule=self.text,
             state=state,
-            words=f"{self._name} is {known or number(line.estimate) + ', without an interval'}",
+            words=f"{name} is {value or number(line.estimate) + ', without an interval'}",
             evidence=(evidence,),
             threshold=self.threshold,
             observed=line.estimate,
             lower=line.lower if bounded else None,
             upper=line.upper if bounded else None,
         )
-
-    @property
-    def _name(self) -> str:
-        return self.quantity if self.level is None else f"{self.quantity} of {self.level:g} % intervals"
 
 
 PolicyRule = RankRule | LimitRule
@@ -196,7 +187,7 @@ def parse(texts: Sequence[str]) -> tuple[PolicyRule, ...]:
 
 
 def _parsed(place: int, text: str) -> PolicyRule:
-    for form, make in _MAKERS:
+    for form, make in ((_RANK, _rank), (_LIMIT, _limit)):
         match = form.fullmatch(text.strip()) if isinstance(text, str) else None
         if match is not None:
             return make(place, text, match)
@@ -208,7 +199,7 @@ def _rank(place: int, text: str, match: re.Match[str]) -> RankRule:
     if top < 1:
         raise InputError(f"policy.require[{place}] must name a K of at least 1; got {text!r}.")
     feature = match["quoted"] or match["plain"]
-    return RankRule(text, feature, top, match["measure"], match["method"] or ids.PFI, wanted=not match["no"])
+    return RankRule(text, feature, top, match["measure"], match["method"] or ids.PFI, inside=not match["no"])
 
 
 def _limit(place: int, text: str, match: re.Match[str]) -> LimitRule:
@@ -217,12 +208,6 @@ def _limit(place: int, text: str, match: re.Match[str]) -> LimitRule:
         hint = nearest(name, (*QUANTITIES, COVERAGE))
         raise InputError(f"policy.require[{place}] must limit a known quantity; got {text!r}. {hint}")
     if (name == COVERAGE) != (level is not None) or (level is not None and not 0 < float(level) < 100):
-        wanted = "a level between 0 and 100, as in 'coverage 90 >= 0.88'" if name == COVERAGE else f"{name} alone"
-        raise InputError(f"policy.require[{place}] must name {wanted}; got {text!r}.")
+        expected = "a level between 0 and 100, as in 'coverage 90 >= 0.88'" if name == COVERAGE else f"{name} alone"
+        raise InputError(f"policy.require[{place}] must name {expected}; got {text!r}.")
     return LimitRule(text, name, None if level is None else float(level), match["side"] == ">=", float(match["value"]))
-
-
-_MAKERS: tuple[tuple[re.Pattern[str], Callable[[int, str, re.Match[str]], PolicyRule]], ...] = (
-    (_RANK, _rank),
-    (_LIMIT, _limit),
-)

@@ -5,35 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.special import stdtr
 
+from ..core import measures as m
 from ..core.arrays import FloatArray
-from ..core.measures import (
-    ABSOLUTE_ERROR,
-    ALEATORIC,
-    BRIER,
-    ENTROPY,
-    EPISTEMIC,
-    KL,
-    LOG_ODDS,
-    NLL,
-    NLL_CLIPPED,
-    ONE_MINUS_AUC,
-    PREDICTION,
-    SQUARED_ERROR,
-    VARIANCE,
-    ZERO_ONE,
-)
-from ..core.results import Result
 from ..core.text import clean, short
 from ..core.verdicts import holm
 from ..evidence import ids
 from ..evidence.finding import Finding, Outcome
-from ..evidence.importance import NEGATIVE, POSITIVE, UNDETERMINED, Pfi
+from ..evidence.importance import NEGATIVE, POSITIVE, UNDETERMINED, Pfi, PfiLine
 from ..evidence.run import Run
 from ..evidence.view import View, of_measure
 
@@ -59,39 +42,30 @@ METHODS = {
     ids.SUPPORT: "the comparison with training rows",
 }
 MEASURES = {
-    NLL.name: "the loss",
-    NLL_CLIPPED.name: "the loss",
-    BRIER.name: "the Brier score",
-    SQUARED_ERROR.name: "the squared error",
-    ABSOLUTE_ERROR.name: "the absolute error",
-    ZERO_ONE.name: "the share of wrong decisions",
-    ONE_MINUS_AUC.name: "the order of the rows (1 − AUC)",
-    PREDICTION.name: "the prediction",
-    LOG_ODDS.name: "the log-odds",
-    KL.name: "the claimed loss",
-    ENTROPY.name: "how unsure the model is",
-    VARIANCE.name: "the predicted variance",
-    ALEATORIC.name: "the unavoidable part of its doubt",
-    EPISTEMIC.name: "the part of its doubt that more data would settle",
+    m.NLL.name: "the loss",
+    m.NLL_CLIPPED.name: "the loss",
+    m.BRIER.name: "the Brier score",
+    m.SQUARED_ERROR.name: "the squared error",
+    m.ABSOLUTE_ERROR.name: "the absolute error",
+    m.ZERO_ONE.name: "the share of wrong decisions",
+    m.ONE_MINUS_AUC.name: "the order of the rows (1 − AUC)",
+    m.PREDICTION.name: "the prediction",
+    m.LOG_ODDS.name: "the log-odds",
+    m.KL.name: "the claimed loss",
+    m.ENTROPY.name: "how unsure the model is",
+    m.VARIANCE.name: "the predicted variance",
+    m.ALEATORIC.name: "the unavoidable part of its doubt",
+    m.EPISTEMIC.name: "the part of its doubt that more data would settle",
 }
 
 
-class Sign(NamedTuple):
+class Sign(PfiLine):
     """One importance with its interval, and its verdict after Holm's adjustment over the features.
 
     `p_value` is two-sided and adjusted; NaN where there is no interval. `interval` is the verdict before that.
     """
 
-    feature: str
-    estimate: float
-    lower: float
-    upper: float
-    confidence: float
-    margin: float
-    p_value: float
-    verdict: str
     interval: str
-    distrust: str = ""
 
     def p_for(self, verdict: str) -> float:
         """Return the p-value for a verdict that the interval gives; NaN if it gives another."""
@@ -151,8 +125,7 @@ def close(check: str, parts: Sequence[Part]) -> Outcome:
     if all(part.absent for part in parts):
         return Outcome(check=check, state="not_applicable", reason="; ".join(dict.fromkeys(p.absent for p in parts)))
     if remarks:
-        reason = " ".join([UNDECIDED, *remarks])
-        return Outcome(check=check, state="skipped", reason=reason)
+        return Outcome(check=check, state="skipped", reason=" ".join([UNDECIDED, *remarks]))
     return Outcome(check=check, state="passed", reason=" ".join(part.passed for part in parts if part.passed))
 
 
@@ -161,9 +134,10 @@ def absent(run: Run, id: str) -> str:
     explainer = ids.explainer_of(id)
     if run.find(explainer) is not None:
         return f"{method_words(explainer)} gave no such result"
-    groups = [one for one in run.not_run if one.name == explainer and one.group != "rules"]
-    reason = f": {clean(groups[0].reason)}" if groups else ""
-    return f"{method_words(explainer)} was not computed{reason}"
+    reasons = (
+        f": {clean(entry.reason)}" for entry in run.not_run if entry.name == explainer and entry.group != "rules"
+    )
+    return f"{method_words(explainer)} was not computed{next(reasons, '')}"
 
 
 def method_words(id: str) -> str:
@@ -189,22 +163,10 @@ def measure_words(measure: str) -> str:
     return MEASURES.get(measure, measure.replace("_", " "))
 
 
-def lines(result: Result | None, **where: str) -> pd.DataFrame:
-    """Return the estimates whose columns have the given values; none if there is no result."""
-    if result is None:
-        return pd.DataFrame({name: [] for name in ("measure", "feature", "estimate")})
-    chosen = np.ones(len(result.estimates), dtype=bool)
-    for column, value in where.items():
-        chosen &= (result.estimates[column] == value).to_numpy()
-    return result.estimates[chosen]
-
-
 def lacking(view: View, measure: str) -> str:
     """Say why a result has no values of a measure."""
-    reasons = [gap.reason for gap in view.omissions if gap.measure in (measure, "")]
-    return f"{method_words(view.id)} has no value for {measure_words(measure)}" + (
-        f": {clean(reasons[0])}" if reasons else ""
-    )
+    reasons = (f": {clean(gap.reason)}" for gap in view.omissions if gap.measure in (measure, ""))
+    return f"{method_words(view.id)} has no value for {measure_words(measure)}{next(reasons, '')}"
 
 
 def freedom(run: Run, most: float = np.inf) -> float:
@@ -237,24 +199,14 @@ def signs(view: Pfi, measure: str, level: float) -> dict[str, Sign]:
     two one-sided tests, stays as the result has it: a rule that needs it beside a sign raises only where both hold,
     and a pass only where it holds for every feature.
     """
-    rows = of_measure(view.lines, measure)
-    errors = [nan if r.distrust else r.std_error for r in rows]
-    adjusted = holm(two_sided([r.estimate for r in rows], errors, view.degrees_of_freedom))
+    lines = of_measure(view.lines, measure)
+    errors = [nan if line.distrust else line.std_error for line in lines]
+    adjusted = holm(two_sided([line.estimate for line in lines], errors, view.degrees_of_freedom))
     table = {}
-    for row, p in zip(rows, adjusted.tolist(), strict=True):
-        lost = row.verdict in (POSITIVE, NEGATIVE) and not p <= level
-        table[row.feature] = Sign(
-            feature=row.feature,
-            estimate=row.estimate,
-            lower=row.lower,
-            upper=row.upper,
-            confidence=row.confidence,
-            margin=row.margin,
-            p_value=p,
-            verdict=UNDETERMINED if lost else row.verdict,
-            interval=row.verdict,
-            distrust=row.distrust,
-        )
+    for line, p in zip(lines, adjusted.tolist(), strict=True):
+        lost = line.verdict in (POSITIVE, NEGATIVE) and not p <= level
+        adjusted_line = {**vars(line), "p_value": p, "verdict": UNDETERMINED if lost else line.verdict}
+        table[line.feature] = Sign(**adjusted_line, interval=line.verdict)
     return table
 
 
@@ -263,11 +215,11 @@ def with_reasons(view: Pfi, features: Iterable[str], *measures: str) -> tuple[st
 
     Features of one reason are one phrase. The rows that would do are named, where they are more than those audited.
     """
-    lines = [line for line in view.lines if line.distrust and (not measures or line.measure in measures)]
     reasons: dict[str, str] = {}
-    for line in lines:
-        needed = "" if isnan(line.n_needed) else f"; about {line.n_needed:.0f} rows like these would do"
-        reasons.setdefault(line.feature, f"{line.distrust}{needed}")
+    for line in view.lines:
+        if line.distrust and (not measures or line.measure in measures):
+            needed = "" if isnan(line.n_needed) else f"; about {line.n_needed:.0f} rows like these would do"
+            reasons.setdefault(line.feature, f"{line.distrust}{needed}")
     return by_reason({feature: reasons.get(feature, "") for feature in features})
 
 
@@ -279,17 +231,17 @@ def by_reason(reasons: Mapping[str, str]) -> tuple[str, ...]:
     >>> by_reason({"a": "", "b": "few events (7 of 200 rows)", "c": "few events (7 of 200 rows)"})
     ('a', 'b and c (few events, 7 of 200 rows)')
     """
-    groups: dict[str, list[str]] = {}
+    shared: dict[str, list[str]] = {}
     for feature, reason in reasons.items():
-        groups.setdefault(reason, []).append(feature)
-    alone = tuple(short(feature, NAME) for feature in groups.pop("", ()))
-    told = (f"{listed(names)} ({reason.replace(' (', ', ').replace(')', '')})" for reason, names in groups.items())
-    return (*alone, *told)
+        shared.setdefault(reason, []).append(feature)
+    alone = tuple(short(feature, NAME) for feature in shared.pop("", ()))
+    phrases = (f"{listed(names)} ({reason.replace(' (', ', ').replace(')', '')})" for reason, names in shared.items())
+    return (*alone, *phrases)
 
 
 def likelihood(view: Pfi) -> str:
     """Return the name of the likelihood measure that a result has, or the empty string."""
-    return next((one.name for one in (NLL, NLL_CLIPPED) if one.name in view.measures), "")
+    return next((measure.name for measure in (m.NLL, m.NLL_CLIPPED) if measure.name in view.measures), "")
 
 
 def listed(names: Iterable[str], most: int = NAMED) -> str:

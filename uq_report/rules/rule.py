@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import nan
+from operator import ge, gt, le, lt
 from typing import Any, Literal, NamedTuple
 
 from ..core.errors import InputError
 from ..evidence.finding import SEVERITIES, Finding, RuleRecord, Severity
 
 Side = Literal["above", "at least", "below", "at most"]
+SIDES: Mapping[Side, Callable[[float, float], bool]] = {"above": gt, "at least": ge, "below": lt, "at most": le}
 
 
 class Limit(NamedTuple):
@@ -27,13 +30,7 @@ class Limit(NamedTuple):
     def holds(self, observed: float, thresholds: Mapping[str, float]) -> bool:
         """Say whether `observed` is there; NaN, which was not observed, never is."""
         bound = thresholds[self.threshold] if isinstance(self.threshold, str) else self.threshold
-        sides = {
-            "above": observed > bound,
-            "at least": observed >= bound,
-            "below": observed < bound,
-            "at most": observed <= bound,
-        }
-        return sides[self.side]
+        return SIDES[self.side](observed, bound)
 
 
 Limits = Mapping[str, Limit]
@@ -111,14 +108,10 @@ class Rule:
         """Refuse a rule that may be raised without a severity, or that names a threshold it has not."""
         if not self.grades or self.grades[-1].limits:
             raise InputError(f"{self.code}.grades must end with a grade without limits; got {list(self.grades)}.")
-        used = {limit.threshold for limit in self._limits() if isinstance(limit.threshold, str)}
-        unknown = sorted(used - set(self.thresholds))
-        if unknown:
-            raise InputError(f"{self.code}.thresholds must hold what its limits name; missing {unknown}.")
-
-    def _limits(self) -> Iterable[Limit]:
-        for limits in (*self.raised, *(grade.limits for grade in self.grades)):
-            yield from limits.values()
+        limits = (limit for part in (*self.raised, *(g.limits for g in self.grades)) for limit in part.values())
+        missing = sorted({x.threshold for x in limits if isinstance(x.threshold, str)} - set(self.thresholds))
+        if missing:
+            raise InputError(f"{self.code}.thresholds must hold what its limits name; missing {missing}.")
 
     @property
     def severity(self) -> Severity:
@@ -149,7 +142,6 @@ class Rule:
         return next(grade.severity for grade in self.grades if self._hold(grade.limits, observed))
 
     def _hold(self, limits: Limits, observed: Mapping[str, float]) -> bool:
-        nan = float("nan")
         return all(limit.holds(observed.get(name, nan), self.thresholds) for name, limit in limits.items())
 
     def finding(self, severity: Severity, statement: str, evidence: Sequence[str], **parts: Any) -> Finding:

@@ -5,29 +5,31 @@ No sentence is cut: what is too long for two pages is left out as a whole, and s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from ...core.text import count, short
 from ...document.blocks import make_table
-from ...document.document import Block, Column, Document, Facts, Paragraph, Section, Verdict
+from ...document.document import Column, Document, Facts, Paragraph, Section, Verdict
 from ...document.evidence import OPEN, Evidence, as_cell, severity_badge
 from ...document.places import Ranking
 from ...document.questions import leading
 from ...document.telling import NUMBERS
 from ...document.text import clean, first_sentence, joined, name, sentence, value_words
 from ...evidence import columns as col
+from ...evidence.finding import Finding
 from ...evidence.run import Run
 from ..answer.actions import rest
 from ..answer.drivers import rankings
-from ..assemble import read
+from ..assemble import framed, read
+from ..optional import paragraphs, tables
+from ..rating import NO_VERDICT
 from ..sections.answer import answer
 from ..sections.comparison import comparison
-from .frame import framed
 
 FINDINGS, FEATURES = 10, 8
 SENTENCE, LABEL = 160, 26  # characters
 PEOPLE = ("purpose", "intended_use", "materiality", "owner", "validator", "approver", "independence")
+FILES = (("model", "model"), ("X", "rows"), ("y", "outcomes"), ("train_X", "training rows"))
 ELSEWHERE = "too long for the brief: see the audit"
 
 
@@ -35,7 +37,7 @@ def brief(run: Run) -> Document:
     """Return the brief of a run."""
     e = read(run)
     sections = [answer(e), _ranking(e), _further(e), _compared(e), _people(e)]
-    whole = framed(e, "brief", f"Brief: {name(as_cell(e.subject.label))}", [one for one in sections if one is not None])
+    whole = framed(e, "brief", f"Brief: {name(as_cell(e.subject.label))}", [*filter(None, sections)])
     facts = tuple((label, whole_text(cell) if isinstance(cell, str) else cell) for label, cell in whole.facts)
     return replace(whole, facts=facts, subtitle=first_sentence(whole.subtitle, SENTENCE).rstrip("."))
 
@@ -55,51 +57,43 @@ def whole_text(text: str) -> str:
 def _ranking(e: Evidence) -> Section:
     """Return the leading features with their ranks and importances for each question."""
     title = "Leading features"
-    ranked = [one for one in rankings(e).values() if len(one.table)]
+    ranked = [ranking for ranking in rankings(e).values() if len(ranking.table)]
     if not ranked:
-        return Section(id="leading", title=title, blocks=(Paragraph(text="No importance was computed in this run."),))
-    pairs = ((Column("rank"), Column(one.heading, "text", one.facts.unit)) for one in ranked)
+        return Section(id="leading", title=title, blocks=paragraphs("No importance was computed in this run."))
+    pairs = ((Column("rank"), Column(ranking.heading, unit=ranking.facts.unit)) for ranking in ranked)
     rows = [
-        (clean(short(feature, LABEL)), *(cell for one in ranked for cell in _cells(one, feature)))
+        (clean(short(feature, LABEL)), *(cell for ranking in ranked for cell in _cells(ranking, feature)))
         for feature in leading(ranked, FEATURES)
     ]
-    note = ". ".join(f"{one.heading.capitalize()}: {one.method}" for one in ranked)
+    note = ". ".join(f"{ranking.heading.capitalize()}: {ranking.method}" for ranking in ranked)
     caption = "Ranks and importances, each with the interval that these rows allow."
     columns = [Column("feature"), *(column for pair in pairs for column in pair)]
     table = make_table("leading-table", caption, columns, rows, evidence=ranked[-1].result.id, note=f"{note}.")
     return Section(id="leading", title=title, blocks=(table,))
 
 
-def _cells(one: Ranking, feature: str) -> tuple[str | None, str | None]:
-    row = one.table[one.table[col.FEATURE] == feature]
-    place = one.places.get(feature)
+def _cells(ranking: Ranking, feature: str) -> tuple[str | None, str | None]:
+    row = ranking.table[ranking.table[col.FEATURE] == feature]
+    place = ranking.places.get(feature)
     return None if place is None else place.words, value_words(*row.iloc[0][list(NUMBERS)]) if len(row) else None
 
 
 def _further(e: Evidence) -> Section | None:
     """Return the open findings that the answer does not name."""
     further = rest(e)
-    if not further:
-        return None
     rows = [
-        (
-            clean(f.code, 20),
-            severity_badge(f.severity),
-            first_sentence(f.title, SENTENCE) or ELSEWHERE,
-            _about(f.features),
-        )
+        (clean(f.code, 20), severity_badge(f.severity), first_sentence(f.title, SENTENCE) or ELSEWHERE, _about(f))
         for f in further[:FINDINGS]
     ]
     more = len(further) - FINDINGS
     note = f"{count(more, 'further finding')}: see the register in the audit." if more > 0 else ""
-    table = make_table(
-        "further-table", "In the order of the register.", ("code", "severity", "finding", "about"), rows, note=note
-    )
-    return Section(id="further", title="Further open findings", blocks=(table,))
+    heads = ("code", "severity", "finding", "about")
+    blocks = tables("further-table", "In the order of the register.", heads, rows, note=note)
+    return Section(id="further", title="Further open findings", blocks=blocks) if blocks else None
 
 
-def _about(features: Sequence[str]) -> str:
-    return joined([clean(short(feature, LABEL)) for feature in features], 3) or "the model"
+def _about(finding: Finding) -> str:
+    return joined([clean(short(feature, LABEL)) for feature in finding.features], 3) or "the model"
 
 
 def _compared(e: Evidence) -> Section | None:
@@ -107,32 +101,22 @@ def _compared(e: Evidence) -> Section | None:
     section = comparison(e)
     if section is None:
         return None
-    told = [first_sentence(block.text) for block in section.blocks if isinstance(block, Verdict | Paragraph)][:3]
-    return Section(id="comparison", title=section.title, blocks=tuple(Paragraph(text=text) for text in told if text))
+    texts = [first_sentence(block.text) for block in section.blocks if isinstance(block, Verdict | Paragraph)][:3]
+    return Section(id="comparison", title=section.title, blocks=paragraphs(*texts))
 
 
 def _people(e: Evidence) -> Section:
     """Return who answers for the model, what is left to people, and which files these are."""
-    said = tuple((key.replace("_", " ").capitalize(), whole_text(e.about(key))) for key in PEOPLE if e.about(key))
-    hashes = tuple((f"SHA-256 of the {what}", as_cell(e.subject.hashes.get(key))) for key, what in _FILES)
+    stated = tuple((key.replace("_", " ").capitalize(), whole_text(e.about(key))) for key in PEOPLE if e.about(key))
+    hashes = tuple((f"SHA-256 of the {what}", as_cell(e.subject.hashes.get(key))) for key, what in FILES)
     silent = [key.replace("_", " ") for key in PEOPLE if not e.about(key)]
-    blocks: list[Block] = [Facts(rows=(*said, *hashes))]
-    if silent:
-        blocks.append(Paragraph(text=f"{sentence(OPEN.text)[:-1]} by people: {joined(silent)}."))
-    blocks += [Paragraph(text=text) for text in (_unreached(e),) if text]
-    return Section(id="people", title="People and identity", blocks=tuple(blocks))
-
-
-_FILES = (("model", "model"), ("X", "rows"), ("y", "outcomes"), ("train_X", "training rows"))
+    still = f"{sentence(OPEN.text)[:-1]} by people: {joined(silent)}." if silent else ""
+    blocks = (Facts(rows=(*stated, *hashes)), *paragraphs(still, _unreached(e)))
+    return Section(id="people", title="People and identity", blocks=blocks)
 
 
 def _unreached(e: Evidence) -> str:
     """Name the checks without a verdict and the parts that did not run."""
-    silent = [name(o.title or o.check) for o in e.run.outcomes if o.state in ("not_applicable", "skipped")]
-    missing = [name(one.name) for one in e.run.not_run]
-    told = [
-        f"{what}: {joined(names, 5)}."
-        for what, names in (("Checks without a verdict", silent), ("Not run", missing))
-        if names
-    ]
-    return " ".join(told)
+    silent = [name(o.title or o.check) for o in e.run.outcomes if o.state in NO_VERDICT]
+    parts = (("Checks without a verdict", silent), ("Not run", [name(part.name) for part in e.run.not_run]))
+    return " ".join(f"{what}: {joined(names, 5)}." for what, names in parts if names)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from ...core.references import cite
 from ...core.text import count
-from ...document.blocks import make_table
-from ...document.document import Block, Bullets, Cell, Document, Facts, Paragraph, Section, Table
+from ...document.document import Bullets, Cell, Document, Facts, Section, Table
 from ...document.evidence import OPEN, Evidence, as_cell
 from ...document.questions import answers
 from ...document.text import clean, items, joined, sentence
 from ...evidence.importance import Pfi
 from ...evidence.run import Run
-from ..assemble import read
+from ..assemble import framed, read
+from ..attachments import tables_in
+from ..optional import bullets, paragraphs, tables
 from ..placing import Placed
 from ..sections.answer import answer
 from ..sections.data import data
-from ..sections.missing import omissions
+from ..sections.limitations import omissions
 from ..sections.sure import sure
-from .frame import framed
 
 GROUPS = "UQ8"  # codes of findings on groups
 FINDINGS = 10
@@ -28,24 +26,20 @@ FINDINGS = 10
 def model_card(run: Run) -> Document:
     """Return the model card of a run."""
     e = read(run)
-    sections = (
-        answer(e),
-        _details(e),
-        _use(e),
-        _factors(e),
-        _metrics(e),
-        _evaluation(e),
-        _training(e),
-        _quantitative(e),
-        _ethics(e),
-        _caveats(e),
-    )
+    # scores over all rows and by group; what drives them stands in the answer
+    quantitative = Section(id="quantitative", title="Quantitative analyses", sections=sure(e).sections)
+    own = (_details(e), _use(e), _factors(e), _metrics(e), _evaluation(e), _training(e), quantitative)
+    sections = (answer(e), *own, _ethics(e), _caveats(e))
     return framed(e, "model-card", f"Model card: {clean(as_cell(e.subject.label), 120)}", sections)
+
+
+def _facts(*rows: tuple[str, Cell]) -> Facts:
+    return Facts(rows=rows)
 
 
 def _details(e: Evidence) -> Section:
     about = e.subject
-    rows: tuple[tuple[str, Cell], ...] = (
+    facts = _facts(
         ("Name", as_cell(about.label)),
         ("Version", e.about_cell("version")),
         ("Class", as_cell(about.model_class)),
@@ -56,29 +50,27 @@ def _details(e: Evidence) -> Section:
         ("Tier", e.about_cell("tier")),
         ("SHA-256 of the model", as_cell(about.hashes.get("model"))),
     )
-    return Section(id="details", title="Model details", blocks=(Facts(rows=rows),))
+    return Section(id="details", title="Model details", blocks=(facts,))
 
 
 def _use(e: Evidence) -> Section:
-    texts = (
-        ("Purpose", "purpose"),
-        ("Intended use", "intended_use"),
-        ("Intended users", "users"),
-        ("Out-of-scope use", "out_of_scope"),
+    facts = _facts(
+        ("Purpose", e.about_cell("purpose")),
+        ("Intended use", e.about_cell("intended_use")),
+        ("Intended users", e.about_cell("users")),
+        ("Out-of-scope use", e.about_cell("out_of_scope")),
     )
-    facts = Facts(rows=tuple((label, e.about_cell(key)) for label, key in texts))
     return Section(id="use", title="Intended use", blocks=(facts,))
 
 
 def _factors(e: Evidence) -> Section:
     protected = e.subject.protected
-    rows: tuple[tuple[str, Cell], ...] = (
+    facts = _facts(
         ("Protected attributes", as_cell(protected) if protected else "none named"),
         ("Groups of features, changed together", e.group_words or "none"),
         ("Factors that matter in use, instruments and environments included", OPEN),
     )
-    features = _table(data(e, Placed(e)), "data-features")
-    return Section(id="factors", title="Factors", blocks=(Facts(rows=rows), *features))
+    return Section(id="factors", title="Factors", blocks=(facts, *_table(data(e, Placed(e)), "data-features")))
 
 
 def _metrics(e: Evidence) -> Section:
@@ -87,12 +79,12 @@ def _metrics(e: Evidence) -> Section:
     measures = dict.fromkeys((*answered, *(permuted.measures if permuted is not None else ())))
     rows = [(facts.title, facts.role, facts.unit) for facts in map(e.words, measures) if facts.role]
     columns = ("measure", "what it is about", "unit")
-    table = make_table("metrics-table", "Measures that are explained in this card.", columns, rows) if rows else None
+    table = tables("metrics-table", "Measures that are explained in this card.", columns, rows)
     text = (
         "Intervals are over new test rows for the fitted model, unless a caption says otherwise. No threshold for "
         "decisions is part of the model as audited; which measure fits the use is for people to say."
     )
-    return Section(id="metrics", title="Metrics", blocks=(Paragraph(text=text), *((table,) if table else ())))
+    return Section(id="metrics", title="Metrics", blocks=(*paragraphs(text), *table))
 
 
 def scope(e: Evidence) -> str:
@@ -109,7 +101,7 @@ def scope(e: Evidence) -> str:
 
 
 def _evaluation(e: Evidence) -> Section:
-    rows: tuple[tuple[str, Cell], ...] = (
+    facts = _facts(
         ("Origin", e.about_cell("data_origin")),
         ("How rows were split", e.about_cell("data_split")),
         ("Licence", e.about_cell("data_licence")),
@@ -118,59 +110,46 @@ def _evaluation(e: Evidence) -> Section:
         ("Outcomes given", as_cell(e.subject.has_y)),
         ("SHA-256 of the rows", as_cell(e.subject.hashes.get("X"))),
     )
-    return Section(id="evaluation", title="Evaluation data", blocks=(Paragraph(text=scope(e)), Facts(rows=rows)))
+    return Section(id="evaluation", title="Evaluation data", blocks=(*paragraphs(scope(e)), facts))
 
 
 def _training(e: Evidence) -> Section:
     train = f"yes, {count(e.subject.n_train or 0, 'row')}" if e.subject.has_train else "no"
-    rows: tuple[tuple[str, Cell], ...] = (
+    facts = _facts(
         ("Training rows given to the audit", train),
         ("SHA-256 of the training rows", as_cell(e.subject.hashes.get("train_X"))),
         ("Collection, consent and preprocessing", OPEN),
     )
-    return Section(id="training", title="Training data", blocks=(Facts(rows=rows),))
-
-
-def _quantitative(e: Evidence) -> Section:
-    """Return scores over all rows and by group; what drives them stands in the answer."""
-    return Section(id="quantitative", title="Quantitative analyses", sections=sure(e).sections)
+    return Section(id="training", title="Training data", blocks=(facts,))
 
 
 def _ethics(e: Evidence) -> Section:
     findings = [f for f in e.findings if f.code.startswith(GROUPS)]
-    rows: tuple[tuple[str, Cell], ...] = (
+    facts = _facts(
         ("Risks, harms and how they are reduced", OPEN),
         ("Sensitive data and human life", OPEN),
         ("Open findings on groups and protected attributes", joined([f.code for f in findings]) or "none"),
     )
-    blocks: list[Block] = [Facts(rows=rows)]
-    if not e.subject.protected:
-        blocks.append(Paragraph(text="No protected attribute was named, so nothing was looked for by group."))
-    if findings:
-        blocks.append(Bullets(items=tuple(f"{f.code}: {sentence(f.statement)}" for f in findings)))
-    return Section(id="ethics", title="Ethical considerations", blocks=tuple(blocks))
+    none = "" if e.subject.protected else "No protected attribute was named, so nothing was looked for by group."
+    statements = bullets(f"{f.code}: {sentence(f.statement)}" for f in findings)
+    return Section(id="ethics", title="Ethical considerations", blocks=(facts, *paragraphs(none), *statements))
 
 
 def _caveats(e: Evidence) -> Section:
-    worst = e.findings[:FINDINGS]
-    caveats = [f"{f.code} ({f.severity}): {sentence(f.title)} {sentence(f.remedy)}".strip() for f in worst]
-    if len(e.findings) > FINDINGS:
-        caveats.append(f"{count(len(e.findings) - FINDINGS, 'further finding')}: see the audit.")
-    missing = items(one.name for one in e.run.not_run)
-    caveats.append(f"Not run: {joined(missing)}." if missing else "Every part that was asked for ran.")
-    caveats.append("No interval covers the fitting of the model: one fitted to other rows would give other numbers.")
-    caveats.append("Importance is that of the model on these rows; it is no causal effect.")
-    caveats.append(f"The headings of this card are those of {cite('mitchell')}.")
-    blocks: tuple[Block, ...] = (Bullets(items=tuple(caveats)), *_table(omissions(e), "not-run-table"))
+    worst, more = e.findings[:FINDINGS], len(e.findings) - FINDINGS
+    missing = items(part.name for part in e.run.not_run)
+    caveats = (
+        *(f"{f.code} ({f.severity}): {sentence(f.title)} {sentence(f.remedy)}".strip() for f in worst),
+        *([f"{count(more, 'further finding')}: see the audit."] if more > 0 else []),
+        f"Not run: {joined(missing)}." if missing else "Every part that was asked for ran.",
+        "No interval covers the fitting of the model: one fitted to other rows would give other numbers.",
+        "Importance is that of the model on these rows; it is no causal effect.",
+        f"The headings of this card are those of {cite('mitchell')}.",
+    )
+    blocks = (Bullets(items=caveats), *_table(omissions(e), "not-run-table"))
     return Section(id="caveats", title="Caveats and recommendations", blocks=blocks)
 
 
 def _table(section: Section, key: str) -> tuple[Table, ...]:
     """Return the table of this id from a section, if it has one."""
-    return tuple(table for table in _tables((section,)) if table.id == key)
-
-
-def _tables(sections: Iterable[Section]) -> Iterator[Table]:
-    for section in sections:
-        yield from (block for block in section.blocks if isinstance(block, Table))
-        yield from _tables(section.sections)
+    return tuple(table for table in tables_in((section,)) if table.id == key)

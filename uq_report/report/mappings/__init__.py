@@ -13,10 +13,9 @@ FOLDER = Path(__file__).parent
 class Requirement(NamedTuple):
     """One point of a text.
 
-    `evidence` names what is needed, all of it: a result or an
-    explainer (``pfi``), a check (``check:calibration``), a text people give (``about:purpose``) or a record of
-    the run (``run:hashes``); ``a | b`` means either. What only people can show has none. `people` is what they must
-    add to that evidence in any case.
+    `evidence` names what is needed, all of it: a result or an explainer by its id, a check (``check:calibration``),
+    a text people give (``about:purpose``) or a record of the run (``run:hashes``); ``a | b`` means either. What only
+    people can show has none. `people` is what they must add to that evidence in any case.
     """
 
     place: str
@@ -50,8 +49,5 @@ def frameworks() -> tuple[Framework, ...]:
 
 def _read(file: Path) -> Framework:
     content = tomllib.loads(file.read_text(encoding="utf-8"))
-    points = tuple(
-        Requirement(one["place"], one["asks"], tuple(one["evidence"]), one["people"])
-        for one in content.pop("requirement")
-    )
-    return Framework(**content, requirements=points)
+    points = (Requirement(**{**point, "evidence": tuple(point["evidence"])}) for point in content.pop("requirement"))
+    return Framework(**content, requirements=tuple(points))

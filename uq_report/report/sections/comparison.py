@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from math import copysign, inf
 
 from ...document.blocks import interval_columns, intervals_caption, left_out, make_figure, make_table
-from ...document.document import Badge, Block, Column, Fold, Paragraph, Section, Verdict
+from ...document.document import Badge, Block, Column, Fold, Section, Table, Verdict
 from ...document.evidence import Evidence, severity_badge
 from ...document.text import clean, joined, mention, name, sentence, value_words
-from ...evidence.comparison import CompareImportance, CompareReliance, CompareScores, PairedImportanceLine, PairedLine
+from ...evidence.comparison import CompareImportance, CompareReliance, CompareScores, PairedLine
 from ...evidence.finding import SEVERITIES, Finding
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import of_measure, table_of
+from ..optional import paragraphs, tables
 from .rules import about
 
 TITLE = "Champion against challenger"
@@ -23,7 +24,7 @@ PAIRED = (
 )
 WORSE, BETTER = Badge("Challenger worse", "bad"), Badge("Challenger better", "good")
 MIXED, ALIKE = Badge("Better and worse", "warning"), Badge("Not told apart", "unknown")
-NOT_JUDGED = Badge("Not judged", "unknown")
+UNDECIDED = Badge("Not judged", "unknown")
 
 
 def comparison(e: Evidence) -> Section | None:
@@ -35,8 +36,8 @@ def comparison(e: Evidence) -> Section | None:
     labels = f"Champion: {name(e.subject.label)}. Challenger: {name(SubjectFacts.of(other).label)}."
     alone = _alone(e.run, other)
     scores, importance = CompareScores.find(e.run), CompareImportance.find(e.run)
-    blocks: list[Block] = [Verdict(badge=badge, text=text, note=f"{labels} {PAIRED}"), Paragraph(text=_worse(alone))]
-    blocks += [Paragraph(text=words) for words in (_reliance(e), _apart(e, importance)) if words]
+    blocks: list[Block] = [Verdict(badge=badge, text=text, note=f"{labels} {PAIRED}")]
+    blocks += paragraphs(_worse(alone), _reliance(e), _apart(e, importance))
     blocks += [] if scores is None else [_scores(e, scores), *left_out(scores.result)]
     blocks += _findings(alone)
     blocks += [] if importance is None else [_importance(e, importance, m) for m in importance.measures]
@@ -52,20 +53,19 @@ def better(e: Evidence) -> tuple[Badge, str]:
     losses = [line for line in view.lines if e.words(line.measure).role == "loss"] if view is not None else []
     apart = sorted(filter(_is_apart, losses), key=_errors, reverse=True)
     if not losses:
-        return NOT_JUDGED, "No loss of both models is known on these rows, so neither is called better."
+        return UNDECIDED, "No loss of both models is known on these rows, so neither is called better."
     if not apart:
-        shown = joined([f"{e.words(line.measure).title} {_value(e, line)}" for line in losses])
-        return ALIKE, f"Neither model is shown to predict better. Differences: {shown}."
-    sides = [
-        (word, [line for line in apart if (line.estimate > 0) == (word == "worse")]) for word in ("worse", "better")
-    ]
-    told = [
-        f"{word} by {joined([f'{e.words(line.measure).title}, {_value(e, line)}' for line in lines])}"
-        for word, lines in sides
-        if lines
-    ]
-    badge = MIXED if len(told) > 1 else WORSE if sides[0][1] else BETTER
-    return badge, f"The challenger predicts {'; and '.join(told)}."
+        differences = joined([f"{e.words(line.measure).title} {_value(e, line)}" for line in losses])
+        return ALIKE, f"Neither model is shown to predict better. Differences: {differences}."
+    sides: dict[str, list[str]] = {}
+    for line in apart:  # what got worse comes first
+        words = f"{e.words(line.measure).title}, {_value(e, line)}"
+        sides.setdefault("worse" if line.estimate > 0 else "better", []).append(words)
+    badge = MIXED if len(sides) > 1 else WORSE if "worse" in sides else BETTER
+    return (
+        badge,
+        f"The challenger predicts {'; and '.join(f'{side} by {joined(words)}' for side, words in sides.items())}.",
+    )
 
 
 def _value(e: Evidence, line: PairedLine) -> str:
@@ -83,18 +83,14 @@ def _is_apart(line: PairedLine) -> bool:
 
 def _alone(champion: Run, challenger: Run) -> list[tuple[str, Finding]]:
     """Return the findings that one model alone has, worst first, the challenger's before the champion's."""
-    held = [{_key(finding): finding for finding in run.findings} for run in (challenger, champion)]
-    found = [
+    first, second = ({(f.code, *sorted(f.features)): f for f in run.findings} for run in (challenger, champion))
+    alone = [
         (who, finding)
-        for who, own, other in (("challenger", held[0], held[1]), ("champion", held[1], held[0]))
+        for who, own, other in (("challenger", first, second), ("champion", second, first))
         for key, finding in own.items()
         if key not in other or _grade(finding) < _grade(other[key])
     ]
-    return sorted(found, key=lambda one: _grade(one[1]))
-
-
-def _key(finding: Finding) -> tuple[str, tuple[str, ...]]:
-    return finding.code, tuple(sorted(finding.features))
+    return sorted(alone, key=lambda pair: _grade(pair[1]))
 
 
 def _grade(finding: Finding) -> int:
@@ -103,24 +99,22 @@ def _grade(finding: Finding) -> int:
 
 def _worse(alone: Sequence[tuple[str, Finding]]) -> str:
     """Say what only one model is found at fault for."""
-    told = []
-    for who in ("challenger", "champion"):
-        codes = [f"{clean(f.code, 20)} ({f.severity})" for owner, f in alone if owner == who]
-        if codes:
-            told.append(f"Only the {who} has, or has worse: {joined(codes, 5)}.")
-    return " ".join(told) or "No finding is of one model alone."
+    codes = {
+        who: [f"{clean(f.code, 20)} ({f.severity})" for owner, f in alone if owner == who]
+        for who in ("challenger", "champion")
+    }
+    texts = [f"Only the {who} has, or has worse: {joined(own, 5)}." for who, own in codes.items() if own]
+    return " ".join(texts) or "No finding is of one model alone."
 
 
-def _findings(alone: Sequence[tuple[str, Finding]]) -> list[Block]:
-    if not alone:
-        return []
+def _findings(alone: Sequence[tuple[str, Finding]]) -> tuple[Table, ...]:
     rows = [
         (f"the {who}", severity_badge(f.severity), clean(f.code, 20), sentence(f.title), about(f.features))
         for who, f in alone
     ]
     caption = "Findings of one model alone, or more severe there, worst first."
     heads = ("model", "severity", "code", "finding", "about")
-    return [make_table("comparison-table-findings", caption, heads, rows)]
+    return tables("comparison-table-findings", caption, heads, rows)
 
 
 def _reliance(e: Evidence) -> str:
@@ -129,22 +123,22 @@ def _reliance(e: Evidence) -> str:
     if view is None:
         return ""
     measures: dict[tuple[str, str], list[str]] = {}
-    for one in view.reliances:
-        measures.setdefault((one.who, one.feature), []).append(e.words(one.measure).title)
-    told = [f"{sentence(who)[:-1]} relies on {mention(one)}, by {joined(by)}." for (who, one), by in measures.items()]
-    return " ".join(told) or "No feature is shown to be relied on by one model alone."
+    for x in view.reliances:
+        measures.setdefault((x.who, x.feature), []).append(e.words(x.measure).title)
+    texts = [f"{sentence(who)[:-1]} relies on {mention(f)}, by {joined(by)}." for (who, f), by in measures.items()]
+    return " ".join(texts) or "No feature is shown to be relied on by one model alone."
 
 
 def _apart(e: Evidence, view: CompareImportance | None) -> str:
     """Name, measure by measure, the features whose importance differs beyond its interval, the largest first."""
-    told = []
-    for measure in view.measures if view is not None else ():
-        lines = [line for line in of_measure(view.lines, measure) if _is_apart(line)] if view is not None else []
-        ordered = sorted(lines, key=lambda line: abs(line.estimate), reverse=True)
-        words = joined([f"{mention(line.feature)} by {_value(e, line)}" for line in ordered], 3)
-        told += [f"Importance for {e.words(measure).title} differs for {words}."] if words else []
-    nothing = "" if view is None or not view.lines else "No importance differs beyond its interval."
-    return " ".join(told) or nothing
+    if view is None or not view.lines:
+        return ""
+    texts = []
+    for measure in view.measures:
+        lines = sorted(filter(_is_apart, of_measure(view.lines, measure)), key=lambda line: -abs(line.estimate))
+        words = joined([f"{mention(line.feature)} by {_value(e, line)}" for line in lines], 3)
+        texts += [f"Importance for {e.words(measure).title} differs for {words}."] if words else []
+    return " ".join(texts) or "No importance differs beyond its interval."
 
 
 def _scores(e: Evidence, view: CompareScores) -> Block:
@@ -158,26 +152,20 @@ def _scores(e: Evidence, view: CompareScores) -> Block:
 def _importance(e: Evidence, view: CompareImportance, measure: str) -> Fold:
     """Return the figure and the table of one measure."""
     lines, title = of_measure(view.lines, measure), e.words(measure).title
+    intervals = intervals_caption(table_of(lines))
+    values = [f"{name(line.feature)} {value_words(line.estimate, line.lower, line.upper)}" for line in lines]
     figure = make_figure(
         f"comparison-figure-{measure}",
-        f"Importance for {title}, challenger less champion. {intervals_caption(table_of(lines))}",
-        _alt(lines),
+        f"Importance for {title}, challenger less champion. {intervals}",
+        f"Differences of importance: {joined(values)}.",
         lambda: e.draw(view.result, measure=measure),
         view.id,
     )
-    return Fold(title=f"Importance for {title}", blocks=(figure, _importances(e, view, measure, lines)))
-
-
-def _alt(lines: Sequence[PairedImportanceLine]) -> str:
-    values = [f"{name(line.feature)} {value_words(line.estimate, line.lower, line.upper)}" for line in lines]
-    return f"Differences of importance: {joined(values)}."
-
-
-def _importances(e: Evidence, view: CompareImportance, measure: str, lines: Sequence[PairedImportanceLine]) -> Block:
     rows = [(name(x.feature), *_numbers(x, lines), x.champion_verdict, x.challenger_verdict) for x in lines]
-    caption = f"Challenger less champion, {e.words(measure).title}. {intervals_caption(table_of(lines))}"
-    columns = _columns("feature", lines, "champion says", "challenger says")
-    return make_table(f"comparison-table-{measure}", caption, columns, rows, of=view.result)
+    columns, caption = _columns("feature", lines, "champion says", "challenger says"), "Challenger less champion"
+    key = f"comparison-table-{measure}"
+    table = make_table(key, f"{caption}, {title}. {intervals}", columns, rows, of=view.result)
+    return Fold(title=f"Importance for {title}", blocks=(figure, table))
 
 
 def _columns(first: str, lines: Sequence[PairedLine], *last: str) -> tuple[Column, ...]:
@@ -187,5 +175,5 @@ def _columns(first: str, lines: Sequence[PairedLine], *last: str) -> tuple[Colum
 
 def _numbers(line: PairedLine, lines: Sequence[PairedLine]) -> tuple[float, ...]:
     """Return the numbers of a line, with its interval where any of `lines` has one."""
-    interval = (line.lower, line.upper) if any(one.has_interval for one in lines) else ()
+    interval = (line.lower, line.upper) if any(x.has_interval for x in lines) else ()
     return (line.champion, line.challenger, line.estimate, *interval)

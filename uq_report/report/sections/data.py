@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ...core.text import count
 from ...document.blocks import make_table
-from ...document.document import Block, Callout, Cell, Column, Facts, Paragraph, Section
+from ...document.document import Block, Callout, Cell, Column, Facts, Section
 from ...document.evidence import Evidence, as_cell
 from ...document.text import ABSENT, clean, items, joined, name, plain
 from ...evidence.subject import FeatureFacts, SubjectFacts
+from ..optional import paragraphs
 from ..placing import Placed
 
 TITLE = "Data and lineage"
@@ -43,7 +43,7 @@ def _lineage(e: Evidence) -> tuple[tuple[str, Cell], ...]:
 
 
 def _rows_and_features(about: SubjectFacts, *, whole: bool) -> tuple[Block, ...]:
-    groups = [f"{name(group)}: {joined(items(members))}" for group, members in about.groups.items()]
+    together = [f"{name(group)}: {joined(items(members))}" for group, members in about.groups.items()]
     facts = (
         ("Rows", as_cell(about.n)),
         ("Drawn from", f"{about.sampled_from} rows, at random" if about.sampled_from else "all rows given"),
@@ -52,7 +52,7 @@ def _rows_and_features(about: SubjectFacts, *, whole: bool) -> tuple[Block, ...]
         ("Training data given", f"yes, {count(about.n_train or 0, 'row')}" if about.has_train else "no"),
         ("Sample weights", as_cell(about.weights)),
         ("Clusters of rows", about.clusters or "none"),
-        ("Feature groups", "; ".join(groups) or "none"),
+        ("Feature groups", "; ".join(together) or "none"),
         ("Protected attributes", as_cell(about.protected) if about.protected else "none named"),
         *_outcome(about),
     )
@@ -83,7 +83,7 @@ def _warnings(features: tuple[FeatureFacts, ...]) -> tuple[Block, ...]:
 
 def _features(features: tuple[FeatureFacts, ...]) -> tuple[Block, ...]:
     if not features:
-        return (Paragraph(text="The features were not recorded."),)
+        return paragraphs("The features were not recorded.")
     texts = (Column(label) for label in ("feature", "kind", "range or most frequent levels"))
     columns = (*texts, Column("distinct", "integer"), Column("missing", "integer"))
     rows = [(name(f.name), clean(f.kind), _range(f), f.distinct, f.missing) for f in features]
@@ -95,17 +95,13 @@ def _range(feature: FeatureFacts) -> str:
         return joined([f"{name(level)} ({times})" for level, times in feature.top_levels], LEVELS)
     if feature.min is None or feature.max is None:
         return ABSENT
-    return f"{_bound(feature.min)} to {_bound(feature.max)}"
-
-
-def _bound(value: Any) -> str:
-    return plain(value) if isinstance(value, int | float) else clean(value)
+    return " to ".join(plain(x) if isinstance(x, int | float) else clean(x) for x in (feature.min, feature.max))
 
 
 def _hashes(hashes: Mapping[str, str]) -> tuple[Block, ...]:
     rows = tuple((f"SHA-256 of {_HASHED.get(key, name(key))}", as_cell(value)) for key, value in hashes.items())
     text = "A report belongs to the model and data with these hashes, and to no others."
-    return (Paragraph(text=text), Facts(rows=rows or (("Hashes", as_cell(None)),)))
+    return (*paragraphs(text), Facts(rows=rows or (("Hashes", as_cell(None)),)))
 
 
 _SOURCES = {

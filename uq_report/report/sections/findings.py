@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ...core.text import MAX_TEXT, count
 from ...document.blocks import make_table
-from ...document.document import Badge, Block, Bullets, Callout, Cell, Fold, Paragraph, Section, Table
+from ...document.document import Badge, Block, Bullets, Callout, Cell, Fold, Section, Table
 from ...document.evidence import OPEN, SEVERITY_TONES, Evidence, severity_badge
-from ...document.text import ABSENT, clean, first_sentence, joined, mentioned, mentions, sentence
+from ...document.text import ABSENT, clean, first_sentence, joined, mentioned, mentions, name, sentence
 from ...evidence.finding import Finding, by_cause
+from ..optional import paragraphs, spaced, tables
 from .rules import about, ended, observed_words, size_words, threshold_words
-from .waivers import waivers
 
 TITLE = "Findings"
 OBSERVATION = "observation"
@@ -22,10 +24,9 @@ NEWS = ("new", "worse", "better", "unchanged")
 
 @dataclass(frozen=True)
 class Group:
-    """Findings of one rule and severity about different features, and what explains them."""
+    """Findings of one rule, severity and cause about different features."""
 
     members: tuple[Finding, ...]
-    cause: Finding | None
 
     @property
     def first(self) -> Finding:
@@ -35,21 +36,25 @@ class Group:
     @property
     def features(self) -> list[str]:
         """The features they are about, each once."""
-        return list(dict.fromkeys(feature for one in self.members for feature in one.features))
+        return list(dict.fromkeys(feature for finding in self.members for feature in finding.features))
+
+    @property
+    def code(self) -> str:
+        """The code of their rule."""
+        return clean(self.first.code, 20)
 
 
 def findings(e: Evidence) -> Section:
     """Return the register, a block for each finding above an observation, the observations, and what is waived."""
-    found = groups(e.findings)
-    acted = [group for group in found if group.first.severity != OBSERVATION]
-    noted = [group for group in found if group.first.severity == OBSERVATION]
-    ids = _ids(found)
-    blocks: list[Block] = [Paragraph(text=" ".join(filter(None, (nothing_open(e), ended(e)))))]
+    every = grouped(e.findings)
+    ids = _ids(every)
+    acted = [group for group in every if group.first.severity != OBSERVATION]
+    noted = [group for group in every if group.first.severity == OBSERVATION]
+    blocks: list[Block] = [*paragraphs(spaced(nothing_open(e), ended(e)))]
     blocks += [_register(e, acted)] if acted else []
     blocks += [block for group in acted for block in _block(e, group, ids[id(group)])]
     blocks += [_observations(noted, ids)] if noted else []
-    aside = waivers(e)
-    return Section(id="findings", title=TITLE, blocks=tuple(blocks), sections=() if aside is None else (aside,))
+    return Section(id="findings", title=TITLE, blocks=tuple(blocks), sections=_waivers(e))
 
 
 def nothing_open(e: Evidence) -> str:
@@ -62,52 +67,48 @@ def nothing_open(e: Evidence) -> str:
     return f"No finding is open.{waived}"
 
 
-def groups(found: Sequence[Finding]) -> list[Group]:
+def grouped(findings: Sequence[Finding]) -> list[Group]:
     """Return findings in the order of the register; of one rule, severity and cause as one where features differ."""
-    held: dict[tuple[str, str, int], list[list[Finding]]] = {}
-    causes: dict[int, Finding | None] = {}
-    for finding, cause in by_cause(found):
-        same = held.setdefault((finding.code, finding.severity, id(cause)), [])
-        fitting = next((group for group in same if _apart(group, finding)), None)
-        if fitting is None:
-            same.append(fitting := [])
-            causes[id(fitting)] = cause
-        fitting.append(finding)
-    order = {id(finding): k for k, (finding, _) in enumerate(by_cause(found))}
-    every = (group for same in held.values() for group in same)
-    return [Group(tuple(one), causes[id(one)]) for one in sorted(every, key=lambda one: order[id(one[0])])]
+    blocks: list[tuple[tuple[str, str, int], list[Finding]]] = []
+    for finding, cause in by_cause(findings):
+        key = (finding.code, finding.severity, id(cause))
+        members = next((members for same, members in blocks if same == key and _differs(finding, members)), None)
+        if members is None:
+            blocks.append((key, members := []))
+        members.append(finding)
+    return [Group(tuple(members)) for _, members in blocks]
 
 
-def _apart(group: Iterable[Finding], finding: Finding) -> bool:
-    """Say whether a finding is about features, and others than those of a group."""
-    return bool(finding.features) and all(one.features and one.features != finding.features for one in group)
+def _differs(finding: Finding, members: Iterable[Finding]) -> bool:
+    """Say whether a finding is about features, and others than these are."""
+    return bool(finding.features) and all(x.features and x.features != finding.features for x in members)
 
 
-def _ids(found: Sequence[Group]) -> dict[int, str]:
+def _ids(every: Sequence[Group]) -> dict[int, str]:
     """Return the id of every block, unique in the document, by the identity of its group."""
-    taken: dict[str, int] = {}
+    uses: Counter[str] = Counter()
     names = {}
-    for group in found:
-        code = clean(group.first.code, 20)
-        taken[code] = taken.get(code, 0) + 1
-        names[id(group)] = f"finding-{code}" + (f"-{taken[code]}" if taken[code] > 1 else "")
+    for group in every:
+        uses[group.code] += 1
+        names[id(group)] = f"finding-{group.code}" + (f"-{uses[group.code]}" if uses[group.code] > 1 else "")
     return names
 
 
 def _register(e: Evidence, acted: Sequence[Group]) -> Table:
     """Return a line for every open finding above an observation, what follows from another one under it."""
     causes = {id(finding): cause for finding, cause in by_cause(e.findings)}
-    members = [finding for group in acted for finding in group.members]
-    listed = [finding for finding in e.findings if any(finding is one for one in members)]
+    members = {id(finding) for group in acted for finding in group.members}
+    listed = [finding for finding in e.findings if id(finding) in members]
     sized = any(size_words(finding) or finding.affected for finding in listed)
     columns = ["finding", "severity", "feature", *["size"] * sized, "owner, due"]
     rows = [
         (
-            f"{clean(f.code, 20)} {clean(f.title)}{_follows(causes[id(f)])}",
+            f"{clean(f.code, 20)} {clean(f.title)}"
+            + (f" (follows from {clean(cause.code, 20)})" if (cause := causes[id(f)]) else ""),
             severity_badge(f.severity),
             about(f.features),
             *[joined([*filter(None, (size_words(f), clean(f.affected)))]) or "not stated"] * sized,
-            _followers(e, f),
+            _owner(e, f),
         )
         for f in listed
     ]
@@ -115,11 +116,7 @@ def _register(e: Evidence, acted: Sequence[Group]) -> Table:
     return make_table("findings-register", caption, columns, rows)
 
 
-def _follows(cause: Finding | None) -> str:
-    return "" if cause is None else f" (follows from {clean(cause.code, 20)})"
-
-
-def _followers(e: Evidence, finding: Finding) -> Cell:
+def _owner(e: Evidence, finding: Finding) -> Cell:
     """Return the owner with the due date, open where nobody was named."""
     owner, due = e.action(finding)
     if owner == OPEN:
@@ -129,38 +126,31 @@ def _followers(e: Evidence, finding: Finding) -> Cell:
 
 def _block(e: Evidence, group: Group, key: str) -> tuple[Block, ...]:
     """Return what was found, how large, for whom and since when, and what to do."""
-    return (_callout(e, group, key), *_members(group, key), Paragraph(text=_to_do(e, group)))
-
-
-def _callout(e: Evidence, group: Group, key: str) -> Callout:
     first = group.first
-    news = list(dict.fromkeys(e.since(one) for one in group.members if e.since(one) in NEWS))
-    heads = (clean(first.code, 20), first.severity, *news, clean(first.title))
-    return Callout(
+    news = dict.fromkeys(change for finding in group.members if (change := e.since(finding)) in NEWS)
+    callout = Callout(
         tone=SEVERITY_TONES[first.severity],
-        title=" · ".join(heads),
-        text=" ".join(filter(None, (_told(group), *_extent(group)))),
-        evidence=tuple(dict.fromkeys(key for one in group.members for key in one.evidence)),
-        code=clean(first.code, 20),
+        title=" · ".join((group.code, first.severity, *news, clean(first.title))),
+        text=_statement(group),
+        evidence=tuple(dict.fromkeys(source for finding in group.members for source in finding.evidence)),
+        code=group.code,
         id=key,
     )
+    return (callout, *_members(group, key), *paragraphs(_to_do(e, group)))
 
 
-def _told(group: Group) -> str:
-    """Return the statement, that of the first where there are several."""
-    text = mentioned(sentence(group.first.statement), group.first.features)
-    others = [feature for feature in group.features if feature not in group.first.features]
-    also = f"The same holds for {joined(mentions(others))}." if len(group.members) > 1 and others else ""
-    return " ".join(filter(None, (text, also)))
+def _statement(group: Group) -> str:
+    """Return the statement with who is affected and how large it is; of several the first, and whom else it is so of.
 
-
-def _extent(group: Group) -> list[str]:
-    """Say who is affected and how large it is, where one finding states it; several have a table of their own."""
+    The numbers of several stand in a table of their own.
+    """
     first = group.first
-    if len(group.members) > 1:
-        return []
-    told = [sentence(f"Affected: {first.affected}")] * bool(first.affected)
-    return [*told, *[f"Its size is {size_words(first)}."] * (first.size is not None)]
+    others = [feature for feature in group.features if feature not in first.features]
+    also = f"The same holds for {joined(mentions(others))}." if others else ""
+    if len(group.members) == 1:
+        affected = sentence(f"Affected: {first.affected}") if first.affected else ""
+        also = spaced(affected, "" if first.size is None else f"Its size is {size_words(first)}.")
+    return spaced(mentioned(sentence(first.statement), first.features), also)
 
 
 def _members(group: Group, key: str) -> tuple[Block, ...]:
@@ -168,25 +158,24 @@ def _members(group: Group, key: str) -> tuple[Block, ...]:
     if len(group.members) == 1:
         return ()
     rows = [
-        (about(one.features), observed_words(one), threshold_words(one), clean(one.affected), size_words(one))
-        for one in group.members
+        (about(f.features), observed_words(f), threshold_words(f), clean(f.affected), size_words(f))
+        for f in group.members
     ]
-    columns = ("feature", "observed (interval)", "limit", "affected", "size")
-    kept = [k for k in range(len(columns)) if k < 3 or any(row[k] for row in rows)]
-    cells = [[row[k] for k in kept] for row in rows]
-    caption = f"{clean(group.first.code, 20)} by feature."
-    table = make_table(f"{key}-table", caption, [columns[k] for k in kept], cells)
-    stated = tuple(mentioned(sentence(one.statement), one.features) for one in group.members[1 : SAME + 1])
-    return (table, Fold(title=f"{clean(group.first.code, 20)}: the others in full", blocks=(Bullets(items=stated),)))
+    heads = ("feature", "observed (interval)", "limit", "affected", "size")
+    filled = [k for k in range(len(heads)) if k < 3 or any(row[k] for row in rows)]
+    cells = [[row[k] for k in filled] for row in rows]
+    table = make_table(f"{key}-table", f"{group.code} by feature.", [heads[k] for k in filled], cells)
+    statements = tuple(mentioned(sentence(f.statement), f.features) for f in group.members[1 : SAME + 1])
+    return (table, Fold(title=f"{group.code}: the others in full", blocks=(Bullets(items=statements),)))
 
 
 def _to_do(e: Evidence, group: Group) -> str:
     """Return every remedy with who follows it until when; in the register stands where nobody does."""
-    remedies = dict.fromkeys(sentence(one.remedy) for one in group.members if one.remedy)
-    named = dict.fromkeys(e.action(one) for one in group.members if e.action(one)[0] != OPEN)
-    owners = [f"{owner}{'' if due == ABSENT else f' until {due}'}" for owner, due in named]
+    remedies = dict.fromkeys(sentence(finding.remedy) for finding in group.members if finding.remedy)
+    actions = dict.fromkeys(action for finding in group.members if (action := e.action(finding))[0] != OPEN)
+    owners = [f"{owner}{'' if due == ABSENT else f' until {due}'}" for owner, due in actions]
     does = f"{joined(owners)} {'answers' if len(owners) == 1 else 'answer'} for it." if owners else ""
-    return " ".join(filter(None, ("What to do:", " ".join(remedies) or "not stated.", does)))
+    return spaced("What to do:", " ".join(remedies) or "not stated.", does)
 
 
 def _observations(noted: Sequence[Group], ids: dict[int, str]) -> Fold:
@@ -194,9 +183,9 @@ def _observations(noted: Sequence[Group], ids: dict[int, str]) -> Fold:
     blocks = [
         Callout(
             tone=SEVERITY_TONES[OBSERVATION],
-            title=f"{clean(group.first.code, 20)} · {clean(group.first.title)}",
+            title=f"{group.code} · {clean(group.first.title)}",
             text=_noted(group),
-            code=clean(group.first.code, 20),
+            code=group.code,
             id=ids[id(group)],
         )
         for group in noted
@@ -207,6 +196,45 @@ def _observations(noted: Sequence[Group], ids: dict[int, str]) -> Fold:
 
 def _noted(group: Group) -> str:
     """Return the first sentence of each observation, and the features of those beyond the first few."""
-    told = [mentioned(first_sentence(one.statement, MAX_TEXT), one.features) for one in group.members[: SAME + 1]]
-    beyond = list(dict.fromkeys(feature for one in group.members[SAME + 1 :] for feature in one.features))
-    return " ".join([*told, *([f"So it is with {joined(mentions(beyond))}."] if beyond else [])])
+    texts = [mentioned(first_sentence(f.statement, MAX_TEXT), f.features) for f in group.members[: SAME + 1]]
+    beyond = list(dict.fromkeys(feature for f in group.members[SAME + 1 :] for feature in f.features))
+    return " ".join([*texts, *([f"So it is with {joined(mentions(beyond))}."] if beyond else [])])
+
+
+def _waivers(e: Evidence) -> tuple[Section, ...]:
+    """Return what is waived and each waiver's state; nothing where no waiver was given."""
+    caption = (
+        f"{count(len(e.waived), 'finding')} waived on {clean(e.run.as_of, 20)}: somebody answers for it until a day."
+    )
+    heads = ("finding", "severity", "feature", "waiver", "state")
+    blocks = tables("waivers-table", caption, heads, [*_waived(e), *_idle(e)])
+    return (Section(id="findings-waived", title="Waived findings and waivers", blocks=blocks),) if blocks else ()
+
+
+def _waived(e: Evidence) -> Iterator[tuple[Cell, ...]]:
+    """Yield the findings under a waiver, with who answers for them, why and until when."""
+    for waived in e.waived:
+        finding, waiver = waived.finding, waived.waiver
+        words = f"{name(waiver.owner)}, until {clean(waiver.expires, 20)}: {sentence(waiver.reason)}"
+        title = f"{clean(finding.code, 20)} {clean(finding.title)}"
+        yield title, severity_badge(finding.severity), about(finding.features), words, Badge("holds", "neutral")
+
+
+def _idle(e: Evidence) -> Iterator[tuple[Cell, ...]]:
+    """Yield the waivers of the settings that hold for nothing, and why."""
+    active = {(x.waiver.code, x.waiver.feature, x.waiver.expires) for x in e.waived}
+    for waiver in e.listed("waivers"):
+        if (waiver.get("code"), waiver.get("feature") or "", waiver.get("expires")) not in active:
+            until = f"{name(waiver.get('owner', ''))}, until {clean(waiver.get('expires', ''), 20)}"
+            code, feature = clean(waiver.get("code", ""), 20), name(waiver.get("feature") or "all")
+            yield code, "", feature, until, _idle_state(e, waiver)
+
+
+def _idle_state(e: Evidence, waiver: Mapping[str, Any]) -> Badge:
+    """Say why a waiver holds for nothing; dates compare as text, ``YYYY-MM-DD``."""
+    code, feature = waiver.get("code"), waiver.get("feature")
+    if e.run.as_of <= str(waiver.get("expires", "")):
+        return Badge("nothing to waive", "neutral")
+    again = [f for f in e.findings if f.code == code and (not feature or f.features == (feature,))]
+    words = ["expired", *([f"{count(len(again), 'finding')} open again"] if again else [])]
+    return Badge(joined(words), "warning")

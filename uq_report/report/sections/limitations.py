@@ -1,18 +1,20 @@
-"""What limits the numbers of this report, and what was not tested: each once, in at most a dozen lines."""
+"""What limits the numbers of this report: in front a line for each reason, behind every part that is missing."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...core.text import count
-from ...document.document import Bullets, Paragraph, Section
+from ...document.document import Block, Bullets, Section
 from ...document.evidence import Evidence
-from ...document.text import clean, joined, mentions
-from .missing import no_verdict, unrun
+from ...document.text import clean, items, joined, mentions, name, sentence
+from ...rules.reading import UNDECIDED
+from ..optional import bullets, paragraphs, tables
+from ..rating import NO_VERDICT
 
 TITLE = "Limits"
-NOT_GIVEN = "must be given"  # in the reason of a part that lacks an input
+INPUT_MISSING = "must be given"  # in the reason of a part that lacks an input
 ALWAYS = (
     "The model is taken as it is: no interval covers fitting it to other rows.",
     "The audited rows are taken to stand for the population the model is used on, which nothing here tests.",
@@ -25,15 +27,38 @@ UNAVAILABLE = "not available"
 
 def limitations(e: Evidence) -> Section:
     """Return what this run lacks, what did not run or gave no verdict, and what no run can tell."""
-    ended = [text for text in (*unrun(e), *no_verdict(e)) if NOT_GIVEN not in text]  # which inputs are lacking is said
-    here = [*_lacking(e), *ended, *_about_data(e)]
-    room = MOST - len(ALWAYS)
+    # which inputs are lacking is said by itself
+    ended = [text for text in (*_not_run(e), *_no_verdict(e)) if INPUT_MISSING not in text]
+    here, room = [*_lacking(e), *ended, *_about_data(e)], MOST - len(ALWAYS)
     if len(here) > room:
-        here = [
-            *here[: room - 1],
-            f"{count(len(here) - room + 1, 'further limit')} of this run: see the annex in full.",
-        ]
+        more = f"{count(len(here) - room + 1, 'further limit')} of this run: see the annex in full."
+        here = [*here[: room - 1], more]
     return Section(id="limitations", title=TITLE, blocks=(Bullets(items=(*here, *ALWAYS)),))
+
+
+def _not_run(e: Evidence) -> list[str]:
+    """Return a sentence for each reason why parts did not run."""
+    shared = _by_reason((entry.reason, name(entry.name)) for entry in e.run.not_run)
+    return [f"Not run: {joined(names, 12)}. {sentence(reason)}" for reason, names in shared.items()]
+
+
+def _no_verdict(e: Evidence) -> list[str]:
+    """Return a sentence for each reason why checks gave no verdict."""
+    ended = [(clean(o.reason), name(o.title or o.check)) for o in e.run.outcomes if o.state in NO_VERDICT]
+    partly = [check for reason, check in ended if reason.startswith(UNDECIDED)]
+    shared = _by_reason((reason, check) for reason, check in ended if not reason.startswith(UNDECIDED))
+    return [
+        *([f"No verdict on every rule of these checks: {joined(partly, 12)}."] if partly else []),
+        *(f"No verdict: {joined(names, 12)}. {sentence(reason)}" for reason, names in shared.items()),
+    ]
+
+
+def _by_reason(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return what shares a reason."""
+    shared: dict[str, list[str]] = {}
+    for reason, about in pairs:
+        shared.setdefault(clean(reason), []).append(about)
+    return shared
 
 
 def _lacking(e: Evidence) -> Iterator[str]:
@@ -43,15 +68,12 @@ def _lacking(e: Evidence) -> Iterator[str]:
         yield "No outcomes were given: scores, calibration and everything about the loss were not examined."
     if not about.has_train:
         yield "No training rows were given: over-fitting, support and rows seen in training were not examined."
-    absent = [
-        text
-        for given, text in (
-            (about.clusters, "clusters (rows are taken as independent; if they are not, intervals are too narrow)"),
-            (about.protected, "protected attributes (nothing was examined by group)"),
-            (e.run.changes is not None, "a previous run (nothing is known about change over time)"),
-        )
-        if not given
-    ]
+    optional = (
+        (about.clusters, "clusters (rows are taken as independent; if they are not, intervals are too narrow)"),
+        (about.protected, "protected attributes (nothing was examined by group)"),
+        (e.run.changes is not None, "a previous run (nothing is known about change over time)"),
+    )
+    absent = [text for present, text in optional if not present]
     if absent:
         yield f"Not given: {joined(absent)}."
     if UNAVAILABLE in about.hashes.get("model", UNAVAILABLE):
@@ -67,14 +89,13 @@ def _about_data(e: Evidence) -> Iterator[str]:
             f"a sampling error (standard error, for all {total} rows) of at most {math.ceil(10 * error) / 10:g} "
             "percentage points."
         )
-    missing = [f.name for f in e.subject.features if f.missing]
+    missing = mentions(f.name for f in e.subject.features if f.missing)
     if missing:
         verb = "has" if len(missing) == 1 else "have"
-        named = joined(mentions(missing))
-        yield f"{named} {verb} missing values; how the model fills them is part of what is explained."
-    constant = [f.name for f in e.subject.features if f.constant]
+        yield f"{joined(missing)} {verb} missing values; how the model fills them is part of what is explained."
+    constant = mentions(f.name for f in e.subject.features if f.constant)
     if constant:
-        yield f"{joined(mentions(constant))} did not vary on these rows, so nothing can be said about them."
+        yield f"{joined(constant)} did not vary on these rows, so nothing can be said about them."
     gaps = {clean(gap.reason) for result in e.run.results for gap in result.omissions}
     if gaps:
         yield f"Parts of methods were left out for {count(len(gaps), 'reason')}, listed in the full annex."
@@ -83,7 +104,50 @@ def _about_data(e: Evidence) -> Iterator[str]:
 def limits_of_methods(e: Evidence) -> Section:
     """Return how each method in use fails, from its card."""
     cards = (method.card for method in e.methods_in_use)
-    words = tuple(f"{clean(card.title)}: {clean(card.fails)}" for card in cards if card.fails)
-    absent = Paragraph(text="They were not recorded." if e.results else "No method was in use.")
-    blocks = (Bullets(items=words),) if words else (absent,)
+    blocks: tuple[Block, ...] = bullets(f"{clean(card.title)}: {clean(card.fails)}" for card in cards if card.fails)
+    blocks = blocks or paragraphs("They were not recorded." if e.results else "No method was in use.")
     return Section(id="limitations-methods", title="Limits of the methods in use", blocks=blocks)
+
+
+def omissions(e: Evidence) -> Section:
+    """Return everything a reader might look for and not find, each with its reason."""
+    parts = [(clean(x.group).removeprefix("uq_report."), name(x.name), sentence(x.reason)) for x in e.run.not_run]
+    open_ = [o for o in e.run.outcomes if o.state not in ("found", "passed")]
+    checks = [(name(o.check), o.state.replace("_", " "), sentence(o.reason)) for o in open_]
+    heads = ("group", "name", "reason")
+    blocks: tuple[Block, ...] = (
+        *paragraphs("A part that is missing here was neither passed nor failed."),
+        *paragraphs("" if parts else "Every explainer and check that was asked for ran."),
+        *tables("not-run-table", "Explainers and checks that did not run.", heads, parts),
+        *_left_out(e),
+        *tables("not-run-checks", "Checks that reached no verdict.", ("check", "state", "reason"), checks),
+    )
+    return Section(id="not-run", title="What was not run, and why", blocks=blocks)
+
+
+def _left_out(e: Evidence) -> tuple[Block, ...]:
+    """Return every omission once, with the results, measures and features that share its reason."""
+    gaps = [(result.id, gap.measure, gap.feature, gap.reason) for result in e.run.results for gap in result.omissions]
+    if not gaps:
+        return paragraphs("No part that ran left anything out.")
+    rows: Sequence[tuple[object, ...]] = gaps
+    for place in (0, 2, 1):
+        rows = _merged(rows, place)
+    cells = [
+        (joined(items(results)), _names(measures), _names(features), sentence(reason))
+        for results, measures, features, reason in rows
+    ]
+    caption = f"Left out inside parts that ran: {count(len(cells), 'entry', 'entries')}."
+    return tables("not-run-omissions", caption, ("result", "measure", "feature", "reason"), cells)
+
+
+def _merged(rows: Iterable[tuple[object, ...]], place: int) -> list[tuple[object, ...]]:
+    """Return rows that differ in one place only as one row, with all that they have there."""
+    shared: dict[tuple[object, ...], list[object]] = {}
+    for row in rows:
+        shared.setdefault((*row[:place], *row[place + 1 :]), []).append(row[place])
+    return [(*key[:place], tuple(dict.fromkeys(values)), *key[place:]) for key, values in shared.items()]
+
+
+def _names(values: Iterable[str]) -> str:
+    return joined([name(value) if value else "all" for value in values], 12)

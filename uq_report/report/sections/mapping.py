@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ...document.blocks import make_table
-from ...document.document import Block, Bullets, Figure, Paragraph, Section, Table, inside
+from ...document.document import Block, Figure, Section, Table, inside
 from ...document.evidence import Evidence
 from ...document.numbering import numbers
 from ...document.text import joined, name
 from ...evidence import ids
 from ..mappings import Framework, Requirement, frameworks
+from ..optional import bullets, paragraphs
 from .model import chosen
 
 TITLE = "Headings of other texts"
-JUDGED = ("found", "passed", "ignored")  # states in which a check came to a verdict
+DECIDED = ("found", "passed", "ignored")  # states in which a check came to a verdict
 LEAD = (
     "Where this report answers a heading of another text, and what people must add. An answer is something to judge, "
     "not a judgement, and no statement on whether a text is met."
@@ -50,23 +51,26 @@ class Answer(NamedTuple):
 def mapping(e: Evidence, sections: Iterable[Section], *, whole: bool) -> Section:
     """Return every heading in one table, or in full a part for each text; `sections` are those of this report."""
     places = Places.of(sections)
-    lead = Paragraph(text=LEAD)
-    if whole:
-        parts = tuple(_part(e, framework, places) for framework in frameworks())
-        return Section(id="mapping", title=TITLE, blocks=(lead,), sections=parts)
-    pairs = [(one.title, *_row(e, point, places, named=False)) for one in frameworks() for point in one.requirements]
-    rows = [row for row in pairs if row[2] is not None]
-    bare = [(text, heading) for text, heading, answer, _ in pairs if answer is None]
-    names, dated = joined([one.title for one in frameworks()]), max(one.mapped for one in frameworks())
-    table = make_table("mapping-table", f"Headings of {names}, as of {dated}.", ("text", *COLUMNS), rows)
-    return Section(id="mapping", title=TITLE, blocks=(lead, table, *_unanswered(bare)))
+    blocks: tuple[Block, ...] = paragraphs(LEAD)
+    parts = tuple(_part(e, framework, places) for framework in frameworks()) if whole else ()
+    if not whole:
+        blocks += _in_one_table(e, places)
+    return Section(id="mapping", title=TITLE, blocks=blocks, sections=parts, appendix=True)
 
 
-def _unanswered(headings: Sequence[tuple[str | None, str | None]]) -> tuple[Block, ...]:
-    """Name the headings that nothing in this run answers, by their texts."""
-    texts = {text: [str(one) for name_, one in headings if name_ == text] for text, _ in headings}
-    items = tuple(f"{text}: {'; '.join(one.rstrip('.') for one in listed)}." for text, listed in texts.items())
-    return (Paragraph(text="Open, as nothing in this run answers them:"), Bullets(items=items)) if items else ()
+def _in_one_table(e: Evidence, places: Places) -> tuple[Block, ...]:
+    """Return the headings that this run answers, and by their texts those that nothing answers."""
+    every = frameworks()
+    rows = [(text.title, *_row(e, point, places, named=False)) for text in every for point in text.requirements]
+    caption = f"Headings of {joined([text.title for text in every])}, as of {max(text.mapped for text in every)}."
+    answered = [row for row in rows if row[2] is not None]
+    unanswered: dict[str, list[str]] = {}
+    for title, heading, where, _ in rows:
+        if where is None:
+            unanswered.setdefault(title, []).append(heading.rstrip("."))
+    items = bullets(f"{title}: {'; '.join(headings)}." for title, headings in unanswered.items())
+    lead = paragraphs("Open, as nothing in this run answers them:" if items else "")
+    return (make_table("mapping-table", caption, ("text", *COLUMNS), answered), *lead, *items)
 
 
 class Places(NamedTuple):
@@ -84,8 +88,9 @@ class Places(NamedTuple):
         for number, section in zip(numbers(listed), listed, strict=True):
             for place, part in _numbered(number or FIRST, section):
                 places[part.id] = place
-                for evidence in _shown(part) if number else ():  # page 1 only sums up
-                    results.setdefault(evidence, place)
+                for block in inside(part.blocks) if number else ():  # page 1 only sums up
+                    if isinstance(block, Table | Figure) and block.evidence:
+                        results.setdefault(block.evidence, place)
         return cls(places, results)
 
     def of_result(self, key: str) -> str:
@@ -107,24 +112,19 @@ def _holds(section: Section) -> bool:
     return bool(section.blocks) or any(map(_holds, section.sections))
 
 
-def _shown(section: Section) -> Iterator[str]:
-    yield from (b.evidence for b in inside(section.blocks) if isinstance(b, Table | Figure) and b.evidence)
-
-
 def _part(e: Evidence, framework: Framework, places: Places) -> Section:
     key = "mapping-" + "-".join(framework.title.lower().replace(",", "").replace("/", " ").split())
     about = f"{framework.source}. {framework.status} Read from: {framework.basis}"
     rows = [_row(e, requirement, places, named=True) for requirement in framework.requirements]
     caption = f"{framework.title}: where its headings are answered, as of {framework.mapped}."
     table = make_table(f"{key}-table", caption, COLUMNS, rows)
-    return Section(id=key, title=framework.title, blocks=(Paragraph(text=about), table))
+    return Section(id=key, title=framework.title, blocks=(*paragraphs(about), table))
 
 
-def _row(e: Evidence, requirement: Requirement, places: Places, *, named: bool) -> tuple[str | None, ...]:
+def _row(e: Evidence, requirement: Requirement, places: Places, *, named: bool) -> tuple[str, str | None, str | None]:
     """Return a heading, the sections that answer it, if `named` with the evidence in them, and what is open."""
     answer = answer_of(e, requirement, places)
-    found = answer.sections.items()
-    where = [f"{place} ({joined(what, len(what))})" if named else place for place, what in found]
+    where = [f"{place} ({joined(what, len(what))})" if named else place for place, what in answer.sections.items()]
     lacking = f"not in this run: {joined(answer.missing, len(answer.missing))}" if answer.missing else ""
     still = "; ".join(filter(None, (lacking, requirement.people)))
     return f"{requirement.place}: {requirement.asks}", ", ".join(where) or None, still or None
@@ -134,12 +134,11 @@ def answer_of(e: Evidence, requirement: Requirement, places: Places) -> Answer:
     """Return which of the evidence that a requirement names is in the run, by the section that shows it."""
     sections: dict[str, list[str]] = {}
     missing = []
-    for needed in requirement.evidence:
-        choices = needed.split(" | ")
-        there = [choice for choice in choices if is_there(e, choice)]
-        for choice in there:
+    for choices in (needed.split(" | ") for needed in requirement.evidence):
+        present = [choice for choice in choices if is_there(e, choice)]
+        for choice in present:
             sections.setdefault(_place(e, choice, places), []).append(_words(choice))
-        missing += [] if there else [" or ".join(map(_words, choices))]
+        missing += [] if present else [" or ".join(map(_words, choices))]
     return Answer({place: tuple(dict.fromkeys(what)) for place, what in sections.items()}, tuple(missing))
 
 
@@ -149,7 +148,7 @@ def is_there(e: Evidence, needed: str) -> bool:
     if kind == "about":
         return bool(e.about(key))
     if kind == "check":
-        return any(o.check == key and o.state in JUDGED for o in e.run.outcomes)
+        return any(o.check == key and o.state in DECIDED for o in e.run.outcomes)
     if kind == "run":
         return RECORDS[key](e)
     return any(needed in (result.id, result.explainer) and len(result.frame) for result in e.results)
@@ -161,8 +160,8 @@ def _place(e: Evidence, needed: str, places: Places) -> str:
     if not kind:
         return places.of_result(needed)
     if kind == "check":
-        found = any(o.check == key and o.findings for o in e.run.outcomes)
-        home = "findings" if found or "rules" not in places.numbers else "rules"
+        raised = any(o.check == key and o.findings for o in e.run.outcomes)
+        home = "findings" if raised or "rules" not in places.numbers else "rules"
     else:
         home = OF_RECORDS[key] if kind == "run" else OF_TEXTS.get(key, "model")
     return places.numbers.get(home) or places.numbers.get("model" if kind == "about" else "", EVIDENCE)
@@ -176,23 +175,16 @@ def _words(needed: str) -> str:
 
 
 RESULTS: Mapping[str, str] = {
-    ids.ALE: "local effects",
-    ids.CALIBRATION: "scores and calibration",
-    ids.DALEX: "drop-out loss",
-    ids.GROUPS: "groups",
-    ids.PDP: "profiles",
-    ids.PFI: "importance",
-    ids.REDUNDANCY: "dependence between features",
-    ids.RSENS: "sensitivity",
-    ids.SHAP: "Shapley values",
-    ids.SUPPORT: "distance from the training rows",
-}
+    ids.ALE: "local effects", ids.CALIBRATION: "scores and calibration", ids.DALEX: "drop-out loss",
+    ids.GROUPS: "groups", ids.PDP: "profiles", ids.PFI: "importance", ids.REDUNDANCY: "dependence between features",
+    ids.RSENS: "sensitivity", ids.SHAP: "Shapley values", ids.SUPPORT: "distance from the training rows",
+}  # fmt: skip
 
 # name -> whether a run holds it
 RECORDS: Mapping[str, Callable[[Evidence], bool]] = {
     "challenger": lambda e: e.run.challenger is not None,
     "changes": lambda e: e.run.changes is not None,
-    "checks": lambda e: any(outcome.state in JUDGED for outcome in e.run.outcomes),
+    "checks": lambda e: any(outcome.state in DECIDED for outcome in e.run.outcomes),
     "chosen parameters": lambda e: bool(chosen(e)),
     "features": lambda e: bool(e.subject.features),
     "hashes": lambda e: bool(e.subject.hashes),

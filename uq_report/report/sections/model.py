@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...core.text import count
-from ...document.blocks import make_table
-from ...document.document import Block, Cell, Facts, Paragraph, Section
+from ...document.document import Block, Cell, Facts, Section
 from ...document.evidence import Evidence, as_cell
 from ...document.text import clean
+from ..optional import paragraphs, tables
 
 TITLE = "Model, purpose and materiality"
 LEAD = "What only people can say comes from the settings of the audit; where they said nothing it stands open."
@@ -31,7 +31,7 @@ def model(e: Evidence, *, whole: bool = True) -> Section:
     purpose = Facts(rows=tuple((label, e.about_cell(key)) for label, key in texts))
     identity = Section(id="model-identity", title="Identity", blocks=(Facts(rows=_identity(e)),))
     parameters = Section(id="model-parameters", title="Parameters", blocks=_parameters(e, whole=whole))
-    return Section(id="model", title=TITLE, blocks=(Paragraph(text=LEAD), purpose), sections=(identity, parameters))
+    return Section(id="model", title=TITLE, blocks=(*paragraphs(LEAD), purpose), sections=(identity, parameters))
 
 
 def _identity(e: Evidence) -> tuple[tuple[str, Cell], ...]:
@@ -66,12 +66,11 @@ def chosen(e: Evidence) -> dict[str, str] | None:
 def _parameters(e: Evidence, *, whole: bool) -> tuple[Block, ...]:
     every, differing = e.subject.model_parameters, chosen(e)
     if not every:
-        return (Paragraph(text="No parameters were recorded."),)
-    shown = every if whole else differing or {}
-    rows = [(clean(key, 200), clean(value, 300)) for key, value in shown.items()]
+        return paragraphs("No parameters were recorded.")
+    rows = [(clean(key, 200), clean(value, 300)) for key, value in (every if whole else differing or {}).items()]
     caption = "Parameters of the model." if whole else "Parameters of the model that differ from their defaults."
-    table = [make_table("model-parameters-table", caption, ("parameter", "value"), rows)] if rows else []
-    return (Paragraph(text=_counted(len(every), differing)), *table)
+    table = tables("model-parameters-table", caption, ("parameter", "value"), rows)
+    return (*paragraphs(_counted(len(every), differing)), *table)
 
 
 def _counted(many: int, differing: dict[str, str] | None) -> str:

@@ -9,13 +9,14 @@ import pandas as pd
 
 from ...core.results import Result
 from ...core.text import count
-from ...document.blocks import make_table
-from ...document.document import Badge, Block, Column, Facts, Paragraph, Section
+from ...document.document import Badge, Column, Facts, Section, Table
 from ...document.evidence import Evidence
 from ...document.plots.frames import optional
 from ...document.text import clean, name, sentence
 from ...evidence import columns as col
 from ...evidence.finding import Finding, Outcome, RuleRecord
+from ..optional import paragraphs, tables
+from ..rating import NO_VERDICT
 from .rules import observed_words, threshold_words
 
 TITLE = "Monitoring thresholds"
@@ -30,14 +31,9 @@ LEAD = (
 
 def monitoring(e: Evidence) -> Section:
     """Return the thresholds of checks and of verdicts, the response procedure, and the next review."""
-    procedure = Facts(
-        rows=(
-            ("Response when a threshold is crossed", e.about_cell("response")),
-            ("Next review", e.about_cell("next_review")),
-        )
-    )
-    blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=_now(e)), procedure, *_rules(e), *_margins(e)]
-    return Section(id="monitoring", title=TITLE, blocks=tuple(blocks))
+    procedure = (("Response when a threshold is crossed", e.about_cell("response")), ("Next review", e.about_cell("next_review")))
+    blocks = (*paragraphs(LEAD, _now(e)), Facts(rows=procedure), *_rules(e), *_margins(e))
+    return Section(id="monitoring", title=TITLE, blocks=blocks)
 
 
 def _now(e: Evidence) -> str:
@@ -49,17 +45,15 @@ def _now(e: Evidence) -> str:
     return f"{count(len(states), 'rule')}: {', '.join(counts)}."
 
 
-def _rules(e: Evidence) -> list[Block]:
-    rows = []
-    for outcome in e.run.outcomes:
-        for rule in outcome.rules:
-            state, observed = _state(outcome, rule)
-            rows.append((rule.code, sentence(rule.when), _source(e, f"rules.{outcome.check}"), state, observed))
-    if not rows:
-        return []
+def _rules(e: Evidence) -> tuple[Table, ...]:
+    rows = [
+        (rule.code, sentence(rule.when), _source(e, f"rules.{outcome.check}"), *_state(outcome, rule))
+        for outcome in e.run.outcomes
+        for rule in outcome.rules
+    ]
     columns = ("code", "raised when", "source", "now", "observed, threshold")
-    rows.sort(key=lambda row: str(row[0]))
-    return [make_table("monitoring-rules", "Rules of the checks, and how they stand now.", columns, rows)]
+    caption = "Rules of the checks, and how they stand now."
+    return tables("monitoring-rules", caption, columns, sorted(rows, key=lambda row: row[0]))
 
 
 def _state(outcome: Outcome, rule: RuleRecord) -> tuple[Badge, str]:
@@ -67,13 +61,13 @@ def _state(outcome: Outcome, rule: RuleRecord) -> tuple[Badge, str]:
     raised = [f for f in outcome.findings if f.code == rule.code]
     if raised:
         return Badge("raised", "bad" if rule.severity in ("critical", "high") else "warning"), _observed(raised)
-    waived = [one.finding for one in outcome.waived if one.finding.code == rule.code]
+    waived = [waived.finding for waived in outcome.waived if waived.finding.code == rule.code]
     if waived:
         return Badge("raised but waived", "neutral"), _observed(waived)
     undecided = _undecided(outcome)
     if rule.code in undecided:
         return undecided[rule.code]
-    if outcome.state in ("not_applicable", "skipped") and not undecided:
+    if outcome.state in NO_VERDICT and not undecided:
         return Badge("not assessed", "unknown"), sentence(outcome.reason)
     return Badge("not raised", "good"), ""
 
@@ -99,23 +93,18 @@ def _source(e: Evidence, key: str) -> str:
     """Return the settings key that was given for a plugin, or that its defaults hold."""
     options = e.run.settings.get("options")
     own = options.get(key) if isinstance(options, Mapping) else None
-    if not isinstance(own, Mapping) or not own:
-        return DEFAULT
-    return clean(", ".join(f"options.{key}.{option}" for option in sorted(own)), 200)
+    names = sorted(own) if isinstance(own, Mapping) else ()
+    return clean(", ".join(f"options.{key}.{option}" for option in names), 200) or DEFAULT
 
 
-def _margins(e: Evidence) -> list[Block]:
+def _margins(e: Evidence) -> tuple[Table, ...]:
     """Return the margins inside which a verdict says “about 0”."""
-    rows = [row for result in e.results for row in _margins_of(e, result)]
-    if not rows:
-        return []
+    rows = [row for result in e.results if len(result.estimates) for row in _margins_of(e, result)]
     columns = ("result", "measure", Column("about 0 within ±", "number"), "unit", "source")
-    return [make_table("monitoring-margins", "Margins of the verdicts.", columns, rows)]
+    return tables("monitoring-margins", "Margins of the verdicts.", columns, rows)
 
 
 def _margins_of(e: Evidence, result: Result) -> list[tuple[object, ...]]:
-    if not len(result.estimates):
-        return []
     margin = pd.to_numeric(optional(result.estimates, col.MARGIN))
     largest = margin.groupby(result.estimates[col.MEASURE].astype(str), sort=False).max().dropna()
     return [

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core.inference import CONFIDENCE
 from ...core.text import count
 from ...document.blocks import make_table
-from ...document.document import Block, Callout, Cell, Column, Facts, Paragraph, Section, Table
+from ...document.document import Block, Callout, Cell, Column, Facts, Section, Table
 from ...document.evidence import Evidence, as_cell, version
 from ...document.text import ABSENT, clean, joined, name
 from ...evidence import ids
-from .inventory import inventory
+from ...evidence.run import PluginRecord
+from ...runner.plugins import Plugin
+from ..optional import bullets, paragraphs, spaced, tables
 
 TITLE = "Reproducibility"
 RUNTIME = ("python", "platform")
@@ -27,7 +30,9 @@ FILES = (
     "“<result>.estimates.csv”, except for curves and single rows; and “table-….csv” for tables that are not printed in "
     "full. CSV files are guarded for spreadsheets: text they would take for a formula has a leading '."
 )
-SAID = ("about", "actions", "waivers")  # settings that stand with what they are about
+ELSEWHERE = ("about", "actions", "waivers")  # settings that stand with what they are about
+OURS = "uq_report"
+WORKING = ("explainers", "rules", "measures")  # plugins whose work is in the numbers
 COMPUTING = ("uq_report", "numpy", "pandas", "scipy", "scikit-learn")
 PAGES = ("matplotlib", "Jinja2", "weasyprint")
 OF_EXPLAINERS = {ids.DALEX: "dalex", ids.SHAP: "shap"}
@@ -43,7 +48,7 @@ def reproducibility(e: Evidence, sha256: str, *, whole: bool = True) -> Section:
     ]
     if whole:
         parts.append(Section(id="reproducibility-evidence", title="Evidence", blocks=(_results(e),)))
-    blocks = (*_warning(e), Paragraph(text=LEAD), Facts(rows=_facts(e, sha256)), Paragraph(text=FILES))
+    blocks = (*_warning(e), *paragraphs(LEAD), Facts(rows=_facts(e, sha256)), *paragraphs(FILES))
     return Section(id="reproducibility", title=TITLE, blocks=blocks, sections=tuple(parts))
 
 
@@ -70,20 +75,16 @@ def _facts(e: Evidence, sha256: str) -> tuple[tuple[str, Cell], ...]:
 
 def _settings(e: Evidence, *, whole: bool) -> tuple[Block, ...]:
     """Return what somebody set, and how much was left as it comes."""
-    flat_ = [(key, value) for key, value in flat(e.run.settings) if key.partition(".")[0] not in SAID]
-    given = [(key, value) for key, value in flat_ if _is_given(key, value)]
-    every = [(key, value) for key, value in flat(e.run.settings) if value or not key.startswith("about.")]
-    rows = [(name(key), _setting(value)) for key, value in (every if whole else given)]
+    every = [*flat(e.run.settings)]
+    own = [(key, value) for key, value in every if key.partition(".")[0] not in ELSEWHERE]
+    # what has a line of its own does not count as set
+    chosen = [(k, v) for k, v in own if k not in ("seed", "confidence", "as_of") and v not in (None, "", [], {}, ())]
+    listed = [(k, v) for k, v in every if v or not k.startswith("about.")] if whole else chosen
     caption = "Settings of the run." if whole else "Settings that differ from their defaults."
-    table = [make_table("settings-table", caption, ("setting", "value"), rows)] if rows else []
-    left = f"{count(len(flat_) - len(given), 'other setting')} and all options not named are at their defaults."
-    text = left if given else "All settings and options are at their defaults."
-    return (Paragraph(text=text), *table, *([_options(e)] if whole else []))
-
-
-def _is_given(key: str, value: Any) -> bool:
-    """Say whether a setting is another than its default; what has a line of its own does not count."""
-    return key not in ("seed", "confidence", "as_of") and value not in (None, "", [], {}, ())
+    table = tables("settings-table", caption, ("setting", "value"), [(name(k), _setting(v)) for k, v in listed])
+    rest = f"{count(len(own) - len(chosen), 'other setting')} and all options not named are at their defaults."
+    text = rest if chosen else "All settings and options are at their defaults."
+    return (*paragraphs(text), *table, *([_options(e)] if whole else []))
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -104,7 +105,7 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 def _setting(value: Any) -> str:
     """Return a setting as text; what was not set is the default, and empty parts of a list are left out."""
     if isinstance(value, list | tuple):
-        value = [{k: v for k, v in one.items() if v != ""} if isinstance(one, Mapping) else one for one in value]
+        value = [{k: v for k, v in x.items() if v != ""} if isinstance(x, Mapping) else x for x in value]
     return "default" if value is None or value == "" else clean(as_cell(value), 300)
 
 
@@ -128,13 +129,13 @@ def computing(e: Evidence) -> tuple[str, ...]:
 
 
 def _with_versions(e: Evidence, packages: Iterable[str]) -> str:
-    known = [(package, version(e.run.environment, package)) for package in packages]
-    return joined([f"{clean(package, 40)} {clean(number, 40)}" for package, number in known if number], 20) or ABSENT
+    versions = [(package, version(e.run.environment, package)) for package in packages]
+    return joined([f"{clean(package, 40)} {clean(number, 40)}" for package, number in versions if number], 20) or ABSENT
 
 
 def _every_version(e: Evidence) -> Table:
-    rows = [(name(key), clean(value)) for key, value in flat(e.run.environment) if key not in RUNTIME]
-    rows = [(key.removeprefix("packages."), value) for key, value in rows]
+    every = [(name(key), clean(value)) for key, value in flat(e.run.environment) if key not in RUNTIME]
+    rows = [(key.removeprefix("packages."), value) for key, value in every]
     caption = "Versions of all packages that were there, in use or not."
     return make_table("versions-table", caption, ("package", "version"), rows or [(ABSENT, "")])
 
@@ -153,3 +154,58 @@ def _results(e: Evidence) -> Table:
     columns = [Column("result"), Column("kind"), Column("rows", "integer"), Column("what it is")]
     rows = [(clean(r.id, 120), r.kind, len(r.frame), clean(r.title, 200)) for r in e.run.results]
     return make_table("results-table", "Results in the evidence.", columns, rows or [(ABSENT, "", 0, "")])
+
+
+def inventory(e: Evidence, *, whole: bool) -> Section:
+    """Return how many plugins worked, those of other distributions, and the whole list if asked to."""
+    plugins = e.run.plugins
+    blocks: tuple[Block, ...] = paragraphs("The plugins were not recorded.")
+    if plugins:
+        blocks = (*paragraphs(_counted(plugins)), *_strangers(plugins), *([_every_plugin(plugins)] if whole else []))
+    return Section(id="plugins", title="Plugins", blocks=blocks)
+
+
+def foreign(plugin: PluginRecord | Plugin) -> bool:
+    """Say whether a plugin comes from another distribution."""
+    return plugin.distribution.replace("-", "_") != OURS
+
+
+def group_of(plugin: PluginRecord) -> str:
+    """Return the group of a plugin without our name."""
+    return clean(plugin.group).removeprefix(f"{OURS}.")
+
+
+def _counted(plugins: Sequence[PluginRecord]) -> str:
+    """Count the plugins whose work is in the numbers, and say whether any is not ours."""
+    numbers = Counter(map(group_of, plugins))
+    counts = joined([count(numbers[kind], kind.removesuffix("s")) for kind in WORKING if numbers[kind]])
+    ours = "" if any(map(foreign, plugins)) else "All plugins come with this package."
+    return spaced(f"Found: {counts}." if counts else "", ours)
+
+
+def _strangers(plugins: Sequence[PluginRecord]) -> tuple[Block, ...]:
+    """Name the plugins of other distributions, with what they did."""
+    lines = bullets(
+        f"{name(p.name)} ({group_of(p).removesuffix('s')}) of {name(p.distribution)} {name(p.version)}: "
+        f"{clean(p.outcome, 200).rstrip('.')}, {count(p.rows_predicted, 'row')} predicted for it."
+        for p in plugins
+        if foreign(p)
+    )
+    return (*paragraphs("From other packages:" if lines else ""), *lines)
+
+
+def _every_plugin(plugins: Sequence[PluginRecord]) -> Table:
+    numbers = (Column("API", "integer"), Column("rows predicted", "integer"))
+    columns = ("group", "name", "distribution", "version", *numbers, "outcome")
+    rows = [
+        (
+            group_of(p),
+            *map(name, (p.name, p.distribution, p.version)),
+            p.api_version,
+            p.rows_predicted,
+            clean(p.outcome, 200),
+        )
+        for p in plugins
+    ]
+    caption = "Every plugin that was found, with the rows predicted for it and how it ended."
+    return make_table("plugins-table", caption, columns, rows)

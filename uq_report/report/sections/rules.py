@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from ...core.references import cite
 from ...core.text import count
-from ...document.blocks import make_table
-from ...document.document import Badge, Block, Paragraph, Section, Table, Tone
+from ...document.document import Badge, Block, Section, Table, Tone
 from ...document.evidence import Evidence, severity_badge
 from ...document.text import clean, interval, items, joined, name, plain, sentence, value_words
 from ...evidence.finding import Finding, Outcome
 from ...rules.rates import rates
+from ..optional import paragraphs, tables
 from ..rating import NO_VERDICT, tally
 
 SEVERITY = (
@@ -48,40 +48,34 @@ def rules(e: Evidence) -> Section:
         for outcome in e.run.outcomes
         for rule in outcome.rules
     ]
-    if not rows:
-        return _section(Paragraph(text="No check of this run states a rule."), *_judged(e))
     columns = ("code", "finding", "at worst", "raised when", "false alarms", "rests on")
     caption = (
         "What every check looks for, and how severe it is. False alarms: audits of honest, fitted models in which the "
         "rule claimed more than an observation, in the design where that was most often."
     )
-    table = make_table("rules-table", caption, columns, sorted(rows, key=lambda row: row[0]), note=SEVERITY)
-    return _section(table, *_judged(e))
+    blocks: tuple[Block, ...] = tables(
+        "rules-table", caption, columns, sorted(rows, key=lambda row: row[0]), note=SEVERITY
+    )
+    blocks = blocks or paragraphs("No check of this run states a rule.")
+    return Section(id="rules", title="Rules and severities", blocks=(*blocks, *_observations(e)))
 
 
-def _section(*blocks: Block) -> Section:
-    return Section(id="rules", title="Rules and severities", blocks=blocks)
-
-
-def _judged(e: Evidence) -> tuple[Table, ...]:
+def _observations(e: Evidence) -> tuple[Table, ...]:
     """Return what was observed against its limit, finding by finding."""
     rows = [(clean(f.code, 20), about(f.features), observed_words(f), threshold_words(f)) for f in e.findings]
     columns = ("finding", "feature", "observed (interval)", "limit")
-    caption = "What the open findings were judged by, in the units of their rules."
-    return (make_table("rules-judged", caption, columns, rows),) if rows else ()
+    return tables("rules-judged", "What the open findings were judged by, in the units of their rules.", columns, rows)
 
 
 def checks_ended(e: Evidence) -> Section:
     """Return the state of every check, with what it raised or why it gave no verdict."""
-    blocks: list[Block] = [Paragraph(text=ended(e))]
-    if e.run.outcomes:
-        rows = [
-            (name(o.title or o.check), Badge(o.state.replace("_", " "), STATES[o.state]), _reason(o))
-            for o in e.run.outcomes
-        ]
-        columns = ("check", "state", "findings or reason")
-        blocks.append(make_table("checks-table", "Each check ends in exactly one state.", columns, rows))
-    return Section(id="checks", title="How every check ended", blocks=tuple(blocks))
+    rows = [
+        (name(o.title or o.check), Badge(o.state.replace("_", " "), STATES[o.state]), _reason(o))
+        for o in e.run.outcomes
+    ]
+    columns, caption = ("check", "state", "findings or reason"), "Each check ends in exactly one state."
+    blocks = (*paragraphs(ended(e)), *tables("checks-table", caption, columns, rows))
+    return Section(id="checks", title="How every check ended", blocks=blocks)
 
 
 def ended(e: Evidence) -> str:
@@ -91,15 +85,15 @@ def ended(e: Evidence) -> str:
     """
     ran = len(e.run.outcomes)
     registered = sum(plugin.group.removeprefix("uq_report.") == "rules" for plugin in e.run.plugins)
-    told = f"Of {count(ran, 'check')} {tally(e.run.outcomes, ENDS)}." if ran else "No check was run."
+    words = f"Of {count(ran, 'check')} {tally(e.run.outcomes, ENDS)}." if ran else "No check was run."
     if registered == ran:
-        return told
-    return f"{told} Registered are {registered}: the run does not account for all of them."
+        return words
+    return f"{words} Registered are {registered}: the run does not account for all of them."
 
 
 def _reason(outcome: Outcome) -> str:
     codes = list(dict.fromkeys(finding.code for finding in outcome.findings))
-    waived = list(dict.fromkeys(one.finding.code for one in outcome.waived))
+    waived = list(dict.fromkeys(waived.finding.code for waived in outcome.waived))
     parts = [joined(codes), f"waived: {joined(waived)}" if waived else "", sentence(outcome.reason)]
     return "; ".join(filter(None, parts))
 

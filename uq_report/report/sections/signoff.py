@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ...core.text import count
 from ...document.blocks import make_table
-from ...document.document import Facts, Paragraph, Section
+from ...document.document import Facts, Section
 from ...document.evidence import OPEN, Evidence
 from ...document.text import clean, joined
 from ...runner.settings import About
+from ..optional import paragraphs
 
 TITLE = "Sign-off"
 BLANK = "____________________"
@@ -29,22 +28,21 @@ def sign_off(e: Evidence) -> Section:
     """Return the lines to sign, what is open, and how to prove and sign the file."""
     rows = [(role, e.about_cell(key), BLANK, BLANK) for role, key in ROLES]
     table = make_table("sign-off-table", "To be dated and signed.", ("role", "name", "date", "signature"), rows)
-    facts = Facts(
-        rows=(
-            ("Author of this report", e.about_cell("author")),
-            ("Independence of the review", e.about_cell("independence")),
-            ("Status", e.about("status") or OPEN),
-        )
+    facts = (
+        ("Author of this report", e.about_cell("author")),
+        ("Independence of the review", e.about_cell("independence")),
+        ("Status", e.about_cell("status")),
     )
-    texts = (*_open(e), PEOPLE, HOW)
-    return Section(id="sign-off", title=TITLE, blocks=(table, facts, *(Paragraph(text=text) for text in texts)))
+    return Section(
+        id="sign-off", title=TITLE, blocks=(table, Facts(rows=facts), *paragraphs(_to_complete(e), PEOPLE, HOW))
+    )
 
 
-def _open(e: Evidence) -> Iterator[str]:
-    """Yield in one line what must be completed before a signature."""
+def _to_complete(e: Evidence) -> str:
+    """Say in one line what must be completed before a signature."""
     empty = [key.replace("_", " ") for key in About.model_fields if key not in NO_TEXT and not e.about(key)]
     unowned = sum(e.action(finding)[0] == OPEN for finding in e.findings if finding.severity != "observation")
     still = [f"owner and due date of {count(unowned, 'finding')}"] * bool(unowned)
     still += [f"the texts on {joined(empty, len(empty))}"] * bool(empty)
     still += [f"the status, which is {clean(e.about('status') or 'draft', 20)}"] * (e.about("status") != "final")
-    yield f"To be completed: {'; '.join(still)}." if still else "Nothing is left to be completed."
+    return f"To be completed: {'; '.join(still)}." if still else "Nothing is left to be completed."
