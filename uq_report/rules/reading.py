@@ -25,38 +25,23 @@ NAME = 200
 UNDECIDED = "No verdict."  # how the reason of a check begins that decided some of its rules only
 # What readers call the methods (by explainer) and the measures.
 METHODS = {
-    ids.AGREEMENT: "the comparison of rankings",
-    ids.ALE: "the local effect",
-    ids.CALIBRATION: "the scoring of outcomes",
-    ids.CID: "covered information",
-    ids.COVER: "importance corrected for cover",
-    ids.DALEX: "DALEX",
-    ids.DATA_QUALITY: "the look at the data",
-    ids.GROUPS: "the comparison of groups",
-    ids.H_STATISTIC: "the strength of interactions",
-    ids.PDP: "the average effect",
-    ids.PFI: "permutation importance",
-    ids.REDUNDANCY: "the look for repeated features",
-    ids.RSENS: "R-sens",
-    ids.SHAP: "SHAP",
+    ids.AGREEMENT: "the comparison of rankings", ids.ALE: "the local effect",
+    ids.CALIBRATION: "the scoring of outcomes", ids.CID: "covered information",
+    ids.COVER: "importance corrected for cover", ids.DALEX: "DALEX", ids.DATA_QUALITY: "the look at the data",
+    ids.GROUPS: "the comparison of groups", ids.H_STATISTIC: "the strength of interactions",
+    ids.PDP: "the average effect", ids.PFI: "permutation importance",
+    ids.REDUNDANCY: "the look for repeated features", ids.RSENS: "R-sens", ids.SHAP: "SHAP",
     ids.SUPPORT: "the comparison with training rows",
-}
+}  # fmt: skip
 MEASURES = {
-    m.NLL.name: "the loss",
-    m.NLL_CLIPPED.name: "the loss",
-    m.BRIER.name: "the Brier score",
-    m.SQUARED_ERROR.name: "the squared error",
-    m.ABSOLUTE_ERROR.name: "the absolute error",
-    m.ZERO_ONE.name: "the share of wrong decisions",
-    m.ONE_MINUS_AUC.name: "the order of the rows (1 − AUC)",
-    m.PREDICTION.name: "the prediction",
-    m.LOG_ODDS.name: "the log-odds",
-    m.KL.name: "the claimed loss",
-    m.ENTROPY.name: "how unsure the model is",
-    m.VARIANCE.name: "the predicted variance",
+    m.NLL.name: "the loss", m.NLL_CLIPPED.name: "the loss", m.BRIER.name: "the Brier score",
+    m.SQUARED_ERROR.name: "the squared error", m.ABSOLUTE_ERROR.name: "the absolute error",
+    m.ZERO_ONE.name: "the share of wrong decisions", m.ONE_MINUS_AUC.name: "the order of the rows (1 − AUC)",
+    m.PREDICTION.name: "the prediction", m.LOG_ODDS.name: "the log-odds", m.KL.name: "the claimed loss",
+    m.ENTROPY.name: "how unsure the model is", m.VARIANCE.name: "the predicted variance",
     m.ALEATORIC.name: "the unavoidable part of its doubt",
     m.EPISTEMIC.name: "the part of its doubt that more data would settle",
-}
+}  # fmt: skip
 
 
 class Sign(PfiLine):
@@ -145,7 +130,7 @@ def method_words(id: str) -> str:
 
     Examples
     --------
-    >>> method_words("pfi.train"), method_words("dalex.model_parts"), method_words("my_method")
+    >>> method_words(ids.PFI_TRAIN), method_words(ids.DALEX_PARTS), method_words("my_method")
     ('permutation importance', 'DALEX', 'my method')
     """
     explainer = ids.explainer_of(id)

@@ -146,12 +146,7 @@ class Rule:
 
     def finding(self, severity: Severity, statement: str, evidence: Sequence[str], **parts: Any) -> Finding:
         """Return a finding of this rule; `parts` are further fields of `Finding`."""
-        parts.setdefault("rests_on", self.rests_on)
+        sources, parts = tuple(dict.fromkeys(evidence)), {"rests_on": self.rests_on, **parts}
         return Finding(
-            code=self.code,
-            title=self.title,
-            severity=severity,
-            statement=statement,
-            evidence=tuple(dict.fromkeys(evidence)),
-            **parts,
+            code=self.code, title=self.title, severity=severity, statement=statement, evidence=sources, **parts
         )
