@@ -12,7 +12,6 @@ from matplotlib.text import Text
 
 from uq_report.document.plots import importance
 from uq_report.report.plots import importance_map
-from uq_report.report.plots.labels import Box
 
 from . import results
 
@@ -103,9 +102,9 @@ def test_labels_of_a_crowd_never_overlap_and_the_missing_ones_are_counted() -> N
     figure = importance_map.draw(found)
     (axes,) = figure.axes
     figure.canvas.draw()
-    boxes = [Box(*Text.get_window_extent(text).extents) for text in axes.texts]  # without the thin lines
+    boxes = [Text.get_window_extent(text) for text in axes.texts]  # without the thin lines
     assert len(boxes) >= 5
-    assert not any(a.meets(b) for k, a in enumerate(boxes) for b in boxes[:k])
+    assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
     assert f"{30 - len(boxes)} for lack of room" in axes.get_title(loc="right")
 
 

@@ -75,13 +75,13 @@ def test_a_level_stands_in_the_row_of_its_name() -> None:
 def test_beyond_twelve_levels_the_most_frequent_are_kept() -> None:
     levels = tuple(f"level {k}" for k in range(15))
     average, rows = points([0.01 * k for k in range(15)], levels), counted(*range(15))
-    assert sorted(sheet.kept(average, rows)["x"]) == list(range(3, 15))
+    assert sorted(sheet.most_frequent(average, rows)["x"]) == list(range(3, 15))
     assert len(sheet.draw(panels(average), rows).axes[0].get_yticks()) == 12
-    assert len(sheet.kept(average.head(12), rows)) == 12
+    assert len(sheet.most_frequent(average.head(12), rows)) == 12
 
 
 def test_the_local_effect_keeps_its_shape_at_the_height_of_the_average() -> None:
-    x, y = sheet.beside(points([10.0, 12.0, 14.0]), points([-1.0, 0.0, 4.0]))
+    x, y = sheet.aligned(points([10.0, 12.0, 14.0]), points([-1.0, 0.0, 4.0]))
     assert np.allclose(x, [0, 1, 2])
     assert np.allclose(y, [10.0, 11.0, 15.0])
     assert np.isclose(y.mean(), 12.0)

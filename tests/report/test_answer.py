@@ -23,9 +23,9 @@ from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import NotRun, Run
 from uq_report.report.answer import Answer, answer_of, as_html, as_lines
-from uq_report.report.answer.actions import rest
-from uq_report.report.answer.belief import NO, OPEN, PARTLY, UNTESTED, YES
+from uq_report.report.answer.cards import NO, OPEN, PARTLY, UNTESTED, YES
 from uq_report.report.answer.drivers import rankings
+from uq_report.report.answer.synthesis import rest
 from uq_report.report.rating import rating
 
 from .cases import Case, estimates

@@ -13,8 +13,7 @@ from uq_report.document.evidence import Evidence
 from uq_report.evidence import ids
 from uq_report.evidence.codec import dumps
 from uq_report.evidence.saved import guarded_csv
-from uq_report.report.assemble import document
-from uq_report.report.attachments import POINTS, attachments
+from uq_report.report.assemble import POINTS, attachments, document
 
 from .cases import Case
 from .synthetic import make_run

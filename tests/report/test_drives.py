@@ -96,7 +96,10 @@ def test_cells_are_numbers_with_the_ranks_that_intervals_leave() -> None:
         number, _, place = cell.partition(" · ")
         line = lines[feature]
         assert abs(float(number.replace("−", "-")) - line.estimate) <= 0.0005
-        first, *_, last = [int(end) for end in place.partition("(")[2].rstrip(")").split(ranking.KEPT) if end] or [0, 0]
+        first, *_, last = [int(end) for end in place.partition("(")[2].rstrip(")").split(ranking.DASH) if end] or [
+            0,
+            0,
+        ]
         assert int(place.partition(" ")[0]) == 1 + sum(other.estimate > line.estimate for other in lines.values())
         assert not first or first == 1 + sum(other.lower > line.upper for other in lines.values())
         assert not last or last == len(lines) - sum(other.upper < line.lower for other in lines.values())

@@ -29,7 +29,7 @@ from uq_report.document.document import (
     Verdict,
     inside,
 )
-from uq_report.report.side_by_side import merged
+from uq_report.report.sections.comparison import merged
 
 NAMES = ("Champion: a", "Challenger: b")
 

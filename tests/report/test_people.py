@@ -13,12 +13,12 @@ from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import Changes, NotRun
 from uq_report.report.assemble import shell
 from uq_report.report.placing import Placed
-from uq_report.report.sections.chapters import SOUNDNESS, chapter
+from uq_report.report.sections.annex import SOUNDNESS, chapter
 from uq_report.report.sections.data import data
 from uq_report.report.sections.limitations import limitations, limits_of_methods, omissions
 from uq_report.report.sections.model import model
-from uq_report.report.sections.monitoring import monitoring
 from uq_report.report.sections.reproducibility import reproducibility
+from uq_report.report.sections.rules import monitoring
 from uq_report.report.sections.signoff import sign_off
 from uq_report.runner.settings import About
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .. import runner
 from ..core.errors import nearest
-from ..report.annex import EXTENTS
 from ..report.kinds import KINDS
+from ..report.sections.annex import EXTENTS
 from ..runner import plugins
 from ..runner.settings import Settings
 from .audit_file import AuditFile

@@ -1,34 +1,39 @@
-"""A run becomes a document: every section in its place, every number from the run's evidence."""
+"""A run becomes a document: every section in its place, and the run itself and more numbers as attachments."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from ..document.document import Badge, Cell, CheckEntry, Document, Section
+import pandas as pd
+
+from ..core.text import file_stem
+from ..document.document import Attachment, Badge, Cell, CheckEntry, Document, Section, Table, inside
 from ..document.evidence import Evidence, as_cell, version
-from ..document.text import clean
+from ..document.text import clean, unmarked
 from ..evidence.finding import Outcome
 from ..evidence.run import Run
+from ..evidence.saved import RUN, guarded_csv
 from ..evidence.subject import SubjectFacts
 from ..runner import figures
-from .annex import annex as behind
-from .attachments import attachments
 from .placing import Placed
 from .rating import counted, rating
+from .sections.annex import annex as behind
 from .sections.answer import answer
 from .sections.changes import changes
-from .sections.comparison import comparison
+from .sections.comparison import comparison, merged
 from .sections.drives import drives
 from .sections.findings import findings
 from .sections.limitations import limitations
 from .sections.sheets import sheets
 from .sections.signoff import sign_off
 from .sections.sure import sure
-from .side_by_side import merged
 
-DRAFT = "DRAFT"
+CSV = "text/csv"
+# Every point of a curve, every row of a local explanation: those stand in run.json, which keeps a report small.
+POINTS = ("profile", "attribution")
+DRAFT = "DRAFT"  # on every page, unless people said that it is final
 
 
 def document(run: Run, *, annex: str = "short") -> Document:
@@ -54,7 +59,7 @@ def document(run: Run, *, annex: str = "short") -> Document:
 
 def shell(e: Evidence, *, title: str, subtitle: str, kind: str = "audit") -> Document:
     """Return the document of a run without its sections and attachments: cover, rating, banner and checks."""
-    run = e.run
+    run, draft = e.run, "" if e.about("status") == "final" else DRAFT
     return Document(
         title=clean(title, 200),
         subtitle=clean(subtitle, 300),
@@ -64,7 +69,7 @@ def shell(e: Evidence, *, title: str, subtitle: str, kind: str = "audit") -> Doc
         facts=_cover(e),
         layout="portrait" if run.challenger is None else "landscape",
         kind=kind,
-        banner=_banner(e),
+        banner=" · ".join(filter(None, (clean(e.about("classification"), 60), draft))),
         rating=rating(run.outcomes),
         checks=_checks(run),
     )
@@ -85,12 +90,6 @@ def read(run: Run) -> Evidence:
 def _front(e: Evidence) -> tuple[Section | None, ...]:
     """Return the front part on one model, in reading order."""
     return (answer(e), findings(e), sure(e), drives(e), sheets(e), changes(e), limitations(e), sign_off(e))
-
-
-def _banner(e: Evidence) -> str:
-    """Return the classification, and that this is a draft unless people said it is final."""
-    draft = "" if e.about("status") == "final" else DRAFT
-    return " · ".join(filter(None, (clean(e.about("classification"), 60), draft)))
 
 
 def _cover(e: Evidence) -> tuple[tuple[str, Cell], ...]:
@@ -129,3 +128,40 @@ def _check(outcome: Outcome, prefix: str = "") -> CheckEntry:
         reason=clean(outcome.reason),
         findings=tuple((clean(f.code, 20), f.severity, clean(f.statement)) for f in outcome.findings),
     )
+
+
+def attachments(e: Evidence, sections: Iterable[Section]) -> tuple[Attachment, ...]:
+    """Return run.json, then a guarded CSV of each result's estimates and of each table that is not printed in full."""
+    own = Attachment(RUN, e.content, "application/json", "The run: every number of this report")
+    tables = (
+        Attachment(table.attachment, _csv(table), CSV, f"All rows of: {table.caption}")
+        for table in tables_in(sections)
+        if table.rest
+    )
+    return (own, *_estimates(e.run), *tables)
+
+
+def _estimates(run: Run) -> Iterator[Attachment]:
+    for result in run.results:
+        if len(result.estimates) and result.kind not in POINTS:
+            name = f"{file_stem(result.id)}.estimates.csv"
+            yield Attachment(name, guarded_csv(result.estimates), CSV, f"Estimates of {result.id}")
+
+
+def tables_in(sections: Iterable[Section]) -> Iterator[Table]:
+    """Yield every table of sections and those inside them."""
+    for section in sections:
+        yield from (block for block in inside(section.blocks) if isinstance(block, Table))
+        yield from tables_in(section.sections)
+
+
+def _csv(table: Table) -> bytes:
+    heads = [f"{column.label} ({column.unit})" if column.unit else column.label for column in table.columns]
+    cells = [[_value(cell) for cell in row] for row in (*table.rows, *table.rest)]
+    frame = pd.DataFrame(cells, columns=pd.RangeIndex(len(heads)))
+    frame.columns = pd.Index(heads)
+    return guarded_csv(frame)
+
+
+def _value(cell: Cell) -> Cell:
+    return cell.text if isinstance(cell, Badge) else unmarked(cell) if isinstance(cell, str) else cell

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import TypeVar
 
 from ..core.results import Result
 from ..document import slots
@@ -22,6 +23,7 @@ from .optional import spaced
 from .sections.reproducibility import foreign, group_of
 
 _log = logging.getLogger(__name__)
+S = TypeVar("S", Section, Section | None)
 # results that the report's own chapters show
 CHAPTERS_SHOW = frozenset({
     ids.CALIBRATION, ids.CALIBRATION_COVERAGE, ids.CALIBRATION_DECISIONS, ids.CALIBRATION_PIT,
@@ -78,7 +80,8 @@ class Placed:
 
     def _parts(self, results: Sequence[Result]) -> tuple[Section, ...]:
         """Return results by their kind."""
-        return tuple(_by_kind(self.evidence, result) for result in results)
+        e = self.evidence
+        return tuple(guarded(partial(part, e, result), f"The result {result.id}", result.id) for result in results)
 
     def _explainer(self, results: Sequence[Result]) -> tuple[Section, ...]:
         """Return the section of an explainer whose results no section shows."""
@@ -115,7 +118,7 @@ def _sections(entries: Iterable[_Entry]) -> tuple[Section, ...]:
     return tuple(section for entry in ordered for section in entry.sections())
 
 
-def guarded(make: Callable[[], Section | None], what: str, key: str) -> Section | None:
+def guarded(make: Callable[[], S], what: str, key: str) -> S | Section:
     """Return a section, or the reason why there is none: foreign code and frames must not cost the report."""
     try:
         return make()
@@ -124,11 +127,6 @@ def guarded(make: Callable[[], Section | None], what: str, key: str) -> Section 
         text = f"{clean(what, 100)} could not be shown: {clean(error, 300)} Its numbers are in the evidence."
         blocks = (Callout(tone="warning", title="A part is missing", text=text),)
         return Section(id=f"missing-{key}", title=clean(key, 120), blocks=blocks)
-
-
-def _by_kind(e: Evidence, result: Result) -> Section:
-    section = guarded(lambda: part(e, result), f"The result {result.id}", result.id)
-    return section if section is not None else Section(id=f"result-{result.id}", title=clean(result.title, 120))
 
 
 def _origin(e: Evidence, explainer: str) -> str:

@@ -46,13 +46,9 @@ def rating(outcomes: Iterable[Outcome]) -> Badge:
         return NOT_YET
     if "medium" in severities:
         return LIMITS
-    return USE if _assessed(ended) else UNSAID
-
-
-def _assessed(outcomes: Sequence[Outcome]) -> bool:
-    """Say whether outcomes judged the predictions: their calibration, or their skill."""
-    skill = any(outcome.check == PERFORMANCE and outcome.state not in NO_VERDICT for outcome in outcomes)
-    return skill or gate_of(outcomes).tone in ("good", "bad")
+    # outcomes can speak of the predictions by their skill, or by their calibration
+    skill = any(outcome.check == PERFORMANCE and outcome.state not in NO_VERDICT for outcome in ended)
+    return USE if skill or gate_of(ended).tone in ("good", "bad") else UNSAID
 
 
 def rests_on(outcomes: Iterable[Outcome]) -> str:

@@ -1,11 +1,13 @@
-"""The answer as plain data, whatever shows it."""
+"""The answer as plain data; as lines of text, for terminals; and as a small piece of HTML, for notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import escape
 
 from ...document.document import Badge, Card, Step
+from ...document.text import unmarked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +21,7 @@ class Answer:
         What is good and what limits it, in one sentence.
     rule : str
         By which line of the rule, and who decides.
-    unjudged : str
+    undecidable : str
         What cannot be judged and why; empty where nothing stands against it.
     cards : tuple of Card
         How good the model is, whether its doubt can be believed, who is affected.
@@ -33,7 +35,7 @@ class Answer:
     recommendation: Badge
     because: str
     rule: str
-    unjudged: str
+    undecidable: str
     cards: tuple[Card, ...]
     drives: tuple[str, ...]
     actions: tuple[Step, ...]
@@ -41,11 +43,57 @@ class Answer:
 
     def texts(self) -> Iterator[str]:
         """Yield every sentence, in reading order."""
-        yield from (self.recommendation.text, self.because, self.rule, self.unjudged)
+        yield from (self.recommendation.text, self.because, self.rule, self.undecidable)
         for card in self.cards:
-            yield from (card.title, f"{card.headline} {card.aside}".strip(), *card.texts)
+            yield from (card.title, _head(card), *card.texts)
             yield from (" ".join(row) for row in card.counts)
         yield from self.drives
         for step in self.actions:
             yield from (step.lead, step.text, step.aside)
         yield self.foot
+
+
+def as_lines(answer: Answer) -> list[str]:
+    """Return the answer in about ten lines."""
+    lines = [f"{answer.recommendation.text}. {answer.because}", answer.undecidable]
+    lines += [f"{card.title} {_head(card)}." for card in answer.cards]
+    lines += [f"{k}. {text}" for k, text in enumerate(answer.drives, 1)]
+    lines += [f"To do: {step.lead}{_aside(step)}" for step in answer.actions]
+    return [unmarked(line) for line in (*lines, answer.foot) if line]
+
+
+def as_html(title: str, answer: Answer) -> str:
+    """Return the answer as HTML without styles; every text from outside is escaped."""
+    return "".join(_html(title, answer))
+
+
+def _html(title: str, answer: Answer) -> Iterator[str]:
+    yield f"<p><strong>{_escaped(title)}</strong></p>"
+    yield f"<p><strong>{_escaped(answer.recommendation.text)}.</strong> {_escaped(answer.because)}</p>"
+    yield f"<p>{_escaped(answer.undecidable)}</p>" if answer.undecidable else ""
+    yield _list("ul", [f"<b>{_escaped(card.title)}</b> {_escaped(_full(card))}" for card in answer.cards])
+    yield _list("ol", [_escaped(text) for text in answer.drives])
+    steps = answer.actions
+    yield _list("ul", [f"<b>{_escaped(s.lead)}</b> {_escaped(s.text)}{_escaped(_aside(s))}" for s in steps])
+    yield f"<p><small>{_escaped(answer.rule)} {_escaped(answer.foot)}</small></p>"
+
+
+def _list(tag: str, items: list[str]) -> str:
+    return f"<{tag}>{''.join(f'<li>{item}</li>' for item in items)}</{tag}>"
+
+
+def _head(card: Card) -> str:
+    return f"{card.headline} {card.aside}".strip()
+
+
+def _aside(step: Step) -> str:
+    return f" ({step.aside})" if step.aside else ""
+
+
+def _full(card: Card) -> str:
+    """Return a card's answer and its sentences; a sentence that leads to counts is for pages."""
+    return " ".join([f"{_head(card)}.", *(text for text in card.texts if not text.endswith(":"))])
+
+
+def _escaped(text: str) -> str:
+    return escape(unmarked(text))

@@ -5,15 +5,16 @@ No sentence names an order that intervals do not show, or a feature whose verdic
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...core.text import count
 from ...document.amounts import scaled
 from ...document.evidence import Evidence
 from ...document.places import Ranking
 from ...document.questions import answers
+from ...document.telling import NUMBERS
 from ...document.text import joined, mention, mentions, value_words
 from ...evidence import columns as col
 from ...evidence import ids
@@ -64,38 +65,39 @@ class Reading(NamedTuple):
 
 def rankings(e: Evidence) -> dict[str, Ranking]:
     """Return the ranking of each question by its role."""
-    return {one.heading: one for one in answers(e)}
+    return {ranking.heading: ranking for ranking in answers(e)}
 
 
 def drivers(e: Evidence) -> tuple[str, str, str]:
     """Return the three sentences."""
-    read = {role: _read(e, one) for role, one in rankings(e).items() if len(one.table)}
-    prediction, loss, doubt = (read.get(role) for role in (PREDICTION, LOSS, DOUBT))
+    readings = {role: _read(e, ranking) for role, ranking in rankings(e).items() if len(ranking.table)}
+    prediction, loss, doubt = (readings.get(role) for role in (PREDICTION, LOSS, DOUBT))
+    why = "was not measured" if e.subject.has_y else "cannot be said: no outcomes were given"
     return (
         _prediction(prediction) if prediction else "What drives the prediction was not measured.",
-        _loss(loss) if loss else _no_loss(e),
+        _loss(loss) if loss else f"What drives the loss {why}.",
         _doubt(doubt, loss) if doubt else "What the model's doubt follows was not measured.",
     )
 
 
-def _read(e: Evidence, one: Ranking) -> Reading:
+def _read(e: Evidence, ranking: Ranking) -> Reading:
     """Return a ranking with its verdicts and places; those without a number are left out."""
-    rows = (row for row in one.table.to_dict("records") if str(row[col.FEATURE]) in one.places)
-    lines = tuple(_line(row, one.places[str(row[col.FEATURE])].first) for row in rows)
-    undecided = any(f.code == NO_LEADER and one.measure in f.measures for f in e.findings)
-    tied = not all(place.by_intervals for place in one.places.values())
-    return Reading(one, lines, _rows(e, one), undecided or tied)
+    lines = []
+    for row in ranking.table.to_dict("records"):
+        feature, verdict = str(row[col.FEATURE]), str(row.get(col.VERDICT) or "")
+        if feature in ranking.places:
+            verdict = next((name for name in VERDICTS if verdict.startswith(name)), "")
+            estimate, lower, upper = (float(row[name]) for name in NUMBERS)
+            first, distrust = ranking.places[feature].first, str(row.get(col.DISTRUST) or "")
+            lines.append(Line(feature, estimate, lower, upper, verdict, first, distrust))
+    undecided = any(f.code == NO_LEADER and ranking.measure in f.measures for f in e.findings)
+    tied = not all(place.by_intervals for place in ranking.places.values())
+    return Reading(ranking, tuple(lines), _rows(e, ranking), undecided or tied)
 
 
-def _line(row: Mapping[Hashable, Any], first: int) -> Line:
-    verdict = next((one for one in VERDICTS if str(row.get(col.VERDICT) or "").startswith(one)), "")
-    estimate, lower, upper = (float(row[name]) for name in (col.ESTIMATE, col.LOWER, col.UPPER))
-    return Line(str(row[col.FEATURE]), estimate, lower, upper, verdict, first, str(row.get(col.DISTRUST) or ""))
-
-
-def _rows(e: Evidence, one: Ranking) -> str:
+def _rows(e: Evidence, ranking: Ranking) -> str:
     """Return on how many rows a ranking rests, in words."""
-    view = ShapImportance.find(e.run) if one.result.id == ids.SHAP_IMPORTANCE else None
+    view = ShapImportance.find(e.run) if ranking.result.id == ids.SHAP_IMPORTANCE else None
     used, n = len(view.rows_used) if view is not None else 0, e.subject.n
     if used and used != n:
         return f"the {count(used, 'explained row')}"
@@ -108,8 +110,7 @@ def _prediction(read: Reading) -> str:
     if not any(line.estimate for line in read.lines):
         return "No feature moves the prediction."
     if len(leaders) == 1 and not read.open:
-        (one,) = leaders
-        return f"{mention(one.feature)} moves the prediction most, on average by {read.amount(one)}."
+        return f"{_names(leaders)} moves the prediction most, on average by {read.amount(leaders[0])}."
     if not 1 < len(leaders) <= NAMED:
         return f"No feature stands out for the prediction: {read.n} cannot tell which moves it most."
     first = f"{mention(leaders[0].feature)} on average by {read.amount(leaders[0])}"
@@ -127,14 +128,14 @@ def _loss(read: Reading) -> str:
         return f"{_no_cost(read)}{harmful}"
     leaders = read.leaders()
     if len(leaders) == 1 and leaders[0] in costly and not read.open:
-        (one,) = leaders
-        return f"Wrong values of {mention(one.feature)} cost most on unseen rows: {read.amount(one)} a row.{harmful}"
-    named = [line for line in leaders if line in costly]
+        return f"Wrong values of {_names(leaders)} cost most on unseen rows: {read.amount(leaders[0])} a row.{harmful}"
+    named, unsure = [line for line in leaders if line in costly], f"{read.n} cannot tell which costs most.{harmful}"
     if not named or len(named) > NAMED:
-        those = mention(costly[0].feature) if len(costly) == 1 else f"each of {count(len(costly), 'feature')}"
-        return f"Wrong values of {those} raise the loss; {read.n} cannot tell which costs most.{harmful}"
-    most = f"{' most' if len(named) > 1 else ''} on unseen rows, {_first(read, named)}"
-    return f"Wrong values of {_names(named)} raise the loss{most}; {read.n} cannot tell which costs most.{harmful}"
+        those = _names(costly) if len(costly) == 1 else f"each of {count(len(costly), 'feature')}"
+        return f"Wrong values of {those} raise the loss; {unsure}"
+    most, whose = (" most", f"those of {mention(named[0].feature)} ") if len(named) > 1 else ("", "")
+    first = f"{whose}by {read.amount(named[0])} a row"
+    return f"Wrong values of {_names(named)} raise the loss{most} on unseen rows, {first}; {unsure}"
 
 
 def _by_few_rows(read: Reading, costly: Sequence[Line]) -> str:
@@ -148,21 +149,10 @@ def _by_few_rows(read: Reading, costly: Sequence[Line]) -> str:
     return f" By estimate those of {mention(above[0].feature)} cost more ({cost}), but a few rows decide that."
 
 
-def _first(read: Reading, lines: Sequence[Line]) -> str:
-    """Say by how much the first of them by estimate does."""
-    return f"{f'those of {mention(lines[0].feature)} ' if len(lines) > 1 else ''}by {read.amount(lines[0])} a row"
-
-
 def _no_cost(read: Reading) -> str:
     if all(line.verdict == ABOUT_0 for line in read.lines):
         return "Wrong values of no feature cost anything beyond the margin."
     return f"{read.n[:1].upper()}{read.n[1:]} do not show of any feature that its wrong values raise the loss."
-
-
-def _no_loss(e: Evidence) -> str:
-    if e.subject.has_y:
-        return "What drives the loss was not measured."
-    return "What drives the loss cannot be said: no outcomes were given."
 
 
 def _doubt(read: Reading, loss: Reading | None) -> str:
@@ -173,46 +163,34 @@ def _doubt(read: Reading, loss: Reading | None) -> str:
     if read.ranking.facts.sign < 0:
         less, more = more, less
     costly = [line.feature for line in loss.of(POSITIVE)] if loss is not None and loss.ranking.facts.sign > 0 else []
-    unnoticed = _among(costly, read.of(ABOUT_0))
-    surer = _among(costly, more)
-    told = [_follows(read, less)]
-    if unnoticed:
-        told.append(f"When {_listed(unnoticed, 'or')} is wrong it predicts worse, but is as sure as before.")
-    if surer:
-        told.append(f"When {_listed(surer, 'or')} is wrong it predicts worse, and is even surer.")
-    rest = [line for line in more if line.feature not in surer]
-    if rest:
-        told.append(f"When {_names(rest, 'or')} is wrong it is surer.")
-    return " ".join(told)
+    unnoticed, surer = _among(costly, read.of(ABOUT_0)), _among(costly, more)
+    rest = [line.feature for line in more if line.feature not in surer]
+    cases = (
+        (unnoticed, "it predicts worse, but is as sure as before"),
+        (surer, "it predicts worse, and is even surer"),
+        (rest, "it is surer"),
+    )
+    texts = (f"When {_listed(features, 'or')} is wrong {words}." for features, words in cases if features)
+    return " ".join([_follows(read, less), *texts])
 
 
 def _follows(read: Reading, less: Sequence[Line]) -> str:
     """Say which features make the model less sure when they are wrong."""
+    facts = read.ranking.facts
+    margin = f"{margin_of(read.ranking):g} {facts.unit}".strip()
+    if not less and all(line.verdict == ABOUT_0 for line in read.lines):
+        return f"The model's doubt follows no feature: wrong values change it on average by less than {margin}."
     if not less:
-        if all(line.verdict == ABOUT_0 for line in read.lines):
-            return (
-                f"The model's doubt follows no feature: wrong values change it on average by less than {_margin(read)}."
-            )
-        return f"No feature is shown to raise the model's doubt by more than {_margin(read)} when it is wrong."
+        return f"No feature is shown to raise the model's doubt by more than {margin} when it is wrong."
     if len(less) > NAMED:
         return f"The model's doubt follows {count(len(less), 'feature')}, wrong values of which raise it."
-    those = f"wrong values of {mention(less[0].feature)}"
-    return f"The model's doubt follows {_names(less)}: {those} {_raise(read)} by {read.amount(less[0])}."
+    those, raised = mention(less[0].feature), "raise it" if facts.sign > 0 else f"lower the {facts.title}"
+    return f"The model's doubt follows {_names(less)}: wrong values of {those} {raised} by {read.amount(less[0])}."
 
 
-def _raise(read: Reading) -> str:
-    """Say what happens to the measure of the doubt where it rises."""
-    facts = read.ranking.facts
-    return "raise it" if facts.sign > 0 else f"lower the {facts.title}"
-
-
-def margin_of(one: Ranking) -> float:
+def margin_of(ranking: Ranking) -> float:
     """Return the margin within which an importance counts as 0; NaN where there is none."""
-    return float(one.table[col.MARGIN].max()) if col.MARGIN in one.table else nan
-
-
-def _margin(read: Reading) -> str:
-    return f"{margin_of(read.ranking):g} {read.ranking.facts.unit}".strip()
+    return float(ranking.table[col.MARGIN].max()) if col.MARGIN in ranking.table else nan
 
 
 def _sizes(read: Reading) -> str:
@@ -226,8 +204,8 @@ def _sizes(read: Reading) -> str:
 
 def _among(features: Iterable[str], lines: Iterable[Line]) -> list[str]:
     """Return those features that are in the lines, in their own order."""
-    held = {line.feature for line in lines}
-    return [feature for feature in features if feature in held]
+    among = {line.feature for line in lines}
+    return [feature for feature in features if feature in among]
 
 
 def _names(lines: Sequence[Line], word: str = "and") -> str:

@@ -9,7 +9,7 @@ from ...core.errors import InputError, nearest
 from ...document.document import Document
 from ...evidence.run import Run
 from .. import assemble
-from ..annex import EXTENTS, FULL, NONE, SHORT
+from ..sections.annex import EXTENTS, FULL, NONE, SHORT
 from .brief import brief
 from .model_card import model_card
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ...core.text import count, short
 from ...document.blocks import make_table
-from ...document.document import Column, Document, Facts, Paragraph, Section, Verdict
+from ...document.document import Block, Column, Document, Facts, Paragraph, Section, Verdict
 from ...document.evidence import OPEN, Evidence, as_cell, severity_badge
 from ...document.places import Ranking
 from ...document.questions import leading
@@ -18,8 +18,8 @@ from ...document.text import clean, first_sentence, joined, name, sentence, valu
 from ...evidence import columns as col
 from ...evidence.finding import Finding
 from ...evidence.run import Run
-from ..answer.actions import rest
 from ..answer.drivers import rankings
+from ..answer.synthesis import rest
 from ..assemble import framed, read
 from ..optional import paragraphs, tables
 from ..rating import NO_VERDICT
@@ -111,7 +111,7 @@ def _people(e: Evidence) -> Section:
     hashes = tuple((f"SHA-256 of the {what}", as_cell(e.subject.hashes.get(key))) for key, what in FILES)
     silent = [key.replace("_", " ") for key in PEOPLE if not e.about(key)]
     still = f"{sentence(OPEN.text)[:-1]} by people: {joined(silent)}." if silent else ""
-    blocks = (Facts(rows=(*stated, *hashes)), *paragraphs(still, _unreached(e)))
+    blocks: tuple[Block, ...] = (Facts(rows=(*stated, *hashes)), *paragraphs(still, _unreached(e)))
     return Section(id="people", title="People and identity", blocks=blocks)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from ...core.references import cite
 from ...core.text import count
-from ...document.document import Bullets, Cell, Document, Facts, Section, Table
+from ...document.document import Block, Bullets, Cell, Document, Facts, Section, Table
 from ...document.evidence import OPEN, Evidence, as_cell
 from ...document.questions import answers
 from ...document.text import clean, items, joined, sentence
 from ...evidence.importance import Pfi
 from ...evidence.run import Run
-from ..assemble import framed, read
-from ..attachments import tables_in
+from ..assemble import framed, read, tables_in
 from ..optional import bullets, paragraphs, tables
 from ..placing import Placed
 from ..sections.answer import answer
@@ -19,7 +18,7 @@ from ..sections.data import data
 from ..sections.limitations import omissions
 from ..sections.sure import sure
 
-GROUPS = "UQ8"  # codes of findings on groups
+GROUPS = "UQ8"  # codes of findings on protected attributes
 FINDINGS = 10
 
 
@@ -146,7 +145,7 @@ def _caveats(e: Evidence) -> Section:
         "Importance is that of the model on these rows; it is no causal effect.",
         f"The headings of this card are those of {cite('mitchell')}.",
     )
-    blocks = (Bullets(items=caveats), *_table(omissions(e), "not-run-table"))
+    blocks: tuple[Block, ...] = (Bullets(items=caveats), *_table(omissions(e), "not-run-table"))
     return Section(id="caveats", title="Caveats and recommendations", blocks=blocks)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,32 +10,31 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ...core.arrays import FloatArray
 from ...core.results import Result
 from ...document.plots import style
 from ...document.plots.frames import choose, interval_words, optional
 from ...document.plots.words import words
 from ...evidence import columns as col
-from .labels import place
 
+MOST = 40  # features, by the larger of the two importances
 LABELLED = 20  # features, those farthest out
-_QUIET: dict[str, Any] = {"fontsize": style.SMALL, "fontweight": "normal", "color": style.MUTED}
+QUIET: dict[str, Any] = {"fontsize": style.SMALL, "fontweight": "normal", "color": style.MUTED}
+CHARACTER = 0.62  # mean width of a DejaVu Sans character in units of its size, rounded up
+REACH = (7.0, 13.0, 22.0, 34.0, 48.0)
+DIRECTIONS = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
 
 
-def draw(result: Result, top: int = 40, x: str = "entropy", y: str = "nll") -> Figure:
+def draw(result: Result) -> Figure:
     """Draw each feature at (Entropy-PFI, Likelihood-PFI) with both intervals and both margins of "about 0".
 
     Features inside both margins are not labelled: the grey square says all that is known of them; of others the 20
-    farthest out are. `top` limits the features drawn, by the larger of the two importances.
-
-    Parameters
-    ----------
-    result : Importance
-        With the measures `x` and `y`.
+    farthest out are.
     """
-    across, up = (_measure(result, measure) for measure in (x, y))
+    across, up = (_measure(result, measure) for measure in ("entropy", "nll"))
     both = across.index.intersection(up.index, sort=False)
     reach = np.maximum(across.loc[both, col.ESTIMATE].abs(), up.loc[both, col.ESTIMATE].abs())
-    features = list(reach.sort_values(ascending=False, kind="stable").index[:top])
+    features = list(reach.sort_values(ascending=False, kind="stable").index[:MOST])
     across, up = across.loc[features], up.loc[features]
     with style.context():
         figure = style.new_figure(3.3)
@@ -45,61 +45,92 @@ def draw(result: Result, top: int = 40, x: str = "entropy", y: str = "nll") -> F
         starts, at = style.segments(up[col.LOWER], up[col.UPPER], across[col.ESTIMATE])
         axes.plot(at, starts, color=style.ROLE["loss"], linewidth=1.1)
         axes.plot(across[col.ESTIMATE], up[col.ESTIMATE], "o", color=style.INK, markersize=4.5)
-        axes.set_xlabel(f"how much less sure the model becomes (Entropy-PFI, {words(x, result.measures).unit})")
-        axes.set_ylabel(f"how much worse it predicts\n(Likelihood-PFI, {words(y, result.measures).unit})")
+        units = [words(measure, result.measures).unit for measure in ("entropy", "nll")]
+        axes.set_xlabel(f"how much less sure the model becomes (Entropy-PFI, {units[0]})")
+        axes.set_ylabel(f"how much worse it predicts\n(Likelihood-PFI, {units[1]})")
         axes.margins(0.08)
-        axes.set_title(_bars(across, up), **_QUIET, loc="left")
-        axes.set_title(" ", **_QUIET, loc="right")
+        axes.set_title(_bars(across, up), **QUIET, loc="left")
+        axes.set_title(" ", **QUIET, loc="right")
         _labels(figure, axes, across, up)
     return figure
 
 
-def inside_margins(across: pd.DataFrame, up: pd.DataFrame) -> Any:
-    """Say which features have both estimates within their margins."""
-    small = [part[col.ESTIMATE].abs() < pd.to_numeric(optional(part, col.MARGIN)) for part in (across, up)]
-    return (small[0] & small[1]).to_numpy()
-
-
 def _measure(result: Result, measure: str) -> pd.DataFrame:
+    """Return the estimates of a measure by feature, with their margins."""
     choose(result, "measure", measure, result.estimates[col.MEASURE])
-    return result.estimates[result.estimates[col.MEASURE] == measure].set_index(col.FEATURE)
+    table = result.estimates[result.estimates[col.MEASURE] == measure].set_index(col.FEATURE)
+    return table.assign(**{col.MARGIN: pd.to_numeric(optional(table, col.MARGIN))})
 
 
 def _margins(axes: Axes, across: pd.DataFrame, up: pd.DataFrame) -> None:
-    wide, high = (pd.to_numeric(optional(part, col.MARGIN)).max() for part in (across, up))
-    if np.isfinite(wide):
-        axes.axvspan(-wide, wide, color=style.BAND, linewidth=0, zorder=0)
-    if np.isfinite(high):
-        axes.axhspan(-high, high, color=style.BAND, linewidth=0, zorder=0)
-    axes.axvline(0, color=style.MUTED, linewidth=0.6)
-    axes.axhline(0, color=style.MUTED, linewidth=0.6)
-
-
-def _labels(figure: Figure, axes: Axes, across: pd.DataFrame, up: pd.DataFrame) -> None:
-    points = list(zip(across[col.ESTIMATE], up[col.ESTIMATE], strict=True))
-    hidden = inside_margins(across, up)
-    outside = [k for k in range(len(points)) if not hidden[k]]
-    named, more = outside[:LABELLED], outside[LABELLED:]
-    bars = [
-        ((low, y), (high, y)) for low, high, (_, y) in zip(across[col.LOWER], across[col.UPPER], points, strict=True)
-    ]
-    bars += [((x, low), (x, high)) for low, high, (x, _) in zip(up[col.LOWER], up[col.UPPER], points, strict=True)]
-    left_out = place(
-        figure,
-        axes,
-        [points[k] for k in named],
-        [style.name(across.index[k], 22) for k in named],
-        busy=[bar for bar in bars if np.isfinite(bar).all()],
-    )
-    counts = ((int(hidden.sum()), "inside both margins"), (len(left_out) + len(more), "for lack of room"))
-    text = ", ".join(f"{count} {why}" for count, why in counts if count)
-    if text:
-        axes.set_title(f"not labelled: {text}", **_QUIET, loc="right")
+    for part, span, line in ((across, axes.axvspan, axes.axvline), (up, axes.axhspan, axes.axhline)):
+        margin = part[col.MARGIN].max()
+        if np.isfinite(margin):
+            span(-margin, margin, color=style.BAND, linewidth=0, zorder=0)
+        line(0, color=style.MUTED, linewidth=0.6)
 
 
 def _bars(across: pd.DataFrame, up: pd.DataFrame) -> str:
     """Say what bars and bands are, where there are some."""
-    held = dict.fromkeys(filter(None, (interval_words(across), interval_words(up))))
-    bars = f"bars: {' and '.join(held)}" if held else ""
-    band = "grey: about 0" if pd.to_numeric(optional(across, col.MARGIN)).notna().any() else ""
+    intervals = dict.fromkeys(filter(None, (interval_words(across), interval_words(up))))
+    bars = f"bars: {' and '.join(intervals)}" if intervals else ""
+    band = "grey: about 0" if across[col.MARGIN].notna().any() else ""
     return " · ".join(filter(None, (bars, band)))
+
+
+def _labels(figure: Figure, axes: Axes, across: pd.DataFrame, up: pd.DataFrame) -> None:
+    """Name the features outside the margins, as far as there is room, and count the others."""
+    x, y = across[col.ESTIMATE].to_numpy(dtype=float), up[col.ESTIMATE].to_numpy(dtype=float)
+    hidden = np.all([part[col.ESTIMATE].abs() < part[col.MARGIN] for part in (across, up)], axis=0)
+    named, points = np.flatnonzero(~hidden)[:LABELLED], np.column_stack([x, y])
+    ends = [(np.column_stack([across[end], y]), np.column_stack([x, up[end]])) for end in (col.LOWER, col.UPPER)]
+    bars = np.stack([np.concatenate(end) for end in ends], axis=1).astype(float)
+    texts = [style.name(across.index[k], 22) for k in named]
+    done = place(figure, axes, points[named], texts, bars[np.isfinite(bars).all(axis=(1, 2))])
+    counts = ((int(hidden.sum()), "inside both margins"), (int((~hidden).sum()) - done, "for lack of room"))
+    text = ", ".join(f"{count} {why}" for count, why in counts if count)
+    if text:
+        axes.set_title(f"not labelled: {text}", **QUIET, loc="right")
+
+
+def place(figure: Figure, axes: Axes, points: FloatArray, texts: Sequence[str], bars: FloatArray) -> int:
+    """Write texts next to points (data coordinates, the most important first); return how many have room.
+
+    They hide neither each other, nor points, nor bars, given by their two ends: greedy, deterministic, linear in words.
+    Labels far from their point get a thin line. The layout of the figure is fixed by this.
+    """
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    scale, frame = 72.0 / figure.dpi, axes.get_window_extent()
+    origin = np.array([frame.x0, frame.y0])
+    spots = (axes.transData.transform(points) - origin) * scale if len(points) else points
+    ends = (axes.transData.transform(bars.reshape(-1, 2)).reshape(bars.shape) - origin) * scale
+    # boxes as (left, bottom, right, top) in points from the lower left corner of the axes
+    boxes = [*np.hstack([spots - 3.5, spots + 3.5]), *np.hstack([ends.min(axis=1) - 1.0, ends.max(axis=1) + 1.0])]
+    corner, done = np.array([frame.width, frame.height]) * scale, 0
+    for point, spot, text in zip(points, spots, texts, strict=True):
+        box, far = _free(spot, text, corner, np.array(boxes))
+        if box is not None:
+            boxes.append(box)
+            _write(axes, point, text, (box[:2] + box[2:]) / 2 - spot, far)
+            done += 1
+    return done
+
+
+def _free(spot: FloatArray, text: str, corner: FloatArray, boxes: FloatArray) -> tuple[FloatArray | None, bool]:
+    """Return the nearest free box for a text, and whether it is so far away that it needs a line."""
+    half = np.array([CHARACTER * style.SMALL * len(text) / 2, 0.62 * style.SMALL])
+    for reach in REACH:
+        for dx, dy in DIRECTIONS:
+            away = (dx * (reach * (0.75 if dy else 1.0) + half[0]), dy * (reach * 0.75 + half[1] * 0.6))
+            low, high = spot + away - half, spot + away + half
+            apart = (boxes[:, 2:] <= low) | (boxes[:, :2] >= high)  # on either axis is enough
+            if (low >= 0).all() and (high <= corner).all() and apart.any(axis=1).all():
+                return np.concatenate([low, high]), reach > REACH[1]
+    return None, False
+
+
+def _write(axes: Axes, point: FloatArray, text: str, offset: FloatArray, far: bool) -> None:
+    line = {"arrowstyle": "-", "color": style.MUTED, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3} if far else None
+    where: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": style.SMALL, "arrowprops": line}
+    axes.annotate(text, (point[0], point[1]), (offset[0], offset[1]), textcoords="offset points", **where)

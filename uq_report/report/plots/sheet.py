@@ -67,7 +67,7 @@ def draw(panels: Sequence[Panel], counts: pd.DataFrame, edges: Sequence[float] |
         return _stack(panels, total, edges)
 
 
-def kept(average: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
+def most_frequent(average: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
     """Return the points of the most frequent levels, as many as are drawn, highest first."""
     often = average[col.X].map(counts.groupby(col.X)[col.VALUE].sum()).fillna(0)
     first = average.loc[often.sort_values(ascending=False, kind="stable").index[:LEVELS]]
@@ -79,34 +79,32 @@ def _stack(panels: Sequence[Panel], counts: pd.Series[float], edges: Sequence[fl
     bars = BARS + GAP if len(counts) else 0.0
     height = TOP + len(panels) * (TITLE + PANEL) + bars + BOTTOM
     figure, top = _figure(height), height - TOP
-    ends = _ends(panels[0].average[col.X])
+    x = panels[0].average[col.X]
+    room = 0.02 * float(x.max() - x.min()) or 0.5
+    ends = (float(x.min()) - room, float(x.max()) + room)
     for panel in panels:
         top -= TITLE + PANEL
         axes = _axes(figure, (LEFT, top, WIDTH - LEFT - RIGHT, PANEL))
         _curve(axes, panel)
         axes.set_xlim(ends)
         axes.tick_params(axis="x", length=0, labelbottom=False)
-        _title(figure, _head(panel), panel.role, (LEFT, top + PANEL + 0.045))
+        text = f"{panel.title} ({panel.unit})" if panel.unit else panel.title
+        _title(figure, style.name(text, LINE), panel.role, (LEFT, top + PANEL + 0.045))
     if len(counts):
         axes = _axes(figure, (LEFT, top - bars, WIDTH - LEFT - RIGHT, BARS))
         _bars(axes, counts, edges)
         axes.set_xlim(ends)
     axes.tick_params(axis="x", length=3, labelbottom=True)
-    _numbered(axes, panels[0].average[col.X], ends)
-    return figure
-
-
-def _numbered(axes: Axes, x: pd.Series[float], ends: tuple[float, float]) -> None:
-    """Write the numbers below: the values themselves where there are few."""
     if len(x) > FEW:
         _ticks(axes, "x", ends, 5, WIDTH - LEFT - RIGHT)
-    else:
+    else:  # the values themselves
         axes.set_xticks(x.tolist(), [signed(f"{value:.4g}") for value in x])
+    return figure
 
 
 def _rows(panels: Sequence[Panel], counts: pd.Series[float]) -> Figure:
     """Draw a row per level, panels side by side, and the numbers of rows as bars at the right."""
-    order = kept(panels[0].average, counts.rename_axis(col.X).rename(col.VALUE).reset_index())
+    order = most_frequent(panels[0].average, counts.rename_axis(col.X).rename(col.VALUE).reset_index())
     names = [style.name(legible(level), LETTERS) for level in order[col.LEVEL]]
     left = LETTER * max(map(len, names)) + 0.1
     width, body = (WIDTH - left - RIGHT) / (len(panels) + 0.5 * bool(len(counts))), LEVEL_ROW * len(order) + 0.08
@@ -114,36 +112,28 @@ def _rows(panels: Sequence[Panel], counts: pd.Series[float]) -> Figure:
     place = {x: k for k, x in enumerate(reversed(order[col.X].tolist()))}
     for k, panel in enumerate(panels):
         head = (panel.role, NAMES.get(panel.role, ""), 0.0 if k else OVER)
-        axes = _beside(figure, (left + k * width, width - APART, body), head, len(order))
+        axes = _side_panel(figure, (left + k * width, width - APART, body), head, len(order))
         _intervals(axes, panel.average[panel.average[col.X].isin(place)], place, panel.role)
         _ticks(axes, "x", axes.get_xlim(), 3, width - APART)
-        axes.set_xlabel(_short(panel.unit, width), fontsize=style.SMALL, labelpad=1.0)
+        # a unit of several words is left to the caption
+        unit = panel.unit if LETTER * len(panel.unit) <= width else ""
+        axes.set_xlabel(unit, fontsize=style.SMALL, labelpad=1.0)
         if not k:
             axes.set_yticks([place[x] for x in order[col.X]], names)
     if len(counts):
-        axes = _beside(figure, (WIDTH - RIGHT - 0.5 * width, 0.5 * width, body), ("", "rows", 0.0), len(order))
+        axes = _side_panel(figure, (WIDTH - RIGHT - 0.5 * width, 0.5 * width, body), ("", "rows", 0.0), len(order))
         rectangles(axes, [(0.0, float(counts.get(x, 0.0)), k - 0.3, k + 0.3) for x, k in place.items()], style.SPREAD)
         axes.set_xlim(0, max(float(counts.max()), 1.0))
     return figure
 
 
-def _short(unit: str, width: float) -> str:
-    """Return a unit where it has room; a unit of several words is left to the caption."""
-    return unit if LETTER * len(unit) <= width else ""
-
-
-def _beside(figure: Figure, box: tuple[float, float, float], head: tuple[str, str, float], rows: int) -> Axes:
+def _side_panel(figure: Figure, box: tuple[float, float, float], head: tuple[str, str, float], rows: int) -> Axes:
     """Add a panel with a place for each of `rows` levels, and its title so far to the left."""
     (left, width, body), (role, title, over) = box, head
     axes = _axes(figure, (left, BOTTOM + UNITS, width, body))
     _title(figure, title, role, (left - over, BOTTOM + UNITS + body + 0.045))
     axes.set_ylim(-0.6, rows - 0.4)
     return axes
-
-
-def _head(panel: Panel) -> str:
-    text = f"{panel.title} ({panel.unit})" if panel.unit else panel.title
-    return style.name(text, LINE)
 
 
 def _figure(height: float) -> Figure:
@@ -195,14 +185,14 @@ def _curve(axes: Axes, panel: Panel) -> None:
 
 def _local(axes: Axes, panel: Panel) -> None:
     """Draw the local effect at the height of the average, named at its end."""
-    x, y = beside(panel.average, panel.local)
+    x, y = aligned(panel.average, panel.local)
     axes.plot(x, y, color=style.INK, linewidth=0.9, linestyle=style.LINES[1])
     over = y[-1] >= panel.average[col.ESTIMATE].iloc[-1]
     where: dict[str, Any] = {"ha": "right", "va": "bottom" if over else "top", "fontsize": style.SMALL}
     axes.annotate("local", (x[-1], y[-1]), (-2, 2 if over else -2), textcoords="offset points", **where)
 
 
-def beside(average: pd.DataFrame, local: pd.DataFrame) -> tuple[Any, Any]:
+def aligned(average: pd.DataFrame, local: pd.DataFrame) -> tuple[Any, Any]:
     """Return the places and values of a local curve, moved to have the mean of the average over its own points."""
     x, y = (local[c].to_numpy(dtype=float) for c in (col.X, col.ESTIMATE))
     at, level = (average[c].to_numpy(dtype=float) for c in (col.X, col.ESTIMATE))
@@ -233,13 +223,6 @@ def _intervals(axes: Axes, points: pd.DataFrame, place: dict[float, int], role: 
         x, y = style.segments(points[col.LOWER], points[col.UPPER], at)
         axes.plot(x, y, color=color, linewidth=1.3)
     axes.grid(True, axis="x", color=style.GRID, linewidth=0.7)
-
-
-def _ends(x: pd.Series[float]) -> tuple[float, float]:
-    """Return the range of an axis with a little room at both ends."""
-    low, high = float(x.min()), float(x.max())
-    room = 0.02 * (high - low) or 0.5
-    return low - room, high + room
 
 
 def _ticks(axes: Axes, which: str, ends: tuple[float, float], most: int, room: float = WIDTH) -> None:

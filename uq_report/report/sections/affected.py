@@ -1,15 +1,16 @@
-"""Who is affected: predictions and outcomes by group of every protected attribute, and what goes through it."""
+"""Who is affected: by protected attribute what groups are predicted and what goes through it; in short on a card."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
+from ...core.text import count
 from ...document.amounts import amount, apart, points, unbracketed
-from ...document.blocks import make_table
-from ...document.document import Block, Bullets, Column, Paragraph, Section, Table
+from ...document.document import Block, Card, Column, Section, Table
 from ...document.evidence import Evidence
 from ...document.text import clean, joined, mention, name, value_words
 from ...evidence.outcomes import (
@@ -23,27 +24,31 @@ from ...evidence.outcomes import (
     UseLine,
 )
 from ...evidence.view import of_feature, of_measure
+from ..optional import bullets, paragraphs, tables
 
 TITLE = "Who is affected?"
-ATTRIBUTES, GROUPS = 3, 6  # in tables of the front part
-PREDICTION, OUTCOME, MISSED = "prediction", "outcome", "false_negative_rate"
-TOGETHER = "all features"
+ATTRIBUTES, LEVELS = 3, 6  # in tables of the front part
+PREDICTION, OUTCOME, RESIDUAL, MISSED = "prediction", "outcome", "residual", "false_negative_rate"
+TOGETHER, ALL_ROWS = "all features", "all rows"  # items that are of no feature, and of no level
+BIASED, USED = "UQ801", "UQ803"  # predictions too high or too low for a level; predictions that use an attribute
+CODES = "UQ80"
+L = TypeVar("L", bound=GroupLine)
 _OF_GROUP = re.compile(r"^group '.*?': ")
 
 
 def affected(e: Evidence) -> Section | None:
     """Return a table and a sentence for each attribute, its proxies and what is withheld; None without attributes."""
     view = Groups.find(e.run)
-    if view is None:
-        reason = (Paragraph(text=e.why_missing(Groups.id)),) if e.subject.protected else ()
-        return Section(id="sure-groups", title=TITLE, blocks=reason) if reason else None
-    attributes = [Attribute(e, view, one) for one in view.features if one]
-    tables = [table for k, one in enumerate(attributes[:ATTRIBUTES], 1) for table in one.table(f"sure-groups-{k}")]
-    told = [text for one in attributes for text in one.told()]
-    told += [*_proxies(e, view), *_withheld(e, view)]
-    blocks: list[Block] = [*tables, *([Bullets(items=tuple(told))] if told else [])]
-    blocks = blocks or [Paragraph(text="No group has enough rows to be shown.")]
-    return Section(id="sure-groups", title=TITLE, blocks=tuple(blocks))
+    if view is None and not e.subject.protected:
+        return None
+    blocks: tuple[Block, ...] = paragraphs(e.why_missing(Groups.id))
+    if view is not None:
+        attributes = [Attribute(e, view, feature) for feature in view.features if feature]
+        own = [table for k, x in enumerate(attributes[:ATTRIBUTES], 1) for table in x.table(f"sure-groups-{k}")]
+        sentences = [sentence for attribute in attributes for sentence in attribute.sentences()]
+        blocks = (*own, *bullets([*sentences, *_proxies(e, view), *_withheld(e, view)]))
+        blocks = blocks or paragraphs("No group has enough rows to be shown.")
+    return Section(id="sure-groups", title=TITLE, blocks=blocks)
 
 
 @dataclass(frozen=True)
@@ -75,45 +80,37 @@ class Attribute:
         """Return the lines of a measure by group."""
         return {line.item: line for line in lines if line.measure == f"{measure}{self.suffix}"}
 
-    def groups(self) -> list[str]:
-        """Return the groups in their order; of many those whose predictions differ most."""
-        known = self.of(PREDICTION, of_feature(self.view.lines, self.name))
-        order = [item for item in self.view.levels(self.name) if item in known] or [*known]
-        apart = self.of(PREDICTION, self.apart)
-        first = sorted(order, key=lambda item: -abs(apart[item].estimate) if item in apart else 0.0)[:GROUPS]
+    def levels(self) -> list[str]:
+        """Return the levels in their order; of many those whose predictions differ most."""
+        means, apart = (self.of(PREDICTION, lines) for lines in (of_feature(self.view.lines, self.name), self.apart))
+        order = [item for item in self.view.levels(self.name) if item in means] or [*means]
+        first = sorted(order, key=lambda item: -abs(apart[item].estimate) if item in apart else 0.0)[:LEVELS]
         return [item for item in order if item in first]
 
     def table(self, key: str) -> tuple[Table, ...]:
         """Return predictions and outcomes by group, and how far each is from the rest."""
-        lines, shown = of_feature(self.view.lines, self.name), self.groups()
+        lines, levels = of_feature(self.view.lines, self.name), self.levels()
         means = [self.of(measure, lines) for measure in (PREDICTION, OUTCOME)]
         apart = [self.of(measure, self.apart) for measure in (PREDICTION, OUTCOME)]
         missed = {line.item: line for line in lines if line.measure == MISSED}
-        if not shown:
-            return ()
-        columns = [Column("group"), Column("rows", "integer"), Column("predicted"), Column("observed")]
-        columns += [
-            Column("predicted, less the rest"),
-            Column("observed, less the rest"),
-            *[Column("missed")] * bool(missed),
-        ]
+        last = ["missed"] * bool(missed)
+        differences = ("predicted, less the rest", "observed, less the rest")
+        columns: list[Column | str] = ["group", Column("rows", "integer"), "predicted", "observed", *differences, *last]
         rows = [
             (
-                *(name(item), means[0][item].n, *(_mean(one.get(item)) for one in means)),
-                *(_apart(one, item) for one in apart),
+                *(name(item), means[0][item].n, *(_mean(by_level.get(item)) for by_level in means)),
+                # of two groups one is the rest of the other
+                *(points(x[item]) if item in x else "the rest" * (len(x) == 1) for x in apart),
                 *([_mean(missed.get(item)) or "withheld"] if missed else []),
             )
-            for item in shown
+            for item in levels
         ]
-        return (make_table(key, self._caption(shown, lines), columns, rows, evidence=self.view.id),)
+        total, about = len(of_measure(lines, f"{PREDICTION}{self.suffix}")), self.suffix[1:-1]
+        caption = f"Mean prediction and outcome by {name(self.name)}{f', {name(about)}' if about else ''}."
+        which = f" The {len(levels)} of {total} groups that differ most." if len(levels) < total else ""
+        return tables(key, f"{caption}{which}", columns, rows, evidence=self.view.id)
 
-    def _caption(self, shown: Sequence[str], lines: Sequence[GroupLine]) -> str:
-        all_of = len(of_measure(lines, f"{PREDICTION}{self.suffix}"))
-        which = f" The {len(shown)} of {all_of} groups that differ most." if len(shown) < all_of else ""
-        about = f", {name(self.suffix[1:-1])}" if self.suffix else ""
-        return f"Mean prediction and outcome by {name(self.name)}{about}.{which}"
-
-    def told(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """Say how far predictions and outcomes of the group that differs most are from the rest, and through what."""
         most = self.most
         if most is None:
@@ -157,19 +154,12 @@ def _mean(line: GroupLine | None) -> str:
     return "" if line is None else apart(amount(line))[0]
 
 
-def _apart(lines: Mapping[str, GroupLine], item: str) -> str:
-    """Return a difference; of two groups one is the rest of the other."""
-    if item in lines:
-        return points(lines[item])
-    return "the rest" if len(lines) == 1 else ""
-
-
 def _proxies(e: Evidence, view: Groups) -> list[str]:
     """Say how well the other features tell each attribute, and which goes with it most."""
-    found = GroupsProxy.find(e.run)
-    lines = () if found is None else found.lines
-    told = [text for one in view.features if one and (text := _proxy(of_feature(lines, one), one))]
-    return [" ".join(told)] if told else []
+    proxies = GroupsProxy.find(e.run)
+    lines = () if proxies is None else proxies.lines
+    texts = [text for feature in view.features if feature and (text := _proxy(of_feature(lines, feature), feature))]
+    return [" ".join(texts)] if texts else []
 
 
 def _proxy(lines: Sequence[ProxyLine], attribute: str) -> str:
@@ -177,12 +167,10 @@ def _proxy(lines: Sequence[ProxyLine], attribute: str) -> str:
     single = max((line for line in lines if line.item != TOGETHER), key=lambda line: line.estimate, default=None)
     if together is None:
         return ""
-    tell = "tell" if together.lower > 0 else "are not shown to tell"
+    can = "tell" if together.lower > 0 else "are not shown to tell"
     skill = unbracketed(value_words(together.estimate, together.lower, together.upper))
-    closest = (
-        "" if single is None else f", closest is {mention(single.item)} (association {value_words(single.estimate)})"
-    )
-    return f"The other features {tell} {mention(attribute)} (skill {skill}){closest}."
+    closest = f", closest is {mention(single.item)} (association {value_words(single.estimate)})" if single else ""
+    return f"The other features {can} {mention(attribute)} (skill {skill}){closest}."
 
 
 def _withheld(e: Evidence, view: Groups) -> list[str]:
@@ -196,7 +184,92 @@ def _withheld(e: Evidence, view: Groups) -> list[str]:
         what = clean(e.words(measure).title) if measure else "some groups"
         reasons.setdefault((what, tuple(dict.fromkeys(features))), []).append(reason)
     return [
-        f"{what[:1].upper()}{what[1:]} withheld for {joined([mention(one) for one in features if one]) or 'all'}: "
+        f"{what[:1].upper()}{what[1:]} withheld for {joined([mention(x) for x in features if x]) or 'all'}: "
         f"{'; '.join(why)}."
         for (what, features), why in reasons.items()
     ]
+
+
+def affected_card(e: Evidence) -> Card | None:
+    """Return the card of page 1: the largest difference that is shown; None where no level was looked at.
+
+    What an open finding says comes first: predictions that are wrong for a level, then those that use an attribute.
+    """
+    view = GroupsDifference.find(e.run)
+    if view is None or not view.attributes:
+        return None
+    predictions = of_measure(view.lines, PREDICTION)
+    biased, used = (
+        [feature for finding in e.findings if finding.code == code for feature in finding.features]
+        for code in (BIASED, USED)
+    )
+    if line := _largest(x for x in of_measure(view.lines, RESIDUAL) if x.feature in biased):
+        # a residual is the outcome less the prediction
+        texts = [f"Predictions less outcomes of these {count(line.n, 'row')}, against the others."]
+        return _card(view, _negated(line), texts)
+    if use := _largest(_exchanged(e, used)):
+        same = _same(predictions, use)
+        texts = [f"By exchanging {name(use.by)} alone, against the others."]
+        texts += [f"In all they differ by {points(same)}."] if same else []
+        return _card(view, use, [*texts, *_outcome(view, use)])
+    if line := _largest(predictions):
+        texts = [f"Predictions of these {count(line.n, 'row')}, against the others."]
+        return _card(view, line, [*texts, *_outcome(view, line)])
+    return _none_apart(e, view, len(predictions))
+
+
+def _exchanged(e: Evidence, attributes: Sequence[str]) -> list[UseLine]:
+    """Return how predictions of levels change when the attribute itself is exchanged."""
+    view = GroupsUse.find(e.run)
+    lines = view.lines if view is not None else ()
+    return [x for x in lines if x.feature == x.by and x.feature in attributes and x.item != ALL_ROWS]
+
+
+def _largest(lines: Iterable[L]) -> L | None:
+    """Return the largest difference whose interval is apart from 0."""
+    apart = [line for line in lines if line.has_interval and (line.lower > 0 or line.upper < 0)]
+    return max(apart, key=lambda line: abs(line.estimate), default=None)
+
+
+def _same(lines: Iterable[L], line: GroupLine) -> L | None:
+    """Return the line of the same level of the same attribute."""
+    return next((x for x in lines if (x.feature, x.item) == (line.feature, line.item)), None)
+
+
+def _outcome(view: GroupsDifference, line: GroupLine) -> list[str]:
+    """Say how the outcomes of a level differ."""
+    same = _same(of_measure(view.lines, OUTCOME), line)
+    return [f"Outcomes differ by {points(same)}."] if same else []
+
+
+def _card(view: GroupsDifference, line: GroupLine, texts: Sequence[str]) -> Card:
+    """Return the card on one level."""
+    number, around = apart(points(line))
+    signed = number if number.startswith("−") else f"+{number}"
+    aside = f"{name(line.feature)} {name(line.item)}{around}"
+    return Card(title=TITLE, headline=signed, aside=aside, texts=(*texts, *_hidden(view)))
+
+
+def _none_apart(e: Evidence, view: GroupsDifference, compared: int) -> Card:
+    """Return the card where no prediction is shown to differ: none at all, or errors alone."""
+    finding = next((f for f in e.findings if f.code.startswith(CODES) and f.severity != "observation"), None)
+    hidden, headline, text = _hidden(view), "Withheld", ""
+    if finding is not None:
+        headline, text = "See the finding", f"{clean(finding.title)} ({clean(finding.code, 20)})."
+    elif compared:
+        of = f"{count(compared, 'group')} of {joined([name(attribute) for attribute in view.attributes], 3)}"
+        headline = "No one shown"
+        text = f"Predictions of {of} were compared with the others'; none is shown to differ."
+    elif not hidden:
+        text = "No group has enough rows."
+    return Card(title=TITLE, headline=headline, texts=tuple(filter(None, (text, *hidden))))
+
+
+def _hidden(view: GroupsDifference) -> tuple[str, ...]:
+    """Say which levels are withheld, and why."""
+    hidden = [
+        f"{joined([name(level) for level in facts['withheld']], 3)} of {name(attribute)}"
+        for attribute, facts in view.attributes.items()
+        if facts.get("withheld")
+    ]
+    return (f"Withheld: {joined(hidden, 3)}, to protect groups below {view.n_min} rows.",) if hidden else ()

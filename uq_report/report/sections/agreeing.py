@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from ...document.text import joined, mention, mentions
 from ...evidence import ids
 from ...evidence.importance import CoverCorrected, CoverCorrectedLine
 from ...evidence.information import Agreement
+from ..optional import spaced
 from .ranking import CORRECTED, Ranking, changed
 
 NAMED = 3  # features that a sentence names, of more it gives the number
@@ -34,35 +35,26 @@ MOVES = (
 UNKNOWN = "Nothing else in this run says why these part, so take neither order as settled"
 
 
-def leads(e: Evidence, found: Sequence[Ranking]) -> str:
+def leads(e: Evidence, columns: Sequence[Ranking]) -> str:
     """Say which features certainly lead which ranking, and which cannot be told apart at its head.
 
     Where correction for cover moves ranks, its own sentence says so.
     """
-    known = [one for one in found if one.known and one.ranks and one.source.id != ids.COVER]
-    if not known:
+    tested = [column for column in columns if column.has_intervals and column.ranks and column.source.id != ids.COVER]
+    if not tested:
         return "No method here has intervals on its ranks: their order is not tested."
-    sole: dict[str, list[str]] = {}
-    for one in known:
-        if len(one.first) == 1:
-            sole.setdefault(one.first[0], []).append(one.source.words)
-    told = [f"{mention(feature)} leads {_all(heads, len(known))}." for feature, heads in sole.items()]
-    open_ = [one for one in known if len(one.first) > 1]
-    return " ".join([*told, *([_open(e, open_)] if open_ else [])])
-
-
-def _all(heads: Sequence[str], known: int) -> str:
-    return f"all {known} rankings that have intervals" if len(heads) == known > 1 else joined(heads)
-
-
-def _open(e: Evidence, open_: Sequence[Ranking]) -> str:
-    """Say for which rankings several features can be first, those of one set together."""
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for one in open_:
-        groups.setdefault(one.first, []).append(one.source.words)
-    parts = [f"{joined(heads)} ({_able(features)})" for features, heads in groups.items()]
-    n = e.subject.n
-    return f"{count(n, 'row') if n else 'These rows'} cannot tell which feature leads {joined(parts)}."
+    heads: dict[tuple[str, ...], list[str]] = {}  # the rankings, by the features that can be first in them
+    for column in tested:
+        heads.setdefault(column.first, []).append(column.source.words)
+    every = f"all {len(tested)} rankings that have intervals"
+    texts = [
+        f"{mention(first[0])} leads {every if len(words) == len(tested) > 1 else joined(words)}."
+        for first, words in heads.items()
+        if len(first) == 1
+    ]
+    ties = [f"{joined(words)} ({_able(first)})" for first, words in heads.items() if len(first) > 1]
+    rows = count(e.subject.n, "row") if e.subject.n else "These rows"
+    return spaced(*texts, f"{rows} cannot tell which feature leads {joined(ties)}." if ties else "")
 
 
 def _able(features: Sequence[str]) -> str:
@@ -84,43 +76,42 @@ class Parting(NamedTuple):
         return self.low.places[self.feature].first - self.high.places[self.feature].last
 
 
-def partings(found: Sequence[Ranking]) -> list[Parting]:
-    """Return where rankings of one question part beyond their intervals, widest first; cover is told by itself."""
-    known = [one for one in found if one.known and one.source.id != ids.COVER]
-    pairs = [(a, b) for a, b in combinations(known, 2) if _asks(a) == _asks(b)]
-    cases = [case for a, b in pairs if set(a.places) == set(b.places) for case in _cases(a, b)]
+def partings(columns: Sequence[Ranking]) -> list[Parting]:
+    """Return where rankings of one question part beyond their intervals, widest first; cover has its own sentence."""
+    tested = [column for column in columns if column.has_intervals and column.source.id != ids.COVER]
+    cases = [
+        Parting(feature, high, low)
+        for pair in combinations(tested, 2)
+        if _question(pair[0]) == _question(pair[1]) and set(pair[0].places) == set(pair[1].places)
+        for feature in pair[0].places
+        for high, low in (pair, pair[::-1])
+        if high.places[feature].last < low.places[feature].first
+    ]
     return sorted(cases, key=lambda case: -case.gap)
 
 
-def _asks(one: Ranking) -> str:
-    """Return the question of a ranking; what is asked of the whole distribution is set beside the doubt."""
-    return "uncertainty" if one.source.question == "distribution" else one.source.question
+def _question(column: Ranking) -> str:
+    """Return the question of a ranking; what is about the whole distribution is compared with the doubt."""
+    return "uncertainty" if column.source.question == "distribution" else column.source.question
 
 
-def _cases(a: Ranking, b: Ranking) -> Iterator[Parting]:
-    for feature in a.places:
-        for high, low in ((a, b), (b, a)):
-            if high.places[feature].last < low.places[feature].first:
-                yield Parting(feature, high, low)
-
-
-def contradictions(e: Evidence, found: Sequence[Ranking]) -> list[str]:
+def contradictions(e: Evidence, columns: Sequence[Ranking]) -> list[str]:
     """Say where rankings of one question part, a sentence for each cause, widest first."""
-    reasons, groups = _explained(e), dict[str, dict[str, list[Parting]]]()
-    for case in partings(found):
-        groups.setdefault(_cause(case, reasons), {}).setdefault(case.feature, []).append(case)
-    return [f"{cause}: {_some([_parted(*one) for one in cases.items()])}." for cause, cases in groups.items()]
-
-
-def _some(parts: Sequence[str]) -> str:
-    more = f"; {len(parts) - NAMED} more" if len(parts) > NAMED else ""
-    return f"{'; '.join(parts[:NAMED])}{more}"
+    reasons, causes = _explained(e), dict[str, dict[str, list[Parting]]]()
+    for case in partings(columns):
+        causes.setdefault(_cause(case, reasons), {}).setdefault(case.feature, []).append(case)
+    texts = []
+    for cause, cases in causes.items():
+        parts = [_parted(feature, own) for feature, own in cases.items()]
+        parts[NAMED:] = [f"{len(parts) - NAMED} more"] if len(parts) > NAMED else []
+        texts.append(f"{cause}: {'; '.join(parts)}.")
+    return texts
 
 
 def _parted(feature: str, cases: Sequence[Parting]) -> str:
     """Return the ranks of one feature where it stands higher and where lower."""
     sides = ([case.high for case in cases], [case.low for case in cases])
-    high, low = (dict.fromkeys(f"{one.place(feature)} in {one.source.words}" for one in side) for side in sides)
+    high, low = (dict.fromkeys(f"{x.place(feature)} in {x.source.words}" for x in side) for side in sides)
     return f"{mention(feature)} ranks {joined(list(high))}, but {joined(list(low))}"
 
 
@@ -128,11 +119,9 @@ def _cause(case: Parting, reasons: Mapping[tuple[str, frozenset[tuple[str, str]]
     """Return why two rankings part: another result shows it, or they count differently, or it is not known."""
     if case.high.is_size is not case.low.is_size:
         return KINDS
-    pair = frozenset((one.source.id, one.measure) for one in (case.high, case.low))
-    shown = [CAUSES[key] for key in reasons.get((case.feature, pair), ()) if key in CAUSES]
-    if shown:
-        return shown[0]
-    return WHOLE if ids.RSENS in {case.high.source.id, case.low.source.id} else UNKNOWN
+    pair = frozenset((column.source.id, column.measure) for column in (case.high, case.low))
+    unexplained = WHOLE if ids.RSENS in {case.high.source.id, case.low.source.id} else UNKNOWN
+    return next((CAUSES[key] for key in reasons.get((case.feature, pair), ()) if key in CAUSES), unexplained)
 
 
 def _explained(e: Evidence) -> dict[tuple[str, frozenset[tuple[str, str]]], Sequence[str]]:
@@ -146,24 +135,24 @@ def _explained(e: Evidence) -> dict[tuple[str, frozenset[tuple[str, str]]], Sequ
     }
 
 
-def corrections(e: Evidence, found: Sequence[Ranking]) -> str:
+def corrections(e: Evidence, columns: Sequence[Ranking]) -> str:
     """Say whom correction for cover moves, from where to where, because of which partner; or that it moves none."""
     view = CoverCorrected.find(e.run)
     if view is None or not view.lines:
         return ""
     if not any(view.partners.values()):
         return "No feature was found that carries another's information, so nothing is to be corrected for cover."
-    corrected = [one for one in found if one.source.id == ids.COVER]
-    told = [f"{words}: {'; '.join(parts)}." for more, words in MOVES if (parts := _moves(view, corrected, more=more))]
-    return " ".join(told) or UNMOVED
+    corrected = [column for column in columns if column.source.id == ids.COVER]
+    texts = [f"{words}: {'; '.join(parts)}." for more, words in MOVES if (parts := _moves(view, corrected, more=more))]
+    return " ".join(texts) or UNMOVED
 
 
 def _moves(view: CoverCorrected, corrected: Sequence[Ranking], *, more: bool) -> list[str]:
     """Return by question whom correction lets weigh more, or less."""
     parts = []
-    for one in corrected:
-        here = [line for line in changed(view, one.measure) if (one.facts.sign * line.change > 0) is more]
-        question = one.source.words.removesuffix(f" {CORRECTED}")
+    for column in corrected:
+        here = [line for line in changed(view, column.measure) if (column.facts.sign * line.change > 0) is more]
+        question = column.source.words.removesuffix(f" {CORRECTED}")
         parts += [f"in {question} {joined([_move(view, line) for line in here], NAMED + 1)}"] if here else []
     return parts
 

@@ -14,6 +14,7 @@ from ...evidence.run import Changes, FindingChange, ValueChange
 from ..optional import bullets, paragraphs, spaced, tables
 
 TITLE = "What changed"
+CLOSED = "A finding that is closed is no longer raised; whether its cause is gone is for people to say."
 INPUTS = 4  # named of those that differ
 OBSERVATION = "observation"
 TONES: dict[str, Tone] = {"new": "bad", "worse": "bad", "better": "good", "closed": "good", "unchanged": "neutral"}
@@ -27,7 +28,8 @@ def changes(e: Evidence) -> Section | None:
     if since is None:
         return None
     day, label = (clean(as_cell(since.previous.get(key))) for key in ("as_of", "label"))
-    lead = spaced(f"Compared with the run of {day} (“{label}”).", in_short(since), _closed(since))
+    closed = not since.unrelated and any(finding.change == "closed" for finding in since.findings)
+    lead = spaced(f"Compared with the run of {day} (“{label}”).", in_short(since), CLOSED * closed)
     rows = [] if since.unrelated else [*_findings(since), *_values(e, since)]
     table = tables("changes-table", "What changed, worst first.", ("what", "change", "before", "now"), rows)
     return Section(id="changes", title=TITLE, blocks=(*paragraphs(lead), *table, *paragraphs(_not_compared(since))))
@@ -44,7 +46,7 @@ def in_short(since: Changes) -> str:
     """Say in one sentence what changed, or that the two runs are unrelated."""
     if since.unrelated:
         return f"{clean(since.unrelated)}."
-    numbers = Counter(finding.change for finding in since.findings)
+    numbers: Counter[str] = Counter(finding.change for finding in since.findings)
     findings = joined([f"{numbers[kind]} {kind}" for kind in TONES if numbers[kind]]) or "none"
     moved = sum(value.changed for value in since.values)
     differing = count(len(since.inputs), "hash, version or setting", "hashes, versions or settings")
@@ -54,13 +56,6 @@ def in_short(since: Changes) -> str:
         f"Findings against the previous run: {findings}. Of {count(len(since.values), 'compared value')}, {moved} "
         f"changed beyond what new rows would explain. {differing} {verb}{which}."
     )
-
-
-def _closed(since: Changes) -> str:
-    """Say what it means that a finding is closed, where one is."""
-    if since.unrelated or all(finding.change != "closed" for finding in since.findings):
-        return ""
-    return "A finding that is closed is no longer raised; whether its cause is gone is for people to say."
 
 
 def _findings(since: Changes) -> Iterator[Row]:

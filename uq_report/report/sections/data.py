@@ -15,26 +15,31 @@ from ..placing import Placed
 
 TITLE = "Data and lineage"
 LEVELS = 4
+SOURCES = {
+    "ignored": "Columns left out", "query": "Query of the data", "train_query": "Query of the training data",
+    "data_columns": "Columns of the data, as read", "train_columns": "Columns of the training data, as read",
+    "train_against_data": "Data against the training data",
+}  # fmt: skip
+HASHED = {
+    "data_file": "the file of the data", "train_file": "the file of the training data", "model": "the model",
+    "X": "the rows", "y": "the outcomes", "train_X": "the training rows", "train_y": "the training outcomes",
+}  # fmt: skip
 
 
 def data(e: Evidence, placed: Placed, *, whole: bool = True) -> Section:
     """Return origin and facts of the rows, and hashes; in full every feature and the quality of the data."""
-    return Section(
-        id="data",
-        title=TITLE,
-        blocks=(Facts(rows=_lineage(e)),),
-        sections=(
-            Section(id="data-rows", title="Rows and features", blocks=_rows_and_features(e.subject, whole=whole)),
-            *(placed.chapter("data") if whole else ()),
-            Section(id="hashes", title="Hashes", blocks=_hashes(e.subject.hashes)),
-        ),
+    parts = (
+        Section(id="data-rows", title="Rows and features", blocks=_rows_and_features(e.subject, whole=whole)),
+        *(placed.chapter("data") if whole else ()),
+        Section(id="hashes", title="Hashes", blocks=_hashes(e.subject.hashes)),
     )
+    return Section(id="data", title=TITLE, blocks=(Facts(rows=_lineage(e)),), sections=parts)
 
 
 def _lineage(e: Evidence) -> tuple[tuple[str, Cell], ...]:
     """Return what people wrote of the data, and the names of its files."""
     files = tuple(
-        (_SOURCES.get(key, f"File or column of {name(key)}"), as_cell(source))
+        (SOURCES.get(key, f"File or column of {name(key)}"), as_cell(source))
         for key, source in e.subject.sources.items()
         if key not in ("model", "model_loading")
     )
@@ -84,8 +89,8 @@ def _warnings(features: tuple[FeatureFacts, ...]) -> tuple[Block, ...]:
 def _features(features: tuple[FeatureFacts, ...]) -> tuple[Block, ...]:
     if not features:
         return paragraphs("The features were not recorded.")
-    texts = (Column(label) for label in ("feature", "kind", "range or most frequent levels"))
-    columns = (*texts, Column("distinct", "integer"), Column("missing", "integer"))
+    numbers = (Column("distinct", "integer"), Column("missing", "integer"))
+    columns = ("feature", "kind", "range or most frequent levels", *numbers)
     rows = [(name(f.name), clean(f.kind), _range(f), f.distinct, f.missing) for f in features]
     return (make_table("data-features", "Features on the audited rows.", columns, rows),)
 
@@ -99,25 +104,6 @@ def _range(feature: FeatureFacts) -> str:
 
 
 def _hashes(hashes: Mapping[str, str]) -> tuple[Block, ...]:
-    rows = tuple((f"SHA-256 of {_HASHED.get(key, name(key))}", as_cell(value)) for key, value in hashes.items())
+    rows = tuple((f"SHA-256 of {HASHED.get(key, name(key))}", as_cell(value)) for key, value in hashes.items())
     text = "A report belongs to the model and data with these hashes, and to no others."
     return (*paragraphs(text), Facts(rows=rows or (("Hashes", as_cell(None)),)))
-
-
-_SOURCES = {
-    "ignored": "Columns left out",
-    "query": "Query of the data",
-    "train_query": "Query of the training data",
-    "data_columns": "Columns of the data, as read",
-    "train_columns": "Columns of the training data, as read",
-    "train_against_data": "Data against the training data",
-}
-_HASHED = {
-    "data_file": "the file of the data",
-    "train_file": "the file of the training data",
-    "model": "the model",
-    "X": "the rows",
-    "y": "the outcomes",
-    "train_X": "the training rows",
-    "train_y": "the training outcomes",
-}

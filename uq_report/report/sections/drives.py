@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from ...core.text import count
 from ...document.blocks import make_figure
-from ...document.document import Block, Bullets, Paragraph, Section
+from ...document.document import Block, Bullets, Section
 from ...document.evidence import Evidence
 from ...document.text import joined, mention, name, sentence
 from ...evidence import ids
-from ...evidence.importance import CoverCorrected, Pfi, PfiLine, PfiReading
+from ...evidence.importance import CoverCorrected, Pfi, PfiReading
 from ...evidence.information import COVERED, SHARE, Cid
 from ...evidence.view import by_feature, largest_first, of_measure
 from ...runner import figures
+from ..optional import bullets, paragraphs
 from ..plots import importance_map
 from .agreeing import UNMOVED, contradictions, corrections, leads
 from .ranking import Ranking, changed, ranking_table, rankings
@@ -23,7 +24,7 @@ PAIR = ("nll", "entropy")
 UNREPEATED = "For no feature do these rows show that the others repeat what it says about the outcome."
 BOTH_OPEN = f"{UNMOVED[:-1]}, or that the others repeat what it says about the outcome."
 SENTENCES = 4
-DRAWN = 12  # features of which the correction is drawn
+FIGURE = 12  # features of which the correction is drawn
 SHARED = 6  # features that repeat each other, named
 # readings of the verdicts on loss and doubt, in the order in which they are told
 BOTH, LOSS_ONLY = "matters, and the model notices", "matters for the loss, not for the doubt"
@@ -44,29 +45,28 @@ READINGS: Mapping[str, str] = {
 
 def drives(e: Evidence) -> Section:
     """Return the ranking of all features by all methods, what they agree on, the map and covered information."""
-    found = rankings(e)
-    if not found:
-        return Section(id="drives", title=TITLE, blocks=(Paragraph(text="No importance was computed in this run."),))
-    blocks: list[Block] = [ranking_table(e, found), Paragraph(text=leads(e, found))]
-    parted = contradictions(e, found)
-    blocks += [Bullets(items=tuple(parted))] if parted else []
-    parts = [_map(e), *_cover(e, found)]
-    return Section(id="drives", title=TITLE, blocks=tuple(blocks), sections=tuple(parts))
+    columns = rankings(e)
+    if not columns:
+        return Section(id="drives", title=TITLE, blocks=paragraphs("No importance was computed in this run."))
+    words: tuple[Block, ...] = (*paragraphs(leads(e, columns)), *bullets(contradictions(e, columns)))
+    blocks = (ranking_table(e, columns), *words)
+    return Section(id="drives", title=TITLE, blocks=blocks, sections=(_map(e), *_cover(e, columns)))
 
 
 def _map(e: Evidence) -> Section:
     """Return the likelihood-entropy map and its readings; without both measures, why there is none."""
     view, title = Pfi.find(e.run), "Loss against doubt"
     if view is None or not set(PAIR) <= set(view.measures):
-        text = e.why_missing(ids.PFI) if view is None else _unmapped(e, view)
-        return Section(id="drives-map", title=title, blocks=(Paragraph(text=text),))
+        text = e.why_missing(Pfi.id) if view is None else _unmapped(e, view)
+        return Section(id="drives-map", title=title, blocks=paragraphs(text))
     axes = {measure: by_feature(of_measure(view.lines, measure)) for measure in PAIR}
     readings = _readings(e, [line.feature for line in largest_first(axes["nll"].values())])
     finding = _finding(e, readings)
+    up, across = (name(largest_first(axes[measure].values())[0].feature) for measure in PAIR)
     figure = make_figure(
         "drives-map-figure",
         f"{finding} Each dot: wrong values of that feature, shuffled between rows.",
-        f"Scatter of {count(len(axes['nll']), 'feature')}. {finding} {_farthest(axes)}",
+        f"Scatter of {count(len(axes['nll']), 'feature')}. {finding} Farthest up {up}, farthest across {across}.",
         lambda: importance_map.draw(view.result),
         view.id,
     )
@@ -75,7 +75,7 @@ def _map(e: Evidence) -> Section:
 
 def _unmapped(e: Evidence, view: Pfi) -> str:
     """Say which of the two importances is missing."""
-    lacking = [words for words, one in zip(("the loss", "the doubt"), PAIR, strict=True) if one not in view.measures]
+    lacking = [words for words, x in zip(("the loss", "the doubt"), PAIR, strict=True) if x not in view.measures]
     why = "" if e.subject.has_y else ": the outcomes of these rows were not given"
     return f"There is no map of loss against doubt, for want of importances for {joined(lacking)}{why}."
 
@@ -83,12 +83,12 @@ def _unmapped(e: Evidence, view: Pfi) -> str:
 def _readings(e: Evidence, order: Sequence[str]) -> dict[str, list[str]]:
     """Return the features of each reading, those that matter most for the loss first."""
     view = PfiReading.find(e.run)
-    held = {} if view is None else view.readings
-    groups: dict[str, list[str]] = {reading: [] for reading in READINGS}
+    readings = {} if view is None else view.readings
+    features: dict[str, list[str]] = {reading: [] for reading in READINGS}
     for feature in order:
-        if feature in held:
-            groups.setdefault(held[feature], []).append(feature)
-    return {reading: features for reading, features in groups.items() if features}
+        if feature in readings:
+            features.setdefault(readings[feature], []).append(feature)
+    return {reading: names for reading, names in features.items() if names}
 
 
 def _finding(e: Evidence, readings: Mapping[str, Sequence[str]]) -> str:
@@ -104,33 +104,22 @@ def _finding(e: Evidence, readings: Mapping[str, Sequence[str]]) -> str:
     return f"{lead} {text.replace('for both', 'for both loss and doubt')}{rest}."
 
 
-def _farthest(axes: Mapping[str, Mapping[str, PfiLine]]) -> str:
-    up, across = (name(largest_first(axes[measure].values())[0].feature) for measure in PAIR)
-    return f"Farthest up {up}, farthest across {across}."
-
-
-def _read(e: Evidence, readings: Mapping[str, Sequence[str]]) -> list[Block]:
+def _read(e: Evidence, readings: Mapping[str, Sequence[str]]) -> tuple[Bullets, ...]:
     """Return at most four items, a sentence for each reading; the last readings share one."""
-    told = [
-        f"{READINGS.get(reading, sentence(reading).rstrip('.'))}: {joined([_called(e, f) for f in features])}."
-        for reading, features in readings.items()
-    ]
-    rest = [" ".join(told[SENTENCES - 1 :])] if len(told) >= SENTENCES else []
-    return [Bullets(items=(*told[: SENTENCES - 1], *rest))] if told else []
+    texts = []
+    for reading, features in readings.items():
+        names = [f"{mention(feature)}{' (together)' * (feature in e.subject.groups)}" for feature in features]
+        texts.append(f"{READINGS.get(reading, sentence(reading).rstrip('.'))}: {joined(names)}.")
+    texts[SENTENCES - 1 :] = [" ".join(texts[SENTENCES - 1 :])] if len(texts) >= SENTENCES else []
+    return bullets(texts)
 
 
-def _called(e: Evidence, feature: str) -> str:
-    return f"{mention(feature)}{' (together)' * (feature in e.subject.groups)}"
-
-
-def _cover(e: Evidence, found: Sequence[Ranking]) -> list[Section]:
+def _cover(e: Evidence, columns: Sequence[Ranking]) -> tuple[Section, ...]:
     """Return what correction for cover changes, who repeats whom, and a picture where something changes."""
-    told, repeated = corrections(e, found), _repeated(e)
-    text = BOTH_OPEN if (told, repeated) == (UNMOVED, UNREPEATED) else f"{told} {repeated}".strip()
-    if not text:
-        return []
-    blocks = (Paragraph(text=text), *_picture(e, found))
-    return [Section(id="drives-cover", title="Features that stand in for each other", blocks=blocks)]
+    moves, repeated = corrections(e, columns), _repeated(e)
+    text = BOTH_OPEN if (moves, repeated) == (UNMOVED, UNREPEATED) else f"{moves} {repeated}".strip()
+    blocks = (*paragraphs(text), *_picture(e, columns))
+    return (Section(id="drives-cover", title="Features that stand in for each other", blocks=blocks),) if text else ()
 
 
 def _repeated(e: Evidence) -> str:
@@ -149,21 +138,22 @@ def _repeated(e: Evidence) -> str:
     return f"Others repeat part of what a feature says about the outcome: {joined(parts, SHARED)}."
 
 
-def _picture(e: Evidence, found: Sequence[Ranking]) -> list[Block]:
+def _picture(e: Evidence, columns: Sequence[Ranking]) -> tuple[Block, ...]:
     """Return importance alone and corrected of the features that the correction changes most, if it changes any."""
     view = CoverCorrected.find(e.run)
-    corrected = [one for one in found if one.source.id == ids.COVER]
-    every = [(one, lines) for one in corrected if view is not None and (lines := changed(view, one.measure))]
+    corrected = [column for column in columns if column.source.id == ids.COVER]
+    every = [(column, lines) for column in corrected if view is not None and (lines := changed(view, column.measure))]
     if view is None or not every:
-        return []
-    one, lines = every[0]
-    features = [line.feature for line in lines[:DRAWN]]
-    capped = f", of which the {DRAWN} largest changes are drawn" * (len(lines) > DRAWN)
+        return ()
+    column, lines = every[0]
+    features = [line.feature for line in lines[:FIGURE]]
+    capped = f", of which the {FIGURE} largest changes are drawn" * (len(lines) > FIGURE)
+    what = f"the importance of {count(len(lines), 'feature')} for {column.facts.title}"
     figure = make_figure(
         "drives-cover-figure",
-        f"Correction for cover changes the importance of {count(len(lines), 'feature')} for {one.facts.title}{capped}.",
+        f"Correction for cover changes {what}{capped}.",
         f"Two dots per feature with their intervals, alone and corrected, for {joined([name(f) for f in features])}.",
-        lambda: figures.draw(view.result, measure=one.measure, features=features),
+        lambda: figures.draw(view.result, measure=column.measure, features=features),
         view.id,
     )
-    return [figure]
+    return (figure,)

@@ -24,9 +24,10 @@ NEWS = ("new", "worse", "better", "unchanged")
 
 @dataclass(frozen=True)
 class Group:
-    """Findings of one rule, severity and cause about different features."""
+    """Findings of one rule, severity and cause about different features; `id` is unique in the document."""
 
     members: tuple[Finding, ...]
+    id: str
 
     @property
     def first(self) -> Finding:
@@ -47,13 +48,10 @@ class Group:
 def findings(e: Evidence) -> Section:
     """Return the register, a block for each finding above an observation, the observations, and what is waived."""
     every = grouped(e.findings)
-    ids = _ids(every)
-    acted = [group for group in every if group.first.severity != OBSERVATION]
     noted = [group for group in every if group.first.severity == OBSERVATION]
-    blocks: list[Block] = [*paragraphs(spaced(nothing_open(e), ended(e)))]
-    blocks += [_register(e, acted)] if acted else []
-    blocks += [block for group in acted for block in _block(e, group, ids[id(group)])]
-    blocks += [_observations(noted, ids)] if noted else []
+    blocks: list[Block] = [*paragraphs(spaced(nothing_open(e), ended(e))), *_register(e)]
+    blocks += [block for group in every if group not in noted for block in _block(e, group)]
+    blocks += [_observations(noted)] if noted else []
     return Section(id="findings", title=TITLE, blocks=tuple(blocks), sections=_waivers(e))
 
 
@@ -76,7 +74,12 @@ def grouped(findings: Sequence[Finding]) -> list[Group]:
         if members is None:
             blocks.append((key, members := []))
         members.append(finding)
-    return [Group(tuple(members)) for _, members in blocks]
+    uses, every = Counter[str](), []
+    for _, members in blocks:
+        code = clean(members[0].code, 20)
+        uses[code] += 1
+        every.append(Group(tuple(members), f"finding-{code}" + (f"-{uses[code]}" if uses[code] > 1 else "")))
+    return every
 
 
 def _differs(finding: Finding, members: Iterable[Finding]) -> bool:
@@ -84,21 +87,10 @@ def _differs(finding: Finding, members: Iterable[Finding]) -> bool:
     return bool(finding.features) and all(x.features and x.features != finding.features for x in members)
 
 
-def _ids(every: Sequence[Group]) -> dict[int, str]:
-    """Return the id of every block, unique in the document, by the identity of its group."""
-    uses: Counter[str] = Counter()
-    names = {}
-    for group in every:
-        uses[group.code] += 1
-        names[id(group)] = f"finding-{group.code}" + (f"-{uses[group.code]}" if uses[group.code] > 1 else "")
-    return names
-
-
-def _register(e: Evidence, acted: Sequence[Group]) -> Table:
+def _register(e: Evidence) -> tuple[Table, ...]:
     """Return a line for every open finding above an observation, what follows from another one under it."""
     causes = {id(finding): cause for finding, cause in by_cause(e.findings)}
-    members = {id(finding) for group in acted for finding in group.members}
-    listed = [finding for finding in e.findings if id(finding) in members]
+    listed = [finding for finding in e.findings if finding.severity != OBSERVATION]
     sized = any(size_words(finding) or finding.affected for finding in listed)
     columns = ["finding", "severity", "feature", *["size"] * sized, "owner, due"]
     rows = [
@@ -113,7 +105,7 @@ def _register(e: Evidence, acted: Sequence[Group]) -> Table:
         for f in listed
     ]
     caption = f"{count(len(rows), 'finding')} to deal with, worst first, what follows from a finding under it."
-    return make_table("findings-register", caption, columns, rows)
+    return tables("findings-register", caption, columns, rows)
 
 
 def _owner(e: Evidence, finding: Finding) -> Cell:
@@ -124,7 +116,7 @@ def _owner(e: Evidence, finding: Finding) -> Cell:
     return f"{owner}, {due}" if due != ABSENT else str(owner)
 
 
-def _block(e: Evidence, group: Group, key: str) -> tuple[Block, ...]:
+def _block(e: Evidence, group: Group) -> tuple[Block, ...]:
     """Return what was found, how large, for whom and since when, and what to do."""
     first = group.first
     news = dict.fromkeys(change for finding in group.members if (change := e.since(finding)) in NEWS)
@@ -134,9 +126,9 @@ def _block(e: Evidence, group: Group, key: str) -> tuple[Block, ...]:
         text=_statement(group),
         evidence=tuple(dict.fromkeys(source for finding in group.members for source in finding.evidence)),
         code=group.code,
-        id=key,
+        id=group.id,
     )
-    return (callout, *_members(group, key), *paragraphs(_to_do(e, group)))
+    return (callout, *_members(group), *paragraphs(_to_do(e, group)))
 
 
 def _statement(group: Group) -> str:
@@ -153,7 +145,7 @@ def _statement(group: Group) -> str:
     return spaced(mentioned(sentence(first.statement), first.features), also)
 
 
-def _members(group: Group, key: str) -> tuple[Block, ...]:
+def _members(group: Group) -> tuple[Block, ...]:
     """Return the numbers of findings that share a block, a line each, and what else was stated."""
     if len(group.members) == 1:
         return ()
@@ -164,7 +156,7 @@ def _members(group: Group, key: str) -> tuple[Block, ...]:
     heads = ("feature", "observed (interval)", "limit", "affected", "size")
     filled = [k for k in range(len(heads)) if k < 3 or any(row[k] for row in rows)]
     cells = [[row[k] for k in filled] for row in rows]
-    table = make_table(f"{key}-table", f"{group.code} by feature.", [heads[k] for k in filled], cells)
+    table = make_table(f"{group.id}-table", f"{group.code} by feature.", [heads[k] for k in filled], cells)
     statements = tuple(mentioned(sentence(f.statement), f.features) for f in group.members[1 : SAME + 1])
     return (table, Fold(title=f"{group.code}: the others in full", blocks=(Bullets(items=statements),)))
 
@@ -178,7 +170,7 @@ def _to_do(e: Evidence, group: Group) -> str:
     return spaced("What to do:", " ".join(remedies) or "not stated.", does)
 
 
-def _observations(noted: Sequence[Group], ids: dict[int, str]) -> Fold:
+def _observations(noted: Sequence[Group]) -> Fold:
     """Return the observations, each in a line; those of one rule together."""
     blocks = [
         Callout(
@@ -186,7 +178,7 @@ def _observations(noted: Sequence[Group], ids: dict[int, str]) -> Fold:
             title=f"{group.code} · {clean(group.first.title)}",
             text=_noted(group),
             code=group.code,
-            id=ids[id(group)],
+            id=group.id,
         )
         for group in noted
     ]

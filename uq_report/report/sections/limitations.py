@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from ...core.text import count
 from ...document.document import Block, Bullets, Section
@@ -130,7 +131,7 @@ def _left_out(e: Evidence) -> tuple[Block, ...]:
     gaps = [(result.id, gap.measure, gap.feature, gap.reason) for result in e.run.results for gap in result.omissions]
     if not gaps:
         return paragraphs("No part that ran left anything out.")
-    rows: Sequence[tuple[object, ...]] = gaps
+    rows: Sequence[tuple[Any, ...]] = gaps
     for place in (0, 2, 1):
         rows = _merged(rows, place)
     cells = [
@@ -141,9 +142,9 @@ def _left_out(e: Evidence) -> tuple[Block, ...]:
     return tables("not-run-omissions", caption, ("result", "measure", "feature", "reason"), cells)
 
 
-def _merged(rows: Iterable[tuple[object, ...]], place: int) -> list[tuple[object, ...]]:
+def _merged(rows: Iterable[tuple[Any, ...]], place: int) -> list[tuple[Any, ...]]:
     """Return rows that differ in one place only as one row, with all that they have there."""
-    shared: dict[tuple[object, ...], list[object]] = {}
+    shared: dict[tuple[Any, ...], list[Any]] = {}
     for row in rows:
         shared.setdefault((*row[:place], *row[place + 1 :]), []).append(row[place])
     return [(*key[:place], tuple(dict.fromkeys(values)), *key[place:]) for key, values in shared.items()]

@@ -54,11 +54,11 @@ def mapping(e: Evidence, sections: Iterable[Section], *, whole: bool) -> Section
     blocks: tuple[Block, ...] = paragraphs(LEAD)
     parts = tuple(_part(e, framework, places) for framework in frameworks()) if whole else ()
     if not whole:
-        blocks += _in_one_table(e, places)
+        blocks += _condensed(e, places)
     return Section(id="mapping", title=TITLE, blocks=blocks, sections=parts, appendix=True)
 
 
-def _in_one_table(e: Evidence, places: Places) -> tuple[Block, ...]:
+def _condensed(e: Evidence, places: Places) -> tuple[Block, ...]:
     """Return the headings that this run answers, and by their texts those that nothing answers."""
     every = frameworks()
     rows = [(text.title, *_row(e, point, places, named=False)) for text in every for point in text.requirements]

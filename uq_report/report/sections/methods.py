@@ -1,15 +1,18 @@
-"""Method cards: what each number is, what it assumes, how it fails, and where it comes from."""
+"""Method cards: what each number is, what it assumes, how it fails, and where it comes from; then words and works."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from ...core.references import cite
-from ...document.document import Facts, Section
+from ...core.references import WORKS, cite
+from ...document.document import Block, Facts, Section
 from ...document.evidence import Evidence
+from ...document.reading import texts
 from ...document.text import clean, joined, name
+from ...evidence.glossary import TERMS
 from ...evidence.run import MethodRecord
-from ..optional import paragraphs, spaced
+from ..optional import bullets, paragraphs, spaced
 
 TITLE = "Methods"
 LEAD = "All logarithms are natural; entropy and the negative log-likelihood are in nats."
@@ -57,3 +60,16 @@ def _card(method: MethodRecord) -> Section:
     )
     facts = Facts(rows=tuple((label, text) for label, text in rows if text))
     return Section(id=f"method-{method.name}", title=clean(card.title, 120), blocks=(facts,))
+
+
+def references(sections: Iterable[Section]) -> Section:
+    """Return the glossary of the terms, and the list of the works, that stand in `sections`."""
+    text = "\n".join(texts(sections))
+    terms = tuple(pair for pair in TERMS.items() if re.search(rf"\b{re.escape(pair[0])}\b", text, re.IGNORECASE))
+    works = bullets(f"{work.short.rstrip('.')}. {work.full}" for work in WORKS.values() if work.short in text)
+    explained: tuple[Block, ...] = (Facts(rows=terms),) if terms else paragraphs("No term needs words.")
+    parts = (
+        Section(id="works", title="Works cited in this report", blocks=works or paragraphs("No work is cited.")),
+        Section(id="glossary", title="Terms used in this report", blocks=explained),
+    )
+    return Section(id="references", title="References and glossary", sections=parts, appendix=True)

@@ -11,17 +11,11 @@ from ..optional import paragraphs, tables
 TITLE = "Model, purpose and materiality"
 LEAD = "What only people can say comes from the settings of the audit; where they said nothing it stands open."
 TEXTS = (
-    ("Purpose", "purpose"),
-    ("Intended use", "intended_use"),
-    ("Out of scope", "out_of_scope"),
-    ("Assumptions and design choices", "assumptions"),
-    ("Materiality: exposure and reliance", "materiality"),
-    ("Users", "users"),
-    ("Owner", "owner"),
-    ("Tier", "tier"),
-    ("When a threshold is crossed", "response"),
+    ("Purpose", "purpose"), ("Intended use", "intended_use"), ("Out of scope", "out_of_scope"),
+    ("Assumptions and design choices", "assumptions"), ("Materiality: exposure and reliance", "materiality"),
+    ("Users", "users"), ("Owner", "owner"), ("Tier", "tier"), ("When a threshold is crossed", "response"),
     ("Next review", "next_review"),
-)
+)  # fmt: skip
 WITH_METHODS = ("assumptions", "response")  # which the sections by method open with
 
 

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from ...core.text import count
 from ...document.amounts import amount, is_share, share
 from ...document.blocks import interval_columns, intervals_caption, left_out, make_table
-from ...document.document import Block, Column, Paragraph, Section, Table
+from ...document.document import Block, Column, Section, Table
 from ...document.evidence import Evidence
 from ...document.text import clean, joined, name, value_words
 from ...evidence.outcomes import Calibration, DecisionLine, Decisions, ScoreLine
 from ...evidence.view import table_of
+from ..optional import paragraphs
 from ..placing import Placed
 
-SHOWN = 6  # classes up to which the table counts every pair
+COUNTED = 6  # classes up to which the table counts every pair
 MOST = 8  # classes in the table of the front part
 BASELINE, SKILL = "_baseline", "_skill"
 TITLES = {
@@ -33,11 +34,9 @@ SHORT = {"log_score": "log score", "nll": "log score", "brier": "Brier score", "
 def scores(e: Evidence) -> Section:
     """Return what the model's predictions are worth on unseen rows, and what it decides."""
     view = Calibration.find(e.run)
-    if view is None:
-        blocks: tuple[Block, ...] = (Paragraph(text=e.why_missing(Calibration.id)),)
-    else:
-        told = _skill(e, view.lines)
-        blocks = (*([Paragraph(text=told)] if told else []), _scores(view), *_decisions(e))
+    blocks: tuple[Block, ...] = paragraphs(e.why_missing(Calibration.id))
+    if view is not None:
+        blocks = (*paragraphs(_skill(e, view.lines)), _scores(view), *_decisions(e))
     return Section(id="sure-scores", title="How good is it?", blocks=blocks)
 
 
@@ -45,12 +44,11 @@ def _scores(view: Calibration) -> Table:
     """Return a line for each score of the prediction, beside that of the forecast without features."""
     lines = {line.item: line for line in view.lines if not line.judges_uncertainty}
     own = [item for item in lines if not item.endswith((BASELINE, SKILL))]
-    judged = any(f"{item}{SKILL}" in lines for item in own)
-    columns = ["score", "model", *["without features", "better by"] * judged]
-    rows = [(_score(lines[x]), *(_cell(lines.get(f"{x}{end}")) for end in ("", BASELINE, SKILL)[: 1 + 2 * judged]))
-            for x in own]  # fmt: skip
-    caption = f"Scores on {count(view.n, 'unseen row')}."
-    return make_table("sure-scores-table", caption, columns, rows, evidence=view.id)
+    heads = {"": "model", BASELINE: "without features", SKILL: "better by"}
+    ends = [*heads] if any(f"{item}{SKILL}" in lines for item in own) else [""]
+    rows = [(_score(lines[item]), *(_cell(lines.get(f"{item}{end}")) for end in ends)) for item in own]
+    columns = ["score", *(heads[end] for end in ends)]
+    return make_table("sure-scores-table", f"Scores on {count(view.n, 'unseen row')}.", columns, rows, evidence=view.id)
 
 
 def _score(line: ScoreLine) -> str:
@@ -88,30 +86,24 @@ def _decisions(e: Evidence) -> tuple[Block, ...]:
     if view is None:
         return ()
     labels = [str(label) for label in view.classes]
-    counted = labels if len(labels) <= SHOWN and view.counts else []
+    counted = labels if len(labels) <= COUNTED and view.counts else []
+    counts = {k: row[: len(labels)] for k, row in enumerate(view.counts) if counted}
     rows = [
-        (name(label), *_counts(view, number, counted), *(_share(view.of_class(label).get(x)) for x in RATES))
-        for number, label in _least_found(view, labels)
+        (name(label), *counts.get(k, ()), *(_share(view.of_class(label).get(x)) for x in RATES))
+        for k, label in _least_recalled(view, labels)
     ]
-    columns = [Column("class"), *(Column(f"decided {name(label)}", "integer") for label in counted)]
-    columns += [Column(title) for title in RATES.values()]
+    decided = (Column(f"decided {name(label)}", "integer") for label in counted)
+    columns: list[Column | str] = ["class", *decided, *RATES.values()]
     which = "" if len(rows) == len(labels) else f" The {len(rows)} of {len(labels)} classes that are found least."
     caption = f"Rows of each class by decision: {clean(view.rule)}.{which}"
     return (make_table("sure-decisions", caption, columns, rows, evidence=view.id),)
 
 
-def _least_found(view: Decisions, labels: Sequence[str]) -> list[tuple[int, str]]:
+def _least_recalled(view: Decisions, labels: Sequence[str]) -> list[tuple[int, str]]:
     """Return the classes with their places; of many those that are found least."""
     placed = [*enumerate(labels)]
-    if len(placed) <= MOST:
-        return placed
-    found = {label: view.of_class(label).get("recall") for label in labels}
-    known = {label: line.estimate for label, line in found.items() if line is not None}
-    return sorted(placed, key=lambda one: known.get(one[1], 1.0))[:MOST]
-
-
-def _counts(view: Decisions, number: int, counted: Sequence[str]) -> tuple[int, ...]:
-    return tuple(view.counts[number][: len(counted)]) if counted else ()
+    recalls = {line.label: line.estimate for line in view.lines if line.item == "recall"}
+    return placed if len(placed) <= MOST else sorted(placed, key=lambda place: recalls.get(place[1], 1.0))[:MOST]
 
 
 def _share(line: DecisionLine | None) -> str:
@@ -121,7 +113,7 @@ def _share(line: DecisionLine | None) -> str:
 def outcomes_in_full(e: Evidence, placed: Placed) -> Section:
     """Return every score as recorded, and what stands in the chapters on outcomes and on the uncertainty's quality."""
     view = Calibration.find(e.run)
-    blocks: tuple[Block, ...] = (Paragraph(text=e.why_missing(Calibration.id)),)
+    blocks: tuple[Block, ...] = paragraphs(e.why_missing(Calibration.id))
     if view is not None:
         lines = [line for line in view.lines if not line.judges_uncertainty]
         caption = f"Scores on the audited rows. {intervals_caption(table_of(lines))}"

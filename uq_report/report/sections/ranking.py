@@ -25,11 +25,12 @@ from ...evidence import ids
 from ...evidence.importance import CoverCorrected, CoverCorrectedLine
 from ...evidence.information import CONVENTIONS, SIZE, Agreement
 from ...evidence.view import of_measure
+from ..optional import spaced
 
 ROWS = 15  # features that are printed, the leading ones
 LOSS, DOUBT = ("nll",), ("entropy", "variance")
 CORRECTED = "corrected for cover"
-KEPT = "\u2011"  # a hyphen at which no line breaks
+DASH = "\u2011"  # a hyphen at which no line breaks
 HEADS = {"loss": "loss", "prediction": "prediction", "uncertainty": "doubt", "distribution": "distribution"}
 
 
@@ -51,14 +52,7 @@ SOURCES = (
     Source(ids.COVER, "loss", "loss", LOSS, CORRECTED, f"the loss {CORRECTED}"),
     Source(ids.DALEX_PARTS, "loss", "prediction", ("prediction",), "drop-out", "the drop-out loss"),
     Source(ids.PFI, "uncertainty", "uncertainty", DOUBT, "alone", "the rise of the doubt"),
-    Source(
-        ids.COVER,
-        "uncertainty",
-        "uncertainty",
-        DOUBT,
-        "corrected for cover",
-        "the rise of the doubt corrected for cover",
-    ),
+    Source(ids.COVER, "uncertainty", "uncertainty", DOUBT, CORRECTED, f"the rise of the doubt {CORRECTED}"),
     Source(ids.SHAP_IMPORTANCE, "uncertainty", "uncertainty", DOUBT, "Shapley", "the moves of the doubt"),
     Source(ids.RSENS, "distribution", "uncertainty", ("rsens",), "R-sens", "the whole distribution"),
 )
@@ -78,7 +72,7 @@ class Ranking:
     together: bool
 
     @property
-    def known(self) -> bool:
+    def has_intervals(self) -> bool:
         """Whether intervals tell the ranks."""
         return bool(self.places) and all(place.by_intervals for place in self.places.values())
 
@@ -108,10 +102,9 @@ class Ranking:
         """Return each feature's number, rounded to its error, with its ranks on one line: ``"0.041 · 2 (1-3)"``."""
         rows = self.table[[col.FEATURE, *NUMBERS]].itertuples(index=False)
         largest = self.table[col.ESTIMATE].abs().max()
-        return {str(f): " · ".join((_rounded(largest, *numbers), *self._ranked(str(f)))) for f, *numbers in rows}
-
-    def _ranked(self, feature: str) -> tuple[str, ...]:
-        return (self.place(feature).replace(" to ", KEPT),) if feature in self.places else ()
+        cells = {str(feature): _rounded(largest, *numbers) for feature, *numbers in rows}
+        places = {feature: f" · {self.place(feature).replace(' to ', DASH)}" for feature in self.places}
+        return {feature: f"{number}{places.get(feature, '')}" for feature, number in cells.items()}
 
 
 def _rounded(largest: float, estimate: float, lower: float, upper: float) -> str:
@@ -127,16 +120,17 @@ def _decimals(value: float, digits: int) -> int:
 
 def rankings(e: Evidence) -> list[Ranking]:
     """Return the columns that the run can fill, in their order."""
-    found = [ranking for source in SOURCES if (ranking := _ranking(e, source)) is not None]
-    view, alone = CoverCorrected.find(e.run), {one.measure for one in found if one.source.id == ids.PFI}
-    return [one for one in found if one.source.id != ids.COVER or (one.measure in alone and _tells(view, one))]
+    every = [ranking for source in SOURCES if (ranking := _ranking(e, source)) is not None]
+    alone = {ranking.measure for ranking in every if ranking.source.id == ids.PFI}
+    return [x for x in every if x.source.id != ids.COVER or (x.measure in alone and _adds(e, x))]
 
 
-def _tells(view: CoverCorrected | None, one: Ranking) -> bool:
-    """Say whether a corrected column tells more than the one beside it: of the loss, any partner; else, any change."""
-    if view is None:
-        return False
-    return any(view.partners.values()) if one.source.question == "loss" else bool(changed(view, one.measure))
+def _adds(e: Evidence, corrected: Ranking) -> bool:
+    """Say whether a corrected column adds to the one next to it: of the loss, any partner; else, any change."""
+    view = CoverCorrected.find(e.run)
+    if view is None or corrected.source.question == "loss":
+        return view is not None and any(view.partners.values())
+    return bool(changed(view, corrected.measure))
 
 
 def changed(view: CoverCorrected, measure: str) -> list[CoverCorrectedLine]:
@@ -159,87 +153,68 @@ def _ranking(e: Evidence, source: Source) -> Ranking | None:
     fitting += [m for m in measures if e.words(m).role == source.role]
     if not fitting:
         return None
-    facts, rows = e.words(fitting[0], result), result.estimates[result.estimates[col.MEASURE] == fitting[0]]
+    measure, facts = fitting[0], e.words(fitting[0], result)
+    rows = result.estimates[result.estimates[col.MEASURE] == measure]
     table = ordered(rows[rows[col.ESTIMATE].notna()].drop_duplicates(col.FEATURE), facts.sign)
-    held = places(e.run, source.id, fitting[0], table, facts.sign)
-    single = table[table[col.FEATURE].isin(list(held))]
+    spans = places(e.run, source.id, measure, table, facts.sign)
+    single = table[table[col.FEATURE].isin(list(spans))]
     order = ranks(facts.sign * single[col.ESTIMATE].to_numpy(dtype=float)).tolist() if len(single) else []
     rank = dict(zip(single[col.FEATURE].astype(str), order, strict=True))
-    together = bool(set(simultaneous(e.run, source.id, fitting[0])) >= set(rank))
-    return Ranking(source, result, fitting[0], _unit(result, facts), table, rank, held, together)
+    together = set(simultaneous(e.run, source.id, measure)) >= set(rank)
+    if result.id == ids.DALEX_PARTS:  # the unit of a drop-out loss is that of its loss
+        losses = result.meta.get("losses", {})
+        facts = replace(facts, unit=clean(losses.get("prediction", ""), 20).replace(" - ", " − "))
+    return Ranking(source, result, measure, facts, table, rank, spans, together)
 
 
-def _unit(result: Result, facts: MeasureFacts) -> MeasureFacts:
-    """Return the facts with the unit of a drop-out loss, which is that of its loss."""
-    if result.id != ids.DALEX_PARTS:
-        return facts
-    losses = result.meta.get("losses", {})
-    return replace(facts, unit=clean(losses.get("prediction", ""), 20).replace(" - ", " − "))
-
-
-def features(e: Evidence, found: Sequence[Ranking]) -> list[str]:
-    """Return the features, those to print first: the first of any column, groups, then the others.
+def features(e: Evidence, columns: Sequence[Ranking]) -> list[str]:
+    """Return the features, those to print first: the first of any column, blocks of features, then the others.
 
     Either part is in the order of the loss, or else of the first column.
     """
-    lead = next((one for one in found if one.source.question == "loss"), found[0])
-    order = list(dict.fromkeys(f for one in (lead, *found) for f in one.table[col.FEATURE].astype(str)))
-    groups = [feature for feature in order if feature in e.subject.groups]
-    best = {f: min(one.ranks.get(f, len(order)) for one in found) for f in order if f not in groups}
-    top = sorted(best, key=lambda feature: best[feature])[: max(0, ROWS - len(groups))]
-    return [*(f for f in best if f in top), *groups, *(f for f in best if f not in top)]
+    lead = next((column for column in columns if column.source.question == "loss"), columns[0])
+    order = list(dict.fromkeys(f for column in (lead, *columns) for f in column.table[col.FEATURE].astype(str)))
+    blocks = [feature for feature in order if feature in e.subject.groups]
+    best = {f: min(column.ranks.get(f, len(order)) for column in columns) for f in order if f not in blocks}
+    top = sorted(best, key=lambda feature: best[feature])[: max(0, ROWS - len(blocks))]
+    return [*(f for f in best if f in top), *blocks, *(f for f in best if f not in top)]
 
 
-def ranking_table(e: Evidence, found: Sequence[Ranking]) -> Table:
+def ranking_table(e: Evidence, columns: Sequence[Ranking]) -> Table:
     """Return a row per feature, the leading first, and a column per method, grouped by question."""
-    order, cells = features(e, found), [one.cells() for one in found]
+    order, cells = features(e, columns), [column.cells() for column in columns]
     single = len(set(order) - set(e.subject.groups))
     rows = [(name(feature), *(column.get(feature) for column in cells)) for feature in order]
     whole = make_table(
         "drives-table",
         f"{count(single, 'feature')} by every method: number, rank and in brackets the ranks it may have.",
-        [Column("feature"), *(one.column() for one in found)],
+        [Column("feature"), *(column.column() for column in columns)],
         rows[:ROWS],
-        evidence=ids.AGREEMENT if e.find(ids.AGREEMENT) is not None else found[0].result.id,
-        note=_note(e, found),
+        evidence=Agreement.id if e.find(Agreement.id) is not None else columns[0].result.id,
+        note=spaced(_kinds(columns), _intervals(e, columns), e.group_words),
     )
     return replace(whole, rest=tuple(rows[ROWS:]), total_rows=len(rows))
 
 
-def _note(e: Evidence, found: Sequence[Ranking]) -> str:
-    """Say what the numbers are, which rank intervals hold together, and what groups stand for."""
-    words = (_changes(found), _sizes(found), _intervals(e, found), e.group_words)
-    return " ".join(filter(None, words))
+def _kinds(columns: Sequence[Ranking]) -> str:
+    """Say what mean changes and mean sizes are, where there are some."""
+    sources, sizes = {column.source.id for column in columns}, {column.is_size for column in columns}
+    more = " (corrected for cover: with those that carry the same information wrong too)" * (ids.COVER in sources)
+    change = f"Mean change: the rise with wrong values of the feature{more}; rises and falls of single rows cancel."
+    size = "Mean size: how far the feature moves a row, up or down; never to be set beside a change."
+    whole = "R-sens is about the whole distribution." * (ids.RSENS in sources)
+    return spaced(change * (False in sizes), spaced(size, whole) * (True in sizes))
 
 
-def _changes(found: Sequence[Ranking]) -> str:
-    if all(one.is_size for one in found):
-        return ""
-    covered = any(one.source.id == ids.COVER for one in found)
-    more = " (corrected for cover: with those that carry the same information wrong too)" * covered
-    return f"Mean change: the rise with wrong values of the feature{more}; rises and falls of single rows cancel."
-
-
-def _sizes(found: Sequence[Ranking]) -> str:
-    whole = any(one.source.id == ids.RSENS for one in found)
-    words = "Mean size: how far the feature moves a row, up or down; never to be set beside a change."
-    return f"{words}{' R-sens is about the whole distribution.' * whole}" if any(one.is_size for one in found) else ""
-
-
-def _intervals(e: Evidence, found: Sequence[Ranking]) -> str:
+def _intervals(e: Evidence, columns: Sequence[Ranking]) -> str:
     """Say for which columns rank intervals hold for all features at once, and which ranks have none."""
-    kinds = [[one.source.words for one in found if one.known and one.together is joint] for joint in (True, False)]
-    bare = [one.source.words for one in found if not one.known]
-    whose = "Those" if kinds[0] else "Rank intervals"
-    parts = [
-        f"Rank intervals hold for a whole column at once{_level(e)}." * bool(kinds[0]),
-        f"{whose} of {joined(kinds[1])} hold feature by feature only." * bool(kinds[1]),
+    joint, single = (
+        [x.source.words for x in columns if x.has_intervals and x.together is together] for together in (True, False)
+    )
+    bare, view = [x.source.words for x in columns if not x.has_intervals], Agreement.find(e.run)
+    levels = [f" ({100 * line.confidence:.0f} %)" for line in view.lines if line.has_interval] if view else []
+    return spaced(
+        f"Rank intervals hold for a whole column at once{''.join(levels[:1])}." * bool(joint),
+        f"{'Those' if joint else 'Rank intervals'} of {joined(single)} hold feature by feature only." * bool(single),
         f"≈: the method gives no interval ({joined(bare)})." * bool(bare),
-    ]
-    return " ".join(filter(None, parts))
-
-
-def _level(e: Evidence) -> str:
-    view = Agreement.find(e.run)
-    levels = [line.confidence for line in view.lines if line.has_interval] if view is not None else []
-    return f" ({100 * levels[0]:.0f} %)" if levels else ""
+    )

@@ -35,7 +35,7 @@ OURS = "uq_report"
 WORKING = ("explainers", "rules", "measures")  # plugins whose work is in the numbers
 COMPUTING = ("uq_report", "numpy", "pandas", "scipy", "scikit-learn")
 PAGES = ("matplotlib", "Jinja2", "weasyprint")
-OF_EXPLAINERS = {ids.DALEX: "dalex", ids.SHAP: "shap"}
+PACKAGED = (ids.DALEX, ids.SHAP)  # explainers that a package of their name computes
 OF_MODELS = {"sklearn": "scikit-learn", "onnx": "onnxruntime"}  # a module's package, where it has another name
 
 
@@ -92,8 +92,8 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 
     Examples
     --------
-    >>> list(flat({"seed": 1, "options": {"pfi": {"n_repeats": 5}}}))
-    [('options.pfi.n_repeats', 5), ('seed', 1)]
+    >>> list(flat({"seed": 1, "options": {"mine": {"n_repeats": 5}}}))
+    [('options.mine.n_repeats', 5), ('seed', 1)]
     """
     for key, value in sorted(settings.items()):
         if isinstance(value, Mapping) and value:
@@ -125,7 +125,7 @@ def computing(e: Evidence) -> tuple[str, ...]:
     used = {result.explainer for result in e.results}
     module = e.subject.model_class.partition(".")[0]
     own = OF_MODELS.get(module, module)
-    return tuple(dict.fromkeys((*COMPUTING, *(p for key, p in OF_EXPLAINERS.items() if key in used), own)))
+    return tuple(dict.fromkeys((*COMPUTING, *(key for key in PACKAGED if key in used), own)))
 
 
 def _with_versions(e: Evidence, packages: Iterable[str]) -> str:
@@ -197,15 +197,8 @@ def _strangers(plugins: Sequence[PluginRecord]) -> tuple[Block, ...]:
 def _every_plugin(plugins: Sequence[PluginRecord]) -> Table:
     numbers = (Column("API", "integer"), Column("rows predicted", "integer"))
     columns = ("group", "name", "distribution", "version", *numbers, "outcome")
-    rows = [
-        (
-            group_of(p),
-            *map(name, (p.name, p.distribution, p.version)),
-            p.api_version,
-            p.rows_predicted,
-            clean(p.outcome, 200),
-        )
-        for p in plugins
-    ]
+    ends = ((p.api_version, p.rows_predicted, clean(p.outcome, 200)) for p in plugins)
+    names = ((group_of(p), name(p.name), name(p.distribution), name(p.version)) for p in plugins)
+    rows = [(*identity, *end) for identity, end in zip(names, ends, strict=True)]
     caption = "Every plugin that was found, with the rows predicted for it and how it ended."
     return make_table("plugins-table", caption, columns, rows)

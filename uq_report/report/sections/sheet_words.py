@@ -1,14 +1,25 @@
-"""The reading of a feature's sheet in two or three sentences, each only as far as its evidence goes."""
+"""The words of a feature's sheet: two or three sentences, each only as far as its evidence goes, and a small table."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import isfinite
+from typing import NamedTuple
+
+from ...document.document import Column, Table
 from ...document.effects import FALLS, RISES, Move, curve, move
 from ...document.ledger import Ledger
-from ...document.telling import mark
-from ...document.text import interval, joined, mentions, value_words
-from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE
+from ...document.places import Ranking
+from ...document.plots.words import number
+from ...document.telling import distrusted, mark
+from ...document.text import interval, joined, mention, mentions, name, value_words
+from ...evidence import ids
+from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, RAW, RSens
+from ...evidence.view import Estimate
+from ..optional import spaced
 
 FEW = 2  # partners named
+ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the doubt"}
 
 
 def reading(ledger: Ledger, feature: str) -> str:
@@ -16,7 +27,7 @@ def reading(ledger: Ledger, feature: str) -> str:
 
     Intervals stand in the table and in the figure; here numbers are rounded to them.
     """
-    return " ".join(filter(None, (effect(ledger, feature), cost(ledger, feature), cover(ledger, feature))))
+    return spaced(effect(ledger, feature), cost(ledger, feature), cover(ledger, feature))
 
 
 def effect(ledger: Ledger, feature: str) -> str:
@@ -25,59 +36,43 @@ def effect(ledger: Ledger, feature: str) -> str:
     points = curve(ledger.average, measure or "", feature)
     if measure is None or points.empty:
         return ""
-    unit = ledger.e.words(measure).unit
-    found = move(points)
-    if found is None:
-        return f"The prediction has no clear direction{_doubt_alone(ledger, feature)}."
+    unit, course = ledger.e.words(measure).unit, move(points)
+    doubt = _doubt(ledger, feature, course)
+    if course is None:
+        return f"The prediction has no clear direction{doubt}."
     what = f"predicted {unit}" if unit.startswith("probability") else "prediction"
-    return f"The {what} {_moves(found, unit)}{_doubt(ledger, feature, found)}."
+    return f"The {what} {_moves(course, unit)}{doubt}."
 
 
-def _moves(found: Move, unit: str) -> str:
-    one, other = found.ends
-    start, end = rounded(one.estimate, one.lower, one.upper, unit), rounded(other.estimate, other.lower, other.upper)
-    at = "for" if found.levels else "at"
-    if found.direction in (RISES, FALLS):
-        verb = "rises" if found.direction == RISES else "falls"
-        return f"{verb} from {start} at {one.where} to {end} at {other.where}"
-    return f"is lowest {at} {one.where} ({start}) and highest {at} {other.where} ({end})"
+def _moves(course: Move, unit: str) -> str:
+    a, b = course.ends
+    start, end = rounded(a.estimate, a.lower, a.upper, unit), rounded(b.estimate, b.lower, b.upper)
+    at = "for" if course.levels else "at"
+    if course.direction in (RISES, FALLS):
+        verb = "rises" if course.direction == RISES else "falls"
+        return f"{verb} from {start} at {a.where} to {end} at {b.where}"
+    return f"is lowest {at} {a.where} ({start}) and highest {at} {b.where} ({end})"
 
 
-def _doubt(ledger: Ledger, feature: str, found: Move) -> str:
-    """Say how the doubt moves where the prediction does."""
+def _doubt(ledger: Ledger, feature: str, course: Move | None) -> str:
+    """Say how the doubt moves, next to the prediction where that has a course."""
     measure = ledger.measures.get("uncertainty", "")
     points = curve(ledger.average, measure, feature)
     if points.empty:
         return ""
     unit, own = ledger.e.words(measure).unit, move(points)
     if own is None:
-        return "; the model's doubt has no clear direction"
-    ends = [rounded(one.estimate, one.lower, one.upper) for one in own.ends]
-    span = " to ".join(filter(None, (ends[0], f"{ends[1]} {unit}".strip())))
-    if own.direction and own.direction == found.direction:
+        return ", nor has the model's doubt" if course is None else "; the model's doubt has no clear direction"
+    if course is None:
+        return f"; the model's doubt {_moves(own, unit)}"
+    ends = [rounded(end.estimate, end.lower, end.upper) for end in own.ends]
+    span = f"{ends[0]} to {f'{ends[1]} {unit}'.strip()}"
+    if own.direction and own.direction == course.direction:
         return f", and so does the model's doubt ({span})"
-    if own.direction and own.direction == -found.direction:
+    if own.direction and own.direction == -course.direction:
         return f", while the model's doubt {'rises' if own.direction == RISES else 'falls'} ({span})"
-    return (
-        f"; the model's doubt is highest {'for' if own.levels else 'at'} {own.high.where} ({ends[_last(own)]} {unit})"
-    )
-
-
-def _last(own: Move) -> int:
-    """Return which of the two ends is the highest."""
-    return 0 if own.direction == FALLS else 1
-
-
-def _doubt_alone(ledger: Ledger, feature: str) -> str:
-    """Say how the doubt moves where the prediction does not."""
-    measure = ledger.measures.get("uncertainty", "")
-    points = curve(ledger.average, measure, feature)
-    if points.empty:
-        return ""
-    own = move(points)
-    if own is None:
-        return ", nor has the model's doubt"
-    return f"; the model's doubt {_moves(own, ledger.e.words(measure).unit)}"
+    at, highest = "for" if own.levels else "at", ends[0 if own.direction == FALLS else 1]
+    return f"; the model's doubt is highest {at} {own.high.where} ({highest} {unit})"
 
 
 def cost(ledger: Ledger, feature: str) -> str:
@@ -101,16 +96,16 @@ def cost(ledger: Ledger, feature: str) -> str:
 
 def _claim(ledger: Ledger, feature: str) -> str:
     """Compare a cost that is shown with what the model claims."""
-    said, side = _claimed(ledger, feature)
-    if not said or not side:
-        return f", against {said} claimed" if said else ""
-    return f", {'less' if side > 0 else 'more'} than the {said} the model claims"
+    claim, side = _claimed(ledger, feature)
+    if not claim or not side:
+        return f", against {claim} claimed" if claim else ""
+    return f", {'less' if side > 0 else 'more'} than the {claim} the model claims"
 
 
 def _doubted(ledger: Ledger, feature: str) -> str:
     """Say what the model claims where no cost is shown, if it claims more than unseen rows confirm."""
-    said, side = _claimed(ledger, feature)
-    return f", though the model claims {said}" if side > 0 else ""
+    claim, side = _claimed(ledger, feature)
+    return f", though the model claims {claim}" if side > 0 else ""
 
 
 def _claimed(ledger: Ledger, feature: str) -> tuple[str, int]:
@@ -118,10 +113,9 @@ def _claimed(ledger: Ledger, feature: str) -> tuple[str, int]:
     claimed, excess = ledger.claimed.get(feature), ledger.excess.get(feature)
     if claimed is None or excess is None:
         return "", 0
-    said = rounded(claimed.estimate, claimed.lower, claimed.upper)
-    if excess.distrust or not excess.has_interval:
-        return said, 0
-    return said, int(excess.lower > 0) - int(excess.upper < 0)
+    claim = rounded(claimed.estimate, claimed.lower, claimed.upper)
+    shows = excess.has_interval and not excess.distrust
+    return claim, int(shows and excess.lower > 0) - int(shows and excess.upper < 0)
 
 
 def _noticed(ledger: Ledger, feature: str) -> str:
@@ -158,3 +152,113 @@ def rounded(estimate: float, lower: float, upper: float, unit: str = "") -> str:
     '0.037 nats'
     """
     return value_words(estimate, lower, upper, unit).partition(" (")[0]
+
+
+class Line(NamedTuple):
+    """A line of the table: what, its value in words, and its rank.
+
+    `distrust` says why the interval of the value is not to be trusted, empty where it is.
+    """
+
+    what: str
+    value: str
+    rank: str = ""
+    distrust: str = ""
+
+
+def table(ledger: Ledger, feature: str, key: str) -> Table | None:
+    """Return the table of one feature; None where the run says nothing of it."""
+    lines = [*_lines(ledger, feature)]
+    ranked = any(line.rank for line in lines)
+    labels = ("what", f"value{_level(ledger, feature)}", *["rank"] * ranked)
+    rows = tuple((line.what, line.value, *[line.rank or None] * ranked) for line in lines)
+    note = distrusted((line.distrust for line in lines), f"The interval of {name(feature)}")
+    source, columns = ids.PFI if feature in ledger.losses else "", tuple(map(Column, labels))
+    caption = f"{mention(feature)} in numbers{_units(ledger)}."
+    return Table(id=key, caption=caption, columns=columns, rows=rows, evidence=source, note=note) if rows else None
+
+
+def _lines(ledger: Ledger, feature: str) -> Iterator[Line]:
+    """Yield what the run knows of a feature, line by line."""
+    yield from _ranked(ledger.ranking(ids.SHAP_IMPORTANCE, "prediction"), feature, "Shapley size")
+    yield from _ranked(ledger.loss, feature, "cost of wrong values")
+    claim = ledger.claimed.get(feature)
+    yield from [_line("the model claims", claim, distrust=claim.distrust)] if claim is not None else []
+    yield from _corrected(ledger, feature)
+    yield from _trained(ledger, feature)
+    yield from _together(ledger, feature)
+    yield from _ranked(ledger.doubt, feature, "doubt rises by")
+    view = RSens.find(ledger.e.run)
+    step = "unit" if view is not None and view.ranked_by == RAW else "standard deviation"
+    yield from _ranked(ledger.ranking(ids.RSENS, ""), feature, f"R-sens per {step}")
+    yield from _ranked(ledger.ranking(ids.DALEX_PARTS, "prediction"), feature, "DALEX drop-out loss")
+    yield from _interacting(ledger, feature)
+    codes = ledger.codes(feature)
+    yield from [Line("findings", codes)] if codes else []
+
+
+def _ranked(ranking: Ranking | None, feature: str, what: str) -> Iterator[Line]:
+    """Yield a feature's line in a ranking."""
+    line = None if ranking is None else ranking.lines.get(feature)
+    if ranking is not None and line is not None and isfinite(line.estimate):
+        place = ranking.places.get(feature)
+        yield _line(what, line, "" if place is None else place.words, ranking.distrust.get(feature, ""))
+
+
+def _line(what: str, line: Estimate, rank: str = "", distrust: str = "") -> Line:
+    """Return the line of an estimate, its interval marked where it is not to be trusted."""
+    row = Line(what, value_words(line.estimate, line.lower, line.upper), rank, distrust)
+    return row._replace(value=f"{row.value}{mark(row)}")
+
+
+def _units(ledger: Ledger) -> str:
+    """Say the units of the lines once: ``"; loss and doubt in nats"``."""
+    units: dict[str, list[str]] = {}
+    for what, ranking in (("loss", ledger.loss), ("doubt", ledger.doubt)):
+        if ranking is not None and ranking.unit:
+            units.setdefault(ranking.unit, []).append(what)
+    words = [f"{joined(what)} in {unit}" for unit, what in units.items()]
+    return f"; {joined(words)}" if words else ""
+
+
+def _corrected(ledger: Ledger, feature: str) -> Iterator[Line]:
+    """Yield the importance with the partners lost too, which could stand in for it."""
+    others = ledger.partners.get(feature)
+    if others:
+        what = f"corrected for cover by {joined(mentions(others), FEW)}"
+        yield from _ranked(ledger.ranking(ids.COVER, "loss"), feature, what)
+
+
+def _trained(ledger: Ledger, feature: str) -> Iterator[Line]:
+    """Yield the cost on the training rows where it lies outside the interval of that on unseen rows."""
+    line, trained = ledger.losses.get(feature), ledger.trained.get(feature)
+    if line is None or trained is None or not line.has_interval:
+        return
+    if not line.lower <= trained.estimate <= line.upper:
+        yield Line("on training rows", value_words(trained.estimate))
+
+
+def _together(ledger: Ledger, feature: str) -> Iterator[Line]:
+    """Yield what a feature costs together with those that it is changed with."""
+    group = ledger.group_of(feature)
+    if group:
+        others = [member for member in ledger.e.subject.groups[group] if member != feature]
+        yield from _ranked(ledger.loss, group, f"cost together with {joined(mentions(others), FEW)}")
+
+
+def _interacting(ledger: Ledger, feature: str) -> Iterator[Line]:
+    """Yield the pair of the feature with the largest share of interaction, in which measure, and with whom."""
+    pairs = [pair for pair in ledger.interactions if feature in (pair.feature, pair.feature_2)]
+    if pairs:
+        most = max(pairs, key=lambda pair: pair.estimate)
+        other = most.feature_2 if most.feature == feature else most.feature
+        facts = ledger.e.words(most.measure)
+        where = ROLES.get(facts.role, facts.title)
+        yield Line(f"interacts most with {mention(other)}", f"H² {number(most.estimate, 2)} in {where}")
+
+
+def _level(ledger: Ledger, feature: str) -> str:
+    """Return the level of the intervals in brackets, where there is one for all."""
+    lines = [ranking.lines.get(feature) for ranking in ledger.leading]
+    levels = {round(100 * line.confidence) for line in lines if line is not None and line.has_interval}
+    return f" ({levels.pop()} %)" if len(levels) == 1 else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...core.text import count
 from ...document.blocks import make_table
-from ...document.document import Facts, Section
+from ...document.document import Block, Facts, Section
 from ...document.evidence import OPEN, Evidence
 from ...document.text import clean, joined
 from ...runner.settings import About
@@ -33,9 +33,8 @@ def sign_off(e: Evidence) -> Section:
         ("Independence of the review", e.about_cell("independence")),
         ("Status", e.about_cell("status")),
     )
-    return Section(
-        id="sign-off", title=TITLE, blocks=(table, Facts(rows=facts), *paragraphs(_to_complete(e), PEOPLE, HOW))
-    )
+    blocks: tuple[Block, ...] = (table, Facts(rows=facts), *paragraphs(_to_complete(e), PEOPLE, HOW))
+    return Section(id="sign-off", title=TITLE, blocks=blocks)
 
 
 def _to_complete(e: Evidence) -> str:

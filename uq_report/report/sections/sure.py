@@ -1,29 +1,93 @@
-"""How good the model is, and whether what it says of its uncertainty can be believed: scores, reliability, groups."""
+"""How good the model is, and whether what it says of its uncertainty can be believed: scores, claims, who is affected.
+
+The claims: what the model says its features are worth, next to what unseen rows confirm.
+"""
 
 from __future__ import annotations
 
-from ...document.document import Paragraph, Section
+from math import isfinite
+
+from ...document.blocks import make_table
+from ...document.document import Block, Column, Paragraph, Section, Table
 from ...document.evidence import Evidence
 from ...document.plots.frames import interval_words
-from ...document.text import joined
+from ...document.telling import distrusted, mark
+from ...document.text import joined, mentions, name, value_words
 from ...evidence import ids
+from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
+from ...evidence.view import by_feature, largest_first
+from ..optional import paragraphs
 from .affected import affected
-from .claimed import claimed
 from .outcomes import scores
 from .uncertainty import believed
 
 TITLE = "How good, how sure"
+MOST = 5  # features in the table of claims
+CLAIMS = (
+    "If a feature's values were wrong, the model expects its loss to rise by what it claims; the outcomes of unseen "
+    "rows confirm that or not."
+)
 
 
 def sure(e: Evidence) -> Section:
-    """Return scores and decisions, reliability, what claims are confirmed, and groups."""
+    """Return scores and decisions, reliability, what claims are confirmed, and who is affected."""
     parts = (scores(e), believed(e), claimed(e), affected(e))
     return Section(id="sure", title=TITLE, blocks=_intervals(e), sections=tuple(filter(None, parts)))
 
 
 def _intervals(e: Evidence) -> tuple[Paragraph, ...]:
     """Say once which intervals stand in brackets."""
-    found = (e.find(key) for key in (ids.CALIBRATION, ids.CALIBRATION_DECISIONS, ids.PFI_CLAIMS, ids.GROUPS))
-    words = dict.fromkeys(interval_words(result.estimates) for result in found if result is not None)
-    kinds = [kind for kind in words if kind]
-    return (Paragraph(text=f"In brackets stands the {joined(kinds)}."),) if kinds else ()
+    results = map(e.find, (ids.CALIBRATION, ids.CALIBRATION_DECISIONS, ids.PFI_CLAIMS, ids.GROUPS))
+    kinds = [*filter(None, dict.fromkeys(interval_words(r.estimates) for r in results if r is not None))]
+    return paragraphs(f"In brackets stands the {joined(kinds)}." if kinds else "")
+
+
+def claimed(e: Evidence) -> Section | None:
+    """Return the leading claims beside what is confirmed, or that nothing shows it; None where none was computed."""
+    view = Claims.find(e.run)
+    if view is None or not view.part(CLAIMED):
+        return None
+    blocks: tuple[Block, ...] = (*paragraphs(f"{CLAIMS}{_apart(view)}"), _table(e, view))
+    if not view.part(DELIVERED):
+        blocks = paragraphs("Without outcomes nothing shows whether unseen rows confirm what the model claims.")
+    return Section(id="sure-claims", title="Does the model know what it claims to know?", blocks=blocks)
+
+
+def _apart(view: Claims) -> str:
+    """Name the features that are shown to be worth less, or more, than the model claims."""
+    decisive = [x for x in view.part(DIFFERENCE) if x.feature != ALL_FEATURES and x.has_interval and not x.distrust]
+    less = [x.feature for x in largest_first(decisive) if x.lower > view.margin]
+    more = [x.feature for x in largest_first(decisive, -1) if x.upper < -view.margin]
+    sides = (("less", less), ("more", more))
+    texts = [f"{word} than claimed of {joined(mentions(features), MOST)}" for word, features in sides if features]
+    return f" They confirm {joined(texts)}." if texts else ""
+
+
+def _table(e: Evidence, view: Claims) -> Table:
+    """Return the largest claims and that of all features together."""
+    confirmed, difference = (by_feature(view.part(item)) for item in (DELIVERED, DIFFERENCE))
+    unit = e.words(view.measures[0], view.result).unit
+    ordered = largest_first(view.part(CLAIMED))
+    lines = [x for x in ordered if x.feature != ALL_FEATURES][:MOST]
+    lines += [x for x in ordered if x.feature == ALL_FEATURES]
+    rows = [
+        (name(x.feature), _words(x), _words(confirmed.get(x.feature)), _share(view, x, difference.get(x.feature)))
+        for x in lines
+    ]
+    columns = [Column("feature"), Column("claimed", unit=unit), Column("confirmed", unit=unit), Column("share of it")]
+    pairs = (x for line in lines for x in (line, confirmed.get(line.feature)) if x is not None)
+    note = distrusted(line.distrust for line in pairs)
+    return make_table("sure-claims-table", "The largest claims.", columns, rows, evidence=view.id, note=note)
+
+
+def _words(line: ClaimLine | None) -> str:
+    return "" if line is None else value_words(line.estimate, line.lower, line.upper) + mark(line)
+
+
+def _share(view: Claims, claim: ClaimLine, difference: ClaimLine | None) -> str:
+    """Return the confirmed share; none of next to nothing, or where its interval is in doubt."""
+    tiny = claim.estimate < view.margin
+    if tiny or difference is None or difference.distrust or not isfinite(difference.share_lower):
+        return ""
+    share, lower, upper = (100 * x for x in (difference.share, difference.share_lower, difference.share_upper))
+    return value_words(share, lower, upper, "%")

@@ -9,13 +9,14 @@ from ...core.numbers import share_words
 from ...core.text import count
 from ...document.amounts import share, unbracketed
 from ...document.blocks import intervals_caption, make_figure, notes_of
-from ...document.document import Block, Paragraph, Section, Split
+from ...document.document import Block, Section, Split
 from ...document.evidence import GATE, Evidence
 from ...document.tables import plain_table
 from ...document.text import clean, joined, plain, sentence, value_words
 from ...evidence.importance import Pfi
 from ...evidence.outcomes import CONFIDENCE_GAP, Bins, Calibration, Coverage, Pit, Reliability, ScoreLine, rows_within
 from ...evidence.view import table_of
+from ..optional import paragraphs, spaced
 from .outcomes import scores_table
 
 ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
@@ -30,12 +31,11 @@ DIAGRAMS: tuple[type[Bins], ...] = (Reliability, Coverage, Pit)
 def believed(e: Evidence) -> Section:
     """Return the gate in a sentence, one figure or two beside each other, and where the uncertainty comes from."""
     halves = [half for view in DIAGRAMS if (half := _half(e, view))]
-    texts = tuple(Paragraph(text=text) for text in (_said(e), _parts(e)) if text)
-    lead: tuple[Block, ...] = (Paragraph(text=gate_words(e)),)
+    texts: tuple[Block, ...] = paragraphs(_numbers(e), _parts(e))
     if len(halves) == 1:
-        blocks = (*lead, Split(left=halves[0], right=texts)) if texts else (*lead, *halves[0])
-    else:
-        blocks = (*lead, *([Split(left=halves[0], right=halves[1])] if halves else []), *texts)
+        halves, texts = [halves[0], texts], ()
+    sides = (Split(left=halves[0], right=halves[1]),) if halves else ()
+    blocks = (*paragraphs(gate_words(e)), *sides, *texts)
     return Section(id="sure-believed", title="Can its stated uncertainty be believed?", blocks=blocks)
 
 
@@ -47,17 +47,18 @@ def gate_words(e: Evidence) -> str:
     gap = view.of(CONFIDENCE_GAP)
     if gap is None or isnan(gap.lower_90) or view.infinite_nll:
         return _verdict(e)
-    rows = count(view.n, "unseen row")
+    rows, margin = count(view.n, "unseen row"), e.gap_margin
+    stated = "the stated probabilities" if e.subject.classes is not None else "the stated distributions"
+    words = f"gap {unbracketed(value_words(gap.estimate, gap.lower_90, gap.upper_90, 'nats'))} at 90 %"
     if e.gate.tone == "bad":
-        return f"{rows} show that {stated(e)} are not right: {_direction(gap)} (gap {gap_words(gap)}).{_gain(view)}"
-    margin = e.gap_margin
+        return spaced(f"{rows} show that {stated} are not right: {_direction(gap)} ({words}).", _gain(view))
     if e.gate.tone == "good":
-        return f"On {rows} {stated(e)} agree with the outcomes within {plain(margin)} nats (gap {gap_words(gap)})."
+        return f"On {rows} {stated} agree with the outcomes within {plain(margin)} nats ({words})."
     if e.gate.tone != "warning" or max(-gap.lower_90, gap.upper_90) < margin:
         return _verdict(e)
     enough = rows_within(gap.estimate, gap.lower_90, gap.upper_90, margin, view.n)
     would = f" About {_rounded_up(enough)} would, if gap and spread stay as they are." if enough else ""
-    return f"{rows} cannot tell whether {stated(e)} are right (gap {gap_words(gap)}; limit ±{plain(margin)}).{would}"
+    return f"{rows} cannot tell whether {stated} are right ({words}; limit ±{plain(margin)}).{would}"
 
 
 def _verdict(e: Evidence) -> str:
@@ -72,22 +73,11 @@ def _rounded_up(rows: int) -> int:
     return -(-rows // step) * step
 
 
-def stated(e: Evidence) -> str:
-    """Name what the model states: probabilities of classes, or distributions."""
-    return "the stated probabilities" if e.subject.classes is not None else "the stated distributions"
-
-
-def gap_words(gap: ScoreLine) -> str:
-    """Return the confidence gap with the interval by which it is judged."""
-    return f"{unbracketed(value_words(gap.estimate, gap.lower_90, gap.upper_90, 'nats'))} at 90 %"
-
-
 def _direction(gap: ScoreLine) -> str:
     if gap.lower_90 > 0:
         return "the model is surer than it may be"
-    return (
-        "the model is less sure than it may be" if gap.upper_90 < 0 else "too sure in some rows, not enough in others"
-    )
+    less = "the model is less sure than it may be"
+    return less if gap.upper_90 < 0 else "too sure in some rows, not enough in others"
 
 
 def _gain(view: Calibration) -> str:
@@ -95,7 +85,7 @@ def _gain(view: Calibration) -> str:
     gain = view.of("recalibration_gain")
     if gain is None or not gain.lower > 0:
         return ""
-    return f" Recalibrating would save {value_words(gain.estimate, gain.lower, gain.upper, 'nats')} a row."
+    return f"Recalibrating would save {value_words(gain.estimate, gain.lower, gain.upper, 'nats')} a row."
 
 
 def _half(e: Evidence, diagram: type[Bins]) -> tuple[Block, ...]:
@@ -103,43 +93,30 @@ def _half(e: Evidence, diagram: type[Bins]) -> tuple[Block, ...]:
     view = diagram.find(e.run)
     if view is None or not view.lines:
         return ()
-    title, result = _shown(e, view), view.result
+    title, result = _title(e, view), view.result
     alt = f"{title} {_farthest(view)}"
     return (make_figure(f"sure-{view.id.replace('.', '-')}", title, alt, lambda: e.draw(result), view.id),)
 
 
-def _shown(e: Evidence, view: Bins) -> str:
+def _title(e: Evidence, view: Bins) -> str:
     """Say what a diagram shows, as far as its intervals tell."""
+    scores = Calibration.find(e.run)
+    rows = f"{(scores.n if scores is not None else 0) or e.subject.n or 0} rows"
     if isinstance(view, Reliability):
-        return _reliability(e)
-    outside = _outside(view)
+        return {
+            "good": "Stated probabilities agree with outcomes.",
+            "bad": "Stated probabilities and outcomes disagree.",
+            "unknown": "Outcomes against stated probabilities; whether they agree was not judged.",
+        }.get(e.gate.tone, f"Stated probabilities agree with outcomes, as far as {rows} tell.")
+    # bins whose interval misses what is stated
+    outside = [x for x in view.lines if not x.lower <= view.ideal(x) <= x.upper and isfinite(x.lower)]
     if isinstance(view, Coverage):
-        if not outside:
-            return f"Intervals hold as many outcomes as they state, as far as {_rows(e)} rows tell."
-        wrong = [f"{100 * x:.0f} % intervals hold {'fewer' if high < x else 'more'}" for x, high in outside]
-        return f"{joined(wrong)} outcomes than they state."
+        wrong = [f"{100 * x.x:.0f} % intervals hold {'fewer' if x.upper < x.x else 'more'}" for x in outside]
+        good = f"Intervals hold as many outcomes as they state, as far as {rows} tell."
+        return f"{joined(wrong)} outcomes than they state." if wrong else good
     if not outside:
-        return f"No part of the stated distributions is shown to be wrong by {_rows(e)} rows."
+        return f"No part of the stated distributions is shown to be wrong by {rows}."
     return f"Outcomes fall too often or too rarely into {len(outside)} of {len(view.lines)} parts of the distributions."
-
-
-def _reliability(e: Evidence) -> str:
-    if e.gate.tone == "bad":
-        return "Stated probabilities and outcomes disagree."
-    if e.gate.tone == "unknown":
-        return "Outcomes against stated probabilities; whether they agree was not judged."
-    until = f", as far as {_rows(e)} rows tell" if e.gate.tone == "warning" else ""
-    return f"Stated probabilities agree with outcomes{until}."
-
-
-def _rows(e: Evidence) -> int:
-    view = Calibration.find(e.run)
-    return (view.n if view is not None else 0) or e.subject.n or 0
-
-
-def _outside(view: Bins) -> list[tuple[float, float]]:
-    """Return where an interval misses what is stated, with its upper end."""
-    return [(x.x, x.upper) for x in view.lines if not x.lower <= view.ideal(x) <= x.upper and isfinite(x.lower)]
 
 
 def _farthest(view: Bins) -> str:
@@ -153,11 +130,11 @@ def _farthest(view: Bins) -> str:
     )
 
 
-def _said(e: Evidence) -> str:
+def _numbers(e: Evidence) -> str:
     """Say what the diagrams show in numbers."""
     reliability, coverage = Reliability.find(e.run), Coverage.find(e.run)
     if reliability is not None and reliability.lines:
-        return " ".join(filter(None, (_points(reliability), _widest(reliability))))
+        return spaced(_points(reliability), _widest(reliability))
     line = next((x for x in coverage.lines if round(x.x, 3) == 0.9), None) if coverage is not None else None
     return f"Its 90 % intervals hold {share(line)} of the outcomes." if line is not None else ""
 
@@ -184,8 +161,9 @@ def _parts(e: Evidence) -> str:
     """Say which share of the uncertainty more data could remove, or that it is not known."""
     view = Pfi.find(e.run)
     means = {} if view is None else {line.measure: line.unpermuted for line in view.lines}
+    pairs = [(VARIANCES, "variance")]
     # a share of a density's entropy would depend on the unit of the outcome
-    pairs = ((VARIANCES, "variance"), *(((ENTROPIES, "uncertainty"),) if e.subject.classes is not None else ()))
+    pairs += [(ENTROPIES, "uncertainty")] if e.subject.classes is not None else []
     for (epistemic, aleatoric), what in pairs:
         whole = means.get(epistemic, nan) + means.get(aleatoric, nan)
         if whole > 0:
@@ -202,11 +180,11 @@ def _parts(e: Evidence) -> str:
 def calibration_in_full(e: Evidence) -> Section:
     """Return the tests of calibration, sharpness, and the numbers behind every diagram."""
     view = Calibration.find(e.run)
-    blocks: tuple[Block, ...] = (Paragraph(text=e.why_missing(Calibration.id)),)
+    blocks: tuple[Block, ...] = paragraphs(e.why_missing(Calibration.id))
     if view is not None:
         lines = [line for line in view.lines if line.judges_uncertainty or line.is_tested]
         caption = f"Calibration tests and sharpness. {intervals_caption(table_of(lines))}"
-        blocks = (Paragraph(text=LEAD), scores_table(view, lines, "calibration-table", caption, tests=True))
+        blocks = (*paragraphs(LEAD), scores_table(view, lines, "calibration-table", caption, tests=True))
     return Section(id="calibration", title="Calibration in full", blocks=(*blocks, *_tables(e)))
 
 

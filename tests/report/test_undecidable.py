@@ -13,7 +13,8 @@ from uq_report.core.results import Diagnostic
 from uq_report.document.evidence import Evidence
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DIFFERENCE
-from uq_report.report.unjudged import confirmed, unjudged
+from uq_report.report.answer.cards import confirmed
+from uq_report.report.answer.synthesis import undecidable
 
 from .cases import Case, estimates
 from .synthetic import make_run
@@ -25,7 +26,7 @@ def told(*, gate: Any = OPEN, counts: tuple[int, ...] = (), clusters: int | None
     """Return what cannot be judged with these classes and clusters."""
     run = make_run(Case(gate=gate))
     facts: dict[str, Any] = {"clusters": clusters, "y_summary": {"counts": list(counts)}}
-    return unjudged(Evidence(replace(run, subject={**run.subject, **facts})))
+    return undecidable(Evidence(replace(run, subject={**run.subject, **facts})))
 
 
 def test_nothing_is_said_where_the_rows_are_enough() -> None:
