@@ -108,8 +108,7 @@ def _long(effect: Effects, m: int) -> tuple[IntArray, IntArray, FloatArray]:
     for (step,), local in effect.differences(m):
         rows = np.flatnonzero(step >= 0)
         parts.append((step[rows], rows, local[rows]))
-    steps, rows, local = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return steps, rows, local
+    return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _norms(table: FloatArray, combination: FloatArray, unknown: BoolArray) -> FloatArray:
@@ -132,8 +131,8 @@ def surface(effect: Effects, m: int, sampling: Sampling) -> Surface:
     h[1:, 1:] = means.cumsum(axis=0).cumsum(axis=1)
     h = h - _main(h, mass)[:, None] - _main(h.T, mass.T)[None]
     corners = (h[1:, 1:] + h[1:, :-1] + h[:-1, 1:] + h[:-1, :-1]) / 4
-    held = np.pad(mass > 0, 1)
-    near = held[1:, 1:] | held[1:, :-1] | held[:-1, 1:] | held[:-1, :-1]
+    filled = np.pad(mass > 0, 1)
+    near = filled[1:, 1:] | filled[1:, :-1] | filled[:-1, 1:] | filled[:-1, :-1]
     return Surface(h - (corners * mass).sum() / mass.sum(), ~near, int((mass == 0).sum()))
 
 
@@ -157,6 +156,5 @@ def _main(h: FloatArray, mass: FloatArray) -> FloatArray:
     rise = h[1:] - h[:-1]
     middle = (rise[:, 1:] + rise[:, :-1]) / 2
     weight = mass.sum(axis=1)
-    return np.append(
-        0, np.cumsum(np.divide((middle * mass).sum(axis=1), weight, out=np.zeros_like(weight), where=weight > 0))
-    )
+    means = np.divide((middle * mass).sum(axis=1), weight, out=np.zeros_like(weight), where=weight > 0)
+    return np.append(0, np.cumsum(means))

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from ...core.engine import Engine
-from ...core.errors import InputError, check_options, nearest
+from ...core.errors import check_options
 from ...core.explainer import Card, Prior
 from ...core.measures import Measure
 from ...core.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ...core.sampling import Sampling
 from ...core.subject import Subject
-from ...core.variants import Variant
-from ..shared.choice import INFINITE_REMEDY, row_measures, usual_measures
-from ..shared.curves import stacked
+from ..shared.choice import INFINITE_REMEDY, row_measures
+from ..shared.curves import are_pairs, features_of, fill, stacked, surface_places
+from ..shared.estimates import estimate
+from ..shared.options import at_least
 from .axes import Axis, make_axis
 from .curves import Effects, Surface, curve, surface
 
@@ -86,38 +87,24 @@ class AccumulatedLocalEffects:
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        rules = (
-            ("n_bins", self.n_bins >= 1, "an integer >= 1"),
-            ("pairs", all(len(pair) == 2 and pair[0] != pair[1] for pair in self.pairs), "pairs of two features"),
-        )
-        check_options("ale", self, rules)
+        limits = (*at_least(self, n_bins=1), ("pairs", are_pairs(self.pairs), "pairs of two features"))
+        check_options("ale", self, limits)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``ale``, and ``ale.interaction`` where pairs are asked for."""
-        measures, omitted = row_measures(
-            self.name, engine, usual_measures(engine) if self.measures is None else self.measures
-        )
-        axes, without = self._axes(subject)
-        single = [Effects((axes[f],)) for f in self._features(subject) if f in axes]
+        measures, omitted = row_measures(self.name, engine, self.measures)
+        features, names = features_of(self.name, subject, self.features, self.pairs, self.edges)
+        every = {name: make_axis(subject, name, self.n_bins, self.edges.get(name)) for name in names}
+        axes = {name: axis for name, axis in every.items() if isinstance(axis, Axis)}
+        gaps = (*omitted, *(Omission("", name, why) for name, why in every.items() if isinstance(why, str)))
+        single = [Effects((axes[f],)) for f in features if f in axes]
         double = [Effects((axes[a], axes[b])) for a, b in self.pairs if {a, b} <= set(axes)]
-        _fill([*single, *double], engine, measures)
+        fill([*single, *double], engine, measures)
         notes = tuple(note for axis in axes.values() for note in axis.notes) + Sampling.of(subject).notes()
-        results: list[Result] = [self._profile("ale", single, measures, engine, notes, (*omitted, *without))]
+        results: list[Result] = [self._profile("ale", single, measures, engine, notes, gaps)]
         if self.pairs:
-            results.append(self._profile("ale.interaction", double, measures, engine, notes, (*omitted, *without)))
+            results.append(self._profile("ale.interaction", double, measures, engine, notes, gaps))
         return results
-
-    def _features(self, subject: Subject) -> tuple[str, ...]:
-        return subject.features if self.features is None else tuple(self.features)
-
-    def _axes(self, subject: Subject) -> tuple[dict[str, Axis], tuple[Omission, ...]]:
-        names = dict.fromkeys((*self._features(subject), *(name for pair in self.pairs for name in pair)))
-        for name in (*names, *self.edges):
-            if name not in subject.features:
-                raise InputError(f"ale.features must be features of X; got {name!r}. {nearest(name, subject.features)}")
-        found = {name: make_axis(subject, name, self.n_bins, self.edges.get(name)) for name in names}
-        omissions = tuple(Omission("", name, axis) for name, axis in found.items() if isinstance(axis, str))
-        return {name: axis for name, axis in found.items() if isinstance(axis, Axis)}, omissions
 
     def _profile(
         self,
@@ -129,7 +116,7 @@ class AccumulatedLocalEffects:
         omissions: tuple[Omission, ...],
     ) -> Profile:
         joint, sampling = id != "ale", Sampling.of(engine.subject)
-        tables, gaps, filled = [], list(omissions), []
+        tables, gaps, empty = [], list(omissions), []
         for m, measure in enumerate(measures):
             for effect in effects:
                 infinite = effect.infinite(m)
@@ -137,88 +124,43 @@ class AccumulatedLocalEffects:
                     reason = f"{measure.name} is infinite for {infinite} rows at an edge: {INFINITE_REMEDY}"
                     gaps.append(Omission(measure.name, effect.name, reason))
                 elif joint:
-                    found = surface(effect, m, sampling)
-                    filled += _filled_note(effect, found)
-                    tables.append(_surface_rows(measure.name, effect, found))
+                    interaction = surface(effect, m, sampling)
+                    empty += [_empty_note(effect, interaction)] if interaction.empty else []
+                    tables.append(_surface_rows(measure.name, effect, interaction))
                 else:
                     tables.append(_curve_rows(measure.name, effect, m, sampling, engine.confidence))
-        estimates = stacked(tables, [*ESTIMATE_COLUMNS, *PLACES[joint]])
-        frame = stacked([t.assign(curve=-1, value=t["estimate"]) for t in tables], Profile.columns)
         return Profile(
             id=id,
             explainer=self.name,
             title="Second-order accumulated local effects" if joint else "Accumulated local effects",
-            frame=frame,
-            estimates=estimates,
+            frame=stacked([t.assign(curve=-1, value=t["estimate"]) for t in tables], Profile.columns),
+            estimates=stacked(tables, [*ESTIMATE_COLUMNS, *PLACES[joint]]),
             options=asdict(self) | {"edges": {k: [float(v) for v in values] for k, values in self.edges.items()}},
-            notes=(*notes, *dict.fromkeys(filled), "Curves are centred by their mean over the data."),
+            notes=(*notes, *dict.fromkeys(empty), "Curves are centred by their mean over the data."),
             omissions=tuple(gaps),
         )
 
 
 def _curve_rows(measure: str, effect: Effects, m: int, sampling: Sampling, confidence: float) -> pd.DataFrame:
-    axis = effect.axes[0]
-    found = curve(effect, m, sampling)
-    lower, upper = sampling.interval(found.value, found.std_error, confidence)
-    known = np.isfinite(found.std_error)
-    return pd.DataFrame(
-        {
-            "measure": measure,
-            "feature": axis.feature,
-            "feature_2": "",
-            "estimate": found.value,
-            "std_error": found.std_error,
-            "lower": lower,
-            "upper": upper,
-            "confidence": np.where(known, confidence, np.nan),
-            "covers": np.where(known, "new test rows, given the edges", "none"),
-            "x": axis.x,
-            "level": axis.levels,
-            "x_2": np.nan,
-            "level_2": "",
-            "std_error_change": found.std_error_change,
-        }
-    )
+    axis, points = effect.axes[0], curve(effect, m, sampling)
+    interval = sampling.interval(points.value, points.std_error, confidence)
+    covers = "new test rows, given the edges"
+    columns = estimate(points.value, points.std_error, interval, confidence, measure, axis.feature, covers)
+    places = {"feature_2": "", "x": axis.x, "level": axis.levels, "x_2": np.nan, "level_2": ""}
+    return pd.DataFrame(columns | places | {"std_error_change": points.std_error_change})
 
 
-def _fill(effects: Sequence[Effects], engine: Engine, measures: Sequence[Measure]) -> None:
-    """Evaluate every move of every effect in one stream of variants."""
-    order = [effect for effect in effects for _ in range(effect.count)]
-
-    def variants() -> Iterator[Variant]:
-        for effect in effects:
-            yield from effect.variants()
-
-    for group in engine.evaluate(variants(), measures, total=len(order)):
-        for v in range(group.values.shape[1]):
-            order[group.first + v].add(group.values[:, v])
-
-
-def _surface_rows(measure: str, effect: Effects, found: Surface) -> pd.DataFrame:
+def _surface_rows(measure: str, effect: Effects, points: Surface) -> pd.DataFrame:
     a, b = effect.axes
-    columns: dict[str, Any] = {
-        "measure": measure,
-        "feature": a.feature,
-        "feature_2": b.feature,
-        "estimate": found.value.ravel(),
-        **dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan),
-        "covers": "none",
-        "x": np.repeat(a.x, len(b.x)),
-        "level": np.repeat(np.array(a.levels, dtype=object), len(b.x)),
-        "x_2": np.tile(b.x, len(a.x)),
-        "level_2": np.tile(np.array(b.levels, dtype=object), len(a.x)),
-        "extrapolated": found.extrapolated.ravel(),
-    }
-    return pd.DataFrame(columns)
+    columns = estimate(points.value.ravel(), np.nan, (np.nan, np.nan), np.nan, measure, a.feature)
+    places = {"feature_2": b.feature, **surface_places(a, b), "extrapolated": points.extrapolated.ravel()}
+    return pd.DataFrame(columns | places)
 
 
-def _filled_note(effect: Effects, found: Surface) -> list[str]:
-    if not found.empty:
-        return []
+def _empty_note(effect: Effects, points: Surface) -> str:
     a, b = effect.axes
-    note = (
-        f"{effect.name}: {found.empty} of {a.steps * b.steps} cells hold no row and take the effect of the "
-        f"nearest cell with rows. So {found.extrapolated.sum()} of {found.value.size} points are extrapolated: no row "
-        "is near them (crossed out in the figure)."
+    return (
+        f"{effect.name}: {points.empty} of {a.steps * b.steps} cells hold no row and take the effect of the "
+        f"nearest cell with rows. So {points.extrapolated.sum()} of {points.value.size} points are extrapolated: no "
+        "row is near them (crossed out in the figure)."
     )
-    return [note]

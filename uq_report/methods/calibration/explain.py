@@ -16,14 +16,16 @@ from ...core.engine import Engine
 from ...core.errors import InputError, check_options
 from ...core.explainer import Card, Prior
 from ...core.predictive import Distribution
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
+from ...core.results import ESTIMATE_COLUMNS, Omission, Result
 from ...core.sampling import Sampling
 from ...core.subject import Subject
 from ...core.verdicts import holm
-from ..shared.nulls import MonteCarlo
-from ..shared.reliability import estimate
-from ..shared.scores import Score, confidence_gap
+from ..shared.estimates import estimate
+from ..shared.options import at_least
+from .nulls import MonteCarlo
 from .outcome import Setting, class_parts, number_parts
+from .scores import Score, confidence_gap
+from .tables import diagnostic
 
 COLUMNS = (*ESTIMATE_COLUMNS, "item", "unit", "p_value", "p_adjusted", "null_mean", "lower_90", "upper_90")
 EXACT = 1e-12
@@ -78,12 +80,7 @@ class Calibration:
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        rules = (
-            ("n_draws", self.n_draws >= 99, "an integer >= 99"),
-            ("n_bins", self.n_bins >= 2, "an integer >= 2"),
-            ("n_splits", self.n_splits >= 2, "an integer >= 2"),
-        )
-        check_options("calibration", self, rules)
+        check_options("calibration", self, at_least(self, n_draws=99, n_bins=2, n_splits=2))
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``calibration`` and its tables: ``.reliability``, or ``.pit`` and ``.coverage``."""
@@ -94,49 +91,21 @@ class Calibration:
         train = None if subject.train is None or subject.train[1] is None else q.encode(subject.train[1])
         setting = Setting(y, train, sampling, engine.rng, confidence=engine.confidence, **asdict(self))
         classes = "proba" in q.supports
-        found = class_parts(cast("Categorical", q), setting) if classes else number_parts(q, setting)
+        parts = class_parts(cast("Categorical", q), setting) if classes else number_parts(q, setting)
         gap, missing = _gap(q, y)
-        scores = [*gap, *found.scores]
-        estimates = self._estimates([score for score in scores if _finite(score)], found.tests, setting)
-        omissions = (*missing, *found.omissions, *(_infinite(score) for score in scores if not _finite(score)))
-        result = Diagnostic(
-            id="calibration",
-            explainer=self.name,
-            title="Scores and calibration of the predictive distribution",
-            frame=estimates.assign(x=0.0, value=estimates["estimate"])[list(Diagnostic.columns)],
-            estimates=estimates,
+        scores = [*gap, *parts.scores]
+        gaps = {score.item: _infinite(score) for score in scores if not np.isfinite(score.rows).all()}
+        finite = [score for score in scores if score.item not in gaps]
+        result = diagnostic(
+            self.name,
+            "Scores and calibration of the predictive distribution",
+            _estimates(finite, parts.tests, setting),
             options=asdict(self),
-            notes=(*found.notes, *sampling.notes(), *self._test_notes(sampling)),
-            omissions=omissions,
+            notes=(*parts.notes, *sampling.notes(), *self._test_notes(sampling)),
+            omissions=(*missing, *parts.omissions, *gaps.values()),
             meta={"family": q.family, "n": subject.n, "infinite_nll": _infinite_rows(q, y)},
         )
-        return [result, *found.results]
-
-    def _estimates(self, scores: Sequence[Score], tests: Sequence[MonteCarlo], setting: Setting) -> pd.DataFrame:
-        """Return one row per item: scores with their intervals, tests with their p-values."""
-        table = {score.item: self._score(score, setting) for score in scores}
-        for test in tests:
-            bare = estimate("", test.observed, np.nan, (np.nan, np.nan), np.nan) | {"covers": "none"}
-            row = table.setdefault(test.item, bare | {"item": test.item, "unit": UNITS.get(test.item, "units of y")})
-            row |= {"p_value": test.p_value, "null_mean": float(test.null.mean())}
-        estimates = pd.DataFrame(list(table.values()), columns=list(COLUMNS))
-        numbers = [name for name in COLUMNS if name not in ("measure", "feature", "covers", "item", "unit")]
-        estimates = estimates.astype(dict.fromkeys(numbers, float))
-        tested = estimates["p_value"].notna().to_numpy()
-        estimates.loc[tested, "p_adjusted"] = holm(estimates.loc[tested, "p_value"].to_numpy())
-        return estimates
-
-    def _score(self, score: Score, setting: Setting) -> dict[str, Any]:
-        sampling, level = setting.sampling, setting.confidence
-        mean, error = (float(value) for value in sampling.mean(score.rows))
-        row = estimate("", mean, error, sampling.interval(mean, error, level), level)
-        if np.isnan(error):
-            row |= {"confidence": np.nan, "covers": "none"}
-        low, high = sampling.interval(mean, error, 0.9)
-        row |= {"item": score.item, "unit": score.unit, "lower_90": low, "upper_90": high}
-        if score.item == "confidence_gap":
-            row |= {"p_value": _two_sided(mean, error, sampling.units - 1), "null_mean": 0.0}
-        return row
+        return [result, *parts.results]
 
     def _test_notes(self, sampling: Sampling) -> tuple[str, ...]:
         note = (
@@ -145,6 +114,32 @@ class Calibration:
         if sampling.codes is None:
             return (note,)
         return (note, "With clusters the tests, ECE, PIT distance and coverage gap use one row of each, drawn once.")
+
+
+def _estimates(scores: Sequence[Score], tests: Sequence[MonteCarlo], setting: Setting) -> pd.DataFrame:
+    """Return a line per item: scores with their intervals, tests with their p-values."""
+    table = {score.item: _score(score, setting) for score in scores}
+    for test in tests:
+        bare = estimate(test.observed, np.nan, (np.nan, np.nan), np.nan)
+        line = table.setdefault(test.item, bare | {"item": test.item, "unit": UNITS.get(test.item, "units of y")})
+        line |= {"p_value": test.p_value, "null_mean": float(test.null.mean())}
+    words = ("measure", "feature", "covers", "item", "unit")
+    numbers = dict.fromkeys([name for name in COLUMNS if name not in words], float)
+    estimates = pd.DataFrame(list(table.values()), columns=list(COLUMNS)).astype(numbers)
+    tested = estimates["p_value"].notna().to_numpy()
+    estimates.loc[tested, "p_adjusted"] = holm(estimates.loc[tested, "p_value"].to_numpy())
+    return estimates
+
+
+def _score(score: Score, setting: Setting) -> dict[str, Any]:
+    sampling, level = setting.sampling, setting.confidence
+    mean, error = (float(value) for value in sampling.mean(score.rows))
+    low, high = sampling.interval(mean, error, 0.9)
+    line = estimate(mean, error, sampling.interval(mean, error, level), level)
+    line |= {"item": score.item, "unit": score.unit, "lower_90": low, "upper_90": high}
+    if score.item == "confidence_gap":
+        line |= {"p_value": _two_sided(mean, error, sampling.units - 1), "null_mean": 0.0}
+    return line
 
 
 def _gap(q: Distribution, y: AnyArray) -> tuple[list[Score], tuple[Omission, ...]]:
@@ -167,10 +162,6 @@ def _two_sided(mean: float, error: float, dof: int) -> float:
     if abs(mean) < EXACT:
         return 1.0
     return float(2 * special.stdtr(dof, -abs(mean) / error)) if error > 0 else 0.0
-
-
-def _finite(score: Score) -> bool:
-    return bool(np.isfinite(score.rows).all())
 
 
 def _infinite(score: Score) -> Omission:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import nan
 from typing import Final, NamedTuple
 
@@ -63,20 +62,21 @@ def missed(rule: Rule, run: Run) -> Part:
     view = Decisions.find(run)
     if view is None:
         return Part(code=rule.code, absent=absent(run, Decisions.id))
-    order = _order(run)
-    found: list[Finding] = []
-    classes = _classes(view, rule.thresholds["recall"])
-    for one in classes:
-        severity = rule.judge(
-            upper=one.line.upper, p_adjusted=one.p_adjusted, rows=one.line.n_effective, share=one.share, order=order
+    scores = Calibration.find(run)
+    area = None if scores is None else scores.of("roc_auc")
+    order = nan if area is None else area.estimate
+    findings, few = [], []
+    for row in _classes(view, rule.thresholds["recall"]):
+        n = row.line.n_effective
+        severity = rule.judge(upper=row.line.upper, p_adjusted=row.p_adjusted, rows=n, share=row.share, order=order)
+        findings += [_finding(rule, severity, row, view)] if severity else []
+        few += (
+            [f"the recall of {short(row.line.label)}, a class of too few rows"] if n < rule.thresholds["rows"] else []
         )
-        if severity:
-            found.append(_finding(rule, severity, one, view))
-    few = [short(one.line.label) for one in classes if one.line.n_effective < rule.thresholds["rows"]]
     return Part(
         code=rule.code,
-        findings=tuple(found),
-        undecided=tuple(f"the recall of {label}, a class of too few rows" for label in few),
+        findings=tuple(findings),
+        undecided=tuple(few),
         passed="No class is shown to be missed by the model's own decisions.",
     )
 
@@ -84,9 +84,8 @@ def missed(rule: Rule, run: Run) -> Part:
 def _classes(view: Decisions, expected: float) -> list[Class]:
     """Return the classes, with the exact p-value of a recall of at least `expected`, adjusted over them."""
     lines = [line for line in view.lines if line.item == "recall"]
-    p_values = [at_most(line.estimate * line.n_effective, line.n_effective, expected) for line in lines]
+    adjusted = holm([at_most(line.estimate * line.n_effective, line.n_effective, expected) for line in lines]).tolist()
     total = sum(line.n for line in lines)
-    adjusted: Sequence[float] = holm(p_values).tolist()
     return [
         Class(line, p, line.n / total, view.of_class(line.label).get("precision"))
         for line, p in zip(lines, adjusted, strict=True)
@@ -104,22 +103,15 @@ def at_most(hits: float, n: float, share: float) -> float:
     return float(betainc(n - hits, hits + 1, 1 - share)) if hits < n else 1.0
 
 
-def _order(run: Run) -> float:
-    """Return the area under the ROC curve; NaN where there is none."""
-    view = Calibration.find(run)
-    lines = view.lines if view is not None else ()
-    return next((line.estimate for line in lines if line.item == "roc_auc"), nan)
-
-
-def _finding(rule: Rule, severity: Severity, one: Class, view: Decisions) -> Finding:
-    line, label = one.line, short(one.line.label)
-    found = share_words(line.estimate, line.lower, line.upper, confidence=line.confidence)
+def _finding(rule: Rule, severity: Severity, row: Class, view: Decisions) -> Finding:
+    line, label, precision = row.line, short(row.line.label), row.precision
+    recall = share_words(line.estimate, line.lower, line.upper, confidence=line.confidence)
     statement = (
         f"Deciding for {short(view.rule, 160)}, the model finds {round(line.estimate * line.n)} of the {line.n} rows "
-        f"of {label}, {found}; {share_words(rule.thresholds['recall'])} would pass."
+        f"of {label}, {recall}; {share_words(rule.thresholds['recall'])} would pass."
     )
-    if one.precision is not None:
-        statement += f" Of the {one.precision.n} rows that it calls {label}, {share_words(one.precision.estimate)} are."
+    if precision is not None:
+        statement += f" Of the {precision.n} rows that it calls {label}, {share_words(precision.estimate)} are."
     return rule.finding(
         severity,
         statement,

@@ -13,11 +13,10 @@ from ...core.distributions import Categorical
 from ...core.predictive import Distribution
 from ...core.results import Diagnostic, Omission
 from ...core.sampling import Sampling
-from ..shared.nulls import LEVELS, MonteCarlo, class_tests, crps_test, event_of, pit_tests
-from ..shared.reliability import bins_of, coverage, pit_histogram, reliability
-from ..shared.scores import Score, class_baseline, class_scores, crps_baseline, number_scores
-from .decisions import decisions
+from .nulls import LEVELS, MonteCarlo, class_tests, crps_test, event_of, pit_tests
 from .recalibration import class_gain, folds, number_gain
+from .scores import Score, class_baseline, class_scores, crps_baseline, number_scores
+from .tables import bins_of, coverage, decisions, pit_histogram, reliability
 
 
 @dataclass(frozen=True)
@@ -84,8 +83,8 @@ def class_parts(q: Categorical, setting: Setting) -> Parts:
         f"ECE: {member.shape[1]} bins of about equally many rows, {table.meta['form']}. "
         "The ECE of a right model is not 0, but the mean beside it. Brier is the sum over all classes, 0 to 2."
     )
-    called = decisions(q, y, setting.sampling, setting.confidence)
-    return Parts(scores, tests, [table, called], (baseline, forms), omissions)
+    decided = decisions(q, y, setting.sampling, setting.confidence)
+    return Parts(scores, tests, [table, decided], (baseline, forms), omissions)
 
 
 def number_parts(q: Distribution, setting: Setting) -> Parts:

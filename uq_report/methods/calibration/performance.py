@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, inf, isnan
+from math import ceil, inf
 from typing import ClassVar, NamedTuple
 
 from ...core.errors import check_options
@@ -17,6 +17,7 @@ from ...evidence.subject import SubjectFacts
 from ...rules.reading import Part, absent, close
 from ...rules.rule import Grade, Limit, Rule
 from ..shared.events import LEAST, class_counts, events, too_few
+from ..shared.options import shares
 from .missed import missed, recall_rule
 
 SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS"}  # the first that a run has judges
@@ -48,21 +49,33 @@ class Skill(NamedTuple):
         return self.line.upper / self.base
 
     @property
-    def use(self) -> float:
-        """The largest lower end of the other signs; 0 where there is none."""
-        return max(self.uses.values(), default=0.0)
+    def lower(self) -> float:
+        """The lower end of the interval, as a share of the baseline's score."""
+        return self.line.lower / self.base
 
     @property
     def words(self) -> str:
         """The skill with its interval."""
-        line = self.line
-        return value_words(line.estimate, line.lower, line.upper, line.unit, confidence=line.confidence)
+        return _interval(self.line, self.line.unit)
 
-    @property
-    def loss(self) -> str:
-        """What the model loses against the baseline, with its interval."""
-        line = self.line
-        return value_words(-line.estimate, -line.upper, -line.lower, line.unit, confidence=line.confidence)
+    def severity(self, rule: Rule, events: float) -> Severity | None:
+        """Return how severe the skill is, `use` being the largest lower end of the other signs."""
+        return rule.judge(
+            upper=self.upper,
+            lower=self.lower,
+            loss=-self.upper,
+            reached=self.line.upper,
+            use=max(self.uses.values(), default=0.0),
+            events=events,
+        )
+
+    def is_short(self, rule: Rule) -> bool:
+        """Say whether only a stated skill is not reached: the model is better than the baseline, or may be."""
+        return rule.judge(upper=self.upper, lower=self.lower, events=inf) is None
+
+
+def _interval(line: ScoreLine, unit: str = "") -> str:
+    return value_words(line.estimate, line.lower, line.upper, unit, confidence=line.confidence)
 
 
 @dataclass(frozen=True)
@@ -99,13 +112,12 @@ class Performance:
 
     def __post_init__(self) -> None:
         """Refuse a threshold that cannot be used."""
-        rules = [
-            ("margin", 0 < self.margin < 1, "a number in (0, 1)"),
+        limits = (
+            *shares(self, "margin", "recall"),
             ("little", self.margin <= self.little < 1, "a number from margin to 1"),
-            ("recall", 0 < self.recall < 1, "a number in (0, 1)"),
             ("expected", self.expected is None or 0 < self.expected < inf, "a finite number > 0, or None"),
-        ]
-        check_options(self.name, self, rules)
+        )
+        check_options(self.name, self, limits)
 
     @property
     def rules(self) -> tuple[Rule, Rule]:
@@ -116,10 +128,10 @@ class Performance:
         enough, none = {"events": Limit("at least", "events")}, Limit("at most", 0)
         raised = [
             {"upper": Limit("below", "margin"), **enough},
-            {"lower": Limit("at most", 0), "upper": Limit("below", "little"), **enough},
+            {"lower": none, "upper": Limit("below", "little"), **enough},
         ]
         thresholds = {"margin": self.margin, "little": self.little, "worse": 0.1, "events": LEAST}
-        when = WHEN
+        title, when = "The predictions are no better than without the features", WHEN
         grades = [
             Grade("critical", {"use": none, "lower": none, "upper": Limit("below", "margin")}),
             Grade("high", {"use": none}),
@@ -129,13 +141,13 @@ class Performance:
         if self.expected is not None:
             raised.append({"reached": Limit("below", "expected"), **enough})
             thresholds["expected"] = self.expected
+            title = "Predictions no better than without features, or than stated"
             when += " Low if only a skill of {expected}, stated in the score's unit, is not reached."
             grades.insert(0, Grade("low", {"upper": Limit("at least", "little")}))
             grades.insert(1, Grade("low", {"lower": Limit("above", 0), "upper": Limit("at least", "margin")}))
-        title = "The predictions are no better than without the features"
         return Rule(
             code="UQ001",
-            title=title if self.expected is None else "Predictions no better than without features, or than stated",
+            title=title,
             thresholds=thresholds,
             when=when,
             raised=raised,
@@ -154,23 +166,15 @@ class Performance:
         view = Calibration.find(run)
         if view is None:
             return Part(code=rule.code, absent=absent(run, ids.CALIBRATION))
-        skill, few = _skill(view, run), too_few(class_counts(run))
-        if few or skill is None:
-            return Part(code=rule.code, absent=few or "no score of the outcomes has an interval")
-        severity = rule.judge(
-            upper=skill.upper,
-            lower=skill.line.lower / skill.base,
-            loss=-skill.upper,
-            reached=skill.line.upper,
-            use=skill.use,
-            events=events(class_counts(run)),
-        )
+        skill, counts = _skill(view, run), class_counts(run)
+        if too_few(counts) or skill is None:
+            return Part(code=rule.code, absent=too_few(counts) or "no score of the outcomes has an interval")
+        severity = skill.severity(rule, events(counts))
         if severity:
             return Part(code=rule.code, findings=(_finding(rule, severity, skill),))
-        if not skill.line.lower > 0:
-            return Part(
-                code=rule.code, undecided=(f"the gain over {skill.baseline}, {skill.words}, which may be none",)
-            )
+        if not skill.lower > 0:
+            gain = f"the gain over {skill.baseline}, {skill.words}, which may be none"
+            return Part(code=rule.code, undecided=(gain,))
         passed = f"The {skill.score} is better than that of {skill.baseline} by {skill.words}, where that is "
         return Part(code=rule.code, passed=f"{passed}{number(skill.base)}.")
 
@@ -185,63 +189,58 @@ def _skill(view: Calibration, run: Run) -> Skill | None:
     return None
 
 
-def _uses(lines: Mapping[str, ScoreLine], judged: str, run: Run) -> dict[str, float]:
-    """Return, by their words, the lower ends above 0 of what else shows the features to be of use."""
+def _uses(lines: Mapping[str, ScoreLine], score: str, run: Run) -> dict[str, float]:
+    """Return, by their words, the lower ends above 0 of what beside `score` shows the features to be of use."""
     uses = {}
     area, brier, error = lines.get("roc_auc"), lines.get("brier_skill"), lines.get("squared_error")
     spread = SubjectFacts.of(run).y_summary.get("std")
     if area:
-        ends = value_words(area.estimate, area.lower, area.upper, confidence=area.confidence)
-        uses[f"It does order the rows: the area under the ROC curve is {ends}."] = area.lower - 0.5
-    if brier and judged == LOG_SCORE:
-        better = value_words(brier.estimate, brier.lower, brier.upper, confidence=brier.confidence)
-        uses[f"By the Brier score it is better than the baseline, by {better}."] = brier.lower
+        uses[f"It does order the rows: the area under the ROC curve is {_interval(area)}."] = area.lower - 0.5
+    if brier and score == LOG_SCORE:
+        uses[f"By the Brier score it is better than the baseline, by {_interval(brier)}."] = brier.lower
     if error and spread:
         share = 1 - error.upper / spread**2
         uses[f"Its means do help: they take at least {share_words(share)} off the variance of the outcome."] = share
-    return {words: lower for words, lower in uses.items() if not isnan(lower) and lower > 0}
+    return {words: lower for words, lower in uses.items() if lower > 0}
 
 
-def _said(skill: Skill, rule: Rule) -> str:
-    known = f"{skill.baseline}, without the features"
-    if _is_short(skill, rule):
+def _statement(skill: Skill, rule: Rule) -> str:
+    line, baseline = skill.line, f"{skill.baseline}, without the features"
+    if skill.is_short(rule):
+        better = "better than" if line.lower > 0 else "not shown to be better than"
         expected = f"and not by the expected {rule.thresholds['expected']:g}"
-        shown = "better than" if skill.line.lower > 0 else "not shown to be better than"
-        words = f"{shown} {known}: its {skill.score} is better by {skill.words}, {expected}"
-    elif skill.line.upper < 0:
-        words = f"worse than {known}: its {skill.score} is worse by {skill.loss}, where theirs is {number(skill.base)}"
+        words = f"{better} {baseline}: its {skill.score} is better by {skill.words}, {expected}"
+    elif line.upper < 0:
+        loss = value_words(-line.estimate, -line.upper, -line.lower, line.unit, confidence=line.confidence)
+        words = f"worse than {baseline}: its {skill.score} is worse by {loss}, where theirs is {number(skill.base)}"
     else:
         most = max(ceil(1000 * skill.upper), 1) / 10  # in percent, rounded up
         counts = "may be none" if skill.upper >= rule.thresholds["margin"] else "is less than would count"
-        sure = f"{100 * skill.line.confidence:g} % interval, so it {counts}"
-        words = f"no better than {known}: its {skill.score} is better by less than {most:g} % of theirs ({sure})"
+        sure = f"{100 * line.confidence:g} % interval, so it {counts}"
+        words = f"no better than {baseline}: its {skill.score} is better by less than {most:g} % of theirs ({sure})"
     return f"On unseen rows the model predicts {words}."
 
 
-def _is_short(skill: Skill, rule: Rule) -> bool:
-    """Say whether only a stated skill is not reached: the model is better than the baseline, or may be."""
-    return rule.judge(upper=skill.upper, lower=skill.line.lower / skill.base, events=inf) is None
-
-
 def _finding(rule: Rule, severity: Severity, skill: Skill) -> Finding:
-    margin, short = rule.thresholds["margin"], _is_short(skill, rule)
-    if short:
+    statement, explains, threshold = _statement(skill, rule), SYMPTOMS, rule.thresholds["margin"]
+    remedy = (
+        "Do not use the model's predictions. Check that the features reach it as they did in training, and that "
+        "its fit found any signal."
+    )
+    if skill.is_short(rule):
+        explains, threshold = (), rule.thresholds["expected"] / skill.base
         remedy = "Compare rows and fit with those that the gain was stated for."
     elif skill.uses:
+        statement, explains = f"{statement} {next(iter(skill.uses))}", SYMPTOMS[:1]
         remedy = "Recalibrate the model on held-out rows and audit it again."
-    else:
-        remedy = (
-            "Do not use the model's predictions. Check that the features reach it as they did in training, and that "
-            "its fit found any signal."
-        )
     return rule.finding(
         severity,
-        " ".join([_said(skill, rule), *([] if short else list(skill.uses)[:1])]),
+        statement,
         (ids.CALIBRATION,),
         remedy=remedy,
-        threshold=rule.thresholds["expected"] / skill.base if short else margin,
+        threshold=threshold,
         observed=skill.line.estimate / skill.base,
-        lower=skill.line.lower / skill.base,
+        lower=skill.lower,
         upper=skill.upper,
-        explains=() if short else SYMPTOMS[:1] if skill.uses else SYMPTOMS,
+        explains=explains,
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, isnan, nan
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ...core.errors import check_options
 from ...core.numbers import value_words
@@ -13,21 +12,22 @@ from ...core.text import count
 from ...core.trust import LEAST_EVENTS, Distrust, few_events
 from ...evidence import ids
 from ...evidence.finding import Finding, Outcome, Severity, Symptom
-from ...evidence.outcomes import Calibration, rows_within
+from ...evidence.outcomes import CONFIDENCE_GAP, Calibration, rows_within
 from ...evidence.run import Run
 from ...rules.reading import absent
 from ...rules.rule import Grade, Limit, Rule
 from ..shared.events import class_counts, events
+from ..shared.options import positive, shares
 
 MEASURES = (
     "nll", "entropy", "variance", "aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance"
 )  # fmt: skip
 RESTS_ON = "E_q[−log q(Y)] = H(q): loss and entropy agree on average when y follows the model (confidence gap)"
-GAP, GAIN = "confidence_gap", "recalibration_gain"
+GAP, GAIN = CONFIDENCE_GAP, "recalibration_gain"
 
 
 class Gap(NamedTuple):
-    """What the gate reads from the result ``calibration``: NaN where it is not known."""
+    """What the gate reads from a result: the gap and what recalibration saves at 90 %, NaN where it is not known."""
 
     gap: float
     lower: float
@@ -35,10 +35,7 @@ class Gap(NamedTuple):
     gain: float
     gain_lower: float
     p_adjusted: float
-    rejected: tuple[str, ...]
-    infinite: int
-    reasons: Mapping[str, str]
-    n: int
+    view: Calibration
 
     @property
     def saved(self) -> float:
@@ -53,12 +50,8 @@ class Gap(NamedTuple):
     @property
     def observed(self) -> dict[str, float]:
         """What the rule on failing judges."""
-        numbers = {"infinite": self.infinite, "p_adjusted": self.p_adjusted, "gap": abs(self.gap)}
-        return {**numbers, "saved": self.saved, "surely": self.surely}
-
-    def rows_to_pass(self, margin: float) -> int | None:
-        """Return the rows at which the interval of this gap would lie within the margin; None unless they are more."""
-        return rows_within(self.gap, self.lower, self.upper, margin, self.n)
+        sizes = {"gap": abs(self.gap), "saved": self.saved, "surely": self.surely}
+        return {"infinite": self.view.infinite_nll, "p_adjusted": self.p_adjusted, **sizes}
 
 
 @dataclass(frozen=True)
@@ -93,14 +86,8 @@ class CalibrationGate:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        rules = (
-            ("level", 0 < self.level < 1, "a number in (0, 1)"),
-            ("effect", self.effect > 0, "a number > 0"),
-            ("medium", self.medium > 0, "a number > 0"),
-            ("high", self.high > 0, "a number > 0"),
-            ("margin", self.margin > 0, "a number > 0"),
-        )
-        check_options(self.name, self, rules)
+        limits = (*shares(self, "level"), *positive(self, "effect", "medium", "high", "margin"))
+        check_options(self.name, self, limits)
 
     @property
     def rules(self) -> tuple[Rule, Rule]:
@@ -147,112 +134,95 @@ class CalibrationGate:
         view = Calibration.find(run)
         if view is None:
             return Outcome(check=self.name, state="not_applicable", reason=absent(run, ids.CALIBRATION))
-        seen = _read(view, self.level)
+        gap, counts = _read(view), class_counts(run)
         fails, unjudged = self.rules
-        counts = class_counts(run)
         few = few_events(int(events(counts)), sum(counts)) if counts else Distrust()
-        failed = fails.judge(**seen.observed)
-        if failed and (seen.infinite or not few.reason):
-            return Outcome(check=self.name, state="found", findings=(self._failed(fails, seen, failed),))
-        reach = float("inf") if isnan(seen.lower) else max(-seen.lower, seen.upper)
+        severity = fails.judge(**gap.observed)
+        if severity and (view.infinite_nll or not few.reason):
+            return Outcome(check=self.name, state="found", findings=(self._failed(fails, gap, severity),))
+        reach = float("inf") if isnan(gap.lower) else max(-gap.lower, gap.upper)
         if unjudged.judge(reach=reach, events=events(counts)):
-            return Outcome(check=self.name, state="found", findings=(self._unjudged(unjudged, seen, few),))
-        return Outcome(check=self.name, state="passed", reason=self._passed(seen))
+            return Outcome(check=self.name, state="found", findings=(self._unjudged(unjudged, gap, few),))
+        return Outcome(check=self.name, state="passed", reason=self._passed(gap))
 
-    def _failed(self, rule: Rule, seen: Gap, severity: Severity) -> Finding:
-        return rule.finding(
-            severity,
-            _wrong_words(seen),
-            (ids.CALIBRATION,),
+    def _failed(self, rule: Rule, gap: Gap, severity: Severity) -> Finding:
+        return _finding(
+            rule,
+            gap,
+            _wrong_words(gap),
+            nan if gap.view.infinite_nll else gap.saved,
+            severity=severity,
             remedy="Recalibrate the model on held-out rows and audit it again.",
-            measures=MEASURES,
             explains=(Symptom(code="UQ003"),),
             threshold=self.effect,
-            observed=None if seen.infinite else seen.saved,
-            lower=_known(seen.lower),
-            upper=_known(seen.upper),
         )
 
-    def _unjudged(self, rule: Rule, seen: Gap, few: Distrust) -> Finding:
-        return rule.finding(
-            rule.severity,
-            _few_words(few) or self._doubt(seen),
-            (ids.CALIBRATION,),
-            remedy=_more_rows(few, seen, self.margin),
-            measures=MEASURES,
-            threshold=self.margin,
-            observed=_known(seen.gap),
-            lower=_known(seen.lower),
-            upper=_known(seen.upper),
-        )
+    def _unjudged(self, rule: Rule, gap: Gap, few: Distrust) -> Finding:
+        """Return what would decide: more rows of the rarer class, which the importances for the loss need too."""
+        needed = rows_within(gap.gap, gap.lower, gap.upper, self.margin, gap.view.n)
+        statement = self._doubt(gap, needed)
+        if few.reason:
+            needed = None if isnan(few.rows) else ceil(few.rows)
+            enough = f" About {needed} rows would do if their share stays as it is." if needed else ""
+            both = "Neither the stated uncertainty nor what drives the loss can be judged"
+            statement = f"{both}: {few.reason}.{enough}"
+        remedy = f"Audit the model on {f'about {needed}' if needed else 'more'} unseen rows."
+        return _finding(rule, gap, statement, gap.gap, remedy=remedy, threshold=self.margin)
 
-    def _doubt(self, seen: Gap) -> str:
-        """Say what keeps the gate from passing."""
-        told = f"{count(seen.n, 'row')} cannot tell whether the stated uncertainty is right"
-        if isnan(seen.gap):
-            return f"{told}: {seen.reasons.get(GAP, 'how sure the model is could not be held against the outcomes')}."
-        if isnan(seen.lower):
-            return f"{told}: one row or cluster gives no interval."
-        needed = seen.rows_to_pass(self.margin)
+    def _doubt(self, gap: Gap, needed: int | None) -> str:
+        """Say what keeps the gate from passing, and how many rows would let it pass."""
+        start = f"{count(gap.view.n, 'row')} cannot tell whether the stated uncertainty is right"
+        if isnan(gap.gap):
+            reasons = {omission.measure: omission.reason for omission in gap.view.omissions}
+            return f"{start}: {reasons.get(GAP, 'how sure the model is could not be held against the outcomes')}."
+        if isnan(gap.lower):
+            return f"{start}: one row or cluster gives no interval."
         enough = f" About {needed} would, if gap and spread stay as they are." if needed else ""
-        rejected = ". A calibration test rejects, with a small effect" if seen.rejected else ""
-        return f"{told}: {_gap_words(seen)}, and the limit is ±{self.margin:g} nats{rejected}.{enough}"
+        rejected = ". A calibration test rejects, with a small effect" if gap.p_adjusted <= self.level else ""
+        return f"{start}: {_gap_words(gap)}, and the limit is ±{self.margin:g} nats{rejected}.{enough}"
 
-    def _passed(self, seen: Gap) -> str:
-        tests = "a test rejects, with a small effect" if seen.rejected else "no test rejects"
-        return f"The stated uncertainty is right on average: {_gap_words(seen)}, within ±{self.margin:g} nats; {tests}."
+    def _passed(self, gap: Gap) -> str:
+        tests = "a test rejects, with a small effect" if gap.p_adjusted <= self.level else "no test rejects"
+        return f"The stated uncertainty is right on average: {_gap_words(gap)}, within ±{self.margin:g} nats; {tests}."
 
 
-def _read(view: Calibration, level: float) -> Gap:
+def _read(view: Calibration) -> Gap:
     lines = {line.item: line for line in view.lines}
-    gap, gain = lines.get(GAP), lines.get(GAIN)
-    return Gap(
-        gap=gap.estimate if gap else nan,
-        lower=gap.lower_90 if gap else nan,
-        upper=gap.upper_90 if gap else nan,
-        gain=gain.estimate if gain else nan,
-        gain_lower=gain.lower_90 if gain else nan,
-        p_adjusted=min((line.p_adjusted for line in view.lines if not isnan(line.p_adjusted)), default=nan),
-        rejected=tuple(line.item for line in view.lines if line.p_adjusted <= level),
-        infinite=view.infinite_nll,
-        reasons={gap.measure: gap.reason for gap in view.omissions},
-        n=view.n,
+    gap, lower, upper, gain, gain_lower, _ = (
+        getattr(lines.get(item), name, nan) for item in (GAP, GAIN) for name in ("estimate", "lower_90", "upper_90")
+    )
+    p_adjusted = min((line.p_adjusted for line in view.lines if not isnan(line.p_adjusted)), default=nan)
+    return Gap(gap, lower, upper, gain, gain_lower, p_adjusted, view)
+
+
+def _finding(
+    rule: Rule, gap: Gap, statement: str, observed: float, severity: Severity | None = None, **parts: Any
+) -> Finding:
+    numbers = {"observed": observed, "lower": gap.lower, "upper": gap.upper}
+    return rule.finding(
+        severity or rule.severity,
+        statement,
+        (ids.CALIBRATION,),
+        measures=MEASURES,
+        **{name: None if isnan(value) else value for name, value in numbers.items()},
+        **parts,
     )
 
 
-def _wrong_words(seen: Gap) -> str:
+def _wrong_words(gap: Gap) -> str:
     """Say how the stated uncertainty is wrong."""
-    if seen.infinite:
-        rows = count(seen.infinite, "row")
+    if gap.view.infinite_nll:
+        rows = count(gap.view.infinite_nll, "row")
         return f"In {rows} the model gave what happened a probability of 0. Its stated uncertainty is wrong there."
-    saved = "" if isnan(seen.gain) else f" Recalibration would save {value_words(seen.gain, unit='nats')} a row."
-    return f"The outcomes do not follow the stated probabilities: {_gap_words(seen)}.{saved}"
+    saved = "" if isnan(gap.gain) else f" Recalibration would save {value_words(gap.gain, unit='nats')} a row."
+    return f"The outcomes do not follow the stated probabilities: {_gap_words(gap)}.{saved}"
 
 
-def _few_words(few: Distrust) -> str:
-    """Say that there are few events, which leave the importances for the loss open too; empty if there are enough."""
-    if not few.reason:
-        return ""
-    enough = "" if isnan(few.rows) else f" About {few.rows:.0f} rows would do if their share stays as it is."
-    return f"Neither the stated uncertainty nor what drives the loss can be judged: {few.reason}.{enough}"
-
-
-def _more_rows(few: Distrust, seen: Gap, margin: float) -> str:
-    """Say what to do where calibration cannot be judged."""
-    needed = seen.rows_to_pass(margin) if not few.reason else None if isnan(few.rows) else ceil(few.rows)
-    return f"Audit the model on about {needed} unseen rows." if needed else "Audit the model on more unseen rows."
-
-
-def _gap_words(seen: Gap) -> str:
-    if isnan(seen.gap):
+def _gap_words(gap: Gap) -> str:
+    if isnan(gap.gap):
         return "the confidence gap is not known"
-    side = "over-confident" if seen.gap > 0 else "under-confident"
-    if seen.lower > 0 or seen.upper < 0:
-        low, high = sorted((abs(seen.lower), abs(seen.upper)))
-        size = value_words(abs(seen.gap), low, high, "nats", confidence=0.9)
-        return f"the model is {side} by {size}"
-    return f"the confidence gap is {value_words(seen.gap, seen.lower, seen.upper, 'nats', confidence=0.9)}"
-
-
-def _known(value: float) -> float | None:
-    return None if isnan(value) else value
+    if not (gap.lower > 0 or gap.upper < 0):
+        return f"the confidence gap is {value_words(gap.gap, gap.lower, gap.upper, 'nats', confidence=0.9)}"
+    low, high = sorted((abs(gap.lower), abs(gap.upper)))
+    size = value_words(abs(gap.gap), low, high, "nats", confidence=0.9)
+    return f"the model is {'over' if gap.gap > 0 else 'under'}-confident by {size}"

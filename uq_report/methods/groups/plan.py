@@ -16,7 +16,7 @@ from ...core.engine import Engine
 from ...core.results import Omission
 from ...core.sampling import Sampling
 from ...evidence.outcomes import CONFIDENCE_GAP
-from ..shared.reliability import share_of
+from ..shared.estimates import share_of
 from ..shared.tidy import record
 from .contrasts import EXACT_UNITS, difference, gap_p_values, shuffled_p_values, t_test
 from .cut import Attribute

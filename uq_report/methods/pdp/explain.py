@@ -9,16 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.arrays import IntArray
+from ...core.describe import scalar
 from ...core.engine import Engine
-from ...core.errors import InputError, check_options, nearest
+from ...core.errors import check_options
 from ...core.explainer import Card, Prior
-from ...core.measures import Measure
 from ...core.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ...core.sampling import Sampling
 from ...core.subject import Subject
-from ..shared.choice import row_measures, usual_measures
-from ..shared.curves import MODES, Curves, Rows, stacked
+from ..shared.choice import row_measures
+from ..shared.curves import are_pairs, features_of, fill, stacked
 from ..shared.grids import Grid, make_grid
+from ..shared.options import at_least
+from .curves import MODES, Curves, Rows
 from .own import distributions, own_values
 
 
@@ -87,68 +89,56 @@ class PartialDependence:
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
         low, high = self.percentiles
-        rules: tuple[tuple[str, bool, str], ...] = (
-            ("grid_resolution", self.grid_resolution >= 2, "an integer >= 2"),
+        limits = (
+            *at_least(self, grid_resolution=2, max_ice=0, max_levels=1),
             ("percentiles", 0 <= low < high <= 1, "two increasing numbers in [0, 1]"),
             ("mode", self.mode in MODES, f"one of {MODES}"),
-            ("max_ice", self.max_ice >= 0, "an integer >= 0"),
-            ("max_levels", self.max_levels >= 1, "an integer >= 1"),
-            ("pairs", all(len(pair) == 2 and pair[0] != pair[1] for pair in self.pairs), "pairs of two features"),
+            ("pairs", are_pairs(self.pairs), "pairs of two features"),
         )
-        check_options("pdp", self, rules)
+        check_options("pdp", self, limits)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``pdp``, ``pdp.own`` and ``pdp.distribution``, and ``pdp.surface`` where pairs are asked for."""
-        measures, omitted = row_measures(
-            self.name, engine, usual_measures(engine) if self.measures is None else self.measures
-        )
-        grids, unknown = self._grids(subject)
+        measures, omitted = row_measures(self.name, engine, self.measures)
+        features, names = features_of(self.name, subject, self.features, self.pairs, self.custom_values)
+        grids, unknown = self._grids(subject, names)
         base = engine.unchanged(measures)
         ice, rule = _ice_rows(engine, self.max_ice)
         rows = Rows(measures, Sampling.of(subject), ice, np.isinf(base))
-        single, flat = self._single(subject, grids, rows)
-        double = [Curves((grids[a], grids[b]), rows, _joint(self.mode)) for a, b in self.pairs if {a, b} <= set(grids)]
-        _fill([*single, *double], engine, measures)
+        profiled = [grids[name] for name in features if name in grids]
+        sloped, flat = self._sloped(profiled)
+        single = [Curves((grid,), rows, self.mode) for grid in sloped]
+        joint = "plain" if self.mode == "derivative" else self.mode  # a slope has no meaning along two features
+        double = [Curves((grids[a], grids[b]), rows, joint) for a, b in self.pairs if {a, b} <= set(grids)]
+        fill([*single, *double], engine, measures)
         notes = (*rows.sampling.notes(), *(note for grid in grids.values() for note in grid.notes))
         results: list[Result] = [self._profile(single, engine, (rule, *notes), (*omitted, *unknown, *flat))]
         if self.pairs:
             results.append(self._profile(double, engine, notes, (*omitted, *unknown), joint=True))
         if self.mode != "derivative":
             results.append(own_values(subject, single, base, engine))
-        return [*results, distributions(subject, [grids[f] for f in self._features(subject) if f in grids], engine)]
+        return [*results, distributions(subject, profiled, engine)]
 
-    def _features(self, subject: Subject) -> tuple[str, ...]:
-        return subject.features if self.features is None else tuple(self.features)
-
-    def _grids(self, subject: Subject) -> tuple[dict[str, Grid], tuple[Omission, ...]]:
-        """Return the grid of every feature asked for, and those that have no value to put on one."""
-        names = dict.fromkeys((*self._features(subject), *(name for pair in self.pairs for name in pair)))
-        for name in (*names, *self.custom_values):
-            if name not in subject.features:
-                raise InputError(f"pdp.features must be features of X; got {name!r}. {nearest(name, subject.features)}")
+    def _grids(self, subject: Subject, names: Sequence[str]) -> tuple[dict[str, Grid], list[Omission]]:
+        """Return the grid of every feature, and those that have no value to put on one."""
         grids, empty = {}, []
         for name in names:
             custom = self.custom_values.get(name)
             grid = make_grid(subject, name, self.grid_resolution, self.percentiles, self.max_levels, custom)
             if grid is None:
-                empty.append(
-                    Omission("", name, "all of its values are missing, so there is nothing to put on the grid")
-                )
+                reason = "all of its values are missing, so there is nothing to put on the grid"
+                empty.append(Omission("", name, reason))
             else:
                 grids[name] = grid
-        return grids, tuple(empty)
+        return grids, empty
 
-    def _single(
-        self, subject: Subject, grids: Mapping[str, Grid], rows: Rows
-    ) -> tuple[list[Curves], tuple[Omission, ...]]:
-        """Return the curves to fill, and the features that have no slope where slopes are asked for."""
-        chosen = [grids[name] for name in self._features(subject) if name in grids]
+    def _sloped(self, grids: list[Grid]) -> tuple[list[Grid], list[Omission]]:
+        """Return the grids that have a curve, and the features that have no slope where slopes are asked for."""
         if self.mode != "derivative":
-            return [Curves((grid,), rows, self.mode) for grid in chosen], ()
-        sloped = [grid for grid in chosen if grid.numeric and len(grid.steps) > 1]
+            return grids, []
+        sloped = [grid for grid in grids if grid.numeric and len(grid.steps) > 1]
         reason = "a slope needs a numeric feature with two values or more"
-        flat = tuple(Omission("", grid.feature, reason) for grid in chosen if grid not in sloped)
-        return [Curves((grid,), rows, self.mode) for grid in sloped], flat
+        return sloped, [Omission("", grid.feature, reason) for grid in grids if grid not in sloped]
 
     def _profile(
         self,
@@ -161,30 +151,20 @@ class PartialDependence:
     ) -> Profile:
         """Return the finite curves as one result, and the others as omissions."""
         every = [(m, c) for m in range(len(curves[0].rows.measures) if curves else 0) for c in curves]
-        kept = [(m, c) for m, c in every if not c.infinite_rows(m)]
+        gaps = [c.omission(m) for m, c in every]
+        finite = [curve for curve, gap in zip(every, gaps, strict=True) if gap is None]
         places = ("feature_2", "x", "level", "x_2", "level_2") if joint else ("x", "level")
-        plain = {name: [_plain(value) for value in values] for name, values in self.custom_values.items()}
+        points = {name: [scalar(value) for value in values] for name, values in self.custom_values.items()}
         return Profile(
             id="pdp.surface" if joint else "pdp",
             explainer=self.name,
             title="Joint partial dependence" if joint else "Partial dependence and ICE",
-            frame=stacked([c.frame(m) for m, c in kept], Profile.columns),
-            estimates=stacked([c.estimates(m, engine.confidence) for m, c in kept], (*ESTIMATE_COLUMNS, *places)),
-            options=asdict(self) | {"custom_values": plain},
+            frame=stacked([c.frame(m) for m, c in finite], Profile.columns),
+            estimates=stacked([c.estimates(m, engine.confidence) for m, c in finite], (*ESTIMATE_COLUMNS, *places)),
+            options=asdict(self) | {"custom_values": points},
             notes=(*notes, "Intervals are pointwise and cover new test rows for the fixed model."),
-            omissions=(*omissions, *(gap for m, c in every for gap in c.omission(m))),
+            omissions=(*omissions, *filter(None, gaps)),
         )
-
-
-def _plain(value: Any) -> Any:
-    """Return a grid value as JSON can hold it."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, bool | int | float | str) else str(value)
-
-
-def _joint(mode: str) -> str:
-    """Return the mode of a surface: a slope has no meaning along two features."""
-    return "plain" if mode == "derivative" else mode
 
 
 def _ice_rows(engine: Engine, most: int) -> tuple[IntArray, str]:
@@ -195,15 +175,6 @@ def _ice_rows(engine: Engine, most: int) -> tuple[IntArray, str]:
     by = next((name for name in ("mean", "entropy") if name in dist.supports), "")
     key = getattr(dist, by)() if by else np.arange(n)
     order = np.argsort(key, kind="stable")
-    chosen = np.sort(order[np.linspace(0, n - 1, most).round().astype(int)])
+    rows = np.sort(order[np.linspace(0, n - 1, most).round().astype(int)])
     words = {"mean": "the prediction", "entropy": "the entropy", "": "the row number"}[by]
-    return chosen, f"ICE curves of {most} of {n} rows: those at equally spaced ranks of {words}. Averages use all rows."
-
-
-def _fill(curves: Sequence[Curves], engine: Engine, measures: Sequence[Measure]) -> None:
-    """Evaluate every point of every curve in one stream of variants."""
-    order = [curve for curve in curves for _ in range(curve.points)]
-    variants = (variant for curve in curves for variant in curve.variants())
-    for group in engine.evaluate(variants, measures, total=len(order)):
-        for v in range(group.values.shape[1]):
-            order[group.first + v].add(group.values[:, v])
+    return rows, f"ICE curves of {most} of {n} rows: those at equally spaced ranks of {words}. Averages use all rows."

@@ -13,8 +13,9 @@ from ...core.distributions import Categorical
 from ...core.engine import Engine
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic
 from ...core.subject import Subject
-from ..shared.curves import Curves, stacked
+from ..shared.curves import stacked
 from ..shared.grids import Grid
+from .curves import Curves
 
 N_BINS = 20
 
@@ -67,24 +68,21 @@ def _own_frame(subject: Subject, curve: Curves, base: FloatArray, m: int) -> pd.
     if curve.mode == "centred" and curve.anchor is not None:
         with np.errstate(invalid="ignore"):
             value = value - curve.anchor[m, ice]
-    shown = np.isfinite(x) & (curve.infinite_rows(m) == 0)
+    placed = np.isfinite(x) & (curve.omission(m) is None)
     names = {"measure": curve.rows.measures[m].name, "feature": grid.feature}
-    return pd.DataFrame(names | {"item": ice[shown].astype(str), "x": x[shown], "value": value[shown]})
+    return pd.DataFrame(names | {"item": ice[placed].astype(str), "x": x[placed], "value": value[placed]})
 
 
 def _labels(subject: Subject, engine: Engine) -> AnyArray | None:
     """Return each row's class label, or None unless y is a class."""
-    if subject.y is None or "proba" not in engine.baseline.supports:
-        return None
-    return subject.y
+    return subject.y if "proba" in engine.baseline.supports else None
 
 
 def _counts(feature: str, own: FloatArray, bins: FloatArray, parts: Mapping[str, BoolArray]) -> list[pd.DataFrame]:
     """Return the counts of one feature, for each class or for all rows."""
     centres = (bins[1:] + bins[:-1]) / 2
-    known = np.isfinite(own)
     tables = []
     for item, member in parts.items():
-        counts = np.histogram(own[member & known], bins)[0].astype(float)
+        counts = np.histogram(own[member & np.isfinite(own)], bins)[0].astype(float)
         tables.append(pd.DataFrame({"measure": "", "feature": feature, "item": item, "x": centres, "value": counts}))
     return tables

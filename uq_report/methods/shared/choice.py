@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.arrays import FloatArray, IntArray
+from ...core.describe import scalar
 from ...core.engine import Engine
 from ...core.errors import InputError, UnsupportedError
 from ...core.measures import ENTROPY, LOG_ODDS, NLL, PREDICTION, Measure
@@ -39,22 +40,29 @@ def as_rows(who: str, value: Any) -> tuple[int, ...] | None:
     return tuple(int(row) for row in value)
 
 
-def usual_measures(engine: Engine) -> tuple[str, ...]:
-    """Return the measures of profiles: of two classes the log-odds as well, the scale on which models are additive."""
-    has_odds = LOG_ODDS.name in engine.measures and not LOG_ODDS.why_not(engine.baseline, has_y=False)
-    return tuple(one.name for one in (PREDICTION, LOG_ODDS, NLL, ENTROPY) if has_odds or one is not LOG_ODDS)
+def row_measures(
+    who: str, engine: Engine, names: Sequence[str] | None
+) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
+    """Return the measures that have a value per row, and why the others are left out; refuse if none is left.
 
-
-def row_measures(who: str, engine: Engine, names: Sequence[str]) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
-    """Return the measures that have a value per row, and why the others are left out; refuse if none is left."""
-    found, omitted = engine.select(names)
-    rows = tuple(measure for measure in found if measure.statistic is None)
+    None stands for the measures of profiles: of two classes the log-odds as well, on whose scale models are additive.
+    """
+    if names is None:
+        has_odds = LOG_ODDS.name in engine.measures and not LOG_ODDS.why_not(engine.baseline, has_y=False)
+        names = [m.name for m in (PREDICTION, LOG_ODDS, NLL, ENTROPY) if has_odds or m is not LOG_ODDS]
+    measures, omitted = engine.select(names)
+    rows = tuple(measure for measure in measures if measure.statistic is None)
     reason = "it is a statistic of all rows together, so no row has a value to explain"
-    omitted += tuple(Omission(measure.name, "", reason) for measure in found if measure.statistic is not None)
-    if not rows:
+    omitted += tuple(Omission(measure.name, "", reason) for measure in measures if measure.statistic is not None)
+    refuse_none(who, rows, omitted)
+    return rows, omitted
+
+
+def refuse_none(who: str, measures: Sequence[Measure], omitted: Sequence[Omission]) -> None:
+    """Refuse to go on without any measure."""
+    if not measures:
         reasons = "; ".join(f"{gap.measure}: {gap.reason}" for gap in omitted)
         raise UnsupportedError(f"{who}: no measure can be evaluated: {reasons}.")
-    return rows, omitted
 
 
 def notable_rows(engine: Engine, count: int) -> Roles:
@@ -95,8 +103,8 @@ def positions(roles: Roles) -> list[int]:
 
 def draw(rng: np.random.Generator, n: int, size: int, weights: FloatArray | None = None) -> IntArray:
     """Draw at most `size` of n row positions of weight > 0, without replacement, in order."""
-    held = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
-    return held if len(held) <= size else np.sort(rng.choice(held, size, replace=False))
+    rows = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
+    return rows if len(rows) <= size else np.sort(rng.choice(rows, size, replace=False))
 
 
 def _first(values: FloatArray, count: int) -> list[int]:
@@ -123,13 +131,8 @@ def plain_values(values: Any) -> list[Any]:
     >>> plain_values(pd.Categorical(["a", None]))
     ['a', None]
     """
-    return [_plain(value) for value in np.asarray(values, dtype=object)]
+    return [None if _is_missing(value) else scalar(value) for value in np.asarray(values, dtype=object)]
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if pd.api.types.is_scalar(value) and pd.isna(value):
-        return None
-    keeps = isinstance(value, bool | int | str) or (isinstance(value, float) and np.isfinite(value))
-    return value if keeps else str(value)
+def _is_missing(value: Any) -> bool:
+    return bool(pd.api.types.is_scalar(value) and pd.isna(value))

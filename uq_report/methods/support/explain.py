@@ -20,7 +20,7 @@ from ...core.sampling import Sampling, share_interval
 from ...core.subject import Subject
 from ...evidence import ids
 from ...evidence.rows import OUTSIDE, SHUFFLED
-from ..shared.reliability import share_of
+from ..shared.estimates import share_of
 from ..shared.tidy import diagnostic, record
 from .columns import Paired, new_values, paired, shifts
 from .space import Limit, Space, limit, shuffled_outside

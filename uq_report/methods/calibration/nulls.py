@@ -7,14 +7,15 @@ through the same lines as the draws, as number 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.distributions import Categorical
 from ...core.predictive import Distribution
+from ..shared.blocks import blocks
 from .scores import brier_rows
 
 CELLS = 2_000_000
@@ -52,13 +53,17 @@ def class_tests(
         gaps = np.abs((confidence - events) @ member).sum(axis=1)  # ECE
         return np.column_stack([brier_rows(q.probabilities, outcomes) @ weights, gaps, events @ member])
 
-    found = np.concatenate([statistics(part) for part in _with_draws(q, y, rng, draws)])
+    samples = (q.sample(rng, size) for size in blocks(draws, len(y), CELLS))
+    table = np.concatenate([statistics(y[None]), *map(statistics, samples)])
     with np.errstate(invalid="ignore"):
-        shares = found[1:, 2:] / member.sum(axis=0)
-    return [
-        MonteCarlo("brier", float(found[0, 0]), found[1:, 0], two_sided=True),
-        MonteCarlo("ece", float(found[0, 1]), found[1:, 1]),
-    ], shares
+        shares = table[1:, 2:] / member.sum(axis=0)
+    tests = [_test("brier", table[:, 0], two_sided=True), _test("ece", table[:, 1])]
+    return tests, shares
+
+
+def _test(item: str, values: FloatArray, *, two_sided: bool = False) -> MonteCarlo:
+    """Return the test of a statistic: its observed value, then those of the draws."""
+    return MonteCarlo(item, float(values[0]), values[1:], two_sided)
 
 
 def event_of(q: Categorical) -> tuple[FloatArray, Callable[[IntArray], BoolArray]]:
@@ -78,10 +83,9 @@ def pit_tests(pit: FloatArray, weights: FloatArray, rng: np.random.Generator, dr
     def statistics(u: FloatArray) -> FloatArray:
         return np.column_stack([uniform_distance(u, weights), coverage_gap(u, weights)])
 
-    parts = [statistics(rng.random((b, len(pit)))) for b in _blocks(draws, len(pit))]
-    found = np.concatenate([statistics(pit[None]), *parts])
-    names = ("pit_distance", "coverage_gap")
-    return [MonteCarlo(name, float(found[0, c]), found[1:, c]) for c, name in enumerate(names)]
+    samples = (rng.random((size, len(pit))) for size in blocks(draws, len(pit), CELLS))
+    table = np.concatenate([statistics(pit[None]), *map(statistics, samples)])
+    return [_test(name, values) for name, values in zip(("pit_distance", "coverage_gap"), table.T, strict=True)]
 
 
 def uniform_distance(u: FloatArray, weights: FloatArray) -> FloatArray:
@@ -117,8 +121,7 @@ def crps_test(q: Distribution, y: FloatArray, weights: FloatArray, rng: np.rando
         distance = _mean_distance(pool)
         total += distance @ weights[rows]
         spread += float(distance.mean(axis=0) @ weights[rows])
-    score = total - spread / 2
-    return MonteCarlo("crps", float(score[0]), score[1:], two_sided=True)
+    return _test("crps", total - spread / 2, two_sided=True)
 
 
 def _mean_distance(pool: FloatArray) -> FloatArray:
@@ -129,19 +132,6 @@ def _mean_distance(pool: FloatArray) -> FloatArray:
     below = np.cumsum(ordered, axis=0)
     place = np.arange(m)[:, None]
     sums = ordered * (2 * place - m + 2) + below[-1] - 2 * below
-    found = np.empty(pool.shape)
-    np.put_along_axis(found, order, sums / (m - 1), axis=0)
-    return found
-
-
-def _with_draws(q: Categorical, y: IntArray, rng: np.random.Generator, draws: int) -> Iterator[AnyArray]:
-    """Yield the observed outcomes, then the draws, in blocks of shape (b, n)."""
-    yield y[None]
-    for size in _blocks(draws, len(y)):
-        yield q.sample(rng, size)
-
-
-def _blocks(draws: int, n: int) -> Iterator[int]:
-    step = max(1, CELLS // n)
-    for start in range(0, draws, step):
-        yield min(step, draws - start)
+    means = np.empty(pool.shape)
+    np.put_along_axis(means, order, sums / (m - 1), axis=0)
+    return means

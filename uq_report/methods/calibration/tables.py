@@ -1,0 +1,152 @@
+"""What happened against what was stated: reliability, PIT histogram, coverage, and the classes decided for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...core.arrays import FloatArray, IntArray
+from ...core.decisions import MOST_PROBABLE
+from ...core.describe import scalar
+from ...core.distributions import Categorical
+from ...core.predictive import Distribution
+from ...core.results import Diagnostic, Omission
+from ...core.sampling import Sampling
+from ...evidence import ids
+from ..shared.estimates import effective_rows, estimate, share_of
+from .nulls import LEVELS, event_of
+
+PIT_BINS = 10
+COUNTED = 20  # classes up to which every pair is counted
+
+
+def bins_of(confidence: FloatArray, n_bins: int) -> IntArray:
+    """Return each row's bin, of about equal numbers of rows; equal probabilities share a bin.
+
+    Examples
+    --------
+    >>> bins_of(np.array([0.1, 0.2, 0.2, 0.2, 0.9]), 3)
+    array([0, 0, 0, 0, 1])
+    """
+    edges = np.quantile(confidence, np.linspace(0, 1, n_bins + 1)[1:-1], method="inverted_cdf")
+    bins = np.searchsorted(np.unique(edges), confidence, side="left")
+    return np.asarray(np.unique(bins, return_inverse=True)[1], dtype=np.int64)
+
+
+def reliability(
+    q: Categorical, y: IntArray, bins: IntArray, null: FloatArray, sampling: Sampling, level: float
+) -> Diagnostic:
+    """Return observed against predicted frequencies, bin by bin, with the range that q itself would give."""
+    confidence, hits = event_of(q)
+    event = np.asarray(hits(y), dtype=float)
+    table = []
+    for b in range(int(bins.max()) + 1):
+        rows = bins == b
+        part = sampling.part(rows)
+        if not part.weights.any():
+            continue
+        low, high = (float(v) for v in np.quantile(null[:, b], [0.5 - level / 2, 0.5 + level / 2]))
+        place = {"item": f"bin {b + 1}", "x": float(part.weights @ confidence[rows]), "n": int(rows.sum())}
+        table.append(share_of(event[rows], part, level) | place | {"null_lower": low, "null_upper": high})
+    two = len(q.classes) == 2
+    event_name = f"P(y = {q.classes.tolist()[q.positive]})" if two else "P(the predicted class is right)"
+    notes = (
+        f"x is the mean predicted {event_name} of the bin, the estimate its observed frequency.",
+        "Beside it is the range that a right model would give.",
+    )
+    meta = {"event": event_name, "form": "positive class" if two else "top label"}
+    title = "Reliability: observed against predicted frequency"
+    return diagnostic(ids.CALIBRATION_RELIABILITY, title, pd.DataFrame(table), notes=notes, meta=meta)
+
+
+def pit_histogram(
+    q: Distribution, lower: FloatArray, upper: FloatArray, sampling: Sampling, level: float
+) -> Diagnostic:
+    """Return the PIT histogram, 1 everywhere when calibrated; for counts non-randomised (Czado et al. 2009).
+
+    Row i spreads its weight evenly over [F(y_i-), F(y_i)].
+    """
+    edges = np.linspace(0, 1, PIT_BINS + 1)
+    mass = upper - lower
+    wide = np.where(mass > 0, mass, 1.0)
+    reached = np.where(mass > 0, np.clip((edges[:, None] - lower) / wide, 0, 1), upper <= edges[:, None])
+    reached[0], reached[-1] = 0.0, 1.0
+    inside = np.diff(reached, axis=0)
+    table = []
+    for b, hits in enumerate(inside):
+        mean, error = (float(value) for value in sampling.mean(hits))
+        low, high = sampling.interval(mean, error, level)
+        if not q.discrete:
+            exact = share_of(hits, sampling, level)
+            low, high = exact["lower"], exact["upper"]
+        row = estimate(mean * PIT_BINS, error * PIT_BINS, (low * PIT_BINS, high * PIT_BINS), level)
+        table.append(row | {"item": f"bin {b + 1}", "x": (edges[b] + edges[b + 1]) / 2, "n": len(hits)})
+    form = "non-randomised, because y is a count" if q.discrete else "F(y)"
+    notes = (f"Probability integral transform ({form}); 1 in every bin when calibrated, a U when over-confident.",)
+    return diagnostic(ids.CALIBRATION_PIT, "PIT histogram", pd.DataFrame(table), notes=notes, meta={"form": form})
+
+
+def coverage(
+    pit: FloatArray, widths: FloatArray | None, discrete: bool, sampling: Sampling, level: float
+) -> Diagnostic:
+    """Return how often the central intervals hold y, with Clopper-Pearson intervals; `widths` is per level."""
+    table = []
+    for k, nominal in enumerate(LEVELS):
+        hits = (np.abs(pit - 0.5) <= nominal / 2).astype(float)
+        place = {"item": "coverage", "x": nominal, "n": len(pit), "width": np.nan if widths is None else widths[k]}
+        table.append(share_of(hits, sampling, level) | place)
+    notes = ["x is the nominal level of the central interval, the estimate the share of rows inside."]
+    if discrete:
+        notes.append("Judged by the randomised PIT: intervals of counts hold more than their level by construction.")
+    title = "Coverage of central intervals"
+    return diagnostic(ids.CALIBRATION_COVERAGE, title, pd.DataFrame(table), notes=tuple(notes))
+
+
+def decisions(q: Categorical, y: IntArray, sampling: Sampling, level: float) -> Diagnostic:
+    """Return recall and precision of each class at the model's own decisions, with exact intervals.
+
+    ``meta["counts"]`` holds the rows of each observed class (row) by the class decided for (column).
+    """
+    decided, k = np.asarray(q.decisions()), len(q.classes)
+    table, omissions = _table(q, y, decided, sampling, level)
+    counts = np.bincount(y * k + decided, minlength=k * k).reshape(k, k)
+    return diagnostic(
+        ids.CALIBRATION_DECISIONS,
+        "Decisions of the model against what happened",
+        pd.DataFrame(table),
+        notes=("Recall: of the rows of a class, the share decided for it. Precision: the share of right decisions.",),
+        omissions=tuple(omissions),
+        meta={
+            "classes": [scalar(label) for label in q.classes.tolist()],
+            "counts": counts.tolist() if k <= COUNTED else [],
+            "rule": (q.rule or MOST_PROBABLE).words,
+        },
+    )
+
+
+def _table(
+    q: Categorical, y: IntArray, decided: IntArray, sampling: Sampling, level: float
+) -> tuple[list[dict[str, Any]], list[Omission]]:
+    """Return recall and precision of each class, and which there are not."""
+    table, omissions = [], []
+    for c, label in enumerate(map(str, q.classes.tolist())):
+        for item, rows, none in (
+            ("recall", y == c, "no audited row is of this class"),
+            ("precision", decided == c, "the model decides for this class in no audited row"),
+        ):
+            part = sampling.part(rows)
+            if not part.weights.any():
+                omissions.append(Omission("", "", f"{item} of {label}: {none}"))
+                continue
+            line = share_of((decided == y)[rows].astype(float), part, level)
+            n = effective_rows(line["estimate"], line["std_error"], part)
+            table.append(line | {"item": item, "label": label, "n": int(rows.sum()), "n_effective": n})
+    return table, omissions
+
+
+def diagnostic(id: str, title: str, estimates: pd.DataFrame, **parts: Any) -> Diagnostic:
+    """Return a result whose raw values are its estimates, at their `x` or at 0."""
+    frame = estimates.assign(x=estimates.get("x", 0.0), value=estimates["estimate"])[list(Diagnostic.columns)]
+    return Diagnostic(id=id, explainer=ids.CALIBRATION, title=title, frame=frame, estimates=estimates, **parts)

@@ -1,0 +1,18 @@
+"""Work in blocks, so that what is drawn at a time stays small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+
+def blocks(size: int, n: int, cells: int) -> Iterator[int]:
+    """Yield how many of `size` draws of n rows to make at a time, of about `cells` numbers.
+
+    Examples
+    --------
+    >>> list(blocks(5, 10, 20))
+    [2, 2, 1]
+    """
+    step = max(1, cells // n)
+    for start in range(0, size, step):
+        yield min(step, size - start)
