@@ -35,7 +35,7 @@ def read(
             "distrust": ["", why],
         }
     )
-    result = read_pair(Tables(rows, ["x"], [terms], [0.01, 0.01], 0.95, {}, ()), estimates)
+    result = read_pair(Tables(rows, ["x"], [terms], {}, 0.95, {}, ()), estimates)
     assert isinstance(result, Diagnostic)
     assert result.frame[["measure", "feature", "x", "value"]].to_numpy().tolist() == [["", "x", 0.5, 0.25]]
     return result.frame["item"].item(), result.meta["sentences"]["x"]

@@ -22,11 +22,11 @@ from uq_report.core.subject import Subject, make_subject
 from uq_report.core.verdicts import holm
 from uq_report.evidence.run import Run
 from uq_report.methods.calibration.explain import Calibration, _two_sided
+from uq_report.methods.calibration.nulls import class_tests, coverage_gap, crps_test, pit_tests, uniform_distance
 from uq_report.methods.calibration.recalibration import _fit, class_gain, number_gain
 from uq_report.methods.calibration.rules import CalibrationGate
-from uq_report.methods.shared.nulls import class_tests, coverage_gap, crps_test, pit_tests, uniform_distance
-from uq_report.methods.shared.reliability import bins_of
-from uq_report.methods.shared.scores import auc_rows, brier_rows, class_baseline, confidence_gap, crps_baseline
+from uq_report.methods.calibration.scores import auc_rows, brier_rows, class_baseline, confidence_gap, crps_baseline
+from uq_report.methods.calibration.tables import bins_of
 
 RNG = np.random.default_rng
 

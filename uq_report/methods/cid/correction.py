@@ -23,8 +23,7 @@ from ...evidence import ids
 from ...evidence.importance import ABOUT_0, UNDETERMINED, Pfi
 from ...evidence.information import CidCover
 from ...evidence.view import View
-from ..shared.notes import infinite_values
-from ..shared.terms import Rows, Terms, as_means, feature_terms
+from ..shared.terms import Rows, Terms, as_means, feature_terms, infinite_values
 
 V = TypeVar("V", bound=View)
 Features = frozenset[str]

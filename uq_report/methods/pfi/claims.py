@@ -21,6 +21,7 @@ from ...core.distributions.rowwise import row_sum
 from ...core.inference import PairTerms, standard_error
 from ...core.measures import BRIER, KL, NLL, Measure
 from ...core.predictive import Distribution
+from ..shared.blocks import blocks
 from ..shared.terms import Rows, pair_terms
 
 # claimed, delivered and their difference as combinations of what there is: the divergence, and with outcomes the loss
@@ -64,17 +65,10 @@ def score_of(q: Distribution) -> Score | None:
 
     def draws(q: Distribution, rng: np.random.Generator, size: int) -> Iterator[FloatArray]:
         """Yield the statistics of drawn numbers."""
-        for some in _blocks(size, len(q)):
+        for some in blocks(size, len(q), _CELLS):
             yield statistics(q.sample(rng, some))
 
     return Score(NLL, KL, _coefficients(parts), statistics, draws)
-
-
-def _blocks(size: int, n: int) -> Iterator[int]:
-    """Yield how many of `size` draws to make at a time."""
-    step = max(1, _CELLS // n)
-    for start in range(0, size, step):
-        yield min(step, size - start)
 
 
 def _class_score(q: Categorical) -> Score:
@@ -101,11 +95,11 @@ def _class_draws(q: Distribution, rng: np.random.Generator, size: int) -> Iterat
     reached = np.cumsum(_classes(q), axis=1)
     beyond = np.minimum(np.ceil(reached[:, :-1] / reached[:, -1:] * 2.0**32), 2.0**32 - 1).astype(np.uint32)
     n = len(q)
-    for some in _blocks(size, n):
+    for some in blocks(size, n, _CELLS):
         bits = rng.integers(2**64, size=(some * n + 1) // 2, dtype=np.uint64).view(np.uint32)[: some * n]
-        drawn = np.array([bits.reshape(some, n) >= least for least in beyond.T], dtype=float)
-        drawn[:-1] -= drawn[1:]
-        yield drawn
+        indicators = np.array([bits.reshape(some, n) >= least for least in beyond.T], dtype=float)
+        indicators[:-1] -= indicators[1:]  # from "this class or a later one" to "this class"
+        yield indicators
 
 
 def _classes(dist: Distribution) -> FloatArray:
@@ -142,10 +136,7 @@ def _coefficients(parts: Iterable[Part]) -> tuple[Measure, ...]:
 
 
 def _coefficient(name: str, part: Part) -> Measure:
-    def rows(dist: Distribution, y: AnyArray | None, base: Distribution | None) -> FloatArray:  # noqa: ARG001 - as a measure's
-        return part(dist)
-
-    return Measure(name, rows, "", "prediction", frozenset())
+    return Measure(name, lambda dist, *_: part(dist), "", "prediction", frozenset())
 
 
 # family -> the score's coefficients, and the statistics of y in their order
@@ -195,12 +186,13 @@ def claim_terms(
     pairs = pair_terms(np.tensordot(C, T, 1), C @ b, donors, rows, None if effects is None else C @ effects)
     se = standard_error(pairs, rows.weights, rows.clusters)
     estimate = pairs.repeats.mean(axis=1)
-    share = float(estimate[1] / estimate[0]) if len(T) > 1 and estimate[0] > 0 else float("nan")
-    if np.isnan(share) or np.isnan(se[0]):
-        return Claim(pairs.repeats, estimate, se, pairs.rows, share, float("nan"), excess)
-    # L - sK has mean 0 at the share s, and its error over K is that of the ratio (delta method)
-    unexplained = standard_error(_less(pairs, share), rows.weights, rows.clusters)
-    return Claim(pairs.repeats, estimate, se, pairs.rows, share, float(unexplained[0] / estimate[0]), excess)
+    share = share_se = float("nan")
+    if len(T) > 1 and estimate[0] > 0:
+        share = float(estimate[1] / estimate[0])
+    if not np.isnan([share, se[0]]).any():
+        # L - sK has mean 0 at the share s, and its error over K is that of the ratio (delta method)
+        share_se = float(standard_error(_less(pairs, share), rows.weights, rows.clusters)[0] / estimate[0])
+    return Claim(pairs.repeats, estimate, se, pairs.rows, share, share_se, excess)
 
 
 def _less(pairs: PairTerms, s: float) -> PairTerms:
@@ -211,7 +203,7 @@ def _less(pairs: PairTerms, s: float) -> PairTerms:
 
 
 def exact_p_values(
-    claims: Sequence[Claim], score: Score, q: Distribution, y: AnyArray, rng: np.random.Generator, draws: int = 0
+    claims: Sequence[Claim], score: Score, q: Distribution, y: AnyArray, rng: np.random.Generator
 ) -> FloatArray:
     """Return two-sided p-values of "y follows q" for each claim's delivered importance, given the shuffles.
 
@@ -220,14 +212,14 @@ def exact_p_values(
     """
     if score.statistics is None or score.draws is None:
         return np.full(len(claims), np.nan)
-    draws = draws or max(DRAWS, 40 * len(claims) - 1)  # else the smallest p-value could not survive Holm's method
+    draws = max(DRAWS, 40 * len(claims) - 1)  # else the smallest p-value could not survive Holm's method
     excess = np.stack([claim.excess for claim in claims])  # (claims, P, n)
     observed = np.einsum("cpn,pn->c", excess, score.statistics(y))
     slack = 1e-12 * np.abs(observed)
     parts = np.ascontiguousarray(excess.transpose(1, 2, 0))
     below, above = np.ones(len(claims)), np.ones(len(claims))
-    for drawn in score.draws(q, rng, draws):
-        delivered = np.matmul(drawn, parts).sum(axis=0)  # of each statistic one product for all claims
+    for statistics in score.draws(q, rng, draws):
+        delivered = np.matmul(statistics, parts).sum(axis=0)  # of each statistic one product for all claims
         below += (delivered <= observed + slack).sum(axis=0)
         above += (delivered >= observed - slack).sum(axis=0)
     return np.asarray(np.minimum(1.0, 2 * np.minimum(below, above) / (draws + 1)))

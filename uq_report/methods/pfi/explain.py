@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.arrays import FloatArray, IntArray, take_rows
 from ...core.engine import Engine
-from ...core.errors import InputError, UnsupportedError, nearest
+from ...core.errors import InputError, nearest
 from ...core.explainer import Card, Prior
 from ...core.inference import cyclic_donors
 from ...core.measures import ENTROPY, VARIANCE, Measure
@@ -19,6 +19,7 @@ from ...core.results import Importance, Omission, Result
 from ...core.subject import Subject
 from ...core.variants import Variant
 from ...evidence.importance import ALL_FEATURES
+from ..shared.choice import refuse_none
 from ..shared.terms import Rows, Terms, effects_of, feature_terms, usual_margin
 from .claims import score_of
 from .claims_result import Claiming
@@ -46,7 +47,7 @@ class PermutationImportance:
     n_repeats : int, default=30
         Shuffles of each feature; at least 3 for an interval.
     features : tuple of str, optional
-        Features and groups to shuffle; all by default. A group's values move together.
+        What to shuffle, all by default: features, and sets of them, whose values move together.
     exact : bool, default=False
         Use all n² pairs of rows, n - 1 cyclic shifts, instead of `n_repeats` shuffles.
     margin : float or mapping of measure to float, optional
@@ -129,60 +130,40 @@ class PermutationImportance:
         """Shuffle every feature and return importance, row changes, reading and training importance."""
         if subject.n < MIN_ROWS:
             raise InputError(f"subject.X must have at least {MIN_ROWS} rows for pfi; got {subject.n}. Give more rows.")
-        measures, omitted = _evaluable(self.measures, subject, engine)
-        if not measures:
-            reasons = "; ".join(f"{gap.measure}: {gap.reason}" for gap in omitted)
-            raise UnsupportedError(f"pfi: no measure can be evaluated: {reasons}.")
-        rows = self._rows(subject, engine, measures)
+        measures, omitted = _evaluable(self.measures, engine)
+        refuse_none(self.name, measures, omitted)
+        rows = self._rows(engine, measures)
         score = score_of(engine.baseline)
-        claiming = None if score is None else Claiming.of(score, engine, rows)
-        tables = self._tables(subject, engine, rows, omitted, None, claiming)
+        claims = Claiming.of(score, engine, rows)
+        tables = self._tables(claims, omitted, self._margins(rows))
         main = importance_result(tables)
-        results: list[Result] = [main, delta_result(tables)]
-        if claiming is not None:
-            claiming.add_all(self._donors(engine, ALL_FEATURES, subject.n))
-            results.append(claiming.result(asdict(self), engine.confidence))
-        reading = read_pair(tables, main.estimates)
-        if reading is not None:
-            results.append(reading)
+        results: list[Result | None] = [main, delta_result(tables)]
+        if score is not None:
+            claims.add_all(self._donors(engine, ALL_FEATURES, subject.n))
+            results.append(claims.result(score, tables.options))
         training = subject.training() if self.train else None
-        if training is not None:
-            results.append(self._training(training, engine, tables, main))
-        return results
+        results.append(read_pair(tables, main.estimates))
+        results.append(None if training is None else self._training(training, engine, tables, main))
+        return [result for result in results if result is not None]
 
     def _training(self, training: Subject, engine: Engine, tables: Tables, main: Importance) -> Importance:
         limit = tables.rows.n if self.exact else max(TRAIN_ROWS, tables.rows.n)
         sampled = _at_most(training, limit, engine)
         own = engine.bound(self.name, sampled)
-        measures, omitted = _evaluable(tables.names, sampled, own)
+        measures, omitted = _evaluable(tables.names, own)
         if not measures:
             return untrained_result(main, omitted)
-        rows, margins = self._rows(sampled, own, measures), dict(zip(tables.names, tables.margins, strict=True))
-        trained = self._tables(sampled, own, rows, omitted, margins)
-        return training_result(trained, sampled.sampled_from)
+        unclaimed = Claiming.of(None, own, self._rows(own, measures))
+        return training_result(self._tables(unclaimed, omitted, tables.margins), sampled.sampled_from)
 
-    def _tables(
-        self,
-        subject: Subject,
-        engine: Engine,
-        rows: Rows,
-        omitted: tuple[Omission, ...],
-        margins: Mapping[str, float] | None,
-        claiming: Claiming | None = None,
-    ) -> Tables:
+    def _tables(self, claims: Claiming, omitted: tuple[Omission, ...], margins: Mapping[str, float]) -> Tables:
+        subject = claims.engine.subject
         features = tuple(dict.fromkeys(subject.targets if self.features is None else self.features))
-        known = self._margins(rows) if margins is None else margins
-        return Tables(
-            rows=rows,
-            features=features,
-            terms=list(self._terms(subject, engine, rows, features, claiming)),
-            margins=[known[m.name] for m in rows.measures],
-            confidence=engine.confidence,
-            options=asdict(self),
-            omitted=omitted,
-        )
+        terms = list(self._terms(claims, features))
+        return Tables(claims.rows, features, terms, margins, claims.engine.confidence, asdict(self), omitted)
 
-    def _rows(self, subject: Subject, engine: Engine, measures: tuple[Measure, ...]) -> Rows:
+    def _rows(self, engine: Engine, measures: tuple[Measure, ...]) -> Rows:
+        subject = engine.subject
         return Rows(
             measures=measures,
             b=engine.unchanged(measures),
@@ -193,64 +174,53 @@ class PermutationImportance:
             classes="proba" in engine.baseline.supports,
         )
 
-    def _terms(
-        self, subject: Subject, engine: Engine, rows: Rows, features: tuple[str, ...], claiming: Claiming | None
-    ) -> Iterator[Terms]:
-        """Yield the terms of each feature, and tell its shuffles to `claiming`, whose measures ride on the pass."""
-        own = len(rows.measures)
-        measures, base = (rows.measures, rows.b) if claiming is None else (claiming.measures, claiming.base)
-        kept = own if claiming is None else claiming.kept
-        shuffled = self._shuffled(subject, engine, tuple(measures), base, kept, features)
-        for feature, (donors, T, means) in zip(features, shuffled, strict=True):
+    def _terms(self, claims: Claiming, features: tuple[str, ...]) -> Iterator[Terms]:
+        """Yield the terms of each feature, and add its shuffles to the claims, whose measures ride on the pass."""
+        rows, own = claims.rows, len(claims.rows.measures)
+        for feature, (donors, T, means) in zip(features, self._shuffled(claims, features), strict=True):
             effects = effects_of(T, donors, rows)
-            if claiming is not None:
-                claiming.add(feature, T, means, donors, effects)
+            claims.add(feature, T, means, donors, effects)
             yield feature_terms(T[:own], donors, rows, None if effects is None else effects[:, :own])
 
     def _margins(self, rows: Rows) -> dict[str, float]:
-        """Return each measure's margin: given, or 0.01 nats, or 1 % of the unpermuted mean."""
+        """Return each measure's margin: the option, or 0.01 nats, or 1 % of the unpermuted mean."""
         margins: dict[str, float] = {}
         for measure, mean in zip(rows.measures, rows.unpermuted, strict=True):
-            asked = "loss" if measure.role == "loss" and measure.name not in self.measures else measure.name
-            given = self.margin.get(asked) if isinstance(self.margin, Mapping) else self.margin
-            margins[measure.name] = usual_margin(measure, float(mean)) if given is None else float(given)
+            name = "loss" if measure.role == "loss" and measure.name not in self.measures else measure.name
+            margin = self.margin.get(name) if isinstance(self.margin, Mapping) else self.margin
+            margins[measure.name] = usual_margin(measure, float(mean)) if margin is None else float(margin)
         return margins
 
     def _shuffled(
-        self,
-        subject: Subject,
-        engine: Engine,
-        measures: tuple[Measure, ...],
-        base: FloatArray,
-        kept: int,
-        features: tuple[str, ...],
+        self, claims: Claiming, features: tuple[str, ...]
     ) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
-        """Yield donors (m, n), values (`kept`, m, n) and means of the further measures (., n), feature by feature.
+        """Yield donors (m, n), values (`n_full`, m, n) and means of the further measures (., n), feature by feature.
 
         All features and repeats are one stream of variants, so that the engine can fill its calls; the arrays are
-        used again. Of measures beyond the first `kept` only the mean over the shuffles is held.
+        used again. Of measures beyond the first `n_full` only the mean over the shuffles stays.
         """
-        n = subject.n
+        engine, n, full, base = claims.engine, claims.rows.n, claims.n_full, claims.base
         per = n - 1 if self.exact else self.n_repeats
-        drawn: deque[IntArray] = deque()
+        queue: deque[IntArray] = deque()  # the engine asks for variants ahead of the values it yields
 
         def variants() -> Iterator[Variant]:
             for feature in features:
-                drawn.append(self._donors(engine, feature, n))
-                positions = subject.positions(feature)
-                yield from (Variant(positions, donors=donors) for donors in drawn[-1][self.exact :])
+                queue.append(self._donors(engine, feature, n))
+                positions = engine.subject.positions(feature)
+                yield from (Variant(positions, donors=donors) for donors in queue[-1][self.exact :])
 
-        held = np.empty((kept, per + self.exact, n))
-        held[:, : self.exact] = base[:kept, None]
-        means = base[kept:] * self.exact / held.shape[1]
-        for group in engine.evaluate(variants(), measures, total=per * len(features)):
+        values = np.empty((full, per + self.exact, n))
+        values[:, : self.exact] = base[:full, None]
+        start = base[full:] * self.exact / values.shape[1]
+        means = start.copy()
+        for group in engine.evaluate(variants(), claims.measures, total=per * len(features)):
             for v in range(group.values.shape[1]):
                 repeat = (group.first + v) % per
-                held[:, repeat + self.exact] = group.values[:kept, v]
-                means += group.values[kept:, v] / held.shape[1]
+                values[:, repeat + self.exact] = group.values[:full, v]
+                means += group.values[full:, v] / values.shape[1]
                 if repeat == per - 1:
-                    yield drawn.popleft(), held, means
-                    means = base[kept:] * self.exact / held.shape[1]
+                    yield queue.popleft(), values, means
+                    means = start.copy()
 
     def _donors(self, engine: Engine, feature: str, n: int) -> IntArray:
         """Return the shuffles of a feature, shape (m, n): a stream for each repeat, or all cyclic shifts."""
@@ -259,34 +229,32 @@ class PermutationImportance:
         return np.stack([engine.rng(feature, repeat).permutation(n) for repeat in range(self.n_repeats)])
 
 
-def _evaluable(
-    names: Sequence[str], subject: Subject, engine: Engine
-) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
+def _evaluable(names: Sequence[str], engine: Engine) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
     """Return the measures that exist for these rows (1 - AUC needs both classes), and why others do not."""
-    measures, omitted = _with_spread(engine, *engine.select(names))
+    subject, (measures, omitted) = engine.subject, _with_spread(engine, *engine.select(names))
     weights = np.ones(subject.n) if subject.weights is None else subject.weights
-    kept, refused = [], list(omitted)
+    usable = []
     for measure in measures:
         try:
             if measure.statistic is not None and engine.y is not None:
                 measure.statistic.value(np.zeros(subject.n), engine.y, weights)
-            kept.append(measure)
+            usable.append(measure)
         except InputError as error:
-            refused.append(Omission(measure.name, "", str(error)))
-    return tuple(kept), tuple(refused)
+            omitted += (Omission(measure.name, "", str(error)),)
+    return tuple(usable), omitted
 
 
 def _with_spread(
     engine: Engine, measures: tuple[Measure, ...], omitted: tuple[Omission, ...]
 ) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
-    """Put the variance in the place of an entropy that was asked for and does not exist, and say so."""
+    """Put the variance in the place of an entropy that is wanting, and say so."""
     lost = next((gap for gap in omitted if gap.measure == ENTROPY.name), None)
     spread, _ = engine.select((VARIANCE.name,)) if lost is not None else ((), ())
     if lost is None or not spread:
         return measures, omitted
-    said = replace(lost, reason=f"{lost.reason}. The variance of the predictive distribution stands in its place")
-    kept = tuple(measure for measure in measures if measure.name != VARIANCE.name)
-    return (*kept, *spread), tuple(said if gap is lost else gap for gap in omitted)
+    replaced = replace(lost, reason=f"{lost.reason}. The variance of the predictive distribution stands in its place")
+    others = tuple(measure for measure in measures if measure.name != VARIANCE.name)
+    return (*others, *spread), tuple(replaced if gap is lost else gap for gap in omitted)
 
 
 def _at_most(training: Subject, limit: int, engine: Engine) -> Subject:

@@ -47,9 +47,9 @@ def read_pair(tables: Tables, estimates: pd.DataFrame) -> Diagnostic | None:
     Whether it shares information with others is never read off these two.
     """
     lines = {(line["measure"], line["feature"]): line for line in estimates.to_dict("records")}
-    held = {measure for measure, _ in lines}
-    likelihood = next((name for name in LIKELIHOODS if name in held), None)
-    if likelihood is None or "entropy" not in held:
+    measures = {measure for measure, _ in lines}
+    likelihood = next((name for name in LIKELIHOODS if name in measures), None)
+    if likelihood is None or "entropy" not in measures:
         return None
     pair = [tables.names.index(name) for name in ("entropy", likelihood)]
     records, sentences = [], {}

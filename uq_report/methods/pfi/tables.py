@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,8 @@ from ...core.arrays import FloatArray
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, RowValues
 from ...core.verdicts import judge, permutation_p_value
 from ...evidence.importance import ABOUT_0, UNDETERMINED
-from ..shared.notes import infinite_values, reader_notes
-from ..shared.terms import Rows, Terms
+from ..shared.estimates import estimate
+from ..shared.terms import Rows, Terms, infinite_values
 
 OWN_COLUMNS = (
     *("verdict", "margin", "p_value", "spread_low", "spread_high"),
@@ -22,6 +23,7 @@ OWN_COLUMNS = (
 )
 QUANTILES_FROM = 20
 DELTA_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+TRAINING = {"id": "pfi.train", "title": "Permutation importance on the training rows"}
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Tables:
     rows: Rows
     features: Sequence[str]
     terms: Sequence[Terms]
-    margins: Sequence[float]
+    margins: Mapping[str, float]
     confidence: float
     options: Mapping[str, Any]
     omitted: tuple[Omission, ...]
@@ -62,17 +64,13 @@ class Tables:
 
 def importance_result(tables: Tables) -> Importance:
     """Return the result ``pfi``."""
-    return Importance(
+    return _importance(
+        tables,
+        _estimates(tables),
         id="pfi",
-        explainer="pfi",
         title="Permutation importance",
-        frame=_frame(tables),
-        estimates=_estimates(tables),
         rows=tables.row_values("rows") if tables.rows.exact or tables.n_shuffles >= 3 else None,
-        options=tables.options,
-        notes=reader_notes(tables.rows, tables.n_shuffles, len(tables.features), 1 - tables.confidence),
-        omissions=(*tables.omitted, *infinite_values(tables.rows, tables.features, tables.terms)),
-        meta=_meta(tables),
+        notes=_reader_notes(tables.rows, tables.n_shuffles, len(tables.features), 1 - tables.confidence),
     )
 
 
@@ -82,30 +80,34 @@ def training_result(tables: Tables, sampled_from: int | None) -> Importance:
     estimates[["std_error", "lower", "upper", "confidence", "p_value", "n_needed"]] = np.nan
     estimates[["covers", "verdict", "distrust"]] = ["none", "", ""]
     estimates["remark"] = np.where(estimates["exact_zero"], "exact", "")
-    sample = f"{tables.rows.n} of {sampled_from} training rows, drawn at random, were used." if sampled_from else ""
-    return Importance(
-        id="pfi.train",
-        explainer="pfi",
-        title="Permutation importance on the training rows",
-        frame=_frame(tables),
-        estimates=estimates,
-        options=tables.options,
-        notes=("The model has seen these rows, so no interval would hold for any population.", *filter(None, [sample])),
-        omissions=(*tables.omitted, *infinite_values(tables.rows, tables.features, tables.terms)),
-        meta=_meta(tables),
-    )
+    notes = ["The model has seen these rows, so no interval would hold for any population."]
+    if sampled_from:
+        notes.append(f"{tables.rows.n} of {sampled_from} training rows, drawn at random, were used.")
+    return _importance(tables, estimates, notes=tuple(notes), **TRAINING)
 
 
 def untrained_result(main: Importance, omitted: tuple[Omission, ...]) -> Importance:
     """Return the result ``pfi.train`` where no measure exists for the training rows, with the reasons."""
+    frame, estimates = main.frame.iloc[:0], main.estimates.iloc[:0]
     return Importance(
-        id="pfi.train",
+        explainer="pfi", frame=frame, estimates=estimates, options=main.options, omissions=omitted, **TRAINING
+    )
+
+
+def _importance(tables: Tables, estimates: pd.DataFrame, **parts: Any) -> Importance:
+    values = tables.stacked("repeats")
+    repeats = pd.MultiIndex.from_product(
+        (tables.names, tables.features, range(values.shape[2])), names=("measure", "feature", "repeat")
+    )
+    spread = "5 % and 95 % quantiles" if tables.n_shuffles >= QUANTILES_FROM else "smallest and largest"
+    return Importance(
         explainer="pfi",
-        title="Permutation importance on the training rows",
-        frame=main.frame.iloc[:0],
-        estimates=main.estimates.iloc[:0],
-        options=main.options,
-        omissions=omitted,
+        frame=pd.Series(values.ravel(), repeats, name="value").dropna().reset_index(),
+        estimates=estimates,
+        options=tables.options,
+        omissions=(*tables.omitted, *infinite_values(tables.rows, tables.features, tables.terms)),
+        meta={"spread": f"{spread} of {tables.n_shuffles} shuffles", "degrees_of_freedom": tables.rows.units - 1},
+        **parts,
     )
 
 
@@ -113,16 +115,13 @@ def delta_result(tables: Tables) -> Diagnostic:
     """Return the result ``pfi.delta``: how the change of each row, averaged over shuffles, is distributed."""
     delta, still = tables.stacked("delta"), tables.stacked("still")
     quantiles = np.quantile(delta, DELTA_LEVELS, axis=2)
-    records = [
-        (measure, feature, item, x, value)
-        for m, measure in enumerate(tables.names)
-        for f, feature in enumerate(tables.features)
-        if np.isfinite(quantiles[:, m, f]).all()
-        for item, x, value in (
-            *(("quantile", level, float(value)) for level, value in zip(DELTA_LEVELS, quantiles[:, m, f], strict=True)),
-            ("share of rows unchanged", 0.0, float(still[m, f])),
-        )
-    ]
+    records: list[tuple[str, str, str, float, float]] = []
+    for m, measure in enumerate(tables.names):
+        for f, feature in enumerate(tables.features):
+            if np.isfinite(quantiles[:, m, f]).all():
+                levels = zip(DELTA_LEVELS, quantiles[:, m, f].tolist(), strict=True)
+                records += [(measure, feature, "quantile", level, value) for level, value in levels]
+                records.append((measure, feature, "share of rows unchanged", 0.0, float(still[m, f])))
     return Diagnostic(
         id="pfi.delta",
         explainer="pfi",
@@ -133,21 +132,6 @@ def delta_result(tables: Tables) -> Diagnostic:
         options=tables.options,
         notes=("A row's change is its mean over shuffles; without weights the mean of the rows is the importance.",),
     )
-
-
-def _frame(tables: Tables) -> pd.DataFrame:
-    """Return one line per measure, feature and repeat, without the omitted ones."""
-    values = tables.stacked("repeats")
-    M, F, R = values.shape
-    frame = pd.DataFrame(
-        {
-            "measure": np.repeat(np.array(tables.names, dtype=object), F * R),
-            "feature": np.tile(np.repeat(np.array(tables.features, dtype=object), R), M),
-            "repeat": np.tile(np.arange(R), M * F),
-            "value": values.ravel(),
-        }
-    )
-    return frame[frame["value"].notna()].reset_index(drop=True)
 
 
 def _estimates(tables: Tables) -> pd.DataFrame:
@@ -162,31 +146,24 @@ def _estimates(tables: Tables) -> pd.DataFrame:
 
 def _line(tables: Tables, m: int, feature: str, term: Terms) -> dict[str, Any]:
     """Return one line of the estimates."""
-    rows, estimate, se, zero = tables.rows, float(term.estimate[m]), float(term.se[m]), bool(term.zero[m])
-    margin, shuffled = tables.margins[m], term.repeats[m, tables.first :]
-    judged = judge(estimate, se, rows.units - 1, margin, n=rows.n, confidence=tables.confidence)
+    rows, value, se, zero = tables.rows, float(term.estimate[m]), float(term.se[m]), bool(term.zero[m])
+    margin, shuffled = tables.margins[tables.names[m]], term.repeats[m, tables.first :]
+    judgement = judge(value, se, rows.units - 1, margin, n=rows.n, confidence=tables.confidence)
     distrust = rows.distrust(term.rows[m], se, outcomes=rows.measures[m].needs_y)
-    verdict = UNDETERMINED if distrust.reason else judged.verdict
-    known = not np.isnan(se)
-    low, high = _spread(shuffled)
-    return {
-        "measure": tables.names[m],
-        "feature": feature,
-        "estimate": estimate,
-        "std_error": se,
-        "lower": judged.lower,
-        "upper": judged.upper,
-        "confidence": tables.confidence if known else np.nan,
-        "covers": "new test rows" if known else "none",
-        "verdict": ABOUT_0 if zero and known else verdict,
+    verdict = UNDETERMINED if distrust.reason else judgement.verdict
+    excludes_0 = verdict == ABOUT_0 and judgement.lower * judgement.upper > 0
+    interval = judgement.lower, judgement.upper
+    low, high = np.quantile(shuffled, (0.05, 0.95) if len(shuffled) >= QUANTILES_FROM else (0.0, 1.0))
+    return estimate(value, se, interval, tables.confidence, tables.names[m], feature) | {
+        "verdict": ABOUT_0 if zero and not np.isnan(se) else verdict,
         "margin": margin,
         "p_value": permutation_p_value(shuffled) if rows.exchangeable else np.nan,
-        "spread_low": low,
-        "spread_high": high,
+        "spread_low": float(low),
+        "spread_high": float(high),
         "unpermuted": float(rows.unpermuted[m]),
-        "n_needed": np.nan if zero else _needed(judged.n_needed, distrust.rows, rows.n),
+        "n_needed": np.nan if zero else _needed(judgement.n_needed, distrust.rows, rows.n),
         "exact_zero": zero,
-        "remark": _remark(zero=zero, excludes=verdict == ABOUT_0 and judged.lower * judged.upper > 0),
+        "remark": "exact" if zero else "but not 0" if excludes_0 else "",
         "distrust": distrust.reason,
     }
 
@@ -197,20 +174,32 @@ def _needed(to_decide: float, to_trust: float, n: int) -> float:
     return needed if needed > n else float("nan")
 
 
-def _remark(*, zero: bool, excludes: bool) -> str:
-    return "exact" if zero else "but not 0" if excludes else ""
+def _reader_notes(rows: Rows, n_shuffles: int, n_features: int, alpha: float) -> tuple[str, ...]:
+    """Return the notes of the result ``pfi``."""
+    notes = []
+    if rows.exact:
+        notes.append(
+            "All n² pairs of rows were used, as n cyclic shifts, repeat 0 being the unchanged rows: no shuffling error."
+        )
+    reason = rows.why_no_interval(n_shuffles)
+    notes.append(f"No interval: {reason}." if reason else "Intervals are for new test rows and this fixed model.")
+    notes.append("The spread shows the shuffles only; it is no interval for the importance.")
+    if not rows.exchangeable:
+        notes.append("No permutation p-value: with weights or clusters, single rows are not exchangeable.")
+    elif 1 / (n_shuffles + 1) > alpha + 1e-12:
+        notes.append(_out_of_reach(n_shuffles, n_features, alpha))
+    if any(measure.statistic for measure in rows.measures):
+        notes.append("1 - AUC and the like are no mean over rows: a row counts by its influence on them.")
+        if rows.exact:
+            notes.append(
+                "Their estimate is that of all pairs together; the mean of the repeats is within order 1/n of it."
+            )
+    return tuple(notes)
 
 
-def _spread(shuffled: FloatArray) -> tuple[float, float]:
-    """Return the 5 % and 95 % quantiles of enough shuffles, else the smallest and largest."""
-    levels = (0.05, 0.95) if len(shuffled) >= QUANTILES_FROM else (0.0, 1.0)
-    low, high = np.quantile(shuffled, levels)
-    return float(low), float(high)
-
-
-def _meta(tables: Tables) -> dict[str, Any]:
-    kept = tables.n_shuffles >= QUANTILES_FROM
-    return {
-        "spread": f"{'5 % and 95 % quantiles' if kept else 'smallest and largest'} of {tables.n_shuffles} shuffles",
-        "degrees_of_freedom": tables.rows.units - 1,
-    }
+def _out_of_reach(n_shuffles: int, n_features: int, alpha: float) -> str:
+    needed = math.ceil(1 / alpha - 1e-9) - 1
+    return (
+        f"{n_shuffles} shuffles give no p-value below {1 / (n_shuffles + 1):.2g}, so the test cannot reach the level "
+        f"{alpha:.2g}: it needs {needed}, or {math.ceil(n_features / alpha - 1e-9) - 1} to adjust for all features."
+    )

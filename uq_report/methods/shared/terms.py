@@ -20,10 +20,12 @@ from ...core.inference import (
     standard_error,
     two_way,
 )
-from ...core.measures import Measure, Statistic
+from ...core.measures import NLL, Measure, Statistic
+from ...core.results import Omission
 from ...core.text import count
 from ...core.trust import Distrust, effective_units, events, few_events, heavy_tails
 
+REMEDY = "No row was dropped. Calibrate or smooth the model's probabilities"
 ROUNDING = 1e-12  # of a measure's size: smaller is rounding
 NATS_MARGIN, SHARE_MARGIN = 0.01, 0.01
 SOLVED = 1e-8  # of a measure's size: row terms closer than this are equal, given how the fit is solved
@@ -137,13 +139,13 @@ def feature_terms(T: FloatArray, donors: IntArray, rows: Rows, effects: FloatArr
 
     `effects` are those of T, where they are known.
     """
-    infinite, given = _infinite(T), T
+    infinite, raw = _infinite(T), T
     finite = (infinite[:, 0] == 0) & np.isfinite(rows.b).all(axis=1)
     b = rows.b
     if not finite.all():
         T, b = np.where(finite[:, None, None], T, 0.0), np.where(finite[:, None], b, 0.0)
     scores, unchanged = as_means(T, b, donors, rows)
-    pairs = pair_terms(scores, unchanged, donors, rows, effects if scores is given else None)
+    pairs = pair_terms(scores, unchanged, donors, rows, effects if scores is raw else None)
     repeats, estimate = _plain(pairs, T, donors, rows)
     size = np.abs(b).mean(axis=1) + np.abs(T[:, -1]).mean(axis=1)
     g = pairs.rows - pairs.repeats.mean(axis=1, keepdims=True)
@@ -152,13 +154,13 @@ def feature_terms(T: FloatArray, donors: IntArray, rows: Rows, effects: FloatArr
     if rows.why_no_interval(len(donors)):
         se = np.full_like(se, np.nan)
     most = np.maximum(T.max(axis=1) - b, b - T.min(axis=1))
-    kept = np.where(zero, 0.0, 1.0)
+    scale = np.where(zero, 0.0, 1.0)
     present = np.where(finite, 0.0, np.nan)  # added: makes a zero positive, and blanks what is not finite
     return Terms(
-        repeats * kept[:, None] + present[:, None],
-        estimate * kept + present,
-        se * kept + present,
-        (g + estimate[:, None]) * kept[:, None] + present[:, None],
+        repeats * scale[:, None] + present[:, None],
+        estimate * scale + present,
+        se * scale + present,
+        (g + estimate[:, None]) * scale[:, None] + present[:, None],
         scores.mean(axis=1) - unchanged + present[:, None],
         zero & finite,
         (most <= (ROUNDING * size)[:, None]).mean(axis=1),
@@ -181,8 +183,7 @@ def pair_terms(
     """Return the terms of all pairs, or of the shuffles, by their `effects` where those are known."""
     if rows.exact:
         return all_pairs(scores, unchanged, rows.weights)
-    known = None if effects is None else (effects[0], effects[1])
-    return shuffled_pairs(scores, unchanged, donors, rows.weights, known)
+    return shuffled_pairs(scores, unchanged, donors, rows.weights, None if effects is None else tuple(effects))
 
 
 def as_means(T: FloatArray, b: FloatArray, donors: IntArray, rows: Rows) -> tuple[FloatArray, FloatArray]:
@@ -221,3 +222,21 @@ def _exactly_zero(repeats: FloatArray, g: FloatArray, size: FloatArray, donors: 
     moved = bool((donors != np.arange(donors.shape[1])).any())
     zero: BoolArray = (np.abs(repeats).max(axis=1) <= ROUNDING * size) & (np.abs(g).max(axis=1) <= SOLVED * size)
     return zero & moved
+
+
+def infinite_values(rows: Rows, features: Sequence[str], terms: Sequence[Terms]) -> list[Omission]:
+    """Return an omission for each measure, or measure and feature, with infinite values: how many, and the remedy."""
+    omissions = []
+    for m, measure in enumerate(rows.measures):
+        remedy = f"{REMEDY}, or ask for the loss with an upper bound." if measure.name == NLL.name else f"{REMEDY}."
+        own = int((~np.isfinite(rows.b[m])).sum())
+        if own:
+            reason = f"it is infinite on {own} of {rows.n} rows before any shuffle. {remedy}"
+            omissions.append(Omission(measure.name, "", reason))
+            continue
+        for feature, term in zip(features, terms, strict=True):
+            count, hit = (int(number) for number in term.infinite[m])
+            if count:
+                reason = f"it is infinite for {count} shuffled values, in {hit} of {rows.n} rows. {remedy}"
+                omissions.append(Omission(measure.name, feature, reason))
+    return omissions
