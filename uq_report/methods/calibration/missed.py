@@ -17,6 +17,7 @@ from ...evidence.run import Run
 from ...rules.reading import Part, absent
 from ...rules.rule import Grade, Limit, Rule
 from ..shared.events import LEAST
+from ..shared.findings import numbers_of
 
 MISSED: Final = "UQ002"
 
@@ -118,7 +119,5 @@ def _finding(rule: Rule, severity: Severity, row: Class, view: Decisions) -> Fin
         (ids.CALIBRATION_DECISIONS, ids.CALIBRATION),
         remedy="Choose the threshold by what a miss and a false alarm cost.",
         threshold=rule.thresholds["recall"],
-        observed=line.estimate,
-        lower=line.lower,
-        upper=line.upper,
+        **numbers_of(line),
     )

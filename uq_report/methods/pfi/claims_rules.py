@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isfinite, isnan, nan
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ...core.errors import check_options
 from ...core.measures import NLL
-from ...core.numbers import number, share_words, value_words
+from ...core.numbers import number, share_words
 from ...core.text import clean, short
 from ...core.verdicts import holm
 from ...evidence import ids
-from ...evidence.finding import Finding, Outcome, Symptom
+from ...evidence.finding import Finding, Outcome, Severity, Symptom
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims, Pfi
 from ...evidence.run import Run
 from ...evidence.view import by_feature
 from ...rules.reading import Part, absent, by_reason, close, freedom, lacking, listed, measure_words, two_sided
 from ...rules.rule import Grade, Limit, Rule
+from ..shared.findings import line_words, numbers_of
+from ..shared.options import shares
 
 OVER, UNDER = "UQ401", "UQ402"
 RESTS_ON = "E[S(q̃, Y) − S(q, Y)] = divergence of q̃ from q if Y follows q, for a proper score S (docs/claims.md)"
 LEAST = 3  # features named
+PASSED = (
+    "Unseen rows confirm what the model claims its features to be worth.",
+    "No feature is shown to be worth more than the model makes of it.",
+)
 
 
-class Seen(NamedTuple):
+class Tested(NamedTuple):
     """A difference of claimed and delivered importance, with its p-value adjusted over all of them.
 
     `claimed` is what is claimed, `claim` the same as a share of the largest claim of a feature.
@@ -47,11 +53,6 @@ class Seen(NamedTuple):
     def beyond(self) -> float:
         """How far the interval lies above the margin, or below its negative; at most 0 where it does not."""
         return max(self.line.lower - self.margin, -self.margin - self.line.upper)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether more is claimed than delivered."""
-        return self.line.estimate > 0
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,7 @@ class ClaimsCheck:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        names = ("level", "least", "part", "high", "medium")
-        check_options(self.name, self, tuple((key, 0 < getattr(self, key) < 1, "a number in (0, 1)") for key in names))
+        check_options(self.name, self, shares(self, "level", "least", "part", "high", "medium"))
 
     @property
     def rules(self) -> tuple[Rule, Rule]:
@@ -99,13 +99,7 @@ class ClaimsCheck:
             Rule(
                 code=OVER,
                 title="The model claims more than unseen rows confirm",
-                thresholds={
-                    "level": self.level,
-                    "least": self.least,
-                    "part": self.part,
-                    "high": self.high,
-                    "medium": self.medium,
-                },
+                thresholds=asdict(self),
                 when="Claimed less delivered importance of all features together, or of one that claims at least "
                 "{least:pct} of the largest claim of one, is above the margin and above {part:pct} of the claim (level "
                 "{level}, adjusted over features; lower end of the interval). "
@@ -140,66 +134,51 @@ class ClaimsCheck:
             return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
         over, under = self.rules
         table = differences(view, run)
-        reasons = {s.line.feature: s.line.distrust or "no interval" * isnan(s.p_adjusted) for s in table}
+        reasons = {t.line.feature: t.line.distrust or "no interval" * isnan(t.p_adjusted) for t in table}
         doubted = by_reason({feature: reason for feature, reason in reasons.items() if reason})
-        table = [s for s in table if not reasons[s.line.feature]]
-        claimed = [s for s in table if s.is_over and over.judge(**s.observed)]
-        unused = [s for s in table if not s.is_over and under.judge(p_adjusted=s.p_adjusted, beyond=s.beyond)]
+        sure = [t for t in table if not reasons[t.line.feature]]
+        claimed = [t for t in sure if t.line.estimate > 0 and over.judge(**t.observed)]
+        unused = [t for t in sure if not t.line.estimate > 0 and under.judge(**t.observed)]
+        findings = (
+            (self._over(over, view, claimed),) if claimed else (),
+            (_under(under, view, unused),) if unused else (),
+        )
+        parts = zip(self.rules, findings, PASSED, strict=True)
         return close(
-            self.name,
-            [
-                Part(
-                    code=OVER,
-                    findings=(self._over(over, view, claimed),) if claimed else (),
-                    undecided=doubted,
-                    passed="Unseen rows confirm what the model claims its features to be worth.",
-                ),
-                Part(
-                    code=UNDER,
-                    findings=(_under(under, view, unused),) if unused else (),
-                    undecided=doubted,
-                    passed="No feature is shown to be worth more than the model makes of it.",
-                ),
-            ],
+            self.name, [Part(code=r.code, findings=f, undecided=doubted, passed=passed) for r, f, passed in parts]
         )
 
-    def _over(self, rule: Rule, view: Claims, raised: Sequence[Seen]) -> Finding:
+    def _over(self, rule: Rule, view: Claims, raised: Sequence[Tested]) -> Finding:
         """Return the finding, with the features that deliver least of what they claim, worst first."""
-        claimed, delivered = (by_feature(view.part(item)) for item in (CLAIMED, DELIVERED))
         whole = by_feature(view.part(DIFFERENCE)).get(ALL_FEATURES)
-        share = whole.share if whole is not None else nan
-        worst = max(raised, key=lambda seen: seen.beyond)
-        severity = rule.judge(**worst.observed, share=share) or rule.severity
+        worst = max(raised, key=lambda t: t.beyond)
+        severity = rule.judge(**worst.observed, share=nan if whole is None else whole.share) or rule.severity
         features = self._named(raised)
-        unit = _unit(worst.line)
-        parts = [f"{_together(whole, claimed, delivered, unit)}."] if whole is not None else []
-        named = features[:LEAST] if parts else [s.line.feature for s in raised]
-        singles = "; ".join(_claims(name, claimed[name], delivered[name], unit) for name in named)
-        parts += [f"{singles}."] if singles else []
-        return rule.finding(
-            severity,
-            " ".join(parts),
-            (view.id, ids.PFI),
+        singles = features[:LEAST] if whole is not None else [t.line.feature for t in raised]
+        sentences = [] if whole is None else [f"{_together(view, whole)}."]
+        if singles:
+            sentences.append(f"{'; '.join(_claims(view, feature) for feature in singles)}.")
+        return _finding(
+            rule,
+            view,
+            worst.line,
+            " ".join(sentences),
+            severity=severity,
             remedy="Regularise the model, and leave out what it learnt by heart. Look for leaks in the training data.",
-            measures=(worst.line.measure,),
             features=tuple(features),
-            threshold=view.margin,
-            observed=worst.line.estimate,
-            lower=worst.line.lower,
-            upper=worst.line.upper,
             explains=_symptoms(features, whole),
         )
 
-    def _named(self, raised: Sequence[Seen]) -> list[str]:
+    def _named(self, raised: Sequence[Tested]) -> list[str]:
         """Return the features that deliver little of what they claim, the smallest share first."""
-        lines = sorted((s.line for s in raised if s.line.feature != ALL_FEATURES), key=lambda line: line.share)
+        lines = sorted((t.line for t in raised if t.line.feature != ALL_FEATURES), key=lambda line: line.share)
         return [line.feature for line in lines if line.share < self.high]
 
 
 def _no_claims(run: Run) -> str:
     """Say why there is no claim: pfi did not run, or the distribution has no proper score."""
-    pfi = Pfi.find(run)
-    return absent(run, ids.PFI_CLAIMS) if pfi is None else lacking(pfi, NLL.name)
+    view = Pfi.find(run)
+    return absent(run, ids.PFI_CLAIMS) if view is None else lacking(view, NLL.name)
 
 
 def _unjudged(view: Claims) -> str:
@@ -220,33 +199,35 @@ def _symptoms(features: Sequence[str], whole: ClaimLine | None) -> tuple[Symptom
     return tuple(Symptom(code=code) for code in codes)
 
 
-def differences(view: Claims, run: Run) -> list[Seen]:
+def differences(view: Claims, run: Run) -> list[Tested]:
     """Return every difference with its p-value, Holm-adjusted over features and all of them together."""
     lines, claims = view.part(DIFFERENCE), by_feature(view.part(CLAIMED))
     largest = max((claim.estimate for name, claim in claims.items() if name != ALL_FEATURES), default=nan)
-    shares = {name: claim.estimate / largest if largest > 0 else nan for name, claim in claims.items()}
-    tested = two_sided([s.estimate for s in lines], [s.std_error for s in lines], freedom(run))
+    tested = two_sided([line.estimate for line in lines], [line.std_error for line in lines], freedom(run))
     p_values = [t if isnan(line.p_value) else line.p_value for line, t in zip(lines, tested.tolist(), strict=True)]
-    adjusted = holm(p_values).tolist()
-    return [
-        Seen(x, float(p), view.margin, claims[x.feature].estimate, shares[x.feature])
-        for x, p in zip(lines, adjusted, strict=True)
-    ]
+    rows = [(line, p, claims[line.feature].estimate) for line, p in zip(lines, holm(p_values).tolist(), strict=True)]
+    return [Tested(line, p, view.margin, claim, claim / largest if largest > 0 else nan) for line, p, claim in rows]
 
 
-def _together(whole: ClaimLine, claimed: dict[str, ClaimLine], delivered: dict[str, ClaimLine], unit: str) -> str:
+def _together(view: Claims, whole: ClaimLine) -> str:
     """Say what all features together claim and deliver, and the share with its interval."""
-    K, L = claimed[ALL_FEATURES].estimate, delivered[ALL_FEATURES].estimate
+    claimed, delivered = (number(line.estimate, 2) + _unit(line) for line in _sides(view, ALL_FEATURES))
     share = f", {share_words(whole.share, whole.share_lower, whole.share_upper)}" if isfinite(whole.share) else ""
     return (
-        f"The model claims that wrong values of all features together cost {number(K, 2)}{unit} a row; unseen rows "
-        f"confirm {number(L, 2)}{unit}{share}"
+        f"The model claims that wrong values of all features together cost {claimed} a row; unseen rows "
+        f"confirm {delivered}{share}"
     )
 
 
-def _claims(feature: str, claimed: ClaimLine, delivered: ClaimLine, unit: str) -> str:
-    got = value_words(delivered.estimate, delivered.lower, delivered.upper, unit.strip())
-    return f"{_called([feature])} claims {number(claimed.estimate, 2)}{unit} and delivers {got}"
+def _sides(view: Claims, feature: str) -> tuple[ClaimLine, ClaimLine]:
+    """Return what a feature claims and delivers."""
+    return by_feature(view.part(CLAIMED))[feature], by_feature(view.part(DELIVERED))[feature]
+
+
+def _claims(view: Claims, feature: str) -> str:
+    claimed, delivered = _sides(view, feature)
+    value = line_words(delivered, _unit(delivered).strip())
+    return f"{_called([feature])} claims {number(claimed.estimate, 2)}{_unit(claimed)} and delivers {value}"
 
 
 def _called(features: Sequence[str]) -> str:
@@ -254,23 +235,26 @@ def _called(features: Sequence[str]) -> str:
     return listed("all features together" if feature == ALL_FEATURES else short(feature) for feature in features)
 
 
-def _under(rule: Rule, view: Claims, raised: Sequence[Seen]) -> Finding:
-    names = [s.line.feature for s in sorted(raised, key=lambda s: s.line.estimate)]
-    claimed, delivered = (by_feature(view.part(item)) for item in (CLAIMED, DELIVERED))
-    worst = min(raised, key=lambda s: s.line.estimate).line
-    unit = _unit(worst)
-    return rule.finding(
-        rule.severity,
-        f"Wrong values of {_called(names)} cost more on unseen rows than the model expects: "
-        f"{_claims(names[0], claimed[names[0]], delivered[names[0]], unit)}.",
-        (view.id, ids.PFI),
+def _under(rule: Rule, view: Claims, raised: Sequence[Tested]) -> Finding:
+    lines = sorted((t.line for t in raised), key=lambda line: line.estimate)
+    names = [line.feature for line in lines]
+    return _finding(
+        rule,
+        view,
+        lines[0],
+        f"Wrong values of {_called(names)} cost more on unseen rows than the model expects: {_claims(view, names[0])}.",
         remedy="Try a weaker penalty or a richer model. Compare the loss on held-out rows.",
-        measures=(worst.measure,),
         features=tuple(name for name in names if name != ALL_FEATURES),
-        threshold=view.margin,
-        observed=worst.estimate,
-        lower=worst.lower,
-        upper=worst.upper,
+    )
+
+
+def _finding(
+    rule: Rule, view: Claims, worst: ClaimLine, statement: str, severity: Severity | None = None, **parts: Any
+) -> Finding:
+    numbers = numbers_of(worst)
+    severity, evidence = severity or rule.severity, (view.id, ids.PFI)
+    return rule.finding(
+        severity, statement, evidence, measures=(worst.measure,), threshold=view.margin, **numbers, **parts
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import entr, stdtrit
 
 from ...core.errors import check_options
-from ...core.numbers import value_words
+from ...core.measures import NLL
 from ...core.text import short
 from ...evidence import ids
 from ...evidence.finding import Finding, Outcome, Severity, Symptom
@@ -20,23 +20,25 @@ from ...evidence.information import MUTUAL, OF_ENTROPY, OF_VARIANCE, Cid
 from ...evidence.outcomes import LOG_SCORE_SKILL, scores_of
 from ...evidence.run import Run
 from ...evidence.subject import FeatureFacts, SubjectFacts
+from ...evidence.view import by_feature, of_measure
 from ...rules.reading import Part, absent, close, freedom
 from ...rules.rule import Grade, Limit, Rule
 from ..shared.events import LEAST, class_counts, events, too_few
+from ..shared.findings import line_words
+from ..shared.options import shares
 
 DISCRETE = "discrete field"
-NLL = "nll"
 SYMPTOMS = ("UQ003", "UQ101", "UQ201", "UQ202", "UQ401", "UQ402")  # what a leak explains
 USED = 0.1  # share of what the feature tells below which the model is said to make little of it
 
 
-class Told(NamedTuple):
+class Alone(NamedTuple):
     """What a feature alone tells about the outcome, in nats and as a share, with its interval over all features.
 
     `most` is the largest share that the estimator could have given.
     """
 
-    feature: str
+    name: str
     nats: float
     share: float
     lower: float
@@ -70,21 +72,16 @@ class Leak:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        rules = (
-            ("share", 0 < self.share < 1, "a number in (0, 1)"),
-            ("variance", 0 < self.variance < 1, "a number in (0, 1)"),
-        )
-        check_options(self.name, self, rules)
+        check_options(self.name, self, shares(self, "share", "variance"))
 
     @property
     def rules(self) -> tuple[Rule]:
         """The rule, with this check's thresholds."""
-        thresholds = {"share": self.share, "critical": 0.98, "events": LEAST, "variance": self.variance}
         return (
             Rule(
                 code="UQ411",
                 title="A feature alone gives almost the whole outcome",
-                thresholds=thresholds,
+                thresholds={"share": self.share, "critical": 0.98, "events": LEAST, "variance": self.variance},
                 when="What the feature alone tells is at least {share:pct} of the entropy of a class, on at least "
                 "{events} rows outside the most frequent class, or at least {variance:pct} of the variance of a number "
                 "(Gaussian copula); by the lower end of its interval, the run's level shared out over the features. "
@@ -107,41 +104,46 @@ class Leak:
         reason = absent(run, ids.CID) if view is None else _unfit(view, counts)
         if view is None or reason:
             return Part(code=rule.code, absent=reason)
-        told, scale = _told(view, run), "share" if counts else "variance"
-        judged = [(one, rule.judge(**{scale: one.lower, "events": events(counts)})) for one in told]
-        findings = tuple(_finding(rule, severity, one, run) for one, severity in judged if severity)
-        bound = rule.thresholds[scale]
-        unsure = tuple(one.feature for one, severity in judged if not severity and not one.upper < bound * one.most)
-        first = max(told, key=lambda one: one.share)
+        features, scale = _alone(view, run), "share" if counts else "variance"
+        findings, unsure = [], []
+        for feature in features:
+            severity = rule.judge(**{scale: feature.lower, "events": events(counts)})
+            if severity:
+                findings.append(_finding(rule, severity, feature, run))
+            elif not feature.upper < rule.thresholds[scale] * feature.most:
+                unsure.append(feature.name)
+        first = max(features, key=lambda feature: feature.share)
         passed = (
-            f"No feature alone gives the outcome: {short(first.feature)} tells most, "
+            f"No feature alone gives the outcome: {short(first.name)} tells most, "
             f"{_percent(first.share)} (at most {_percent(first.upper)}) of {_whole(counts)}."
         )
-        return Part(code=rule.code, findings=findings, undecided=unsure, passed=passed)
+        return Part(code=rule.code, findings=tuple(findings), undecided=tuple(unsure), passed=passed)
 
 
 def _unfit(view: Cid, counts: Sequence[int]) -> str:
     """Say why what a feature tells cannot be judged; empty if it can."""
-    item = OF_ENTROPY if counts else OF_VARIANCE
-    return too_few(counts) or (
-        "" if any(line.item == item for line in view.lines) else "what a feature tells alone was not computed"
-    )
+    computed = any(line.item == _scale(counts) for line in view.lines)
+    return too_few(counts) or ("" if computed else "what a feature tells alone was not computed")
 
 
-def _told(view: Cid, run: Run) -> list[Told]:
+def _scale(counts: Sequence[int]) -> str:
+    return OF_ENTROPY if counts else OF_VARIANCE
+
+
+def _alone(view: Cid, run: Run) -> list[Alone]:
     """Return what each feature tells alone."""
     counts = class_counts(run)
-    lines = [line for line in view.lines if line.item == (OF_ENTROPY if counts else OF_VARIANCE)]
+    lines = [line for line in view.lines if line.item == _scale(counts)]
     nats = {line.feature: line.estimate for line in view.lines if line.item == MUTUAL}
-    facts = {one.name: one for one in SubjectFacts.of(run).features}
-    told = []
+    facts = {feature.name: feature for feature in SubjectFacts.of(run).features}
+    rows = []
     for line in lines:
         tail = (1 - line.confidence) / (2 * len(lines))
         reach = float(stdtrit(freedom(run), 1 - tail)) * line.std_error
         share, low, high = np.clip(line.estimate + np.array([0, -reach, reach]), 0, 1).tolist()
         most = most_by_cells(counts, view.bins) if counts and _cut(facts.get(line.feature), view) else 1.0
-        told.append(Told(line.feature, nats.get(line.feature, nan), share, low, high, most))
-    return told
+        rows.append(Alone(line.feature, nats.get(line.feature, nan), share, low, high, most))
+    return rows
 
 
 def _cut(facts: FeatureFacts | None, view: Cid) -> bool:
@@ -186,38 +188,34 @@ def _percent(share: float) -> str:
     return f"{min(floor(1000 * share) / 10, 99.9):.1f} %" if share > 0.9 else f"{100 * share:.0f} %"
 
 
-def _finding(rule: Rule, severity: Severity, told: Told, run: Run) -> Finding:
-    counts, skill, used = class_counts(run), scores_of(run).get(LOG_SCORE_SKILL, 0.0), _used(told, run)
-    known = bool(counts) and skill > 0
+def _finding(rule: Rule, severity: Severity, feature: Alone, run: Run) -> Finding:
+    counts, skill, cost = class_counts(run), scores_of(run).get(LOG_SCORE_SKILL, 0.0), _cost(feature, run)
+    comparable = bool(counts) and skill > 0
     others = "." if counts else "; an earlier value of a slow series looks the same."
     return rule.finding(
         severity,
-        f"{short(told.feature)} alone gives {_percent(told.share)} (at least {_percent(told.lower)}) of "
-        f"{_whole(counts)}: it may be recorded after the outcome, or made from it{others}{used}",
-        (ids.CID, *((ids.PFI,) if used else ()), *((ids.CALIBRATION,) if known else ())),
+        f"{short(feature.name)} alone gives {_percent(feature.share)} (at least {_percent(feature.lower)}) of "
+        f"{_whole(counts)}: it may be recorded after the outcome, or made from it{others}{cost}",
+        (ids.CID, *((ids.PFI,) if cost else ()), *((ids.CALIBRATION,) if comparable else ())),
         remedy="Find out when and from what the column is filled. If that is after the outcome or from it, leave it "
         "out, fit and audit again: the scores of this run would not hold in use.",
-        features=(told.feature,),
+        features=(feature.name,),
         threshold=rule.thresholds["share" if counts else "variance"],
-        observed=told.share,
-        lower=told.lower,
-        upper=told.upper,
-        size=min(told.nats / skill, 1.0) if known else None,
+        observed=feature.share,
+        lower=feature.lower,
+        upper=feature.upper,
+        size=min(feature.nats / skill, 1.0) if comparable else None,
         explains=tuple(Symptom(code=code) for code in SYMPTOMS),
     )
 
 
-def _used(told: Told, run: Run) -> str:
+def _cost(feature: Alone, run: Run) -> str:
     """Say what the model makes of the feature, where that is known; a leak of these rows alone is of no use to it."""
     view = Pfi.find(run)
-    of = {line.feature: line for line in view.lines if line.measure == NLL} if view is not None else {}
-    line = of.get(told.feature)
+    line = None if view is None else by_feature(of_measure(view.lines, NLL.name)).get(feature.name)
     if line is None:
         return ""
-    cost = f" Wrong values of it cost the model {value_words(line.estimate, line.lower, line.upper, 'nats')} a row"
-    little = line.upper < USED * told.nats
-    return (
-        f"{cost}: it makes little of it, so the leak is in these rows and not in those it was fitted to."
-        if little
-        else f"{cost}."
-    )
+    cost = f" Wrong values of it cost the model {line_words(line, 'nats')} a row"
+    if line.upper < USED * feature.nats:
+        return f"{cost}: it makes little of it, so the leak is in these rows and not in those it was fitted to."
+    return f"{cost}."

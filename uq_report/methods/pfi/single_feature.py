@@ -9,7 +9,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ...core.errors import check_options
-from ...core.numbers import value_words
 from ...core.text import short
 from ...core.verdicts import holm
 from ...evidence import ids
@@ -17,9 +16,12 @@ from ...evidence.finding import Finding, Outcome, Severity
 from ...evidence.information import MUTUAL, Cid, ItemLine
 from ...evidence.outcomes import LOG_SCORE_SKILL, Calibration, ScoreLine
 from ...evidence.run import Run
+from ...evidence.view import largest_first
 from ...rules.reading import Part, absent, close, freedom, two_sided
 from ...rules.rule import Grade, Limit, Rule
 from ..shared.events import LEAST, class_counts, events, too_few
+from ..shared.findings import line_words
+from ..shared.options import shares
 
 
 class Alone(NamedTuple):
@@ -60,11 +62,8 @@ class SingleFeature:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        rules = (
-            ("level", 0 < self.level < 1, "a number in (0, 1)"),
-            ("margin", self.margin >= 0, "a number >= 0"),
-        )
-        check_options(self.name, self, rules)
+        limits = (*shares(self, "level"), ("margin", self.margin >= 0, "a number >= 0"))
+        check_options(self.name, self, limits)
 
     @property
     def rules(self) -> tuple[Rule]:
@@ -91,52 +90,46 @@ class SingleFeature:
 
     def check(self, run: Run) -> Outcome:
         """Judge the skill by what each feature tells alone."""
-        return close(self.name, [_judged(self.rules[0], run)])
+        return close(self.name, [_part(self.rules[0], run)])
 
 
-def _judged(rule: Rule, run: Run) -> Part:
-    calibration, cid, counts = Calibration.find(run), Cid.find(run), class_counts(run)
-    if calibration is None or cid is None:
-        return Part(code=rule.code, absent=absent(run, ids.CALIBRATION if calibration is None else ids.CID))
-    skill = next((line for line in calibration.lines if line.item == LOG_SCORE_SKILL and line.has_interval), None)
-    if too_few(counts) or skill is None:
+def _part(rule: Rule, run: Run) -> Part:
+    scores, information, counts = Calibration.find(run), Cid.find(run), class_counts(run)
+    if scores is None or information is None:
+        return Part(code=rule.code, absent=absent(run, ids.CALIBRATION if scores is None else ids.CID))
+    skill = scores.of(LOG_SCORE_SKILL)
+    if too_few(counts) or skill is None or not skill.has_interval:
         return Part(code=rule.code, absent=too_few(counts) or "the log score of the model has no interval")
-    every = _alone(cid, skill, run)
-    judged = [(one, rule.judge(**one.observed, events=events(counts))) for one in every]
-    raised = [(one, severity) for one, severity in judged if severity]
+    features = _alone(information, skill, run)
+    grades = [(feature, rule.judge(**feature.observed, events=events(counts))) for feature in features]
     return Part(
         code=rule.code,
-        findings=(_finding(rule, *raised[0]),) if raised else (),
-        absent="" if every else "what a feature tells alone was not computed",
+        findings=tuple(_finding(rule, feature, severity) for feature, severity in grades if severity)[:1],
+        absent="" if features else "what a feature tells alone was not computed",
         passed="No feature alone is shown to tell more than the model.",
     )
 
 
-def _alone(cid: Cid, skill: ScoreLine, run: Run) -> list[Alone]:
+def _alone(information: Cid, skill: ScoreLine, run: Run) -> list[Alone]:
     """Return every feature, the one that tells most first.
 
     Both are means over the same rows: taking their errors as independent makes the test the more careful.
     """
-    lines = sorted((line for line in cid.lines if line.item == MUTUAL), key=lambda line: -line.estimate)
+    lines = largest_first(line for line in information.lines if line.item == MUTUAL)
     more = np.array([line.estimate - skill.estimate for line in lines])
     errors = [sqrt(line.std_error**2 + skill.std_error**2) for line in lines]
     p_values = holm(np.where(more > 0, two_sided(more, errors, freedom(run)), 1.0))
     return [Alone(line, skill, p) for line, p in zip(lines, p_values.tolist(), strict=True)]
 
 
-def _finding(rule: Rule, one: Alone, severity: Severity) -> Finding:
-    line, skill = one.line, one.skill
-    more = one.observed["more"]
+def _finding(rule: Rule, feature: Alone, severity: Severity) -> Finding:
+    tells, whole = (line_words(line, "nats") for line in (feature.line, feature.skill))
     return rule.finding(
         severity,
-        f"{short(line.feature)} alone tells {_nats(line)} of the outcome; the whole model tells {_nats(skill)}.",
+        f"{short(feature.line.feature)} alone tells {tells} of the outcome; the whole model tells {whole}.",
         (ids.CALIBRATION, ids.CID),
         remedy="Compare the model with a small one of this feature alone. Check that columns and labels are matched as "
         "meant, in fitting and here.",
         threshold=rule.thresholds["margin"],
-        observed=more,
+        observed=feature.observed["more"],
     )
-
-
-def _nats(line: ItemLine | ScoreLine) -> str:
-    return value_words(line.estimate, line.lower, line.upper, "nats")
