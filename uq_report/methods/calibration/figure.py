@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -32,21 +33,17 @@ def draw_reliability(result: Result) -> Figure:
         Its estimates, a row per bin: ``x`` (mean predicted), ``estimate`` (observed) with its
         interval, and ``null_lower``, ``null_upper``, the range if the model were right.
     """
-    table = result.estimates.sort_values(col.X, kind="stable")
-    event = Reliability.from_result(result).event or "the event"
-    with style.context():
-        figure = style.new_figure(*SIZE)
-        axes = style.plain(figure.subplots(), "both")
+
+    def fill(axes: Axes, table: pd.DataFrame) -> None:
+        """Draw the points over the range of a right model."""
         axes.plot([0, 1], [0, 1], **IDEAL)
         if optional(table, col.NULL_LOWER).notna().any():
             axes.fill_between(table[col.X], table[col.NULL_LOWER], table[col.NULL_UPPER], **NULL)
         _points(axes, table)
-        axes.set_ylim(-0.03, 1.03)
-        axes.set_xlim(-0.03, 1.03)
-        axes.set_xlabel(f"stated {style.name(event, 30)}")
-        axes.set_ylabel("share of rows where it came")
-        style.key(figure, _legend(table), columns=1)
-    return figure
+        axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+
+    event = Reliability.from_result(result).event or "the event"
+    return _figure(result, fill, f"stated {style.name(event, 30)}", "share of rows where it came")
 
 
 def draw_coverage(result: Result) -> Figure:
@@ -57,19 +54,16 @@ def draw_coverage(result: Result) -> Figure:
     result : Diagnostic
         Its estimates: ``x`` (nominal level) and ``estimate`` (observed share).
     """
-    table = result.estimates.sort_values(col.X, kind="stable")
-    with style.context():
-        figure = style.new_figure(*SIZE)
-        axes = style.plain(figure.subplots(), "both")
+
+    def fill(axes: Axes, table: pd.DataFrame) -> None:
+        """Draw the points, from the lowest of them on."""
         axes.plot([0, 1], [0, 1], **IDEAL)
         _points(axes, table)
-        low = min(0.4, *(float(table[c].min()) for c in (col.X, col.ESTIMATE, col.LOWER) if table[c].notna().any()))
-        axes.set_xlim(max(0.0, low - 0.05), 1.02)
-        axes.set_ylim(max(0.0, low - 0.05), 1.02)
-        axes.set_xlabel("stated level of the interval")
-        axes.set_ylabel("share of outcomes inside")
-        style.key(figure, _legend(table), columns=1)
-    return figure
+        low = min(0.4, *table[[col.X, col.ESTIMATE, col.LOWER]].min().dropna().tolist())
+        ends = max(0.0, low - 0.05), 1.02
+        axes.set(xlim=ends, ylim=ends)
+
+    return _figure(result, fill, "stated level of the interval", "share of outcomes inside")
 
 
 def draw_pit(result: Result) -> Figure:
@@ -80,18 +74,28 @@ def draw_pit(result: Result) -> Figure:
     result : Diagnostic
         Its estimates: ``x`` (bin centre) and ``estimate``, the density in the bin (1 is flat).
     """
-    table = result.estimates.sort_values(col.X, kind="stable")
-    with style.context():
-        figure = style.new_figure(*SIZE)
-        axes = style.plain(figure.subplots(), "y")
+
+    def fill(axes: Axes, table: pd.DataFrame) -> None:
+        """Draw the bars with their intervals."""
         edge = style.ROLE["prediction"]
         axes.bar(table[col.X], table[col.ESTIMATE], 0.92 / len(table), color="#9fbfd8", edgecolor=edge, linewidth=0.7)
         low, at = style.segments(table[col.LOWER], table[col.UPPER], table[col.X])
         axes.plot(at, low, color=style.INK, linewidth=1.3)
         axes.axhline(1.0, **IDEAL)
         axes.set_xlim(0, 1)
-        axes.set_xlabel("stated probability of less than the outcome")
-        axes.set_ylabel("how often, against 1 if right")
+
+    x = "stated probability of less than the outcome"
+    return _figure(result, fill, x, "how often, against 1 if right", grid="y")
+
+
+def _figure(result: Result, fill: Callable[[Axes, pd.DataFrame], None], x: str, y: str, grid: str = "both") -> Figure:
+    """Return the figure of a table, bin by bin in order, with its axes named and its key."""
+    table = result.estimates.sort_values(col.X, kind="stable")
+    with style.context():
+        figure = style.new_figure(*SIZE)
+        axes = style.plain(figure.subplots(), grid)
+        fill(axes, table)
+        axes.set(xlabel=x, ylabel=y)
         style.key(figure, _legend(table), columns=1)
     return figure
 

@@ -57,7 +57,7 @@ class Skill(NamedTuple):
     @property
     def words(self) -> str:
         """The skill with its interval."""
-        return line_words(self.line, self.line.unit, self.line.confidence)
+        return _interval(self.line, self.line.unit)
 
     def severity(self, rule: Rule, events: float) -> Severity | None:
         """Return how severe the skill is, `use` being the largest lower end of the other signs."""
@@ -73,6 +73,10 @@ class Skill(NamedTuple):
     def is_short(self, rule: Rule) -> bool:
         """Say whether only a stated skill is not reached: the model is better than the baseline, or may be."""
         return rule.judge(upper=self.upper, lower=self.lower, events=inf) is None
+
+
+def _interval(line: ScoreLine, unit: str = "") -> str:
+    return line_words(line, unit, line.confidence)
 
 
 @dataclass(frozen=True)
@@ -192,13 +196,9 @@ def _uses(lines: Mapping[str, ScoreLine], score: str, run: Run) -> dict[str, flo
     area, brier, error = lines.get("roc_auc"), lines.get("brier_skill"), lines.get("squared_error")
     spread = SubjectFacts.of(run).y_summary.get("std")
     if area:
-        uses[
-            f"It does order the rows: the area under the ROC curve is {line_words(area, confidence=area.confidence)}."
-        ] = area.lower - 0.5
+        uses[f"It does order the rows: the area under the ROC curve is {_interval(area)}."] = area.lower - 0.5
     if brier and score == LOG_SCORE:
-        uses[
-            f"By the Brier score it is better than the baseline, by {line_words(brier, confidence=brier.confidence)}."
-        ] = brier.lower
+        uses[f"By the Brier score it is better than the baseline, by {_interval(brier)}."] = brier.lower
     if error and spread:
         share = 1 - error.upper / spread**2
         uses[f"Its means do help: they take at least {share_words(share)} off the variance of the outcome."] = share

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -22,17 +22,13 @@ N_BINS = 20
 
 def own_values(subject: Subject, curves: Sequence[Curves], base: FloatArray, engine: Engine) -> Diagnostic:
     """Return where each ICE row itself stands: ``x`` its own value, ``value`` its own measure."""
-    frames = [_own_frame(subject, curve, base, m) for m in range(len(base)) for curve in curves]
-    ice = curves[0].rows.ice if curves else np.arange(0)
-    labels = _labels(subject, engine)
-    return Diagnostic(
-        id="pdp.own",
-        explainer="pdp",
-        title="Own values of the ICE rows",
-        frame=stacked(frames, Diagnostic.columns),
-        estimates=stacked([], ESTIMATE_COLUMNS),
-        notes=("item is the row. Rows whose own value is missing or not on the axis have no dot.",),
-        meta={} if labels is None else {"row_class": {str(row): str(labels[row]) for row in ice}},
+    labels, ice = _labels(subject, engine), curves[0].rows.ice if curves else np.arange(0)
+    return _diagnostic(
+        "pdp.own",
+        "Own values of the ICE rows",
+        [_own_frame(subject, curve, base, m) for m in range(len(base)) for curve in curves],
+        "item is the row. Rows whose own value is missing or not on the axis have no dot.",
+        {} if labels is None else {"row_class": {str(row): str(labels[row]) for row in ice}},
     )
 
 
@@ -45,21 +41,19 @@ def distributions(subject: Subject, grids: Sequence[Grid], engine: Engine) -> Di
     frames, edges = [], {}
     for grid in grids:
         own = grid.own_x(subject)
+        bins = np.arange(len(grid.steps) + 1) - 0.5
         if grid.numeric:
             bins = np.histogram_bin_edges(own[np.isfinite(own)], bins=N_BINS)
-            edges[grid.feature] = [float(edge) for edge in bins]
-        else:
-            bins = np.arange(len(grid.steps) + 1) - 0.5
+            edges[grid.feature] = bins.tolist()
         frames += _counts(grid.feature, own, bins, parts)
-    return Diagnostic(
-        id="pdp.distribution",
-        explainer="pdp",
-        title="Distribution of the features" + ("" if labels is None else " by class"),
-        frame=stacked(frames, Diagnostic.columns),
-        estimates=stacked([], ESTIMATE_COLUMNS),
-        notes=("value is the number of rows in the bin around x, or at the level with position x.",),
-        meta={"edges": edges},
-    )
+    title = "Distribution of the features" + ("" if labels is None else " by class")
+    note = "value is the number of rows in the bin around x, or at the level with position x."
+    return _diagnostic("pdp.distribution", title, frames, note, {"edges": edges})
+
+
+def _diagnostic(id: str, title: str, frames: Sequence[pd.DataFrame], note: str, meta: Mapping[str, Any]) -> Diagnostic:
+    frame, estimates = stacked(frames, Diagnostic.columns), stacked([], ESTIMATE_COLUMNS)
+    return Diagnostic(id=id, explainer="pdp", title=title, frame=frame, estimates=estimates, notes=(note,), meta=meta)
 
 
 def _own_frame(subject: Subject, curve: Curves, base: FloatArray, m: int) -> pd.DataFrame:

@@ -52,15 +52,15 @@ class ProfilesSection(BuiltIn):
 def _figure(e: Evidence, view: Pdp, feature: str, measures: list[str]) -> Block | None:
     """Return one feature's single rows; None where it has levels, whose rows would hide one another."""
     curves = {measure: curve(view.result, measure, feature) for measure in measures}
-    held = {measure: points for measure, points in curves.items() if len(points)}
-    if not held or any(map(has_levels, held.values())):
+    curves = {measure: points for measure, points in curves.items() if len(points)}
+    if not curves or any(map(has_levels, curves.values())):
         return None
-    text = " ".join(range_words(points, e.words(measure)) for measure, points in held.items())
+    text = " ".join(range_words(points, e.words(measure)) for measure, points in curves.items())
     own, distribution = e.find(PdpOwn.id), e.find(PdpDistribution.id)
     return make_figure(
         f"profiles-{feature}-figure",
         f"{name(feature)}: average and single rows.",
         f"Profiles of {name(feature)}. {text}",
-        lambda: profile.draw(view.result, feature, list(held), own, distribution),
+        lambda: profile.draw(view.result, feature, list(curves), own, distribution),
         view.id,
     )

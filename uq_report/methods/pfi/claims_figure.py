@@ -31,15 +31,8 @@ def draw(result: Result, top: int = LABELLED) -> Figure:
         return _claimed(view, result, top)
     claimed, delivered = (by_feature(view.part(item)) for item in (CLAIMED, DELIVERED))
     names = sorted((name for name in claimed if name != ALL_FEATURES), key=lambda name: -claimed[name].estimate)
-    x, y, low, high = (
-        np.array(values, dtype=float)
-        for values in (
-            [claimed[name].estimate for name in names],
-            [delivered[name].estimate for name in names],
-            [delivered[name].lower for name in names],
-            [delivered[name].upper for name in names],
-        )
-    )
+    rows = [(claimed[n].estimate, delivered[n].estimate, delivered[n].lower, delivered[n].upper) for n in names]
+    x, y, low, high = np.array(rows, dtype=float).reshape(-1, 4).T
     unit = words(view.measures[0], result.measures).unit if view.measures else ""
     with style.context():
         figure = style.new_figure(3.4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import isfinite
 from typing import ClassVar
 
@@ -11,7 +10,7 @@ from ...document.blocks import interval_columns, intervals_caption, left_out, ma
 from ...document.document import Block, Column, Paragraph, Section, Table
 from ...document.evidence import Evidence
 from ...document.text import name, value_words
-from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
+from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, Claims
 from ...evidence.view import by_feature, largest_first, table_of
 from ..shared.wording import BuiltIn, absent, named, words_of
 
@@ -42,33 +41,31 @@ class ClaimsSection(BuiltIn):
         if not view.part(DELIVERED):
             return _unconfirmed(evidence, view)
         words = _together(evidence, view)
-        caption = f"Claimed against delivered importance; on the dashed line the model is honest. {_intervals(view)}"
-        figure = make_figure("claims-figure", caption, words, lambda: evidence.draw(view.result), view.id)
-        blocks: tuple[Block, ...] = (Paragraph(text=LEAD), Paragraph(text=words), figure, _table(evidence, view))
+        caption = "Claimed against delivered importance; on the dashed line the model is honest."
+        blocks = (Paragraph(text=LEAD), *_figure(evidence, view, words, caption, DELIVERED), _table(evidence, view))
         return Section(id="claims", title=TITLE, blocks=(*blocks, *left_out(view.result)))
+
+
+def _figure(e: Evidence, view: Claims, words: str, caption: str, item: str) -> tuple[Block, Block]:
+    """Return the sentence and the figure under it."""
+    text = f"{caption} {intervals_caption(table_of(view.part(item)))}"
+    return Paragraph(text=words), make_figure("claims-figure", text, words, lambda: e.draw(view.result), view.id)
 
 
 def _unconfirmed(e: Evidence, view: Claims) -> Section:
     """Return the section of an audit without outcomes: what is claimed only."""
     lines, unit = largest_first(view.part(CLAIMED)), e.words(view.measures[0], view.result).unit
-    words = f"By the model's own account wrong values would cost most of {_leading(lines, unit)}. Without outcomes "
+    leading = named([line for line in lines if line.feature != ALL_FEATURES][:LED], unit)
+    words = f"By the model's own account wrong values would cost most of {leading}. Without outcomes "
     words += "nothing shows whether unseen rows confirm it."
     interval = interval_columns(table_of(lines))
     columns = [Column("feature"), Column("claimed", "number", unit), *interval]
     rows = [(name(x.feature), x.estimate, *((x.lower, x.upper) if interval else ())) for x in lines]
-    caption = f"Claimed importance, largest first. {intervals_caption(table_of(lines))}"
-    figure = make_figure("claims-figure", caption, words, lambda: e.draw(view.result), view.id)
-    table = make_table("claims-table", caption, columns, rows, evidence=view.id, note=notes_of(view.result))
-    blocks: tuple[Block, ...] = (Paragraph(text=words), figure, table, *left_out(view.result))
-    return Section(id="claims", title="Claimed importance", blocks=blocks)
-
-
-def _leading(lines: Sequence[ClaimLine], unit: str) -> str:
-    return named([line for line in lines if line.feature != ALL_FEATURES][:LED], unit)
-
-
-def _intervals(view: Claims) -> str:
-    return intervals_caption(table_of(view.part(DELIVERED)))
+    caption = "Claimed importance, largest first."
+    figure = _figure(e, view, words, caption, CLAIMED)
+    caption = f"{caption} {intervals_caption(table_of(lines))}"
+    table = make_table("claims-table", caption, columns, rows, of=view.result)
+    return Section(id="claims", title="Claimed importance", blocks=(*figure, table, *left_out(view.result)))
 
 
 def _together(e: Evidence, view: Claims) -> str:
@@ -95,12 +92,13 @@ def _table(e: Evidence, view: Claims) -> Table:
     columns += [Column("delivered share", "percent"), Column("p", "pvalue")]
     rows = []
     for line in sorted(view.part(DIFFERENCE), key=lambda line: -claimed[line.feature].estimate):
-        one = delivered[line.feature]
-        ends = (one.lower, one.upper) if interval else ()
-        sure = claimed[line.feature].estimate >= view.margin and not line.distrust and isfinite(line.share_lower)
+        claim, value = claimed[line.feature].estimate, delivered[line.feature]
+        sure = claim >= view.margin and not line.distrust and isfinite(line.share_lower)
+        ends = (value.lower, value.upper) if interval else ()
         share = line.share if sure else float("nan")
-        rows.append((name(line.feature), claimed[line.feature].estimate, one.estimate, *ends, share, line.p_value))
-    caption = f"Claimed and delivered importance, largest claim first. {_intervals(view)}"
+        rows.append((name(line.feature), claim, value.estimate, *ends, share, line.p_value))
+    intervals = intervals_caption(table_of(view.part(DELIVERED)))
+    caption = f"Claimed and delivered importance, largest claim first. {intervals}"
     note = (
         f"{notes_of(view.result)} No share is given where less than the margin is claimed or its interval is in doubt."
     )

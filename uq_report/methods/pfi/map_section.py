@@ -57,13 +57,13 @@ def _table(axes: Axes, order: Sequence[str], reading: PfiReading | None, interva
     columns = [Column("feature"), Column("Likelihood-PFI", unit="nats"), Column("verdict")]
     columns += [Column("Entropy-PFI", unit="nats"), Column("verdict"), Column("reading")]
     rows = [
-        [name(f), *(cell for m in PAIR for cell in _judged(axes[m].get(f))), readings.get(f, "not read")] for f in order
+        [name(f), *(cell for m in PAIR for cell in _cells(axes[m].get(f))), readings.get(f, "not read")] for f in order
     ]
     source, note = (Pfi.id, "") if reading is None else (reading.id, notes_of(reading.result))
     return make_table("map-table", f"Reading of each feature. {intervals}", columns, rows, evidence=source, note=note)
 
 
-def _judged(line: PfiLine | None) -> tuple[str, str]:
+def _cells(line: PfiLine | None) -> tuple[str, str]:
     """Return an estimate with its interval, and its verdict with the explainer's remark."""
     verdict = "" if line is None else ", ".join(filter(None, (line.verdict, line.remark)))
     return words_of(line, "not computed"), verdict
@@ -76,11 +76,8 @@ def _parted(doubts: Mapping[str, PfiLine], cover: CoverCorrected | None) -> list
     verdicts = {feature: line.verdict for feature, line in doubts.items() if feature in cover.partners}
     shared = [f for f, verdict in verdicts.items() if verdict == ABOUT_0 and cover.partners[f]]
     alone = [f for f, verdict in verdicts.items() if verdict in (POSITIVE, NEGATIVE) and not cover.partners[f]]
-    parts = []
-    if shared:
-        names = joined([f"{name(f)} (with {joined([name(one) for one in cover.partners[f]])})" for f in shared])
-        parts.append(f"Entropy-PFI about 0, and yet the fitted joint distribution finds cover: {names}.")
-    if alone:
-        names = joined([name(feature) for feature in alone])
-        parts.append(f"Entropy-PFI other than 0, and yet nothing covers them: {names}.")
-    return [Paragraph(text=f"{PARTING} {' '.join(parts)}")] if parts else []
+    partners = joined([f"{name(f)} (with {joined(list(map(name, cover.partners[f])))})" for f in shared])
+    about_0 = f"Entropy-PFI about 0, and yet the fitted joint distribution finds cover: {partners}."
+    other = f"Entropy-PFI other than 0, and yet nothing covers them: {joined(list(map(name, alone)))}."
+    parts = [text for text, features in ((about_0, shared), (other, alone)) if features]
+    return [Paragraph(text=" ".join([PARTING, *parts]))] if parts else []

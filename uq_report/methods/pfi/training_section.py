@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from ...document import slots
 from ...document.blocks import intervals_caption, make_table
-from ...document.document import Block, Column, Paragraph, Section, Table
+from ...document.document import Column, Paragraph, Section, Table
 from ...document.evidence import Evidence
 from ...document.text import name
 from ...evidence.importance import Pfi, PfiTrain
@@ -33,12 +33,11 @@ class TrainingSection(BuiltIn):
         if test is None or train is None:
             text = evidence.why_missing(Pfi.id) if test is None else "There are no importances on training rows."
             return Section(id="drivers-train", title=TITLE, blocks=(Paragraph(text=text),))
-        tables = [_beside(evidence, test, train, measure) for measure in train.measures if measure in test.measures]
-        blocks: list[Block] = [Paragraph(text=LEAD), *tables]
-        return Section(id="drivers-train", title=TITLE, blocks=tuple(blocks))
+        tables = [_table(evidence, test, train, measure) for measure in train.measures if measure in test.measures]
+        return Section(id="drivers-train", title=TITLE, blocks=(Paragraph(text=LEAD), *tables))
 
 
-def _beside(e: Evidence, test: Pfi, train: PfiTrain, measure: str) -> Table:
+def _table(e: Evidence, test: Pfi, train: PfiTrain, measure: str) -> Table:
     facts = e.words(measure, test.result)
     lines = largest_first(of_measure(test.lines, measure), facts.sign)
     trained = by_feature(of_measure(train.lines, measure))
