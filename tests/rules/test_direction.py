@@ -152,7 +152,7 @@ def test_ale_steps_have_the_variance_of_their_own_bins() -> None:
     assert fine.std_error == pytest.approx(np.full(5, 0.02))
     assert fine.df == pytest.approx(np.full(5, 300 / 5 - 1))
     joined = ale_steps(Ale.from_result(result), run(result, n=100), "prediction", "age", rows_per_step=40)
-    assert joined.shown == pytest.approx([0.6, 0.0, 0.4])
+    assert joined.change == pytest.approx([0.6, 0.0, 0.4])
     assert joined.std_error == pytest.approx(0.02 * np.sqrt([2, 2, 1]))
     assert joined.df == pytest.approx([38, 38, 19])
 

@@ -46,19 +46,19 @@ class Axis(NamedTuple):
 def make_axis(subject: Subject, feature: str, n_bins: int, edges: Sequence[float] | None = None) -> Axis | str:
     """Return the axis of a feature, or why it has none."""
     values = subject.values(feature)
-    known = np.asarray(pd.notna(values))
+    present = np.asarray(pd.notna(values))
     if subject.kinds[feature] == "categorical":
-        return _levels(subject, feature, values, known)
+        return _levels(subject, feature, values, present)
     if subject.kinds[feature] == "datetime":
         return "accumulated effects need a number or levels; it is a datetime"
-    series = np.asarray(values[known], dtype=float)
+    series = np.asarray(values[present], dtype=float)
     if not np.isfinite(series).all():
         return "it has infinite values, which lie in no bin"
-    points = _quantile_edges(series, n_bins) if edges is None else _given_edges(subject, feature, edges)
+    points = _quantile_edges(series, n_bins) if edges is None else _option_edges(subject, feature, edges)
     if len(points) < 2:
         return "it has one value, so no effect accumulates"
-    inside = known.copy()
-    inside[known] = (series >= points[0]) & (series <= points[-1])
+    inside = present.copy()
+    inside[present] = (series >= points[0]) & (series <= points[-1])
     if not inside.any():
         return f"no row lies between its edges {points[0]:g} and {points[-1]:g}"
     return _bins(subject, feature, values, inside, points)
@@ -74,12 +74,12 @@ def _quantile_edges(values: FloatArray, n_bins: int) -> FloatArray:
     return np.unique(ordered[np.maximum(at, 0)])
 
 
-def _given_edges(subject: Subject, feature: str, edges: Sequence[float]) -> FloatArray:
+def _option_edges(subject: Subject, feature: str, edges: Sequence[float]) -> FloatArray:
     points = np.unique(np.asarray(edges, dtype=float))
-    held = np.asarray(subject.values(feature)).dtype
-    if not np.isfinite(points).all() or (held.kind in "iu" and (points != np.round(points)).any()):
+    dtype = np.asarray(subject.values(feature)).dtype
+    if not np.isfinite(points).all() or (dtype.kind in "iu" and (points != np.round(points)).any()):
         raise InputError(
-            f"ale.edges[{feature!r}] must be finite numbers that a column of type {held} holds; got {list(edges)!r}."
+            f"ale.edges[{feature!r}] must be finite numbers that a column of type {dtype} holds; got {list(edges)!r}."
         )
     return points
 
@@ -101,11 +101,10 @@ def _bins(subject: Subject, feature: str, values: Any, inside: BoolArray, points
         notes.append(f"{feature}: {merged} empty bins are merged with their neighbours.")
     if not inside.all():
         notes.append(f"{feature}: {int((~inside).sum())} rows with no value between the edges take no part.")
-    column = subject.positions(feature)[0]
-    return Axis(feature, column, points, ("",) * len(points), (side,), mass, tuple(notes))
+    return Axis(feature, subject.positions(feature)[0], points, ("",) * len(points), (side,), mass, tuple(notes))
 
 
-def _levels(subject: Subject, feature: str, values: Any, known: BoolArray) -> Axis | str:
+def _levels(subject: Subject, feature: str, values: Any, present: BoolArray) -> Axis | str:
     """Return the levels in the order of their similarity, each row moving to the next and the previous one."""
     codes, names = pd.factorize(pd.Series(values), sort=True)
     if len(names) < 2:
@@ -113,27 +112,24 @@ def _levels(subject: Subject, feature: str, values: Any, known: BoolArray) -> Ax
     order = _similarity_order(subject, feature, codes, len(names))
     place = np.empty(len(names), dtype=np.int64)
     place[order] = np.arange(len(names))
-    position = np.where(known, place[codes], -1)
+    position = np.where(present, place[codes], -1)
     example = np.array([int(np.flatnonzero(codes == level)[0]) for level in order])
     top = len(names) - 1
     own = np.arange(subject.n)
-    up = known & (position < top)
-    down = known & (position > 0)
+    up, down = present & (position < top), present & (position > 0)
     following = np.where(up, example[np.minimum(position + 1, top)], own)
     previous = np.where(down, example[np.maximum(position - 1, 0)], own)
     sides = (
         Side(np.where(up, position, -1), values, values[following]),
         Side(np.where(down, position - 1, -1), values[previous], values),
     )
-    weights = Sampling.of(subject, np.flatnonzero(known)).weights
-    mass: FloatArray = np.bincount(position[known], weights, len(names)).astype(float)
+    weights = Sampling.of(subject, np.flatnonzero(present)).weights
+    mass: FloatArray = np.bincount(position[present], weights, len(names)).astype(float)
     notes = [f"{feature}: levels are ordered by how alike the other features are distributed in them."]
-    if not known.all():
-        notes.append(f"{feature}: {int((~known).sum())} rows without a value take no part.")
-    text = tuple(str(names[level]) for level in order)
-    return Axis(
-        feature, subject.positions(feature)[0], np.arange(len(names), dtype=float), text, sides, mass, tuple(notes)
-    )
+    if not present.all():
+        notes.append(f"{feature}: {int((~present).sum())} rows without a value take no part.")
+    x, text = np.arange(len(names), dtype=float), tuple(str(names[level]) for level in order)
+    return Axis(feature, subject.positions(feature)[0], x, text, sides, mass, tuple(notes))
 
 
 def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int) -> IntArray:
@@ -148,9 +144,9 @@ def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int) -
         if other == feature:
             continue
         cells = pd.factorize(pd.Series(subject.values(other)), sort=True)[0]
-        held = (codes >= 0) & (cells >= 0)
+        both = (codes >= 0) & (cells >= 0)
         table = np.zeros((k, cells.max() + 1 if len(cells) else 1))
-        np.add.at(table, (codes[held], cells[held]), 1.0)
+        np.add.at(table, (codes[both], cells[both]), 1.0)
         table /= np.maximum(table.sum(axis=1, keepdims=True), 1)
         ordered = subject.kinds[other] != "categorical"
         shares = np.cumsum(table, axis=1) if ordered else table

@@ -20,6 +20,7 @@ from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...rules.reading import Part, absent, close, listed, measure_words, two_sided
 from ...rules.rule import Grade, Limit, Rule, verbatim
+from ..shared.options import at_least, positive, shares
 from .steps import Steps, ale_steps, pdp_steps
 
 SIGNS = {"increasing": 1.0, "decreasing": -1.0}
@@ -42,7 +43,7 @@ class Curve(NamedTuple):
     @property
     def share(self) -> float:
         """The wrong steps together, as a share of the curve's range."""
-        return float(np.abs(self.steps.shown[self.wrong > 0]).sum() / self.steps.range) if self.wrong.any() else 0.0
+        return float(np.abs(self.steps.change[self.wrong > 0]).sum() / self.steps.range) if self.wrong.any() else 0.0
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Direction:
     monotone : mapping of feature to {"increasing", "decreasing"}
         What is expected; none by default.
     measure : str, default="prediction"
-        Whose curves; `pdp` or `ale` must have it.
+        Whose curves; those of the average or the local effects must have it.
     level : float, default=0.05
     least : float, default=0.02
         How much of the curve's range a step the wrong way must make up.
@@ -83,17 +84,18 @@ class Direction:
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        given: object = self.monotone
-        named = isinstance(given, Mapping) and all(isinstance(key, str) and str(v) in SIGNS for key, v in given.items())
-        rules = (
-            ("monotone", named, f"a mapping of features to one of {', '.join(SIGNS)}"),
-            ("measure", bool(self.measure), "the name of a measure"),
-            ("level", 0 < self.level < 1, "a number in (0, 1)"),
-            ("least", 0 < self.least < 1, "a number in (0, 1)"),
-            ("serious", self.serious > 0, "a number > 0"),
-            ("rows_per_step", self.rows_per_step >= 5, "an integer >= 5"),
+        stated: object = self.monotone
+        is_stated = isinstance(stated, Mapping) and all(
+            isinstance(f, str) and str(v) in SIGNS for f, v in stated.items()
         )
-        check_options(self.name, self, rules)
+        limits = (
+            ("monotone", is_stated, f"a mapping of features to one of {', '.join(SIGNS)}"),
+            ("measure", bool(self.measure), "the name of a measure"),
+            *shares(self, "level", "least"),
+            *positive(self, "serious"),
+            *at_least(self, rows_per_step=5),
+        )
+        check_options(self.name, self, limits)
 
     @property
     def rules(self) -> tuple[Rule]:
@@ -120,9 +122,9 @@ class Direction:
         steps, reasons = self._every(run)
         curves = self._tested(rule, steps)
         findings = {f: finding for f, several in curves.items() if (finding := self._against(rule, f, several))}
-        unsure = [f for f, several in curves.items() if f not in findings and not all(one.clear for one in several)]
+        unsure = [f for f, several in curves.items() if f not in findings and not all(curve.clear for curve in several)]
         untested = [f"{short(f)} ({why})" for f, why in reasons.items()]
-        used = dict.fromkeys(one.steps.method for several in curves.values() for one in several)
+        used = dict.fromkeys(curve.steps.method for several in curves.values() for curve in several)
         methods, keep = listed(used).capitalize(), "keeps" if len(used) == 1 else "keep"
         part = Part(
             code=rule.code,
@@ -141,29 +143,25 @@ class Direction:
             if names and feature not in names:
                 reasons[feature] = f"no feature of this run. {clean(nearest(feature, names), 200)}"
                 continue
-            steps, why = self._steps(run, feature)
+            steps, why = [], []
+            for view in (Ale, Pdp):
+                try:
+                    steps.append(self._steps(view, run, feature))
+                except UnsupportedError as error:
+                    why.append(str(error))
             if steps:
                 every[feature] = steps
             else:
                 reasons[feature] = " and ".join(dict.fromkeys(why))
         return every, reasons
 
-    def _steps(self, run: Run, feature: str) -> tuple[list[Steps], list[str]]:
-        steps, why = [], []
-        for view in (Ale, Pdp):
-            try:
-                steps.append(self._steps_of(view, run, feature))
-            except UnsupportedError as error:
-                why.append(str(error))
-        return steps, why
-
-    def _steps_of(self, view: type[Ale] | type[Pdp], run: Run, feature: str) -> Steps:
-        result = view.find(run)
-        if result is None:
-            raise UnsupportedError(absent(run, view.id))
-        if isinstance(result, Ale):
-            return ale_steps(result, run, self.measure, feature, self.rows_per_step)
-        return pdp_steps(result, run, self.measure, feature)
+    def _steps(self, kind: type[Ale] | type[Pdp], run: Run, feature: str) -> Steps:
+        view = kind.find(run)
+        if view is None:
+            raise UnsupportedError(absent(run, kind.id))
+        if isinstance(view, Ale):
+            return ale_steps(view, run, self.measure, feature, self.rows_per_step)
+        return pdp_steps(view, run, self.measure, feature)
 
     def _tested(self, rule: Rule, every: Mapping[str, list[Steps]]) -> dict[str, list[Curve]]:
         """Return every curve with its wrong steps; all steps of all curves are adjusted together."""
@@ -178,7 +176,7 @@ class Direction:
         none = np.zeros(len(p_values))
         if steps.range == 0:
             return Curve(steps, p_values, none, none, clear=True)
-        along = sign * steps.shown / steps.range
+        along = sign * steps.change / steps.range
         against = np.where(sign * steps.tested < 0, -along, np.nan)
         raised = [rule.judge(p_adjusted=p, step=step) is not None for p, step in zip(p_values, against, strict=True)]
         reach = stdtrit(steps.df, 1 - self.level) * steps.std_error / steps.range
@@ -186,23 +184,22 @@ class Direction:
 
     def _against(self, rule: Rule, feature: str, curves: list[Curve]) -> Finding | None:
         """Return the finding on one feature, worded by its largest step the wrong way."""
-        worst = max(curves, key=lambda one: one.share)
+        worst = max(curves, key=lambda curve: curve.share)
         steps, expected = worst.steps, self.monotone[feature]
-        k = int(np.argmax(np.abs(steps.shown) * worst.wrong))
+        k = int(np.argmax(np.abs(steps.change) * worst.wrong))
         severity = rule.judge(p_adjusted=worst.p_values[k], step=worst.against[k], steps=worst.share)
         if severity is None:
             return None
-        change, reach = steps.shown[k], stdtrit(steps.df[k], 1 - self.level / 2) * steps.std_error[k]
+        change, reach = steps.change[k], stdtrit(steps.df[k], 1 - self.level / 2) * steps.std_error[k]
         measure = measure_words(self.measure)
         interval = (float(change), float(change - reach), float(change + reach))
-        wrong = [one for one in curves if one.wrong.any()]
         return rule.finding(
             severity,
             f"{measure[0].upper()}{measure[1:]} should be {expected} in {short(feature)}, but between "
             f"{plain(steps.start[k])} and {plain(steps.end[k])} {steps.method} changes by "
             f"{value_words(*interval, confidence=1 - self.level)}. Such steps make up {share_words(worst.share)} "
             "of its range.",
-            [one.steps.id for one in wrong],
+            [curve.steps.id for curve in curves if curve.wrong.any()],
             remedy="Constrain the model to the direction, or correct the expectation.",
             measures=(self.measure,),
             features=(feature,),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 
 from ...core.arrays import FloatArray
 from ...core.subject import Subject
@@ -50,17 +51,13 @@ def association(a: Coded, b: Coded) -> tuple[str, float]:
     >>> association(x, Coded("y", np.array([1.0, 4.0, 9.0, 16.0]), ordered=True))
     ('spearman', 1.0)
     """
-    known = ~(np.isnan(a.numbers) | np.isnan(b.numbers))
-    u, v = a.numbers[known], b.numbers[known]
+    both = ~(np.isnan(a.numbers) | np.isnan(b.numbers))
+    u, v = a.numbers[both], b.numbers[both]
     if a.ordered and b.ordered:
-        return "spearman", abs(_correlation(_ranks(u), _ranks(v)))
+        return "spearman", abs(_correlation(rankdata(u), rankdata(v)))
     if not (a.ordered or b.ordered):
         return "cramers_v", _cramers_v(u, v)
     return "correlation_ratio", _correlation_ratio(u, v) if b.ordered else _correlation_ratio(v, u)
-
-
-def _ranks(values: FloatArray) -> FloatArray:
-    return np.asarray(pd.Series(values).rank(), dtype=float)
 
 
 def _correlation(u: FloatArray, v: FloatArray) -> float:
@@ -70,7 +67,7 @@ def _correlation(u: FloatArray, v: FloatArray) -> float:
 
 
 def _cramers_v(u: FloatArray, v: FloatArray) -> float:
-    """Return Cramér's V with the bias of chance agreement removed."""
+    """Return Cramér's V with the bias of chance removed."""
     n = len(u)
     if n < 2:
         return 0.0
@@ -87,7 +84,7 @@ def _correlation_ratio(levels: FloatArray, values: FloatArray) -> float:
     n, k = len(values), len(np.unique(levels))
     if n <= k or np.ptp(values) == 0:
         return 0.0
-    ranks = pd.Series(_ranks(values))
+    ranks = pd.Series(rankdata(values))
     within = float((ranks - ranks.groupby(levels).transform("mean")).pow(2).sum())
     total = float((ranks - ranks.mean()).pow(2).sum())
     return float(np.sqrt(max(0.0, 1 - within / total * (n - 1) / (n - k))))

@@ -33,12 +33,12 @@ def too_few(counts: Sequence[int], least: float = LEAST) -> str:
     >>> too_few([200, 0]), too_few([190, 10])
     ('the audited rows have one class only: 10 rows of another would do', '')
     """
-    found = events(counts)
-    if found >= least:
+    n = events(counts)
+    if n >= least:
         return ""
-    if not found:
+    if not n:
         return f"the audited rows have one class only: {least:g} rows of another would do"
-    verb = "is" if found == 1 else "are"
-    rows = f"{ceil(least * sum(counts) / found)} rows like these"
-    few = f"{count(int(found), 'row')} outside the most frequent class {verb} too few"
+    verb = "is" if n == 1 else "are"
+    rows = f"{ceil(least * sum(counts) / n)} rows like these"
+    few = f"{count(int(n), 'row')} outside the most frequent class {verb} too few"
     return f"{few}: {least:g} would do, in about {rows}"

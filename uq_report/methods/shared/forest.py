@@ -24,8 +24,8 @@ def row_groups(X: Table, clusters: IntArray | None) -> IntArray:
     array([0, 1, 0, 2])
     """
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
-    found = frame.astype(object).groupby(list(frame.columns), dropna=False, sort=False).ngroup()
-    codes = np.asarray(found, dtype=np.int64)
+    rows = frame.astype(object).groupby(list(frame.columns), dropna=False, sort=False)
+    codes = np.asarray(rows.ngroup(), dtype=np.int64)
     if clusters is None:
         return codes
     first = int(codes.max()) + 1
@@ -35,7 +35,7 @@ def row_groups(X: Table, clusters: IntArray | None) -> IntArray:
 
 
 def forecasts(
-    X: FloatArray, Y: FloatArray, groups: IntArray, rng: np.random.Generator, n_splits: int | None
+    X: FloatArray, Y: FloatArray, blocks: IntArray, rng: np.random.Generator, n_splits: int | None
 ) -> FloatArray:
     """Predict every row from trees that saw neither it nor a row of its group.
 
@@ -44,10 +44,10 @@ def forecasts(
     X : ndarray, shape (n, d)
         Numbers; NaN where missing.
     Y : ndarray, shape (n, k)
-    groups : ndarray of int, shape (n,)
+    blocks : ndarray of int, shape (n,)
     rng : Generator
     n_splits : int, optional
-        None: each of 100 trees is grown on a bootstrap sample of groups and predicts the groups it
+        None: each of 100 trees is grown on a bootstrap sample of blocks and predicts the blocks it
         did not draw (out of bag). A number: a forest of 100 trees for each of that many folds.
 
     Returns
@@ -57,7 +57,7 @@ def forecasts(
     """
     total, count = np.zeros(Y.shape), np.zeros((len(Y), 1))
     data = np.ascontiguousarray(X, dtype=np.float32)
-    for weights, out in _bags(groups, rng, n_splits):
+    for weights, out in _bags(blocks, rng, n_splits):
         if not out.any():
             continue
         tree = DecisionTreeRegressor(min_samples_leaf=MIN_LEAF, random_state=int(rng.integers(2**31)))
@@ -67,17 +67,17 @@ def forecasts(
     return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
 
 
-def _bags(groups: IntArray, rng: np.random.Generator, n_splits: int | None) -> Iterator[tuple[FloatArray, BoolArray]]:
+def _bags(blocks: IntArray, rng: np.random.Generator, n_splits: int | None) -> Iterator[tuple[FloatArray, BoolArray]]:
     """Yield each tree's row weights, and the rows it may predict."""
-    size = int(groups.max()) + 1
+    size = int(blocks.max()) + 1
     if n_splits is None:
         for _ in range(N_TREES):
-            drawn = np.bincount(rng.integers(size, size=size), minlength=size)
-            yield drawn[groups].astype(float), drawn[groups] == 0
+            times = np.bincount(rng.integers(size, size=size), minlength=size)
+            yield times[blocks].astype(float), times[blocks] == 0
         return
     fold = rng.permutation(size) % n_splits
     for k in range(n_splits):
         inside = np.flatnonzero(fold != k)
         for _ in range(N_TREES):
-            drawn = np.bincount(rng.choice(inside, len(inside)), minlength=size)
-            yield drawn[groups].astype(float), fold[groups] == k
+            times = np.bincount(rng.choice(inside, len(inside)), minlength=size)
+            yield times[blocks].astype(float), fold[blocks] == k

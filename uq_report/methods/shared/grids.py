@@ -52,9 +52,8 @@ class Grid:
             own = series.to_numpy(dtype=float, na_value=np.nan)
             return np.where(np.isfinite(own), own, np.nan)
         if pd.api.types.is_datetime64_any_dtype(series.dtype):
-            found = pd.Index(self.steps).searchsorted(series.dropna())
-            own = np.full(subject.n, np.nan)
-            own[series.notna().to_numpy()] = np.minimum(found, len(self.steps) - 1)
+            own, present = np.full(subject.n, np.nan), series.notna().to_numpy()
+            own[present] = np.minimum(pd.Index(self.steps).searchsorted(series[present]), len(self.steps) - 1)
             return own
         own = pd.Index(self.steps).get_indexer(pd.Index(series.astype(object))).astype(float)
         return np.where(own < 0, np.nan, own)
@@ -68,7 +67,7 @@ def make_grid(
     max_levels: int,
     custom: Sequence[Any] | None = None,
 ) -> Grid | None:
-    """Return the grid of a feature, or None if none of its values is known.
+    """Return the grid of a feature, or None if it has no value.
 
     Numeric and datetime features: observed quantiles at `resolution` levels equally spaced between
     `percentiles`, deduplicated (all values where there are no more than that), so that every point
@@ -77,33 +76,35 @@ def make_grid(
     """
     kind = subject.kinds[feature]
     series = pd.Series(subject.values(feature))
-    known = series[series.notna()]
-    notes = _missing_note(feature, len(series) - len(known))
+    present = series[series.notna()]
+    notes, missing = [], len(series) - len(present)
+    if missing:
+        notes.append(f"{feature}: {missing} rows have no value; the grid holds observed values only.")
     if kind == "numeric":
-        finite = np.isfinite(known.to_numpy(dtype=float))
+        finite = np.isfinite(present.to_numpy(dtype=float))
         if not finite.all():
-            notes += (f"{feature}: {int((~finite).sum())} infinite values are not on the grid.",)
-        known = known[finite]
-    if len(known) == 0:
+            notes.append(f"{feature}: {int((~finite).sum())} infinite values are not on the grid.")
+        present = present[finite]
+    if len(present) == 0:
         return None
     if custom is not None:
         values = _custom(feature, custom, series, kind)
     elif kind == "categorical":
-        values, more = _levels(feature, known, max_levels)
+        values, more = _levels(feature, present, max_levels)
         notes += more
     else:
-        values = _quantiles(known, resolution, percentiles)
+        values = _quantiles(present, resolution, percentiles)
     if len(values) == 1:
-        notes += (f"{feature} has one value on the grid; its profile is a single point.",)
+        notes.append(f"{feature} has one value on the grid; its profile is a single point.")
     numeric = kind == "numeric"
     x = np.array(values, dtype=float) if numeric else np.arange(len(values), dtype=float)
-    levels = tuple("" if numeric else _text(value, kind) for value in values)
-    return Grid(feature, subject.positions(feature)[0], values, x, levels, notes)
+    levels = tuple("" if numeric else value.isoformat() if kind == "datetime" else str(value) for value in values)
+    return Grid(feature, subject.positions(feature)[0], values, x, levels, tuple(notes))
 
 
-def _quantiles(known: pd.Series[Any], resolution: int, percentiles: tuple[float, float]) -> tuple[Any, ...]:
+def _quantiles(present: pd.Series[Any], resolution: int, percentiles: tuple[float, float]) -> tuple[Any, ...]:
     """Return observed values at equally spaced cumulative shares (the inverse of the empirical cdf)."""
-    ordered = known.sort_values(ignore_index=True)
+    ordered = present.sort_values(ignore_index=True)
     distinct = ordered.drop_duplicates()
     if len(distinct) <= resolution and percentiles == (0.0, 1.0):
         return tuple(distinct)
@@ -112,50 +113,33 @@ def _quantiles(known: pd.Series[Any], resolution: int, percentiles: tuple[float,
     return tuple(ordered.iloc[at].drop_duplicates())
 
 
-def _levels(feature: str, known: pd.Series[Any], max_levels: int) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+def _levels(feature: str, present: pd.Series[Any], max_levels: int) -> tuple[tuple[Any, ...], list[str]]:
     """Return the levels that occur, in order, and a note if some are left out."""
-    counts = known.value_counts()
+    counts = present.value_counts()
     counts = counts[counts > 0]
-    kept = set(counts.index[:max_levels])
-    if isinstance(known.dtype, pd.CategoricalDtype):
-        order = list(known.dtype.categories)
+    levels = counts.index[:max_levels]
+    if isinstance(present.dtype, pd.CategoricalDtype):
+        ordered = [level for level in present.dtype.categories if level in levels]
     else:
-        order = sorted(
-            counts.index, key=lambda level: (not isinstance(level, int | float), type(level).__name__, level)
-        )
-    levels = tuple(level for level in order if level in kept)
-    if len(counts) <= max_levels:
-        return levels, ()
+        ordered = sorted(levels, key=lambda level: (not isinstance(level, int | float), type(level).__name__, level))
     rest = int(counts.iloc[max_levels:].sum())
-    return levels, (
-        f"{feature}: the {max_levels} most frequent of {len(counts)} levels; {rest} rows have another one.",
-    )
+    note = f"{feature}: the {max_levels} most frequent of {len(counts)} levels; {rest} rows have another one."
+    return tuple(ordered), [note] if len(counts) > max_levels else []
 
 
 def _custom(feature: str, custom: Sequence[Any], series: pd.Series[Any], kind: Kind) -> tuple[Any, ...]:
     """Return the user's points in the column's own type; refuse those it cannot hold exactly."""
-    given = pd.Series(list(custom), dtype=object)
-    try:
-        cast = given.astype(series.dtype)
-        held = bool(len(cast)) and bool(cast.notna().all()) and (kind == "datetime" or bool((cast == given).all()))
-    except (TypeError, ValueError) as error:
-        raise InputError(_refusal(feature, custom, series)) from error
-    if not held:
-        raise InputError(_refusal(feature, custom, series))
-    points = cast if kind == "categorical" else cast.sort_values()
-    return tuple(points.drop_duplicates())
-
-
-def _refusal(feature: str, custom: Sequence[Any], series: pd.Series[Any]) -> str:
-    return (
+    raw = pd.Series(list(custom), dtype=object)
+    refusal = (
         f"pdp.custom_values[{feature!r}] must hold at least one value, none missing, that a column of type "
         f"{series.dtype} can hold; got {list(custom)!r}. Pass such values, or convert the column in X."
     )
-
-
-def _missing_note(feature: str, missing: int) -> tuple[str, ...]:
-    return (f"{feature}: {missing} rows have no value; the grid holds observed values only.",) if missing else ()
-
-
-def _text(value: Any, kind: Kind) -> str:
-    return str(value.isoformat()) if kind == "datetime" else str(value)
+    try:
+        cast = raw.astype(series.dtype)
+        exact = bool(len(cast)) and bool(cast.notna().all()) and (kind == "datetime" or bool((cast == raw).all()))
+    except (TypeError, ValueError) as error:
+        raise InputError(refusal) from error
+    if not exact:
+        raise InputError(refusal)
+    points = cast if kind == "categorical" else cast.sort_values()
+    return tuple(points.drop_duplicates())
