@@ -21,12 +21,13 @@ from uq_report.core.sampling import Sampling, share_interval
 from uq_report.core.subject import Subject, make_subject
 from uq_report.core.verdicts import holm
 from uq_report.evidence.run import Run
-from uq_report.methods.calibration.explain import Calibration, _two_sided
+from uq_report.methods.calibration.explain import Calibration
 from uq_report.methods.calibration.nulls import class_tests, coverage_gap, crps_test, pit_tests, uniform_distance
 from uq_report.methods.calibration.recalibration import _fit, class_gain, number_gain
 from uq_report.methods.calibration.rules import CalibrationGate
 from uq_report.methods.calibration.scores import auc_rows, brier_rows, class_baseline, confidence_gap, crps_baseline
 from uq_report.methods.calibration.tables import bins_of
+from uq_report.rules.reading import two_sided
 
 RNG = np.random.default_rng
 
@@ -69,7 +70,7 @@ class TestConfidenceGap:
         z = RNG(0).normal(size=(1000, n)) / spread
         gap = (z**2 - 1) / 2
         mean, error = Sampling(equal(n), n).mean(gap)
-        found = [_two_sided(float(m), float(e), n - 1) <= 0.05 for m, e in zip(mean, error, strict=True)]
+        found = [two_sided(m, e, n - 1) <= 0.05 for m, e in zip(mean, error, strict=True)]
         assert np.mean(found) == pytest.approx(share, abs=0.06)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import ClassVar
 
 from ...document import slots
@@ -55,26 +56,18 @@ def _notes(notes: Iterable[str]) -> str:
 
 def _parting(ledger: Ledger, view: Ale, measures: Sequence[str]) -> list[Block]:
     """Say where a local effect and an average differ beyond their intervals, and for which features they do not."""
-    apart = [text for feature in view.features for text in _apart(ledger, view, feature, measures)]
-    able = [feature for feature in view.features if any(_comparable(ledger, view, feature, m) for m in measures)]
+    able, apart = False, []
+    for feature, measure in product(view.features, measures):
+        curves = [curve(result, measure, feature) for result in (view.result, ledger.average)]
+        able = able or comparable(*curves)
+        where = parts(*curves)
+        if where is not None:
+            apart.append(
+                f"{mention(feature)}, {ledger.e.words(measure).title}: from {plain(where.start)} to {plain(where.x)} "
+                f"ALE changes by {value_words(where.accumulated)}, the PDP by {value_words(where.partial)}."
+            )
     if not able:
         return []
     if not apart:
         return [Paragraph(text="No local effect is shown to differ from its average.")]
     return [Bullets(items=tuple(apart)), Paragraph(text="No other is shown to differ from its average.")]
-
-
-def _comparable(ledger: Ledger, view: Ale, feature: str, measure: str) -> bool:
-    return comparable(*(curve(result, measure, feature) for result in (view.result, ledger.average)))
-
-
-def _apart(ledger: Ledger, view: Ale, feature: str, measures: Sequence[str]) -> list[str]:
-    sentences = []
-    for measure in measures:
-        where = parts(*(curve(result, measure, feature) for result in (view.result, ledger.average)))
-        if where is not None:
-            sentences.append(
-                f"{mention(feature)}, {ledger.e.words(measure).title}: from {plain(where.start)} to {plain(where.x)} "
-                f"ALE changes by {value_words(where.accumulated)}, the PDP by {value_words(where.partial)}."
-            )
-    return sentences

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from ...core.arrays import AnyArray
 from ...core.distributions import Categorical
@@ -20,6 +19,7 @@ from ...core.results import ESTIMATE_COLUMNS, Omission, Result
 from ...core.sampling import Sampling
 from ...core.subject import Subject
 from ...core.verdicts import holm
+from ...rules.reading import two_sided
 from ..shared.estimates import estimate
 from ..shared.options import at_least
 from .nulls import MonteCarlo
@@ -28,7 +28,7 @@ from .scores import Score, confidence_gap
 from .tables import diagnostic
 
 COLUMNS = (*ESTIMATE_COLUMNS, "item", "unit", "p_value", "p_adjusted", "null_mean", "lower_90", "upper_90")
-EXACT = 1e-12
+EXACT = 1e-12  # below, a mean is 0 up to rounding
 UNITS = {"ece": "probability", "pit_distance": "probability", "coverage_gap": "share of rows"}
 
 
@@ -138,7 +138,8 @@ def _score(score: Score, setting: Setting) -> dict[str, Any]:
     line = estimate(mean, error, sampling.interval(mean, error, level), level)
     line |= {"item": score.item, "unit": score.unit, "lower_90": low, "upper_90": high}
     if score.item == "confidence_gap":
-        line |= {"p_value": _two_sided(mean, error, sampling.units - 1), "null_mean": 0.0}
+        centred = 0.0 if abs(mean) < EXACT else mean
+        line |= {"p_value": float(two_sided(centred, error, sampling.units - 1)), "null_mean": 0.0}
     return line
 
 
@@ -153,15 +154,6 @@ def _gap(q: Distribution, y: AnyArray) -> tuple[list[Score], tuple[Omission, ...
 def _infinite_rows(q: Distribution, y: AnyArray) -> int:
     """Return in how many rows the nll is infinite."""
     return int(np.isneginf(q.log_prob(y)).sum()) if "log_prob" in q.supports else 0
-
-
-def _two_sided(mean: float, error: float, dof: int) -> float:
-    """Return the p-value of a t-test of mean 0; 1 where the mean is 0 up to rounding."""
-    if np.isnan(error):
-        return float("nan")
-    if abs(mean) < EXACT:
-        return 1.0
-    return float(2 * special.stdtr(dof, -abs(mean) / error)) if error > 0 else 0.0
 
 
 def _infinite(score: Score) -> Omission:
