@@ -108,7 +108,8 @@ def _long(effect: Effects, m: int) -> tuple[IntArray, IntArray, FloatArray]:
     for (step,), local in effect.differences(m):
         rows = np.flatnonzero(step >= 0)
         parts.append((step[rows], rows, local[rows]))
-    return tuple(map(np.concatenate, zip(*parts, strict=True)))
+    steps, rows, local = map(np.concatenate, zip(*parts, strict=True))
+    return steps, rows, local
 
 
 def _norms(table: FloatArray, combination: FloatArray, unknown: BoolArray) -> FloatArray:

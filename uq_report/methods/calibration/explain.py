@@ -93,6 +93,7 @@ class Calibration:
         classes = "proba" in q.supports
         parts = class_parts(cast("Categorical", q), setting) if classes else number_parts(q, setting)
         gap, missing = _gap(q, y)
+        infinite = int(np.isneginf(q.log_prob(y)).sum()) if "log_prob" in q.supports else 0  # rows
         scores = [*gap, *parts.scores]
         gaps = {score.item: _infinite(score) for score in scores if not np.isfinite(score.rows).all()}
         finite = [score for score in scores if score.item not in gaps]
@@ -103,7 +104,7 @@ class Calibration:
             options=asdict(self),
             notes=(*parts.notes, *sampling.notes(), *self._test_notes(sampling)),
             omissions=(*missing, *parts.omissions, *gaps.values()),
-            meta={"family": q.family, "n": subject.n, "infinite_nll": _infinite_rows(q, y)},
+            meta={"family": q.family, "n": subject.n, "infinite_nll": infinite},
         )
         return [result, *parts.results]
 
@@ -149,11 +150,6 @@ def _gap(q: Distribution, y: AnyArray) -> tuple[list[Score], tuple[Omission, ...
     if lacking:
         return [], (Omission("confidence_gap", "", q.why_not(lacking[0])),)
     return [Score("confidence_gap", "nats", confidence_gap(q, y))], ()
-
-
-def _infinite_rows(q: Distribution, y: AnyArray) -> int:
-    """Return in how many rows the nll is infinite."""
-    return int(np.isneginf(q.log_prob(y)).sum()) if "log_prob" in q.supports else 0
 
 
 def _infinite(score: Score) -> Omission:

@@ -16,8 +16,7 @@ from ...evidence.outcomes import Calibration, DecisionLine, Decisions
 from ...evidence.run import Run
 from ...rules.reading import Part, absent
 from ...rules.rule import Grade, Limit, Rule
-from ..shared.events import LEAST
-from ..shared.findings import numbers_of
+from ..shared.checks import LEAST, numbers_of
 
 MISSED: Final = "UQ002"
 

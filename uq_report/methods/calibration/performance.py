@@ -16,8 +16,7 @@ from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...rules.reading import Part, absent, close
 from ...rules.rule import Grade, Limit, Rule
-from ..shared.events import LEAST, class_counts, events, too_few
-from ..shared.findings import line_words
+from ..shared.checks import LEAST, class_counts, events, line_words, too_few
 from ..shared.options import shares
 from .missed import missed, recall_rule
 

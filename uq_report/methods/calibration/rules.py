@@ -16,7 +16,7 @@ from ...evidence.outcomes import CONFIDENCE_GAP, Calibration, rows_within
 from ...evidence.run import Run
 from ...rules.reading import absent
 from ...rules.rule import Grade, Limit, Rule
-from ..shared.events import class_counts, events
+from ..shared.checks import class_counts, events
 from ..shared.options import positive, shares
 
 MEASURES = (

@@ -70,17 +70,17 @@ class Curves:
     def add(self, values: FloatArray) -> None:
         """Take the values at the next point, shape (measures, n)."""
         self.infinite |= np.isinf(values)
-        before = self.anchor
-        if before is None or self.mode == "derivative":
-            self.anchor = values.copy()  # the engine fills its buffer again
-        if self.mode == "derivative" and before is None:
+        first = self.anchor is None
+        anchor = values.copy() if self.anchor is None else self.anchor  # the engine fills its buffer again
+        self.anchor = values.copy() if self.mode == "derivative" else anchor
+        if self.mode == "derivative" and first:
             return  # a slope needs a left neighbour
         with np.errstate(invalid="ignore"):
             if self.mode == "centred":
-                values = values - self.anchor
+                values = values - anchor
             elif self.mode == "derivative":
                 k, x = len(self.means), self.grids[0].x
-                values = (values - before) / (x[k + 1] - x[k])
+                values = (values - anchor) / (x[k + 1] - x[k])
             mean, error = self.rows.sampling.mean(values)
         self.means.append(mean)
         self.errors.append(error)

@@ -19,7 +19,7 @@ from ...evidence.run import Run
 from ...evidence.view import by_feature
 from ...rules.reading import Part, absent, by_reason, close, freedom, lacking, listed, measure_words, two_sided
 from ...rules.rule import Grade, Limit, Rule
-from ..shared.findings import line_words, numbers_of
+from ..shared.checks import line_words, numbers_of
 from ..shared.options import shares
 
 OVER, UNDER = "UQ401", "UQ402"
@@ -130,7 +130,9 @@ class ClaimsCheck:
         """Judge the run's claims."""
         view = Claims.find(run)
         if view is None or not view.part(DIFFERENCE):
-            reason = _no_claims(run) if view is None else _unjudged(view)
+            pfi = Pfi.find(run)
+            none = absent(run, ids.PFI_CLAIMS) if pfi is None else lacking(pfi, NLL.name)  # not run, or no proper score
+            reason = none if view is None else _unjudged(view)
             return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
         over, under = self.rules
         table = differences(view, run)
@@ -173,12 +175,6 @@ class ClaimsCheck:
         """Return the features that deliver little of what they claim, the smallest share first."""
         lines = sorted((t.line for t in raised if t.line.feature != ALL_FEATURES), key=lambda line: line.share)
         return [line.feature for line in lines if line.share < self.high]
-
-
-def _no_claims(run: Run) -> str:
-    """Say why there is no claim: pfi did not run, or the distribution has no proper score."""
-    view = Pfi.find(run)
-    return absent(run, ids.PFI_CLAIMS) if view is None else lacking(view, NLL.name)
 
 
 def _unjudged(view: Claims) -> str:

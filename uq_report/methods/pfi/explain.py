@@ -132,7 +132,7 @@ class PermutationImportance:
             raise InputError(f"subject.X must have at least {MIN_ROWS} rows for pfi; got {subject.n}. Give more rows.")
         measures, omitted = _evaluable(self.measures, engine)
         refuse_none(self.name, measures, omitted)
-        rows = self._rows(engine, measures)
+        rows = Rows.of(engine, measures, exact=self.exact)
         score = score_of(engine.baseline)
         claims = Claiming.of(score, engine, rows)
         tables = self._tables(claims, omitted, self._margins(rows))
@@ -153,7 +153,7 @@ class PermutationImportance:
         measures, omitted = _evaluable(tables.names, own)
         if not measures:
             return untrained_result(main, omitted)
-        unclaimed = Claiming.of(None, own, self._rows(own, measures))
+        unclaimed = Claiming.of(None, own, Rows.of(own, measures, exact=self.exact))
         return training_result(self._tables(unclaimed, omitted, tables.margins), sampled.sampled_from)
 
     def _tables(self, claims: Claiming, omitted: tuple[Omission, ...], margins: Mapping[str, float]) -> Tables:
@@ -161,18 +161,6 @@ class PermutationImportance:
         features = tuple(dict.fromkeys(subject.targets if self.features is None else self.features))
         terms = list(self._terms(claims, features))
         return Tables(claims.rows, features, terms, margins, claims.engine.confidence, asdict(self), omitted)
-
-    def _rows(self, engine: Engine, measures: tuple[Measure, ...]) -> Rows:
-        subject = engine.subject
-        return Rows(
-            measures=measures,
-            b=engine.unchanged(measures),
-            y=np.zeros(subject.n) if engine.y is None else engine.y,
-            weights=np.ones(subject.n) if subject.weights is None else subject.weights,
-            clusters=subject.clusters,
-            exact=self.exact,
-            classes="proba" in engine.baseline.supports,
-        )
 
     def _terms(self, claims: Claiming, features: tuple[str, ...]) -> Iterator[Terms]:
         """Yield the terms of each feature, and add its shuffles to the claims, whose measures ride on the pass."""

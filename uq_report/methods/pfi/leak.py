@@ -23,8 +23,7 @@ from ...evidence.subject import FeatureFacts, SubjectFacts
 from ...evidence.view import by_feature, of_measure
 from ...rules.reading import Part, absent, close, freedom
 from ...rules.rule import Grade, Limit, Rule
-from ..shared.events import LEAST, class_counts, events, too_few
-from ..shared.findings import line_words
+from ..shared.checks import LEAST, class_counts, events, line_words, too_few
 from ..shared.options import shares
 
 DISCRETE = "discrete field"

@@ -19,8 +19,7 @@ from ...evidence.run import Run
 from ...evidence.view import largest_first
 from ...rules.reading import Part, absent, close, freedom, two_sided
 from ...rules.rule import Grade, Limit, Rule
-from ..shared.events import LEAST, class_counts, events, too_few
-from ..shared.findings import line_words
+from ..shared.checks import LEAST, class_counts, events, line_words, too_few
 from ..shared.options import shares
 
 

@@ -23,7 +23,7 @@ OWN_COLUMNS = (
 )
 QUANTILES_FROM = 20
 DELTA_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-TRAINING = {"id": "pfi.train", "title": "Permutation importance on the training rows"}
+TRAINING: Mapping[str, Any] = {"id": "pfi.train", "title": "Permutation importance on the training rows"}
 
 
 @dataclass(frozen=True)
@@ -153,6 +153,7 @@ def _line(tables: Tables, m: int, feature: str, term: Terms) -> dict[str, Any]:
     verdict = UNDETERMINED if distrust.reason else judgement.verdict
     excludes_0 = verdict == ABOUT_0 and judgement.lower * judgement.upper > 0
     interval = judgement.lower, judgement.upper
+    needed = float(np.fmax(judgement.n_needed, distrust.rows))
     low, high = np.quantile(shuffled, (0.05, 0.95) if len(shuffled) >= QUANTILES_FROM else (0.0, 1.0))
     return estimate(value, se, interval, tables.confidence, tables.names[m], feature) | {
         "verdict": ABOUT_0 if zero and not np.isnan(se) else verdict,
@@ -161,17 +162,11 @@ def _line(tables: Tables, m: int, feature: str, term: Terms) -> dict[str, Any]:
         "spread_low": float(low),
         "spread_high": float(high),
         "unpermuted": float(rows.unpermuted[m]),
-        "n_needed": np.nan if zero else _needed(judgement.n_needed, distrust.rows, rows.n),
+        "n_needed": needed if needed > rows.n and not zero else np.nan,
         "exact_zero": zero,
         "remark": "exact" if zero else "but not 0" if excludes_0 else "",
         "distrust": distrust.reason,
     }
-
-
-def _needed(to_decide: float, to_trust: float, n: int) -> float:
-    """Return the rows that would decide, where they are more than these."""
-    needed = float(np.fmax(to_decide, to_trust))
-    return needed if needed > n else float("nan")
 
 
 def _reader_notes(rows: Rows, n_shuffles: int, n_features: int, alpha: float) -> tuple[str, ...]:

@@ -131,8 +131,5 @@ def plain_values(values: Any) -> list[Any]:
     >>> plain_values(pd.Categorical(["a", None]))
     ['a', None]
     """
-    return [None if _is_missing(value) else scalar(value) for value in np.asarray(values, dtype=object)]
-
-
-def _is_missing(value: Any) -> bool:
-    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
+    cells = np.asarray(values, dtype=object)
+    return [None if pd.api.types.is_scalar(cell) and pd.isna(cell) else scalar(cell) for cell in cells]

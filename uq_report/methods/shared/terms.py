@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from ...core.engine import Engine
 from ...core.inference import (
     MIN_CLUSTERS,
     MIN_SHUFFLES,
@@ -45,6 +46,15 @@ class Rows:
     clusters: IntArray | None
     exact: bool
     classes: bool = False
+
+    @classmethod
+    def of(cls, engine: Engine, measures: Sequence[Measure], *, exact: bool = False) -> Rows:
+        """Return the rows of an engine's subject, each of weight 1 where there are no weights."""
+        subject, y = engine.subject, engine.y
+        weights = np.ones(subject.n) if subject.weights is None else subject.weights
+        classes = "proba" in engine.baseline.supports
+        base = engine.unchanged(measures)
+        return cls(measures, base, np.zeros(subject.n) if y is None else y, weights, subject.clusters, exact, classes)
 
     @property
     def n(self) -> int:

@@ -1,16 +1,18 @@
-"""How many rows can tell classes apart: below some, no interval on a class is to be trusted."""
+"""What checks share: how many rows tell classes apart, and the numbers of a line of evidence in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, inf
-from typing import Final
+from typing import Any, Final
 
+from ...core.numbers import value_words
 from ...core.text import count
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
+from ...evidence.view import Estimate
 
-LEAST: Final = 10.0
+LEAST: Final = 10.0  # rows outside the most frequent class; with fewer no interval on a class is to be trusted
 
 
 def class_counts(run: Run) -> tuple[int, ...]:
@@ -42,3 +44,13 @@ def too_few(counts: Sequence[int], least: float = LEAST) -> str:
     rows = f"{ceil(least * sum(counts) / n)} rows like these"
     few = f"{count(int(n), 'row')} outside the most frequent class {verb} too few"
     return f"{few}: {least:g} would do, in about {rows}"
+
+
+def numbers_of(line: Estimate) -> dict[str, Any]:
+    """Return the fields of a finding that hold what was observed."""
+    return {"observed": line.estimate, "lower": line.lower, "upper": line.upper}
+
+
+def line_words(line: Estimate, unit: str = "", confidence: float | None = None) -> str:
+    """Return an estimate with its interval."""
+    return value_words(line.estimate, line.lower, line.upper, unit, confidence=confidence)
