@@ -41,7 +41,7 @@ def distributions(subject: Subject, grids: Sequence[Grid], engine: Engine) -> Di
     frames, edges = [], {}
     for grid in grids:
         own = grid.own_x(subject)
-        bins: FloatArray = np.arange(len(grid.steps) + 1) - 0.5
+        bins = np.linspace(-0.5, len(grid.steps) - 0.5, len(grid.steps) + 1)
         if grid.numeric:
             bins = np.histogram_bin_edges(own[np.isfinite(own)], bins=N_BINS)
             edges[grid.feature] = bins.tolist()
