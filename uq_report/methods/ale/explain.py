@@ -52,7 +52,7 @@ class AccumulatedLocalEffects:
     features : tuple of str, optional
         All features by default.
     pairs : tuple of (str, str)
-        Pairs whose interaction is wanted, as the result ``ale.interaction``.
+        Pairs with an interaction, as the result ``ale.interaction``.
     n_bins : int
         Quantile bins of a numeric feature.
     edges : mapping of str to sequence

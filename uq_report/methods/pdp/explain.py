@@ -7,11 +7,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 
 from ...core.arrays import IntArray
 from ...core.describe import scalar
 from ...core.engine import Engine
-from ...core.errors import check_options
+from ...core.errors import InputError, check_options
 from ...core.explainer import Card, Prior
 from ...core.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ...core.sampling import Sampling
@@ -41,7 +42,7 @@ class PartialDependence:
     features : tuple of str, optional
         All features by default.
     pairs : tuple of (str, str)
-        Pairs of features whose joint average is wanted, as the result ``pdp.surface``.
+        Pairs of features with a joint average, as the result ``pdp.surface``.
     grid_resolution : int
         Points of a numeric feature: observed quantiles at equally spaced levels, deduplicated.
     percentiles : tuple of float
@@ -123,7 +124,7 @@ class PartialDependence:
         """Return the grid of every feature, and those that have no value to put on one."""
         grids, empty = {}, []
         for name in names:
-            custom = self.custom_values.get(name)
+            custom = _points(subject, name, self.custom_values[name]) if name in self.custom_values else None
             grid = make_grid(subject, name, self.grid_resolution, self.percentiles, self.max_levels, custom)
             if grid is None:
                 reason = "all of its values are missing, so there is nothing to put on the grid"
@@ -165,6 +166,25 @@ class PartialDependence:
             notes=(*notes, "Intervals are pointwise and cover new test rows for the fixed model."),
             omissions=(*omissions, *filter(None, gaps)),
         )
+
+
+def _points(subject: Subject, feature: str, custom: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the user's points in the column's own type; refuse those it cannot hold exactly."""
+    series, kind = pd.Series(subject.values(feature)), subject.kinds[feature]
+    raw = pd.Series(list(custom), dtype=object)
+    refusal = (
+        f"pdp.custom_values[{feature!r}] must hold at least one value, none missing, that a column of type "
+        f"{series.dtype} can hold; got {list(custom)!r}. Pass such values, or convert the column in X."
+    )
+    try:
+        cast = raw.astype(series.dtype)
+        exact = bool(len(cast)) and bool(cast.notna().all()) and (kind == "datetime" or bool((cast == raw).all()))
+    except (TypeError, ValueError) as error:
+        raise InputError(refusal) from error
+    if not exact:
+        raise InputError(refusal)
+    points = cast if kind == "categorical" else cast.sort_values()
+    return tuple(points.drop_duplicates())
 
 
 def _ice_rows(engine: Engine, most: int) -> tuple[IntArray, str]:

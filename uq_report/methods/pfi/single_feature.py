@@ -122,10 +122,10 @@ def _alone(information: Cid, skill: ScoreLine, run: Run) -> list[Alone]:
 
 
 def _finding(rule: Rule, feature: Alone, severity: Severity) -> Finding:
-    tells, whole = (line_words(line, "nats") for line in (feature.line, feature.skill))
+    alone, model = (line_words(line, "nats") for line in (feature.line, feature.skill))
     return rule.finding(
         severity,
-        f"{short(feature.line.feature)} alone tells {tells} of the outcome; the whole model tells {whole}.",
+        f"{short(feature.line.feature)} alone tells {alone} of the outcome; the whole model tells {model}.",
         (ids.CALIBRATION, ids.CID),
         remedy="Compare the model with a small one of this feature alone. Check that columns and labels are matched as "
         "meant, in fitting and here.",

@@ -23,7 +23,7 @@ def estimate(
 ) -> dict[str, Any]:
     """Return the columns every estimate has, of a line or of all points of a curve; no interval covers nothing."""
     lower, upper = interval
-    known = np.isfinite(lower)
+    has_interval = np.isfinite(lower)
     return {
         "measure": measure,
         "feature": feature,
@@ -31,8 +31,8 @@ def estimate(
         "std_error": std_error,
         "lower": lower,
         "upper": upper,
-        "confidence": np.where(known, confidence, np.nan)[()],
-        "covers": np.where(known, covers, "none").astype(object)[()],
+        "confidence": np.where(has_interval, confidence, np.nan)[()],
+        "covers": np.where(has_interval, covers, "none").astype(object)[()],
     }
 
 

@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 
 from ...core.arrays import FloatArray
-from ...core.errors import InputError
-from ...core.inputs import Kind
 from ...core.subject import Subject
 
 
@@ -88,7 +86,7 @@ def make_grid(
     if len(present) == 0:
         return None
     if custom is not None:
-        values = _custom(feature, custom, series, kind)
+        values = tuple(custom)
     elif kind == "categorical":
         values, more = _levels(feature, present, max_levels)
         notes += more
@@ -125,21 +123,3 @@ def _levels(feature: str, present: pd.Series[Any], max_levels: int) -> tuple[tup
     rest = int(counts.iloc[max_levels:].sum())
     note = f"{feature}: the {max_levels} most frequent of {len(counts)} levels; {rest} rows have another one."
     return tuple(ordered), [note] if len(counts) > max_levels else []
-
-
-def _custom(feature: str, custom: Sequence[Any], series: pd.Series[Any], kind: Kind) -> tuple[Any, ...]:
-    """Return the user's points in the column's own type; refuse those it cannot hold exactly."""
-    raw = pd.Series(list(custom), dtype=object)
-    refusal = (
-        f"pdp.custom_values[{feature!r}] must hold at least one value, none missing, that a column of type "
-        f"{series.dtype} can hold; got {list(custom)!r}. Pass such values, or convert the column in X."
-    )
-    try:
-        cast = raw.astype(series.dtype)
-        exact = bool(len(cast)) and bool(cast.notna().all()) and (kind == "datetime" or bool((cast == raw).all()))
-    except (TypeError, ValueError) as error:
-        raise InputError(refusal) from error
-    if not exact:
-        raise InputError(refusal)
-    points = cast if kind == "categorical" else cast.sort_values()
-    return tuple(points.drop_duplicates())
