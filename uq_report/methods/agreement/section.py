@@ -19,9 +19,9 @@ from ...document.plots.words import number
 from ...document.text import clean, joined, name
 from ...evidence.information import KENDALL, OVERLAP, Agreement, AgreementPairs, AgreementStability, PairLine
 from ...evidence.view import largest_first, table_of
-from ..shared.rankings import METHODS, QUESTIONS, Ranked, by_question, rankings
 from ..shared.tidy import grouped
 from ..shared.wording import BuiltIn, absent
+from .ranked import METHODS, QUESTIONS, Ranked, by_question, rankings
 
 TITLE = "Agreement between methods"
 COLUMNS = 10

@@ -17,8 +17,7 @@ from ...document.text import clean, joined, name, sentence, value_words
 from ...evidence import columns as col
 from ...evidence.importance import RAW, RSENS, RSENS2, RSens, RSensComparators, RSensInteraction, RSensPairLine
 from ...evidence.view import largest_first, of_measure, table_of
-from ..shared.rankings import SHORT
-from ..shared.wording import BuiltIn, absent
+from ..shared.wording import SHORT, BuiltIn, absent
 
 TITLE = "R-sens: sensitivity of the predictive distribution"
 PAIRS = 15

@@ -14,6 +14,9 @@ from ...document.text import joined, name, value_words
 from ...evidence import ids
 from ...evidence.view import Estimate, View
 
+# measures of sensitivities as short as columns need
+SHORT = {"ead": "E|∂f|", "aed": "|E ∂f|", "apc": "APC", "var": "VAR", "pd": "PD spread"}
+
 
 class BuiltIn:
     """What the sections of this package have in common: the version of the contract they keep."""

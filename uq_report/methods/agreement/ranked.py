@@ -1,4 +1,4 @@
-"""The rankings of the agreement of methods as sections read them."""
+"""The rankings of methods as the section reads them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.information import Agreement, RankLine
 from ...evidence.view import by_feature, table_of
+from ..shared.wording import SHORT
 
 METHODS = {
     ids.PFI: "PFI",
@@ -31,7 +32,6 @@ QUESTIONS = {
     "uncertainty": "the uncertainty",
     "interaction": "interaction",
 }
-SHORT = {"ead": "E|∂f|", "aed": "|E ∂f|", "apc": "APC", "var": "VAR", "pd": "PD spread"}
 FEW = 3
 
 
@@ -90,7 +90,7 @@ class Ranked:
     def _place(self, line: RankLine) -> str:
         if self.sure:
             return f"{name(line.feature)} ({self.places(line.feature)})"
-        first, last = tied({one.feature: one.estimate for one in self.lines})[line.feature]
+        first, last = tied({other.feature: other.estimate for other in self.lines})[line.feature]
         return name(line.feature) + (f" (tied, {places_words(first, last)})" if last > first else "")
 
     @property
@@ -106,18 +106,17 @@ class Ranked:
 
 def rankings(view: Agreement) -> list[Ranked]:
     """Return every ranking, in the result's order."""
-    groups: dict[tuple[str, str], list[RankLine]] = {}
+    by_method: dict[tuple[str, str], list[RankLine]] = {}
     for line in view.lines:
-        groups.setdefault((line.item, line.measure), []).append(line)
-    return [Ranked(method, measure, _first_first(lines)) for (method, measure), lines in groups.items()]
+        by_method.setdefault((line.item, line.measure), []).append(line)
+    return [
+        Ranked(method, measure, tuple(sorted(by_feature(lines).values(), key=lambda line: line.estimate)))
+        for (method, measure), lines in by_method.items()
+    ]
 
 
 def by_question(ranked: Sequence[Ranked]) -> dict[str, list[Ranked]]:
     """Return the rankings of each question, those with intervals first."""
-    roles = dict.fromkeys([*QUESTIONS, *(one.role for one in ranked)])
-    groups = {role: sorted((r for r in ranked if r.role == role), key=lambda r: not r.sure) for role in roles}
-    return {role: group for role, group in groups.items() if group}
-
-
-def _first_first(lines: Sequence[RankLine]) -> tuple[RankLine, ...]:
-    return tuple(sorted(by_feature(lines).values(), key=lambda line: line.estimate))
+    roles = dict.fromkeys([*QUESTIONS, *(r.role for r in ranked)])
+    by_role = {role: sorted((r for r in ranked if r.role == role), key=lambda r: not r.sure) for role in roles}
+    return {role: several for role, several in by_role.items() if several}
