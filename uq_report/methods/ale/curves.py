@@ -52,21 +52,12 @@ class Effects:
         """One side per axis: two or more for levels, where a row moves both ways."""
         return list(product(*(axis.sides for axis in self.axes)))
 
-    @property
-    def count(self) -> int:
-        """Number of variants."""
-        return len(self.moves) * 2 ** len(self.axes)
-
     def variants(self) -> Iterator[Variant]:
         """Yield, per move, the rows at every combination of lower (first) and upper ends."""
         columns = tuple(axis.column for axis in self.axes)
         for sides in self.moves:
             for ends in product(*((side.lower, side.upper) for side in sides)):
                 yield Variant(columns, ends)
-
-    def add(self, values: FloatArray) -> None:
-        """Take the measures (M, n) of the next variant."""
-        self.ends.append(values)
 
     def infinite(self, m: int) -> int:
         """Return how many rows are infinite at an end."""

@@ -99,7 +99,7 @@ class AccumulatedLocalEffects:
         gaps = (*omitted, *(Omission("", name, why) for name, why in every.items() if isinstance(why, str)))
         single = [Effects((axes[f],)) for f in features if f in axes]
         double = [Effects((axes[a], axes[b])) for a, b in self.pairs if {a, b} <= set(axes)]
-        fill([*single, *double], engine, measures)
+        fill([(variant, e.ends.append) for e in (*single, *double) for variant in e.variants()], engine, measures)
         notes = tuple(note for axis in axes.values() for note in axis.notes) + Sampling.of(subject).notes()
         results: list[Result] = [self._profile("ale", single, measures, engine, notes, gaps)]
         if self.pairs:
@@ -153,8 +153,8 @@ def _curve_rows(measure: str, effect: Effects, m: int, sampling: Sampling, confi
 def _surface_rows(measure: str, effect: Effects, points: Surface) -> pd.DataFrame:
     a, b = effect.axes
     columns = estimate(points.value.ravel(), np.nan, (np.nan, np.nan), np.nan, measure, a.feature)
-    places = {"feature_2": b.feature, **surface_places(a, b), "extrapolated": points.extrapolated.ravel()}
-    return pd.DataFrame(columns | places)
+    places = {"feature_2": b.feature, "extrapolated": points.extrapolated.ravel()}
+    return pd.DataFrame(columns | surface_places((a.x, a.levels), (b.x, b.levels)) | places)
 
 
 def _empty_note(effect: Effects, points: Surface) -> str:

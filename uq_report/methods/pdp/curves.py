@@ -56,11 +56,6 @@ class Curves:
         """Start from the rows that are infinite at their own value."""
         self.infinite = self.rows.infinite.copy()
 
-    @property
-    def count(self) -> int:
-        """Number of points to evaluate."""
-        return int(np.prod([len(grid.steps) for grid in self.grids]))
-
     def variants(self) -> Iterator[Variant]:
         """Yield the points: all rows with this feature (these features) set to one value each."""
         columns = tuple(grid.column for grid in self.grids)
@@ -99,7 +94,8 @@ class Curves:
     def places(self) -> dict[str, Any]:
         """Return the columns that say where each point is."""
         if len(self.grids) == 2:
-            return surface_places(*self.grids)
+            first, second = self.grids
+            return surface_places((first.x, first.levels), (second.x, second.levels))
         x, levels = self.grids[0].x, self.grids[0].levels
         if self.mode == "derivative":
             x, levels = (x[1:] + x[:-1]) / 2, levels[1:]

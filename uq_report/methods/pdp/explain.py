@@ -111,7 +111,7 @@ class PartialDependence:
         single = [Curves((grid,), rows, self.mode) for grid in sloped]
         joint = "plain" if self.mode == "derivative" else self.mode  # a slope has no meaning along two features
         double = [Curves((grids[a], grids[b]), rows, joint) for a, b in self.pairs if {a, b} <= set(grids)]
-        fill([*single, *double], engine, measures)
+        fill([(variant, c.add) for c in (*single, *double) for variant in c.variants()], engine, measures)
         notes = (*rows.sampling.notes(), *(note for grid in grids.values() for note in grid.notes))
         results: list[Result] = [self._profile(single, engine, (rule, *notes), (*omitted, *unknown, *flat))]
         if self.pairs:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,41 +17,15 @@ from ...core.subject import Subject
 from ...core.variants import Variant
 
 Pairs = Sequence[tuple[str, str]]
+Point = tuple[Variant, Callable[[FloatArray], None]]  # what is evaluated, and who takes the values
+Axis = tuple[FloatArray, Sequence[str]]  # the values, or the positions of levels; and their texts
 
 
-class Points(Protocol):
-    """The points of an axis: what numbers are there, and the texts of levels."""
-
-    @property
-    def x(self) -> FloatArray:
-        """The value where numeric, else the position of the level."""
-
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """The level's text; empty strings where numeric."""
-
-
-class Fillable(Protocol):
-    """A curve or surface that takes the values of its variants in their order."""
-
-    @property
-    def count(self) -> int:
-        """Number of variants."""
-
-    def variants(self) -> Iterator[Variant]:
-        """Yield what to evaluate."""
-
-    def add(self, values: FloatArray) -> None:
-        """Take the measures (M, n) of the next variant."""
-
-
-def fill(curves: Sequence[Fillable], engine: Engine, measures: Sequence[Measure]) -> None:
-    """Evaluate every point of every curve in one stream of variants."""
-    order = [curve for curve in curves for _ in range(curve.count)]
-    variants = chain.from_iterable(curve.variants() for curve in curves)
-    for group in engine.evaluate(variants, measures, total=len(order)):
+def fill(points: Sequence[Point], engine: Engine, measures: Sequence[Measure]) -> None:
+    """Evaluate every point of every curve in one stream of variants, each handed its measures, shape (M, n)."""
+    for group in engine.evaluate((variant for variant, _ in points), measures, total=len(points)):
         for v in range(group.values.shape[1]):
-            order[group.first + v].add(group.values[:, v])
+            points[group.first + v][1](group.values[:, v])
 
 
 def features_of(
@@ -71,14 +45,14 @@ def are_pairs(pairs: Pairs) -> bool:
     return all(len(pair) == 2 and pair[0] != pair[1] for pair in pairs)
 
 
-def surface_places(first: Points, second: Points) -> dict[str, Any]:
+def surface_places(first: Axis, second: Axis) -> dict[str, Any]:
     """Return the columns that say where the points of a surface are, the second axis running fastest."""
-    a, b = (np.array(points.levels, dtype=object) for points in (first, second))
+    (x, levels), (x_2, levels_2) = first, second
     return {
-        "x": np.repeat(first.x, len(b)),
-        "level": np.repeat(a, len(b)),
-        "x_2": np.tile(second.x, len(a)),
-        "level_2": np.tile(b, len(a)),
+        "x": np.repeat(x, len(x_2)),
+        "level": np.repeat(np.array(levels, dtype=object), len(x_2)),
+        "x_2": np.tile(x_2, len(x)),
+        "level_2": np.tile(np.array(levels_2, dtype=object), len(x)),
     }
 
 
