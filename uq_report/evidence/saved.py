@@ -59,7 +59,7 @@ def write_files(folder: str | Path, files: Mapping[str, bytes]) -> Path:
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=target, prefix=stage.PREFIX) as made, stage.held(Path(made)):
+        with TemporaryDirectory(dir=target, prefix=stage.PREFIX) as made, stage.hold(Path(made)):
             for name, content in files.items():
                 write_through(Path(made, stage.NEW, name), content)
             _publish(list(dict.fromkeys(Path(name).parts[0] for name in files)), Path(made))

@@ -11,24 +11,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # Windows: no stage is ever taken for one left behind
-    fcntl = None  # type: ignore[assignment]
+from filelock import FileLock
 
 PREFIX = ".new-"
 LOCK, MARK, NEW, OLD = "lock", "whole", "new", "old"
 
 
 @contextmanager
-def held(stage: Path) -> Iterator[None]:
+def hold(stage: Path) -> Iterator[None]:
     """Hold a stage; on the way in, end the work of those whose writers are gone."""
-    with (stage / LOCK).open("xb") as lock:
-        if fcntl is not None:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            for other in sorted(stage.parent.glob(f"{PREFIX}*")):
-                if _is_left(other):
-                    _end(other)
+    with FileLock(stage / LOCK):
+        for other in sorted(stage.parent.glob(f"{PREFIX}*")):
+            if other != stage and _is_left(other):
+                _end(other)
         yield
 
 
@@ -42,12 +37,13 @@ def remove(place: Path) -> None:
 
 def _is_left(stage: Path) -> bool:
     """Say whether nobody holds a stage; one without a lock is being made or removed."""
+    if not (stage / LOCK).exists():
+        return False
     try:
-        with (stage / LOCK).open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with FileLock(stage / LOCK, timeout=0):
+            return True
     except OSError:
         return False
-    return True
 
 
 def _end(stage: Path) -> None:

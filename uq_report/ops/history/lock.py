@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import import_module
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
-from ...core.errors import InputError, LockedError, UnsupportedError
+from filelock import FileLock, Timeout
 
-_PAUSE = 0.05
+from ...core.errors import InputError, LockedError
 
 
 @contextmanager
@@ -33,44 +30,29 @@ def locked(file: Path, what: str, wait: float = 0.0) -> Iterator[None]:
     LockedError
         If another process holds it; the message names that process.
     """
-    door = _opened(file)
+    lock = FileLock(file, timeout=wait)
     try:
-        _take(door, what, wait)
-        os.truncate(door, 0)
-        os.write(door, f"{os.getpid()}\n".encode())
-        yield
-    finally:
-        os.close(door)
-
-
-def _opened(file: Path) -> int:
-    try:
-        return os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        if file.is_symlink():
+            raise OSError(0, "a link")
+        lock.acquire()
+    except Timeout as error:
+        raise LockedError(
+            f"{what} must not be in work elsewhere; process {_holder(file)} holds its lock. Try again later."
+        ) from error
     except OSError as error:
         raise InputError(
             f"{file} must be a lock file of the history, no link, and writable; got {error.strerror}. Remove it."
         ) from error
-
-
-def _take(door: int, what: str, wait: float) -> None:
-    fcntl = _fcntl()
-    deadline = time.monotonic() + wait
-    while True:
-        try:
-            fcntl.flock(door, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            if time.monotonic() >= deadline:
-                holder = os.pread(door, 20, 0).decode("ascii", "replace").strip() or "unknown"
-                raise LockedError(
-                    f"{what} must not be in work elsewhere; process {holder} holds its lock. Try again later."
-                ) from error
-            time.sleep(_PAUSE)
-        else:
-            return
-
-
-def _fcntl() -> Any:
     try:
-        return import_module("fcntl")
-    except ImportError as error:
-        raise UnsupportedError("A history needs file locks of Linux or macOS; this system has none.") from error
+        with suppress(OSError):  # Windows lets nobody else open it
+            file.write_text(f"{os.getpid()}\n", encoding="ascii")
+        yield
+    finally:
+        lock.release()
+
+
+def _holder(file: Path) -> str:
+    """Return the process that holds a lock, if its file can be read."""
+    with suppress(OSError):
+        return file.read_text(encoding="ascii", errors="replace").strip() or "unknown"
+    return "unknown"
