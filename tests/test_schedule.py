@@ -7,9 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,15 +21,14 @@ from zoneinfo import ZoneInfo
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("apscheduler", reason="the schedule runs on APScheduler")
-
-from apscheduler.executors.debug import DebugExecutor
+pytest.importorskip("cronsim", reason="the schedule reads its times with cronsim")
 
 from uq_report import cli
 from uq_report.core.errors import InputError, LockedError
 from uq_report.ops.history import History
-from uq_report.ops.schedule import Job, Lines, Service, alone, cron, jobs, plan, read_schedule, service
+from uq_report.ops.schedule import Job, Lines, Service, alone, jobs, plan, read_schedule, service
 from uq_report.ops.schedule.child import Children, Ended, run_command
+from uq_report.ops.schedule.cron import Cron
 from uq_report.ops.schedule.lines import to_journal
 
 from . import store_runs
@@ -41,12 +42,12 @@ def at(text: str) -> datetime:
 
 def times(text: str, start: str, count: int, zone: str = "UTC") -> list[str]:
     """Return the next times of a cron expression, in its zone."""
-    made, moment, found = cron.trigger(text, ZoneInfo(zone)), at(start), []
+    expression, moment, found = Cron(text, ZoneInfo(zone)), at(start) - timedelta(microseconds=1), []
     for _ in range(count):
-        following = cron.following(made, moment)
+        following = expression.after(moment)
         assert following is not None
         found.append(following.strftime("%a %d %H:%M"))
-        moment = following + timedelta(microseconds=1)
+        moment = following
     return found
 
 
@@ -60,6 +61,8 @@ def times(text: str, start: str, count: int, zone: str = "UTC") -> list[str]:
         ("30 */12 * * 6,0", ["Sat 03 00:30", "Sat 03 12:30", "Sun 04 00:30"]),
         ("0 0 13 * 5", ["Fri 02 00:00", "Fri 09 00:00", "Tue 13 00:00", "Fri 16 00:00"]),
         ("0 0 * * fri-sun", ["Thu 01 00:00"]),
+        ("0 0 * * Sat-0", ["Sat 03 00:00", "Sun 04 00:00", "Sat 10 00:00"]),
+        ("0 0 * * sun-sun,0-0", ["Sun 04 00:00", "Sun 11 00:00"]),
         ("@weekly", ["Sun 04 00:00"]),
     ],
 )
@@ -69,24 +72,34 @@ def test_cron_expressions_mean_what_crontab_says(text: str, expected: list[str])
     assert times(text, "2026-01-01T00:00:00", len(expected)) == expected
 
 
-@pytest.mark.parametrize("text", ["", "0 6 * *", "61 * * * *", "0 6 * * 8", "0 6 * * fry", "0 6 * * 5-2", "a b c d e"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "0 6 * *", "61 * * * *", "0 6 * * 8", "0 6 * * fry", "0 6 * * 5-2", "a b c d e", "* * * * * *", "0 0 30 2 *"],
+)
 def test_what_is_no_cron_expression_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"cron expression|five fields"):
-        cron.trigger(text, UTC)
+        Cron(text, UTC)
+
+
+@pytest.mark.parametrize("text", ["* * * * * *", "0 0 30 2 *"])
+def test_seconds_and_a_date_that_never_comes_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"cron expression|five fields"):
+        Cron(text, UTC)
 
 
 def test_no_day_is_left_out_when_clocks_change() -> None:
     zone = ZoneInfo("Europe/Vienna")
     for start, expected in (
-        ("2026-03-28T00:00:00", ["28 01:30", "29 01:30", "30 00:30"]),  # 02:30 does not exist on the 29th: it is 03:30
-        ("2026-10-24T00:00:00", ["24 00:30", "25 00:30", "25 01:30"]),  # 02:30 exists twice on the 25th
+        ("2026-03-28T00:00:00", ["28 01:30", "29 01:00", "30 00:30"]),  # 02:30 does not exist on the 29th: it is 03:00
+        ("2026-10-24T00:00:00", ["24 00:30", "25 00:30", "26 01:30"]),  # 02:30 exists twice on the 25th, and runs once
     ):
         moment, found = at(start), []
         for _ in expected:
-            following = cron.following(cron.trigger("30 2 * * *", zone), moment)
+            following = Cron("30 2 * * *", zone).after(moment)
             assert following is not None
             found.append(f"{following.astimezone(UTC):%d %H:%M}")
-            moment = following.astimezone(UTC) + timedelta(microseconds=1)
+            assert Cron("30 2 * * *", zone).latest(following) == following
+            moment = following.astimezone(UTC)
         assert found == expected
 
 
@@ -100,11 +113,7 @@ def test_no_day_is_left_out_when_clocks_change() -> None:
     ],
 )
 def test_the_last_time_is_found_however_rare(text: str, now: str, expected: str) -> None:
-    assert cron.latest(cron.trigger(text, UTC), at(now)) == at(expected)
-
-
-def test_a_date_that_never_comes_has_no_time() -> None:
-    assert cron.latest(cron.trigger("0 0 30 2 *", UTC), START) is None
+    assert Cron(text, UTC).latest(at(now)) == at(expected)
 
 
 AUDIT = """
@@ -149,7 +158,7 @@ def test_a_schedule_file_is_read_with_its_places_and_durations(folder: Path) -> 
     assert (schedule.workers, schedule.grace) == (1, 60.0)
     credit, motor = jobs(schedule)
     assert (credit.label, credit.history, credit.late) == ("credit", str(folder / "history"), timedelta(days=1))
-    assert motor.next(START) == at("2026-03-02T05:30:00")
+    assert motor.times.after(START) == at("2026-03-02T05:30:00")
 
 
 def test_every_mistake_of_a_schedule_is_told_by_key(folder: Path) -> None:
@@ -202,17 +211,12 @@ def test_an_unlimited_misfire_and_no_history(folder: Path) -> None:
 
 
 class FakeClock:
-    """A clock that only waiting moves; it stands in for datetime and for Event of APScheduler."""
+    """A clock that only waiting moves; it stands in for the Event that a service waits for."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, start: datetime) -> None:
         self.time, self.until = start, start + timedelta(days=1)
         self.at_end: Callable[[], None] = lambda: None
         clock = self
-
-        class Now(datetime):
-            @classmethod
-            def now(cls, tz: Any = None) -> Any:
-                return clock.time.astimezone(tz)
 
         class Waiting:
             def __init__(self) -> None:
@@ -224,19 +228,32 @@ class FakeClock:
             def set(self) -> None:
                 self._set = True
 
-            def clear(self) -> None:
-                self._set = False
-
             def wait(self, seconds: float) -> None:
                 if not self._set:
                     clock.time += timedelta(seconds=seconds)
                 if clock.time >= clock.until:
                     clock.at_end()
 
-        monkeypatch.setattr("apscheduler.schedulers.base.datetime", Now)
-        monkeypatch.setattr("apscheduler.executors.base.datetime", Now)
-        monkeypatch.setattr("apscheduler.schedulers.blocking.Event", Waiting)
-        monkeypatch.setattr(service, "Pool", lambda workers: DebugExecutor())
+        monkeypatch.setattr(service, "Event", Waiting)
+        monkeypatch.setattr(service, "ThreadPoolExecutor", AtOnce)
+
+
+class AtOnce:
+    """A pool that runs what it gets before it returns."""
+
+    def __init__(self, workers: int) -> None:
+        assert workers == 1
+
+    def __enter__(self) -> AtOnce:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is left to wait for."""
+
+    def submit(self, run: Callable[..., None], *args: object) -> Future[None]:
+        future: Future[None] = Future()
+        future.set_result(run(*args))
+        return future
 
 
 class Day:
@@ -331,7 +348,7 @@ def test_once_runs_what_is_due_and_a_second_call_nothing(folder: Path, monkeypat
 
 
 def job(folder: Path, timeout: float | None = None) -> Job:
-    return Job(folder / "audit.toml", "tiny", cron.trigger("* * * * *", UTC), None, timeout, str(folder / "h"), "tiny")
+    return Job(folder / "audit.toml", "tiny", Cron("* * * * *", UTC), None, timeout, str(folder / "h"), "tiny")
 
 
 def python(script: str) -> Callable[[Path], list[str]]:
@@ -427,6 +444,19 @@ def test_one_scheduler_to_a_folder(folder: Path) -> None:
         assert runner.invoke(cli.app, ["schedule", str(folder / "audits.toml"), "--dry-run"]).exit_code == 0
     with alone(folder):
         pass
+
+
+def test_one_scheduler_to_a_folder_that_cannot_be_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setenv("TMPDIR", str(folder / "credit"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    before = sorted(folder.iterdir())
+    with alone(folder):
+        with pytest.raises(LockedError, match="another scheduler is at work"), alone(folder):
+            pass
+        with alone(folder / "motor"):
+            pass
+    assert sorted(folder.iterdir()) == before
 
 
 def test_the_command_prints_times_and_refuses_once_without_histories(

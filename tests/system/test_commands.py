@@ -219,7 +219,7 @@ def test_index(call: Call, runs: Path, place: Path) -> None:
 
 
 def test_schedule_once(call: Call, runs: Path, place: Path) -> None:
-    pytest.importorskip("apscheduler", reason="schedules need APScheduler")
+    pytest.importorskip("cronsim", reason="schedules need cronsim")
     (place / "nightly.toml").write_text(
         AUDIT.format(rule="nll <= 9").replace('"credit"', '"nightly"').replace('"low"', '"critical"')
     )

@@ -40,7 +40,7 @@ def test_every_command_line_in_the_examples_is_ours() -> None:
 
 
 def test_the_schedule_file_is_read() -> None:
-    pytest.importorskip("apscheduler", reason="the schedule runs on APScheduler")
+    pytest.importorskip("cronsim", reason="the schedule reads its times with cronsim")
     from uq_report.ops.schedule import read_schedule
 
     schedule = read_schedule(EXAMPLES / "cron" / "audits.toml")

@@ -80,8 +80,8 @@ def _print_times(found: list[Job]) -> None:
     moment = clock()
     rows: list[tuple[str, ...]] = [("AUDIT", "DUE NOW", "NEXT", "THEN", "FILE")]
     for job in found:
-        missed, first = job.missed(moment), job.next(moment)
-        then = None if first is None else job.next(first)
+        missed, first = job.missed(moment), job.times.after(moment)
+        then = None if first is None else job.times.after(first)
         times = ["-" if at is None else at.isoformat(timespec="minutes") for at in (missed, first, then)]
         rows.append((job.label, *times, str(job.file)))
     print_table(rows)

@@ -32,8 +32,6 @@ def locked(file: Path, what: str, wait: float = 0.0) -> Iterator[None]:
     """
     lock = FileLock(file, timeout=wait)
     try:
-        if file.is_symlink():
-            raise OSError(0, "a link")
         lock.acquire()
     except Timeout as error:
         raise LockedError(

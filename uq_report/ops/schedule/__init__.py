@@ -4,11 +4,10 @@ A run in a process of its own can crash, leak or hang without harm to the others
 histories of the audits, so that a restart makes up for a missed run, once.
 """
 
-from .alone import alone
 from .file import ScheduledAudit, ScheduleFile, read_schedule
 from .lines import Lines
 from .plan import Job, jobs
-from .service import Service, stopped_by_signals
+from .service import Service, alone, stopped_by_signals
 
 __all__ = [
     "Job",

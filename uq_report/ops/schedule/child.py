@@ -62,7 +62,7 @@ class Children:
                 child.wait(timeout)
             except subprocess.TimeoutExpired:
                 late = True
-                _end(child, _PATIENCE)
+                _end(child)
             with self._lock:
                 stopped = self._running.pop(child.pid, None) is None
             summary, error = _summary(_tail(out)), _tail(err).strip()
@@ -82,14 +82,14 @@ class Children:
         with self._lock:
             left, self._running = list(self._running.values()), {}
         for child in left:
-            _end(child, _PATIENCE)
+            _end(child)
 
 
-def _end(child: subprocess.Popen[bytes], patience: float) -> None:
+def _end(child: subprocess.Popen[bytes]) -> None:
     """Ask a run and what it started to end, and end it if it does not."""
     _signal(child, signal.SIGTERM)
     with suppress(subprocess.TimeoutExpired):
-        child.wait(patience)
+        child.wait(_PATIENCE)
     _signal(child, signal.SIGKILL)
     child.wait()
 
@@ -109,7 +109,7 @@ def _tail(stream: IO[bytes]) -> str:
 def _summary(text: str) -> Mapping[str, Any]:
     """Return the last line as the object of JSON it should be; nothing if it is none."""
     try:
-        found = json.loads(text.strip().splitlines()[-1])
+        summary = json.loads(text.strip().splitlines()[-1])
     except (ValueError, IndexError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return summary if isinstance(summary, dict) else {}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from datetime import timedelta, tzinfo
-from functools import partial
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
@@ -15,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from ...core.errors import InputError
 from ...runner.mistakes import validated
 from ...runner.settings import Part, Positive, Text
-from . import cron
+from .cron import Cron
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
@@ -33,7 +32,7 @@ def _seconds(value: Any) -> Any:
 
 
 def _is_cron(text: str) -> str:
-    cron.trigger(text, ZoneInfo("UTC"))
+    Cron(text, UTC)
     return text
 
 
@@ -46,7 +45,7 @@ def _is_zone(text: str) -> str:
 
 
 Duration = Annotated[float, BeforeValidator(_seconds)]
-Cron = Annotated[str, AfterValidator(_is_cron)]
+CronText = Annotated[str, AfterValidator(_is_cron)]
 Zone = Annotated[str, AfterValidator(_is_zone)]
 
 
@@ -66,14 +65,9 @@ class ScheduledAudit(Part):
     """
 
     file: Text
-    cron: Cron
+    cron: CronText
     misfire: Duration | None = None
     timeout: Duration | None = None
-
-    @property
-    def late(self) -> timedelta | None:
-        """How late a run may start."""
-        return None if self.misfire is None else timedelta(seconds=self.misfire)
 
 
 class ScheduleFile(Part):
@@ -119,14 +113,11 @@ def read_schedule(path: str | Path) -> ScheduleFile:
         raise InputError(f"schedule must be readable; got {str(path)!r} ({error.strerror}). Check the path.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{file.name} must be TOML in UTF-8; got something else: {error}.") from error
-    made = validated(ScheduleFile, content, file.name)
-    place = partial(_placed, base=file.resolve().parent)
-    audits = tuple(map(place, made.audit))
-    doubled = sorted({one.file for one in audits if [other.file for other in audits].count(one.file) > 1})
+    schedule = validated(ScheduleFile, content, file.name)
+    folder = file.resolve().parent
+    files = [str((folder / audit.file).resolve()) for audit in schedule.audit]
+    doubled = sorted({name for name in files if files.count(name) > 1})
     if doubled:
         raise InputError(f"{file.name}.audit.file must be named once; got {doubled[0]!r} twice. Join their times.")
-    return made.model_copy(update={"audit": audits})
-
-
-def _placed(audit: ScheduledAudit, base: Path) -> ScheduledAudit:
-    return audit.model_copy(update={"file": str((base / audit.file).resolve())})
+    audits = (audit.model_copy(update={"file": name}) for audit, name in zip(schedule.audit, files, strict=True))
+    return schedule.model_copy(update={"audit": tuple(audits)})

@@ -47,9 +47,9 @@ class Lines:
     def __call__(self, event: str, level: Level = "info", **fields: object) -> None:
         """Write an event and what belongs to it, ``run.end audit=credit code=0``; what is None is left out."""
         start = _PRIORITY[level] if self._journal else f"{self._clock().astimezone().isoformat(timespec='seconds')} "
-        told = " ".join(f"{key}={_shown(value)}" for key, value in fields.items() if value is not None)
+        details = " ".join(f"{key}={_word(value)}" for key, value in fields.items() if value is not None)
         with self._lock:
-            self._stream.write(f"{start}{event} {told}".rstrip() + "\n")
+            self._stream.write(f"{start}{event} {details}".rstrip() + "\n")
             self._stream.flush()
 
 
@@ -62,7 +62,7 @@ def to_journal(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
     return environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
 
 
-def _shown(value: object) -> str:
+def _word(value: object) -> str:
     """Return a value as one word, or quoted."""
     if isinstance(value, datetime):
         return value.isoformat(timespec="seconds")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from ...core.errors import InputError
 from ...jobs.reading import read_audit
 from ..history import History
-from . import cron
+from .cron import Cron
 from .file import ScheduledAudit, ScheduleFile
 
 
@@ -23,8 +22,7 @@ class Job:
     file : Path
     label : str
         Its name in log lines.
-    trigger : object
-        APScheduler's.
+    times : Cron
     late : timedelta, optional
         How late a run may start; None for no limit.
     timeout : float, optional
@@ -36,7 +34,7 @@ class Job:
 
     file: Path
     label: str
-    trigger: Any
+    times: Cron
     late: timedelta | None
     timeout: float | None
     history: str | None
@@ -56,14 +54,14 @@ class Job:
         """
         if self.history is None:
             return None
-        due, last = cron.latest(self.trigger, now), self.last()
-        if due is None or (last is not None and due <= last <= now):
+        due, last = self.times.latest(now), self.last()
+        if due is None or self.is_late(due, now) or (last is not None and due <= last <= now):
             return None
-        return due if self.late is None or now - due <= self.late else None
+        return due
 
-    def next(self, now: datetime) -> datetime | None:
-        """Return the next time after `now`."""
-        return cron.following(self.trigger, now + timedelta(microseconds=1))
+    def is_late(self, due: datetime, now: datetime) -> bool:
+        """Return whether it is too late to start the run of `due`."""
+        return self.late is not None and now - due > self.late
 
 
 def jobs(schedule: ScheduleFile) -> list[Job]:
@@ -74,36 +72,37 @@ def jobs(schedule: ScheduleFile) -> list[Job]:
     InputError
         A file cannot be read or has mistakes.
     """
-    zone, made, mistakes = schedule.zone(), [], []
-    for one in schedule.audit:
+    zone, planned, mistakes = schedule.zone(), [], []
+    for audit in schedule.audit:
         try:
-            made.append(_job(one, cron.trigger(one.cron, zone)))
+            planned.append(_job(audit, Cron(audit.cron, zone)))
         except InputError as error:
-            mistakes += [f"{one.file}: {line}" for line in str(error).splitlines()]
+            mistakes += [f"{audit.file}: {line}" for line in str(error).splitlines()]
     if mistakes:
         raise InputError("\n".join(mistakes))
-    return _distinct(made)
+    _check_distinct(planned)
+    return planned
 
 
-def _job(one: ScheduledAudit, trigger: Any) -> Job:
-    audit = read_audit(one.file)
+def _job(scheduled: ScheduledAudit, times: Cron) -> Job:
+    audit = read_audit(scheduled.file)
     name = audit.output.name or (None if audit.model is None else audit.model.label)
-    label = name or Path(one.file).parent.name
+    label = name or Path(scheduled.file).parent.name
     if audit.output.history is not None and name is None:
         raise InputError("output.name must be given, or model.label, for a schedule to find its last runs; it is not.")
-    return Job(Path(one.file), label, trigger, one.late, one.timeout, audit.output.history, name)
+    late = None if scheduled.misfire is None else timedelta(seconds=scheduled.misfire)
+    return Job(Path(scheduled.file), label, times, late, scheduled.timeout, audit.output.history, name)
 
 
-def _distinct(made: list[Job]) -> list[Job]:
+def _check_distinct(planned: list[Job]) -> None:
     """Refuse two audits that would be filed as one."""
-    found: dict[tuple[str, str | None], Job] = {}
-    for job in made:
+    by_place: dict[tuple[str, str | None], Job] = {}
+    for job in planned:
         if job.history is None:
             continue
-        other = found.setdefault((job.history, job.name), job)
+        other = by_place.setdefault((job.history, job.name), job)
         if other is not job:
             raise InputError(
                 f"output.name must differ within a history; got {job.name!r} in {other.file} and {job.file}. "
                 "Name one otherwise."
             )
-    return made

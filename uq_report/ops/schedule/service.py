@@ -1,29 +1,28 @@
-"""Runs the audits of a schedule: all day by APScheduler, or once what is due now."""
+"""Runs the audits of a schedule: all day at their times, or once what is due now."""
 
 from __future__ import annotations
 
-import logging
+import hashlib
+import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from threading import Event, Lock, Thread, Timer
-from typing import Any
+from tempfile import gettempdir
+from threading import Event, Thread, Timer
 
-from apscheduler import events
-from apscheduler.executors.pool import ThreadPoolExecutor as Pool
-from apscheduler.schedulers import SchedulerNotRunningError
-from apscheduler.schedulers.blocking import BlockingScheduler
-
+from ...core.errors import LockedError
+from ..history.lock import locked
 from .child import Children, Ended, State, run_command
 from .lines import Level, Lines, now
 from .plan import Job
 
 _LEVELS: dict[State, Level] = {"done": "info", "unchanged": "info", "findings": "warning", "locked": "warning"}
 _CODES = {"failed": 3, "timeout": 3, "missed": 75, "locked": 75, "findings": 1}  # the first that happened counts
-_WAKE = 60  # seconds after which a clock that jumped ahead is noticed, at the latest
+_WAKE = 60.0  # seconds after which a clock that jumped ahead is noticed, at the latest
 
 
 class Service:
@@ -53,12 +52,11 @@ class Service:
         command: Callable[[Path], list[str]] = run_command,
         clock: Callable[[], datetime] = now,
     ) -> None:
-        self._jobs = {str(job.file): job for job in jobs}
+        self._jobs = jobs
         self._say, self._workers, self._grace = say, workers, grace
         self._command, self._clock = command, clock
-        self._children, self._stopping, self._tally = Children(), Event(), Tally()
-        self._due: dict[str, datetime] = {}
-        self._scheduler: BlockingScheduler | None = None
+        self._children, self._stopping = Children(), Event()
+        self._ends: list[str] = []  # threads share it, and only ever append
 
     def serve(self) -> int:
         """Run audits at their times until `stop`; return the exit code.
@@ -69,20 +67,36 @@ class Service:
             3 if a run failed or was stopped by its timeout, else 75 if one was missed or found its audit locked, else
             1 if one ended with findings, else 0.
         """
-        logging.getLogger("apscheduler").propagate = False  # its events are told by us
         self._say("scheduler.start", audits=len(self._jobs))
-        self._scheduler = self._made()
-        self._scheduler.start()
+        moment = self._clock()
+        overdue = {job.file: missed for job in self._jobs if (missed := job.missed(moment)) is not None}
+        for job in self._jobs:
+            missed = overdue.get(job.file)
+            self._say("audit.next", audit=job.label, at=moment if missed else job.times.after(moment), missed=missed)
+        with ThreadPoolExecutor(self._workers) as pool:
+            running = {
+                job.file: pool.submit(self._run, job, overdue[job.file]) for job in self._jobs if job.file in overdue
+            }
+            while not self._stopping.is_set():
+                before, moment = moment, self._wait(moment)
+                for job in () if self._stopping.is_set() else self._jobs:
+                    due = job.times.latest(moment)
+                    if due is None or due <= before:
+                        continue
+                    if job.file in running and not running[job.file].done():
+                        self._miss(job, due, "the run before is still at work")
+                    else:
+                        running[job.file] = pool.submit(self._run_in_time, job, due)
         return self._ended()
 
     def once(self) -> int:
         """Run the audits that are due now, and return the exit code; see `serve`."""
         moment = self._clock()
-        self._due = {key: at for key, job in self._jobs.items() if (at := job.missed(moment)) is not None}
-        self._say("scheduler.once", audits=len(self._jobs), due=len(self._due))
+        missed = [(job, due) for job in self._jobs if (due := job.missed(moment)) is not None]
+        self._say("scheduler.once", audits=len(self._jobs), due=len(missed))
         with ThreadPoolExecutor(self._workers) as pool:
-            for done in [pool.submit(self._run, key) for key in list(self._due)]:
-                done.result()
+            for job, due in missed:
+                pool.submit(self._run, job, due)
         return self._ended()
 
     def stop(self, reason: str) -> None:
@@ -91,56 +105,41 @@ class Service:
             self._children.end()
             return
         self._say("scheduler.stopping", reason=reason, grace=self._grace)
-        self._stopping.set()
         self._children.close()
+        self._stopping.set()
         last = Timer(self._grace, self._children.end)
         last.daemon = True
         last.start()
-        self._shut(wait=True)
 
-    def _made(self) -> BlockingScheduler:
-        """Return APScheduler with every audit, its store in memory."""
-        made = BlockingScheduler(timezone="UTC", executors={"default": Pool(self._workers)})
-        moment = self._clock()
-        for key, job in self._jobs.items():
-            missed = job.missed(moment)
-            if missed is not None:
-                self._due[key] = missed
-            first = moment if missed else job.next(moment)
-            self._say("audit.next", audit=job.label, at=first, missed=missed)
-            limit = None if job.late is None else max(1, int(job.late.total_seconds()))
-            made.add_job(
-                self._run, job.trigger, args=[key], id=key, next_run_time=first, max_instances=1,
-                coalesce=True, misfire_grace_time=limit,
-            )  # fmt: skip
-        made.add_job(_nothing, "interval", seconds=_WAKE, misfire_grace_time=None)
-        made.add_listener(self._told, events.EVENT_JOB_MISSED | events.EVENT_JOB_MAX_INSTANCES | events.EVENT_JOB_ERROR)
-        made.add_listener(self._started, events.EVENT_SCHEDULER_STARTED)
-        return made
+    def _wait(self, moment: datetime) -> datetime:
+        """Wait for the next time of any audit, and return what time it is then; a clock set back stands still."""
+        following = [job.times.after(moment) for job in self._jobs]
+        pauses = [(due - self._clock()).total_seconds() for due in following if due is not None]
+        self._stopping.wait(max(0.0, min([_WAKE, *pauses])))
+        return max(moment, self._clock())
 
-    def _started(self, _: Any) -> None:
-        """End at once if `stop` came before the start."""
-        if self._stopping.is_set():
-            self._shut(wait=False)
+    def _run_in_time(self, job: Job, due: datetime) -> None:
+        """Run an audit, unless it has waited for too long since its time."""
+        if job.is_late(due, self._clock()):
+            self._miss(job, due, "too late, see misfire")
+        else:
+            self._run(job)
 
-    def _shut(self, *, wait: bool) -> None:
-        """Shut APScheduler down, if it is there and running."""
-        if self._scheduler is not None and self._scheduler.running:
-            with suppress(SchedulerNotRunningError):  # another thread was quicker
-                self._scheduler.shutdown(wait=wait)
+    def _miss(self, job: Job, due: datetime, reason: str) -> None:
+        self._ends.append("missed")
+        self._say("run.missed", "warning", audit=job.label, at=due, reason=reason)
 
-    def _run(self, key: str) -> None:
-        """Run one audit, and tell its start and end."""
-        job = self._jobs[key]
-        self._say("run.start", audit=job.label, missed=self._due.pop(key, None))
+    def _run(self, job: Job, missed: datetime | None = None) -> None:
+        """Run one audit, and write its start and end."""
+        self._say("run.start", audit=job.label, missed=missed)
         try:
             ended = self._children.run(self._command(job.file), job.file.parent, job.timeout)
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other audits go on
             ended = Ended("failed", -1, 0.0, error=str(error))
         if ended is None:
             self._say("run.left", audit=job.label, reason="the scheduler is stopping")
             return
-        self._tally.add(ended.state)
+        self._ends.append(ended.state)
         self._say(
             "run.end",
             _LEVELS.get(ended.state, "error"),
@@ -153,47 +152,33 @@ class Service:
             error=ended.error or None,
         )
 
-    def _told(self, event: Any) -> None:
-        """Tell what APScheduler did not start."""
-        if event.job_id not in self._jobs:
-            return
-        label = self._jobs[event.job_id].label
-        if event.code == events.EVENT_JOB_ERROR:
-            self._tally.add("failed")
-            self._say("run.error", "error", audit=label, error=f"{type(event.exception).__name__}: {event.exception}")
-            return
-        self._tally.add("missed")
-        overlap = event.code == events.EVENT_JOB_MAX_INSTANCES
-        at = event.scheduled_run_times[0] if overlap else event.scheduled_run_time
-        why = "the run before is still at work" if overlap else "too late, see misfire"
-        self._say("run.missed", "warning", audit=label, at=at, reason=why)
-
     def _ended(self) -> int:
-        code = self._tally.code()
-        self._say("scheduler.stop", "info" if code == 0 else "warning", code=code, **self._tally.counts())
+        """Return the exit code of the worst end."""
+        code = next((code for state, code in _CODES.items() if state in self._ends), 0)
+        counts = Counter(sorted(self._ends))
+        self._say("scheduler.stop", "info" if code == 0 else "warning", code=code, **counts)
         return code
 
 
-class Tally:
-    """How the runs ended, counted; threads share it."""
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold a folder for one scheduler; the system frees it when the process ends, however that ends.
 
-    def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
-        self._lock = Lock()
-
-    def add(self, state: str) -> None:
-        """Count one."""
-        with self._lock:
-            self._counts[state] = self._counts.get(state, 0) + 1
-
-    def counts(self) -> dict[str, int]:
-        """Return the counts by state."""
-        with self._lock:
-            return dict(sorted(self._counts.items()))
-
-    def code(self) -> int:
-        """Return the exit code of the worst state."""
-        return next((code for state, code in _CODES.items() if state in self._counts), 0)
+    Raises
+    ------
+    LockedError
+        If another scheduler holds it.
+    """
+    file = folder / ".schedule.lock"
+    if not os.access(folder, os.W_OK):  # such as that of a service, whose files belong to root
+        file = Path(gettempdir(), f"uq-report-{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}.lock")
+    try:
+        with locked(file, "schedule"):
+            yield
+    except LockedError as error:
+        raise LockedError(
+            f"schedule must be alone in {folder}; another scheduler is at work there. Stop one of them."
+        ) from error
 
 
 @contextmanager
@@ -203,20 +188,16 @@ def stopped_by_signals(service: Service) -> Iterator[None]:
     def handle(number: int, _: object) -> None:
         Thread(target=service.stop, args=[signal.Signals(number).name], daemon=True).start()
 
-    before = {one: signal.signal(one, handle) for one in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
-        for one, old in before.items():
-            signal.signal(one, old)
-
-
-def _nothing() -> None:
-    """Wake the scheduler up."""
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _count(findings: object) -> int | None:
-    """Return how many findings a summary tells, as a number, by severity, or one by one."""
+    """Return how many findings a summary lists, as a number, by severity, or one by one."""
     if isinstance(findings, dict):
         return sum(value for key, value in findings.items() if isinstance(value, int) and key != "waived")
     if isinstance(findings, list):
