@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,15 +18,18 @@ import pytest
 
 from uq_report.core.errors import InputError, RenderError
 from uq_report.document.document import Attachment, Document, Paragraph, Section
-from uq_report.render import child, process
-from uq_report.render.pdf import PdfRenderer
-from uq_report.render.process import Limits, print_apart
-from uq_report.render.wire import pack, unpack
+from uq_report.render import pdf, printer
+from uq_report.render.pdf import Limits, PdfRenderer, print_apart
 
 posix = pytest.mark.skipif(os.name != "posix", reason="memory and CPU limits are POSIX only")
 ROOT = Path(__file__).parents[2]
 ENDLESS = "<style>@page { size: 100px 20px; margin: 0 }</style>" + "<p>word</p>" * 20_000
 ONE_PAGE = "<html lang=en><title>t</title><h1>t</h1>"
+
+
+def answer(head: dict[str, object], content: bytes) -> bytes:
+    """Return what the child writes: a line of JSON, and the PDF."""
+    return json.dumps(head).encode() + b"\n" + content
 
 
 def processes() -> set[str]:
@@ -59,14 +65,15 @@ def test_a_page_that_takes_too_much_memory_is_stopped(megabytes: int) -> None:
 def test_a_child_that_dies_is_told_by_its_cause(number: signal.Signals, words: str) -> None:
     done = subprocess.CompletedProcess[bytes]([], -number, b"", b"out of memory")
     with pytest.raises(RenderError, match=words):
-        process._read(done, Limits(1.0, 100))
+        pdf._read(done, Limits(1.0, 100))
 
 
 def test_an_answer_cut_off_is_no_page() -> None:
-    whole = pack({"problems": [], "warnings": []}, [b"%PDF-1.7"])
-    done = subprocess.CompletedProcess[bytes]([], 0, whole[:-2], b"")
-    with pytest.raises(RenderError, match=r"pdf\.process must end with a page; it ended with exit code 0"):
-        process._read(done, Limits(1.0, 100))
+    whole = answer({"problems": [], "warnings": [], "size": 8}, b"%PDF-1.7")
+    for cut in (whole[:-2], whole[:9], b""):
+        done = subprocess.CompletedProcess[bytes]([], 0, cut, b"")
+        with pytest.raises(RenderError, match=r"pdf\.process must end with a page; it ended with exit code 0"):
+            pdf._read(done, Limits(1.0, 100))
 
 
 def test_a_python_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,11 +92,11 @@ def test_limits_that_are_none_are_refused(options: dict[str, float]) -> None:
 
 
 def test_warnings_of_the_child_are_raised_here() -> None:
-    said = pack({"problems": ["p"], "warnings": [["DeprecationWarning", "old"], ["NoSuch", "odd"]]}, [b"x"])
-    done = subprocess.CompletedProcess[bytes]([], 0, said, b"Fontconfig error: none\n")
+    head = {"problems": ["p"], "warnings": [["DeprecationWarning", "old"], ["NoSuch", "odd"]], "size": 1}
+    done = subprocess.CompletedProcess[bytes]([], 0, answer(head, b"x"), b"Fontconfig error: none\n")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        assert process._read(done, Limits(1.0, 100)) == (b"x", ["p"])
+        assert pdf._read(done, Limits(1.0, 100)) == (b"x", ["p"])
     kinds = [(w.category, str(w.message)) for w in caught]
     expected = [(DeprecationWarning, "old"), (UserWarning, "odd"), (UserWarning, "pdf: Fontconfig error: none")]
     assert kinds == expected
@@ -130,35 +137,36 @@ def test_every_kind_of_caller_prints_once(tmp_path: Path, how: str) -> None:
 
 
 def test_the_child_imports_what_printing_needs_and_nothing_more() -> None:
-    code = "import sys, uq_report.render.child; print(*sys.modules)"
+    code = "import sys, uq_report.render.printer; print(*sys.modules)"
     loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT).split())
     assert "weasyprint" in loaded
     assert not loaded & {"numpy", "pandas", "scipy", "sklearn", "matplotlib", "jinja2", "pydantic", "multiprocessing"}
 
 
-def answered(job: bytes) -> tuple[dict[str, object], list[bytes]]:
+def answered(html: str, files: Sequence[Attachment], as_of: str) -> tuple[dict[str, object], bytes]:
     """Answer a job in this process, without limits."""
     out = io.BytesIO()
-    assert child.main(["9", "2048"], io.BytesIO(job), out) == 0
-    return unpack(out.getvalue())
+    assert printer.main(["9", "2048"], io.BytesIO(pickle.dumps((html, files, as_of))), out) == 0
+    line, _, content = out.getvalue().partition(b"\n")
+    return json.loads(line), content
 
 
 def test_a_job_is_answered_with_the_page_or_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child, "limit", lambda *_: None)
+    monkeypatch.setattr(printer, "limit", lambda *_: None)
     monkeypatch.setattr("gc.disable", lambda: None)
-    told = {"name": "a.csv", "media_type": "text/csv", "description": "d"}
-    head = {"as_of": "2026-11-21", "attachments": [told]}
-    said, files = answered(pack(head, [ONE_PAGE.encode(), b"a\n"]))
-    assert said == {"problems": [], "warnings": []}
-    assert files[0].startswith(b"%PDF-1.7")
-    said, files = answered(pack(head | {"as_of": "yesterday"}, [ONE_PAGE.encode(), b"a\n"]))
-    assert said == {"error": "document.as_of must be an ISO date; got 'yesterday'. Write it as YYYY-MM-DD."}
+    file = Attachment("a.csv", b"a\n", "text/csv", "d")
+    head, content = answered(ONE_PAGE, [file], "2026-11-21")
+    assert head == {"problems": [], "warnings": [], "size": len(content)}
+    assert content.startswith(b"%PDF-1.7")
+    head, content = answered(ONE_PAGE, [file], "yesterday")
+    assert head == {"error": "document.as_of must be an ISO date; got 'yesterday'. Write it as YYYY-MM-DD."}
+    assert content == b""
 
     def short_of_memory(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(child, "print_page", short_of_memory)
-    assert answered(pack(head, [ONE_PAGE.encode(), b"a\n"])) == ({"memory": True}, [])
+    monkeypatch.setattr(printer, "print_page", short_of_memory)
+    assert answered(ONE_PAGE, [file], "2026-11-21") == ({"memory": True}, b"")
 
 
 @pytest.mark.parametrize("names", [("a.csv", "a.csv"), ("../a.csv",), ("",), ("a\\b",), ("ü.csv",), ("x" * 300,)])
@@ -168,16 +176,9 @@ def test_attachments_have_plain_names(document: Document, names: tuple[str, ...]
         PdfRenderer(isolated=False).render(replace(document, attachments=files))
 
 
-def test_one_message_holds_any_bytes() -> None:
-    files = [b"", b"\n{}\n\x00", bytes(range(256)) * 100]
-    assert unpack(pack({"a": "ü\n"}, files)) == ({"a": "ü\n"}, files)
-    with pytest.raises(ValueError, match="must hold"):
-        unpack(pack({}, files)[:-1])
-
-
 def test_a_report_with_large_attachments_is_printed(document: Document) -> None:
     """More than a pipe holds, both ways."""
     big = Attachment("big.bin", os.urandom(3_000_000), "application/octet-stream", "d")
     text = Section(id="s", title="S", blocks=(Paragraph(text="T"),))
-    pdf = PdfRenderer().render(replace(document, sections=(text,), attachments=(big,)))
-    assert len(pdf) > 3_000_000
+    printed = PdfRenderer().render(replace(document, sections=(text,), attachments=(big,)))
+    assert len(printed) > 3_000_000

@@ -1,16 +1,40 @@
-"""The report as one PDF: the print of the HTML page, archival (PDF/A-3a) and accessible (PDF/UA-1)."""
+"""The report as one PDF: the print of the HTML page, archival (PDF/A-3a) and accessible (PDF/UA-1).
+
+It is printed in a process of its own, with limits: an endless page costs an error, not the program.
+"""
 
 from __future__ import annotations
 
+import builtins
+import json
+import math
+import os
+import pickle
+import signal
+import subprocess
+import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..core.errors import RenderError, check_options
-from ..document.document import Document
+from ..core.text import clean
+from ..document.document import Attachment, Document
 from .html import page
-from .process import Limits, print_apart
+
+CHILD = "uq_report.render.printer"
+_TIME = tuple(getattr(signal, name, 0) for name in ("SIGXCPU", "SIGALRM"))
+_LESS = "Raise it, leave sections out, or use the HTML."
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one page may cost: seconds of wall time, and megabytes of address space."""
+
+    seconds: float
+    megabytes: int
 
 
 @dataclass(frozen=True)
@@ -75,3 +99,79 @@ class PdfRenderer:
         from .printer import print_page  # WeasyPrint is the child's to import, unless there is none
 
         return print_page(html, document.attachments, document.as_of)
+
+
+def print_apart(html: str, attachments: Sequence[Attachment], as_of: str, limits: Limits) -> tuple[bytes, list[str]]:
+    """Return the PDF of a page and the complaints, printed by a child process that is gone afterwards.
+
+    The child is a fresh interpreter that imports nothing of the caller's, so this works from notebooks, from
+    scripts without ``if __name__ == "__main__"`` and from threads. Its Python warnings are raised here again.
+
+    Raises
+    ------
+    RenderError
+        A limit was reached, the child died or could not be started, or the page cannot be printed.
+    """
+    job = pickle.dumps((html, attachments, as_of))
+    try:
+        done = subprocess.run(  # noqa: S603 - our own interpreter and module
+            _command(limits), input=job, capture_output=True, timeout=limits.seconds, env=_environment(), check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _too_slow(limits) from error
+    except OSError as error:
+        raise RenderError(f"pdf.process must start; got {error}. Free memory, or set isolated=False.") from error
+    return _read(done, limits)
+
+
+def _command(limits: Limits) -> list[str]:
+    if not sys.executable or getattr(sys, "frozen", False):
+        raise RenderError(
+            f"pdf.process must be started by a Python interpreter; sys.executable is {sys.executable!r}. "
+            "Set isolated=False to print in this process, without limits."
+        )
+    return [sys.executable, "-P", "-m", CHILD, str(math.ceil(limits.seconds)), str(limits.megabytes)]
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment, with the places where this process finds its modules."""
+    here = str(Path(__file__).resolve().parents[2])
+    places = [place for place in sys.path if isinstance(place, str) and place]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(places if here in places else [*places, here])}
+
+
+def _read(done: subprocess.CompletedProcess[bytes], limits: Limits) -> tuple[bytes, list[str]]:
+    """Return the child's answer, raise its error, and warn of what it warned of."""
+    noise = clean(done.stderr.decode(errors="replace"), 500)
+    if done.returncode < 0 and -done.returncode in _TIME:
+        raise _too_slow(limits)
+    line, _, pdf = done.stdout.partition(b"\n")
+    try:
+        head = json.loads(line)
+    except ValueError:
+        head = {}
+    if head.get("memory"):
+        raise RenderError(f"pdf.memory_mb must be enough for the page; {limits.megabytes} MB were used up. {_LESS}")
+    if "error" in head:
+        raise RenderError(head["error"])
+    if head.get("size") != len(pdf):  # without memory, libraries in C end the child by a signal
+        code = done.returncode
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        raise RenderError(
+            f"pdf.process must end with a page; it ended with {how} ({noise or 'no message'}). "
+            f"If memory ran out, raise memory_mb ({limits.megabytes})."
+        )
+    for category, message in head["warnings"]:
+        warnings.warn(message, _category(category), stacklevel=4)
+    if noise:
+        warnings.warn(f"pdf: {noise}", stacklevel=4)
+    return pdf, head["problems"]
+
+
+def _category(name: str) -> type[Warning]:
+    category: Any = getattr(builtins, name, UserWarning)
+    return category if isinstance(category, type) and issubclass(category, Warning) else UserWarning
+
+
+def _too_slow(limits: Limits) -> RenderError:
+    return RenderError(f"pdf.timeout_seconds must be enough for the page; {limits.seconds:g} s passed. {_LESS}")

@@ -1,14 +1,25 @@
-"""WeasyPrint: one HTML page becomes one PDF, archival (PDF/A-3a), accessible (PDF/UA-1), with files attached."""
+"""WeasyPrint: one HTML page becomes one PDF, archival (PDF/A-3a), accessible (PDF/UA-1), with files attached.
+
+Run as ``python -m uq_report.render.printer SECONDS MEGABYTES`` this is the process of one page (see `pdf`): standard
+input is a job, standard output its answer. Only what printing needs is imported. The memory limit is of the address
+space; the process ends by itself even if nobody waits for it.
+"""
 
 from __future__ import annotations
 
+import gc
+import json
 import logging
+import os
+import pickle
 import re
+import signal
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, BinaryIO
 
 import pydyf
 from weasyprint import HTML
@@ -20,7 +31,11 @@ from ..document.document import Attachment
 from .tags import mend, own_links
 from .text import clean
 
+if sys.platform != "win32":
+    import resource
+
 VARIANT = "pdf/a-3a"
+GRACE = 5  # seconds after which a child without parent ends
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,199}")
 # Declares PDF/UA-1 beside PDF/A-3a; PDF/A asks for the schema of every property it does not know.
 UA = b"""<rdf:Description rdf:about="" xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/" pdfuaid:part="1"/>
@@ -168,10 +183,73 @@ def _finisher(media_types: dict[str, str]) -> Any:
 
 def _name(text: str) -> str:
     """Return text as a PDF name, all but the plainest characters by their number."""
-    return re.sub(rb"[^A-Za-z0-9.+-]", lambda found: b"#" + found[0].hex().encode(), text.encode()).decode()
+    return re.sub(rb"[^A-Za-z0-9.+-]", lambda match: b"#" + match[0].hex().encode(), text.encode()).decode()
 
 
 def _declare_ua(metadata: Any) -> None:
     """Add the mark of PDF/UA-1 to the metadata; WeasyPrint writes one standard at a time."""
     make = metadata.generate_rdf_metadata
     metadata.generate_rdf_metadata = lambda *args: make(*args).replace(b"</rdf:RDF>", UA + b"</rdf:RDF>")
+
+
+def limit(seconds: int, megabytes: int) -> None:
+    """Bound time and memory of this process, and leave no core file; a lower bound that is set already stays."""
+    if sys.platform == "win32":  # there are no such limits; the parent's clock is the only one
+        return
+    signal.alarm(seconds + GRACE)
+    for what, most in (
+        (resource.RLIMIT_AS, megabytes * 2**20),
+        (resource.RLIMIT_CPU, seconds + 1),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        hard = resource.getrlimit(what)[1]
+        bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        try:
+            resource.setrlimit(what, (bound, bound))
+        except (ValueError, OSError) as error:  # macOS refuses some of them
+            warnings.warn(f"the printing process could not be limited: {error}", stacklevel=2)
+
+
+def answer(job: bytes) -> bytes:
+    """Return a line of JSON and the PDF of a job; an error becomes a line."""
+    html, files, as_of = pickle.loads(job)  # noqa: S301 - of the process that started this one
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            pdf, problems = print_page(html, files, as_of)
+        except RenderError as error:
+            return _line(error=str(error))
+    raised = [(warning.category.__name__, str(warning.message)) for warning in caught]
+    return _line(problems=problems, warnings=raised, size=len(pdf)) + pdf
+
+
+def main(arguments: Sequence[str], source: BinaryIO, target: BinaryIO) -> int:
+    """Read a job, write its answer; a lack of memory is part of the answer as long as there is any left."""
+    gc.disable()  # a fifth of the time; the process ends after one page, and its memory is bounded
+    reserve: Any = bytearray(2**20)
+    try:
+        limit(*map(int, arguments))
+        message = answer(source.read())
+    except MemoryError:
+        del reserve
+        message = _line(memory=True)
+    target.write(message)
+    target.flush()
+    return 0
+
+
+def _line(**content: object) -> bytes:
+    return json.dumps(content).encode() + b"\n"
+
+
+def run() -> None:
+    """Keep standard output for the answer: what libraries print goes to standard error."""
+    own = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    code = main(sys.argv[1:], sys.stdin.buffer, own)
+    own.close()
+    os._exit(code)  # taking the page apart costs more than it gives
+
+
+if __name__ == "__main__":
+    run()
