@@ -1,15 +1,12 @@
-"""The history of audits: filed runs, their order, what survives a broken index, names, locks, retention, commands."""
+"""The history of audits: filed runs, their order, names, locks, retention, commands."""
 
 from __future__ import annotations
 
 import json
-import logging
 import re
 import shutil
-import sqlite3
 import sys
 import threading
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -42,7 +39,7 @@ def add(history: History, one: Run, name: str = "credit") -> Filed:
 @pytest.fixture
 def history(tmp_path: Path) -> History:
     """Return a history of three runs of one audit."""
-    made = History(tmp_path / "history", busy_ms=300)
+    made = History(tmp_path / "history")
     for day in (1, 2, 3):
         add(made, run(day))
     return made
@@ -142,36 +139,6 @@ def test_a_date_cannot_lead_out_either(tmp_path: Path, as_of: str) -> None:
     assert history.runs() == []
 
 
-@pytest.mark.parametrize("harm", ["missing", "no database", "empty", "other schema", "torn content"])
-def test_a_broken_index_costs_nothing_but_time(history: History, harm: str) -> None:
-    file = history.root / "index.sqlite"
-    if harm == "missing":
-        file.unlink()
-    elif harm in ("no database", "empty"):
-        file.write_bytes(b"" if harm == "empty" else b"not a database" * 100)
-    else:
-        with closing(sqlite3.connect(file)) as database, database:
-            database.execute("PRAGMA user_version = 99" if harm == "other schema" else "UPDATE runs SET content = '{'")
-    assert sequences(history) == [1, 2, 3]
-    assert add(history, run(4)).entry.sequence == 4
-    assert sequences(history) == [1, 2, 3, 4]
-    assert history.rebuild() == 4
-    assert len(history._index.rows()) == 4
-
-
-def test_a_locked_index_does_not_stop_a_run(history: History, caplog: pytest.LogCaptureFixture) -> None:
-    with closing(sqlite3.connect(history.root / "index.sqlite", isolation_level=None)) as other:
-        other.execute("BEGIN EXCLUSIVE")
-        with caplog.at_level(logging.WARNING):
-            assert add(history, run(4)).entry.sequence == 4
-        assert "is filed, and listed when it can" in caplog.text
-        assert sequences(history) == [1, 2, 3, 4]  # read from the folders
-        with pytest.raises(LockedError, match="Try again later"):
-            history.rebuild()
-    assert sequences(history) == [1, 2, 3, 4]
-    assert len(history._index.rows()) == 4
-
-
 def test_folders_that_come_and_go_are_followed(history: History, tmp_path: Path) -> None:
     shutil.rmtree(history.find("credit@2").folder)
     assert sequences(history) == [1, 3]
@@ -206,7 +173,7 @@ def test_a_forged_entry_breaks_the_chain(history: History) -> None:
 def test_an_unreadable_entry_is_told_and_the_next_run_succeeds(history: History, content: bytes) -> None:
     (history.find("credit@3").folder / "entry.json").write_bytes(content)
     assert add(history, run(4)).entry.sequence == 4
-    assert history.rebuild() == 3
+    assert sequences(history) == [1, 2, 4]
     assert any("entry.json" in line for line in history.check())
 
 
@@ -237,9 +204,6 @@ def test_links_are_refused(history: History, tmp_path: Path) -> None:
     latest.unlink()
     latest.symlink_to(outside / "file")
     add(history, run(6))
-    index = history.root / "index.sqlite"
-    index.unlink()
-    index.symlink_to(outside / "file")
     assert len(history.runs()) == 5
     assert (outside / "file").read_text() == "mine"
     assert {place.name for place in outside.iterdir()} == {"file"}
@@ -320,7 +284,6 @@ def test_what_retention_deletes_leaves_its_entry(history: History) -> None:
     assert [one.kept for one in runs] == [False, False, True]
     assert {place.name for place in runs[0].folder.iterdir()} == {"entry.json", "pruned.txt"}
     assert history.check() == []
-    assert history.rebuild() == 3
     with pytest.raises(InputError, match="deleted by retention"):
         history.find("credit@1")
     assert add(history, run(4)).entry.sequence == 4
@@ -408,8 +371,7 @@ def test_history_lists_runs_as_text_and_json(folder: str) -> None:
     assert call("history").exit_code == 2
 
 
-def test_history_rebuilds_checks_and_prunes_only_when_told(folder: str) -> None:
-    assert call("history", "--history", folder, "--rebuild").stdout == "Index rebuilt: 4 runs.\n"
+def test_history_checks_and_prunes_only_when_told(folder: str) -> None:
     assert call("history", "--history", folder, "--check").exit_code == 0
     told = call("history", "credit", "--history", folder, "--prune", "--keep", "1")
     assert told.stdout.splitlines() == [

@@ -25,7 +25,7 @@ def crash(mode: str, root: Path) -> dict[str, int]:
 
 def test_filing_can_be_killed_at_every_point(tmp_path: Path) -> None:
     told = crash("everywhere", tmp_path)
-    assert told["points"] > 40  # every write, flush, rename and statement is one
+    assert told["points"] > 40  # every write, flush and rename is one
     assert told["runs"] > told["points"]
 
 
@@ -33,10 +33,9 @@ def test_filing_can_be_killed_at_any_time(tmp_path: Path) -> None:
     assert crash("at_random", tmp_path)["intact"] == 1
 
 
-@pytest.mark.parametrize("mode", ["deleting", "rebuilding"])
-def test_deleting_and_rebuilding_can_be_killed_at_every_point(tmp_path: Path, mode: str) -> None:
-    assert crash(mode, tmp_path)["points"] > 10
+def test_deleting_can_be_killed_at_every_point(tmp_path: Path) -> None:
+    assert crash("deleting", tmp_path)["points"] > 10
 
 
 def test_ten_processes_lose_nothing(tmp_path: Path) -> None:
-    assert crash("together", tmp_path) == {"failed": 0, "shared": 40, "all": 80, "listed": 80}
+    assert crash("together", tmp_path) == {"failed": 0, "shared": 40, "all": 80}

@@ -27,7 +27,6 @@ MOST = 7  # lines of changes in a terminal, beside the head, the counts and what
 def history(  # noqa: PLR0913, PLR0917 - flags
     folder: Annotated[Path, typer.Option("--history", help="Folder of filed runs.")],
     name: Annotated[str | None, typer.Argument(help="Only this audit.")] = None,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Make the index anew from the folders.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Look for lost or changed files; exit code 5 if any.")] = False,
     prune: Annotated[bool, typer.Option("--prune", help="List what retention would delete.")] = False,
     keep: Annotated[int | None, typer.Option(help="With --prune: keep the last so many runs of each audit.")] = None,
@@ -40,9 +39,7 @@ def history(  # noqa: PLR0913, PLR0917 - flags
         from ..ops.history import History
 
         place = History(folder)
-        if rebuild:
-            say(f"Index rebuilt: {count(place.rebuild(), 'run')}.")
-        elif check:
+        if check:
             _check(place)
         elif prune:
             _prune(place, name, keep, days, yes)

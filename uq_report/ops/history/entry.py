@@ -74,6 +74,13 @@ class Entry:
         """How the run is named on the command line."""
         return f"{self.name}@{self.sequence}"
 
+    def filed_at(self) -> datetime | None:
+        """Return when the run was filed, if that is a time."""
+        try:
+            return datetime.fromisoformat(self.filed).astimezone(UTC)
+        except ValueError:
+            return None
+
     def expected_hash(self) -> str:
         """Return the hash that the other fields give."""
         content = {key: value for key, value in asdict(self).items() if key != "hash"}
@@ -84,7 +91,7 @@ class Entry:
         return canonical(asdict(self))
 
 
-_FIELDS = frozenset(one.name for one in fields(Entry))
+_FIELDS = frozenset(field.name for field in fields(Entry))
 
 
 def make_entry(name: str, run: Run, run_sha256: str, before: Entry | None) -> Entry:

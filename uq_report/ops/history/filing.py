@@ -6,7 +6,6 @@ import hashlib
 import logging
 import os
 import shutil
-import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +17,6 @@ from ...evidence.saved import CLOCK, RUN, contents, read, write_through
 from . import entry as entries
 from . import names, sums
 from .entry import ENTRY, Entry
-from .index import Index, Row
 
 LATEST = "latest"
 _STAGE = ".new"
@@ -26,20 +24,23 @@ _log = logging.getLogger(__name__)
 
 
 class Filed(NamedTuple):
-    """A filed run: its entry, its folder, and whether the run is still in it (retention leaves the entry alone)."""
+    """A filed run: its entry and its folder."""
 
     entry: Entry
     folder: Path
-    kept: bool
+
+    @property
+    def kept(self) -> bool:
+        """Whether the run is still in its folder; retention leaves the entry alone."""
+        return (self.folder / RUN).is_file()
 
 
 class Filing:
     """One audit of a history while its lock is held."""
 
-    def __init__(self, name: str, audit: Path, index: Index) -> None:
+    def __init__(self, name: str, audit: Path) -> None:
         self.name = name
         self._audit = audit
-        self._index = index
         shutil.rmtree(audit / _STAGE, ignore_errors=True)  # of a process that was killed
 
     def previous(self) -> Run | None:
@@ -101,7 +102,7 @@ class Filing:
             return None
         with suppress(OSError):  # a history that can only be read has no `latest` to touch
             os.utime(self._audit / LATEST, follow_symlinks=False)
-        return Filed(last, self._audit / last.folder, kept=True)
+        return Filed(last, self._audit / last.folder)
 
     def _whole(self, entry: Entry, required: Iterable[str]) -> bool:
         """Say whether all files of a run are there with their hashes, and those wanted are among them."""
@@ -131,17 +132,13 @@ class Filing:
         _flush(self._audit)
 
     def _published(self, entry: Entry) -> Filed:
-        """List the run in the index, if that can be used now, and point to it."""
-        try:
-            self._index.add([Row(self._audit.name, entry)])
-        except (sqlite3.Error, InputError) as error:
-            _log.warning("The index could not be written (%s); the run is filed, and listed when it can.", error)
+        """Point to the run."""
         pointer = self._audit / f"{_STAGE}-{LATEST}"
         pointer.unlink(missing_ok=True)
         write_through(pointer, f"{entry.folder}\n".encode())
         pointer.replace(self._audit / LATEST)
         _flush(self._audit)
-        return Filed(entry, self._audit / entry.folder, kept=True)
+        return Filed(entry, self._audit / entry.folder)
 
 
 def _flush(folder: Path) -> None:

@@ -47,7 +47,7 @@ class Retention:
         for _, group in groupby((run for run in runs if run.kept), key=lambda run: run.entry.name):
             own = list(group)
             older = own[: -(self.last or 1)]
-            expired += [run for run in older if limit is None or _filed(run, limit) < limit]
+            expired += [run for run in older if limit is None or (run.entry.filed_at() or limit) < limit]
         return expired
 
 
@@ -76,11 +76,3 @@ def _emptied(filed: Filed) -> bool:
         elif place.name not in (ENTRY, PRUNED):
             place.unlink()
     return was_there
-
-
-def _filed(run: Filed, unknown: datetime) -> datetime:
-    """Return when a run was filed; one that does not say so is kept."""
-    try:
-        return datetime.fromisoformat(run.entry.filed)
-    except ValueError:
-        return unknown
