@@ -21,7 +21,7 @@ def drawn(parts: list[int], size: int, seed: int) -> list[int]:
     for n in parts:
         stay, taken = reservoir.offer(n)
         held, start = np.concatenate([held[stay], start + taken]), start + n
-    assert reservoir.seen == sum(parts)
+    assert reservoir.offered == sum(parts)
     rows: list[int] = held.tolist()
     return rows
 

@@ -17,8 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from uq_report.core.errors import InputError
-from uq_report.inputs.loaders.skops_ import SkopsLoader
-from uq_report.inputs.loaders.skops_file import REVIEWED
+from uq_report.inputs.loaders.skops_ import REVIEWED, SkopsLoader
 
 sio = pytest.importorskip("skops.io", reason="these tests write skops files")
 X = np.random.default_rng(0).normal(size=(60, 3))

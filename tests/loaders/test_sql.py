@@ -10,7 +10,7 @@ import pytest
 
 from uq_report.core.errors import InputError, LockedError
 from uq_report.inputs.loaders.sql import SqlLoader
-from uq_report.inputs.loaders.sql_words import is_passing, masked, told
+from uq_report.inputs.loaders.sql_words import is_passing, masked, message
 
 pytest.importorskip("sqlalchemy", reason="the SQL loader needs SQLAlchemy")
 
@@ -110,7 +110,7 @@ def test_secrets_are_masked(source: str, shown: str) -> None:
 
 def test_a_driver_that_repeats_the_password_is_masked_too() -> None:
     error = ValueError("bad dsn user=me password=p@w host=h (p%40w)\nmore")
-    assert told(error, "postgresql://me:p%40w@h/db") == "bad dsn user=me password=*** host=h (***)"
+    assert message(error, "postgresql://me:p%40w@h/db") == "bad dsn user=me password=*** host=h (***)"
 
 
 def test_what_passes_is_told_from_what_does_not() -> None:

@@ -48,7 +48,7 @@ class CsvLoader:
         try:
             names = _columns(source)
             _refuse_cut(source, len(names))
-            table = pd.read_csv(source) if max_rows is None else _drawn(source, max_rows, seed, len(names))
+            table = pd.read_csv(source) if max_rows is None else _sampled(source, max_rows, seed, len(names))
         except InputError:
             raise
         except UnicodeDecodeError as error:
@@ -92,10 +92,10 @@ def _refuse_cut(source: str, columns: int) -> None:
             _refuse(source, f"its last row has {cells} of {columns} cells: it was not written to its end")
 
 
-def _drawn(source: str, max_rows: int, seed: int, columns: int) -> pd.DataFrame:
+def _sampled(source: str, max_rows: int, seed: int, columns: int) -> pd.DataFrame:
     """Return a simple random sample of the rows, in their order."""
     reservoir = Reservoir(max_rows, seed)
-    held = pd.DataFrame()
+    sample = pd.DataFrame()
     step = max(1000, CELLS // columns)
     # cells stay text until the rows are drawn: parts would each find types of their own
     with pd.read_csv(source, dtype=str, keep_default_na=False, chunksize=step) as parts:
@@ -104,10 +104,10 @@ def _drawn(source: str, max_rows: int, seed: int, columns: int) -> pd.DataFrame:
                 return part
             stay, taken = reservoir.offer(len(part))
             if len(taken):
-                held = pd.concat([held.iloc[stay], part.iloc[taken]], ignore_index=True)
-    table = pd.read_csv(io.StringIO(held.to_csv(index=False)))
-    if reservoir.seen > max_rows:
-        table.attrs["sampled_from"] = reservoir.seen
+                sample = pd.concat([sample.iloc[stay], part.iloc[taken]], ignore_index=True)
+    table = pd.read_csv(io.StringIO(sample.to_csv(index=False)))
+    if reservoir.offered > max_rows:
+        table.attrs["sampled_from"] = reservoir.offered
     return table
 
 

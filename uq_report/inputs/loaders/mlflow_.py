@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from ...core.errors import InputError, MissingDependencyError
-from .onnx_model import OnnxModel
-from .pickles import USED, loaded, refuse_unless
-from .skops_file import read_skops
+from .onnx_ import OnnxModel
+from .pickle_ import USED, loaded, refuse_unless
+from .skops_ import caution_of, read_skops
 
 _REMEDY = "log the model with serialization_format='skops', or as ONNX."
 _NOTE = "registered_model_meta"
@@ -71,17 +71,15 @@ class MlflowLoader:
         native = next((name for name in _NATIVE if name in flavors), None)
         what = f"whose {native} flavor is a pickle" if native else "which is Python code behind MLflow's pyfunc"
         refuse_unless(allow_pickle, source, what, _REMEDY)
-        if native:
-            return loaded(lambda: import_module(f"mlflow.{native}").load_model(str(folder)), source)
-        return _unwrapped(loaded(lambda: import_module("mlflow.pyfunc").load_model(str(folder)), source), source)
+        model = loaded(lambda: import_module(f"mlflow.{native or 'pyfunc'}").load_model(str(folder)), source)
+        return model if native else _unwrapped(model, source)
 
     def caution(self, source: str, *, trusted: Iterable[str] = (), allow_pickle: bool = False) -> str:
         """Say whether code of the model was run, or types beyond the reviewed ones were trusted."""
         flavors = _flavors(self._folder(source), source)
-        if not _is_skops(flavors) and "onnx" not in flavors:
-            return USED
-        named = ", ".join(sorted(trusted)) if _is_skops(flavors) else ""
-        return f"a skops file; trusted by name beyond the reviewed types: {named}" if named else ""
+        if _is_skops(flavors):
+            return caution_of(trusted)
+        return "" if "onnx" in flavors else USED
 
     def _folder(self, source: str) -> Path:
         """Return the local copy of a model, made on first use and deleted with this object."""
@@ -94,14 +92,14 @@ class MlflowLoader:
             delete = weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
             try:
                 with _quiet():
-                    found = artifacts.download_artifacts(artifact_uri=source, dst_path=place)
+                    folder = artifacts.download_artifacts(artifact_uri=source, dst_path=place)
             except Exception as error:  # MLflow, its stores and their clients raise classes of their own
                 delete()
                 raise InputError(
                     f"model must be in the MLflow store; got {source!r}: {error}. "
                     "Check the name and MLFLOW_TRACKING_URI."
                 ) from error
-            self._copies[source] = Path(found)
+            self._copies[source] = Path(folder)
         return self._copies[source]
 
 

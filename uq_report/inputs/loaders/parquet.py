@@ -17,16 +17,19 @@ class ParquetLoader:
     name: ClassVar[str] = "parquet"
     kind: ClassVar[Literal["data"]] = "data"
     api_version: ClassVar[int] = 1
+    endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+    read = staticmethod(pd.read_parquet)
 
     def matches(self, source: str) -> bool:
-        """Match names that end in .parquet or .pq."""
-        return "://" not in source and Path(source.lower()).suffix in (".parquet", ".pq")
+        """Match the names of such files, by their ending."""
+        return "://" not in source and Path(source.lower()).suffix in self.endings
 
     def load(self, source: str) -> pd.DataFrame:
         """Return the table; the message of an unreadable file names it."""
+        title = self.name.capitalize()
         try:
-            return tidied(pd.read_parquet(source))
+            return tidied(self.read(source))
         except ImportError as error:
-            raise MissingDependencyError("the Parquet loader", "pyarrow", "parquet") from error
+            raise MissingDependencyError(f"the {title} loader", "pyarrow", "parquet") from error
         except (OSError, ValueError) as error:
-            raise InputError(f"data must be a readable Parquet file; got {source!r}: {error}. Check it.") from error
+            raise InputError(f"data must be a readable {title} file; got {source!r}: {error}. Check it.") from error

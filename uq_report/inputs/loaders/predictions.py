@@ -53,30 +53,28 @@ class PredictionsLoader:
         positive_class : label, optional
             The class a single ``probability`` belongs to; the second of two by default.
         """
-        given = [key for key in ("probability", "probabilities", "mean") if part.get(key)]
-        if len(given) != 1 or (given == ["mean"]) != bool(part.get("std")):
-            got = (
-                ", ".join(key for key in ("probability", "probabilities", "mean", "std") if part.get(key)) or "nothing"
-            )
+        named = [key for key in ("probability", "probabilities", "mean", "std") if part.get(key)]
+        if named not in (["probability"], ["probabilities"], ["mean", "std"]):
+            got = ", ".join(named) or "nothing"
             raise InputError(f"data.predictions must name {_FORMS}; got {got}. Name the columns of one of these.")
         for column in prediction_columns(part):
             if column not in predictions.columns:
                 hint = nearest(column, map(str, predictions.columns))
                 raise InputError(f"data.predictions must name columns of {source}; got {column!r}. {hint}")
-        if given == ["mean"]:
+        if "mean" in named:
             return ScoredRows(X, _numbers(predictions, [part["mean"], part["std"]], source))
-        if given == ["probability"]:
+        if "probability" in named:
             classes, at = _two_classes(y, positive_class)
             p = _numbers(predictions, [part["probability"]], source)[:, 0]
             _refuse_outside(p, part["probability"])
             return ScoredRows(X, np.column_stack([p, 1 - p] if at == 0 else [1 - p, p]), classes)
-        named = {_spelled(label, y): column for label, column in part["probabilities"].items()}
-        if len(named) < 2:
+        columns = {_spelled(label, y): column for label, column in part["probabilities"].items()}
+        if len(columns) < 2:
             raise InputError(
-                f"data.predictions.probabilities must name a column for each class; got {list(named)}. "
+                f"data.predictions.probabilities must name a column for each class; got {list(columns)}. "
                 "Name all of them, or use probability for one of two classes."
             )
-        return ScoredRows(X, _numbers(predictions, list(named.values()), source), tuple(named))
+        return ScoredRows(X, _numbers(predictions, list(columns.values()), source), tuple(columns))
 
 
 def _numbers(table: pd.DataFrame, columns: list[str], source: str) -> FloatArray:
@@ -119,4 +117,4 @@ def _spelled(label: Any, y: Any) -> Any:
     """Return a class named in text as the label in y that it spells; the whole number it spells, without y."""
     if y is None:
         return int(label) if isinstance(label, str) and label.isdigit() else label
-    return next((known for known in pd.Series(y).dropna().unique().tolist() if str(known) == str(label)), label)
+    return next((value for value in pd.Series(y).dropna().unique().tolist() if str(value) == str(label)), label)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -12,7 +12,7 @@ import pandas as pd
 from ...core.errors import InputError, LockedError, MissingDependencyError
 from ...core.frames import tidied
 from .reservoir import Reservoir
-from .sql_words import check_query, is_passing, masked, told
+from .sql_words import check_query, is_passing, masked, message
 
 FETCH = 10_000  # rows
 SQLITE_WAIT = 5.0  # seconds for another process to finish its write
@@ -67,7 +67,7 @@ class SqlLoader:
         except ImportError as error:
             raise InputError(f"data.source {masked(source)!r} needs a driver: {error}. Install it.") from error
         except (sqlalchemy.exc.SQLAlchemyError, OSError, ValueError) as error:
-            why = f"{masked(source)!r}: {told(error, source)}"
+            why = f"{masked(source)!r}: {message(error, source)}"
             if is_passing(error):
                 raise LockedError(f"data.source must be reachable; got {why}. Try again later.") from None
             raise InputError(f"data must be what a query returns; got {why}. Check it.") from None  # no URL in a trace
@@ -85,19 +85,16 @@ def _read(
             careful = connection.execution_options(stream_results=True, no_parameters=True)
             result = careful.exec_driver_sql(statement)
             names = [str(name) for name in result.keys()]  # noqa: SIM118 - a method of results, which are no mapping
-            held: list[Sequence[Any]] = []
-            for part in _parts(result):
-                stay, taken = (range(len(held)), range(len(part))) if reservoir is None else reservoir.offer(len(part))
-                held = [held[int(i)] for i in stay] if len(stay) < len(held) else held
-                held += [part[int(i)] for i in taken]
-            return names, held
+            rows: list[Sequence[Any]] = []
+            while part := result.fetchmany(FETCH):
+                if reservoir is None:
+                    rows += part
+                else:
+                    stay, taken = reservoir.offer(len(part))
+                    rows = [rows[i] for i in stay] + [part[i] for i in taken]
+            return names, rows
     finally:
         engine.dispose()
-
-
-def _parts(result: Any) -> Iterator[Sequence[Any]]:
-    while part := result.fetchmany(FETCH):
-        yield part
 
 
 def _engine(sqlalchemy: Any, source: str) -> Any:
@@ -139,6 +136,6 @@ def _table(names: list[str], rows: list[Sequence[Any]], reservoir: Reservoir | N
             f"data.query must name every column once; got {doubled} more than once from {masked(source)!r}. Use AS."
         )
     table = tidied(pd.DataFrame.from_records([tuple(row) for row in rows], columns=names))
-    if reservoir is not None and reservoir.seen > len(rows):
-        table.attrs["sampled_from"] = reservoir.seen
+    if reservoir is not None and reservoir.offered > len(rows):
+        table.attrs["sampled_from"] = reservoir.offered
     return table

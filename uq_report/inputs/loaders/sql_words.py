@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 from urllib.parse import unquote
 
 from ...core.errors import InputError
@@ -34,23 +33,23 @@ def masked(source: str) -> str:
     >>> masked("postgresql://me:p@ss@db/x?sslpassword=abc&application_name=audit")
     'postgresql://me:***@db/x?sslpassword=***&application_name=audit'
     """
-    shown = re.sub(r"(://[^:/@\s]*):[^\s]*@", r"\1:***@", source)
-    return re.sub(rf"(?i)([?&][^=&\s]*(?:{_HIDDEN})[^=&\s]*=)[^&\s]*", r"\1***", shown)
+    url = re.sub(r"(://[^:/@\s]*):[^\s]*@", r"\1:***@", source)
+    return re.sub(rf"(?i)([?&][^=&\s]*(?:{_HIDDEN})[^=&\s]*=)[^&\s]*", r"\1***", url)
 
 
-def told(error: BaseException, source: str) -> str:
+def message(error: BaseException, source: str) -> str:
     """Return the first line of a driver's message without any secret of `source`."""
-    text = str(getattr(error, "orig", None) or error).strip().splitlines()
-    said = text[0] if text else type(error).__name__
+    text = str(getattr(error, "orig", None) or error).strip()
+    line = text.splitlines()[0] if text else type(error).__name__
     for secret in _secrets(source):
-        said = said.replace(secret, "***")
-    return said
+        line = line.replace(secret, "***")
+    return line
 
 
 def is_passing(error: BaseException) -> bool:
     """Say whether a database is locked, down or full for now, so that the same may work later."""
-    said = str(getattr(error, "orig", None) or error).lower()
-    return any(word in said for word in _LATER)
+    text = str(getattr(error, "orig", None) or error).lower()
+    return any(word in text for word in _LATER)
 
 
 def check_query(query: str, source: str) -> str:
@@ -67,7 +66,6 @@ def check_query(query: str, source: str) -> str:
 
 def _secrets(source: str) -> list[str]:
     """Return the secrets of a URL as written and decoded, the longest first."""
-    found = re.findall(r"://[^:/@\s]*:([^\s]*)@", source)
-    found += re.findall(rf"(?i)[?&][^=&\s]*(?:{_HIDDEN})[^=&\s]*=([^&\s]*)", source)
-    both: set[Any] = {*found, *map(unquote, found)} - {""}
-    return sorted(both, key=len, reverse=True)
+    secrets = re.findall(r"://[^:/@\s]*:([^\s]*)@", source)
+    secrets += re.findall(rf"(?i)[?&][^=&\s]*(?:{_HIDDEN})[^=&\s]*=([^&\s]*)", source)
+    return sorted({*secrets, *map(unquote, secrets)} - {""}, key=len, reverse=True)
