@@ -85,9 +85,9 @@ def environment(house: Path | None = None) -> ImmutableSandboxedEnvironment:
     ``report.html`` is the `house` style's if it has one, else ours; ``uq_report/report.html`` is always ours.
     """
     ours = FileSystemLoader(templates_dir())
-    found = [PrefixLoader({"uq_report": ours}), ours]
-    loader = ChoiceLoader(found if house is None else [FileSystemLoader(house), *found])
-    made = _Environment(
+    own = [] if house is None else [FileSystemLoader(house)]
+    loader = ChoiceLoader([*own, PrefixLoader({"uq_report": ours}), ours])
+    jinja = _Environment(
         loader=loader,
         autoescape=True,
         undefined=StrictUndefined,
@@ -95,20 +95,20 @@ def environment(house: Path | None = None) -> ImmutableSandboxedEnvironment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(FILTERS)
-    made.globals.update(GLOBALS, range=_limited_range)
-    made.tests.update(TESTS)
-    del made.filters["safe"]
-    _check_contract(made.parse(loader.get_source(made, "report.html")[0], "report.html"))
-    return made
+    jinja.filters.update(FILTERS)
+    jinja.globals.update(GLOBALS, range=_limited_range)
+    jinja.tests.update(TESTS)
+    del jinja.filters["safe"]
+    _check_contract(jinja.parse(loader.get_source(jinja, "report.html")[0], "report.html"))
+    return jinja
 
 
 def _check_contract(page: nodes.Template) -> None:
     """Refuse a page that says, by ``{% set templates = 1 %}``, that it is written for another version than ours."""
     for node in page.find_all(nodes.Assign):
-        said = node.node.value if isinstance(node.node, nodes.Const) else None
-        if getattr(node.target, "name", "") == "templates" and said != TEMPLATES:
-            raise RenderError(f"template report.html is written for templates {said}; these are {TEMPLATES}. {HELP}")
+        version = node.node.value if isinstance(node.node, nodes.Const) else None
+        if getattr(node.target, "name", "") == "templates" and version != TEMPLATES:
+            raise RenderError(f"template report.html is written for templates {version}; these are {TEMPLATES}. {HELP}")
 
 
 def render(house: Path | None, kind: str, **data: object) -> str:

@@ -47,7 +47,7 @@ SIGNS = {
 }
 
 
-class Shown(NamedTuple):
+class Entry(NamedTuple):
     """One table cell, ready to print.
 
     `content` is its text with links, `label` its column's, `tone` empty but for badges; `head` marks the name of the
@@ -62,7 +62,7 @@ class Shown(NamedTuple):
     head: bool
 
 
-def rows(table: Table, plan: Outline = UNLINKED) -> list[tuple[Shown, ...]]:
+def rows(table: Table, plan: Outline = UNLINKED) -> list[tuple[Entry, ...]]:
     """Return the cells of a table as text; a first column of text names the rows, unless heads outnumber cells."""
     columns, wide = [], len(table.columns)
     # with few rows it is a list in columns, heard better without; unless its heads are too long to stand again overleaf
@@ -71,11 +71,11 @@ def rows(table: Table, plan: Outline = UNLINKED) -> list[tuple[Shown, ...]]:
     for position, column in enumerate(table.columns):
         cells = [row[position] for row in table.rows]
         head = heads and position == 0 and column.kind == "text"
-        shown = zip(show_column(column, cells, places.get(position)), cells, strict=True)
+        texts = zip(show_column(column, cells, places.get(position)), cells, strict=True)
         label = " ".join(filter(None, (clean(short(column.label)), column.unit)))
         link = _linker(column, plan)
         columns.append(
-            [Shown(text, link(text), label, column.kind, tone(cell), head and text != "") for text, cell in shown]
+            [Entry(text, link(text), label, column.kind, tone(cell), head and text != "") for text, cell in texts]
         )
     return list(zip(*columns, strict=True))
 
@@ -99,15 +99,15 @@ def _linker(column: Column, plan: Outline) -> Callable[[str], Markup]:
 
 def _places(table: Table) -> dict[int, int | None]:
     """Return the decimals of the columns of every interval and of the estimates it belongs to."""
-    found: dict[int, int | None] = {}
+    decimals: dict[int, int | None] = {}
     labels = [column.label if column.kind == "number" else "" for column in table.columns]
     for k, pair in enumerate(pairwise(labels)):
         if pair == ("lower", "upper") or (pair[0].endswith("from") and pair[1] == "to"):
             start = k - 1 if k and labels[k - 1] in ("std. error", "std error") else k
-            first = start - 1 if start and labels[start - 1] and start - 1 not in found else start
+            first = start - 1 if start and labels[start - 1] and start - 1 not in decimals else start
             places = allowed(*([row[end] for row in table.rows] for end in (k, k + 1)))
-            found |= dict.fromkeys(range(first, k + 2), places)
-    return found
+            decimals |= dict.fromkeys(range(first, k + 2), places)
+    return decimals
 
 
 def tone(cell: Cell) -> str:
@@ -186,11 +186,11 @@ def _linked(text: str, targets: Mapping[str, str], kind: str) -> Markup:
     """Return text cleaned between its outer blanks, with links where it names one of `targets`."""
     parts = _WORDS.split(text)
     return Markup("").join(
-        _LINK.format(kind, targets[part], part) if part in targets else _kept(part) for part in parts
+        _LINK.format(kind, targets[part], part) if part in targets else _cleaned(part) for part in parts
     )
 
 
-def _kept(text: str) -> str:
+def _cleaned(text: str) -> str:
     """Clean text, but for the blanks around it."""
     inner = text.strip()
     return text.replace(inner, clean(inner)) if inner else text
@@ -213,9 +213,9 @@ def data_uri(content: bytes, media_type: str = "image/svg+xml") -> Markup:
 
 def drawing(figure: Figure, paged: bool) -> Markup:
     """Return a figure as part of the page, whose colours it follows; as an image on paper, or where it is not plain."""
-    drawn = None if paged else inline(figure.svg, anchor(figure.id), unmarked(figure.alt))
-    image = Markup('<img src="{}" alt="{}">')
-    return image.format(data_uri(figure.svg), clean(heard(unmarked(figure.alt)))) if drawn is None else drawn
+    alt = unmarked(figure.alt)
+    element = None if paged else inline(figure.svg, anchor(figure.id), alt)
+    return element or Markup('<img src="{}" alt="{}">').format(data_uri(figure.svg), clean(heard(alt)))
 
 
 def csp_hash(text: str) -> str:
@@ -265,27 +265,10 @@ def printable(value: object) -> object:
     return value
 
 
-FILTERS = {
-    "anchor": anchor,
-    "breakable": breakable,
-    "csp_hash": csp_hash,
-    "data_uri": data_uri,
-    "density": density,
-    "digest": digest,
-    "download": download,
-    "drawing": drawing,
-    "heard": heard,
-    "integer": integer,
-    "number": number,
-    "partial": partial,
-    "percent": percent,
-    "prose": prose,
-    "pvalue": pvalue,
-    "rows": rows,
-    "short": short,
-    "show": show,
-    "size": size,
-    "tone": tone,
-}
+_FUNCTIONS: tuple[Callable[..., object], ...] = (
+    *(anchor, breakable, csp_hash, data_uri, density, digest, download, drawing, heard, integer, number, partial),
+    *(percent, prose, pvalue, rows, short, show, size, tone),
+)
+FILTERS = {function.__name__: function for function in _FUNCTIONS}
 GLOBALS = {"dark": DARK, "signs": SIGNS}
 TESTS = {"capped": capped, "carried": carried, "downloadable": downloadable}

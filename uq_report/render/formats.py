@@ -30,7 +30,7 @@ def number(value: float | None) -> str:
 
 
 def integer(value: float | None) -> str:
-    """Return a whole number, in groups of three from 10 000 on.
+    """Return a whole number, in blocks of three from 10 000 on.
 
     Examples
     --------

@@ -74,7 +74,7 @@ def inline(svg: bytes, name: str, alt: str) -> Markup | None:
         element.tag = str(element.tag).removeprefix(_SPACE)
         if element.tag not in PLAIN or not _own(element, name, colours):
             return None
-    root.attrib = {"role": "img", "aria-label": clean(alt), **_kept(colours), **root.attrib}
+    root.attrib = {"role": "img", "aria-label": clean(alt), **_class(colours), **root.attrib}
     return Markup(ET.tostring(root, encoding="unicode").replace(" />", "/>"))  # noqa: S704 - plain shapes, escaped
 
 
@@ -94,6 +94,6 @@ def _own(element: ET.Element, name: str, colours: set[str]) -> bool:
     return True
 
 
-def _kept(colours: set[str]) -> dict[str, str]:
+def _class(colours: set[str]) -> dict[str, str]:
     """Return the mark of a figure that stays light: one with colours that mean values, under which text must stand."""
     return {} if colours <= DARK.keys() else {"class": "paper"}

@@ -23,11 +23,11 @@ class JunitRenderer:
 
     Examples
     --------
-    >>> done = CheckEntry("calibration", "Calibration", "passed", "")
+    >>> done = CheckEntry("leak", "Leak", "passed", "")
     >>> audit = Document(title="Audit", subtitle="", as_of="2026-11-21", generator="uq", evidence_sha256="0",
     ...                  checks=(done,))
     >>> print(JunitRenderer().render(audit).decode().split("\n")[2].strip())
-    <testcase classname="uq_report.checks.calibration" name="Calibration" />
+    <testcase classname="uq_report.checks.leak" name="Leak" />
     """
 
     name: ClassVar[str] = "junit"
@@ -54,10 +54,11 @@ class JunitRenderer:
 
 def _case(check: CheckEntry) -> ET.Element:
     """Return one check as a test case."""
-    told = {"classname": f"{SUITE}.{_text(check.name)}", "name": _text(check.title or check.name)}
-    case = ET.Element("testcase", told)
+    name = _text(check.title or check.name)
+    case = ET.Element("testcase", {"classname": f"{SUITE}.{_text(check.name)}", "name": name})
     if check.state == "found":
-        worst = min((severity for _, severity, _ in check.findings), key=_place, default="unknown")
+        severities = {severity for _, severity, _ in check.findings}
+        worst = next((severity for severity in SEVERITIES if severity in severities), "unknown")
         codes = ", ".join(dict.fromkeys(code for code, _, _ in check.findings))
         failure = ET.SubElement(case, "failure", {"type": _text(worst), "message": _text(codes)})
         failure.text = "\n".join(_text(f"{code} ({severity}): {text}") for code, severity, text in check.findings)
@@ -67,11 +68,6 @@ def _case(check: CheckEntry) -> ET.Element:
     elif check.reason:
         ET.SubElement(case, "system-out").text = _text(check.reason)
     return case
-
-
-def _place(severity: str) -> int:
-    """Return how far a severity is from the worst; unknown ones come last."""
-    return list(SEVERITIES).index(severity) if severity in SEVERITIES else len(SEVERITIES)
 
 
 def _text(text: str) -> str:

@@ -50,9 +50,9 @@ def escape(text: str) -> str:
     """
     line = " ".join(clean(short(unmarked(text), 5000)).split())
     parts, end = [], 0
-    for found in _LINKED.finditer(line):
-        parts += [_plain(line[end : found.start()]), code(found[0])]
-        end = found.end()
+    for match in _LINKED.finditer(line):
+        parts += [_plain(line[end : match.start()]), code(match[0])]
+        end = match.end()
     return _START.sub(r"\1\\\2", "".join([*parts, _plain(line[end:])]))
 
 
@@ -61,8 +61,8 @@ def code(text: str) -> str:
 
     Examples
     --------
-    >>> code("pfi.test"), code("a`b")
-    ('`pfi.test`', '``a`b``')
+    >>> code("age.test"), code("a`b")
+    ('`age.test`', '``a`b``')
     """
     line = " ".join(clean(short(text, 5000)).split())
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))

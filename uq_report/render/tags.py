@@ -45,8 +45,8 @@ def _table(pdf: Any, element: Any) -> Any:
 def _kids(pdf: Any, element: Any, *kinds: str) -> list[Any]:
     """Return the elements of a kind right below one, or by further kinds below those."""
     below = [_at(pdf, kid) for kid in element["K"] if isinstance(kid, bytes)]
-    found = [kid for kid in below if kid.get("S") == kinds[0]]
-    return [one for kid in found for one in _kids(pdf, kid, *kinds[1:])] if kinds[1:] else found
+    matches = [kid for kid in below if kid.get("S") == kinds[0]]
+    return [element for kid in matches for element in _kids(pdf, kid, *kinds[1:])] if kinds[1:] else matches
 
 
 def _shredded(pdf: Any, table: Any) -> bool:
@@ -66,20 +66,20 @@ def _join(pdf: Any, first: Any, rest: list[Any]) -> None:
             row["P"] = body.reference
             body["K"].append(row.reference)
             for cell in _kids(pdf, row, "/TD"):
-                cell["A"]["Headers"][:] = [names.get(one.string, one) for one in cell["A"]["Headers"]]
+                cell["A"]["Headers"][:] = [names.get(head.string, head) for head in cell["A"]["Headers"]]
         _at(pdf, table["P"])["K"].remove(table.reference)
 
 
 def _artifacts(pdf: Any) -> None:
     """Mark as artifacts what the tree does not hold: running heads, and heads of long tables repeated overleaf."""
     root = _at(pdf, pdf.catalog["StructTreeRoot"])
-    held = set(_below(pdf, root))
+    tree = set(_below(pdf, root))
     owners = _at(pdf, root["ParentTree"])["Nums"]
-    for page in [one for one in pdf.objects if isinstance(one, dict) and one.get("Type") == "/Page"]:
+    for page in [item for item in pdf.objects if isinstance(item, dict) and item.get("Type") == "/Page"]:
         marked = owners[2 * page["StructParents"] + 1]
         stream = _at(pdf, page["Contents"]).stream
         for place, item in enumerate(stream):
-            if isinstance(item, dict) and "MCID" in item and marked[item["MCID"]] not in held:
+            if isinstance(item, dict) and "MCID" in item and marked[item["MCID"]] not in tree:
                 marked[item["MCID"]] = "null"
                 stream[place - 1 : place + 1] = ["/Artifact", pydyf.Dictionary({"Type": "/Pagination"})]
 

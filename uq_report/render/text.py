@@ -25,10 +25,10 @@ def clean(text: str) -> str:
     'age[U+001B][31m'
     """
     text = text.strip()  # WeasyPrint breaks some lines too early before a trailing space
-    text = _ENDLESS.sub(lambda found: f"{found[0][:100]}… ({len(found[0])} characters)", text)
+    text = _ENDLESS.sub(lambda match: f"{match[0][:100]}… ({len(match[0])} characters)", text)
     if text.isascii() and text.isprintable():
         return text
-    return normalize("NFC", _UNPRINTABLE.sub(lambda found: f"[U+{ord(found[0]):04X}]", text))
+    return normalize("NFC", _UNPRINTABLE.sub(lambda match: f"[U+{ord(match[0]):04X}]", text))
 
 
 def anchor(name: str) -> str:
@@ -38,10 +38,10 @@ def anchor(name: str) -> str:
 
     Examples
     --------
-    >>> anchor("pfi.test"), anchor("car age"), anchor("7")
-    ('pfi.test', 'car_20_age', 'id-7')
+    >>> anchor("age.test"), anchor("car age"), anchor("7")
+    ('age.test', 'car_20_age', 'id-7')
     """
-    safe = re.sub(r"[^A-Za-z0-9._-]", lambda found: f"_{ord(found[0]):x}_", name)
+    safe = re.sub(r"[^A-Za-z0-9._-]", lambda match: f"_{ord(match[0]):x}_", name)
     if len(safe) > 150:
         safe = f"{safe[:100]}-{sha256(safe.encode()).hexdigest()[:16]}"
     return safe if safe[:1].isalpha() else f"id-{safe}"
