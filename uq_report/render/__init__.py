@@ -1,1 +1,19 @@
-"""A Document becomes bytes; renderers see nothing else, and never compute a result."""
+"""A document becomes bytes: HTML, PDF, Markdown, JUnit.
+
+Where a library has no door for what a report needs, names inside it are used, here and in `document.plots` and
+`ops.verification`. These are all of them; a test fails once a version comes that they were not tried with.
+
+=========== ====== =================================== ================================= =========================
+Library     Below  Where it stands                     Name                              What we use it for
+=========== ====== =================================== ================================= =========================
+weasyprint  71     weasyprint.document.Page            _page_box                         `tags`: the tag of each cell
+weasyprint  71     weasyprint.document.Page            links                             `tags`: one link, not two
+weasyprint  71     weasyprint.pdf.tags                 mark                              `tags`: headers of cells
+weasyprint  71     weasyprint.pdf.tags                 ParentTree                        `tags`: running heads
+weasyprint  71     weasyprint.pdf.metadata             generate_rdf_metadata             `printer`: PDF/UA-1
+weasyprint  71     weasyprint.pdf.anchors              /Filespec                         `printer`: media types
+jinja2      3.2    jinja2.compiler.CodeGenerator       visit_ScopedEvalContextModifier   `environment`: escaping
+matplotlib  4      matplotlib.textpath                 text_to_path                      `plots.slim`: widths of text
+pyhanko     0.39   pyhanko.pdf_utils.reader            _get_object_from_stream           `pdf_reader`: long reports
+=========== ====== =================================== ================================= =========================
+"""
