@@ -133,7 +133,7 @@ def test_a_flip_anywhere_in_the_signature_is_seen(keys: Keys, signed: Signed) ->
         flipped = bytearray(data)
         flipped[position] ^= 0x20 if position % 2 else 1
         if b"/ByteRange" in flipped:  # without it there is no signature, and the bytes are unaccounted for
-            claims = list(judge_signatures(bytes(flipped), "x.pdf", [keys.authority]))
+            claims = list(judge_signatures(bytes(flipped), [keys.authority]))
             assert any(claim.state == "FAILED" for claim in claims), position
 
 
@@ -164,7 +164,7 @@ def test_a_time_stamp_is_embedded_and_told(place: Path, keys: Keys, validator: A
         load_cert_from_pemder(str(certificate)), load_private_key_from_pemder(str(key), PASSPHRASE.encode())
     )
     done = sign(place / "run/brief.pdf", place / "stamped.pdf", validator, timestamper=stamper)
-    claims = list(judge_signatures(done.path.read_bytes(), "x.pdf", [keys.authority]))
+    claims = list(judge_signatures(done.path.read_bytes(), [keys.authority]))
     assert {claim.state for claim in claims} == {"ok"}
     assert "time stamp 20" in claims[1].reason
 

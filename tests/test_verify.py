@@ -231,11 +231,11 @@ def test_a_pdf_is_held_against_the_annex_its_bookmarks_show(tmp_path: Path, monk
 
 def test_other_files_disprove_nothing_where_they_have_an_excuse() -> None:
     made, expected = {"run.json": b"1", "a.csv": b"old"}, {"run.json": b"1", "a.csv": b"new"}
-    (excused,) = judge_files(made, expected, "attachments", "report.pdf", "format 1, here 2")
+    excused = judge_files(made, expected, "attachments", "format 1, here 2")
     assert (excused.state, excused.reason) == (
         "not judged", "format 1, here 2, which may make other files: a.csv: first change at byte 0"
     )  # fmt: skip
-    (failed,) = judge_files(made, expected, "attachments", "report.pdf")
+    failed = judge_files(made, expected, "attachments")
     assert failed.state == "FAILED"
 
 
@@ -284,7 +284,7 @@ def test_model_and_data_are_held_against_their_hashes(folder: Path, rendered_onc
     def rendering_free(made: Any, place: Path, given: dict[str, Path]) -> Any:
         from uq_report.ops.verification.inputs import judge_inputs
 
-        return judge_inputs(made, given, place, "run.json")
+        return judge_inputs(made, given, place)
 
     assert judged(files, {"model": "m.skops", "data": "test.csv"}) == ("ok", "ok")  # found beside the report
     assert judged(files, {}) == ("not judged", "not judged")

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from ..core.errors import InputError, MissingDependencyError, check_options
 from ..evidence.codec import loads
 from ..evidence.saved import RUN, write_files
-from .verification import verify
+from .verification import Claim, verify
 from .verification.evidence import sha256
 from .verification.reports import Report, open_report
 from .verification.signatures import judge_signatures
@@ -166,7 +166,7 @@ def sign(
     _check_report(opened, said, templates)
     _check_room(opened.data, said)
     data = _signed(opened.data, signer, said, timestamper)
-    faults = [claim for claim in judge_signatures(data, target.name) if claim.state == "FAILED"]
+    faults = [Claim(target.name, *verdict) for verdict in judge_signatures(data) if verdict.state == "FAILED"]
     if faults or not data.startswith(opened.data):
         raise InputError(
             f"sign.output must verify; got {faults[0] if faults else 'changed bytes'}. Nothing was written."

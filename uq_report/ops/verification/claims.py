@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 State = Literal["ok", "FAILED", "not judged"]
+
+
+class Verdict(NamedTuple):
+    """What is to be said of one thing, in whatever file."""
+
+    name: str
+    state: State
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,7 @@ class Verification:
     path : str
         What was verified.
     run_sha256 : str
-        Of the run.json everything was held against.
+        Of the run.json everything was compared with.
     claims : tuple of Claim
     """
 
@@ -66,12 +73,3 @@ class Verification:
     def as_dict(self) -> dict[str, Any]:
         """Return JSON values, for programs."""
         return {"ok": self.ok, **asdict(self), "claims": [asdict(claim) for claim in self.claims]}
-
-
-Claims = Iterable[Claim]
-Say = Callable[[str, State, str], Claim]
-
-
-def sayer(file: str) -> Say:
-    """Return a maker of claims about one file."""
-    return lambda name, state, reason: Claim(file, name, state, reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from ...evidence import codec
 from ...evidence.codec import canonical
 from ...evidence.migrations import STEPS
 from ...evidence.run import FORMAT, Run
-from .claims import Claim, sayer
+from .claims import Verdict
 
 RUN = "run.json"
 
@@ -22,7 +22,7 @@ class Recorded(NamedTuple):
 
     run: Run | None
     format: int
-    claims: list[Claim]
+    verdicts: list[Verdict]
 
 
 def judge_run(data: bytes, file: str) -> Recorded:
@@ -33,11 +33,10 @@ def judge_run(data: bytes, file: str) -> Recorded:
     InputError
         The run has a format that this version cannot read; that is no fault of it.
     """
-    say = sayer(file)
     try:
         content = json.loads(data)
     except ValueError as error:
-        return Recorded(None, FORMAT, [say("canonical", "FAILED", f"it is no JSON ({error})")])
+        return Recorded(None, FORMAT, [Verdict("canonical", "FAILED", f"it is no JSON ({error})")])
     number = content.get("format") if isinstance(content, dict) else None
     written = number if isinstance(number, int) else FORMAT
     if written not in (FORMAT, *STEPS):
@@ -46,34 +45,30 @@ def judge_run(data: bytes, file: str) -> Recorded:
         run = codec.loads(data, file)
         again = codec.dumps(run) if written == FORMAT else canonical(content)
     except ValueError as error:
-        return Recorded(None, written, [say("canonical", "FAILED", str(error))])
+        return Recorded(None, written, [Verdict("canonical", "FAILED", str(error))])
     if again != data:
         reason = f"it is not written as uq_report writes it; {first_change(data, again)}"
-        return Recorded(run, written, [say("canonical", "FAILED", reason)])
-    claim = say("canonical", "ok", f"its {len(data)} bytes are those uq_report writes")
-    return Recorded(run, written, [claim, _schema(content, written, file)])
+        return Recorded(run, written, [Verdict("canonical", "FAILED", reason)])
+    canonical_ = Verdict("canonical", "ok", f"its {len(data)} bytes are those uq_report writes")
+    return Recorded(run, written, [canonical_, _schema(content, written)])
 
 
-def judge_files(
-    files: Mapping[str, bytes], expected: Mapping[str, bytes], name: str, file: str, excuse: str = ""
-) -> Iterator[Claim]:
+def judge_files(files: Mapping[str, bytes], expected: Mapping[str, bytes], name: str, excuse: str = "") -> Verdict:
     """Say whether files are exactly those made again from run.json: none changed, missing or added.
 
     With an `excuse`, what differs here from where they were made, other files disprove nothing.
     """
-    say = sayer(file)
     faults = [f"{n} is missing" for n in expected if n not in files]
     faults += [f"{n} was not made from run.json" for n in files if n not in expected]
-    shared = [n for n in expected if n in files]
-    faults += [f"{n}: {first_change(files[n], expected[n])}" for n in shared if files[n] != expected[n]]
+    changed = [n for n in expected if n in files and files[n] != expected[n]]
+    faults += [f"{n}: {first_change(files[n], expected[n])}" for n in changed]
     more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
     listed = "; ".join(faults[:3]) + more
-    if faults and excuse:
-        yield say(name, "not judged", f"{excuse}, which may make other files: {listed}")
-    elif faults:
-        yield say(name, "FAILED", listed)
-    else:
-        yield say(name, "ok", f"{len(expected)} files equal those made again from run.json")
+    if not faults:
+        return Verdict(name, "ok", f"{len(expected)} files equal those made again from run.json")
+    if excuse:
+        return Verdict(name, "not judged", f"{excuse}, which may make other files: {listed}")
+    return Verdict(name, "FAILED", listed)
 
 
 def first_change(data: bytes, expected: bytes) -> str:
@@ -84,13 +79,8 @@ def first_change(data: bytes, expected: bytes) -> str:
     >>> first_change(b"abc", b"abd"), first_change(b"ab", b"abc")
     ('first change at byte 2', 'it has 2 bytes instead of 3')
     """
-    low, high = 0, min(len(data), len(expected))
-    if data[:high] == expected[:high]:
-        return f"it has {len(data)} bytes instead of {len(expected)}"
-    while low < high:  # the longest common start, by halves
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if data[:middle] == expected[:middle] else (low, middle - 1)
-    return f"first change at byte {low}"
+    place = next((k for k, (byte, other) in enumerate(zip(data, expected, strict=False)) if byte != other), None)
+    return f"it has {len(data)} bytes instead of {len(expected)}" if place is None else f"first change at byte {place}"
 
 
 def sha256(data: bytes) -> str:
@@ -98,17 +88,16 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _schema(content: Any, written: int, file: str) -> Claim:
-    say = sayer(file)
+def _schema(content: Any, written: int) -> Verdict:
     if written != FORMAT:
         reason = f"it was written in format {written}; this version has the schema of format {FORMAT}"
-        return say("schema", "not judged", reason)
+        return Verdict("schema", "not judged", reason)
     try:
         import jsonschema
     except ImportError:
-        return say("schema", "not judged", "jsonschema is not installed: pip install 'uq_report[verify]'")
+        return Verdict("schema", "not judged", "jsonschema is not installed: pip install 'uq_report[verify]'")
     schema = json.loads(resources.files("uq_report.evidence").joinpath("run.schema.json").read_bytes())
     fault = next(jsonschema.Draft202012Validator(schema).iter_errors(content), None)
     if fault is None:
-        return say("schema", "ok", f"it follows the published schema of format {FORMAT}")
-    return say("schema", "FAILED", f"{'.'.join(map(str, fault.absolute_path)) or 'it'}: {fault.message[:200]}")
+        return Verdict("schema", "ok", f"it follows the published schema of format {FORMAT}")
+    return Verdict("schema", "FAILED", f"{'.'.join(map(str, fault.absolute_path)) or 'it'}: {fault.message[:200]}")

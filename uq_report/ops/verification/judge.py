@@ -9,10 +9,10 @@ from ...core.errors import InputError
 from ...evidence.run import Run
 from ...evidence.saved import EVIDENCE, evidence_files
 from ...report.kinds import KINDS
-from .claims import Claim, Verification, sayer
+from .claims import Claim, Verdict, Verification
 from .evidence import RUN, judge_files, judge_run, sha256
 from .inputs import judge_inputs
-from .rendering import Made, Maker, judge_rendering, of_ours
+from .rendering import Maker, Rendered, judge_rendering, of_ours
 from .reports import Report, open_report
 from .signatures import judge_signatures
 
@@ -61,16 +61,17 @@ def verify(
     place = Path(path)
     reports = _reports(place)
     folder = place if place.is_dir() else place.parent
-    inputs = {"model": model, "data": data, "train": train}
     evidence, source = _evidence(place, reports, run)
-    run_, written, claims = judge_run(evidence, source)
-    if run_ is not None:
-        maker = Maker(run_, None if templates is None else Path(templates), written)
+    recorded = judge_run(evidence, source)
+    claims = [Claim(source, *verdict) for verdict in recorded.verdicts]
+    if recorded.run is not None:
+        maker = Maker(recorded.run, None if templates is None else Path(templates), recorded.format)
         for report in reports:
-            claims += _judge_report(report, maker, evidence, tuple(trust))
+            claims += [Claim(report.name, *verdict) for verdict in _judge_report(report, maker, evidence, tuple(trust))]
         if place.is_dir():
-            claims += _judge_tables(place, run_)
-        claims += judge_inputs(run_, inputs, folder, source)
+            claims.append(Claim(EVIDENCE, *_judge_tables(place, recorded.run)))
+        inputs = {"model": model, "data": data, "train": train}
+        claims += [Claim(source, *verdict) for verdict in judge_inputs(recorded.run, inputs, folder)]
     return Verification(str(path), sha256(evidence), tuple(claims))
 
 
@@ -87,16 +88,16 @@ def _reports(place: Path) -> list[Report]:
     return [report]
 
 
-def _evidence(place: Path, reports: Sequence[Report], given: FilePath | None) -> tuple[bytes, str]:
-    """Return the run.json to judge by, and what to call it: the one given, inside, or beside."""
+def _evidence(place: Path, reports: Sequence[Report], named: FilePath | None) -> tuple[bytes, str]:
+    """Return the run.json to judge by, and what to call it: the one named, or inside, or in the folder."""
     reason = ""
-    if given is None and not place.is_dir():
+    if named is None and not place.is_dir():
         try:
             if RUN in reports[0].attachments:
                 return reports[0].attachments[RUN], f"{place.name}/{RUN}"
         except InputError as error:
             reason = f": {error}"
-    file = Path(given) if given is not None else (place if place.is_dir() else place.parent) / RUN
+    file = Path(named) if named is not None else (place if place.is_dir() else place.parent) / RUN
     try:
         return file.read_bytes(), file.name
     except OSError as error:
@@ -106,54 +107,48 @@ def _evidence(place: Path, reports: Sequence[Report], given: FilePath | None) ->
         ) from error
 
 
-def _judge_report(report: Report, maker: Maker, evidence: bytes, trust: Sequence[FilePath]) -> Iterator[Claim]:
-    """Hold one report against its evidence."""
-    made = maker.like(report)
-    yield _printed(report, made, sha256(evidence))
-    if report.format == "pdf" and made is not None:
-        yield from _judge_attachments(report, made, evidence, of_ours(maker.differing))
-    signatures = list(judge_signatures(report.data, report.name, trust)) if report.has_signature else []
-    about = [claim for claim in signatures if claim.name.startswith("signature")]
-    signed: bool | None = None
-    if any(claim.state == "FAILED" for claim in about):
-        signed = False
-    elif about and all(claim.state == "ok" for claim in about):
-        signed = True
-    yield from judge_rendering(report, made, maker.differing, signed=signed)
+def _judge_report(report: Report, maker: Maker, evidence: bytes, trust: Sequence[FilePath]) -> Iterator[Verdict]:
+    """Compare one report with its evidence."""
+    rendered = maker.like(report)
+    yield _printed(report, rendered, sha256(evidence))
+    if report.format == "pdf" and rendered is not None:
+        yield _judge_attachments(report, rendered, evidence, of_ours(maker.differing))
+    signatures = list(judge_signatures(report.data, trust)) if report.has_signature else []
+    states = {verdict.state for verdict in signatures if verdict.name.startswith("signature")}
+    signed = False if "FAILED" in states else True if states == {"ok"} else None
+    yield from judge_rendering(report, rendered, maker.differing, signed=signed)
     yield from signatures
 
 
-def _printed(report: Report, made: Made | None, digest: str) -> Claim:
+def _printed(report: Report, rendered: Rendered | None, digest: str) -> Verdict:
     """Say whether the report prints the SHA-256 of the evidence."""
-    say = sayer(report.name)
-    if made is not None and report.data.startswith(made.data):
-        printed = made.document.evidence_sha256 == digest
-    else:
-        try:
-            printed = report.prints(digest)
-        except InputError as error:
-            return say("evidence", "FAILED", str(error))
+    try:
+        if rendered is not None and report.data.startswith(rendered.data):
+            printed = rendered.document.evidence_sha256 == digest
+        else:
+            printed = digest in report.text
+    except InputError as error:
+        return Verdict("evidence", "FAILED", str(error))
     if printed:
-        return say("evidence", "ok", f"it is made from run.json of SHA-256 {digest}")
-    return say("evidence", "FAILED", f"it does not print the SHA-256 of run.json, {digest}")
+        return Verdict("evidence", "ok", f"it is made from run.json of SHA-256 {digest}")
+    return Verdict("evidence", "FAILED", f"it does not print the SHA-256 of run.json, {digest}")
 
 
-def _judge_attachments(report: Report, made: Made, evidence: bytes, excuse: str) -> Iterator[Claim]:
-    """Hold what travels inside a PDF against the evidence, and what is made from it again unless that has an excuse."""
-    expected = {attachment.name: attachment.content for attachment in made.document.attachments} | {RUN: evidence}
+def _judge_attachments(report: Report, rendered: Rendered, evidence: bytes, excuse: str) -> Verdict:
+    """Compare what travels inside a PDF with the evidence, and what is made from it again if that has no excuse."""
+    expected = {attachment.name: attachment.content for attachment in rendered.document.attachments} | {RUN: evidence}
     try:
         excused = excuse if report.attachments.get(RUN) == evidence else ""
-        yield from judge_files(report.attachments, expected, "attachments", report.name, excused)
+        return judge_files(report.attachments, expected, "attachments", excused)
     except InputError as error:
-        yield sayer(report.name)("attachments", "FAILED", str(error))
+        return Verdict("attachments", "FAILED", str(error))
 
 
-def _judge_tables(place: Path, run: Run) -> Iterator[Claim]:
-    """Hold evidence/*.csv of a folder against run.json."""
+def _judge_tables(place: Path, run: Run) -> Verdict:
+    """Compare evidence/*.csv of a folder with run.json."""
     folder = place / EVIDENCE
     if not folder.is_dir():
-        yield sayer(EVIDENCE)("tables", "not judged", "there is no such folder beside the report")
-        return
+        return Verdict("tables", "not judged", "there is no such folder beside the report")
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     contents = {file.relative_to(place).as_posix(): file.read_bytes() for file in files}
-    yield from judge_files(contents, evidence_files(run), "tables", EVIDENCE)
+    return judge_files(contents, evidence_files(run), "tables")

@@ -18,7 +18,7 @@ from ...evidence.run import FORMAT, Run
 from ...render.html import page
 from ...report.kinds import FORMS, Form, document
 from ...runner import plugins
-from .claims import Claim, sayer
+from .claims import Verdict
 from .evidence import first_change, sha256
 from .reports import Report
 from .words import headings, html_blocks, not_found, paper_blocks, pdf_text
@@ -28,7 +28,7 @@ _FORMAT = "format"
 _DECIDING = ("uq_report", "numpy", "pandas", "matplotlib", "jinja2", "weasyprint")
 
 
-class Made(NamedTuple):
+class Rendered(NamedTuple):
     """A report made again: its document, its page as HTML, and its bytes."""
 
     document: Document
@@ -56,7 +56,7 @@ class Maker:
         self._page = cache(lambda form, paged: page(self._document(form), templates, paged=paged).encode())
         self._data = cache(self._rendered)
 
-    def like(self, report: Report) -> Made | None:
+    def like(self, report: Report) -> Rendered | None:
         """Return the report made again in the form that fits best, None if none can be rendered.
 
         The first that gives the same bytes, which a PDF may go on after; else one with the same headings.
@@ -64,10 +64,11 @@ class Maker:
         best, paged = None, report.format == "pdf"
         for form in self._likely(report):
             with suppress(RenderError):  # a house style need not fit every kind
-                made = Made(self._document(form), self._page(form, paged), self._data(form, report.path.suffix.lower()))
-                if report.data.startswith(made.data):
-                    return made
-                best = best or made
+                data = self._data(form, report.path.suffix.lower())
+                rendered = Rendered(self._document(form), self._page(form, paged), data)
+                if report.data.startswith(data):
+                    return rendered
+                best = best or rendered
         return best
 
     def _likely(self, report: Report) -> Iterator[Form]:
@@ -97,28 +98,29 @@ class Maker:
             return bytes(renderer.render(self._document(form)))
 
 
-def judge_rendering(report: Report, made: Made | None, other: Sequence[str], *, signed: bool | None) -> Iterator[Claim]:
-    """Say whether the report is the one made from its evidence: its bytes, and the numbers it prints.
+def judge_rendering(
+    report: Report, rendered: Rendered | None, other: Sequence[str], *, signed: bool | None
+) -> Iterator[Verdict]:
+    """Say whether the report is the one rendered from its evidence: its bytes, and the numbers it prints.
 
     Parameters
     ----------
     report : Report
-    made : Made, optional
+    rendered : Rendered, optional
         None if the run renders with no template.
     other : sequence of str
         What decides the look of a report and is `differing` here.
     signed : bool, optional
         Whether valid signatures account for what follows the rendered bytes; None if that was not judged.
     """
-    say = sayer(report.name)
-    if made is None:
+    if rendered is None:
         fault = "no template renders the run here; was it made with a house style? Name it by --templates"
-        yield from (say("numbers", "FAILED", fault), say("bytes", "FAILED", fault))
-    elif report.data.startswith(made.data):
-        yield from _same_start(report, made, signed)
+        yield from (Verdict("numbers", "FAILED", fault), Verdict("bytes", "FAILED", fault))
+    elif report.data.startswith(rendered.data):
+        yield from _same_start(report, rendered, signed)
     else:
-        yield _numbers(report, made, other)
-        yield _bytes(report, made, other)
+        yield _numbers(report, rendered, other)
+        yield _bytes(report, rendered, other)
 
 
 def differing(recorded: Mapping[str, Any], written: int = FORMAT) -> list[str]:
@@ -146,61 +148,63 @@ def of_ours(differing: Sequence[str]) -> str:
     return next((entry for entry in differing if entry.startswith((f"{_FORMAT} ", "uq_report "))), "")
 
 
-def _same_start(report: Report, made: Made, signed: bool | None) -> Iterator[Claim]:
+def _same_start(report: Report, rendered: Rendered, signed: bool | None) -> Iterator[Verdict]:
     """Judge a report that begins as the one made here."""
-    say, size = sayer(report.name), len(made.data)
+    size = len(rendered.data)
     after = len(report.data) - size
     if not after:
-        yield say("numbers", "ok", "every number and figure is that of the evidence, as the bytes are equal")
-        yield say("bytes", "ok", f"the evidence renders to the same {size} bytes")
+        yield Verdict("numbers", "ok", "every number and figure is that of the evidence, as the bytes are equal")
+        yield Verdict("bytes", "ok", f"the evidence renders to the same {size} bytes")
     elif signed:
-        start = f"the first {size} bytes, SHA-256 {sha256(made.data)}, are what the evidence renders to"
-        yield say("numbers", "ok", "every number and figure is that of the evidence; signatures change none")
-        yield say("bytes", "ok", f"{start}; the other {after} are signatures")
+        start = f"the first {size} bytes, SHA-256 {sha256(rendered.data)}, are what the evidence renders to"
+        yield Verdict("numbers", "ok", "every number and figure is that of the evidence; signatures change none")
+        yield Verdict("bytes", "ok", f"{start}; the other {after} are signatures")
     elif signed is None and report.has_signature:
         fault = f"{after} bytes follow the rendered report and may change what is shown; see the signature"
-        yield from (say("numbers", "not judged", fault), say("bytes", "not judged", fault))
+        yield from (Verdict("numbers", "not judged", fault), Verdict("bytes", "not judged", fault))
     else:
         fault = f"{after} bytes follow the rendered report, and no valid signature accounts for them"
-        yield from (say("numbers", "FAILED", fault), say("bytes", "FAILED", fault))
+        yield from (Verdict("numbers", "FAILED", fault), Verdict("bytes", "FAILED", fault))
 
 
-def _numbers(report: Report, made: Made, other: Sequence[str]) -> Claim:
+def _numbers(report: Report, rendered: Rendered, other: Sequence[str]) -> Verdict:
     """Compare words where bytes differ; another version of ours may use other words."""
-    say = sayer(report.name)
-    wrong = _wrong_words(report, made)
+    wrong = _wrong_words(report, rendered)
     if not wrong:
-        return say("numbers", "ok", "every printed word and number is that of the evidence; figures were not compared")
+        return Verdict(
+            "numbers", "ok", "every printed word and number is that of the evidence; figures were not compared"
+        )
     ours = of_ours(other)
     if ours:
-        return say("numbers", "not judged", f"{ours}, which may write other words: first {wrong}")
-    return say("numbers", "FAILED", f"{wrong}. If it was made with a house style, name it by --templates")
+        return Verdict("numbers", "not judged", f"{ours}, which may write other words: first {wrong}")
+    return Verdict("numbers", "FAILED", f"{wrong}. If it was made with a house style, name it by --templates")
 
 
-def _bytes(report: Report, made: Made, other: Sequence[str]) -> Claim:
-    say = sayer(report.name)
-    place = first_change(report.data, made.data)
+def _bytes(report: Report, rendered: Rendered, other: Sequence[str]) -> Verdict:
+    place = first_change(report.data, rendered.data)
     if other:
-        return say(
+        return Verdict(
             "bytes", "not judged", f"it renders to other bytes here ({place}), as expected of {'; '.join(other)}"
         )
     hint = "; fonts and Pango, which are not recorded, can be another cause" if report.format == "pdf" else ""
-    return say("bytes", "FAILED", f"the evidence renders to other bytes ({place}){hint}")
+    return Verdict("bytes", "FAILED", f"the evidence renders to other bytes ({place}){hint}")
 
 
-def _wrong_words(report: Report, made: Made) -> str:
+def _wrong_words(report: Report, rendered: Rendered) -> str:
     """Say where the printed words first differ from the evidence's; the empty string if nowhere."""
     try:
         text = report.text
     except InputError as error:
         return str(error)
     if report.format == "pdf":
-        blocks = paper_blocks(made.page)
+        blocks = paper_blocks(rendered.page)
         missing = not_found(blocks, text)
-        unreadable = set(not_found(blocks, pdf_text(made.data))) if missing else set()
+        unreadable = set(not_found(blocks, pdf_text(rendered.data))) if missing else set()
         wrong = [block for block in missing if block not in unreadable]
         return f"the page does not read {clean(wrong[0], 120)!r}" if wrong else ""
-    expected = html_blocks(made.page) if report.format == "html" else made.data.decode("utf-8", "replace").splitlines()
+    expected = (
+        html_blocks(rendered.page) if report.format == "html" else rendered.data.decode("utf-8", "replace").splitlines()
+    )
     pairs = zip_longest(text.split("\n"), expected, fillvalue="")
     first = next(((one, other) for one, other in pairs if one != other), None)
     return "" if first is None else f"it reads {clean(first[0], 120)!r} instead of {clean(first[1], 120)!r}"

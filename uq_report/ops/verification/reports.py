@@ -19,7 +19,7 @@ Format = Literal["pdf", "html", "other"]
 
 @dataclass(frozen=True)
 class Report:
-    """A report as it was found; parts are read when they are asked for."""
+    """A report as it stands in its file; parts are read when they are needed."""
 
     path: Path
     format: Format
@@ -39,14 +39,10 @@ class Report:
 
     @cached_property
     def headings(self) -> list[str] | None:
-        """The headings, of a PDF its bookmarks; None in formats where they are not told apart."""
+        """The headings, of a PDF its bookmarks; None in formats that have none."""
         if self.format == "pdf":
             return pdf_bookmarks(self.data)
         return headings(self.data) if self.format == "html" else None
-
-    def prints(self, sha256: str) -> bool:
-        """Return whether a SHA-256 is printed."""
-        return sha256 in self.text
 
     @cached_property
     def attachments(self) -> Mapping[str, bytes]:
@@ -73,11 +69,10 @@ def open_report(path: Path) -> Report:
         raise InputError(
             f"verify.path must be a report or a run folder; got {str(path)!r} ({error.strerror}). Check the path."
         ) from error
-    if data.startswith(b"%PDF-") or path.suffix.lower() == ".pdf":
-        return Report(path, "pdf", data)
-    if data[:100].lstrip().lower().startswith(b"<!doctype html") or path.suffix.lower() in {".html", ".htm"}:
-        return Report(path, "html", data)
-    return Report(path, "other", data)
+    ending = path.suffix.lower()
+    page = data[:100].lstrip().lower().startswith(b"<!doctype html")
+    pdf = data.startswith(b"%PDF-") or ending == ".pdf"
+    return Report(path, "pdf" if pdf else "html" if page or ending in {".html", ".htm"} else "other", data)
 
 
 def attached(data: bytes) -> dict[str, bytes]:

@@ -9,29 +9,26 @@ from typing import Any
 
 from ...core.errors import InputError
 from ...core.text import clean
-from .claims import Claim, sayer
+from .claims import Verdict
 from .words import cause
 
 LEVELS = {1: "no changes allowed", 2: "form filling and further signatures allowed", 3: "comments allowed too"}
 
 
-def judge_signatures(data: bytes, file: str, trust: Sequence[str | Path] = ()) -> Iterator[Claim]:
+def judge_signatures(data: bytes, trust: Sequence[str | Path] = ()) -> Iterator[Verdict]:
     """Say of each signature whether it holds, and whether its signer is traced to a trusted certificate.
 
     Parameters
     ----------
     data : bytes
         A PDF with at least one signature.
-    file : str
-        What the claims are about.
     trust : sequence of path
         Certificates (PEM or DER) the signer's must lead to; nothing is fetched, and revocation is not looked up.
     """
-    say = sayer(file)
     try:
         from .pdf_reader import Reader
     except ImportError:
-        yield say("signature", "not judged", "signature found, not judged: install uq_report[sign]")
+        yield Verdict("signature", "not judged", "signature found, not judged: install uq_report[sign]")
         return
     anchors = trusted(trust)
     logging.getLogger("pyhanko").addHandler(logging.NullHandler())
@@ -39,11 +36,11 @@ def judge_signatures(data: bytes, file: str, trust: Sequence[str | Path] = ()) -
     try:
         signatures = list(Reader(data).embedded_signatures)
         if not signatures:
-            yield say("signature", "FAILED", "there are remains of a signature, and no signature field")
+            yield Verdict("signature", "FAILED", "there are remains of a signature, and no signature field")
         for position, signature in enumerate(signatures, 1):
-            yield from _judge(signature, data, anchors, file, last=position == len(signatures))
+            yield from _judge(signature, data, anchors, last=position == len(signatures))
     except Exception as error:  # noqa: BLE001 - a damaged signature can fail in any way in the reader
-        yield say("signature", "FAILED", f"it cannot be read ({cause(error)})")
+        yield Verdict("signature", "FAILED", f"it cannot be read ({cause(error)})")
 
 
 def trusted(files: Sequence[str | Path]) -> list[Any]:
@@ -61,14 +58,14 @@ def trusted(files: Sequence[str | Path]) -> list[Any]:
     return certificates
 
 
-def _judge(signature: Any, data: bytes, anchors: list[Any], file: str, *, last: bool) -> Iterator[Claim]:
+def _judge(signature: Any, data: bytes, anchors: list[Any], *, last: bool) -> Iterator[Verdict]:
     from pyhanko.sign.validation import validate_pdf_signature
     from pyhanko.sign.validation.status import SignatureCoverageLevel
     from pyhanko_certvalidator import ValidationContext
 
-    say, name = sayer(file), f"signature {clean(signature.field_name, 60)!r}"
+    name = f"signature {clean(signature.field_name, 60)!r}"
     if signature.sig_object_type != "/Sig":
-        yield say(name, "FAILED", f"it must be a signature; got {clean(signature.sig_object_type, 40)}")
+        yield Verdict(name, "FAILED", f"it must be a signature; got {clean(signature.sig_object_type, 40)}")
         return
     context = ValidationContext(trust_roots=anchors, allow_fetching=False)
     status = validate_pdf_signature(signature, signer_validation_context=context)
@@ -84,35 +81,27 @@ def _judge(signature: Any, data: bytes, anchors: list[Any], file: str, *, last: 
     wrong = [fault for fault, holds in faults.items() if holds]
     level = LEVELS.get(getattr(signature.docmdp_level, "value", 0), "approval, which forbids no further signature")
     covers = "the whole file" if whole else "its revision; a later signature follows"
-    covered = (
-        f"intact, covers {covers}; certifies: {level}"
-        if signature.docmdp_level
-        else f"intact, covers {covers}; {level}"
-    )
-    yield say(name, "FAILED" if wrong else "ok", "; ".join(wrong) or covered)
-    yield _signer(status, anchors, f"signer of {name.removeprefix('signature ')}", file)
+    meaning = f"certifies: {level}" if signature.docmdp_level else level
+    yield Verdict(name, "FAILED" if wrong else "ok", "; ".join(wrong) or f"intact, covers {covers}; {meaning}")
+    yield _signer(status, anchors, f"signer of {name.removeprefix('signature ')}")
 
 
-def _signer(status: Any, anchors: list[Any], name: str, file: str) -> Claim:
+def _signer(status: Any, anchors: list[Any], name: str) -> Verdict:
     """Say who signed and when; nobody is trusted who was not named."""
-    say = sayer(file)
     who = clean(status.signing_cert.subject.human_friendly, 200)
-    stamp = status.timestamp_validity
+    stamp, claimed = status.timestamp_validity, status.signer_reported_dt
+    when = "no time given" if claimed is None else f"says {claimed.isoformat(timespec='seconds')}, no time stamp"
     if stamp is not None:
         when = f"time stamp {stamp.timestamp.isoformat(timespec='seconds')}"
-        when += "" if stamp.intact and stamp.valid else ", which is NOT valid"
-    else:
-        claimed = status.signer_reported_dt
-        when = "no time given" if claimed is None else f"says {claimed.isoformat(timespec='seconds')}, no time stamp"
     signed = f"{who}; {when}"
     if stamp is not None and not (stamp.intact and stamp.valid):
-        return say(name, "FAILED", signed)
+        return Verdict(name, "FAILED", f"{signed}, which is NOT valid")
     if not anchors:
-        return say(name, "not judged", f"{signed}; name the certificate it must lead to by --trust")
+        return Verdict(name, "not judged", f"{signed}; name the certificate it must lead to by --trust")
     if status.bottom_line:
-        return say(name, "ok", f"{signed}; leads to a trusted certificate; revocation was not looked up")
+        return Verdict(name, "ok", f"{signed}; leads to a trusted certificate; revocation was not looked up")
     reason = "the time stamp is not trusted" if status.trusted else "does not lead to a trusted certificate, or expired"
-    return say(name, "FAILED", f"{signed}; {reason}")
+    return Verdict(name, "FAILED", f"{signed}; {reason}")
 
 
 def _is_tidy(signature: Any, data: bytes) -> bool:
