@@ -270,7 +270,7 @@ def test_retention_lists_before_it_deletes(history: History) -> None:
     assert due(history, later, days=11) == []
     assert due(history, later, last=2, days=5) == [1]
     assert due(history, datetime.now(UTC) - timedelta(days=900), days=5) == []  # a clock that jumped back
-    assert all(one.kept for one in history.runs())
+    assert all(one.present for one in history.runs())
     for rules in ({}, {"last": 0}, {"days": -1}):
         with pytest.raises(InputError, match="retention"):
             Retention(**rules)
@@ -281,7 +281,7 @@ def test_what_retention_deletes_leaves_its_entry(history: History) -> None:
     assert delete(history, chosen) == 2
     assert delete(history, chosen) == 0
     runs = history.runs()
-    assert [one.kept for one in runs] == [False, False, True]
+    assert [one.present for one in runs] == [False, False, True]
     assert {place.name for place in runs[0].folder.iterdir()} == {"entry.json", "pruned.txt"}
     assert history.check() == []
     with pytest.raises(InputError, match="deleted by retention"):
@@ -379,7 +379,7 @@ def test_history_checks_and_prunes_only_when_told(folder: str) -> None:
         "Would delete: credit@2 of 2026-01-02",
         "2 runs would be deleted; nothing was. Add --yes to delete them.",
     ]
-    assert all(one.kept for one in History(folder).runs())
+    assert all(one.present for one in History(folder).runs())
     assert call("history", "--history", folder, "--prune", "--yes").exit_code == 3
     done = call("history", "credit", "--history", folder, "--prune", "--keep", "1", "--yes")
     assert done.stdout.splitlines()[0] == "Deleted: credit@1 of 2026-01-01"

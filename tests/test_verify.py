@@ -28,7 +28,7 @@ from uq_report.evidence import codec
 from uq_report.evidence.run import Run
 from uq_report.ops.verification import Verification, rendering, verify
 from uq_report.ops.verification.evidence import judge_files, sha256
-from uq_report.ops.verification.words import html_blocks, not_found, pdf_text
+from uq_report.ops.verification.words import absent, html_blocks, pdf_text
 from uq_report.render import html
 from uq_report.report import kinds
 from uq_report.report.sections.annex import EXTENTS
@@ -257,8 +257,8 @@ def _repainted(original: Any) -> Any:
 def test_the_words_of_a_pdf_are_found_and_a_changed_one_is_not(folder: Path) -> None:
     text = pdf_text((folder / "brief.pdf").read_bytes())
     words = ["Audit of a small model"]
-    assert not_found(words, text) == []
-    assert not_found(words, text.replace("small", "smell")) == words
+    assert absent(words, text) == []
+    assert absent(words, text.replace("small", "smell")) == words
     assert html_blocks(b"<style>p</style><p>a<b>b</b></p><ul><li>c<li>d</ul>") == ["ab", "c", "d"]
 
 

@@ -132,7 +132,7 @@ def _prune(place: History, name: str | None, keep: int | None, days: int | None,
 
 
 def _told(one: Filed) -> dict[str, Any]:
-    return {**asdict(one.entry), "folder": str(one.folder), "kept": one.kept}
+    return {**asdict(one.entry), "folder": str(one.folder), "kept": one.present}
 
 
 def _print_runs(runs: list[Filed]) -> None:
@@ -142,7 +142,7 @@ def _print_runs(runs: list[Filed]) -> None:
         entry = one.entry
         inputs = _inputs(before.get(entry.name), entry.inputs)
         before[entry.name] = entry.inputs
-        found = _counts(entry.findings) if one.kept else "deleted by retention"
+        found = _counts(entry.findings) if one.present else "deleted by retention"
         rows.append((clean(entry.reference), entry.as_of, clean(entry.label), found, inputs))
     print_table(rows)
 

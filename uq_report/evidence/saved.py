@@ -59,10 +59,10 @@ def write_files(folder: str | Path, files: Mapping[str, bytes]) -> Path:
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=target, prefix=stage.PREFIX) as made, stage.hold(Path(made)):
+        with TemporaryDirectory(dir=target, prefix=stage.PREFIX) as place, stage.hold(Path(place)):
             for name, content in files.items():
-                write_through(Path(made, stage.NEW, name), content)
-            _publish(list(dict.fromkeys(Path(name).parts[0] for name in files)), Path(made))
+                write_through(Path(place, stage.NEW, name), content)
+            _publish(list(dict.fromkeys(Path(name).parts[0] for name in files)), Path(place))
     except OSError as error:
         raise InputError(f"run.write.folder must be writable; got {str(folder)!r}: {error}. Name another.") from error
     return target
@@ -128,9 +128,9 @@ def write_through(file: Path, content: bytes) -> None:
         os.fsync(stream.fileno())
 
 
-def _publish(names: list[str], made: Path) -> None:
+def _publish(names: list[str], place: Path) -> None:
     """Move each of `names` out of a stage to its place; put the old ones back if a move fails."""
-    target, new, old, mark = made.parent, made / stage.NEW, made / stage.OLD, made / stage.MARK
+    target, new, old, mark = place.parent, place / stage.NEW, place / stage.OLD, place / stage.MARK
     old.mkdir()
     write_through(mark, b"")
     moved: list[str] = []

@@ -108,12 +108,12 @@ def load_signer(
         not hold today or is not meant for signing.
     """
     private = _private_key(_read(key, "key"), passphrase)
-    own = _certificate(certificate)
+    own = _own_certificate(certificate)
     _check_validity(own)
     _check_usage(own, Path(key), Path(certificate))
     if _public(serialization.load_der_private_key(private.dump(), None).public_key()) != _public(own.public_key()):
         raise InputError("sign.key must be that of the certificate; got another. Name the two that belong together.")
-    others = [one for file in chain for one in _certificates(file, "chain")]
+    others = [certificate for file in chain for certificate in _certificates(file, "chain")]
     (signing,) = load_certs_from_pemder_data(own.public_bytes(serialization.Encoding.DER))
     return SimpleSigner(signing, private, SimpleCertificateStore.from_certs(others), embed_roots=False)
 
@@ -123,10 +123,8 @@ def is_encrypted(key: str | Path) -> bool:
     data = _read(key, "key")
     try:
         load_private_key_from_pemder_data(data, None)
-    except TypeError:
-        return True
-    except ValueError:  # told when the key is loaded
-        return False
+    except (TypeError, ValueError) as error:  # a file that is no key is refused when it is loaded
+        return isinstance(error, TypeError)
     return False
 
 
@@ -158,14 +156,14 @@ def sign(
     InputError
         The report does not verify, is a draft, or may not be signed again; the time stamp service fails.
     """
-    said = terms or Terms()
+    terms = terms or Terms()
     source, target = Path(report), Path(output)
     if target.resolve() == source.resolve():
         raise InputError("sign.output must be another file than the report; got the same. Keep the unsigned one.")
     opened = open_report(source)
-    _check_report(opened, said, templates)
-    _check_room(opened.data, said)
-    data = _signed(opened.data, signer, said, timestamper)
+    _check_report(opened, terms, templates)
+    _check_room(opened.data, terms)
+    data = _signed(opened.data, signer, terms, timestamper)
     faults = [Claim(target.name, *verdict) for verdict in judge_signatures(data) if verdict.state == "FAILED"]
     if faults or not data.startswith(opened.data):
         raise InputError(
@@ -194,9 +192,9 @@ def _check_report(report: Report, terms: Terms, templates: str | Path | None) ->
 def _check_room(data: bytes, terms: Terms) -> None:
     """Refuse a further signature that the ones before do not allow."""
     earlier = list(PdfFileReader(io.BytesIO(data)).embedded_signatures)
-    if terms.field in [one.field_name for one in earlier]:
+    if terms.field in [signature.field_name for signature in earlier]:
         raise InputError(f"sign.field must be a name of its own; got {terms.field!r} again. Name another.")
-    if any(one.docmdp_level == MDPPerm.NO_CHANGES for one in earlier):
+    if any(signature.docmdp_level == MDPPerm.NO_CHANGES for signature in earlier):
         raise InputError(
             "sign.report must allow another signature; the first one certifies that nothing may follow. "
             "Let the first signer use --certify fill-forms."
@@ -248,11 +246,13 @@ def _private_key(data: bytes, passphrase: str | None) -> Any:
         ) from error
 
 
-def _certificate(file: str | Path) -> x509.Certificate:
-    found = _certificates(file, "certificate")
-    if len(found) != 1:
-        raise InputError(f"sign.certificate must be the signer's alone; got {len(found)}. Put the others in the chain.")
-    return x509.load_der_x509_certificate(found[0].dump())
+def _own_certificate(file: str | Path) -> x509.Certificate:
+    loaded = _certificates(file, "certificate")
+    if len(loaded) != 1:
+        raise InputError(
+            f"sign.certificate must be the signer's alone; got {len(loaded)}. Put the others in the chain."
+        )
+    return x509.load_der_x509_certificate(loaded[0].dump())
 
 
 def _certificates(file: str | Path, what: str) -> list[Any]:

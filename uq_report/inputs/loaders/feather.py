@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import pandas as pd
@@ -14,4 +15,4 @@ class FeatherLoader(ParquetLoader):
 
     name: ClassVar[str] = "feather"
     endings: ClassVar[tuple[str, ...]] = (".feather", ".arrow")
-    read = staticmethod(pd.read_feather)
+    read: ClassVar[Callable[[str], pd.DataFrame]] = staticmethod(pd.read_feather)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -18,7 +19,7 @@ class ParquetLoader:
     kind: ClassVar[Literal["data"]] = "data"
     api_version: ClassVar[int] = 1
     endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
-    read = staticmethod(pd.read_parquet)
+    read: ClassVar[Callable[[str], pd.DataFrame]] = staticmethod(pd.read_parquet)
 
     def matches(self, source: str) -> bool:
         """Match the names of such files, by their ending."""

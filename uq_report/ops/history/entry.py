@@ -44,7 +44,7 @@ class Entry:
     checks : mapping of str to int
         Checks by their state.
     scores : mapping of str to float
-        Those of the calibration, for trends.
+        How well the predictions fit the outcomes, for trends.
     previous_hash, hash : str
         The hash of the audit's entry before, and that of this one, which covers all other fields.
     """

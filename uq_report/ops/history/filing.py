@@ -30,7 +30,7 @@ class Filed(NamedTuple):
     folder: Path
 
     @property
-    def kept(self) -> bool:
+    def present(self) -> bool:
         """Whether the run is still in its folder; retention leaves the entry alone."""
         return (self.folder / RUN).is_file()
 

@@ -94,13 +94,13 @@ class History:
         name, _, number = reference.rpartition("@")
         runs = self.runs(name) if name and number.isdigit() else []
         matches = [run for run in runs if run.entry.sequence == int(number)]
-        matches = matches or [run for run in self.runs(reference) if run.kept]
+        matches = matches or [run for run in self.runs(reference) if run.present]
         if not matches:
             audits = ", ".join(dict.fromkeys(run.entry.name for run in self.runs())) or "none"
             raise InputError(
                 f"run must be a filed run, NAME or NAME@NUMBER; got {reference!r}. Audits in {self.root}: {audits}."
             )
-        if not matches[-1].kept:
+        if not matches[-1].present:
             raise InputError(f"run must still be kept; {reference!r} was deleted by retention. Name a later one.")
         return matches[-1]
 

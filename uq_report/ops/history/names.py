@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ...core.errors import InputError
 
 MAX_NAME = 200
-_KEPT = 40
+_LONGEST = 40
 _RUN = re.compile(r"(?P<sequence>\d{6,12})_(?P<as_of>\d{4}-\d{2}-\d{2})_(?P<digest>[0-9a-f]{12})")
 
 
@@ -27,7 +27,7 @@ def checked(name: str) -> str:
     """Return an audit's name, composed (NFC); refuse one that is empty, too long, or holds control characters."""
     text = unicodedata.normalize("NFC", name).strip()
     if not text or len(text) > MAX_NAME or any(unicodedata.category(c) in ("Cc", "Cs") for c in text):
-        quoted = repr(name if len(name) <= _KEPT else f"{name[:_KEPT]}…")
+        quoted = repr(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…")
         raise InputError(
             f"history.name must be 1 to {MAX_NAME} characters of one line, no control characters; got {quoted} "
             f"({len(name)} characters). Name the audit otherwise."
@@ -46,7 +46,7 @@ def slug(name: str) -> str:
     ('credit-scoring', 'kreditpr-fung-659100e4')
     """
     text = checked(name)
-    plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_KEPT].strip("-")
+    plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_LONGEST].strip("-")
     if plain == text and not re.search(r"-[0-9a-f]{8}$", plain):
         return plain
     return f"{plain or 'audit'}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

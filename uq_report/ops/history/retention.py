@@ -44,7 +44,7 @@ class Retention:
         """Return the runs that no rule keeps. Nothing is deleted."""
         limit = None if self.days is None else (now or datetime.now(UTC)) - timedelta(days=self.days)
         expired = []
-        for _, group in groupby((run for run in runs if run.kept), key=lambda run: run.entry.name):
+        for _, group in groupby((run for run in runs if run.present), key=lambda run: run.entry.name):
             own = list(group)
             older = own[: -(self.last or 1)]
             expired += [run for run in older if limit is None or (run.entry.filed_at() or limit) < limit]

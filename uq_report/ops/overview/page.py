@@ -22,7 +22,7 @@ from ..history import Filed, History
 from .ratings import UNREADABLE, ratings
 from .spark import Spark, spark
 
-SHOWN = 30  # runs of a trend
+TREND = 30  # runs
 _REPORTS = ("report", "brief", "model-card")
 _FORMATS = (".html", ".pdf", ".md")
 _DELETED = Badge("Deleted", "neutral")
@@ -87,11 +87,11 @@ def write_overview(history: str | Path, page: str | Path) -> int:
     return len(listing.rows)
 
 
-def overview(history: History, beside: Path) -> Overview:
-    """Return the page that stands in the folder `beside`."""
-    groups = [tuple(runs) for _, runs in groupby(history.runs(), key=lambda one: one.folder.parent.name)]
-    rated = ratings(history.root, [runs[-1] for runs in groups if runs[-1].kept])
-    rows = [_row(runs, rated.get(runs[-1].entry.hash, UNREADABLE), beside) for runs in groups]
+def overview(history: History, folder: Path) -> Overview:
+    """Return the page that stands in `folder`."""
+    audits = [tuple(runs) for _, runs in groupby(history.runs(), key=lambda run: run.folder.parent.name)]
+    rated = ratings(history.root, [runs[-1] for runs in audits if runs[-1].present])
+    rows = [_row(runs, rated.get(runs[-1].entry.hash, UNREADABLE), folder) for runs in audits]
     return Overview(
         title="Audits",
         as_of=max((row.as_of for row in rows), default=""),
@@ -101,8 +101,8 @@ def overview(history: History, beside: Path) -> Overview:
     )
 
 
-def _row(runs: tuple[Filed, ...], rated: Badge, beside: Path) -> Row:
-    last, recent = runs[-1], runs[-SHOWN:]
+def _row(runs: tuple[Filed, ...], rated: Badge, folder: Path) -> Row:
+    last, recent = runs[-1], runs[-TREND:]
     scores = [float(run.entry.scores[LOG_SCORE]) for run in recent if LOG_SCORE in run.entry.scores]
     return Row(
         name=last.entry.name,
@@ -110,11 +110,11 @@ def _row(runs: tuple[Filed, ...], rated: Badge, beside: Path) -> Row:
         as_of=last.entry.as_of,
         filed=last.entry.filed[:10],
         runs=len(runs),
-        rating=rated if last.kept else _DELETED,
+        rating=rated if last.present else _DELETED,
         findings=_counts(last),
         score=spark("Log score in nats", [value for value in scores if math.isfinite(value)]),
         trend=spark("Open findings", [float(_open(run)) for run in recent], "g"),
-        links=_links(last, beside),
+        links=_links(last, folder),
     )
 
 
@@ -129,15 +129,12 @@ def _counts(filed: Filed) -> str:
     return ", ".join(parts) or "none"
 
 
-def _links(filed: Filed, beside: Path) -> tuple[Link, ...]:
+def _links(filed: Filed, page_folder: Path) -> tuple[Link, ...]:
     """Return the reports that are there, HTML first; links of the file system are left out."""
-    links = []
-    base = os.path.relpath(filed.folder.resolve(), beside.resolve())
-    for stem in _REPORTS:
-        for ending in _FORMATS:
-            file = filed.folder / f"{stem}{ending}"
-            if file.is_file() and not file.is_symlink():
-                steps = Path(base).parts if base != "." else ()
-                address = "/".join(quote(part, safe="") for part in (*steps, file.name))
-                links.append(Link(clean(file.name), f"./{address}"))
-    return tuple(links)
+    base = Path(os.path.relpath(filed.folder.resolve(), page_folder.resolve()))
+    files = [filed.folder / f"{stem}{ending}" for stem in _REPORTS for ending in _FORMATS]
+    return tuple(
+        Link(clean(file.name), "./" + "/".join(quote(part, safe="") for part in (base / file.name).parts))
+        for file in files
+        if file.is_file() and not file.is_symlink()
+    )

@@ -18,10 +18,10 @@ from ...evidence.run import FORMAT, Run
 from ...render.html import page
 from ...report.kinds import FORMS, Form, document
 from ...runner import plugins
-from .claims import Verdict
+from .claims import State, Verdict
 from .evidence import first_change, sha256
 from .reports import Report
-from .words import headings, html_blocks, not_found, paper_blocks, pdf_text
+from .words import absent, headings, html_blocks, paper_blocks, pdf_text
 
 # What decides how a report looks: the format of its run, and packages.
 _FORMAT = "format"
@@ -45,7 +45,7 @@ class Maker:
     templates : Path, optional
         The house style the report was made with.
     written : int
-        The format in which the run was found.
+        The format in which the run is written.
     """
 
     def __init__(self, run: Run, templates: Path | None = None, written: int = FORMAT) -> None:
@@ -85,8 +85,7 @@ class Maker:
             yield forms[0]
 
     def _rendered(self, form: Form, suffix: str) -> bytes:
-        registered = plugins.find(plugins.RENDERERS, self.run.denied)
-        renderers: list[Any] = [plugins.load(plugin) for plugin in registered]
+        renderers: list[Any] = [plugins.load(p) for p in plugins.find(plugins.RENDERERS, self.run.denied)]
         fitting = next((cls for cls in renderers if cls.extension == suffix), None)
         if fitting is None:
             endings = ", ".join(sorted(cls.extension for cls in renderers))
@@ -94,7 +93,7 @@ class Maker:
         styled = {} if self.templates is None else {"templates": self.templates}
         renderer = fitting(**styled) if hasattr(fitting, "templates") else fitting()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they were told when the report was made
+            warnings.simplefilter("ignore")  # they came when the report was made
             return bytes(renderer.render(self._document(form)))
 
 
@@ -115,7 +114,7 @@ def judge_rendering(
     """
     if rendered is None:
         fault = "no template renders the run here; was it made with a house style? Name it by --templates"
-        yield from (Verdict("numbers", "FAILED", fault), Verdict("bytes", "FAILED", fault))
+        yield from _both("FAILED", fault)
     elif report.data.startswith(rendered.data):
         yield from _same_start(report, rendered, signed)
     else:
@@ -148,33 +147,32 @@ def of_ours(differing: Sequence[str]) -> str:
     return next((entry for entry in differing if entry.startswith((f"{_FORMAT} ", "uq_report "))), "")
 
 
-def _same_start(report: Report, rendered: Rendered, signed: bool | None) -> Iterator[Verdict]:
+def _both(state: State, numbers: str, same_bytes: str = "") -> tuple[Verdict, Verdict]:
+    return Verdict("numbers", state, numbers), Verdict("bytes", state, same_bytes or numbers)
+
+
+def _same_start(report: Report, rendered: Rendered, signed: bool | None) -> tuple[Verdict, Verdict]:
     """Judge a report that begins as the one made here."""
     size = len(rendered.data)
     after = len(report.data) - size
+    every = "every number and figure is that of the evidence"
     if not after:
-        yield Verdict("numbers", "ok", "every number and figure is that of the evidence, as the bytes are equal")
-        yield Verdict("bytes", "ok", f"the evidence renders to the same {size} bytes")
-    elif signed:
+        return _both("ok", f"{every}, as the bytes are equal", f"the evidence renders to the same {size} bytes")
+    if signed:
         start = f"the first {size} bytes, SHA-256 {sha256(rendered.data)}, are what the evidence renders to"
-        yield Verdict("numbers", "ok", "every number and figure is that of the evidence; signatures change none")
-        yield Verdict("bytes", "ok", f"{start}; the other {after} are signatures")
-    elif signed is None and report.has_signature:
-        fault = f"{after} bytes follow the rendered report and may change what is shown; see the signature"
-        yield from (Verdict("numbers", "not judged", fault), Verdict("bytes", "not judged", fault))
-    else:
-        fault = f"{after} bytes follow the rendered report, and no valid signature accounts for them"
-        yield from (Verdict("numbers", "FAILED", fault), Verdict("bytes", "FAILED", fault))
+        return _both("ok", f"{every}; signatures change none", f"{start}; the other {after} are signatures")
+    follow = f"{after} bytes follow the rendered report"
+    if signed is None and report.has_signature:
+        return _both("not judged", f"{follow} and may change what is shown; see the signature")
+    return _both("FAILED", f"{follow}, and no valid signature accounts for them")
 
 
 def _numbers(report: Report, rendered: Rendered, other: Sequence[str]) -> Verdict:
     """Compare words where bytes differ; another version of ours may use other words."""
-    wrong = _wrong_words(report, rendered)
+    wrong, ours = _wrong_words(report, rendered), of_ours(other)
     if not wrong:
-        return Verdict(
-            "numbers", "ok", "every printed word and number is that of the evidence; figures were not compared"
-        )
-    ours = of_ours(other)
+        reason = "every printed word and number is that of the evidence; figures were not compared"
+        return Verdict("numbers", "ok", reason)
     if ours:
         return Verdict("numbers", "not judged", f"{ours}, which may write other words: first {wrong}")
     return Verdict("numbers", "FAILED", f"{wrong}. If it was made with a house style, name it by --templates")
@@ -183,9 +181,8 @@ def _numbers(report: Report, rendered: Rendered, other: Sequence[str]) -> Verdic
 def _bytes(report: Report, rendered: Rendered, other: Sequence[str]) -> Verdict:
     place = first_change(report.data, rendered.data)
     if other:
-        return Verdict(
-            "bytes", "not judged", f"it renders to other bytes here ({place}), as expected of {'; '.join(other)}"
-        )
+        reason = f"it renders to other bytes here ({place}), as expected of {'; '.join(other)}"
+        return Verdict("bytes", "not judged", reason)
     hint = "; fonts and Pango, which are not recorded, can be another cause" if report.format == "pdf" else ""
     return Verdict("bytes", "FAILED", f"the evidence renders to other bytes ({place}){hint}")
 
@@ -198,13 +195,13 @@ def _wrong_words(report: Report, rendered: Rendered) -> str:
         return str(error)
     if report.format == "pdf":
         blocks = paper_blocks(rendered.page)
-        missing = not_found(blocks, text)
-        unreadable = set(not_found(blocks, pdf_text(rendered.data))) if missing else set()
+        missing = absent(blocks, text)
+        unreadable = set(absent(blocks, pdf_text(rendered.data))) if missing else set()
         wrong = [block for block in missing if block not in unreadable]
         return f"the page does not read {clean(wrong[0], 120)!r}" if wrong else ""
-    expected = (
-        html_blocks(rendered.page) if report.format == "html" else rendered.data.decode("utf-8", "replace").splitlines()
-    )
+    expected = rendered.data.decode("utf-8", "replace").splitlines()
+    if report.format == "html":
+        expected = html_blocks(rendered.page)
     pairs = zip_longest(text.split("\n"), expected, fillvalue="")
-    first = next(((one, other) for one, other in pairs if one != other), None)
+    first = next((pair for pair in pairs if pair[0] != pair[1]), None)
     return "" if first is None else f"it reads {clean(first[0], 120)!r} instead of {clean(first[1], 120)!r}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 
@@ -22,7 +23,7 @@ _BLOCKS = _HEADINGS | {
     *("figure", "footer", "form", "header", "hr", "li", "main", "nav", "ol", "p", "pre", "section", "summary"),
     *("table", "tbody", "tfoot", "thead", "tr", "ul"),
 }
-_TOLD = frozenset({"alt", "aria-label", "content", "title"})
+_DESCRIBING = frozenset({"alt", "aria-label", "content", "title"})
 _NOT_ON_PAPER = frozenset({"skip", "back", "colophon"})  # css/print.css hides them
 _BLANK = re.compile("[\\s\u00ad\u200b\u2060]+")
 _GAP = 4000  # characters between two blocks of a PDF: running heads and the labels of a figure
@@ -35,19 +36,19 @@ class _Page(HTMLParser):
         super().__init__()
         self.blocks: list[str] = []
         self.headings: list[str] = []
-        self.told: list[str] = []
+        self.descriptions: list[str] = []
         self.on_paper: list[bool] = []
         self._text: list[str] = []
         self._hidden = False
-        self._open: list[tuple[str, bool, bool]] = []
+        self._open = [("", False, False)]  # tag, silent, hidden
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.told += [value for name, value in attrs if name in _TOLD and value]
+        self.descriptions += [value for name, value in attrs if name in _DESCRIBING and value]
         if tag in _VOID:
             return
         if tag in _BLOCKS:
             self.end_block()
-        _, silent, hidden = self._open[-1] if self._open else ("", False, False)
+        _, silent, hidden = self._open[-1]
         classes = set((dict(attrs).get("class") or "").split())
         self._open.append((tag, silent or tag in _SILENT, hidden or bool(classes & _NOT_ON_PAPER)))
 
@@ -59,7 +60,7 @@ class _Page(HTMLParser):
                 pass
 
     def handle_data(self, data: str) -> None:
-        _, silent, hidden = self._open[-1] if self._open else ("", False, False)
+        _, silent, hidden = self._open[-1]
         if not silent:
             self._text.append(data)
             self._hidden |= hidden and not data.isspace()
@@ -84,7 +85,7 @@ def _read(page: bytes) -> _Page:
 
 
 def html_blocks(page: bytes) -> list[str]:
-    """Return all a reader of an HTML page is shown or told: text block by block, then descriptions.
+    """Return all an HTML page says: text block by block, then descriptions.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def html_blocks(page: bytes) -> list[str]:
     ['a b', '12', 'c']
     """
     content = _read(page)
-    return [*content.blocks, *content.told]
+    return [*content.blocks, *content.descriptions]
 
 
 def paper_blocks(page: bytes) -> list[str]:
@@ -128,12 +129,12 @@ def pdf_text(data: bytes) -> str:
         raise InputError(f"report must be a PDF that can be read; got one that fails ({cause(error)}).") from error
 
 
-def not_found(blocks: Sequence[str], text: str) -> list[str]:
+def absent(blocks: Sequence[str], text: str) -> list[str]:
     """Return the blocks that `text`, of a PDF, does not hold in their order; one may run on over a page break.
 
     Examples
     --------
-    >>> not_found(["Table 1", "age 0.3", "sex 0.1"], "Table1age0.3(page2)sex0.2")
+    >>> absent(["Table 1", "age 0.3", "sex 0.1"], "Table1age0.3(page2)sex0.2")
     ['sex 0.1']
     """
     missing, start = [], 0
@@ -158,10 +159,8 @@ def _end(block: str, text: str, start: int) -> int:
     whole = text.find(block, start, within)
     if whole >= 0:
         return whole + len(block)
-    low, high = 0, len(block)
-    while low < high:  # the longest part there is from the block's start, by halves
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if text.find(block[:middle], start, within) >= 0 else (low, middle - 1)
+    # the longest part there is from the block's start
+    low = bisect_left(range(1, len(block)), True, key=lambda size: text.find(block[:size], start, within) < 0)
     place = text.find(block[:low], start, within) + low
     rest = text.find(block[low:], place, place + _GAP) if low else -1
     return rest + len(block) - low if rest >= 0 else -1
