@@ -252,7 +252,8 @@ class AtOnce:
 
     def submit(self, run: Callable[..., None], *args: object) -> Future[None]:
         future: Future[None] = Future()
-        future.set_result(run(*args))
+        run(*args)
+        future.set_result(None)
         return future
 
 

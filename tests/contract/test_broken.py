@@ -412,7 +412,7 @@ CASES: list[tuple[Callable[..., None], Any, str]] = [
     (section.check_section_declares_itself, Lost, "slot must be in a chapter of the report; got 'no-chapter.place'"),
     (section.check_section_declares_itself, OneShown, r"shows must be tuple\[str, \.\.\.\]; got 'odd'"),
     (section.check_section_declares_itself, Showless, "name the results it shows"),
-    (section.check_section_tells_of_any_run, Textual, "a Section or None; got 'words'"),
+    (section.check_section_takes_any_run, Textual, "a Section or None; got 'words'"),
     (section.check_section_ids_are_unique, Repeated, r"an id of its own; got \['odd'\]"),
     (section.check_section_holds_plain_data, Framed, "text, numbers and bytes only; got a float64"),
     (section.check_section_holds_plain_data, Blockless, "blocks of the document; got 'words'"),

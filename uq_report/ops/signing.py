@@ -108,13 +108,17 @@ def load_signer(
         not hold today or is not meant for signing.
     """
     private = _private_key(_read(key, "key"), passphrase)
-    own = _own_certificate(certificate)
+    signing, *more = _certificates(certificate, "certificate")
+    if more:
+        raise InputError(
+            f"sign.certificate must be the signer's alone; got {1 + len(more)}. Put the others in the chain."
+        )
+    own = x509.load_der_x509_certificate(signing.dump())
     _check_validity(own)
     _check_usage(own, Path(key), Path(certificate))
     if _public(serialization.load_der_private_key(private.dump(), None).public_key()) != _public(own.public_key()):
         raise InputError("sign.key must be that of the certificate; got another. Name the two that belong together.")
     others = [certificate for file in chain for certificate in _certificates(file, "chain")]
-    (signing,) = load_certs_from_pemder_data(own.public_bytes(serialization.Encoding.DER))
     return SimpleSigner(signing, private, SimpleCertificateStore.from_certs(others), embed_roots=False)
 
 
@@ -244,15 +248,6 @@ def _private_key(data: bytes, passphrase: str | None) -> Any:
         raise InputError(
             f"sign.key must be a private key in PEM or DER that opens; got one that does not. {remedy}"
         ) from error
-
-
-def _own_certificate(file: str | Path) -> x509.Certificate:
-    loaded = _certificates(file, "certificate")
-    if len(loaded) != 1:
-        raise InputError(
-            f"sign.certificate must be the signer's alone; got {len(loaded)}. Put the others in the chain."
-        )
-    return x509.load_der_x509_certificate(loaded[0].dump())
 
 
 def _certificates(file: str | Path, what: str) -> list[Any]:

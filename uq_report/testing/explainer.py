@@ -95,13 +95,13 @@ def _random_state() -> tuple[str, int]:
 def explain(cls: type[Explainer], subject: Subject, seed: int = 0) -> Sequence[Result]:
     """Run an explainer with its defaults on a subject, after the explainers it needs or names in ``after``."""
     engine = Engine(subject, measures(), seed=seed)
-    known = {plugin.name: plugin for plugin in plugins.find(plugins.EXPLAINERS)}
+    installed = {plugin.name: plugin for plugin in plugins.find(plugins.EXPLAINERS)}
     prior: dict[str, Sequence[Result]] = {}
 
-    def run(one: type[Explainer]) -> Sequence[Result]:
-        for need in (*one.needs, *(name for name in wishes(one) if name in known)):
+    def run(plugin: type[Explainer]) -> Sequence[Result]:
+        for need in (*plugin.needs, *(name for name in wishes(plugin) if name in installed)):
             if need not in prior:
-                prior[need] = run(plugins.load(known[need]))
-        return one().explain(subject, engine.bound(one.name), prior)
+                prior[need] = run(plugins.load(installed[need]))
+        return plugin().explain(subject, engine.bound(plugin.name), prior)
 
     return run(cls)

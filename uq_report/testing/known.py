@@ -108,8 +108,8 @@ def _draw(model: KnownLinear | KnownLogistic, n: int, rng: np.random.Generator, 
     X = rng.normal(size=(n, 4))
     X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
     dist = model.distribution(X)
-    drawn = dist.sample(rng, 1)[0]
-    y = np.array(dist.classes)[drawn] if isinstance(dist, Categorical) else drawn
+    sample = dist.sample(rng, 1)[0]
+    y = np.array(dist.classes)[sample] if isinstance(dist, Categorical) else sample
     return (pd.DataFrame(X, columns=list("abcd")) if frame else X), y
 
 
@@ -154,8 +154,8 @@ def known_document() -> doc.Document:
     split = doc.Split(left=(doc.Paragraph(text="A figure."),), right=(doc.Paragraph(text="Its words."),))
     fold = doc.Fold(title="Evidence", blocks=(split,))
     words = (doc.Paragraph(text="Text."), doc.Bullets(items=("one", "two")), doc.Facts(rows=(("Share", 0.25),)))
-    beside = doc.Columns(names=("old", "new"), left=doc.Paragraph(text="Left."), right=None)
-    deep = doc.Section(id="deep", title="Deep", blocks=(beside,))
+    pair = doc.Columns(names=("old", "new"), left=doc.Paragraph(text="Left."), right=None)
+    deep = doc.Section(id="deep", title="Deep", blocks=(pair,))
     inner = doc.Section(id="inner", title="Inner", blocks=(table, figure), sections=(deep,))
     return doc.Document(
         title="Audit",

@@ -22,7 +22,7 @@ def section_checks() -> tuple[Callable[[type[SectionPlugin]], None], ...]:
     """Return every check of a section class."""
     return (
         check_section_declares_itself,
-        check_section_tells_of_any_run,
+        check_section_takes_any_run,
         check_section_ids_are_unique,
         check_section_holds_plain_data,
     )
@@ -34,7 +34,7 @@ def check_section_declares_itself(cls: type[SectionPlugin]) -> None:
     require(bool(cls.shows), cls, "must name the results it shows")
 
 
-def check_section_tells_of_any_run(cls: type[SectionPlugin]) -> None:
+def check_section_takes_any_run(cls: type[SectionPlugin]) -> None:
     """Require a Section or None, with results and on a run without any."""
     for section in (cls().section(Evidence(EMPTY)), *_sections(cls)):
         require(section is None or isinstance(section, Section), cls, f"must return a Section or None; got {section!r}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 import pandas as pd
@@ -15,4 +14,6 @@ class FeatherLoader(ParquetLoader):
 
     name: ClassVar[str] = "feather"
     endings: ClassVar[tuple[str, ...]] = (".feather", ".arrow")
-    read: ClassVar[Callable[[str], pd.DataFrame]] = staticmethod(pd.read_feather)
+
+    def _read(self, source: str) -> pd.DataFrame:
+        return pd.read_feather(source)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -19,7 +18,6 @@ class ParquetLoader:
     kind: ClassVar[Literal["data"]] = "data"
     api_version: ClassVar[int] = 1
     endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
-    read: ClassVar[Callable[[str], pd.DataFrame]] = staticmethod(pd.read_parquet)
 
     def matches(self, source: str) -> bool:
         """Match the names of such files, by their ending."""
@@ -29,8 +27,11 @@ class ParquetLoader:
         """Return the table; the message of an unreadable file names it."""
         title = self.name.capitalize()
         try:
-            return tidied(self.read(source))
+            return tidied(self._read(source))
         except ImportError as error:
             raise MissingDependencyError(f"the {title} loader", "pyarrow", "parquet") from error
         except (OSError, ValueError) as error:
             raise InputError(f"data must be a readable {title} file; got {source!r}: {error}. Check it.") from error
+
+    def _read(self, source: str) -> pd.DataFrame:
+        return pd.read_parquet(source)
