@@ -50,13 +50,12 @@ adapter = "clasifier"
 source = "test.csv"
 train = "train.csv"
 target = "risk"
-weights = "risk"
+sample_weight = "risk"
 clusters = "houshold"
 ignore = ["aplication"]
 groups = { wealth = ["incom"] }
 categorical = ["agee"]
-[protected]
-attributes = ["gender"]
+protected = ["gender"]
 [expectations]
 savings = "incresing"
 saving = "increasing"
@@ -99,12 +98,12 @@ TOLD = (
     "model.sha256 must be a SHA-256 as 64 hexadecimal digits; got '12'.",
     "model.positive_class must be a valid string or a valid integer or a valid number or a valid boolean",
     "model.adapter must be a registered name; got 'clasifier'. Did you mean 'classifier'?",
-    "data.weights must be another column than data.target; got 'risk' for both.",
+    "data.sample_weight must be another column than data.target; got 'risk' for both.",
     "data.clusters must be a column of test.csv; got 'houshold'. Did you mean 'household'?",
     "data.ignore[0] must be a column of test.csv; got 'aplication'. Did you mean 'application'?",
     "data.groups.wealth[0] must be a feature of test.csv; got 'incom'. Did you mean 'income'?",
     "data.categorical[0] must be a feature of test.csv; got 'agee'. Did you mean 'age'?",
-    "protected.attributes[0] must be a column of test.csv; got 'gender'.",
+    "data.protected[0] must be a column of test.csv; got 'gender'.",
     "expectations.savings must be 'increasing' or 'decreasing'; got 'incresing'. Did you mean 'increasing'?",
     "expectations.saving must be a feature of test.csv; got 'saving'. Did you mean 'savings'?",
     "explainers.pfi.n_repeat must be a known option; got 'n_repeat'. Did you mean 'n_repeats'?",
@@ -178,21 +177,21 @@ def test_flags_and_file_fill_the_same_objects_and_give_the_same_bytes(folder: Pa
     more = ["--max-rows", "40", "--seed", "3", "--positive-class", "bad", "--label", "L", "--train", "train.csv"]
     more += ["--confidence", "0.9"]
     options = ["--set", "rules.calibration.effect=0.05", "--set", "expectations.income=decreasing"]
-    limits = ["--time-limit", "900", "--memory-limit", "90000", "--deny", "dalex", "--title", "T"]
+    limits = ["--time-limit", "900", "--memory-limit-mb", "90000", "--deny", "dalex", "--title", "T"]
     flags = call("run", *DATA, *ROLES, *QUICK, *more, *options, *limits, "--output", "flags")
     assert flags.exit_code == 0, flags.stderr
     Path("audit.toml").write_text("""
         model = { source = "model.skops", label = "L", positive_class = "bad" }
         expectations = { income = "decreasing" }
-        protected = { attributes = ["sex"] }
         rules = { calibration = { effect = 0.05 } }
-        budget = { seconds = 900, memory_mb = 90000 }
+        budget = { time_limit = 900, memory_limit_mb = 90000 }
         about = { title = "T" }
         [data]
         source = "test.csv"
         train = "train.csv"
         target = "risk"
         ignore = ["application", "household", "exposure"]
+        protected = ["sex"]
         max_rows = 40
         [run]
         seed = 4
@@ -223,7 +222,7 @@ def test_init_writes_a_file_that_runs_and_explains_every_section(folder: Path) -
     text = Path("audits/audit.toml").read_text()
     assert 'source = "../model.skops"' in text
     assert 'ignore = ["application", "exposure", "household"]' in text
-    assert '#weights = "exposure"' in text
+    assert '#sample_weight = "exposure"' in text
     assert '#clusters = "household"' in text
     assert "#   region: categorical, object, 2 values" in text or "#   region: categorical, str, 2 values" in text
     assert call("config", "check", "audits/audit.toml").stdout == "audits/audit.toml: no mistakes found\n"

@@ -51,7 +51,16 @@ def call(*arguments: str) -> Result:
 def run(*more: str) -> Result:
     base = ["run", "--model", "made_for_cli:model", "--data", "test.csv", "--target", "y"]
     return call(
-        *base, "--weights", "w", "--clusters", "household", "--explainers", "calibration", "--format", "html", *more
+        *base,
+        "--sample-weight",
+        "w",
+        "--clusters",
+        "household",
+        "--explainers",
+        "calibration",
+        "--format",
+        "html",
+        *more,
     )
 
 

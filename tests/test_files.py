@@ -30,10 +30,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def described(model: dict[str, Any] | None = None, **data: Any) -> AuditFile:
-    protected = data.pop("protected", {"attributes": ["sex"]})
-    rows = {"source": "test.csv", "target": "risk", "ignore": IGNORED} | data
+    rows = {"source": "test.csv", "target": "risk", "ignore": IGNORED, "protected": ["sex"]} | data
     part = {"source": "model.skops"} | (model or {})
-    return AuditFile.model_validate({"model": part, "data": rows, "protected": protected})
+    return AuditFile.model_validate({"model": part, "data": rows})
 
 
 def subject(model: dict[str, Any] | None = None, **data: Any) -> Subject:
@@ -43,7 +42,7 @@ def subject(model: dict[str, Any] | None = None, **data: Any) -> Subject:
 def test_columns_take_their_roles_and_features_the_order_of_the_model(folder: Path) -> None:
     made = subject(
         {"label": "L", "positive_class": "bad"},
-        weights="exposure",
+        sample_weight="exposure",
         clusters="household",
         ignore=["application"],
         groups={"wealth": ["income", "savings"]},
@@ -65,7 +64,7 @@ def test_columns_take_their_roles_and_features_the_order_of_the_model(folder: Pa
 
 
 def test_protected_attributes_that_the_model_uses_stay_features(folder: Path) -> None:
-    made = subject(protected={"attributes": ["sex", "age"]})
+    made = subject(protected=["sex", "age"])
     assert set(made.protected) == {"sex", "age"}
     assert "age" in made.features
     assert "sex" not in made.features
@@ -82,8 +81,8 @@ def test_a_model_without_a_list_of_features_is_told_which_attributes_it_uses(
 
     monkeypatch.setattr(SkopsLoader, "load", lambda *_, **__: Silent())
     assert "sex" in subject().features
-    assert "sex" not in subject(protected={"attributes": ["sex"], "used_by_model": False}).features
-    some = subject(protected={"attributes": ["sex", "region"], "used_by_model": ["region"]})
+    assert "sex" not in subject(protected_features=[]).features
+    some = subject(protected=["sex", "region"], protected_features=["region"])
     assert "region" in some.features
     assert "sex" not in some.features
 
@@ -138,7 +137,7 @@ def test_missing_and_extra_columns_of_the_training_rows_are_one_error(folder: Pa
     )
     rows.drop(columns="age").to_csv("other.csv", index=False)
     with pytest.raises(InputError, match=r"other.csv: it lacks 'age'"):
-        subject(train="other.csv", protected={"attributes": ["age", "sex"]})
+        subject(train="other.csv", protected=["age", "sex"])
     rows.drop(columns=["sex", "exposure"]).to_csv("other.csv", index=False)
     assert subject(train="other.csv").train is not None  # neither is a feature
 
@@ -206,8 +205,15 @@ def test_predictions_without_a_model_are_a_subject(folder: Path) -> None:
     rows = pd.read_csv("test.csv")
     rows.assign(p=np.linspace(0.1, 0.9, len(rows))).to_csv("scored.csv", index=False)
     part = {"probability": "p", "positive_class": "bad", "label": "Scores"}
-    data = {"source": "scored.csv", "target": "risk", "ignore": IGNORED, "predictions": part, "max_rows": 20}
-    made = files.subject_of(AuditFile.model_validate({"data": data, "protected": {"attributes": ["sex"]}}))
+    data = {
+        "source": "scored.csv",
+        "target": "risk",
+        "ignore": IGNORED,
+        "predictions": part,
+        "max_rows": 20,
+        "protected": ["sex"],
+    }
+    made = files.subject_of(AuditFile.model_validate({"data": data}))
     assert "p" not in made.features
     assert (made.label, made.positive_class, made.n) == ("Scores", "bad", 20)
     assert made.sources["model"] == "predictions only"

@@ -15,8 +15,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
-from uq_report import cli
-from uq_report.cli import runs
+from uq_report import api, cli
 from uq_report.evidence.run import Run
 from uq_report.ops.history import History, inputs_key, sums
 
@@ -30,7 +29,7 @@ label = "credit"
 source = "test.csv"
 target = "risk"
 train = "train.csv"
-weights = "exposure"
+sample_weight = "exposure"
 clusters = "household"
 ignore = ["application", "sex"]
 [run]
@@ -70,7 +69,7 @@ def contents(place: Path) -> dict[str, bytes]:
 
 
 def test_unchanged_inputs_write_nothing_and_run_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "audit_subject", lambda *_: pytest.fail("the audit ran again"))
+    monkeypatch.setattr(api, "audit", lambda *_, **__: pytest.fail("the audit ran again"))
     before = contents(folder / "filed")
     write(as_of="2026-02-28")  # another day decides nothing
     done = call()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .api import load as load
     from .api import profile as profile
     from .core.errors import UQReportError as UQReportError
+    from .ops.run import run as run
     from .ops.verification import verify as verify
     from .runner.settings import Settings as Settings
 
@@ -28,6 +29,7 @@ _HOMES = {
     "api": "attributions audit calibration compare dalex_explainer explain importance load profile",
     "runner.settings": "Settings",
     "core.errors": "UQReportError",
+    "ops.run": "run",
     "ops.verification": "verify",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -51,7 +51,7 @@ def test_other_types_are_refused_by_name_until_trusted(tmp_path: Path) -> None:
     file = str(tmp_path / "m.skops")
     sio.dump(Stranger(), file)
     name = f"{Stranger.__module__}.Stranger"
-    with pytest.raises(InputError, match=rf"reviewed types only; got {name} in .*\(--trust {name}\)"):
+    with pytest.raises(InputError, match=rf"reviewed types only; got {name} in .*\(--trusted {name}\)"):
         SkopsLoader().load(file)
     assert type(SkopsLoader().load(file, trusted=[name])).__name__ == "Stranger"
 

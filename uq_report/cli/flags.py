@@ -1,71 +1,152 @@
-"""Flags of `run` and `init` as keys of audit.toml, so that both fill the same objects."""
+"""Flags of `run` and `init`: each says which key of audit.toml it fills, and is called as the key is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-# Where each flag of `run` stands in audit.toml.
-KEYS = {
-    "model": "model.source",
-    "label": "model.label",
-    "adapter": "model.adapter",
-    "positive_class": "model.positive_class",
-    "trust": "model.trusted",
-    "allow_pickle": "model.allow_pickle",
-    "sha256": "model.sha256",
-    "data": "data.source",
-    "target": "data.target",
-    "train": "data.train",
-    "query": "data.query",
-    "train_query": "data.train_query",
-    "weights": "data.weights",
-    "clusters": "data.clusters",
-    "categorical": "data.categorical",
-    "ignore": "data.ignore",
-    "max_rows": "data.max_rows",
-    "protected": "protected.attributes",
-    "fail_on": "policy.fail_on",
-    "seed": "run.seed",
-    "confidence": "run.confidence",
-    "jobs": "run.jobs",
-    "explainers": "run.explainers",
-    "deny": "run.deny",
-    "require": "run.require",
-    "as_of": "run.as_of",
-    "time_limit": "budget.seconds",
-    "memory_limit": "budget.memory_mb",
-    "title": "about.title",
-    "author": "about.author",
-    "purpose": "about.purpose",
-    "output": "output.folder",
-    "history": "output.history",
-    "name": "output.name",
-    "formats": "output.formats",
-    "template": "output.template",
-    "templates": "output.templates",
-    "annex": "output.annex",
-    "mlflow": "mlflow.tracking_uri",
-    "experiment": "mlflow.experiment",
-}
+from ..evidence.finding import Severity
+from .shared import ANNEX, FORMATS, TEMPLATE, TEMPLATES
+
+MANY = list[str]
 
 
-def flags(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the flags that were given, by their keys in audit.toml."""
+class Key(str):
+    """The key of audit.toml that a flag fills; it stands in the flag's annotation."""
+
+    __slots__ = ()
+
+
+class Flag(NamedTuple):
+    """A flag that fills a key of audit.toml.
+
+    Parameters
+    ----------
+    key : str
+    help : str
+    type : type
+        Of its value; a list for a flag that can be repeated.
+    word : str, optional
+        Its word where that is not the last one of the key: a section's flag fills the section's main key.
+    more : mapping, optional
+        Further arguments of `typer.Option`; ``names`` are those of the flag.
+    """
+
+    key: str
+    help: str
+    type: Any = str
+    word: str = ""
+    more: Mapping[str, Any] = {}
+
+    @property
+    def name(self) -> str:
+        """The name of the command's parameter."""
+        return self.word or self.key.rpartition(".")[2]
+
+    def parameter(self, *, required: bool) -> Parameter:
+        """Return the flag as a parameter that Typer reads."""
+        more = dict(self.more)
+        names = [f"--{self.name.replace('_', '-')}"] if self.type is bool else []  # without it there is a --no-... too
+        option = typer.Option(*more.pop("names", names), help=self.help, **more)
+        annotation = Annotated[self.type if required else self.type | None, Key(self.key), option]
+        default = Parameter.empty if required else None
+        return Parameter(self.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+FLAGS = (
+    Flag("model.source", "model.skops, model.onnx, models:/name/1, or module:factory (runs that code).", word="model"),
+    Flag("data.source", "File or database URL with the rows to audit.", word="data"),
+    Flag("data.target", "Column with y; without it only uncertainty is explained."),
+    Flag("data.train", "File or database URL with the training rows."),
+    Flag("data.query", "SELECT of the rows, where the data is a database."),
+    Flag("data.train_query", "SELECT of the training rows."),
+    Flag("data.protected", "Column with a protected attribute; repeat.", MANY),
+    Flag("data.ignore", "Column that is no feature; repeat.", MANY),
+    Flag("data.categorical", "Numeric column that is a code; repeat.", MANY),
+    Flag("data.sample_weight", "Column with sample weights."),
+    Flag("data.clusters", "Column with labels of dependent rows."),
+    Flag("data.max_rows", "Audit at most so many rows, drawn at random.", int, more={"min": 1}),
+    Flag("model.trusted", "Further type a .skops file may hold; repeat.", MANY),
+    Flag("model.allow_pickle", "Load a pickle, which runs any code it holds.", bool),
+    Flag("model.sha256", "Hash the model file must have, before it is loaded."),
+    Flag("model.label", "Name of the model in the report."),
+    Flag("model.adapter", "How predictions are read, if not by the closest match."),
+    Flag("model.positive_class", "Class whose probability is the prediction."),
+    Flag("run.explainers", "Explainers to run; repeat for more. Default: all.", MANY),
+    Flag("run.seed", "Seed of every random stream. Default: 0.", int, more={"min": 0}),
+    Flag("run.confidence", "Level of every interval. Default: 0.95.", float),
+    Flag("run.n_jobs", "Workers; they change no number. Default: 1.", int),
+    Flag("run.as_of", "The report's date, YYYY-MM-DD."),
+    Flag("run.deny", "Plugin or distribution not to import; repeat.", MANY),
+    Flag("run.require", "Plugin that must be there; one that fails ends in exit code 1; repeat.", MANY),
+    Flag("budget.time_limit", "Seconds; what they cut is listed as not run.", float),
+    Flag("budget.memory_limit_mb", "Megabytes; what they cut is listed as not run.", int),
+    Flag("policy.fail_on", "Exit code 1 if an open finding is so severe, or worse.", Severity),
+    Flag("about.title", "Title of the report."),
+    Flag("about.author", "Who made the audit; shown as open if not given."),
+    Flag("about.purpose", "What the model is for; shown as open if not given."),
+    Flag(
+        "output.folder",
+        "Folder for the report. Default: uq-report, or none with --history.",
+        Path,
+        word="output",
+        more={"names": ["--output", "-o"]},
+    ),
+    Flag("output.history", "Folder of filed runs, see `history`.", Path),
+    Flag("output.name", "Name of the audit in the history. Default: the label."),
+    Flag("output.formats", FORMATS, MANY, more={"names": ["--format"]}),
+    Flag("output.template", TEMPLATE),
+    Flag("output.templates", TEMPLATES, Path),
+    Flag("output.annex", ANNEX),
+    Flag("mlflow.tracking_uri", "Tracking store of MLflow to log to.", word="mlflow", more={"metavar": "URI"}),
+    Flag("mlflow.experiment", "Experiment in MLflow. Default: uq_report."),
+)
+_SET = Flag("", "Any other key of audit.toml; repeat.", MANY, "settings", {"names": ["--set"], "metavar": "KEY=VALUE"})
+
+
+def fills(flags: Iterable[Flag], required: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command flags, and ``--set``; their values reach it as `changes`, its first argument.
+
+    Parameters
+    ----------
+    flags : iterable of Flag
+    required : bool
+        Whether model and data must be there.
+    """
+    flags = tuple(flags)
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def called(**values: Any) -> None:
+            changes = _pairs(values.pop(_SET.name))
+            for flag in flags:
+                value = values.pop(flag.name)
+                if value is not None and value != []:
+                    changes[flag.key] = value
+            command(**values, changes=changes)
+
+        _, *own = signature(command, eval_str=True).parameters.values()
+        options = [flag.parameter(required=required and flag.word in ("model", "data")) for flag in (*flags, _SET)]
+        parameters = [*options, *(parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in own)]
+        vars(called)["__signature__"] = Signature(parameters)  # what Typer reads
+        return called
+
+    return decorate
+
+
+def _pairs(texts: Iterable[str] | None) -> dict[str, Any]:
+    """Return what ``--set KEY=VALUE`` gives."""
     from ..jobs.reading import toml_value
 
-    found = {}
-    for pair in given.get("settings") or ():
+    changes = {}
+    for pair in texts or ():
         key, sign, text = pair.partition("=")
         if not (sign and key.strip()):
             raise typer.BadParameter(f"--set must be KEY=VALUE, such as run.seed=1; got {pair!r}")
-        found[key.strip()] = toml_value(text.strip())
-    for name, key in KEYS.items():
-        value = given.get(name)
-        if value is not None and value != []:
-            found[key] = str(value) if isinstance(value, Path | StrEnum) else value
-    return found
+        changes[key.strip()] = toml_value(text.strip())
+    return changes

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .shared import RENDER, app, print_table, say, told
+from ..ops.exit_codes import RENDER
+from .shared import app, errors_reported, print_table, say
 
 if TYPE_CHECKING:
     from ..core.measures import Measure
@@ -23,7 +24,7 @@ def plugins(
     name: Annotated[str | None, typer.Argument(help="Tell of this one: pfi, explainers.pfi, rules.support.")] = None,
 ) -> None:
     """List every plugin with its version, distribution and API version, or tell what one of them is and takes."""
-    with told():
+    with errors_reported():
         from ..runner import plugins as door
 
         everything = [plugin for group in door.catalog().values() for plugin in group]
@@ -122,7 +123,7 @@ def _wrapped(text: str, indent: int, further: int | None = None) -> str:
 @app.command()
 def doctor() -> None:
     """Check what a full audit needs on this machine."""
-    with told():
+    with errors_reported():
         from ..ops.doctor import examine
 
         findings = examine()

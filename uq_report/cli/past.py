@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.text import clean, count
-from .shared import VERIFICATION, Formats, HistoryFolder, Quiet, app, print_json, print_table, say, told
+from ..ops.exit_codes import VERIFICATION
+from .shared import AsJson, Formats, HistoryFolder, Quiet, app, errors_reported, print_json, print_table, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from ..evidence.run import Changes, FindingChange, Run, ValueChange
     from ..ops.history import Filed, History
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Reference = "A run.json, its folder, or with --history NAME (the latest) or NAME@NUMBER."
 NO_CHANGE = "unchanged"
 MOST = 7  # lines of changes in a terminal, beside the head, the counts and what is left out
@@ -35,7 +35,7 @@ def history(  # noqa: PLR0913, PLR0917 - flags
     as_json: AsJson = False,
 ) -> None:
     """List filed runs: what was found, and whether anything changed."""
-    with told():
+    with errors_reported():
         from ..ops.history import History
 
         place = History(folder)
@@ -56,7 +56,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one run: what was audited, every finding, and what changed."""
-    with told():
+    with errors_reported():
         done = _load(run, folder)
         if as_json:
             from ..evidence.codec import encode
@@ -81,7 +81,7 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Say in ten lines what changed from one run to another, the worst first: findings, values, inputs."""
-    with told():
+    with errors_reported():
         from ..runner import changes
 
         before, now = _load(first, folder), _load(second, folder)

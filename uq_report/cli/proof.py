@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from .shared import INPUT, VERIFICATION, Quiet, app, print_json, say, told
+from ..ops.exit_codes import INPUT, VERIFICATION
+from .shared import AsJson, Quiet, app, errors_reported, print_json, say
 
 PASSPHRASE = "UQ_REPORT_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 
@@ -34,11 +35,11 @@ def verify(  # noqa: PLR0913, PLR0917 - flags
     train: Annotated[Path | None, typer.Option(help="The file with the training rows.")] = None,
     templates: Templates = None,
     trust: Annotated[list[Path] | None, typer.Option(help="Certificate a signer's must lead to; repeat.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Check that a report is what its evidence says, and the evidence what was audited; exit code 5 if not."""
-    with told():
+    with errors_reported():
         from ..ops.verification import verify as judged
 
         found = judged(path, run=run, model=model, data=data, train=train, templates=templates, trust=trust or ())
@@ -72,7 +73,7 @@ def sign(  # noqa: PLR0913, PLR0917 - flags
     quiet: Quiet = False,
 ) -> None:
     """Sign a PDF report that verifies (PAdES); the passphrase is asked for, or in UQ_REPORT_KEY_PASSPHRASE."""
-    with told():
+    with errors_reported():
         from ..ops.signing import Terms, is_encrypted, load_signer
         from ..ops.signing import sign as signed
 

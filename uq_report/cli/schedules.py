@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.text import count
-from .shared import Quiet, app, print_table, say, told
+from .shared import Quiet, app, errors_reported, print_table, say
 
 if TYPE_CHECKING:
     from ..ops.schedule import Job
@@ -33,7 +33,7 @@ def schedule(
     ] = LogFormat.auto,
 ) -> None:
     """Run several audits by cron expressions, each in a process of its own, until SIGTERM or Ctrl-C."""
-    with told():
+    with errors_reported():
         from ..ops.schedule import Lines, Service, alone, jobs, read_schedule, stopped_by_signals
 
         plan = read_schedule(file)
@@ -57,7 +57,7 @@ def index(
     quiet: Quiet = False,
 ) -> None:
     """Write one page over all audits of a history: rating, findings, trends, and links to the reports."""
-    with told():
+    with errors_reported():
         from ..ops.overview import write_overview
 
         audits = write_overview(history, output)

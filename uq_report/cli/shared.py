@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +13,7 @@ import typer
 
 from .. import __version__
 from ..core.text import harmless
-
-INPUT, RENDER, VERIFICATION, TEMPORARY, INTERRUPTED = 3, 4, 5, 75, 130
+from ..ops.exit_codes import INTERRUPTED, exit_code
 
 app = typer.Typer(
     name="uq-report",
@@ -24,17 +24,18 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+FORMATS = "html, pdf, markdown or junit; repeat for more. Default: html, pdf."
+TEMPLATE = "audit, brief (two pages) or model-card."
+TEMPLATES = "Folder of a house style, see templates/README.md."
 ANNEX = "What follows an audit's sign-off: none, short, or full (every method's tables and figures)."
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something fails.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 HistoryFolder = Annotated[Path | None, typer.Option("--history", help="Folder of filed runs, see `history`.")]
-Formats = Annotated[
-    list[str] | None,
-    typer.Option("--format", help="html, pdf, markdown or junit; repeat for more. Default: html, pdf."),
-]
-Template = Annotated[str, typer.Option(help="audit, brief (two pages) or model-card.")]
-Templates = Annotated[Path | None, typer.Option(help="Folder of a house style, see templates/README.md.")]
+Formats = Annotated[list[str] | None, typer.Option("--format", help=FORMATS)]
+Template = Annotated[str, typer.Option(help=TEMPLATE)]
+Templates = Annotated[Path | None, typer.Option(help=TEMPLATES)]
 Annex = Annotated[str, typer.Option(help=ANNEX)]
 
 
@@ -44,13 +45,15 @@ def say(text: object, *, err: bool = False) -> None:
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Turn the package's errors into one clear message and an exit code."""
+def errors_reported(as_json: bool = False) -> Iterator[None]:
+    """Turn the package's errors into one clear message, also a line of JSON if asked for, and an exit code."""
     from ..core.errors import UQReportError
 
     try:
         yield
     except UQReportError as error:
+        if as_json:
+            print_line({"exit_code": exit_code(error), "reasons": str(error).splitlines()})
         say(f"Error: {error}", err=True)
         raise typer.Exit(exit_code(error)) from error
     except KeyboardInterrupt as error:
@@ -58,45 +61,41 @@ def told() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from error
 
 
-def exit_code(error: Exception) -> int:
-    """Return the exit code of one of the package's errors."""
-    from ..core.errors import LockedError, RenderError
-
-    codes = {RenderError: RENDER, LockedError: TEMPORARY}
-    return next((code for kind, code in codes.items() if isinstance(error, kind)), INPUT)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(value: bool) -> None:
+    if value:
         say(f"uq-report {__version__}")
         raise typer.Exit
 
 
 @app.callback()
 def _top(
-    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+    _: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     """Audit how a model's uncertainty arises, and report it in HTML and PDF."""
 
 
-def look(formats: list[str] | None, template: str, templates: Path | None, annex: str) -> dict[str, Any]:
-    """Return which files of a report to write, and how they look."""
-    return {"formats": formats or ("html", "pdf"), "template": template, "templates": templates, "annex": annex}
+class _Lines(logging.Handler):
+    """Prints what the package logs on stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one message."""
+        say(record.getMessage(), err=True)
 
 
 @contextmanager
-def hushed(quiet: bool) -> Iterator[None]:
-    """Keep the package's warnings off stderr, if asked to; the report has them."""
-    import logging
-
-    log = logging.getLogger("uq_report")
-    before = log.level
+def logged(quiet: bool, silent: bool = False) -> Iterator[None]:
+    """Print what the package logs: errors alone if quiet, warnings too if silent, else progress as well."""
+    log, handler = logging.getLogger("uq_report"), _Lines()
+    level = log.level
+    log.setLevel(logging.ERROR if quiet else logging.WARNING if silent else logging.INFO)
+    log.addHandler(handler)
     try:
-        if quiet:
-            log.setLevel(logging.ERROR)
         yield
     finally:
-        log.setLevel(before)
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 def print_line(content: Any) -> None:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from ..core.digest import is_sha256
-from ..core.inference import CONFIDENCE
 from ..evidence.finding import Severity
-from ..runner.mistakes import make_settings
-from ..runner.settings import About, Action, Date, Level, Names, Part, Positive, Settings, Text, WaiverSettings, Workers
+from ..runner.settings import (
+    About,
+    Action,
+    BudgetSettings,
+    Names,
+    Part,
+    Positive,
+    RunSettings,
+    Settings,
+    Text,
+    WaiverSettings,
+)
 
 Direction = Literal["increasing", "decreasing"]
 Options = Mapping[str, Mapping[str, Any]]
@@ -62,7 +71,9 @@ class PredictionsPart(Part):
 class DataPart(Part):
     """The rows to audit and the training rows; `query` is for databases.
 
-    Columns that are neither named here nor under ``[protected]`` are features; `ignore` lists those that are not.
+    Columns that are not named here are features; `ignore` lists those that are not. By `protected` attributes
+    performance and uncertainty are told apart. The model's own list of features says which of them it uses; where it
+    has none, all are features, or those in `protected_features`.
     """
 
     source: Text
@@ -70,8 +81,10 @@ class DataPart(Part):
     target: str | None = None
     train: str | None = None
     train_query: str = ""
-    weights: str | None = None
+    sample_weight: str | None = None
     clusters: str | None = None
+    protected: Names = ()
+    protected_features: Names | None = None
     ignore: Names = ()
     categorical: Names = ()
     groups: Mapping[str, Names] = Field(default_factory=dict)
@@ -79,45 +92,11 @@ class DataPart(Part):
     predictions: PredictionsPart | None = None
 
 
-class ProtectedPart(Part):
-    """Attributes by which performance and uncertainty are told apart: columns of the data.
-
-    The model's own list of features says which of them it uses. Where it has none, all are features, unless
-    `used_by_model` is false (none is) or lists those that are.
-    """
-
-    attributes: Names = ()
-    used_by_model: bool | Names | None = None
-
-
 class PolicyPart(Part):
     """Thresholds that findings come from, and the severity from which a run ends with exit code 1."""
 
     rules: Names = ()
     fail_on: Severity | None = None
-
-
-class RunPart(Part):
-    """What is run, and how; `confidence` is the level of every interval of the run."""
-
-    seed: Annotated[int, Field(ge=0)] = 0
-    confidence: Level = CONFIDENCE
-    jobs: Workers = 1
-    backend: Literal["threading", "loky", "dask", "ray"] = "threading"
-    explainers: Names | None = None
-    rules: Names | None = None
-    deny: Names = ()
-    require: Names = ()
-    as_of: Date | None = None
-
-
-class BudgetPart(Part):
-    """Limits; what they cut is listed as not run. A time limit makes a run that hit it not reproducible."""
-
-    rows: Positive | None = None
-    batch_rows: Positive | None = None
-    seconds: Annotated[float, Field(gt=0)] | None = None
-    memory_mb: Positive | None = None
 
 
 class OutputPart(Part):
@@ -174,15 +153,23 @@ class AuditFile(Part):
     (0, ('html', 'pdf'))
     """
 
+    renamed: ClassVar[Mapping[str, str]] = {
+        "run.jobs": "run.n_jobs",
+        "budget.rows": "budget.row_budget",
+        "budget.seconds": "budget.time_limit",
+        "budget.memory_mb": "budget.memory_limit_mb",
+        "data.weights": "data.sample_weight",
+        "protected": "data.protected",
+    }
+
     model: ModelPart | None = None
     data: DataPart
-    protected: ProtectedPart = ProtectedPart()
     expectations: Mapping[str, Direction] = Field(default_factory=dict)
     policy: PolicyPart = PolicyPart()
     explainers: Options = Field(default_factory=dict)
     rules: Options = Field(default_factory=dict)
-    run: RunPart = RunPart()
-    budget: BudgetPart = BudgetPart()
+    run: RunSettings = Field(default_factory=RunSettings)
+    budget: BudgetSettings = BudgetSettings()
     about: About = About()
     waivers: tuple[WaiverSettings, ...] = ()
     actions: tuple[Action, ...] = ()
@@ -192,49 +179,38 @@ class AuditFile(Part):
 
     def settings(self) -> Settings:
         """Return what decides the audit beside its subject."""
-        rules = {name: dict(given) for name, given in self.rules.items()}
-        for (name, option), (_, given) in self._said_twice().items():
-            if given:
-                rules.setdefault(name, {})[option] = given
-        return make_settings(
-            {
-                "explainers": self.run.explainers,
-                "rules": self.run.rules,
-                "options": {**self.explainers, **{f"rules.{name}": given for name, given in rules.items()}},
-                "seed": self.run.seed,
-                "confidence": self.run.confidence,
-                "n_jobs": self.run.jobs,
-                "backend": self.run.backend,
-                "batch_rows": self.budget.batch_rows,
-                "row_budget": self.budget.rows,
-                "time_limit": self.budget.seconds,
-                "memory_limit_mb": self.budget.memory_mb,
-                "as_of": self.run.as_of,
-                "deny": self.run.deny,
-                "require": self.run.require,
-                "about": self.about,
-                "waivers": self.waivers,
-                "actions": self.actions,
-            }
+        rules = {name: dict(options) for name, options in self.rules.items()}
+        for name, option, _, value in self._sections():
+            rules.setdefault(name, {})[option] = value
+        return Settings(
+            **dict(self.run),
+            **dict(self.budget),
+            options={**self.explainers, **{f"rules.{name}": options for name, options in rules.items()}},
+            about=self.about,
+            waivers=self.waivers,
+            actions=self.actions,
         )
 
     def mistakes(self) -> list[str]:
-        """Return what no single key shows: what is missing, and what is said twice."""
+        """Return what no single key shows: what is missing, and what is written twice."""
         model, predictions = self.model is not None, self.data.predictions is not None
-        found = [] if model or predictions else ["model.source must be given; it is missing."]
+        mistakes = [] if model or predictions else ["model.source must be given; it is missing."]
         if model and predictions:
-            found.append("data.predictions must be left out where model.source is given; got both. Keep one of them.")
-        for (name, option), (key, given) in self._said_twice().items():
-            if given and option in self.rules.get(name, {}):
-                found.append(f"{key} and rules.{name}.{option} must not both be given; got both. Keep one of them.")
-        return found
+            mistakes.append(
+                "data.predictions must be left out where model.source is given; got both. Keep one of them."
+            )
+        return mistakes + [
+            f"{key} and rules.{name}.{option} must not both be given; got both. Keep one of them."
+            for name, option, key, _ in self._sections()
+            if option in self.rules.get(name, {})
+        ]
 
-    def _said_twice(self) -> dict[tuple[str, str], tuple[str, Any]]:
-        """Return the options of checks that have a section of their own: check and option -> key and value."""
-        return {
-            ("direction", "monotone"): ("expectations", dict(self.expectations)),
-            ("policy", "require"): ("policy.rules", self.policy.rules),
-        }
+    def _sections(self) -> Iterator[tuple[str, str, str, Any]]:
+        """Yield the options of checks that a section of their own gives: check, option, key and value."""
+        if self.expectations:
+            yield "direction", "monotone", "expectations", dict(self.expectations)
+        if self.policy.rules:
+            yield "policy", "require", "policy.rules", self.policy.rules
 
 
 def audit_schema() -> dict[str, Any]:

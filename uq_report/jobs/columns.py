@@ -11,21 +11,20 @@ from ..core.errors import nearest
 from ..core.text import clean, count, short
 from .audit_file import AuditFile
 
+ROLES = ("target", "sample_weight", "clusters")
 _LEVELS = 5
 _NAMED = ("features", "pairs")  # options of explainers that list features
 
 
 def roles(audit: AuditFile) -> dict[str, str]:
     """Return the columns that are no features, by their key."""
-    data = audit.data
-    found = {f"data.{role}": getattr(data, role) for role in ("target", "weights", "clusters")}
-    if data.predictions is not None:
-        part = data.predictions
-        singles = {f"data.predictions.{key}": getattr(part, key) for key in ("probability", "mean", "std")}
-        many = {f"data.predictions.probabilities.{name}": column for name, column in part.probabilities.items()}
-        found |= singles | many
-    found |= {f"data.ignore[{number}]": name for number, name in enumerate(data.ignore)}
-    return {key: name for key, name in found.items() if name is not None}
+    data, part = audit.data, audit.data.predictions
+    columns = {f"data.{role}": getattr(data, role) for role in ROLES}
+    if part is not None:
+        columns |= {f"data.predictions.{key}": getattr(part, key) for key in ("probability", "mean", "std")}
+        columns |= {f"data.predictions.probabilities.{name}": column for name, column in part.probabilities.items()}
+    columns |= _numbered("data.ignore", data.ignore)
+    return {key: name for key, name in columns.items() if name is not None}
 
 
 def features_of(audit: AuditFile, columns: Iterable[str]) -> list[str]:
@@ -36,33 +35,43 @@ def features_of(audit: AuditFile, columns: Iterable[str]) -> list[str]:
 
 def column_mistakes(audit: AuditFile, columns: Sequence[str], where: str) -> list[str]:
     """Return one line for every name in the description that is no column, or no feature, of the data."""
-    features = features_of(audit, columns)
-    protected = audit.protected.attributes
-    whole = {**roles(audit), **_numbered("protected.attributes", protected)}
-    named = dict(_features_named(audit))
-    about = {*features, *protected, *audit.data.groups}
-    lines = [_wrong(key, name, "a column", where, columns) for key, name in whole.items() if name not in columns]
-    lines += [_wrong(key, name, "a feature", where, features) for key, name in named.items() if name not in features]
-    lines += [
-        _wrong(key, name, "a feature or group", where, about)
-        for key, name in _asked(audit)
-        if name and name not in about
+    features, protected = features_of(audit, columns), audit.data.protected
+    kinds = (
+        ("a column", {**roles(audit), **_numbered("data.protected", protected)}, columns),
+        ("a feature", dict(_features_named(audit)), features),
+        ("a feature or group", dict(_targets_named(audit)), {*features, *protected, *audit.data.groups}),
+    )
+    lines = [
+        f"{key} must be {what} of {where}; got {name!r}. {nearest(name, allowed)}"
+        for what, names, allowed in kinds
+        for key, name in names.items()
+        if name not in allowed
     ]
     return lines + _doubled(audit) + _unlisted(audit)
 
 
 def train_mistakes(features: Sequence[str], train: Sequence[str], names: tuple[str, str]) -> list[str]:
     """Return the line that says which columns only one of the tables has, if there are any."""
-    lacking = [name for name in features if name not in train]
-    extra = [name for name in train if name not in features]
-    if not lacking and not extra:
-        return []
     data_name, train_name = names
-    parts = [f"it lacks {_listed(lacking)}"] if lacking else []
-    parts += [f"it also has {_listed(extra)}"] if extra else []
-    got = f"got {train_name}: {' and '.join(parts)}"
+    lacking = [repr(name) for name in features if name not in train]
+    extra = [repr(name) for name in train if name not in features]
+    parts = difference(_cut(lacking), _cut(extra))
+    if not parts:
+        return []
     advice = "Correct the file, or list columns that are no features in data.ignore."
-    return [f"data.train must have the feature columns of {data_name}; {got}. {advice}"]
+    return [f"data.train must have the feature columns of {data_name}; got {train_name}: {parts}. {advice}"]
+
+
+def difference(lacking: str, extra: str) -> str:
+    """Say what columns a table lacks, and which ones it has beside those it must have; empty if neither.
+
+    Examples
+    --------
+    >>> difference("'a'", "'b', 'c'")
+    "it lacks 'a' and it also has 'b', 'c'"
+    """
+    parts = (lacking and f"it lacks {lacking}", extra and f"it also has {extra}")
+    return " and ".join(filter(None, parts))
 
 
 def drift(data: pd.DataFrame, train: pd.DataFrame, categorical: Iterable[str]) -> Iterator[str]:
@@ -90,61 +99,53 @@ def schema(table: pd.DataFrame) -> str:
 
 def _features_named(audit: AuditFile) -> Iterator[tuple[str, str]]:
     """Yield the keys that must name features."""
-    yield from _numbered("data.categorical", audit.data.categorical).items()
-    for group, members in audit.data.groups.items():
+    data = audit.data
+    yield from _numbered("data.categorical", data.categorical).items()
+    for group, members in data.groups.items():
         yield from _numbered(f"data.groups.{group}", members).items()
     yield from ((f"expectations.{name}", name) for name in audit.expectations)
-    if isinstance(audit.protected.used_by_model, tuple):
-        yield from _numbered("protected.used_by_model", audit.protected.used_by_model).items()
+    yield from _numbered("data.protected_features", data.protected_features or ()).items()
 
 
-def _asked(audit: AuditFile) -> Iterator[tuple[str, str]]:
+def _targets_named(audit: AuditFile) -> Iterator[tuple[str, str]]:
     """Yield the keys that name a feature or a group."""
-    for number, waiver in enumerate(audit.waivers):
-        yield f"waivers[{number}].feature", waiver.feature
-    for number, action in enumerate(audit.actions):
-        yield f"actions[{number}].feature", action.feature
+    for section in ("waivers", "actions"):
+        for number, entry in enumerate(getattr(audit, section)):
+            if entry.feature:
+                yield f"{section}[{number}].feature", entry.feature
     for explainer, options in audit.explainers.items():
         for option in _NAMED:
-            for number, name in enumerate(_flat(options.get(option))):
-                yield f"explainers.{explainer}.{option}[{number}]", name
+            yield from _numbered(f"explainers.{explainer}.{option}", _flat(options.get(option))).items()
 
 
 def _flat(value: Any) -> list[str]:
     """Return the names in a list of names or of pairs; anything else is for the explainer to refuse."""
     if isinstance(value, str):
         return [value]
-    return [name for one in value for name in _flat(one)] if isinstance(value, list | tuple) else []
+    return [name for item in value for name in _flat(item)] if isinstance(value, list | tuple) else []
 
 
 def _numbered(key: str, names: Iterable[str]) -> dict[str, str]:
     return {f"{key}[{number}]": name for number, name in enumerate(names)}
 
 
-def _wrong(key: str, name: str, what: str, where: str, allowed: Iterable[str]) -> str:
-    return f"{key} must be {what} of {where}; got {name!r}. {nearest(name, allowed)}"
-
-
 def _doubled(audit: AuditFile) -> list[str]:
     """Return the columns with two roles; one that is ignored may have another."""
-    first: dict[str, str] = {}
-    lines = []
-    for key, name in roles(audit).items():
-        if key.startswith("data.ignore"):
-            continue
-        other = first.setdefault(name, key)
-        if other != key:
-            lines.append(f"{key} must be another column than {other}; got {name!r} for both. Correct one of them.")
-    return lines
+    keys = {key: name for key, name in roles(audit).items() if not key.startswith("data.ignore")}
+    first = {name: key for key, name in reversed(keys.items())}
+    return [
+        f"{key} must be another column than {first[name]}; got {name!r} for both. Correct one of them."
+        for key, name in keys.items()
+        if first[name] != key
+    ]
 
 
 def _unlisted(audit: AuditFile) -> list[str]:
     """Return what is said of protected attributes that are not listed as such."""
-    used, listed = audit.protected.used_by_model, audit.protected.attributes
-    names = used if isinstance(used, tuple) else ()
+    listed = audit.data.protected
     return [
-        f"protected.used_by_model must list protected attributes; got {name!r}. {nearest(name, listed)}"
-        for name in names
+        f"data.protected_features must list protected attributes; got {name!r}. {nearest(name, listed)}"
+        for name in audit.data.protected_features or ()
         if name not in listed
     ]
 
@@ -156,14 +157,9 @@ def _ordered(values: pd.Series[Any]) -> bool:
 
 def _counted(values: pd.Series[Any]) -> str:
     counts: Mapping[Any, int] = values.value_counts().to_dict()
-    told = [f"{short(level)} ({count(number, 'row')})" for level, number in counts.items()]
-    return _cut(told)
+    return _cut([f"{short(level)} ({count(number, 'row')})" for level, number in counts.items()])
 
 
-def _listed(names: Sequence[str]) -> str:
-    return _cut([repr(name) for name in names])
-
-
-def _cut(told: Sequence[str]) -> str:
-    rest = f" and {len(told) - _LEVELS} more" if len(told) > _LEVELS else ""
-    return ", ".join(told[:_LEVELS]) + rest
+def _cut(items: Sequence[str]) -> str:
+    rest = f" and {len(items) - _LEVELS} more" if len(items) > _LEVELS else ""
+    return ", ".join(items[:_LEVELS]) + rest

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .. import runner
 from ..core.errors import nearest
 from ..report.kinds import KINDS
@@ -27,35 +29,34 @@ def option_mistakes(audit: AuditFile) -> list[str]:
 
 def _by_key(line: str) -> str:
     """Return a mistake with its key in audit.toml."""
-    known = next(((name, key) for name, key in _KEYS if line.startswith(name)), ("", ""))
-    return known[1] + line.removeprefix(known[0])
+    name, key = next((pair for pair in _KEYS if line.startswith(pair[0])), ("", ""))
+    return key + line.removeprefix(name)
 
 
 def unregistered(audit: AuditFile) -> list[str]:
     """Return the names of an adapter, format, template or annex that nobody registered."""
-    output, deny = audit.output, audit.run.deny
-    renderers = {plugin.name for plugin in plugins.find(plugins.RENDERERS, deny)}
-    adapters = {plugin.name for plugin in plugins.find(plugins.ADAPTERS, deny)}
-    asked = [(f"output.formats[{number}]", name, renderers) for number, name in enumerate(output.formats)]
-    asked += [("output.template", output.template, set(KINDS)), ("output.annex", output.annex, set(EXTENTS))]
-    if audit.model is not None and audit.model.adapter is not None:
-        asked.append(("model.adapter", audit.model.adapter, adapters))
+    output, adapter = audit.output, audit.model and audit.model.adapter
+    entries = [(f"output.formats[{number}]", name, plugins.RENDERERS) for number, name in enumerate(output.formats)]
+    entries += [("model.adapter", adapter, plugins.ADAPTERS)] if adapter else []
+    names = {key: (name, _names(group, audit.run.deny)) for key, name, group in entries}
+    names |= {"output.template": (output.template, set(KINDS)), "output.annex": (output.annex, set(EXTENTS))}
     return [
-        f"{key} must be a registered name; got {name!r}. {nearest(name, known)}"
-        for key, name, known in asked
-        if name not in known
+        f"{key} must be a registered name; got {name!r}. {nearest(name, allowed)}"
+        for key, (name, allowed) in names.items()
+        if name not in allowed
     ]
+
+
+def _names(group: str, deny: Iterable[str]) -> set[str]:
+    return {plugin.name for plugin in plugins.find(group, deny)}
 
 
 def _with_all_options(audit: AuditFile) -> Settings:
     """Return settings that also choose what has options without being chosen, so that these are looked at too."""
     settings, more = audit.settings(), {}
-    for name, group, given in (
-        ("explainers", plugins.EXPLAINERS, audit.explainers),
-        ("rules", plugins.RULES, audit.rules),
-    ):
+    for name, group in (("explainers", plugins.EXPLAINERS), ("rules", plugins.RULES)):
         chosen = getattr(settings, name)
         if chosen is not None:
-            known = {plugin.name for plugin in plugins.find(group, settings.deny)}
-            more[name] = (*chosen, *sorted(known & set(given) - set(chosen)))
+            optioned = _names(group, settings.deny) & set(getattr(audit, name))
+            more[name] = (*chosen, *sorted(optioned - set(chosen)))
     return settings.model_copy(update=more)

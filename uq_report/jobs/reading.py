@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -26,7 +26,7 @@ _PLACES = (
 
 
 class Description(NamedTuple):
-    """What a file and flags describe: the audit, every mistake in it, and the name of the file.
+    """What a file and changes describe: the audit, every mistake in it, and the name of the file.
 
     With mistakes, the audit is what is left without them, or None; it serves to look for more.
     """
@@ -36,7 +36,7 @@ class Description(NamedTuple):
     who: str
 
     def left(self) -> AuditFile:
-        """Return the audit, to look for more mistakes in; raise those known if nothing is left of it."""
+        """Return the audit, to look for more mistakes in; raise those there are if nothing is left of it."""
         if self.audit is None:
             refuse(self.mistakes or ["audit must be described; got nothing. Name a model and data."], self.who)
         return cast("AuditFile", self.audit)
@@ -50,36 +50,48 @@ def read_audit(path: str | Path) -> AuditFile:
     InputError
         The file cannot be read or is no TOML (with the line), or has mistakes: all of them, by key.
     """
-    found = describe_audit(path)
-    refuse(found.mistakes, found.who)
-    return found.left()
+    description = describe_audit(path)
+    refuse(description.mistakes, description.who)
+    return description.left()
 
 
-def describe_audit(path: str | Path | None, flags: Mapping[str, Any] | None = None) -> Description:
-    """Return what a file, if there is one, and flags describe; a flag wins over the file.
+def describe_audit(path: str | Path | None, changes: Mapping[str, Any] | None = None) -> Description:
+    """Return what a file, if there is one, and changes to it describe; a change wins over the file.
 
     Parameters
     ----------
     path : str or Path, optional
-        An ``audit.toml``. Places in it are relative to it, those in `flags` to the working folder.
-    flags : mapping of str to value
-        By dotted key, ``{"run.seed": 1}``.
+        An ``audit.toml``. Places in it are relative to it, those in `changes` to the working folder.
+    changes : mapping of str to value
+        By dotted key, ``{"run.seed": 1}``, or by section, ``{"run": {"seed": 1}}``.
 
     Raises
     ------
     InputError
         The file cannot be read, or is no TOML (with the line). Mistakes are returned.
     """
-    content = {} if path is None else _placed(_content(Path(path)), Path(path).resolve().parent)
-    for key, value in (flags or {}).items():
+    content: dict[str, Any] = {}
+    if path is not None:
+        base = Path(path).resolve().parent
+        content = _placed(_content(Path(path)), base)
+    for key, value in _by_key(changes or {}):
         _put(content, key, value)
     output = content.setdefault("output", {})
     if path is not None and isinstance(output, dict) and not output.get("history"):
-        output.setdefault("folder", str(Path(path).resolve().parent / DEFAULT_FOLDER))
+        output.setdefault("folder", str(base / DEFAULT_FOLDER))
     audit, mistakes = settled(AuditFile, content)
     if audit is not None:
         mistakes += audit.mistakes()
     return Description(audit, tuple(dict.fromkeys(mistakes)), "" if path is None else Path(path).name)
+
+
+def _by_key(changes: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield changes by dotted key; one of a section is one of each of its keys, and leaves the others."""
+    for key, value in changes.items():
+        if isinstance(value, Mapping) and "." not in key:
+            yield from ((f"{key}.{inner}", content) for inner, content in value.items())
+        else:
+            yield key, value
 
 
 def toml_value(text: str) -> Any:
@@ -108,14 +120,14 @@ def _content(file: Path) -> dict[str, Any]:
 
 
 def _put(content: dict[str, Any], key: str, value: Any) -> None:
-    """Set a value by its dotted key; what stands in the way of a table stays, as a mistake to be told."""
+    """Set a value by its dotted key; what stands in the way of a table stays, as a mistake to be reported."""
     *path, last = key.split(".")
     for step in path:
         inner = content.setdefault(step, {})
         if not isinstance(inner, dict):
             return
         content = inner
-    content[last] = value
+    content[last] = str(value) if isinstance(value, Path) else value
 
 
 def _placed(content: Mapping[str, Any], base: Path) -> dict[str, Any]:

@@ -17,9 +17,9 @@ def installed_schema() -> dict[str, Any]:
     """
     schema = audit_schema()
     for name, group in (("explainers", plugins.EXPLAINERS), ("rules", plugins.RULES)):
-        known = {plugin.name: _options(plugin) for plugin in plugins.find(group)}
+        options = {plugin.name: _options(plugin) for plugin in plugins.find(group)}
         section = schema["properties"][name]
-        schema["properties"][name] = {**section, "properties": known, "additionalProperties": False}
+        schema["properties"][name] = {**section, "properties": options, "additionalProperties": False}
     return schema
 
 

@@ -17,16 +17,8 @@ from ..core.loader import Cautions, HasSha256, Loader, TakesOptions
 from ..runner import plugins
 from .audit_file import ModelPart
 
-_BLOCK = 2**20
 # Options of model loaders; they are fields of `ModelPart`, as are further ones that a loader lists.
 _MODEL_OPTIONS = ("trusted", "allow_pickle")
-
-
-class Given(NamedTuple):
-    """An option of a loader as the user gave it; `key` names it in messages."""
-
-    key: str
-    value: Any
 
 
 class Read(NamedTuple):
@@ -54,28 +46,33 @@ def read_model(part: ModelPart, deny: Sequence[str] = ()) -> ReadModel:
     """
     loader = _loader("model", part.source, deny)
     names = dict.fromkeys((*_MODEL_OPTIONS, *_options(loader)))
-    given = {name: Given(f"model.{name}", value) for name in names if (value := getattr(part, name, None))}
-    content, found = _read(loader, part.source, given, expected=part.sha256)
-    options = {name: one.value for name, one in given.items()}
-    return ReadModel(content, found, loader.caution(part.source, **options) if isinstance(loader, Cautions) else "")
+    options = {name: value for name in names if (value := getattr(part, name, None))}
+    _refuse_options(loader, part.source, {name: f"model.{name}" for name in options})
+    content, digest = _read(loader, part.source, options, expected=part.sha256)
+    return ReadModel(content, digest, loader.caution(part.source, **options) if isinstance(loader, Cautions) else "")
 
 
 def read_table(
-    source: str, given: Mapping[str, Given] | None = None, offers: Mapping[str, Any] | None = None, deny: Any = ()
+    source: str, query: str = "", key: str = "data.query", offers: Mapping[str, Any] | None = None, deny: Any = ()
 ) -> Read:
     """Return a table and the hash of its source.
 
     Parameters
     ----------
     source : str
-    given : mapping of str to Given
-        Options that the loader must take.
+    query : str
+        An option that the loader must take if there is one; `key` names it in messages.
+    key : str
     offers : mapping of str to value
         Options that it may take: `max_rows` and `seed` of a loader that draws rows as it reads.
     deny : sequence of str
     """
     loader = _loader("data", source, deny)
-    read = _read(loader, source, given or {}, offers or {})
+    options = {name: value for name, value in (offers or {}).items() if name in _options(loader)}
+    if query:
+        _refuse_options(loader, source, {"query": key})
+        options["query"] = query
+    read = _read(loader, source, options)
     if not isinstance(read.content, pd.DataFrame):
         raise InputError(f"data loader {loader.name!r} must return a DataFrame; got a {type(read.content).__name__}.")
     return read
@@ -86,14 +83,14 @@ def check_source(part: ModelPart, deny: Sequence[str] = ()) -> None:
     _hash(_loader("model", part.source, deny), part.source, part.sha256)
 
 
-def shown(source: str) -> str:
+def source_name(source: str) -> str:
     """Return how a source is written in a report: no folders of this machine, no user, password or parameters.
 
     Examples
     --------
-    >>> shown("/home/me/rows.csv"), shown("made:model"), shown("models:/credit/3")
+    >>> source_name("/home/me/rows.csv"), source_name("made:model"), source_name("models:/credit/3")
     ('rows.csv', 'made:model', 'models:/credit/3')
-    >>> shown("postgresql://me:secret@host/db?password=x"), shown("sqlite:////srv/data/rows.db")
+    >>> source_name("postgresql://me:secret@host/db?password=x"), source_name("sqlite:////srv/data/rows.db")
     ('postgresql://host/db', 'sqlite:///rows.db')
     """
     if "://" in source:
@@ -107,12 +104,14 @@ def shown(source: str) -> str:
 def _loader(kind: str, source: str, deny: Sequence[str]) -> Loader:
     """Return the loader that reads a source; more than one is an error."""
     loaders: list[Loader] = [plugins.load(plugin)() for plugin in plugins.find(plugins.LOADERS, deny)]
-    fitting = [one for one in loaders if one.kind == kind and one.matches(source)]
+    of_kind = [loader for loader in loaders if loader.kind == kind]
+    fitting = [loader for loader in of_kind if loader.matches(source)]
     if len(fitting) != 1:
-        names = ", ".join(one.name for one in (fitting or loaders) if one.kind == kind)
+        names = ", ".join(loader.name for loader in fitting or of_kind)
         count = "two loaders read it" if fitting else "no loader reads it"
-        told = shown(source)
-        raise InputError(f"{kind} must be read by one loader; got {told!r}: {count}. Loaders of the {kind}: {names}.")
+        raise InputError(
+            f"{kind} must be read by one loader; got {source_name(source)!r}: {count}. Loaders of the {kind}: {names}."
+        )
     return fitting[0]
 
 
@@ -120,37 +119,33 @@ def _options(loader: Loader) -> tuple[str, ...]:
     return loader.options if isinstance(loader, TakesOptions) else ()
 
 
-def _read(
-    loader: Loader,
-    source: str,
-    given: Mapping[str, Given],
-    offers: Mapping[str, Any] | None = None,
-    expected: str = "",
-) -> Read:
-    """Return what a loader reads, with the options it takes."""
-    takes = _options(loader)
-    for name, (key, _) in given.items():
-        if name not in takes:
-            what = f"the loader {loader.name!r} of {shown(source)} does not take it"
+def _refuse_options(loader: Loader, source: str, keys: Mapping[str, str]) -> None:
+    """Refuse an option that the loader does not take; `keys` names each in messages."""
+    for name, key in keys.items():
+        if name not in _options(loader):
+            what = f"the loader {loader.name!r} of {source_name(source)} does not take it"
             raise InputError(f"{key} must be left out; {what}. Remove it.")
-    options = {name: value for name, value in (offers or {}).items() if name in takes}
-    before, found = _stamp(source), _hash(loader, source, expected)
-    content = loader.load(source, **options, **{name: one.value for name, one in given.items()})
+
+
+def _read(loader: Loader, source: str, options: Mapping[str, Any], expected: str = "") -> Read:
+    """Return what a loader reads, if its source stays as it is meanwhile."""
+    before, digest = _stamp(source), _hash(loader, source, expected)
+    content = loader.load(source, **options)
     if _stamp(source) != before:
-        raise InputError(f"{shown(source)} must stay as it is while it is read; it was changed. Try again.")
-    return Read(content, found)
+        raise InputError(f"{source_name(source)} must stay as it is while it is read; it was changed. Try again.")
+    return Read(content, digest)
 
 
 def _hash(loader: Loader, source: str, expected: str) -> str:
     """Return the hash of a source, or why there is none; refuse another than is expected."""
-    found = loader.sha256(source) if isinstance(loader, HasSha256) else _file_sha256(source)
-    if expected and found != expected:
-        got = found if is_sha256(found) else "a source without a hash"
+    digest = loader.sha256(source) if isinstance(loader, HasSha256) else _file_sha256(source)
+    if expected and digest != expected:
+        got = digest if is_sha256(digest) else "a source without a hash"
         raise InputError(
-            f"model.sha256 must be the hash of {shown(source)}; got {expected}, and the source has {got}. "
+            f"model.sha256 must be the hash of {source_name(source)}; got {expected}, and the source has {got}. "
             "It is another model: find out why before you change the key."
         )
-    return found or f"not available: read from {shown(source)}"
+    return digest or f"not available: read from {source_name(source)}"
 
 
 def _stamp(source: str) -> tuple[int, int, int] | None:
@@ -163,14 +158,10 @@ def _stamp(source: str) -> tuple[int, int, int] | None:
 
 
 def _file_sha256(source: str) -> str:
-    file = Path(source)
-    if not file.is_file():
+    if not Path(source).is_file():
         return ""
-    whole = hashlib.sha256()
     try:
-        with file.open("rb") as stream:
-            while block := stream.read(_BLOCK):
-                whole.update(block)
+        with Path(source).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"{shown(source)} must be readable; got {error.strerror}. Check its rights.") from error
-    return whole.hexdigest()
+        raise InputError(f"{source_name(source)} must be readable; got {error.strerror}. Check its rights.") from error

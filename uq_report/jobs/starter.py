@@ -26,12 +26,17 @@ from . import columns
 from .audit_file import AuditFile
 from .sources import read_model
 from .subject import subject_of, table_of
-from .words import HEADER, REST
 
+HEADER = """\
+# One audit. Run it with `uq-report run audit.toml`; `uq-report config check audit.toml` only reads it.
+# Keys behind a # are off. Places are relative to this file. Flags of `run` win over it.
+"""
+_REST = Path(__file__).with_name("starter.toml")  # the sections that no model or table shows; a test switches all on
 _HEAD = 200
 _MAX_LISTED = 60
 _MAX_CODES = 12
 _PROTECTED = re.compile(r"(^|_)(sex|gender|age|race|ethnic\w*|religion|nationality|disab\w*|marital\w*)(_|$)", re.I)
+_PROTECTED_IS = "performance and uncertainty are told apart by these; the model may use them or not"
 _WEIGHTS = re.compile(r"(^|_)(w|weights?|exposure)(_|$)", re.I)
 _CLUSTERS = re.compile(r"(^|_)(household|customer|client|patient|group|cluster|site|id)(_|$)", re.I)
 _TARGETS = re.compile(r"^(y|target|label|outcome|class|response|default)$", re.I)
@@ -55,27 +60,26 @@ def starter(audit: AuditFile, base: str | Path) -> str:
     audit = _without_strangers(audit, table)
     subject = subject_of(audit)
     folder = Path(base).resolve()
-    blocks = (_model(audit, subject, folder), _data(audit, subject, table, folder), _protected(audit, table))
-    return "\n".join([HEADER, *("\n".join([*block, ""]) for block in blocks), REST])
+    blocks = (_model(audit, subject, folder), _data(audit, subject, table, folder))
+    return "\n".join([HEADER, *("\n".join([*block, ""]) for block in blocks), _REST.read_text(encoding="utf-8")])
 
 
 def _without_strangers(audit: AuditFile, table: pd.DataFrame) -> AuditFile:
     """Return the audit with the columns ignored that a model which lists its features does not know."""
-    part = audit.model
+    part, data = audit.model, audit.data
     fitted = None if part is None else getattr(read_model(part, audit.run.deny).content, "feature_names_in_", None)
     if fitted is None:
         return audit
-    kept = {*map(str, fitted), *audit.protected.attributes}
-    strangers = [name for name in columns.features_of(audit, map(str, table.columns)) if name not in kept]
-    data = audit.data.model_copy(update={"ignore": (*audit.data.ignore, *strangers)})
-    return audit.model_copy(update={"data": data})
+    taken = {*map(str, fitted), *data.protected}
+    strangers = [name for name in columns.features_of(audit, map(str, table.columns)) if name not in taken]
+    return audit.model_copy(update={"data": data.model_copy(update={"ignore": (*data.ignore, *strangers)})})
 
 
 def _model(audit: AuditFile, subject: Subject, base: Path) -> Iterator[str]:
     part, dist = audit.model, _head(subject)
     yield "[model]"
-    found = f"{type(subject.model).__name__}, read by the adapter {subject.adapter.name}: {task(dist)}"
-    yield f"# {clean(found)}, {dist.family} distribution."
+    kind = f"{type(subject.model).__name__}, read by the adapter {subject.adapter.name}: {task(dist)}"
+    yield f"# {clean(kind)}, {dist.family} distribution."
     if part is not None:
         yield f"source = {_toml(_relative(part.source, base))}"
         if part.trusted:
@@ -83,8 +87,8 @@ def _model(audit: AuditFile, subject: Subject, base: Path) -> Iterator[str]:
         if part.allow_pickle:
             yield "allow_pickle = true  # runs any code that the file holds"
     yield f"#label = {_toml(subject.label)}"
-    hashed = subject.hashes["model"]
-    yield f"#sha256 = {_toml(hashed if is_sha256(hashed) else '')}  # checked before the model is loaded"
+    digest = subject.hashes["model"]
+    yield f"#sha256 = {_toml(digest if is_sha256(digest) else '')}  # checked before the model is loaded"
     yield f"#adapter = {_toml(subject.adapter.name)}  # decides how predictions are read"
     classes = [scalar(label) for label in getattr(dist, "classes", ())]
     if classes:
@@ -105,54 +109,44 @@ def _data(audit: AuditFile, subject: Subject, table: pd.DataFrame, base: Path) -
     yield "[data]"
     yield "# The rows to audit, best ones that the model was not fitted on. A column without a role is a feature."
     yield f"source = {_toml(_relative(data.source, base))}"
-    for key in ("query", "target", "weights", "clusters", "categorical", "max_rows"):
+    for key in ("query", *columns.ROLES, "categorical", "max_rows"):
         if getattr(data, key):
             yield f"{key} = {_toml(getattr(data, key))}"
     if data.train:
         yield f"train = {_toml(_relative(data.train, base))}"
     if data.ignore:
         yield f"ignore = {_toml(data.ignore)}  # no features of the model"
-    yield from _candidates(audit, subject, table)
+    if data.protected:
+        yield f"protected = {_toml(data.protected)}  # {_PROTECTED_IS}"
+    for key, value, comment in _candidates(audit, subject, table):
+        yield f"#{key} = {_toml(value)}  # {comment}"
     yield "# Columns:"
-    given = {name: key.split(".")[1].partition("[")[0] for key, name in reversed(columns.roles(audit).items())}
+    roles = {name: key.split(".")[1].partition("[")[0] for key, name in reversed(columns.roles(audit).items())}
     for name in table.columns[:_MAX_LISTED]:
-        what = given.get(str(name)) or subject.kinds.get(str(name), "protected")
-        yield f"#   {clean(name)}: {what}, {table[name].dtype}, {table[name].nunique()} values"
+        role = roles.get(str(name)) or subject.kinds.get(str(name), "protected")
+        yield f"#   {clean(name)}: {role}, {table[name].dtype}, {table[name].nunique()} values"
     if table.shape[1] > _MAX_LISTED:
         yield f"#   and {table.shape[1] - _MAX_LISTED} more"
 
 
-def _candidates(audit: AuditFile, subject: Subject, table: pd.DataFrame) -> Iterator[str]:
-    """Yield, as keys switched off, the roles that columns may have by their names: people decide."""
+def _candidates(audit: AuditFile, subject: Subject, table: pd.DataFrame) -> Iterator[tuple[str, Any, str]]:
+    """Yield the keys that may be switched on, with the columns that suit them by their names: people decide."""
     data = audit.data
-    free = [name for name in map(str, table.columns) if name not in (data.target, data.weights, data.clusters)]
-    if data.target is None:
-        named = _like(free, _TARGETS) or [*data.ignore, "y"]
-        yield f"#target = {_toml(named[0])}  # without outcomes only the uncertainty is explained"
-    if not data.train:
-        yield '#train = "train.csv"  # for train against test, and for reference rows'
-    if data.weights is None:
-        yield f"#weights = {_toml((_like(free, _WEIGHTS) or ['w'])[0])}  # a column of sample weights"
-    if data.clusters is None:
-        repeated = [name for name in _like(free, _CLUSTERS) if table[name].nunique() < len(table)]
-        yield f"#clusters = {_toml((repeated or ['customer'])[0])}  # rows of one value depend on each other"
-    if not data.categorical:
-        codes = [name for name in subject.features if _is_code(subject, name)]
-        yield f"#categorical = {_toml(codes[:_MAX_LISTED])}  # whole numbers of few values: codes, if they are"
-    if data.max_rows is None:
-        yield "#max_rows = 2000  # audits at most so many rows, drawn at random"
-
-
-def _protected(audit: AuditFile, table: pd.DataFrame) -> Iterator[str]:
-    listed = audit.protected.attributes
-    yield "[protected]"
-    yield "# Attributes by which performance and uncertainty are told apart; columns that the model may use or not."
-    if listed:
-        yield f"attributes = {_toml(listed)}"
-    else:
-        found = [name for name in _like(map(str, table.columns), _PROTECTED) if name != audit.data.target]
-        yield f"#attributes = {_toml(found or ['sex'])}"
-    yield "#used_by_model = false  # needed where the model does not list its features"
+    free = [name for name in map(str, table.columns) if name not in (data.target, data.sample_weight, data.clusters)]
+    repeated = [name for name in _like(free, _CLUSTERS) if table[name].nunique() < len(table)]
+    codes = [name for name in subject.features if _is_code(subject, name)]
+    weights, attributes = _like(free, _WEIGHTS), _like(free, _PROTECTED)
+    candidates = (
+        ("target", (_like(free, _TARGETS) or [*data.ignore, "y"])[0], "without it only the uncertainty is explained"),
+        ("train", "train.csv", "for train against test, and for reference rows"),
+        ("sample_weight", (weights or ["w"])[0], "a column of sample weights"),
+        ("clusters", (repeated or ["customer"])[0], "rows of one value depend on each other"),
+        ("categorical", codes[:_MAX_LISTED], "whole numbers of few values: codes, if they are"),
+        ("max_rows", 2000, "audits at most so many rows, drawn at random"),
+        ("protected", attributes or ["sex"], _PROTECTED_IS),
+        ("protected_features", [], "those that are features, where the model does not list its own"),
+    )
+    return (candidate for candidate in candidates if not getattr(data, candidate[0]))
 
 
 def _like(names: Iterable[str], pattern: re.Pattern[str]) -> list[str]:

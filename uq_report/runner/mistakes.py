@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, NoReturn, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -16,7 +16,7 @@ from .settings import Settings
 P = TypeVar("P", bound=BaseModel)
 
 
-def make_settings(given: Mapping[str, Any], who: str = "settings") -> Settings:
+def make_settings(content: Mapping[str, Any], who: str = "settings") -> Settings:
     """Return validated settings; list every mistake at once, by key.
 
     Raises
@@ -24,24 +24,24 @@ def make_settings(given: Mapping[str, Any], who: str = "settings") -> Settings:
     InputError
         One line per mistake, with the nearest valid name for an unknown key.
     """
-    return validated(Settings, {key: value for key, value in given.items() if value is not None}, who)
+    return validated(Settings, {key: value for key, value in content.items() if value is not None}, who)
 
 
-def validated(model: type[P], given: Mapping[str, Any], who: str) -> P:
+def validated(model: type[P], content: Mapping[str, Any], who: str) -> P:
     """Return an object of a part of the configuration; `who` opens each line of the error."""
     try:
-        return model.model_validate(dict(given))
+        return model.model_validate(dict(content))
     except ValidationError as error:
-        raise InputError("\n".join(_mistakes(model, given, who, error))) from error
+        raise InputError("\n".join(_mistakes(model, content, who, error))) from error
 
 
-def settled(model: type[P], given: Mapping[str, Any], who: str = "") -> tuple[P | None, list[str]]:
+def settled(model: type[P], content: Mapping[str, Any], who: str = "") -> tuple[P | None, list[str]]:
     """Return an object and all mistakes by key; with mistakes, what is left without the keys they are in.
 
     `who` opens each line. What is left serves to look for more mistakes, never to run: None, if nothing can be made of
     it.
     """
-    content = deepcopy(dict(given))
+    content = deepcopy(dict(content))
     mistakes: list[str] = []
     for _ in range(2):
         try:
@@ -55,20 +55,16 @@ def settled(model: type[P], given: Mapping[str, Any], who: str = "") -> tuple[P 
 
 def refuse(mistakes: Iterable[str], who: str = "") -> None:
     """Raise one error of all mistakes, if there are any; `who`, the name of a file, opens each line."""
-    lines = list(dict.fromkeys(mistakes))
+    lines = [f"{who}: {line}" if who else line for line in dict.fromkeys(mistakes)]
     if lines:
-        _refused([f"{who}: {line}" if who else line for line in lines])
+        raise InputError("\n".join(lines))
 
 
-def _refused(lines: Sequence[str]) -> NoReturn:
-    raise InputError("\n".join(lines))
-
-
-def _mistakes(model: type[BaseModel], given: Mapping[str, Any], who: str, error: ValidationError) -> list[str]:
+def _mistakes(model: type[BaseModel], content: Any, who: str, error: ValidationError) -> list[str]:
     """Return one line per mistaken key; what a key may be instead is joined from all of its alternatives."""
     by_key: dict[tuple[str, ...], list[ErrorDetails]] = {}
     for detail in error.errors():
-        by_key.setdefault(_place(given, detail), []).append(detail)
+        by_key.setdefault(_place(content, detail), []).append(detail)
     return [_mistake(model, who, place, details) for place, details in by_key.items()]
 
 
@@ -77,10 +73,12 @@ def _mistake(model: type[BaseModel], who: str, place: tuple[str, ...], details: 
     key = ".".join(filter(None, (who, *place)))
     detail = details[0]
     if detail["type"] == "extra_forbidden":
-        return f"{key} must be a known setting; got {place[-1]!r}. {nearest(place[-1], _names(model, place[:-1]))}"
+        renamed = getattr(model, "renamed", {}).get(".".join(place))
+        hint = nearest(place[-1], _names(model, place[:-1])) if renamed is None else f"It is called {renamed} now."
+        return f"{key} must be a known setting; got {place[-1]!r}. {hint}"
     if detail["type"] == "missing":
         return f"{key} must be given; it is missing."
-    needs = (one["msg"].removeprefix("Input should be ").removeprefix("Value error, ") for one in details)
+    needs = (each["msg"].removeprefix("Input should be ").removeprefix("Value error, ") for each in details)
     return f"{key} must be {' or '.join(dict.fromkeys(needs))}; got {detail['input']!r}.{_meant(detail)}"
 
 
@@ -92,15 +90,17 @@ def _meant(detail: ErrorDetails) -> str:
     return f" {hint}" if hint.startswith("Did you mean") else ""
 
 
-def _place(given: Any, detail: ErrorDetails) -> tuple[str, ...]:
-    """Return the key of a mistake: the steps that lead through what was given, without the names of alternatives."""
+def _place(content: Any, detail: ErrorDetails) -> tuple[str, ...]:
+    """Return the key of a mistake: the steps that lead through the content, without the names of alternatives."""
     steps: list[str] = []
     for step in detail["loc"]:
-        inside = isinstance(given, Mapping) or (isinstance(given, list | tuple) and isinstance(step, int))
-        if not inside:
+        if isinstance(content, Mapping):
+            content = content.get(step)
+        elif isinstance(content, list | tuple) and isinstance(step, int):
+            content = content[step]
+        else:
             break
         steps.append(str(step))
-        given = given.get(step) if isinstance(given, Mapping) else given[int(step)]
     return tuple(steps)
 
 

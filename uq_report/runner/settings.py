@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal
 
@@ -43,32 +43,23 @@ def _is_date(text: str) -> str:
     return text
 
 
-def _is_workers(number: int) -> int:
-    if number == 0:
-        raise ValueError("a number of workers, or -1 for all processors")
-    return number
+def _must(holds: Callable[[Any], bool], allowed: str) -> Callable[[Any], Any]:
+    """Return a validator that takes the values for which `holds` is true; the message says what is allowed."""
 
+    def check(value: Any) -> Any:
+        if not holds(value):
+            raise ValueError(allowed)
+        return value
 
-def _is_list(value: Any) -> Any:
-    if isinstance(value, str):
-        raise ValueError("a list of names")  # noqa: TRY004 - pydantic collects ValueErrors
-    return value
+    return check
 
 
 Positive = Annotated[int, Field(ge=1)]
 Level = Annotated[float, Field(gt=0.5, lt=1)]
-Workers = Annotated[int, AfterValidator(_is_workers)]
-Names = Annotated[tuple[str, ...], BeforeValidator(_is_list)]
-
-
-def _is_one_line(text: str) -> str:
-    if not text.strip():
-        raise ValueError("some text")
-    return text
-
-
+Workers = Annotated[int, AfterValidator(_must(bool, "a number of workers, or -1 for all processors"))]
+Names = Annotated[tuple[str, ...], BeforeValidator(_must(lambda value: not isinstance(value, str), "a list of names"))]
 Date = Annotated[str, AfterValidator(_is_date)]
-Text = Annotated[str, AfterValidator(_is_one_line)]
+Text = Annotated[str, AfterValidator(_must(str.strip, "some text"))]
 
 
 class Part(BaseModel):
@@ -138,8 +129,33 @@ class Action(Part):
     feature: str = ""
 
 
-class Settings(Part):
+class RunSettings(Part):
+    """What is run, and how; `confidence` is the level of every interval of the run."""
+
+    explainers: Names | None = None
+    rules: Names | None = None
+    seed: Annotated[int, Field(ge=0)] = 0
+    confidence: Level = CONFIDENCE
+    n_jobs: Workers = 1
+    backend: Literal["threading", "loky", "dask", "ray"] = "threading"
+    as_of: Date = Field(default_factory=logical_date)
+    deny: Names = ()
+    require: Names = ()
+
+
+class BudgetSettings(Part):
+    """Limits; what they cut is listed as not run. A time limit makes a run that hit it not reproducible."""
+
+    batch_rows: Positive | None = None
+    row_budget: Positive | None = None
+    time_limit: Annotated[float, Field(gt=0)] | None = None
+    memory_limit_mb: Positive | None = None
+
+
+class Settings(RunSettings, BudgetSettings):
     """Everything that decides an audit, beside the subject.
+
+    ``audit.toml`` has the same names in its sections ``[run]``, ``[budget]`` and ``[about]``.
 
     Parameters
     ----------
@@ -180,20 +196,7 @@ class Settings(Part):
     1
     """
 
-    explainers: Names | None = None
-    rules: Names | None = None
     options: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
-    seed: Annotated[int, Field(ge=0)] = 0
-    confidence: Level = CONFIDENCE
-    n_jobs: Workers = 1
-    backend: Literal["threading", "loky", "dask", "ray"] = "threading"
-    batch_rows: Positive | None = None
-    row_budget: Positive | None = None
-    time_limit: Annotated[float, Field(gt=0)] | None = None
-    memory_limit_mb: Positive | None = None
-    as_of: Date = Field(default_factory=logical_date)
-    deny: Names = ()
-    require: Names = ()
     about: About = About()
     waivers: tuple[WaiverSettings, ...] = ()
     actions: tuple[Action, ...] = ()

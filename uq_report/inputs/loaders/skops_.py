@@ -101,7 +101,7 @@ def read_skops(file: str, trusted: Iterable[str] = (), source: str = "") -> Any:
         raise InputError(
             f"model must hold reviewed types only; got {', '.join(unknown)} in {source!r}. "
             "If you know where the file comes from and have read these types, trust them by name "
-            f"(--trust {' --trust '.join(unknown)})."
+            f"(--trusted {' --trusted '.join(unknown)})."
         )
     return model
 

@@ -1,0 +1,251 @@
+"""One audit from its description to its end: audited, written, filed, judged, logged, and reported to its hooks."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import api, runner
+from ..api.views import AuditRun, report_names
+from ..core.engine import Progress
+from ..core.errors import LockedError, UQReportError
+from ..core.subject import Subject
+from ..evidence import saved
+from ..evidence.finding import Finding
+from ..evidence.run import Run
+from ..jobs import subject_of
+from ..jobs.audit_file import AuditFile, OutputPart
+from ..jobs.reading import DEFAULT_FOLDER, describe_audit
+from ..runner.settings import Settings
+from . import gates, hooks
+from .exit_codes import TEMPORARY, exit_code
+from .history import Filing, History, Retention, delete, inputs_key
+from .tracking import finished as tracking
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompletedAudit:
+    """What `run` leaves behind.
+
+    Parameters
+    ----------
+    run : AuditRun
+        Results and findings; of an unchanged audit those filed last.
+    folder : Path
+        Where run.json and the reports are.
+    reports : tuple of Path
+        The report files.
+    reference : str
+        Its name in the history, ``"credit@3"``; empty without one.
+    exit_code : int
+        That of ``uq-report run``: 0, 1 for a gate that failed, 75 if the tracking store could not be written.
+    reasons : tuple of str
+        Why the gate failed.
+    unchanged : bool
+        Nothing differs from the run filed last, so that nothing was run and nothing written.
+    summary : mapping of str to JSON values
+        What ``uq-report run --json`` prints.
+    """
+
+    run: AuditRun
+    folder: Path
+    reports: tuple[Path, ...]
+    reference: str
+    exit_code: int
+    reasons: tuple[str, ...]
+    unchanged: bool
+    summary: Mapping[str, Any]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Open findings, in the order of the checks."""
+        return self.run.findings
+
+
+class Written(NamedTuple):
+    """A run in its folder, with its report files and, if it has one, its reference in the history."""
+
+    run: AuditRun
+    folder: Path
+    reports: tuple[Path, ...]
+    reference: str = ""
+    unchanged: bool = False
+
+
+def run(
+    file: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    previous: str | Path | Run | AuditRun | None = None,
+    force: bool = False,
+    progress: bool | Callable[[Progress], None] | None = None,
+) -> CompletedAudit:
+    """Run the audit that a file describes, all of it: report, history, gate, retention, MLflow and hooks.
+
+    Parameters
+    ----------
+    file : str or Path, optional
+        An ``audit.toml``; without one, `changes` describe everything.
+    changes : mapping of str to value, optional
+        Keys of ``audit.toml`` that win over the file: dotted, ``{"run.seed": 1}``, or by section,
+        ``{"run": {"seed": 1}}``.
+    previous : path, Run or AuditRun, optional
+        The run to compare with; by default the last one of this name in the history.
+    force : bool
+        Run although nothing changed since the run filed last.
+    progress : bool or callable, optional
+        As of `audit`.
+
+    Returns
+    -------
+    CompletedAudit
+
+    Raises
+    ------
+    UQReportError
+        What ``uq-report run`` ends with 3, 4 or 75 for; a failing gate is no error. Hooks are told first.
+
+    Notes
+    -----
+    Nothing is printed. What happens on the way goes to the logger ``uq_report``: a hook or tracking store that failed
+    as errors, which cost no report.
+
+    Examples
+    --------
+    >>> import tempfile, pandas as pd
+    >>> folder = tempfile.mkdtemp()
+    >>> rows = pd.DataFrame({"age": range(40), "p": [0.2, 0.8] * 20, "paid": [0, 1] * 20})
+    >>> rows.to_csv(f"{folder}/rows.csv", index=False)
+    >>> done = run(
+    ...     changes={
+    ...         "data": {"source": f"{folder}/rows.csv", "target": "paid", "predictions": {"probability": "p"}},
+    ...         "run.explainers": ["calibration"],
+    ...         "output": {"folder": f"{folder}/report", "formats": ["html"]},
+    ...     }
+    ... )
+    >>> done.exit_code, done.unchanged, [file.name for file in done.reports]
+    (0, False, ['report.html'])
+    """
+    description = describe_audit(file, changes)
+    audit = description.left()
+    place = audit.output
+    if audit.mlflow is not None:
+        tracking.ready()
+    with _failures_reported(audit):
+        subject = subject_of(audit, [*description.mistakes, *hooks.refused(audit.hooks)], description.who)
+        name = place.name or subject.label
+        with _filing(place.history, name) as filing:
+            done = None if force or previous is not None else _unchanged(audit, subject, filing)
+            done = done or audit_subject(subject, audit.settings(), place, filing, previous=previous, progress=progress)
+    verdict = gates.verdict(done.run.run, audit.policy.fail_on)
+    summary = gates.summary(done.run.run, verdict, done.folder)
+    tracking_code = _log_to_mlflow(audit, done)
+    if not done.unchanged:
+        _prune(place, name)
+        _call_hooks(audit, hooks.Ended(name, verdict.exit_code, summary, done.reports))
+    return CompletedAudit(
+        **done._asdict(),
+        exit_code=verdict.exit_code or tracking_code,
+        reasons=verdict.reasons,
+        summary={**summary, "unchanged": done.unchanged},
+    )
+
+
+def audit_subject(
+    subject: Subject,
+    settings: Settings,
+    place: OutputPart,
+    filing: Filing | None = None,
+    *,
+    previous: str | Path | Run | AuditRun | None = None,
+    progress: bool | Callable[[Progress], None] | None = None,
+) -> Written:
+    """Audit a subject; render the report once, then file it and write it to its folder, if there are to be any."""
+    last = previous or (None if filing is None else filing.previous())
+    run = api.audit(subject, settings, progress=progress, previous=last)
+    for entry in run.run.not_run:
+        if entry.group == "explainers":
+            _log.info("Not run: %s: %s", entry.name, entry.reason)
+    _log.info("Writing the report ...")
+    reports = run.reports(place.formats, template=place.template, templates=place.templates, annex=place.annex)
+    filed = None if filing is None else filing.add(run.run, reports=reports, clock=run.clock)
+    output = place.folder or (DEFAULT_FOLDER if filed is None else None)
+    if output is not None:
+        saved.write(run.run, output, reports=reports, clock=run.clock)
+    folder = Path(output or "") if filed is None else filed.folder
+    files = tuple(folder / name for name in reports)
+    return Written(run, folder, files, "" if filed is None else filed.entry.reference)
+
+
+def _unchanged(audit: AuditFile, subject: Subject, filing: Filing | None) -> Written | None:
+    """Return the run filed last if nothing that decides this one differs, and its files are whole."""
+    if filing is None:
+        return None
+    place = audit.output
+    names = report_names(place.formats, place.template, audit.run.deny)
+    key = inputs_key(runner.facts(subject, audit.settings()))
+    filed = filing.unchanged(key, names, None if place.folder is None else Path(place.folder))
+    if filed is None:
+        return None
+    files = tuple(filed.folder / name for name in names)
+    return Written(api.load(filed.folder), filed.folder, files, filed.entry.reference, unchanged=True)
+
+
+@contextmanager
+def _filing(history: str | None, name: str) -> Iterator[Filing | None]:
+    """Hold the audit's lock in a history while it runs, if there is to be one."""
+    if history is None:
+        yield None
+        return
+    with History(history).filing(name) as filing:
+        yield filing
+
+
+def _log_to_mlflow(audit: AuditFile, written: Written) -> int:
+    """Log the run to MLflow, if the audit names a store; one that fails is reported and costs no report."""
+    if audit.mlflow is None:
+        return 0
+    try:
+        run_id = tracking.log_finished(written.folder, audit.mlflow, audit.output.template, once=written.unchanged)
+    except tracking.TrackingError as error:
+        _log.error("Not logged to MLflow: %s", error)
+        return TEMPORARY
+    _log.info("Logged to MLflow: run %s", run_id)
+    return 0
+
+
+def _prune(place: OutputPart, name: str) -> None:
+    """Delete the runs that the audit's retention does not keep, and name them."""
+    if place.history is None or place.keep is None:
+        return
+    history = History(place.history)
+    due = Retention(place.keep).due(history.runs(name))
+    delete(history, due)
+    for filed in due:
+        _log.warning("Deleted by output.keep = %s: %s of %s", place.keep, filed.entry.reference, filed.entry.as_of)
+
+
+def _call_hooks(audit: AuditFile, ended: hooks.Ended) -> None:
+    """Run the hooks of an audit; one that fails is reported, and costs neither the report nor the exit code."""
+    for sentence in hooks.after(audit.hooks, ended):
+        _log.error("Hook: %s", sentence)
+
+
+@contextmanager
+def _failures_reported(audit: AuditFile) -> Iterator[None]:
+    """Tell the hooks of a run that fails; one that finds its audit in work elsewhere has not failed."""
+    try:
+        yield
+    except LockedError:
+        raise
+    except UQReportError as error:
+        name = audit.output.name or (audit.model.label if audit.model is not None else None) or "audit"
+        summary = {"exit_code": exit_code(error), "reasons": str(error).splitlines()}
+        _call_hooks(audit, hooks.Ended(name, exit_code(error), summary))
+        raise
