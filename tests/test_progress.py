@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from uq_report.api.progress import shown
+from uq_report.api.progress import reported
 from uq_report.core.engine import Progress
 
 
@@ -18,7 +18,7 @@ def test_bars_are_drawn_on_a_terminal_and_name_the_explainer(monkeypatch: pytest
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
-    with shown(None) as callback:
+    with reported(None) as callback:
         assert callback is not None
         for step in (
             Progress("pfi", 0, 0),
@@ -36,14 +36,14 @@ def test_bars_are_drawn_on_a_terminal_and_name_the_explainer(monkeypatch: pytest
 def test_nothing_elsewhere_and_nothing_if_unwanted(monkeypatch: pytest.MonkeyPatch) -> None:
     for stream, wanted in ((io.StringIO(), None), (io.StringIO(), True), (Terminal(), False)):
         monkeypatch.setattr(sys, "stderr", stream)
-        with shown(wanted) as callback:
+        with reported(wanted) as callback:
             assert callback is None
         assert stream.getvalue() == ""
 
 
 def test_a_callable_is_handed_on() -> None:
     steps: list[Progress] = []
-    with shown(steps.append) as callback:
+    with reported(steps.append) as callback:
         assert callback is not None
         callback(Progress("pfi", 1, 2))
     assert steps == [Progress("pfi", 1, 2)]

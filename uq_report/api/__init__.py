@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,10 +21,11 @@ from ..evidence.run import Run
 from ..runner.mistakes import make_settings, refuse, settled
 from ..runner.settings import Settings
 from . import to_dalex
-from .progress import shown
+from .progress import reported
 from .views import AuditRun, ResultView
 
 _TRIED_ROWS = 200
+_SUBJECT = frozenset(signature(make_subject).parameters)
 _ENGINE = ("seed", "confidence", "n_jobs", "backend", "batch_rows", "row_budget", "deny")
 
 
@@ -107,19 +109,14 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     >>> subject.features
     ('x0', 'x1')
     """
-    explicit = dict(
-        X=X, y=y, train=train, groups=groups, categorical=categorical, sample_weight=sample_weight, clusters=clusters,
-        protected=protected, label=label, adapter=adapter, positive_class=positive_class,
-    )  # fmt: skip
+    explicit = {name: value for name, value in locals().items() if name in _SUBJECT and value is not None}
     denied = tuple(deny)
-    unpacked = dict(runner.unpack(model, denied) or {"model": model})
-    inner = unpacked.pop("model")
-    arguments = unpacked | {key: value for key, value in explicit.items() if value is not None}
+    unpacked = runner.unpack(model, denied) or {"model": model}
+    arguments = {**unpacked, **explicit, "model": unpacked["model"]}
     if arguments.get("X") is None:
         raise InputError("explain.X must be the rows to audit; got None. Pass a DataFrame or an array.")
-    chosen, reason = runner.choose_adapter(inner, arguments.pop("adapter", None), denied)
-    subject = make_subject(inner, chosen, **arguments, max_rows=max_rows, seed=seed)
-    subject = replace(subject, adapter_reason=reason)
+    arguments["adapter"], reason = runner.choose_adapter(arguments["model"], arguments.get("adapter"), denied)
+    subject = replace(make_subject(**arguments), adapter_reason=reason)
     _try(subject)
     return remarked(steady(subject, stochastic, n_members, seed))
 
@@ -140,7 +137,7 @@ def importance(
         Further options of the explainer ``pfi``, and of the engine: ``seed``, ``confidence`` (level of the
         intervals), ``n_jobs``, ``backend``, ``batch_rows``, ``row_budget``, ``progress``.
     """
-    return _ask(ids.PFI, subject, {"measures": measures, "n_repeats": n_repeats, **options})
+    return _result(ids.PFI, subject, {"measures": measures, "n_repeats": n_repeats, **options})
 
 
 def profile(
@@ -164,7 +161,7 @@ def profile(
         chosen = [features] if isinstance(features, str | tuple) else list(features)
         options["features"] = tuple(entry for entry in chosen if isinstance(entry, str))
         options["pairs"] = tuple(entry for entry in chosen if not isinstance(entry, str))
-    return _ask(ids.PDP, subject, {"measures": measures, **options})
+    return _result(ids.PDP, subject, {"measures": measures, **options})
 
 
 def attributions(
@@ -183,12 +180,12 @@ def attributions(
         Further options of the explainer ``shap``, and those of the engine as in `importance`.
     """
     chosen = {} if rows is None else {"rows": rows, "n_rows": 0}
-    return _ask(ids.SHAP, subject, {"measures": measures, **chosen, **options})
+    return _result(ids.SHAP, subject, {"measures": measures, **chosen, **options})
 
 
 def calibration(subject: Subject, **options: Any) -> ResultView:
     """Return how far the predictive distribution can be trusted: scores, reliability, coverage, exact tests."""
-    return _ask(ids.CALIBRATION, subject, options)
+    return _result(ids.CALIBRATION, subject, options)
 
 
 def dalex_explainer(subject: Subject, measure: str = "prediction", *, y: Any = None, label: str = "") -> Any:
@@ -213,7 +210,7 @@ def audit(
     *,
     progress: bool | Callable[[Progress], None] | None = None,
     previous: str | Path | Run | AuditRun | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> AuditRun:
     """Run every explainer and check that applies, and return the audit.
 
@@ -227,36 +224,31 @@ def audit(
         Bars on a terminal by default; False for none; a callable gets every `Progress`.
     previous : path, AuditRun or Run, optional
         The last audit of this model: the run then says what changed, with intervals of the differences.
-    **given
+    **fields
         Fields of `Settings`: ``explainers=["pfi"]``, ``options={"pfi": {"n_repeats": 10}}``, ``seed``,
         ``confidence``, ``n_jobs``, ``as_of``, ``deny``, ``about={"title": ...}`` ...; they win over `settings`.
     """
     base = {} if settings is None else settings.model_dump(exclude_unset=True) | {"as_of": settings.as_of}
-    merged = _settings(base | given)
+    merged = _settings(base | fields)
     last = None if previous is None else _run(previous)
-    with shown(progress) as callback:
-        if isinstance(subject, Subject):
-            audited = runner.run(subject, merged, callback, last)
-        else:
-            audited = runner.side_by_side(*_two(subject), merged, callback, last)
+    subjects = [subject] if isinstance(subject, Subject) else list(subject)
+    if len(subjects) != (1 if isinstance(subject, Subject) else 2):
+        raise InputError(
+            f"audit.subject must be one subject, or champion and challenger; got {len(subjects)} subjects."
+        )
+    with reported(progress) as callback:
+        start = runner.run if isinstance(subject, Subject) else runner.side_by_side
+        audited = start(*subjects, merged, callback, last)
     return AuditRun(audited.run, audited.clock)
 
 
-def _settings(given: Mapping[str, Any]) -> Settings:
-    """Return validated settings; mistakes in them are told together with those in the options of plugins."""
-    settings, mistakes = settled(Settings, {key: value for key, value in given.items() if value is not None}, "audit")
+def _settings(fields: Mapping[str, Any]) -> Settings:
+    """Return validated settings; mistakes in them are reported together with those in the options of plugins."""
+    settings, mistakes = settled(Settings, {key: value for key, value in fields.items() if value is not None}, "audit")
     if mistakes and settings is not None:
         mistakes += runner.option_mistakes(settings)
     refuse(mistakes)
     return cast("Settings", settings)
-
-
-def _two(subjects: Sequence[Subject]) -> tuple[Subject, Subject]:
-    if len(subjects) != 2:
-        raise InputError(
-            f"audit.subject must be one subject, or champion and challenger; got {len(subjects)} subjects."
-        )
-    return subjects[0], subjects[1]
 
 
 def compare(previous: str | Path | Run | AuditRun, run: str | Path | Run | AuditRun) -> AuditRun:
@@ -270,10 +262,10 @@ def compare(previous: str | Path | Run | AuditRun, run: str | Path | Run | Audit
     return AuditRun(replace(now, changes=runner.changes(before, now)), clock)
 
 
-def _run(given: str | Path | Run | AuditRun) -> Run:
-    if isinstance(given, AuditRun | Run):
-        return given.run if isinstance(given, AuditRun) else given
-    return saved.read(given)[0]
+def _run(source: str | Path | Run | AuditRun) -> Run:
+    if isinstance(source, AuditRun | Run):
+        return source.run if isinstance(source, AuditRun) else source
+    return saved.read(source)[0]
 
 
 def load(path: str | Path) -> AuditRun:
@@ -281,22 +273,16 @@ def load(path: str | Path) -> AuditRun:
     return AuditRun(*saved.read(path))
 
 
-def _ask(name: str, subject: Subject, options: Mapping[str, Any]) -> ResultView:
-    settings, rest, progress = _split(options)
-    with shown(progress) as callback:
-        return ResultView(runner.single(subject, name, rest, settings, callback), deny=settings.deny)
-
-
-def _split(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any], Any]:
-    """Return the engine's settings, the explainer's options, and how to show progress; None means the default."""
+def _result(name: str, subject: Subject, options: Mapping[str, Any]) -> ResultView:
+    """Run one explainer; options that belong to the engine go there, and None means the default."""
     present = {key: value for key, value in options.items() if value is not None}
     settings = make_settings({key: present.pop(key) for key in _ENGINE if key in present}, "options")
-    progress = present.pop("progress", None)
-    return settings, present, progress
+    with reported(present.pop("progress", None)) as callback:
+        return ResultView(runner.single(subject, name, present, settings, callback), deny=settings.deny)
 
 
 def _try(subject: Subject) -> None:
-    """Predict the first rows and encode all of y, so that a model or target of another kind is told at once."""
+    """Predict the first rows and encode all of y, so that a model or target of another kind is refused at once."""
     head = replace(subject, X=take_rows(subject.X, slice(_TRIED_ROWS)), y=None, train=None, weights=None, clusters=None)
     dist = Engine(head, {}).baseline
     targets = {"y": subject.y, "train y": None if subject.train is None else subject.train[1]}

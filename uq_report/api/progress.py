@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
 
 from ..core.engine import Progress as Step
 from ..core.text import short
@@ -16,26 +16,20 @@ Callback = Callable[[Step], None]
 
 
 @contextmanager
-def shown(wanted: bool | Callback | None) -> Iterator[Callback | None]:
+def reported(progress: bool | Callback | None) -> Iterator[Callback | None]:
     """Yield the callback to hand to the runner.
 
     Parameters
     ----------
-    wanted : bool, callable or None
+    progress : bool, callable or None
         A callable is used as it is; False shows nothing; None and True show bars if stderr is a terminal.
     """
-    if callable(wanted):
-        yield wanted
-    elif wanted is False or not sys.stderr.isatty():
+    if callable(progress):
+        yield progress
+    elif progress is False or not sys.stderr.isatty():
         yield None
     else:
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-        )
+        columns = (SpinnerColumn(), "{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
             yield Bars(bars)
 

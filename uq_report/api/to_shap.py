@@ -50,7 +50,7 @@ def to_shap(result: Attribution, measure: str, data: pd.DataFrame | None = None)
             f"to_shap.result must have one value for each feature and row; got {result.id!r} with gaps. "
             "Break-down with interactions has no such table."
         )
-    table = _recorded(result, rows, features) if data is None else _given(data, rows, features)
+    table = _recorded(result, rows, features) if data is None else _matching(data, rows, features)
     numbers = None if table is None else np.column_stack([_numbers(table[name].tolist()) for name in features])
     plain = table is None or all(map(_is_numeric, table.to_numpy(dtype=object).T))
     return shap.Explanation(
@@ -82,7 +82,7 @@ def _recorded(result: Attribution, rows: Sequence[int], features: Sequence[str])
     return pd.DataFrame({name: pd.Series([own[name] for own in values], dtype=object) for name in features})
 
 
-def _given(data: pd.DataFrame, rows: Sequence[int], features: Sequence[str]) -> pd.DataFrame:
+def _matching(data: pd.DataFrame, rows: Sequence[int], features: Sequence[str]) -> pd.DataFrame:
     """Return the user's rows with the result's features, or refuse them."""
     missing = [name for name in features if name not in data.columns]
     if missing or len(data) != len(rows):
@@ -102,11 +102,11 @@ def _is_numeric(column: Iterable[Any]) -> bool:
 
 def _numbers(column: Sequence[Any]) -> FloatArray:
     """Return a column as numbers: itself, or each level's position among the sorted ones; missing is NaN."""
-    missing = pd.isna(pd.Series(column, dtype=object)).to_numpy()
-    if _is_numeric(column):
-        return np.array([np.nan if gone else float(value) for value, gone in zip(column, missing, strict=True)])
-    levels = sorted({str(value) for value, gone in zip(column, missing, strict=True) if not gone})
-    return np.array([np.nan if gone else levels.index(str(value)) for value, gone in zip(column, missing, strict=True)])
+    values = pd.Series(column, dtype=object)
+    if not _is_numeric(column):
+        codes, _ = pd.factorize(values.map(str, na_action="ignore"), sort=True)
+        return np.where(codes < 0, np.nan, codes)
+    return values.where(values.notna(), np.nan).to_numpy(dtype=float)
 
 
 def _errors(result: Attribution, measure: str, values: pd.DataFrame) -> FloatArray | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import pandas as pd
 
@@ -26,7 +26,16 @@ from .to_shap import to_shap
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_SHOWN_ROWS = 60
+FORMATS = ("html", "pdf")
+_MAX_ROWS = 60
+
+
+class Style(TypedDict, total=False):
+    """How a report looks; see `AuditRun.render`."""
+
+    template: str
+    templates: str | Path | None
+    annex: str
 
 
 class ResultView:
@@ -139,14 +148,7 @@ class AuditRun:
         rows += [(n.group, n.name, "not run", clean(n.reason)) for n in self.run.not_run if n.group != "rules"]
         return pd.DataFrame(rows, columns=["group", "name", "outcome", "detail"])
 
-    def render(
-        self,
-        format: str = "html",
-        *,
-        template: str = "audit",
-        templates: str | Path | None = None,
-        annex: str = "short",
-    ) -> bytes:
+    def render(self, format: str = "html", **style: Unpack[Style]) -> bytes:
         """Return the report in one format, from the saved numbers alone.
 
         Parameters
@@ -170,51 +172,30 @@ class AuditRun:
         PluginError
             If no renderer of that name is registered.
         """
-        (content,) = self.reports([format], template=template, templates=templates, annex=annex).values()
+        (content,) = self.reports([format], **style).values()
         return content
 
-    def write(
-        self,
-        folder: str | Path,
-        formats: Iterable[str] = ("html", "pdf"),
-        *,
-        template: str = "audit",
-        templates: str | Path | None = None,
-        annex: str = "short",
-    ) -> Path:
+    def write(self, folder: str | Path, formats: Iterable[str] = FORMATS, **style: Unpack[Style]) -> Path:
         """Write the report, run.json, evidence/*.csv and clock.json into `folder`; return the folder.
 
-        An audit is called report.html, other templates by their name: brief.html. Everything is rendered first and
-        put in place last: if anything fails, an old report there stays whole.
+        An audit is called report.html, other templates by their name: brief.html. Everything is rendered first, as
+        `render` does, and put in place last: if anything fails, an old report there stays whole.
         """
-        return saved.write(
-            self.run,
-            folder,
-            reports=self.reports(formats, template=template, templates=templates, annex=annex),
-            clock=self.clock,
-        )
+        return saved.write(self.run, folder, reports=self.reports(formats, **style), clock=self.clock)
 
-    def write_reports(
-        self,
-        folder: str | Path,
-        formats: Iterable[str] = ("html", "pdf"),
-        *,
-        template: str = "audit",
-        templates: str | Path | None = None,
-        annex: str = "short",
-    ) -> Path:
+    def write_reports(self, folder: str | Path, formats: Iterable[str] = FORMATS, **style: Unpack[Style]) -> Path:
         """Write the report files alone into `folder`; return the folder."""
-        return saved.write_files(folder, self.reports(formats, template=template, templates=templates, annex=annex))
+        return saved.write_files(folder, self.reports(formats, **style))
 
     def reports(
         self,
-        formats: Iterable[str] = ("html", "pdf"),
+        formats: Iterable[str] = FORMATS,
         *,
         template: str = "audit",
         templates: str | Path | None = None,
         annex: str = "short",
     ) -> dict[str, bytes]:
-        """Return the report files by name, as `write` puts them into a folder."""
+        """Return the report files by name, as `write` puts them into a folder; see `render` for the arguments."""
         classes = {name: _renderer(name, self.run.denied) for name in formats}
         styled = {name for name, renderer in classes.items() if _takes_templates(renderer)}
         if templates is not None and not styled:
@@ -223,9 +204,9 @@ class AuditRun:
                 "Leave it out or add such a format."
             )
         options = {} if templates is None else {"templates": Path(templates)}
-        report, stem = document(self.run, template, annex=annex), report_stem(template)
+        report = document(self.run, template, annex=annex)
         renderers = [renderer(**options if name in styled else {}) for name, renderer in classes.items()]
-        return {f"{stem}{renderer.extension}": renderer.render(report) for renderer in renderers}
+        return {_file_name(template, renderer): renderer.render(report) for renderer in renderers}
 
     def __repr__(self) -> str:
         """Return the answer in about ten lines."""
@@ -241,12 +222,11 @@ class AuditRun:
 
 def report_names(formats: Iterable[str], template: str = "audit", deny: Iterable[str] = ()) -> list[str]:
     """Return the names of the files that `AuditRun.write` gives to a report in these formats."""
-    return [f"{report_stem(template)}{_renderer(name, deny).extension}" for name in formats]
+    return [_file_name(template, _renderer(name, deny)) for name in formats]
 
 
-def report_stem(template: str) -> str:
-    """Return the name, without its ending, of a report's files by its template."""
-    return "report" if template == "audit" else template
+def _file_name(template: str, renderer: Any) -> str:
+    return f"{'report' if template == 'audit' else template}{renderer.extension}"
 
 
 def _renderer(name: str, deny: Iterable[str]) -> Any:
@@ -260,6 +240,6 @@ def _takes_templates(renderer: Any) -> bool:
 
 def _table(title: str, frame: pd.DataFrame, notes: Iterable[str]) -> str:
     """Return a table for a notebook; every outside text is cleaned and escaped."""
-    body = frame.to_html(index=False, escape=True, max_rows=_SHOWN_ROWS, float_format=lambda x: f"{x:.4g}", na_rep="")
+    body = frame.to_html(index=False, escape=True, max_rows=_MAX_ROWS, float_format=lambda x: f"{x:.4g}", na_rep="")
     below = "".join(f"<li>{escape(clean(note))}</li>" for note in notes)
     return f"<p><strong>{escape(clean(title))}</strong></p>{body}<ul>{below}</ul>"

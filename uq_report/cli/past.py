@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +15,7 @@ from .shared import AsJson, Formats, HistoryFolder, Quiet, app, errors_reported,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..evidence.run import Changes, FindingChange, Run, ValueChange
+    from ..evidence.run import Changes, Run, ValueChange
     from ..ops.history import Filed, History
 
 Reference = "A run.json, its folder, or with --history NAME (the latest) or NAME@NUMBER."
@@ -36,15 +36,15 @@ def history(  # noqa: PLR0913, PLR0917 - flags
 ) -> None:
     """List filed runs: what was found, and whether anything changed."""
     with errors_reported():
-        from ..ops.history import History
+        from ..ops.history import History, Retention
 
         place = History(folder)
         if check:
             _check(place)
         elif prune:
-            _prune(place, name, keep, days, yes)
+            _prune(place, Retention(keep, days).due(place.runs(name)), yes)
         elif as_json:
-            print_json([_told(one) for one in place.runs(name)])
+            print_json([{**asdict(run.entry), "folder": str(run.folder), "kept": run.present} for run in place.runs(name)])
         else:
             _print_runs(place.runs(name))
 
@@ -82,16 +82,18 @@ def compare(
 ) -> None:
     """Say in ten lines what changed from one run to another, the worst first: findings, values, inputs."""
     with errors_reported():
-        from ..runner import changes
+        from ..runner import changes as changes_of
 
         before, now = _load(first, folder), _load(second, folder)
-        found = changes(before, now)
+        changes = changes_of(before, now)
         if output is not None:
-            _write(replace(now, changes=found), output, formats)
+            from ..api.views import AuditRun
+
+            AuditRun(replace(now, changes=changes)).write_reports(output, formats or ("html", "pdf"))
         if as_json:
-            print_json(asdict(found))
+            print_json(asdict(changes))
         elif not quiet:
-            _print_changes(found)
+            _print_changes(changes)
             if output is not None:
                 say(f"Report in {output}")
 
@@ -104,12 +106,6 @@ def _load(reference: str, folder: Path | None) -> Run:
     return saved.read(reference if folder is None else History(folder).find(reference).folder)[0]
 
 
-def _write(run: Run, output: Path, formats: list[str] | None) -> None:
-    from ..api.views import AuditRun
-
-    AuditRun(run).write_reports(output, formats or ("html", "pdf"))
-
-
 def _check(place: History) -> None:
     troubles = place.check()
     for sentence in troubles:
@@ -119,31 +115,27 @@ def _check(place: History) -> None:
     say(f"Nothing was lost or changed: {count(len(place.runs()), 'run')}.")
 
 
-def _prune(place: History, name: str | None, keep: int | None, days: int | None, yes: bool) -> None:
-    from ..ops.history import Retention, delete
+def _prune(place: History, due: list[Filed], yes: bool) -> None:
+    from ..ops.history import delete
 
-    due = Retention(keep, days).due(place.runs(name))
-    for one in due:
-        say(f"{'Deleted' if yes else 'Would delete'}: {clean(one.entry.reference)} of {one.entry.as_of}")
+    for run in due:
+        say(f"{'Deleted' if yes else 'Would delete'}: {clean(run.entry.reference)} of {run.entry.as_of}")
     if yes:
         delete(place, due)
     else:
         say(f"{count(len(due), 'run')} would be deleted; nothing was. Add --yes to delete them.")
 
 
-def _told(one: Filed) -> dict[str, Any]:
-    return {**asdict(one.entry), "folder": str(one.folder), "kept": one.present}
-
-
 def _print_runs(runs: list[Filed]) -> None:
     rows = [("RUN", "AS OF", "LABEL", "FINDINGS", "INPUTS")]
     before: dict[str, str] = {}
-    for one in runs:
-        entry = one.entry
+    for run in runs:
+        entry = run.entry
         inputs = _inputs(before.get(entry.name), entry.inputs)
         before[entry.name] = entry.inputs
-        found = _counts(entry.findings) if one.present else "deleted by retention"
-        rows.append((clean(entry.reference), entry.as_of, clean(entry.label), found, inputs))
+        counts = ", ".join(f"{number} {name}" for name, number in entry.findings.items()) or "none"
+        findings = counts if run.present else "deleted by retention"
+        rows.append((clean(entry.reference), entry.as_of, clean(entry.label), findings, inputs))
     print_table(rows)
 
 
@@ -156,60 +148,55 @@ def _inputs(before: str | None, now: str) -> str:
     return "same" if before == now else "changed"
 
 
-def _counts(found: Any) -> str:
-    """Return counts as words."""
-    return ", ".join(f"{number} {name}" for name, number in found.items()) or "none"
-
-
-def _print_run(done: Run) -> None:
-    facts = done.subject
-    say(f"{clean(facts['label'])}, {done.as_of}: {clean(facts['model_class'])}, {facts['n']} rows")
+def _print_run(run: Run) -> None:
+    facts = run.subject
+    say(f"{clean(facts['label'])}, {run.as_of}: {clean(facts['model_class'])}, {facts['n']} rows")
     rows = [("CHECK", "STATE", "WHY")]
-    for outcome in done.outcomes:
+    for outcome in run.outcomes:
         reason = "; ".join(f"{f.code} ({f.severity}) {f.statement}" for f in outcome.findings) or outcome.reason
         rows.append((clean(outcome.check), outcome.state.replace("_", " "), clean(reason)))
     print_table(rows)
-    for entry in done.not_run:
+    for entry in run.not_run:
         say(f"Not run: {clean(entry.name)}: {clean(entry.reason)}")
 
 
-def _print_changes(found: Changes) -> None:
+def _print_changes(changes: Changes) -> None:
     """Print what changed in a few lines, the worst first, and how much more there is."""
-    say(f"Changes since {clean(found.previous['label'])} of {clean(found.previous['as_of'])}")
-    say(f"{clean(found.unrelated)}." if found.unrelated else _counted(found))
-    lines = [*_changed(found)]
+    say(f"Changes since {clean(changes.previous['label'])} of {clean(changes.previous['as_of'])}")
+    say(f"{clean(changes.unrelated)}." if changes.unrelated else _counts(changes))
+    lines = [*_lines(changes)]
     for line in lines[:MOST]:
         say(line)
     if len(lines) > MOST:
         say(f"... and {count(len(lines) - MOST, 'further line')}: --json prints all, --output writes the report.")
 
 
-def _counted(found: Changes) -> str:
+def _counts(changes: Changes) -> str:
     """Say how much changed."""
-    moved = sum(one.change != NO_CHANGE for one in found.findings)
-    values = sum(one.changed for one in found.values)
+    moved = sum(finding.change != NO_CHANGE for finding in changes.findings)
+    values = sum(value.changed for value in changes.values)
     return (
-        f"{moved} findings changed, {len(found.findings) - moved} unchanged; {values} of {len(found.values)} values "
-        f"changed beyond their interval (Holm's adjustment over all); {len(found.inputs)} inputs changed."
+        f"{moved} findings changed, {len(changes.findings) - moved} unchanged; {values} of {len(changes.values)} "
+        f"values changed beyond their interval (Holm's adjustment over all); {len(changes.inputs)} inputs changed."
     )
 
 
-def _changed(found: Changes) -> Iterator[str]:
+def _lines(changes: Changes) -> Iterator[str]:
     """Yield a line for everything that changed or was not compared, in the order of the changes: worst first."""
-    yield from (_finding(one) for one in found.findings if one.change != NO_CHANGE)
-    yield from (_value(one) for one in found.values if one.changed)
-    yield from (f"Not compared: {clean(sentence)}" for sentence in found.not_compared)
-    for one in found.inputs:
-        yield f"Input: {clean(one.what)}: {clean(one.before) or '(none)'} -> {clean(one.now) or '(none)'}"
+    for finding in changes.findings:
+        if finding.change != NO_CHANGE:
+            about = ", ".join(map(clean, finding.features)) or "the model"
+            states = f"{finding.before or 'none'} -> {finding.now or 'none'}"
+            yield f"{finding.change.capitalize()}: {finding.code} ({states}), {about}: {clean(finding.title)}"
+    yield from (_value(value) for value in changes.values if value.changed)
+    yield from (f"Not compared: {clean(sentence)}" for sentence in changes.not_compared)
+    for entry in changes.inputs:
+        yield f"Input: {clean(entry.what)}: {clean(entry.before) or '(none)'} -> {clean(entry.now) or '(none)'}"
 
 
-def _finding(one: FindingChange) -> str:
-    about = ", ".join(map(clean, one.features)) or "the model"
-    states = f"{one.before or 'none'} -> {one.now or 'none'}"
-    return f"{one.change.capitalize()}: {one.code} ({states}), {about}: {clean(one.title)}"
-
-
-def _value(one: ValueChange) -> str:
-    name = " ".join(filter(None, (one.result, one.measure, one.feature)))
-    interval = one.interval if one.lower is None else f"{one.lower:+.4g} to {one.upper:+.4g}, {one.interval}"
-    return f"Changed: {clean(name)}: {one.before:.4g} -> {one.now:.4g}, {one.difference:+.4g} ({interval})"
+def _value(value: ValueChange) -> str:
+    name = " ".join(filter(None, (value.result, value.measure, value.feature)))
+    interval = value.interval
+    if value.lower is not None:
+        interval = f"{value.lower:+.4g} to {value.upper:+.4g}, {interval}"
+    return f"Changed: {clean(name)}: {value.before:.4g} -> {value.now:.4g}, {value.difference:+.4g} ({interval})"
