@@ -24,7 +24,7 @@ import pytest
 from uq_report.core.errors import InputError
 from uq_report.jobs.audit_file import EmailPart, HooksPart
 from uq_report.ops.hooks import Ended, after, refused, webhook
-from uq_report.ops.hooks.after import wanted
+from uq_report.ops.hooks.after import is_due
 
 SUMMARY = {
     "exit_code": 0, "reasons": [], "rating": "Do not use yet", "findings": {"critical": 0, "high": 2},
@@ -360,7 +360,7 @@ def test_one_hook_that_fails_does_not_stop_the_others(ended: Ended, tmp_path: Pa
     ],
 )
 def test_when_hooks_run(when: Any, made: Callable[[], Ended], expected: bool) -> None:
-    assert wanted(HooksPart(when=when), made()) is expected
+    assert is_due(HooksPart(when=when), made()) is expected
 
 
 def test_nothing_happens_by_default(ended: Ended, monkeypatch: pytest.MonkeyPatch) -> None:

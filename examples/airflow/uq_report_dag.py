@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from airflow.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 from airflow.providers.standard.operators.bash import BashOperator
-from airflow.sdk import DAG
+from airflow.sdk import DAG, task
 
 AUDITS = "/srv/audits"
-RUN = "uq-report run {file} --as-of {{{{ ds }}}} --quiet --json --exit-code-unchanged 99"
+
+
+@task(execution_timeout=timedelta(hours=2))
+def audit(file: str, ds: str | None = None) -> dict[str, Any]:
+    """Run an audit; a lock that another run holds is an error of uq_report, after which Airflow tries again."""
+    import uq_report as uq  # by the worker alone
+
+    done = uq.run(file, {"run.as_of": ds}, progress=False)
+    if done.reasons:  # findings at the gate: the report is filed, and another attempt would find the same
+        raise AirflowFailException("; ".join(done.reasons))
+    if done.exit_code:
+        raise AirflowException(f"exit code {done.exit_code}: the tracking store could not be written")
+    if done.unchanged:
+        raise AirflowSkipException(f"nothing changed since {done.reference}")
+    return dict(done.summary)
+
 
 with DAG(
     dag_id="uq_report",
@@ -19,18 +36,10 @@ with DAG(
     default_args={"retries": 2, "retry_delay": timedelta(minutes=10)},
     tags=["model risk"],
 ) as dag:
-    # 99, nothing changed: skipped. 75, another run is at work: tried again. 1, findings: failed, the report is filed.
-    audit = BashOperator(
-        task_id="audit",
-        bash_command=RUN.format(file=f"{AUDITS}/credit/audit.toml"),
-        skip_on_exit_code=99,
-        execution_timeout=timedelta(hours=2),
-        append_env=True,
-    )
     index = BashOperator(
         task_id="index",
         bash_command=f"uq-report index {AUDITS}/history --output {AUDITS}/index.html --quiet",
         trigger_rule="all_done",
         append_env=True,
     )
-    audit >> index
+    audit(f"{AUDITS}/credit/audit.toml") >> index

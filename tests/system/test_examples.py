@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import ast
 import configparser
+import dataclasses
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
+import sys
+from inspect import signature
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 import typer
 
+import uq_report as uq
 from uq_report.cli import app
+from uq_report.ops.run import CompletedAudit
+from uq_report.ops.run import run as ours
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COMMAND = re.compile(r"uq-report (?:run|schedule|index) [^\n|\"']+")
@@ -22,7 +30,7 @@ COMMAND = re.compile(r"uq-report (?:run|schedule|index) [^\n|\"']+")
 
 def parse(line: str) -> tuple[str, dict[str, Any]]:
     """Return the command of a line and its parameters, as our own command line reads them."""
-    words = shlex.split(line.replace("{{ ds }}", "2026-01-31").replace("{{{{ ds }}}}", "2026-01-31"))
+    words = shlex.split(line)
     main: Any = typer.main.get_command(app)
     command = main.commands[words[1]]
     return words[1], command.make_context(words[1], words[2:]).params
@@ -32,10 +40,10 @@ def test_every_command_line_in_the_examples_is_ours() -> None:
     found = []
     for file in sorted(EXAMPLES.rglob("*")):
         if file.suffix in (".service", ".yml", ".py", "") and file.is_file() and "third_party" not in str(file):
-            text = file.read_text(encoding="utf-8").replace("{{{{ ds }}}}", "2026-01-31").replace("{AUDITS}", "/a")
+            text = file.read_text(encoding="utf-8").replace("{AUDITS}", "/a")
             lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
             found += [parse(match.strip().rstrip("2>&1").strip()) for match in COMMAND.findall("\n".join(lines))]
-    assert sorted(name for name, _ in found) == ["index", "run", "run", "run", "run", "schedule", "schedule"]
+    assert sorted(name for name, _ in found) == ["index", "run", "run", "run", "schedule", "schedule"]
     assert all(given["once"] for name, given in found if name == "schedule")
 
 
@@ -87,37 +95,62 @@ def test_the_service_is_confined_and_the_timer_catches_up() -> None:
     assert (timer["Timer"]["Persistent"], "RandomizedDelaySec" in timer["Timer"]) == ("true", True)
 
 
-def test_the_dag_compiles_and_its_tasks_are_those_meant() -> None:
-    file = EXAMPLES / "airflow" / "uq_report_dag.py"
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    compile(tree, str(file), "exec")
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    tasks = {}
-    for call in calls:
-        if isinstance(call.func, ast.Name) and call.func.id == "BashOperator":
-            given = {word.arg: word.value for word in call.keywords}
-            tasks[ast.literal_eval(given["task_id"])] = given
-    assert set(tasks) == {"audit", "index"}
-    assert ast.literal_eval(tasks["audit"]["skip_on_exit_code"]) == 99
-    assert ast.literal_eval(tasks["index"]["trigger_rule"]) == "all_done"
-    (dag,) = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "DAG"]
-    settings = {word.arg: word.value for word in dag.keywords}
-    assert ast.literal_eval(settings["max_active_runs"]) == 1
-    assert ast.literal_eval(settings["catchup"]) is False
-    orders = [node for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.RShift)]
-    assert [(ast.unparse(one.left), ast.unparse(one.right)) for one in orders] == [("audit", "index")]
+@pytest.fixture
+def dag(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return the names of the DAG's file, run with stand-ins for what it takes of Airflow."""
+    modules = ("airflow", "airflow.exceptions", "airflow.sdk", "airflow.providers", "airflow.providers.standard")
+    for name in (*modules, f"{modules[-1]}.operators", f"{modules[-1]}.operators.bash"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    errors, sdk, bash = (sys.modules[name] for name in (*modules[1:3], f"{modules[-1]}.operators.bash"))
+    for name in ("AirflowException", "AirflowFailException", "AirflowSkipException"):
+        setattr(errors, name, type(name, (Exception,), {}))
+
+    def task(**options: Any) -> Any:
+        return lambda function: MagicMock(function=function, options=options)
+
+    vars(sdk).update(DAG=MagicMock(), task=task)
+    vars(bash).update(BashOperator=MagicMock())
+    return runpy.run_path(str(EXAMPLES / "airflow" / "uq_report_dag.py"))
 
 
-def test_the_dag_passes_the_data_interval_and_the_code_of_unchanged() -> None:
-    names: dict[str, Any] = {}
-    tree = ast.parse((EXAMPLES / "airflow" / "uq_report_dag.py").read_text(encoding="utf-8"))
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            names[node.targets[0].id] = ast.literal_eval(node.value)
-    line = names["RUN"].format(file="a.toml")
-    assert "--as-of {{ ds }}" in line
-    name, given = parse(line)
-    assert (name, given["exit_code_unchanged"], given["as_json"], given["as_of"]) == ("run", 99, True, "2026-01-31")
+def test_the_dag_has_the_tasks_meant(dag: dict[str, Any]) -> None:
+    settings, index = dag["DAG"].call_args.kwargs, dag["BashOperator"].call_args.kwargs
+    assert (settings["max_active_runs"], settings["catchup"]) == (1, False)
+    assert (index["task_id"], index["trigger_rule"]) == ("index", "all_done")
+    dag["audit"].assert_called_once_with("/srv/audits/credit/audit.toml")
+    dag["audit"].return_value.__rshift__.assert_called_once_with(dag["index"])
+
+
+@pytest.mark.parametrize(
+    ("ended", "error"),
+    [
+        ({}, ""),
+        ({"exit_code": 1, "reasons": ("1 open finding at or above high: UQ101 (high)",)}, "AirflowFailException"),
+        ({"exit_code": 1, "reasons": ("the same",), "unchanged": True}, "AirflowFailException"),
+        ({"unchanged": True, "reference": "credit@3"}, "AirflowSkipException"),
+        ({"exit_code": 75}, "AirflowException"),
+    ],
+)
+def test_the_dag_passes_the_data_interval_and_ends_as_the_audit_does(
+    dag: dict[str, Any], monkeypatch: pytest.MonkeyPatch, ended: dict[str, Any], error: str
+) -> None:
+    calls: list[Any] = []
+    fields = {"exit_code": 0, "reasons": (), "unchanged": False, "reference": "", "summary": {"rating": "Use"}} | ended
+    missing = fields.keys() - {field.name for field in dataclasses.fields(CompletedAudit)}
+    assert not missing
+
+    def run(*arguments: Any, **options: Any) -> Any:
+        signature(ours).bind(*arguments, **options)
+        calls.append(arguments)
+        return SimpleNamespace(**fields)
+
+    monkeypatch.setattr(uq, "run", run)
+    if error:
+        with pytest.raises(dag[error]):
+            dag["audit"].function("a.toml", ds="2026-01-31")
+    else:
+        assert dag["audit"].function("a.toml", ds="2026-01-31") == {"rating": "Use"}
+    assert calls == [("a.toml", {"run.as_of": "2026-01-31"})]
 
 
 def read_yaml(*place: str) -> dict[Any, Any]:

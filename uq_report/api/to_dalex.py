@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -102,17 +103,17 @@ def dalex_explainer(subject: Subject, engine: Engine, measure: str, y: Any = Non
     )
 
 
+@dataclass(eq=False)
 class MeasureModel:
     """A measure as if it were a prediction: what `dalex_explainer` gives dalex as the model.
 
     `y` is one encoded value for every row, or None to find each row's own by the row index.
     """
 
-    def __init__(self, subject: Subject, engine: Engine, measure: Measure, y: Any = None) -> None:
-        self.subject = subject
-        self.engine = engine
-        self.measure = measure
-        self.y = y
+    subject: Subject
+    engine: Engine
+    measure: Measure
+    y: Any = None
 
     def predict(self, X: Any) -> FloatArray:
         """Return the measure of each row, shape (n,); of an array only where the model was audited on arrays."""

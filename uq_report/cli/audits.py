@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -12,29 +11,19 @@ from .flags import FLAGS, fills
 from .shared import Annex, Formats, Output, Quiet, Template, Templates, app, errors_reported, logged, print_line, say
 
 if TYPE_CHECKING:
-    from ..ops.run import CompletedAudit, Written
-
-
-class Sample(StrEnum):
-    """The audits `demo` can run."""
-
-    credit = "credit"
-    parcels = "parcels"
-    pumps = "pumps"
-    wind = "wind"
-    faulty = "faulty"
+    from ..ops.run import WrittenAudit
 
 
 @app.command()
 def demo(  # noqa: PLR0913, PLR0917 - flags
     which: Annotated[
-        Sample,
+        Literal["credit", "parcels", "pumps", "wind", "faulty"],
         typer.Argument(
             metavar="NAME",
             help="credit: usable with limits. parcels: sound. faulty: wrong on purpose. pumps: features that hide each "
             "other. wind: a regression.",
         ),
-    ] = Sample.credit,
+    ] = "credit",
     output: Output = Path("uq-report-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random stream.")] = 0,
     as_of: Annotated[str | None, typer.Option(help="The report's date, YYYY-MM-DD.")] = None,
@@ -123,7 +112,7 @@ def render(
             say(f"Report rendered in {folder}")
 
 
-def _print_answer(done: Written | CompletedAudit) -> None:
+def _print_answer(done: WrittenAudit) -> None:
     """Say where the report is, and what it answers."""
     from ..document.evidence import Evidence
     from ..report.answer import answer_of, as_lines

@@ -58,11 +58,7 @@ def _describe(everything: list[door.Plugin], name: str) -> None:
         hint = nearest(name, {*keys, *(plugin.name for plugin in everything)})
         remedy = hint if hint.startswith("Did") else "List them with: uq-report plugins."
         raise InputError(f"plugins.name must be a registered name; got {name!r}. {remedy}")
-    for number, plugin in enumerate(chosen):
-        if number:
-            say("")
-        for line in _lines(plugin):
-            say(line)
+    say("\n\n".join("\n".join(_lines(plugin)) for plugin in chosen))
 
 
 def _lines(plugin: door.Plugin) -> Iterator[str]:
@@ -110,14 +106,9 @@ def _option(option: Option) -> Iterator[str]:
 
 def _wrapped(text: str, indent: int, further: int | None = None) -> str:
     """Return a paragraph of at most 80 columns, its later lines at a further indent."""
-    return fill(
-        text,
-        WIDTH,
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent if further is None else further),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    later = " " * (indent if further is None else further)
+    whole = {"break_long_words": False, "break_on_hyphens": False}
+    return fill(text, WIDTH, initial_indent=" " * indent, subsequent_indent=later, **whole)
 
 
 @app.command()

@@ -44,7 +44,9 @@ def history(  # noqa: PLR0913, PLR0917 - flags
         elif prune:
             _prune(place, Retention(keep, days).due(place.runs(name)), yes)
         elif as_json:
-            print_json([{**asdict(run.entry), "folder": str(run.folder), "kept": run.present} for run in place.runs(name)])
+            print_json(
+                [{**asdict(run.entry), "folder": str(run.folder), "kept": run.present} for run in place.runs(name)]
+            )
         else:
             _print_runs(place.runs(name))
 

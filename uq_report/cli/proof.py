@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,14 +15,6 @@ from .shared import AsJson, Quiet, app, errors_reported, print_json, say
 PASSPHRASE = "UQ_REPORT_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 
 Templates = Annotated[Path | None, typer.Option(help="The house style the report was made with.")]
-
-
-class Certify(StrEnum):
-    """What the first signature lets follow."""
-
-    no_changes = "no-changes"
-    fill_forms = "fill-forms"
-    approval = "approval"
 
 
 @app.command()
@@ -40,20 +31,16 @@ def verify(  # noqa: PLR0913, PLR0917 - flags
 ) -> None:
     """Check that a report is what its evidence says, and the evidence what was audited; exit code 5 if not."""
     with errors_reported():
-        from ..ops.verification import verify as judged
+        from ..ops.verification import verify as verified
 
-        found = judged(path, run=run, model=model, data=data, train=train, templates=templates, trust=trust or ())
+        verdict = verified(path, run=run, model=model, data=data, train=train, templates=templates, trust=trust or ())
         if as_json:
-            print_json(found.as_dict())
-        elif not quiet:
-            for claim in found.claims:
-                say(str(claim))
-            say(found.summary)
-        elif not found.ok:
-            for claim in found.failed:
-                say(str(claim), err=True)
-            say(found.summary, err=True)
-        if not found.ok:
+            print_json(verdict.as_dict())
+        elif not (quiet and verdict.ok):
+            for claim in verdict.failed if quiet else verdict.claims:
+                say(str(claim), err=quiet)
+            say(verdict.summary, err=quiet)
+        if not verdict.ok:
             raise typer.Exit(VERIFICATION)
 
 
@@ -66,7 +53,10 @@ def sign(  # noqa: PLR0913, PLR0917 - flags
     chain: Annotated[list[Path] | None, typer.Option(help="Certificates between it and a root; repeat.")] = None,
     field: Annotated[str, typer.Option(help="Name of the signature, such as Validator.")] = "Signature",
     reason: Annotated[str, typer.Option(help="Why it is signed.")] = "",
-    certify: Annotated[Certify, typer.Option(help="What may follow. Later signers: approval.")] = Certify.no_changes,
+    certify: Annotated[
+        Literal["no-changes", "fill-forms", "approval"],
+        typer.Option(help="What may follow the first signature. Later signers: approval."),
+    ] = "no-changes",
     timestamp_url: Annotated[str, typer.Option(help="RFC 3161 service, asked over the network.")] = "",
     draft: Annotated[bool, typer.Option("--draft", help="Sign although the report is a draft.")] = False,
     templates: Templates = None,
@@ -77,7 +67,7 @@ def sign(  # noqa: PLR0913, PLR0917 - flags
         from ..ops.signing import Terms, is_encrypted, load_signer
         from ..ops.signing import sign as signed
 
-        terms = Terms(field, reason, certify.value, timestamp_url, draft)
+        terms = Terms(field, reason, certify, timestamp_url, draft)
         passphrase = _passphrase() if is_encrypted(key) else None
         done = signed(report, output, load_signer(key, cert, chain or (), passphrase), terms, templates=templates)
         if not quiet:

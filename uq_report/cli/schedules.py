@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,36 +14,29 @@ if TYPE_CHECKING:
     from ..ops.schedule import Job
 
 
-class LogFormat(StrEnum):
-    """How events are written; see `schedule.Lines`."""
-
-    auto = "auto"
-    plain = "plain"
-    journal = "journal"
-
-
 @app.command()
 def schedule(
     file: Annotated[Path, typer.Argument(metavar="AUDITS", help="audits.toml: which audits run when.")],
     once: Annotated[bool, typer.Option("--once", help="Run what is due now, and end; for cron.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what is due, and the next times.")] = False,
     log_format: Annotated[
-        LogFormat, typer.Option(help="plain: with the time. journal: with priorities. auto: as stderr needs.")
-    ] = LogFormat.auto,
+        Literal["auto", "plain", "journal"],
+        typer.Option(help="plain: with the time. journal: with priorities. auto: as stderr needs."),
+    ] = "auto",
 ) -> None:
     """Run several audits by cron expressions, each in a process of its own, until SIGTERM or Ctrl-C."""
     with errors_reported():
         from ..ops.schedule import Lines, Service, alone, jobs, read_schedule, stopped_by_signals
 
         plan = read_schedule(file)
-        found = jobs(plan)
+        audits = jobs(plan)
         if dry_run:
-            _print_times(found)
+            _print_times(audits)
             return
         if once:
-            _need_histories(found)
+            _need_histories(audits)
         with alone(file.resolve().parent):
-            service = Service(found, Lines(style=log_format.value), workers=plan.workers, grace=plan.grace)
+            service = Service(audits, Lines(style=log_format), workers=plan.workers, grace=plan.grace)
             with stopped_by_signals(service):
                 code = service.once() if once else service.serve()
     raise typer.Exit(code)
@@ -65,21 +57,21 @@ def index(
             say(f"Page in {output} ({count(audits, 'audit')})")
 
 
-def _need_histories(found: list[Job]) -> None:
+def _need_histories(audits: list[Job]) -> None:
     """Refuse audits whose last runs nobody knows."""
     from ..core.errors import InputError
 
-    bare = [str(job.file) for job in found if job.history is None]
+    bare = [str(job.file) for job in audits if job.history is None]
     if bare:
         raise InputError(f"output.history must be given for --once to know what is due; not so in {', '.join(bare)}.")
 
 
-def _print_times(found: list[Job]) -> None:
+def _print_times(audits: list[Job]) -> None:
     from ..ops.schedule.lines import now as clock
 
     moment = clock()
     rows: list[tuple[str, ...]] = [("AUDIT", "DUE NOW", "NEXT", "THEN", "FILE")]
-    for job in found:
+    for job in audits:
         missed, first = job.missed(moment), job.times.after(moment)
         then = None if first is None else job.times.after(first)
         times = ["-" if at is None else at.isoformat(timespec="minutes") for at in (missed, first, then)]

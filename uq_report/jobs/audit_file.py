@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from ..core.digest import is_sha256
+from ..core.stochastic import MEMBERS, Stochastic
 from ..evidence.finding import Severity
 from ..runner.settings import (
     About,
@@ -47,8 +48,8 @@ class ModelPart(Part):
     label: str | None = None
     adapter: str | None = None
     positive_class: str | int | float | bool | None = None
-    stochastic: Literal["members", "seed"] | None = None
-    n_members: Annotated[int, Field(ge=2)] = 20
+    stochastic: Stochastic | None = None
+    n_members: Annotated[int, Field(ge=2)] = MEMBERS
     trusted: Names = ()
     allow_pickle: bool = False
     sha256: Hash = ""

@@ -21,13 +21,6 @@ from .audit_file import ModelPart
 _MODEL_OPTIONS = ("trusted", "allow_pickle")
 
 
-class Read(NamedTuple):
-    """What a loader returned, and the SHA-256 of its source or why there is none."""
-
-    content: Any
-    sha256: str
-
-
 class ReadModel(NamedTuple):
     """A model, the SHA-256 of its source or why there is none, and what is to be said of how it was loaded."""
 
@@ -54,8 +47,8 @@ def read_model(part: ModelPart, deny: Sequence[str] = ()) -> ReadModel:
 
 def read_table(
     source: str, query: str = "", key: str = "data.query", offers: Mapping[str, Any] | None = None, deny: Any = ()
-) -> Read:
-    """Return a table and the hash of its source.
+) -> tuple[pd.DataFrame, str]:
+    """Return a table, and the hash of its source or why there is none.
 
     Parameters
     ----------
@@ -72,10 +65,10 @@ def read_table(
     if query:
         _refuse_options(loader, source, {"query": key})
         options["query"] = query
-    read = _read(loader, source, options)
-    if not isinstance(read.content, pd.DataFrame):
-        raise InputError(f"data loader {loader.name!r} must return a DataFrame; got a {type(read.content).__name__}.")
-    return read
+    table, digest = _read(loader, source, options)
+    if not isinstance(table, pd.DataFrame):
+        raise InputError(f"data loader {loader.name!r} must return a DataFrame; got a {type(table).__name__}.")
+    return table, digest
 
 
 def check_source(part: ModelPart, deny: Sequence[str] = ()) -> None:
@@ -127,13 +120,13 @@ def _refuse_options(loader: Loader, source: str, keys: Mapping[str, str]) -> Non
             raise InputError(f"{key} must be left out; {what}. Remove it.")
 
 
-def _read(loader: Loader, source: str, options: Mapping[str, Any], expected: str = "") -> Read:
+def _read(loader: Loader, source: str, options: Mapping[str, Any], expected: str = "") -> tuple[Any, str]:
     """Return what a loader reads, if its source stays as it is meanwhile."""
     before, digest = _stamp(source), _hash(loader, source, expected)
     content = loader.load(source, **options)
     if _stamp(source) != before:
         raise InputError(f"{source_name(source)} must stay as it is while it is read; it was changed. Try again.")
-    return Read(content, digest)
+    return content, digest
 
 
 def _hash(loader: Loader, source: str, expected: str) -> str:

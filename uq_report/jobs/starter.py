@@ -36,7 +36,6 @@ _HEAD = 200
 _MAX_LISTED = 60
 _MAX_CODES = 12
 _PROTECTED = re.compile(r"(^|_)(sex|gender|age|race|ethnic\w*|religion|nationality|disab\w*|marital\w*)(_|$)", re.I)
-_PROTECTED_IS = "performance and uncertainty are told apart by these; the model may use them or not"
 _WEIGHTS = re.compile(r"(^|_)(w|weights?|exposure)(_|$)", re.I)
 _CLUSTERS = re.compile(r"(^|_)(household|customer|client|patient|group|cluster|site|id)(_|$)", re.I)
 _TARGETS = re.compile(r"^(y|target|label|outcome|class|response|default)$", re.I)
@@ -109,17 +108,10 @@ def _data(audit: AuditFile, subject: Subject, table: pd.DataFrame, base: Path) -
     yield "[data]"
     yield "# The rows to audit, best ones that the model was not fitted on. A column without a role is a feature."
     yield f"source = {_toml(_relative(data.source, base))}"
-    for key in ("query", *columns.ROLES, "categorical", "max_rows"):
-        if getattr(data, key):
-            yield f"{key} = {_toml(getattr(data, key))}"
-    if data.train:
-        yield f"train = {_toml(_relative(data.train, base))}"
-    if data.ignore:
-        yield f"ignore = {_toml(data.ignore)}  # no features of the model"
-    if data.protected:
-        yield f"protected = {_toml(data.protected)}  # {_PROTECTED_IS}"
-    for key, value, comment in _candidates(audit, subject, table):
-        yield f"#{key} = {_toml(value)}  # {comment}"
+    for key, candidate, comment in _keys(audit, subject, table):
+        value = getattr(data, key)
+        value = _relative(value, base) if value and key == "train" else value
+        yield f"{key} = {_toml(value)}  # {comment}" if value else f"#{key} = {_toml(candidate)}  # {comment}"
     yield "# Columns:"
     roles = {name: key.split(".")[1].partition("[")[0] for key, name in reversed(columns.roles(audit).items())}
     for name in table.columns[:_MAX_LISTED]:
@@ -129,24 +121,24 @@ def _data(audit: AuditFile, subject: Subject, table: pd.DataFrame, base: Path) -
         yield f"#   and {table.shape[1] - _MAX_LISTED} more"
 
 
-def _candidates(audit: AuditFile, subject: Subject, table: pd.DataFrame) -> Iterator[tuple[str, Any, str]]:
-    """Yield the keys that may be switched on, with the columns that suit them by their names: people decide."""
+def _keys(audit: AuditFile, subject: Subject, table: pd.DataFrame) -> Iterable[tuple[str, Any, str]]:
+    """Return the keys, each with columns that suit it by their names, where people have to decide, and a comment."""
     data = audit.data
     free = [name for name in map(str, table.columns) if name not in (data.target, data.sample_weight, data.clusters)]
     repeated = [name for name in _like(free, _CLUSTERS) if table[name].nunique() < len(table)]
     codes = [name for name in subject.features if _is_code(subject, name)]
-    weights, attributes = _like(free, _WEIGHTS), _like(free, _PROTECTED)
-    candidates = (
+    return (
+        ("query", "SELECT * FROM rows", "where the source is a database"),
         ("target", (_like(free, _TARGETS) or [*data.ignore, "y"])[0], "without it only the uncertainty is explained"),
         ("train", "train.csv", "for train against test, and for reference rows"),
-        ("sample_weight", (weights or ["w"])[0], "a column of sample weights"),
+        ("ignore", ["id"], "no features of the model"),
+        ("sample_weight", (_like(free, _WEIGHTS) or ["w"])[0], "a column of sample weights"),
         ("clusters", (repeated or ["customer"])[0], "rows of one value depend on each other"),
         ("categorical", codes[:_MAX_LISTED], "whole numbers of few values: codes, if they are"),
         ("max_rows", 2000, "audits at most so many rows, drawn at random"),
-        ("protected", attributes or ["sex"], _PROTECTED_IS),
+        ("protected", _like(free, _PROTECTED) or ["sex"], "performance and uncertainty are told apart by these"),
         ("protected_features", [], "those that are features, where the model does not list its own"),
     )
-    return (candidate for candidate in candidates if not getattr(data, candidate[0]))
 
 
 def _like(names: Iterable[str], pattern: re.Pattern[str]) -> list[str]:

@@ -18,7 +18,7 @@ from ..runner.mistakes import refuse
 from . import columns
 from .audit_file import AuditFile
 from .options import option_mistakes, unregistered
-from .sources import Read, ReadModel, check_source, read_model, read_table, source_name
+from .sources import ReadModel, check_source, read_model, read_table, source_name
 
 _log = logging.getLogger(__name__)
 _ARGUMENTS = frozenset(signature(explain).parameters)
@@ -104,10 +104,10 @@ def _examined(audit: AuditFile) -> tuple[Tables | None, list[str]]:
 
 def table_of(audit: AuditFile) -> pd.DataFrame:
     """Return the rows to audit with all their columns."""
-    return _rows(audit).content
+    return _rows(audit)[0]
 
 
-def _rows(audit: AuditFile) -> Read:
+def _rows(audit: AuditFile) -> tuple[pd.DataFrame, str]:
     data = audit.data
     offers = {} if data.max_rows is None else {"max_rows": data.max_rows, "seed": audit.run.seed}
     return read_table(data.source, data.query, offers=offers, deny=audit.run.deny)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +15,11 @@ from ..evidence.finding import SEVERITIES, Severity
 from ..evidence.run import Run
 from ..report.answer.synthesis import because
 from ..report.rating import rating, rests_on
-
-DONE, FOUND = 0, 1
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether a run passes, and if not why, in sentences."""
-
-    reasons: tuple[str, ...] = ()
-
-    @property
-    def exit_code(self) -> int:
-        """0 if it passes, else 1."""
-        return FOUND if self.reasons else DONE
+from .exit_codes import DONE, FINDINGS
 
 
-def verdict(run: Run, fail_on: Severity | None = None) -> Verdict:
-    """Judge a run: it fails by an open finding of at least `fail_on`, or a required plugin that did not run.
+def reasons(run: Run, fail_on: Severity | None = None) -> tuple[str, ...]:
+    """Say why a run fails: an open finding of at least `fail_on`, or a required plugin that did not run.
 
     Waived findings are not open. Of the plugins in the settings' ``require``, those named themselves must have run;
     a distribution must be installed, and that is refused before a run starts.
@@ -41,29 +27,26 @@ def verdict(run: Run, fail_on: Severity | None = None) -> Verdict:
     Examples
     --------
     >>> from uq_report.evidence.finding import Finding, Outcome
-    >>> found = Finding(code="UQ101", title="", severity="medium", statement="", evidence=("pfi",), rests_on="")
-    >>> outcome = Outcome(check="calibration", state="found", findings=(found,))
+    >>> finding = Finding(code="UQ101", title="", severity="medium", statement="", evidence=(), rests_on="")
+    >>> outcome = Outcome(check="reliability", state="found", findings=(finding,))
     >>> run = Run(as_of="2026-01-31", subject={}, settings={}, environment={}, outcomes=(outcome,))
-    >>> verdict(run).exit_code, verdict(run, "high").exit_code, verdict(run, "low").exit_code
-    (0, 0, 1)
-    >>> verdict(run, "low").reasons
+    >>> reasons(run), reasons(run, "high")
+    ((), ())
+    >>> reasons(run, "low")
     ('1 open finding at or above low: UQ101 (medium)',)
     """
     gate = () if fail_on is None else SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    open_ones = dict.fromkeys(
-        f"{finding.code} ({finding.severity})" for finding in run.findings if finding.severity in gate
-    )
-    number = sum(finding.severity in gate for finding in run.findings)
-    words = f"{count(number, 'open finding')} at or above {fail_on}: {', '.join(open_ones)}"
-    return Verdict((*([words] if number else []), *_required(run)))
+    failing = [f"{finding.code} ({finding.severity})" for finding in run.findings if finding.severity in gate]
+    words = f"{count(len(failing), 'open finding')} at or above {fail_on}: {', '.join(dict.fromkeys(failing))}"
+    return (*([words] if failing else []), *_required(run))
 
 
-def summary(run: Run, ending: Verdict, folder: str | Path | None) -> dict[str, Any]:
+def summary(run: Run, failures: Sequence[str], folder: str | Path) -> dict[str, Any]:
     """Return what a pipeline reads of a run, as JSON values; every severity is there, also with 0."""
     counts = Counter(finding.severity for finding in run.findings)
     return {
-        "exit_code": ending.exit_code,
-        "reasons": list(ending.reasons),
+        "exit_code": FINDINGS if failures else DONE,
+        "reasons": list(failures),
         "label": run.subject["label"],
         "as_of": run.as_of,
         "rating": rating(run.outcomes).text,
@@ -75,7 +58,7 @@ def summary(run: Run, ending: Verdict, folder: str | Path | None) -> dict[str, A
         "not_run": {entry.name: clean(entry.reason) for entry in run.not_run if entry.group == "explainers"},
         "not_reproducible": run.not_reproducible,
         "run_sha256": codec.sha256(run),
-        "folder": None if folder is None else str(folder),
+        "folder": str(folder),
     }
 
 

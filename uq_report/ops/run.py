@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import api, runner
 from ..api.views import AuditRun, report_names
@@ -30,7 +30,23 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompletedAudit:
+class WrittenAudit:
+    """An audit in its folder, not yet judged; see `CompletedAudit`."""
+
+    run: AuditRun
+    folder: Path
+    reports: tuple[Path, ...]
+    reference: str = ""
+    unchanged: bool = False
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Open findings, in the order of the checks."""
+        return self.run.findings
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompletedAudit(WrittenAudit):
     """What `run` leaves behind.
 
     Parameters
@@ -43,39 +59,19 @@ class CompletedAudit:
         The report files.
     reference : str
         Its name in the history, ``"credit@3"``; empty without one.
+    unchanged : bool
+        Nothing differs from the run filed last, so that nothing was run and nothing written.
     exit_code : int
         That of ``uq-report run``: 0, 1 for a gate that failed, 75 if the tracking store could not be written.
     reasons : tuple of str
         Why the gate failed.
-    unchanged : bool
-        Nothing differs from the run filed last, so that nothing was run and nothing written.
     summary : mapping of str to JSON values
         What ``uq-report run --json`` prints.
     """
 
-    run: AuditRun
-    folder: Path
-    reports: tuple[Path, ...]
-    reference: str
     exit_code: int
     reasons: tuple[str, ...]
-    unchanged: bool
     summary: Mapping[str, Any]
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Open findings, in the order of the checks."""
-        return self.run.findings
-
-
-class Written(NamedTuple):
-    """A run in its folder, with its report files and, if it has one, its reference in the history."""
-
-    run: AuditRun
-    folder: Path
-    reports: tuple[Path, ...]
-    reference: str = ""
-    unchanged: bool = False
 
 
 def run(
@@ -125,7 +121,7 @@ def run(
     >>> done = run(
     ...     changes={
     ...         "data": {"source": f"{folder}/rows.csv", "target": "paid", "predictions": {"probability": "p"}},
-    ...         "run.explainers": ["calibration"],
+    ...         "run.explainers": [],
     ...         "output": {"folder": f"{folder}/report", "formats": ["html"]},
     ...     }
     ... )
@@ -140,19 +136,19 @@ def run(
     with _failures_reported(audit):
         subject = subject_of(audit, [*description.mistakes, *hooks.refused(audit.hooks)], description.who)
         name = place.name or subject.label
-        with _filing(place.history, name) as filing:
+        with nullcontext() if place.history is None else History(place.history).filing(name) as filing:
             done = None if force or previous is not None else _unchanged(audit, subject, filing)
             done = done or audit_subject(subject, audit.settings(), place, filing, previous=previous, progress=progress)
-    verdict = gates.verdict(done.run.run, audit.policy.fail_on)
-    summary = gates.summary(done.run.run, verdict, done.folder)
+    reasons = gates.reasons(done.run.run, audit.policy.fail_on)
+    summary = gates.summary(done.run.run, reasons, done.folder)
     tracking_code = _log_to_mlflow(audit, done)
     if not done.unchanged:
         _prune(place, name)
-        _call_hooks(audit, hooks.Ended(name, verdict.exit_code, summary, done.reports))
+        _call_hooks(audit, hooks.Ended(name, summary["exit_code"], summary, done.reports))
     return CompletedAudit(
-        **done._asdict(),
-        exit_code=verdict.exit_code or tracking_code,
-        reasons=verdict.reasons,
+        **vars(done),
+        exit_code=summary["exit_code"] or tracking_code,
+        reasons=reasons,
         summary={**summary, "unchanged": done.unchanged},
     )
 
@@ -165,7 +161,7 @@ def audit_subject(
     *,
     previous: str | Path | Run | AuditRun | None = None,
     progress: bool | Callable[[Progress], None] | None = None,
-) -> Written:
+) -> WrittenAudit:
     """Audit a subject; render the report once, then file it and write it to its folder, if there are to be any."""
     last = previous or (None if filing is None else filing.previous())
     run = api.audit(subject, settings, progress=progress, previous=last)
@@ -180,10 +176,11 @@ def audit_subject(
         saved.write(run.run, output, reports=reports, clock=run.clock)
     folder = Path(output or "") if filed is None else filed.folder
     files = tuple(folder / name for name in reports)
-    return Written(run, folder, files, "" if filed is None else filed.entry.reference)
+    reference = "" if filed is None else filed.entry.reference
+    return WrittenAudit(run=run, folder=folder, reports=files, reference=reference)
 
 
-def _unchanged(audit: AuditFile, subject: Subject, filing: Filing | None) -> Written | None:
+def _unchanged(audit: AuditFile, subject: Subject, filing: Filing | None) -> WrittenAudit | None:
     """Return the run filed last if nothing that decides this one differs, and its files are whole."""
     if filing is None:
         return None
@@ -194,25 +191,16 @@ def _unchanged(audit: AuditFile, subject: Subject, filing: Filing | None) -> Wri
     if filed is None:
         return None
     files = tuple(filed.folder / name for name in names)
-    return Written(api.load(filed.folder), filed.folder, files, filed.entry.reference, unchanged=True)
+    run, reference = api.load(filed.folder), filed.entry.reference
+    return WrittenAudit(run=run, folder=filed.folder, reports=files, reference=reference, unchanged=True)
 
 
-@contextmanager
-def _filing(history: str | None, name: str) -> Iterator[Filing | None]:
-    """Hold the audit's lock in a history while it runs, if there is to be one."""
-    if history is None:
-        yield None
-        return
-    with History(history).filing(name) as filing:
-        yield filing
-
-
-def _log_to_mlflow(audit: AuditFile, written: Written) -> int:
+def _log_to_mlflow(audit: AuditFile, done: WrittenAudit) -> int:
     """Log the run to MLflow, if the audit names a store; one that fails is reported and costs no report."""
     if audit.mlflow is None:
         return 0
     try:
-        run_id = tracking.log_finished(written.folder, audit.mlflow, audit.output.template, once=written.unchanged)
+        run_id = tracking.log_finished(done.folder, audit.mlflow, audit.output.template, once=done.unchanged)
     except tracking.TrackingError as error:
         _log.error("Not logged to MLflow: %s", error)
         return TEMPORARY

@@ -164,7 +164,7 @@ class Settings(RunSettings, BudgetSettings):
     rules : tuple of str, optional
         Names of the checks to run; all by default.
     options : mapping of str to mapping
-        Options of explainers, and of checks as ``rules.<name>``, ``{"pfi": {"n_repeats": 10}}``.
+        Options of explainers, and of checks as ``rules.<name>``, ``{"NAME": {"n_repeats": 10}}``.
     seed : int
         All random streams derive from it.
     confidence : float

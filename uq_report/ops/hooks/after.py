@@ -60,10 +60,8 @@ def after(hooks: HooksPart, ended: Ended, environ: Mapping[str, str] = os.enviro
 
     ``when = "findings"`` means open findings or a failed run, ``"failure"`` a failed run (no report was made).
     """
-    if not wanted(hooks, ended):
-        return []
     failed = []
-    for name, act in _asked(hooks, ended, environ):
+    for name, act in _actions(hooks, ended, environ) if is_due(hooks, ended) else ():
         try:
             act()
         except UQReportError as error:
@@ -73,38 +71,31 @@ def after(hooks: HooksPart, ended: Ended, environ: Mapping[str, str] = os.enviro
     return failed
 
 
-def wanted(hooks: HooksPart, ended: Ended) -> bool:
+def is_due(hooks: HooksPart, ended: Ended) -> bool:
     """Say whether a run that ended so has hooks."""
-    findings = bool(ended.findings) or ended.exit_code == 1
-    return {"always": True, "findings": findings or ended.failed, "failure": ended.failed}[hooks.when]
+    return {"always": True, "findings": bool(ended.findings or ended.exit_code), "failure": ended.failed}[hooks.when]
 
 
 def refused(hooks: HooksPart) -> list[str]:
     """Return what is wrong with hooks, before the audit and not after it."""
     mistakes = []
-    try:
-        if hooks.webhook:
-            webhook.check(hooks.webhook)
-    except InputError as error:
-        mistakes.append(str(error))
-    try:
-        if hooks.email is not None:
-            mail.check(hooks.email)
-    except InputError as error:
-        mistakes.append(str(error))
+    for part, check in ((hooks.webhook, webhook.check), (hooks.email, mail.check)):
+        try:
+            if part:
+                check(part)
+        except InputError as error:
+            mistakes.append(str(error))
     return mistakes
 
 
-def _asked(hooks: HooksPart, ended: Ended, environ: Mapping[str, str]) -> Iterator[tuple[str, Callable[[], object]]]:
+def _actions(hooks: HooksPart, ended: Ended, environ: Mapping[str, str]) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield the hooks by name; the copy first, since it needs no network."""
     if hooks.folder:
         yield "folder", lambda: copy.copy(Path(hooks.folder), ended.name, ended.reports, ended.summary)
     if hooks.webhook:
         yield "webhook", lambda: webhook.post(hooks.webhook, {**ended.summary, "name": ended.name}, environ)
-    part = hooks.email
-    if part is not None:
-        body = _body(ended)
-        yield "email", lambda: mail.send(part, mail.message(part, ended.subject, body, ended.reports), environ)
+    if (part := hooks.email) is not None:
+        yield "email", lambda: mail.send(part, mail.message(part, ended.subject, _body(ended), ended.reports), environ)
 
 
 def _body(ended: Ended) -> str:
@@ -120,7 +111,6 @@ def _body(ended: Ended) -> str:
 
 def _without(text: str, environ: Mapping[str, str]) -> str:
     """Return a text without our secrets, should a server repeat them."""
-    for name in SECRETS:
-        if environ.get(name):
-            text = text.replace(environ[name], "***")
+    for secret in filter(None, map(environ.get, SECRETS)):
+        text = text.replace(secret, "***")
     return clean(text, 500)

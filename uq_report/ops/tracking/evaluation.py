@@ -11,9 +11,10 @@ from typing import Any
 from mlflow.tracking import MlflowClient
 
 from ...api import audit, explain
+from ...api.views import Style
 from ...core.errors import InputError, nearest
 from ...core.subject import Subject
-from ...runner.mistakes import make_settings
+from ...runner.mistakes import make_settings, refuse
 from ...runner.settings import Settings
 from .artifacts import ReportArtifact, RunArtifact
 from .record import PREFIX, log_folder, report_files
@@ -24,7 +25,7 @@ SUBJECT = tuple(
     for name, parameter in signature(explain).parameters.items()
     if parameter.kind is Parameter.KEYWORD_ONLY and name not in Settings.model_fields
 )
-REPORT = ("formats", "template", "templates", "annex")
+REPORT = ("formats", *Style.__annotations__)
 
 
 def evaluated(
@@ -70,11 +71,11 @@ def unwrapped(model: Any) -> Any:
 def _split(config: Mapping[str, Any]) -> tuple[Settings, dict[str, Any], dict[str, Any]]:
     """Return the settings, what describes the subject, and how the report looks; name every unknown key."""
     allowed = (*Settings.model_fields, *SUBJECT, *REPORT)
-    unknown = [key for key in config if key not in allowed]
-    if unknown:
-        raise InputError(
-            "\n".join(f"{WHO}.{key} must be a known setting; got {key!r}. {nearest(key, allowed)}" for key in unknown)
-        )
+    refuse(
+        f"{WHO}.{key} must be a known setting; got {key!r}. {nearest(key, allowed)}"
+        for key in config
+        if key not in allowed
+    )
     parts = [{key: config[key] for key in names if key in config} for names in (Settings.model_fields, SUBJECT, REPORT)]
     return make_settings(parts[0], WHO), parts[1], parts[2]
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from ...core.errors import MissingDependencyError, UQReportError
@@ -51,7 +50,7 @@ def log_finished(folder: Path, where: MlflowPart, template: str = "audit", *, on
     ready()
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # this process speaks to the store alone
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")  # and says itself what it did
-    with _told(where):
+    with _store_errors(where):
         from mlflow.tracking import MlflowClient
 
         client = MlflowClient(where.tracking_uri)
@@ -59,10 +58,12 @@ def log_finished(folder: Path, where: MlflowPart, template: str = "audit", *, on
             log_folder(client, where.run_id, folder, template)
             return where.run_id
         run = saved.read(folder)[0]
-        place = _experiment(client, where.experiment)
-        there = _logged(client, place, codec.sha256(run)) if once else ""
-        if there:
-            return there
+        experiment = client.get_experiment_by_name(where.experiment)
+        place = client.create_experiment(where.experiment) if experiment is None else experiment.experiment_id
+        query = f"tags.`{PREFIX}.run_sha256` = '{codec.sha256(run)}' and attributes.status = 'FINISHED'"
+        same = client.search_runs([place], query, max_results=1) if once else ()
+        if same:
+            return str(same[0].info.run_id)
         run_id = str(client.create_run(place, run_name=clean(run.subject["label"])).info.run_id)
         try:
             log_folder(client, run_id, folder, template)
@@ -73,21 +74,8 @@ def log_finished(folder: Path, where: MlflowPart, template: str = "audit", *, on
         return run_id
 
 
-def _experiment(client: Any, name: str) -> str:
-    """Return the id of an experiment, which is made if it is missing."""
-    experiment = client.get_experiment_by_name(name)
-    return str(client.create_experiment(name) if experiment is None else experiment.experiment_id)
-
-
-def _logged(client: Any, experiment: str, sha256: str) -> str:
-    """Return the id of the finished run that has a run.json of this hash, or nothing."""
-    query = f"tags.`{PREFIX}.run_sha256` = '{sha256}' and attributes.status = 'FINISHED'"
-    runs = client.search_runs([experiment], query, max_results=1)
-    return str(runs[0].info.run_id) if runs else ""
-
-
 @contextmanager
-def _told(where: MlflowPart) -> Iterator[None]:
+def _store_errors(where: MlflowPart) -> Iterator[None]:
     """Turn whatever the store's libraries raise into one error, without a password."""
     try:
         yield

@@ -20,7 +20,7 @@ _NAMES = {LOG_SCORE: _NLL, SHARPNESS: _ENTROPY}
 
 
 def metrics(run: Run) -> dict[str, float]:
-    """Return findings by severity, and the scores of the calibration: confidence gap, nll and entropy (nats) and more.
+    """Return findings by severity, and the scores of the predictions: confidence gap, nll and entropy (nats) and more.
 
     The mean entropy of numbers is ``nll - confidence_gap``, which is its definition.
 

@@ -7,8 +7,8 @@ from math import isfinite
 from ...document.blocks import make_figure
 from ...document.document import Block, Cards, Section, Step, Steps, Verdict
 from ...document.evidence import Evidence
-from ...document.plots.frames import interval_words
 from ...document.places import Ranking
+from ...document.plots.frames import interval_words
 from ...document.questions import leader, leading
 from ...document.telling import DAGGER, largest_words
 from ...document.text import joined, name

@@ -153,7 +153,10 @@ def threshold_words(finding: Finding) -> str:
 
 def monitoring(e: Evidence) -> Section:
     """Return the thresholds of checks and of verdicts, the response procedure, and the next review."""
-    procedure = (("Response when a threshold is crossed", e.about_cell("response")), ("Next review", e.about_cell("next_review")))
+    procedure = (
+        ("Response when a threshold is crossed", e.about_cell("response")),
+        ("Next review", e.about_cell("next_review")),
+    )
     rows = [
         (rule.code, sentence(rule.when), _source(e, f"rules.{outcome.check}"), *_state(outcome, rule))
         for outcome in e.run.outcomes
