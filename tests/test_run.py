@@ -150,7 +150,7 @@ def test_an_error_is_raised_after_the_hooks_know(folder: Path, monkeypatch: pyte
     monkeypatch.setattr(AuditRun, "reports", fails)
     with pytest.raises(RenderError):
         uq.run("audit.toml", {"hooks.folder": "share"})
-    assert json.loads(Path("share/audit/summary.json").read_bytes())["exit_code"] == 4
+    assert json.loads(Path("share/scores/summary.json").read_bytes())["exit_code"] == 4
 
 
 def test_a_lock_that_another_holds_is_no_failure_for_hooks(folder: Path) -> None:
@@ -178,7 +178,8 @@ def test_a_tracking_store_that_fails_is_exit_code_75_and_costs_no_report(
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_flag_fills_a_key_of_the_file_or_belongs_to_its_command(name: str) -> None:
     command = typer.main.get_group(cli.app).commands[name]
-    declared = inspect.signature(command.callback.__wrapped__).parameters  # Typer wraps the command once
+    assert command.callback is not None
+    declared = inspect.signature(command.callback).parameters
     assert {str(parameter.name) for parameter in command.params} == declared.keys()
     for parameter, own in ((word, word in COMMANDS[name]) for word in declared):
         metadata = getattr(declared[parameter].annotation, "__metadata__", ())

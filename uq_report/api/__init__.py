@@ -231,14 +231,14 @@ def audit(
     base = {} if settings is None else settings.model_dump(exclude_unset=True) | {"as_of": settings.as_of}
     merged = _settings(base | fields)
     last = None if previous is None else _run(previous)
-    subjects = [subject] if isinstance(subject, Subject) else list(subject)
-    if len(subjects) != (1 if isinstance(subject, Subject) else 2):
-        raise InputError(
-            f"audit.subject must be one subject, or champion and challenger; got {len(subjects)} subjects."
-        )
     with reported(progress) as callback:
-        start = runner.run if isinstance(subject, Subject) else runner.side_by_side
-        audited = start(*subjects, merged, callback, last)
+        if isinstance(subject, Subject):
+            audited = runner.run(subject, merged, callback, last)
+        elif len(subject) == 2:
+            audited = runner.side_by_side(subject[0], subject[1], merged, callback, last)
+        else:
+            must = "one subject, or champion and challenger"
+            raise InputError(f"audit.subject must be {must}; got {len(subject)} subjects.")
     return AuditRun(audited.run, audited.clock)
 
 

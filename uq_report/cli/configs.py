@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..core.errors import InputError
 from .flags import FLAGS, fills
 from .shared import Quiet, app, errors_reported, print_json, say
 
@@ -25,7 +26,6 @@ def init(
 ) -> None:
     """Look at a model and its data, and write a commented audit.toml that runs as it is."""
     with errors_reported():
-        from ..core.errors import InputError
         from ..evidence import saved
         from ..jobs import starter
         from ..jobs.reading import describe_audit

@@ -53,7 +53,7 @@ class Flag(NamedTuple):
         more = dict(self.more)
         names = [f"--{self.name.replace('_', '-')}"] if self.type is bool else []  # without it there is a --no-... too
         option = typer.Option(*more.pop("names", names), help=self.help, **more)
-        annotation = Annotated[self.type if required else self.type | None, Key(self.key), option]
+        annotation: Any = Annotated[self.type if required else self.type | None, Key(self.key), option]
         default = Parameter.empty if required else None
         return Parameter(self.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 

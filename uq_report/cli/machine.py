@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from textwrap import fill
+from textwrap import TextWrapper
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..core.errors import InputError, UQReportError, nearest
 from ..ops.exit_codes import RENDER
 from .shared import app, errors_reported, print_table, say
 
@@ -35,7 +36,6 @@ def plugins(
 
 
 def _list(everything: list[door.Plugin]) -> None:
-    from ..core.errors import UQReportError
     from ..runner import plugins as door
 
     rows = [("GROUP", "NAME", "DISTRIBUTION", "VERSION", "API", "STATE")]
@@ -50,8 +50,6 @@ def _list(everything: list[door.Plugin]) -> None:
 
 def _describe(everything: list[door.Plugin], name: str) -> None:
     """Print every plugin of a name, or of ``group.name``."""
-    from ..core.errors import InputError, nearest
-
     keys = {f"{plugin.short_group}.{plugin.name}": plugin for plugin in everything}
     chosen = [plugin for key, plugin in keys.items() if name in (key, plugin.name)]
     if not chosen:
@@ -63,7 +61,6 @@ def _describe(everything: list[door.Plugin], name: str) -> None:
 
 def _lines(plugin: door.Plugin) -> Iterator[str]:
     """Yield what a plugin is: where it comes from, what it does, and what it takes."""
-    from ..core.errors import UQReportError
     from ..core.measures import Measure
     from ..runner import plugins as door
     from ..runner.options import options_of, summary
@@ -107,8 +104,8 @@ def _option(option: Option) -> Iterator[str]:
 def _wrapped(text: str, indent: int, further: int | None = None) -> str:
     """Return a paragraph of at most 80 columns, its later lines at a further indent."""
     later = " " * (indent if further is None else further)
-    whole = {"break_long_words": False, "break_on_hyphens": False}
-    return fill(text, WIDTH, initial_indent=" " * indent, subsequent_indent=later, **whole)
+    wrapper = TextWrapper(WIDTH, " " * indent, later, break_long_words=False, break_on_hyphens=False)
+    return wrapper.fill(text)
 
 
 @app.command()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..core.errors import InputError
 from ..core.text import count
 from .shared import Quiet, app, errors_reported, print_table, say
 
@@ -59,8 +60,6 @@ def index(
 
 def _need_histories(audits: list[Job]) -> None:
     """Refuse audits whose last runs nobody knows."""
-    from ..core.errors import InputError
-
     bare = [str(job.file) for job in audits if job.history is None]
     if bare:
         raise InputError(f"output.history must be given for --once to know what is due; not so in {', '.join(bare)}.")

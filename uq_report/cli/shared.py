@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
+from ..core.errors import UQReportError
 from ..core.text import harmless
 from ..ops.exit_codes import INTERRUPTED, exit_code
 
@@ -47,8 +48,6 @@ def say(text: object, *, err: bool = False) -> None:
 @contextmanager
 def errors_reported(as_json: bool = False) -> Iterator[None]:
     """Turn the package's errors into one clear message, also a line of JSON if asked for, and an exit code."""
-    from ..core.errors import UQReportError
-
     try:
         yield
     except UQReportError as error:

@@ -178,6 +178,12 @@ class AuditFile(Part):
     hooks: HooksPart = HooksPart()
     mlflow: MlflowPart | None = None
 
+    @property
+    def name(self) -> str | None:
+        """The audit's name in the history, as far as the file says it: its own, or the label."""
+        part = self.model or self.data.predictions
+        return self.output.name or (None if part is None else part.label)
+
     def settings(self) -> Settings:
         """Return what decides the audit beside its subject."""
         rules = {name: dict(options) for name, options in self.rules.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -15,13 +14,8 @@ from .audit_file import AuditFile
 DEFAULT_FOLDER = "uq-report"
 # Keys that name a place, which is relative to the file they are written in.
 _PLACES = (
-    "model.source",
-    "data.source",
-    "data.train",
-    "output.folder",
-    "output.templates",
-    "output.history",
-    "hooks.folder",
+    *("model.source", "data.source", "data.train"),
+    *("output.folder", "output.templates", "output.history", "hooks.folder"),
 )
 
 
@@ -38,7 +32,7 @@ class Description(NamedTuple):
     def left(self) -> AuditFile:
         """Return the audit, to look for more mistakes in; raise those there are if nothing is left of it."""
         if self.audit is None:
-            refuse(self.mistakes or ["audit must be described; got nothing. Name a model and data."], self.who)
+            refuse(self.mistakes, self.who)
         return cast("AuditFile", self.audit)
 
 
@@ -72,8 +66,8 @@ def describe_audit(path: str | Path | None, changes: Mapping[str, Any] | None = 
     """
     content: dict[str, Any] = {}
     if path is not None:
-        base = Path(path).resolve().parent
-        content = _placed(_content(Path(path)), base)
+        base, content = Path(path).resolve().parent, _content(Path(path))
+        _place_all(content, base)
     for key, value in _by_key(changes or {}):
         _put(content, key, value)
     output = content.setdefault("output", {})
@@ -130,15 +124,12 @@ def _put(content: dict[str, Any], key: str, value: Any) -> None:
     content[last] = str(value) if isinstance(value, Path) else value
 
 
-def _placed(content: Mapping[str, Any], base: Path) -> dict[str, Any]:
-    """Return the content with every place in it as seen from the folder of its file."""
-    placed = deepcopy(dict(content))
-    for key in _PLACES:
-        section, _, name = key.partition(".")
-        table = placed.get(section)
+def _place_all(content: dict[str, Any], base: Path) -> None:
+    """Write every place in the content as seen from the folder of its file."""
+    for section, name in (key.split(".") for key in _PLACES):
+        table = content.get(section)
         if isinstance(table, dict) and isinstance(table.get(name), str):
             table[name] = _place(table[name], base)
-    return placed
 
 
 def _place(source: str, base: Path) -> str:

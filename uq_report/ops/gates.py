@@ -27,7 +27,7 @@ def reasons(run: Run, fail_on: Severity | None = None) -> tuple[str, ...]:
     Examples
     --------
     >>> from uq_report.evidence.finding import Finding, Outcome
-    >>> finding = Finding(code="UQ101", title="", severity="medium", statement="", evidence=(), rests_on="")
+    >>> finding = Finding(code="UQ101", title="", severity="medium", statement="", evidence=("a",), rests_on="")
     >>> outcome = Outcome(check="reliability", state="found", findings=(finding,))
     >>> run = Run(as_of="2026-01-31", subject={}, settings={}, environment={}, outcomes=(outcome,))
     >>> reasons(run), reasons(run, "high")

@@ -135,7 +135,7 @@ def run(
         tracking.ready()
     with _failures_reported(audit):
         subject = subject_of(audit, [*description.mistakes, *hooks.refused(audit.hooks)], description.who)
-        name = place.name or subject.label
+        name = audit.name or subject.label
         with nullcontext() if place.history is None else History(place.history).filing(name) as filing:
             done = None if force or previous is not None else _unchanged(audit, subject, filing)
             done = done or audit_subject(subject, audit.settings(), place, filing, previous=previous, progress=progress)
@@ -233,7 +233,6 @@ def _failures_reported(audit: AuditFile) -> Iterator[None]:
     except LockedError:
         raise
     except UQReportError as error:
-        name = audit.output.name or (audit.model.label if audit.model is not None else None) or "audit"
         summary = {"exit_code": exit_code(error), "reasons": str(error).splitlines()}
-        _call_hooks(audit, hooks.Ended(name, exit_code(error), summary))
+        _call_hooks(audit, hooks.Ended(audit.name or "audit", exit_code(error), summary))
         raise

@@ -41,15 +41,15 @@ def settled(model: type[P], content: Mapping[str, Any], who: str = "") -> tuple[
     `who` opens each line. What is left serves to look for more mistakes, never to run: None, if nothing can be made of
     it.
     """
-    content = deepcopy(dict(content))
+    rest = deepcopy(dict(content))
     mistakes: list[str] = []
     for _ in range(2):
         try:
-            return model.model_validate(content), mistakes
+            return model.model_validate(rest), mistakes
         except ValidationError as error:
-            mistakes += [line for line in _mistakes(model, content, who, error) if line not in mistakes]
+            mistakes += [line for line in _mistakes(model, rest, who, error) if line not in mistakes]
             for detail in error.errors():
-                _remove(content, _place(content, detail))
+                _remove(rest, _place(rest, detail))
     return None, mistakes
 
 

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from ..core.errors import nearest
 
-# One and several of them.
+# A single one, and several of them.
 _NOUNS: Mapping[Any, tuple[str, str]] = {
     Any: ("any value", "any values"),
     bool: ("true or false", "true or false"),
@@ -77,11 +77,10 @@ class Option(NamedTuple):
 
     def schema(self) -> dict[str, Any]:
         """Return the option as JSON Schema: type, default and description; without what cannot be said in it."""
-        type_ = _json_type(self.annotation)
-        told = type_ | ({"description": self.about} if self.about else {})
+        schema = _json_type(self.annotation) | ({"description": self.about} if self.about else {})
         if self.default is MISSING or self.default is None:
-            return told
-        return told | {"default": json.loads(self.default_text)}
+            return schema
+        return schema | {"default": json.loads(self.default_text)}
 
 
 def options_of(cls: Any) -> dict[str, Option]:
@@ -108,24 +107,20 @@ def options_of(cls: Any) -> dict[str, Option]:
     if not is_dataclass(cls):
         return {}
     types, texts = _types(cls), _descriptions(cls)
-    return {
-        field.name: Option(
-            field.name,
-            types.get(field.name, Any),
-            field.default if field.default_factory is MISSING else field.default_factory(),
-            texts.get(field.name, ""),
-        )
-        for field in fields(cls)
-        if field.init
-    }
+    options = {}
+    for field in fields(cls):
+        if field.init:
+            default = field.default if field.default_factory is MISSING else field.default_factory()
+            options[field.name] = Option(field.name, types.get(field.name, Any), default, texts.get(field.name, ""))
+    return options
 
 
 def read_options(
-    options: Mapping[str, Option], given: Mapping[str, Any], key: str, settings: Iterable[str]
+    options: Mapping[str, Option], values: Mapping[str, Any], key: str, settings: Iterable[str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the given options that can be used, and the mistakes in the others; `settings` belong to the run."""
+    """Return the values that can be used, and the mistakes in the others; `settings` belong to the run."""
     usable, mistakes = {}, []
-    for name, value in given.items():
+    for name, value in values.items():
         if name not in options:
             mistakes.append(f"{key}.{name} must be a known option; got {name!r}. {_hint(name, options, key, settings)}")
             continue

@@ -39,7 +39,7 @@ SETTINGS = {
         "data_split": "Three quarters at random for training, of which a fifth calibrates; the rest is audited.",
     },
     "options": {
-        "pdp": {"max_ice": 30},
+        ids.PDP: {"max_ice": 30},
         "rules.direction": {"monotone": {"duration": "increasing"}},
         "rules.policy": {"require": ("roc_auc >= 0.75",)},
     },

@@ -21,6 +21,7 @@ from sklearn.preprocessing import OrdinalEncoder
 from ...api import explain
 from ...core.arrays import AnyArray, FloatArray
 from ...core.subject import Subject
+from ...evidence import ids
 from .filed import filed
 
 TRAINING, AUDITED, AGAIN, REPEATED = 900, 700, 60, 40
@@ -47,7 +48,7 @@ SETTINGS = {
         "response": "Do not use the model.",
     },
     "options": {
-        "pdp": {"max_ice": 12},
+        ids.PDP: {"max_ice": 12},
         "rules.direction": {"monotone": {"debt_ratio": "decreasing"}},
         "rules.policy": {"require": ("debt_ratio not in top 1 of loss", "nll <= 0.6")},
     },

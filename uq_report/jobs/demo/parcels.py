@@ -12,6 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from ...api import explain
 from ...core.arrays import AnyArray
 from ...core.subject import Subject
+from ...evidence import ids
 from .filed import filed
 
 TRAINING, AUDITED, SEED = 3000, 700, 0
@@ -31,7 +32,7 @@ SETTINGS = {
         "data_split": "Drawn apart by the same formula.",
     },
     "options": {
-        "pdp": {"max_ice": 12},
+        ids.PDP: {"max_ice": 12},
         "rules.direction": {"monotone": {"distance": "increasing", "rain": "increasing"}},
     },
 }

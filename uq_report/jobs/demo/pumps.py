@@ -14,6 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ...api import explain
 from ...core.arrays import AnyArray
 from ...core.subject import Subject
+from ...evidence import ids
 from .filed import filed
 
 TRAINING, AUDITED, SEED = 3000, 1000, 0
@@ -32,7 +33,7 @@ SETTINGS = {
         "data_origin": "Drawn from a random generator.",
         "data_split": "Drawn apart by the same formula.",
     },
-    "options": {"pdp": {"max_ice": 12}},
+    "options": {ids.PDP: {"max_ice": 12}},
 }
 
 

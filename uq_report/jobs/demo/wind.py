@@ -19,6 +19,7 @@ from sklearn.preprocessing import PolynomialFeatures, SplineTransformer, Standar
 from ...api import explain
 from ...core.arrays import FloatArray
 from ...core.subject import Subject
+from ...evidence import ids
 from .filed import filed
 
 TRAINING, AUDITED, MEMBERS = 1500, 800, 5
@@ -41,8 +42,8 @@ SETTINGS = {
         "data_split": "Drawn apart by the same formula.",
     },
     "options": {
-        "pdp": {"measures": ("prediction", "nll", "entropy", *PARTS), "max_ice": 12},
-        "pfi": {"measures": ("loss", "nll", "entropy", *VARIANCES)},
+        ids.PDP: {"measures": ("prediction", "nll", "entropy", *PARTS), "max_ice": 12},
+        ids.PFI: {"measures": ("loss", "nll", "entropy", *VARIANCES)},
         "rules.direction": {"monotone": {"wind_speed": "increasing"}},
     },
 }

@@ -79,7 +79,8 @@ def is_due(hooks: HooksPart, ended: Ended) -> bool:
 def refused(hooks: HooksPart) -> list[str]:
     """Return what is wrong with hooks, before the audit and not after it."""
     mistakes = []
-    for part, check in ((hooks.webhook, webhook.check), (hooks.email, mail.check)):
+    checks: tuple[tuple[Any, Callable[[Any], None]], ...] = ((hooks.webhook, webhook.check), (hooks.email, mail.check))
+    for part, check in checks:
         try:
             if part:
                 check(part)
