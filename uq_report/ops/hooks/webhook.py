@@ -9,7 +9,7 @@ import time
 import urllib.request
 from collections.abc import Mapping
 from http.client import HTTPException
-from typing import Any, NoReturn
+from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
@@ -67,20 +67,16 @@ def post(url: str, content: Mapping[str, Any], environ: Mapping[str, str]) -> No
     if secret:
         headers["X-UQ-Report-Signature"] = f"sha256={hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()}"
     request = urllib.request.Request(url, body, headers, method="POST")  # noqa: S310 - http(s), see check
-    host = urlsplit(url).hostname
     for pause in (*PAUSES, None):
         try:
             with urllib.request.build_opener(_NoRedirects).open(request, timeout=SECONDS):
                 return
-        except HTTPError as error:
-            error.close()
-            if error.code not in _AGAIN or pause is None:
-                _refuse(host, f"it answered {error.code}", error)
-        except (OSError, HTTPException) as error:
-            if pause is None:
-                _refuse(host, f"{type(error).__name__}: {error}", error)
+        except (OSError, HTTPException) as error:  # an HTTPError is an OSError
+            code = error.code if isinstance(error, HTTPError) else 0
+            if isinstance(error, HTTPError):
+                error.close()
+            if pause is None or (code and code not in _AGAIN):
+                why = f"it answered {code}" if code else f"{type(error).__name__}: {error}"
+                place = urlsplit(url).hostname
+                raise UQReportError(f"hooks.webhook must reach {place}; {why}. The report is where it was.") from error
         time.sleep(pause)
-
-
-def _refuse(host: str | None, why: str, error: Exception) -> NoReturn:
-    raise UQReportError(f"hooks.webhook must reach {host}; {why}. The report is where it was.") from error
