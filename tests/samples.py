@@ -56,7 +56,8 @@ def kept(name: str) -> tuple[str, ...]:
 
 def differences(old: Path, new: Path) -> Iterator[str]:
     """Yield what differs between two builds of one sample."""
-    yield from _values(*(json.loads((place / "run.json").read_bytes()) for place in (old, new)), "run.json")
+    before, now = (json.loads((place / "run.json").read_bytes()) for place in (old, new))
+    yield from _values(before, now, "run.json")
     pages = [outline((place / "report.html").read_text(encoding="utf-8")) for place in (old, new)]
     if pages[0] != pages[1]:
         yield f"report.html: {_first(*pages)}"

@@ -110,7 +110,7 @@ def test_a_history_files_compares_and_finds_nothing_changed(folder: Path) -> Non
     forced = uq.run(changes={**changes, "run.seed": 1, "output.keep": 1}, force=True)
     assert (forced.reference, forced.unchanged) == ("Pipeline@2", False)
     assert forced.run.changes is not None
-    assert [filed.kept for filed in History("filed").runs("Pipeline")] == [False, True]
+    assert [filed.present for filed in History("filed").runs("Pipeline")] == [False, True]
     before = uq.run(changes={**changes, "output.history": None, "output.folder": "out"}, previous=forced.run)
     assert before.run.changes is not None
 

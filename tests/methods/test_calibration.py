@@ -169,9 +169,7 @@ def test_point_members_have_no_density_so_the_gate_cannot_judge() -> None:
 class NoCdf(Normal):
     """A normal that cannot give its cdf, like a bare sample of draws."""
 
-    @property
-    def supports(self) -> frozenset[str]:
-        return super().supports - {"cdf", "quantile"}
+    supports = Normal.supports - {"cdf", "quantile"}
 
 
 def test_without_a_cdf_there_is_no_pit() -> None:

@@ -360,9 +360,7 @@ def test_spread_stands_in_where_there_is_no_entropy() -> None:
     class OnlyMoments(Normal):
         """A distribution of which mean and variance alone are known."""
 
-        @property
-        def supports(self) -> frozenset[str]:
-            return frozenset({"mean", "variance"})
+        supports = frozenset({"mean", "variance"})
 
     def model(X: Table) -> Distribution:
         known = wavy(X)

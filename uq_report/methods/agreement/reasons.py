@@ -16,7 +16,6 @@ from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import NEGATIVE, RSENS, RSENS2, PfiReading
 from ...evidence.information import COVERED, SHARE
-from ...rules.reading import lines
 from .rankings import Method
 
 SHUFFLES = (ids.PFI, ids.PFI_TRAIN, ids.DALEX_PARTS)
@@ -40,6 +39,14 @@ class Results(NamedTuple):
     def lines(self, id: str, feature: str, **where: str) -> pd.DataFrame:
         """Return the estimates of a result for a feature; none where there is no such result."""
         return lines(self.by_id.get(id), feature=feature, **where)
+
+
+def lines(result: Result | None, **where: str) -> pd.DataFrame:
+    """Return the estimates whose columns have the given values; none if there is no result."""
+    if result is None:
+        return pd.DataFrame(columns=["measure", "feature", "estimate"])
+    selected = (result.estimates[list(where)] == list(where.values())).all(axis=1)
+    return result.estimates[selected]
 
 
 class Case(NamedTuple):

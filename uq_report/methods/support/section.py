@@ -83,7 +83,7 @@ def _figure(view: Support, shuffled: Sequence[SupportLine]) -> Block:
 def _table(view: Support, shuffled: Sequence[SupportLine]) -> Block:
     table = table_of(shuffled)
     interval = interval_columns(table)
-    columns = ("shuffled feature", Column("share outside", "number"), *interval)
+    columns: tuple[Column | str, ...] = ("shuffled feature", Column("share outside", "number"), *interval)
     rows = [(name(line.feature), line.estimate, *((line.lower, line.upper) if interval else ())) for line in shuffled]
     caption = f"The same shares as numbers. {intervals_caption(table)}"
     return make_table("support-table", caption, columns, rows, of=view.result)
