@@ -28,7 +28,7 @@ class Adapter(Protocol):
     """Turns rows into predictive distributions of one family of models."""
 
     name: ClassVar[str]
-    api_version: ClassVar[int]
+    api_version: ClassVar[int] = API_VERSION
 
     def matches(self, model: Any) -> Match | None:
         """Say how close this adapter is to `model`, without importing the model's library."""

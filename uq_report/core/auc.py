@@ -37,9 +37,7 @@ class OneMinusAUC:
         auc = float(zeros(pool)[labels == 1] @ ones.shares)
         share = ones.weight / (ones.weight + zeros.weight)
         return np.where(
-            np.broadcast_to(y, rows.shape) == 1,
-            -(zeros(rows) - auc) / share,
-            -(1 - ones(rows) - auc) / (1 - share),
+            np.broadcast_to(y, rows.shape) == 1, -(zeros(rows) - auc) / share, -(1 - ones(rows) - auc) / (1 - share)
         )
 
 

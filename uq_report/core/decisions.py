@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from .adapter import Decides
-from .arrays import AnyArray, FloatArray
+from .arrays import AnyArray
 from .distributions import Categorical
 from .errors import UQReportError
 from .predictive import DecisionRule, Distribution
@@ -63,10 +63,10 @@ def rule_of(q: Categorical, positions: AnyArray, model: Any = None) -> DecisionR
     if p.shape[1] != 2:
         return MOST_PROBABLE if likely else OWN
     position = _named_class(q, model)
-    below, above = _ends(p[:, position], positions == position)
-    named = next((t for t in _thresholds(model) if below < t <= above), None)
-    if named is None and likely:
-        return MOST_PROBABLE
+    chosen = positions == position
+    # the largest probability not decided for, and the smallest that is; no threshold if they overlap
+    below, above = float(p[~chosen, position].max(initial=0.0)), float(p[chosen, position].min(initial=1.0))
+    named = next((t for t in _thresholds(model) if below < t <= above), 0.5 if likely else None)
     if named == 0.5:
         return MOST_PROBABLE
     label = repr(q.classes.tolist()[position])
@@ -74,11 +74,9 @@ def rule_of(q: Categorical, positions: AnyArray, model: Any = None) -> DecisionR
         return DecisionRule(f"{label} from a probability of {named:.4g} on, the model's threshold", position, named)
     if not below < above:
         return OWN
-    found = roundest(below, above)
-    words = (
-        f"{label} from a probability of {found:.4g} on, read off the decisions, which fit {below:.3g} to {above:.3g}"
-    )
-    return DecisionRule(words, position, found)
+    threshold = roundest(below, above)
+    fits = f"read off the decisions, which fit {below:.3g} to {above:.3g}"
+    return DecisionRule(f"{label} from a probability of {threshold:.4g} on, {fits}", position, threshold)
 
 
 def roundest(below: float, above: float) -> float:
@@ -96,11 +94,6 @@ def roundest(below: float, above: float) -> float:
         if first <= last:
             return min(max(round(middle * steps), first), last) / steps
     return above
-
-
-def _ends(p: FloatArray, called: AnyArray) -> tuple[float, float]:
-    """Return the largest probability not decided for, and the smallest that is; no threshold if they overlap."""
-    return float(p[~called].max(initial=0.0)), float(p[called].min(initial=1.0))
 
 
 def _parts(model: Any) -> Iterator[Any]:
@@ -124,5 +117,5 @@ def _thresholds(model: Any) -> Iterator[float]:
 def _named_class(q: Categorical, model: Any) -> int:
     """Return the position of the class that a threshold is of: the model's `pos_label`, else the second."""
     labels = q.classes.tolist()
-    given = (getattr(part, "pos_label", None) for part in _parts(model))
-    return next((labels.index(label) for label in given if label is not None and label in labels), 1)
+    positive = (getattr(part, "pos_label", None) for part in _parts(model))
+    return next((labels.index(label) for label in positive if label is not None and label in labels), 1)

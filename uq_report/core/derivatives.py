@@ -77,15 +77,15 @@ def finite_differences(
     Examples
     --------
     >>> from uq_report.core.distributions import Poisson
-    >>> found = finite_differences(np.array([[1.0], [2.0]]), [0], np.array([1.0]), lambda X: Poisson(X[:, 0] ** 3))
-    >>> found.first[:, 0, 0].round(9)
+    >>> slopes = finite_differences(np.array([[1.0], [2.0]]), [0], np.array([1.0]), lambda X: Poisson(X[:, 0] ** 3))
+    >>> slopes.first[:, 0, 0].round(9)
     array([ 3., 12.])
     """
     h = _power_of_two(spreads * precision**0.2)
     d = len(columns)
     moves = [s * f * h[j] * np.eye(d)[j] for j in range(d) for f in (1, 0.5) for s in (1, -1)]
-    found = moved_parameters(X, columns, [np.zeros(d), *moves], predict, batch)
-    values, at = found[0], found[1:].reshape(d, 2, 2, *found.shape[1:])
+    values, *moved = moved_parameters(X, columns, [np.zeros(d), *moves], predict, batch)
+    at = np.reshape(moved, (d, 2, 2, *values.shape))
     slopes = (at[:, :, 0] - at[:, :, 1]) / (2 * h[:, None] * np.array([1, 0.5]))[..., None, None]
     first, error = (np.moveaxis(part, 0, 1) for part in _richardson(slopes[:, 0], slopes[:, 1]))
     if order == 1:
@@ -110,8 +110,8 @@ def mixed_differences(
             # on the diagonal half a step in each of both roles: f(x+h) - 2 f(x) + f(x-h)
             part = f / 2 if j == k else f
             moves += [part * (s * reach[j] + t * reach[k]) for s, t in corners]
-    found = moved_parameters(X, columns, moves, predict, batch)
-    at = found.reshape(len(pairs), len(factors), 4, *found.shape[1:])
+    moved = moved_parameters(X, columns, moves, predict, batch)
+    at = moved.reshape(len(pairs), len(factors), 4, *moved.shape[1:])
     total = at[:, :, 0] - at[:, :, 1] - at[:, :, 2] + at[:, :, 3]
     areas = np.array([steps[j] ** 2 if j == k else 4 * steps[j] * steps[k] for j, k in pairs])
     bent = total / (areas[:, None] * np.square(factors))[..., None, None]
@@ -124,10 +124,8 @@ def moved_parameters(
 ) -> FloatArray:
     """Return the parameters of all rows with `moves`, each of shape (d,), added to the columns: (moves, n, M)."""
     values = [numbers(X, c) for c in columns]
-    variants = []
-    for move in moves:
-        changed = np.flatnonzero(move).tolist()
-        variants.append(Variant(tuple(columns[j] for j in changed), tuple(values[j] + move[j] for j in changed)))
+    changes = [[(columns[j], values[j] + move[j]) for j in np.flatnonzero(move).tolist()] for move in moves]
+    variants = [Variant(tuple(c for c, _ in change), tuple(v for _, v in change)) for change in changes]
     parts = []
     for dist in predicted(X, variants, predict, batch):
         by_row = np.array(dist.parameters).reshape(len(X), -1, dist.parameters.shape[1])
@@ -154,10 +152,10 @@ def floating(X: Table, columns: Sequence[int]) -> Table:
     """Return `X` with `columns` as floats, so that a small step is not cut off; missing values become NaN."""
     if not isinstance(X, pd.DataFrame):
         return X.astype(float)
-    made = X.copy()
+    table = X.copy()
     for c in columns:
-        made.isetitem(c, numbers(X, c))
-    return made
+        table.isetitem(c, numbers(X, c))
+    return table
 
 
 def numbers(X: Table, column: int) -> FloatArray:
@@ -169,9 +167,9 @@ def numbers(X: Table, column: int) -> FloatArray:
 
 def spread(values: object) -> float:
     """Return the standard deviation of the finite values; 0 if there are none."""
-    found = pd.Series(values).to_numpy(dtype=float, na_value=np.nan)
-    found = found[np.isfinite(found)]
-    return float(found.std()) if len(found) and np.ptp(found) > 0 else 0.0
+    floats = pd.Series(values).to_numpy(dtype=float, na_value=np.nan)
+    finite = floats[np.isfinite(floats)]
+    return float(finite.std()) if len(finite) and np.ptp(finite) > 0 else 0.0
 
 
 def _richardson(whole: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -184,7 +182,7 @@ def _power_of_two(steps: FloatArray) -> FloatArray:
 
 def _matrix(values: FloatArray, pairs: Sequence[tuple[int, int]], d: int) -> FloatArray:
     """Put pair values, (pairs, n, M), into full symmetric matrices, (n, d, d, M)."""
-    found = np.empty((values.shape[1], d, d, values.shape[2]))
+    matrices = np.empty((values.shape[1], d, d, values.shape[2]))
     for (j, k), value in zip(pairs, values, strict=True):
-        found[:, j, k] = found[:, k, j] = value
-    return found
+        matrices[:, j, k] = matrices[:, k, j] = value
+    return matrices

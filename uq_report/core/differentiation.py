@@ -46,11 +46,7 @@ def _by_rule(subject: Subject, X: Table, order: int) -> Derivatives | None:
 
 
 def _proven(
-    exact: Derivatives,
-    X: Table,
-    columns: Sequence[int],
-    spreads: FloatArray,
-    differences: Callable[..., Derivatives],
+    exact: Derivatives, X: Table, columns: Sequence[int], spreads: FloatArray, differences: Callable[..., Derivatives]
 ) -> bool:
     """Say whether a rule agrees with the model's own predictions and their differences on a few rows and columns."""
     rows = np.unique(np.linspace(0, len(X) - 1, _PROOF_ROWS).astype(int))

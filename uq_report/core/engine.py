@@ -171,11 +171,7 @@ class Engine:
         return np.random.default_rng(int.from_bytes(digest, "big"))
 
     def evaluate(
-        self,
-        variants: Iterable[Variant],
-        measures: Sequence[Measure],
-        rows: IntArray | None = None,
-        total: int = 0,
+        self, variants: Iterable[Variant], measures: Sequence[Measure], rows: IntArray | None = None, total: int = 0
     ) -> Iterator[Group]:
         """Yield all measures of all variants, group by group, from one prediction pass.
 

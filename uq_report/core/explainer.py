@@ -46,7 +46,7 @@ class Explainer(Protocol):
     section : the slot of the report its results stand in (`uq_report.document.slots`), unless a section of a plugin
         shows them; any other name puts them behind the slots
     needs : names of explainers whose results it reads from `prior`; it does not run without them
-    requires : methods the predictive distribution must support
+    requires : methods the predictive distribution must have
     """
 
     name: ClassVar[str]

@@ -59,7 +59,7 @@ def mean_measure(observed: AnyArray, predicted: AnyArray) -> float:  # noqa: ARG
 
 
 @contextmanager
-def global_random_state_kept() -> Iterator[None]:
+def global_random_state_restored() -> Iterator[None]:
     """Put numpy's global random state back at the end, whatever a library drew from it."""
     state = np.random.get_state()  # noqa: NPY002 - the global stream is what is guarded
     try:

@@ -24,7 +24,7 @@ def as_frame(X: Any, what: str) -> Any:
     library = type(X).__module__.partition(".")[0]
     try:
         # by name: the core depends on no such library, and reads a stream only where the user has one
-        made = own() if callable(own) else import_module("pyarrow").table(X).to_pandas()
+        frame = own() if callable(own) else import_module("pyarrow").table(X).to_pandas()
     except ImportError as error:
         raise MissingDependencyError(f"reading a table of {library}", "pyarrow", "parquet") from error
     except Exception as error:  # a foreign object: whatever its conversion raises is told with its name
@@ -32,7 +32,7 @@ def as_frame(X: Any, what: str) -> Any:
             f"subject.{what} must be a table that pandas can hold; got a {library} {type(X).__name__}: {error}. "
             "Convert it to a DataFrame."
         ) from error
-    return tidied(made) if isinstance(made, pd.DataFrame) else made
+    return tidied(frame) if isinstance(frame, pd.DataFrame) else frame
 
 
 def tidied(frame: pd.DataFrame) -> pd.DataFrame:
@@ -51,9 +51,9 @@ def tidied(frame: pd.DataFrame) -> pd.DataFrame:
     for position, dtype in enumerate(frame.dtypes):
         if pd.api.types.is_object_dtype(dtype):
             column = frame.iloc[:, position]
-            found = pd.api.types.infer_dtype(column, skipna=True)
-            if found in ("date", "datetime"):
+            kind = pd.api.types.infer_dtype(column, skipna=True)
+            if kind in ("date", "datetime"):
                 other.isetitem(position, pd.to_datetime(column).array)
-            elif found == "decimal":
+            elif kind == "decimal":
                 other.isetitem(position, column.astype(float).array)
     return other

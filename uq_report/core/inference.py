@@ -113,10 +113,10 @@ def standard_error(terms: PairTerms, weights: FloatArray, clusters: IntArray | N
     codes = np.arange(len(omega)) if clusters is None else clusters
     sums = np.stack([np.bincount(codes, omega * (g - g @ omega)) for g in terms.rows])
     count = n_units(weights, clusters)
-    known = np.isfinite(terms.mean_noise) & (count > 1)
-    row_noise, mean_noise = (np.where(known, noise, 0.0) for noise in (terms.row_noise, terms.mean_noise))
+    estimable = np.isfinite(terms.mean_noise) & (count > 1)
+    row_noise, mean_noise = (np.where(estimable, noise, 0.0) for noise in (terms.row_noise, terms.mean_noise))
     between = (sums**2).sum(axis=1) * count / max(count - 1, 1) - (omega**2).sum() * row_noise
-    return np.where(known, np.sqrt(np.maximum(between, 0) + mean_noise), np.nan)
+    return np.where(estimable, np.sqrt(np.maximum(between, 0) + mean_noise), np.nan)
 
 
 def n_units(weights: FloatArray, clusters: IntArray | None = None) -> int:
@@ -161,7 +161,7 @@ def two_way(T: FloatArray, donors: IntArray) -> tuple[FloatArray, FloatArray]:
 
 def _each(A: csr_array, x: FloatArray) -> FloatArray:
     """Return A x for each measure; one at a time keeps x in the cache."""
-    return np.stack([A @ one for one in x])
+    return np.stack([A @ column for column in x])
 
 
 def _conjugate_gradients(A: csr_array, At: csr_array, rhs: FloatArray, scale: FloatArray) -> FloatArray:

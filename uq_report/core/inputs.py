@@ -49,8 +49,8 @@ def _column(values: pd.Series[Any], who: str) -> None:
         try:
             pd.unique(values)
         except TypeError as error:
-            found = ", ".join(sorted({type(cell).__name__ for cell in values}))
-            raise InputError(f"{who} must hold single values; got {found}. Spread it over columns.") from error
+            kinds = ", ".join(sorted({type(cell).__name__ for cell in values}))
+            raise InputError(f"{who} must hold single values; got {kinds}. Spread it over columns.") from error
 
 
 def _array(X: Any, what: str, model: Any) -> tuple[Table, tuple[str, ...]]:
@@ -130,8 +130,7 @@ def weights(sample_weight: Any, n: int) -> FloatArray | None:
     except (TypeError, ValueError) as error:
         got = type(sample_weight).__name__
         raise InputError(f"subject.sample_weight must be numbers; got {got}: {error}. Convert them.") from error
-    if values.shape != (n,):
-        raise InputError(f"subject.sample_weight must have shape ({n},); got {values.shape}. Give one weight per row.")
+    _per_row(values, n, "sample_weight", "weight")
     if not (np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0):
         raise InputError(
             "subject.sample_weight must be finite, not negative and not all zero; "
@@ -140,14 +139,11 @@ def weights(sample_weight: Any, n: int) -> FloatArray | None:
     return values
 
 
-def clusters(given: Any, n: int) -> IntArray | None:
+def clusters(labels: Any, n: int) -> IntArray | None:
     """Return a code per row for cluster labels of any kind, or None."""
-    if given is None:
+    if labels is None:
         return None
-    labels = np.asarray(given)
-    if labels.shape != (n,):
-        raise InputError(f"subject.clusters must have shape ({n},); got {labels.shape}. Give one label per row.")
-    codes, _ = pd.factorize(labels)
+    codes, _ = pd.factorize(_per_row(np.asarray(labels), n, "clusters", "label"))
     if (codes < 0).any():
         raise InputError(
             f"subject.clusters must have no missing labels; got {int((codes < 0).sum())}. "
@@ -157,41 +153,43 @@ def clusters(given: Any, n: int) -> IntArray | None:
 
 
 def protected(
-    given: Iterable[str] | Mapping[str, Any] | None, X: Table, features: tuple[str, ...]
+    attributes: Iterable[str] | Mapping[str, Any] | None, X: Table, features: tuple[str, ...]
 ) -> dict[str, AnyArray]:
     """Return the values of each protected attribute: a feature by its name, any other with its values."""
-    if given is None:
-        return {}
-    if isinstance(given, Mapping):
-        named = {str(name): np.asarray(values) for name, values in given.items()}
+    if isinstance(attributes, Mapping):
+        columns = {str(name): np.asarray(values) for name, values in attributes.items()}
     else:
-        names = (given,) if isinstance(given, str) else tuple(map(str, given))
-        unknown = [name for name in names if name not in features]
-        if unknown:
-            raise InputError(
-                f"subject.protected must list features of X, or map other names to their values; got {unknown}. "
-                f"{nearest(unknown[0], features)}"
-            )
-        named = {name: np.asarray(column(X, features.index(name))) for name in names}
-    for name, values in named.items():
-        if values.shape != (len(X),):
-            raise InputError(
-                f"subject.protected[{name!r}] must have shape ({len(X)},); got {values.shape}. Give one value per row."
-            )
-    return named
+        names = _names(attributes, features, "protected", ", or map other names to their values")
+        columns = {name: np.asarray(column(X, features.index(name))) for name in names}
+    return {name: _per_row(values, len(X), f"protected[{name!r}]", "value") for name, values in columns.items()}
 
 
-def groups(given: Mapping[str, Iterable[str]] | None, features: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _per_row(values: AnyArray, n: int, what: str, noun: str) -> AnyArray:
+    """Return what has one entry per row; refuse other shapes."""
+    if values.shape != (n,):
+        raise InputError(f"subject.{what} must have shape ({n},); got {values.shape}. Give one {noun} per row.")
+    return values
+
+
+def _names(listed: Iterable[str] | None, features: tuple[str, ...], what: str, otherwise: str = "") -> tuple[str, ...]:
+    """Return one name or several as a tuple; refuse names of no feature."""
+    names = (listed,) if isinstance(listed, str) else tuple(map(str, listed or ()))
+    unknown = [name for name in names if name not in features]
+    if unknown:
+        hint = nearest(unknown[0], features)
+        raise InputError(f"subject.{what} must list features of X{otherwise}; got {unknown}. {hint}")
+    return names
+
+
+def groups(blocks: Mapping[str, Iterable[str]] | None, features: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Return group names with their features."""
     checked: dict[str, tuple[str, ...]] = {}
-    for name, listed in (given or {}).items():
-        members = (listed,) if isinstance(listed, str) else tuple(listed)
+    for name, listed in (blocks or {}).items():
         if name in features:
             raise InputError(f"subject.groups must not reuse feature names; got {name!r}. Rename the group.")
-        unknown = [m for m in members if m not in features]
-        if unknown or not members:
-            hint = nearest(str(unknown[0]), features) if unknown else "List at least one feature."
-            raise InputError(f"subject.groups[{name!r}] must list features of X; got {unknown or members}. {hint}")
+        members = _names(listed, features, f"groups[{name!r}]")
+        if not members:
+            raise InputError(f"subject.groups[{name!r}] must list features of X; got (). List at least one feature.")
         if len(set(members)) < len(members):
             raise InputError(f"subject.groups[{name!r}] must list each feature once; got {list(members)}.")
         checked[str(name)] = members
@@ -200,19 +198,14 @@ def groups(given: Mapping[str, Iterable[str]] | None, features: tuple[str, ...])
 
 def kinds(rows: Table, features: tuple[str, ...], categorical: Iterable[str] | None) -> dict[str, Kind]:
     """Return each feature's kind: stated by the user, else read from its dtype."""
-    named = (categorical,) if isinstance(categorical, str) else tuple(categorical or ())
-    unknown = [c for c in named if c not in features]
-    if unknown:
-        raise InputError(
-            f"subject.categorical must list features of X; got {unknown}. {nearest(str(unknown[0]), features)}"
-        )
-    found: dict[str, Kind] = {}
-    for j, name in enumerate(features):
-        dtype = rows.dtypes.iloc[j] if isinstance(rows, pd.DataFrame) else rows.dtype
-        if pd.api.types.is_datetime64_any_dtype(dtype):
-            found[name] = "datetime"
-        elif name in named or pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
-            found[name] = "categorical"
-        else:
-            found[name] = "numeric"
-    return found
+    stated = _names(categorical, features, "categorical")
+    dtypes = rows.dtypes.tolist() if isinstance(rows, pd.DataFrame) else [rows.dtype] * len(features)
+    return {name: _kind(dtype, name in stated) for name, dtype in zip(features, dtypes, strict=True)}
+
+
+def _kind(dtype: Any, stated: bool) -> Kind:
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return "datetime"
+    if stated or pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
+        return "categorical"
+    return "numeric"

@@ -23,7 +23,7 @@ array([0. , 0.5])
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
@@ -72,7 +72,7 @@ class Measure:
     role : {"prediction", "loss", "uncertainty"}
         Which question it answers; chooses the section of the report.
     requires : frozenset of str
-        Methods the distribution must support.
+        Methods the distribution must have.
     needs_y : bool
     statistic : Statistic, optional
         Only where the summary over rows is not the mean.
@@ -220,14 +220,9 @@ _Y2 = "units of y, squared"
 PREDICTION = Measure(
     "prediction", Own("mean"), "units of y, or probability", "prediction", frozenset({"mean"}), title="prediction"
 )
-LOG_ODDS = replace(
-    PREDICTION,
-    name="log_odds",
-    rows=Own("log_odds"),
-    unit="log-odds",
-    requires=frozenset({"proba"}),
-    title="log-odds",
-    unsuited=_not_two_classes,
+_PROBA = frozenset({"proba"})
+LOG_ODDS = Measure(
+    "log_odds", Own("log_odds"), "log-odds", "prediction", _PROBA, title="log-odds", unsuited=_not_two_classes
 )
 SQUARED_ERROR = _loss("squared_error", squared_error, _Y2, {"mean"}, "squared error", _no_number)
 ABSOLUTE_ERROR = _loss("absolute_error", absolute_error, "units of y", {"mean"}, "absolute error", _no_number)

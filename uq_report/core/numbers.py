@@ -117,8 +117,8 @@ def value_words(
     around = interval(lower, upper)
     if not around or len(set(around.split(" to "))) == 1:
         return f"{number(float(estimate))}{suffix}"
-    told = "" if confidence is None else f"{100 * confidence:g} % interval "
-    return f"{_rounded(float(estimate), places(float(lower), float(upper)))}{suffix} ({told}{around})"
+    level = "" if confidence is None else f"{100 * confidence:g} % interval "
+    return f"{_rounded(float(estimate), places(float(lower), float(upper)))}{suffix} ({level}{around})"
 
 
 def share_words(share: Any, lower: Any = None, upper: Any = None, *, confidence: float | None = None) -> str:

@@ -24,7 +24,7 @@ class Group(NamedTuple):
 
 
 class Task:
-    """Evaluates groups of variants of the `rows` of `X`; keeps its buffers between groups in one thread.
+    """Evaluates variants, several in a call, of the `rows` of `X`; keeps its buffers between groups in one thread.
 
     `call` predicts a table, in parts of at most `most` rows of the given; `base` is predicted of all rows of `X`
     unchanged, where a measure needs it.

@@ -119,8 +119,8 @@ def rank_intervals(
     (array([1, 2, 2]), array([1, 3, 3]))
     """
     signs = (-1, 1) if absolute else (-1,)
-    drawn = {sign: _pair_sd(covariance, np.diag(covariance), sign) for sign in signs}
-    critical = _critical(draws, drawn, units, confidence)
+    deviations = {sign: _pair_sd(covariance, np.diag(covariance), sign) for sign in signs}
+    critical = _critical(draws, deviations, units, confidence)
     t = {sign: _statistics(estimate, _pair_sd(covariance, std_error**2, sign), sign) for sign in signs}
     above = t[-1] > critical
     if absolute:
@@ -173,8 +173,8 @@ def _statistics(estimate: FloatArray, sd: FloatArray, sign: int) -> FloatArray:
     """Return (θ_j + sign θ_l) / sd; 0 where the numerator is rounding, ±inf where it is known without error."""
     sums = np.add.outer(estimate, sign * estimate)
     sums[np.abs(sums) <= ROUNDING * np.abs(estimate).max()] = 0.0
-    known = np.where(sums == 0, 0.0, np.copysign(np.inf, sums))
-    return np.divide(sums, sd, out=known, where=sd > 0)
+    certain = np.where(sums == 0, 0.0, np.copysign(np.inf, sums))
+    return np.divide(sums, sd, out=certain, where=sd > 0)
 
 
 def _critical(draws: FloatArray, sd: dict[int, FloatArray], units: int, confidence: float) -> float:

@@ -65,7 +65,7 @@ class Sampling:
         if self.codes is not None:
             n = len(self.weights)
             member = sparse.csr_array((np.ones(n), (np.arange(n), self.codes)))  # (n, C): which cluster a row is in
-            parts = (parts.reshape(-1, len(self.weights)) @ member).reshape(*mean.shape, member.shape[1])
+            parts = np.asarray(parts.reshape(-1, n) @ member).reshape(*mean.shape, member.shape[1])
         if self.units < 2:
             return mean, np.full_like(mean, np.nan)
         with np.errstate(invalid="ignore"):

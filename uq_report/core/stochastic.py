@@ -15,12 +15,12 @@ from typing import Any, ClassVar, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 
-from .adapter import API_VERSION, Adapter, HoldsGivenRows, Match, Randomises
+from .adapter import Adapter, HoldsGivenRows, Match, Randomises
 from .arrays import FloatArray, Table
 from .distributions import Categorical, CategoricalMixture, Normal, NormalMixture
 from .engine import Engine
 from .errors import InputError, ModelError, UnsupportedError
-from .foreign import global_random_state_kept
+from .foreign import global_random_state_restored
 from .predictive import Distribution
 from .subject import Subject
 
@@ -159,7 +159,9 @@ def _readings(dist: Distribution) -> dict[str, FloatArray]:
     """Return what two calls are compared by."""
     if "proba" in dist.supports:
         return {"class probabilities": cast("Categorical", dist).probabilities}
-    moments = {name: getattr(dist, name)() for name in ("mean", "variance") if name in dist.supports}
+    moments: dict[str, FloatArray] = {
+        name: getattr(dist, name)() for name in ("mean", "variance") if name in dist.supports
+    }
     if moments or "quantile" not in dist.supports:
         return moments
     return {"quantiles": dist.quantile(np.array([0.1, 0.5, 0.9]))}
@@ -197,7 +199,7 @@ def _seeded(model: Any, name: str, seed: int) -> Any:
 
 
 @dataclass(frozen=True)
-class Members:
+class Members(Adapter):
     """Reads a random model: every prediction is `n_members` calls, the members of a mixture.
 
     Call k follows the global random streams (random, numpy, torch) seeded with (seed, k), and they are put back; so
@@ -230,7 +232,6 @@ class Members:
     rows: int
 
     name: ClassVar[str] = "members"
-    api_version: ClassVar[int] = API_VERSION
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.inner.name)  # the records of a run name the adapter that was chosen
@@ -283,7 +284,7 @@ def _streams(seed: int) -> Iterator[None]:
     """Seed the global random streams of Python, numpy and torch, and put them back at the end."""
     torch, before = sys.modules.get("torch"), random.getstate()
     with ExitStack() as stack:
-        stack.enter_context(global_random_state_kept())
+        stack.enter_context(global_random_state_restored())
         if torch is not None:
             stack.enter_context(torch.random.fork_rng())
             torch.manual_seed(seed)

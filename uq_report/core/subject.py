@@ -75,17 +75,14 @@ class Subject:
 
     def take(self, rows: IntArray) -> Subject:
         """Return the subject with the rows at these positions, and what belongs to them."""
-        y, weights, clusters = (
-            None if values is None else values[rows] for values in (self.y, self.weights, self.clusters)
-        )
         adapter = self.adapter
         return replace(
             self,
             model=adapter.take(self.model, rows) if isinstance(adapter, HoldsGivenRows) else self.model,
             X=take_rows(self.X, rows),
-            y=y,
-            weights=weights,
-            clusters=clusters,
+            y=None if self.y is None else self.y[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            clusters=None if self.clusters is None else self.clusters[rows],
             protected={name: values[rows] for name, values in self.protected.items()},
         )
 

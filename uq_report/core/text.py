@@ -36,7 +36,7 @@ def clean(value: object, limit: int = MAX_TEXT) -> str:
     """
     text = unicodedata.normalize("NFC", str(value)[: 4 * limit])
     text = _SPACES.sub(" ", _DROPPED.sub("", text.replace("\u2028", "\n").replace("\u2029", "\n"))).strip()
-    text = _INVISIBLE.sub(lambda found: code_point(found[0]), text)
+    text = _INVISIBLE.sub(lambda match: code_point(match[0]), text)
     return text if len(text) <= limit else text[: limit - 1] + "\u2026"
 
 
@@ -48,7 +48,7 @@ def harmless(text: str) -> str:
     >>> harmless("age\x1b[31m  12\nb\u202ec")
     'age[31m  12\nb[U+202E]c'
     """
-    lines = (_INVISIBLE.sub(lambda found: code_point(found[0]), _DROPPED.sub("", line)) for line in text.split("\n"))
+    lines = (_INVISIBLE.sub(lambda match: code_point(match[0]), _DROPPED.sub("", line)) for line in text.split("\n"))
     return "\n".join(lines)
 
 
@@ -72,14 +72,14 @@ def file_stem(id: str) -> str:
 
     Examples
     --------
-    >>> file_stem("pfi.train"), file_stem("../a b")
-    ('pfi.train', '.._a_b-2c2c791a')
+    >>> file_stem("table.train"), file_stem("../a b")
+    ('table.train', '.._a_b-2c2c791a')
     """
     safe = _UNSAFE.sub("_", id)[:MAX_STEM]
     return safe if safe == id else f"{safe}-{hashlib.sha256(id.encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
 
 
-def count(number_of: int, one: str, many: str = "") -> str:
+def count(number_of: int, noun: str, many: str = "") -> str:
     """Return a count with its noun.
 
     Examples
@@ -87,7 +87,7 @@ def count(number_of: int, one: str, many: str = "") -> str:
     >>> count(1, "row"), count(3, "row"), count(0, "class", "classes")
     ('1 row', '3 rows', '0 classes')
     """
-    return f"{number_of} {one if number_of == 1 else many or one + 's'}"
+    return f"{number_of} {noun if number_of == 1 else many or noun + 's'}"
 
 
 def code_point(character: str) -> str:

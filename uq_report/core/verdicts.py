@@ -77,8 +77,8 @@ def holm(p_values: Any) -> FloatArray:
     [0.03, nan, 0.06, 0.06]
     """
     p = np.asarray(p_values, dtype=float)
-    adjusted, known = np.full(p.shape, np.nan), np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
+    adjusted, present = np.full(p.shape, np.nan), np.flatnonzero(~np.isnan(p))
+    order = present[np.argsort(p[present], kind="stable")]
     factors = len(order) - np.arange(len(order))
     adjusted[order] = np.minimum(np.maximum.accumulate(factors * p[order]), 1.0)
     return adjusted

@@ -218,10 +218,6 @@ def checked_probabilities(who: str, probabilities: Any) -> FloatArray:
     p = numbers(who, probabilities)
     if p.ndim != 2 or p.shape[1] < 2:
         raise InputError(f"{who} must have the shape (rows, classes) with at least 2 classes; got {p.shape}.")
-    with np.errstate(invalid="ignore"):
-        excess = np.abs(p @ np.ones(p.shape[1]) - 1)
-    if (excess <= TOLERANCE).all() and (p >= 0).all():
-        return p
     valid = np.isfinite(p) & (p >= 0)
     if not valid.all():
         row, c = np.argwhere(~valid)[0]
@@ -230,11 +226,14 @@ def checked_probabilities(who: str, probabilities: Any) -> FloatArray:
             f"{who} must be finite and >= 0; got {p[row, c]:g} in row {row} ({bad} of {len(p)} rows). "
             "Check that the model returns probabilities, not scores."
         )
-    row, bad = int(np.argmax(excess)), int((excess > TOLERANCE).sum())
-    raise InputError(
-        f"{who} must sum to 1 within {TOLERANCE:g} in every row; got {p[row].sum():.7g} in row {row}, "
-        f"the worst of {bad} of {len(p)} rows. Check that they are probabilities, or normalise them in the model."
-    )
+    excess = np.abs(p @ np.ones(p.shape[1]) - 1)
+    if (excess > TOLERANCE).any():
+        row, bad = int(np.argmax(excess)), int((excess > TOLERANCE).sum())
+        raise InputError(
+            f"{who} must sum to 1 within {TOLERANCE:g} in every row; got {p[row].sum():.7g} in row {row}, "
+            f"the worst of {bad} of {len(p)} rows. Check that they are probabilities, or normalise them in the model."
+        )
+    return p
 
 
 def _checked_classes(classes: Any, k: int) -> AnyArray:

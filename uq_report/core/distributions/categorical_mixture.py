@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray, FloatArray
+from ..arrays import FloatArray
 from ..errors import InputError
 from .categorical import Categorical, checked_probabilities, entropy_of
 from .rowwise import row_sum
@@ -71,7 +72,7 @@ class CategoricalMixture(Categorical):
 
     def aleatoric(self) -> FloatArray:
         """Return the weighted mean entropy of the members."""
-        return self._split.moments()[0][self.rows]
+        return self._split.moments[0][self.rows]
 
     def epistemic(self) -> FloatArray:
         """Return the entropy of the mean less the mean entropy; what rounding leaves below 0 is 0."""
@@ -86,28 +87,28 @@ class CategoricalMixture(Categorical):
         return np.maximum(self._mean_square() - np.square(self.mean()), 0.0)
 
     def _mean_square(self) -> FloatArray:
-        return np.asarray(self._split.moments()[1][self.rows, self.positive])
+        return np.asarray(self._split.moments[1][self.rows, self.positive])
 
 
+@dataclass(eq=False)
 class _Split:
-    """The members, reduced on first use to their mean entropy (n,) and mean squared probabilities (n, k)."""
+    """The members, reduced on first use to their mean entropy (n,) and mean squared probabilities (n, k).
 
-    def __init__(self, source: Any, weights: FloatArray | None, mean: FloatArray) -> None:
-        self._source: Any = source
-        self._weights = weights
-        self._mean = mean
-        self._moments: tuple[FloatArray, FloatArray] | None = None
+    `source` is an array (n, m, k), any iterable of arrays (n, k), or a callable that returns one of the two.
+    """
 
+    source: Any
+    weights: FloatArray | None
+    mean: FloatArray
+
+    @cached_property
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Return the mean entropy and the mean square, evaluating the members the first time."""
-        if self._moments is None:
-            members = self._source() if callable(self._source) else self._source
-            self._moments = self._reduced(_each(members))
-            self._source = None
-        return self._moments
-
-    def _reduced(self, members: Iterable[AnyArray]) -> tuple[FloatArray, FloatArray]:
-        weights, shape = self._weights, self._mean.shape
+        """The mean entropy and the mean square, for which the members are evaluated once."""
+        members = self.source() if callable(self.source) else self.source
+        self.source = None
+        if isinstance(members, np.ndarray) and members.ndim == 3:
+            members = np.moveaxis(members, 1, 0)
+        weights, shape = self.weights, self.mean.shape
         entropy, mean, square = np.zeros(shape[0]), np.zeros(shape), np.zeros(shape)
         count, total = 0, 0.0
         for member in members:
@@ -127,18 +128,13 @@ class _Split:
 
     def _compare(self, mean: FloatArray) -> None:
         """Refuse members whose mean is not the given one: the split would not add up."""
-        off = np.abs(mean - self._mean).max(axis=1)
+        off = np.abs(mean - self.mean).max(axis=1)
         if (off > _AGREE).any():
             row = int(np.argmax(off))
             raise InputError(
                 f"categorical_mixture.probabilities must be the weighted mean of the members within {_AGREE:g}; "
                 f"got a difference of {off[row]:.3g} in row {row}. Check the weights and the order of the classes."
             )
-
-
-def _each(members: Any) -> Iterable[AnyArray]:
-    """Return the members one by one, from an array (n, m, k) or any iterable of arrays (n, k)."""
-    return np.moveaxis(members, 1, 0) if isinstance(members, np.ndarray) and members.ndim == 3 else members
 
 
 def _mean_of(members: Any, weights: Any) -> tuple[FloatArray, FloatArray]:

@@ -74,12 +74,7 @@ def _integrals(q: Mixtures, integrand: Callable[[Mixtures, Panels], FloatArray],
         block = slice(start, start + rows)
         part = _scaled(q.means[block], q.stds[block], q.weights)
         values[block] = integral(
-            len(part.means),
-            _fitted(part),
-            partial(integrand, part),
-            tolerance=_TOLERANCE,
-            relative=relative,
-            members=m,
+            len(part.means), _fitted(part), partial(integrand, part), tolerance=_TOLERANCE, relative=relative, members=m
         )
     return values
 
@@ -93,7 +88,7 @@ def _scaled(means: FloatArray, stds: FloatArray, weights: FloatArray) -> Mixture
 
 def _fitted(q: Mixtures) -> Panels:
     """Return panels that cover the members' reach, none wide against the narrowest member in reach of it."""
-    panels, done = joined([_of_one_anchor(q), _of_all_members(q)]), []
+    panels, done = joined([_of_an_anchor(q), _of_all_members(q)]), []
     while len(panels.row):
         middle, half = 0.5 * (panels.lower + panels.upper), 0.5 * (panels.upper - panels.lower)
         stds = q.stds[panels.row]
@@ -110,7 +105,7 @@ def _from_anchor(q: Mixtures, panels: Panels) -> FloatArray:
     return q.means[panels.row, panels.anchor][:, None] - q.means[panels.row]
 
 
-def _of_one_anchor(q: Mixtures) -> Panels:
+def _of_an_anchor(q: Mixtures) -> Panels:
     """Return one panel for each row whose members one anchor resolves."""
     row = np.flatnonzero(_resolved(q))
     reach, means = _REACH * q.stds[row], q.means[row] - q.means[row, :1]

@@ -52,13 +52,17 @@ def class_derivatives(model: Any, X: Table, order: int) -> Derivatives | None:
 
 
 def _layers(final: Any) -> Sequence[tuple[FloatArray, FloatArray]] | None:
-    """Return weights and biases by layer."""
+    """Return weights and biases by layer, the last one with a score for each class."""
     name = class_names(final)[0]
     if name in _LINEAR:
-        return [(np.atleast_2d(final.coef_).T, np.ravel(final.intercept_))]
-    if name != "sklearn.MLPClassifier" or (final.out_activation_ == "logistic" and final.n_outputs_ > 1):
+        before, weights, bias = [], np.atleast_2d(final.coef_).T, np.ravel(final.intercept_)
+    elif name == "sklearn.MLPClassifier" and (final.out_activation_ != "logistic" or final.n_outputs_ == 1):
+        *before, (weights, bias) = zip(final.coefs_, final.intercepts_, strict=True)
+    else:
         return None
-    return list(zip(final.coefs_, final.intercepts_, strict=True))
+    if len(bias) == 1:  # the score of the second of two classes, that of the first being 0
+        weights, bias = np.pad(weights, ((0, 0), (1, 0))), np.pad(bias, (1, 0))
+    return [*before, (weights, bias)]
 
 
 def _dense(values: Any) -> FloatArray | None:
@@ -96,11 +100,7 @@ def _slopes(steps: Sequence[Any], X: Table, rows: FloatArray) -> FloatArray:
 
 
 def _scores(
-    X: FloatArray,
-    matrix: FloatArray,
-    layers: Sequence[tuple[FloatArray, FloatArray]],
-    activation: str,
-    order: int,
+    X: FloatArray, matrix: FloatArray, layers: Sequence[tuple[FloatArray, FloatArray]], activation: str, order: int
 ) -> Scores:
     """Return the last layer's scores with their derivatives by the inputs of `matrix`."""
     weights, bias = layers[0]
@@ -137,18 +137,11 @@ def _activated(z: Scores, activation: str, order: int) -> Scores:
     return Scores(value, first, second)
 
 
-def _two(part: FloatArray) -> FloatArray:
-    """Return one score as the second of two, the first being 0."""
-    return np.concatenate([np.zeros_like(part), part], axis=-1)
-
-
 def _probabilities(z: Scores, order: int) -> tuple[FloatArray, ...]:
-    """Return softmax(z), or (1 - p, p) with p = expit(z) for one score, and its derivatives up to `order`.
+    """Return p = softmax(z) and its derivatives up to `order`.
 
     With centred derivatives c = z' - Σ p z': p' = p c and p'' = p [c c + z'' - Σ p (z'' + c c)].
     """
-    if z.value.shape[1] == 1:
-        z = Scores(_two(z.value), _two(z.first), None if z.second is None else _two(z.second))
     p = softmax(z.value, axis=1)
     centred = z.first - np.einsum("nk,ndk->nd", p, z.first)[..., None]
     first = p[:, None] * centred

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core.adapter import API_VERSION, Match
+from ...core.adapter import Match
 from ...core.arrays import AnyArray, Table
 from ...core.derivatives import Derivatives
 from ...core.distributions import Categorical
@@ -39,7 +39,6 @@ class ClassifierAdapter(SklearnAdapter):
     """
 
     name: ClassVar[str] = "classifier"
-    api_version: ClassVar[int] = API_VERSION
 
     def matches(self, model: Any) -> Match | None:
         """Match by interface: a callable ``predict_proba``."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import pandas as pd
 
-from ...core.adapter import API_VERSION, Adapter, Match, class_names
+from ...core.adapter import Adapter, Match, class_names
 from ...core.arrays import AnyArray, FloatArray, Table
 from ...core.errors import InputError
 from ...core.predictive import Distribution
@@ -35,7 +35,6 @@ class DalexAdapter(Adapter):
     """
 
     name: ClassVar[str] = ids.DALEX
-    api_version: ClassVar[int] = API_VERSION
 
     def matches(self, model: Any) -> Match | None:
         """Match ``dalex.Explainer`` and its subclasses."""
@@ -80,8 +79,8 @@ class DalexAdapter(Adapter):
 
 def _rows(data: pd.DataFrame, model: Any) -> Table:
     """Return the explainer's rows; as an array again where dalex made the frame and its names from one."""
-    made_names = [str(j) for j in range(data.shape[1])]
-    if list(data.columns) == made_names and getattr(model, "feature_names_in_", None) is None:
+    numbered = [str(j) for j in range(data.shape[1])]
+    if list(data.columns) == numbered and getattr(model, "feature_names_in_", None) is None:
         return data.to_numpy()
     return data
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.adapter import API_VERSION, Match
+from ...core.adapter import Adapter, Match
 from ...core.arrays import AnyArray, FloatArray, Table
 from ...core.distributions import Categorical, CategoricalMixture, NormalMixture
 from ...core.errors import InputError
@@ -27,7 +28,7 @@ _CELLS = 2_500_000
 
 
 @dataclass(frozen=True)
-class EnsembleAdapter:
+class EnsembleAdapter(Adapter):
     """Forests, bagging and voting of scikit-learn, alone, last in a pipeline, or in a search object.
 
     A classifier's probabilities are exactly its own ``predict_proba``; its members are evaluated
@@ -40,7 +41,7 @@ class EnsembleAdapter:
     ``min_samples_leaf=1``), the mixture has no density and supports no entropy; `noise_variance`,
     for example the out-of-bag mean squared error, gives it one.
 
-    A calibrated forest is no forest: calibration changes what it predicts. Boosted trees are no
+    A calibrated forest is no forest: that changes what it predicts. Boosted trees are no
     mixture: they add up.
 
     Parameters
@@ -52,7 +53,6 @@ class EnsembleAdapter:
     noise_variance: float = 0.0
 
     name: ClassVar[str] = "ensemble"
-    api_version: ClassVar[int] = API_VERSION
 
     def __post_init__(self) -> None:
         check_noise(self.name, self.noise_variance)
@@ -88,40 +88,22 @@ class EnsembleAdapter:
     def _normal(self, ensemble: Any, X: Any) -> Distribution:
         """Return the mixture of normal members of a regressor."""
         _refuse_other_columns(ensemble, X)
-        members = [_moments(member, rows) for member, rows in _members(ensemble, X)]
-        return NormalMixture(
-            np.stack([member.mean for member in members], axis=1),
-            np.hypot(np.stack([member.std for member in members], axis=1), math.sqrt(self.noise_variance)),
-            weights=_weights(ensemble),
-            points=not self.noise_variance and not all(member.dense for member in members),
-        )
+        means, stds, dense = zip(*(_moments(member, rows) for member, rows in _members(ensemble, X)), strict=True)
+        stds = np.hypot(np.stack(stds, axis=1), math.sqrt(self.noise_variance))
+        points = not self.noise_variance and not all(dense)
+        return NormalMixture(np.stack(means, axis=1), stds, _weights(ensemble), points=points)
 
 
-class _Moments(NamedTuple):
-    """One member's mean and std per row, shapes (n,), and whether its std is positive for any row."""
-
-    mean: FloatArray
-    std: FloatArray
-    dense: bool
-
-
-@dataclass(frozen=True)
-class _Members:
-    """The members' class probabilities, evaluated when called; holds the rows as a copy."""
-
-    ensemble: Any
-    X: Any
-
-    def __call__(self) -> Iterator[FloatArray]:
-        """Yield each member's probabilities, shape (n, k), in the ensemble's class columns."""
-        k = len(self.ensemble.classes_)
-        for member, rows in _members(self.ensemble, self.X):
-            with in_order():
-                given = member.predict_proba(rows)
-            if given.shape[1] < k:  # bagging trains on class positions, of which a bootstrap sample may miss some
-                seen, given = given, np.zeros((len(given), k))
-                given[:, member.classes_] = seen
-            yield given
+def _member_probabilities(ensemble: Any, X: Any) -> Iterator[FloatArray]:
+    """Yield each member's probabilities, shape (n, k), in the ensemble's class columns."""
+    for member, rows in _members(ensemble, X):
+        with in_order():
+            p = member.predict_proba(rows)
+        if p.shape[1] < len(ensemble.classes_):  # bagging trains on class positions, of which a sample may miss some
+            whole = np.zeros((len(p), len(ensemble.classes_)))
+            whole[:, member.classes_] = p
+            p = whole
+        yield p
 
 
 def _categorical(ensemble: Any, X: Any) -> Distribution:
@@ -135,45 +117,42 @@ def _categorical(ensemble: Any, X: Any) -> Distribution:
     classes = class_labels(ensemble, total.shape[1])
     if not all(callable(getattr(member, "predict_proba", None)) for member in ensemble.estimators_):
         return Categorical(total, classes=classes)
-    members = _Members(ensemble, X.copy())
+    members = partial(_member_probabilities, ensemble, X.copy())
     return CategoricalMixture(members, classes, weights=_weights(ensemble), probabilities=total)
 
 
 def _members(ensemble: Any, X: Any) -> Iterator[tuple[Any, Any]]:
     """Yield each fitted member with the rows it takes, as the ensemble itself would pass them."""
-    if is_a(ensemble, _VOTING):
-        for member in ensemble.estimators_:
-            yield member, X
-    elif is_a(ensemble, _BAGGING):
+    members = ensemble.estimators_
+    if is_a(ensemble, _BAGGING):
         rows = plain_array(X)
-        for member, features in zip(ensemble.estimators_, ensemble.estimators_features_, strict=True):
-            yield member, rows[:, features]
-    else:
+        yield from ((m, rows[:, columns]) for m, columns in zip(members, ensemble.estimators_features_, strict=True))
+        return
+    if not is_a(ensemble, _VOTING):
         with np.errstate(over="ignore"):  # an overflow becomes inf, which the trees refuse by name
-            rows = plain_array(X).astype(np.float32)
-        for member in ensemble.estimators_:
-            yield member, rows
+            X = plain_array(X).astype(np.float32)
+    yield from ((member, X) for member in members)
 
 
 def _weights(ensemble: Any) -> FloatArray | None:
     """Return the relative weights of the members that were not dropped; None if all are equal."""
-    given = getattr(ensemble, "weights", None) if is_a(ensemble, _VOTING) else None
-    if given is None:
+    weights = getattr(ensemble, "weights", None) if is_a(ensemble, _VOTING) else None
+    if weights is None:
         return None
-    pairs = zip(ensemble.estimators, given, strict=True)
+    pairs = zip(ensemble.estimators, weights, strict=True)
     return np.array([weight for (_, member), weight in pairs if not isinstance(member, str)], dtype=float)
 
 
-def _moments(member: Any, X: Any) -> _Moments:
-    """Return one member's mean and std; a leaf's, the model's own, or a point."""
+def _moments(member: Any, X: Any) -> tuple[FloatArray, FloatArray, bool]:
+    """Return one member's mean and std by row (a leaf's, its own, or a point's), and whether every std is positive."""
     if is_a(member, ("DecisionTreeRegressor",)) and member.n_outputs_ == 1:
         nodes, variance, rows = member.tree_, _leaf_variance(member), member.apply(X)
         dense = bool((variance[nodes.children_left < 0] > 0).all())
-        return _Moments(nodes.value[rows, 0, 0], np.sqrt(variance[rows]), dense)
+        return nodes.value[rows, 0, 0], np.sqrt(variance[rows]), dense
     if gives_std(member):
-        return _Moments(*mean_and_std(member, X), dense=True)
+        return *mean_and_std(member, X), True
     mean = point_prediction(member, X)
-    return _Moments(mean, np.zeros(len(mean)), dense=False)
+    return mean, np.zeros(len(mean)), False
 
 
 def _leaf_variance(tree: Any) -> FloatArray:
@@ -201,9 +180,9 @@ def _rounding(nodes: Any) -> FloatArray:
 
 def _refuse_other_columns(ensemble: Any, X: Any) -> None:
     """Refuse rows whose columns are not those of the fit; members trained on arrays would not notice."""
-    fitted, given = getattr(ensemble, "feature_names_in_", None), getattr(X, "columns", None)
-    if fitted is not None and given is not None and list(fitted) != list(given):
+    fitted, columns = getattr(ensemble, "feature_names_in_", None), getattr(X, "columns", None)
+    if fitted is not None and columns is not None and list(fitted) != list(columns):
         raise InputError(
-            f"X must have the columns {type(ensemble).__name__} was fitted on, {list(fitted)}; got {list(given)}. "
+            f"X must have the columns {type(ensemble).__name__} was fitted on, {list(fitted)}; got {list(columns)}. "
             "Reorder or rename them."
         )

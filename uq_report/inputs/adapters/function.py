@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core.adapter import API_VERSION, Match
+from ...core.adapter import Adapter, Match
 from ...core.arrays import Table
 from ...core.errors import InputError, ModelError
 from ...core.predictive import Distribution
@@ -18,7 +18,7 @@ _HINTS = {
 
 
 @dataclass(frozen=True)
-class FunctionAdapter:
+class FunctionAdapter(Adapter):
     """A function, method, partial or callable object that takes rows and returns a `Distribution`.
 
     Parameters
@@ -40,7 +40,6 @@ class FunctionAdapter:
     batch_rows_per_call: int | None = None
 
     name: ClassVar[str] = "function"
-    api_version: ClassVar[int] = API_VERSION
 
     def __post_init__(self) -> None:
         rows = self.batch_rows_per_call

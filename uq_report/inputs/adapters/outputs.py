@@ -12,25 +12,23 @@ from ...core.arrays import AnyArray, BoolArray, FloatArray, Table
 from ...core.errors import InputError, ModelError
 from .sklearn_ import in_order, transform, unwrap
 
-_ONE_OUTPUT = "A model with several outputs is audited one output at a time: fit or wrap one model per output."
+_SEVERAL = "A model with several outputs is audited one output at a time: fit or wrap one model per output."
 
 
 def probabilities(model: Any, X: Table) -> FloatArray:
     """Return ``model.predict_proba(X)`` as floats of shape (n, k); refuse any other shape."""
     who = type(model).__name__
     with in_order():
-        given = model.predict_proba(X)
-    if isinstance(given, list | tuple):
-        raise InputError(
-            f"{who}.predict_proba must return one (rows, classes) array; got {len(given)} of them. {_ONE_OUTPUT}"
-        )
-    shape: Any = getattr(given, "shape", ())
-    if len(shape) != 2 or shape[0] != X.shape[0] or not hasattr(given, "__array__"):
+        p = model.predict_proba(X)
+    if isinstance(p, list | tuple):
+        raise InputError(f"{who}.predict_proba must return one (rows, classes) array; got {len(p)} of them. {_SEVERAL}")
+    shape: Any = getattr(p, "shape", ())
+    if len(shape) != 2 or shape[0] != X.shape[0] or not hasattr(p, "__array__"):
         raise ModelError(
             f"{who}.predict_proba must return an array of shape ({X.shape[0]}, classes); "
-            f"got {type(given).__name__} of shape {shape}. Wrap the model in a function that returns a Distribution."
+            f"got {type(p).__name__} of shape {shape}. Wrap the model in a function that returns a Distribution."
         )
-    return np.asarray(given, dtype=float)
+    return np.asarray(p, dtype=float)
 
 
 def class_labels(model: Any, k: int) -> AnyArray:
@@ -39,7 +37,7 @@ def class_labels(model: Any, k: int) -> AnyArray:
     if classes is None:
         return np.arange(k)
     if isinstance(classes, list) and any(np.ndim(labels) for labels in classes):
-        raise InputError(f"{who}.classes_ must list the classes of one output; got {len(classes)} lists. {_ONE_OUTPUT}")
+        raise InputError(f"{who}.classes_ must list the classes of one output; got {len(classes)} lists. {_SEVERAL}")
     if len(classes) != k:
         raise ModelError(
             f"{who}.predict_proba must have one column per class in classes_, {len(classes)}; got {k} columns. "
@@ -64,7 +62,7 @@ def mean_and_std(model: Any, X: Table) -> tuple[FloatArray, FloatArray]:
     if mean.shape != (X.shape[0],) or std.shape != (X.shape[0],):
         raise InputError(
             f"{who}.predict must return one mean and one std per row, shapes ({X.shape[0]},); "
-            f"got {mean.shape} and {std.shape}. {_ONE_OUTPUT}"
+            f"got {mean.shape} and {std.shape}. {_SEVERAL}"
         )
     refuse_rows(
         f"{who}.predict must return a finite mean and a finite std >= 0",
@@ -81,7 +79,7 @@ def point_prediction(model: Any, X: Table) -> FloatArray:
     if mean.shape != (X.shape[0],):
         raise InputError(
             f"{type(model).__name__}.predict must return one number per row, shape ({X.shape[0]},); got {mean.shape}. "
-            f"{_ONE_OUTPUT}"
+            f"{_SEVERAL}"
         )
     return mean
 

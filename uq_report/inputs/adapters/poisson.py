@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core.adapter import API_VERSION, Match
+from ...core.adapter import Match
 from ...core.arrays import Table
 from ...core.distributions import Poisson
 from ...core.predictive import Distribution
@@ -26,7 +26,6 @@ class PoissonAdapter(SklearnAdapter):
     """
 
     name: ClassVar[str] = "poisson"
-    api_version: ClassVar[int] = API_VERSION
 
     def matches(self, model: Any) -> Match | None:
         """Match the two by name."""

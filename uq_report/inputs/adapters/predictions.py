@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core.adapter import API_VERSION, Adapter, Match
+from ...core.adapter import Adapter, Match
 from ...core.arrays import IntArray, Table
 from ...core.predictive import Distribution
 from ...core.scored import ONLY_GIVEN, ScoredRows
@@ -15,7 +15,7 @@ from ...core.scored import ONLY_GIVEN, ScoredRows
 class PredictionsAdapter(Adapter):
     """A `ScoredRows`: a table that was scored elsewhere, audited without its model.
 
-    Calibration, data quality, groups and what else looks at predictions as they are can be computed.
+    Whatever looks at predictions as they are can be computed.
     Whatever changes a row and asks again is refused by the engine, with `only_given_rows` as the reason.
 
     Examples
@@ -27,7 +27,6 @@ class PredictionsAdapter(Adapter):
     """
 
     name: ClassVar[str] = "predictions"
-    api_version: ClassVar[int] = API_VERSION
     only_given_rows: ClassVar[str] = ONLY_GIVEN
 
     def matches(self, model: Any) -> Match | None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.adapter import API_VERSION, Match, class_names
+from ...core.adapter import Match, class_names
 from ...core.arrays import Table
 from ...core.distributions import Normal
 from ...core.errors import InputError
@@ -52,7 +52,6 @@ class RegressorStdAdapter(SklearnAdapter):
     noise_variance: float = 0.0
 
     name: ClassVar[str] = "regressor_std"
-    api_version: ClassVar[int] = API_VERSION
 
     def __post_init__(self) -> None:
         check_noise(self.name, self.noise_variance)

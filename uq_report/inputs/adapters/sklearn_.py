@@ -19,28 +19,25 @@ from ...core.arrays import Table
 ROWWISE_BATCH = 25_000
 PROCESS_BATCH = 250
 
-_HELD_IN = {
+_INSIDE = {
     "sklearn.BaseSearchCV": "best_estimator_",
     "sklearn.BaseThresholdClassifier": "estimator_",
     "sklearn.FrozenEstimator": "estimator",
 }
-_ELEMENTWISE = frozenset(
-    f"sklearn.{name}"
-    for name in (
-        *("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "SimpleImputer", "VarianceThreshold"),
-        *("OrdinalEncoder", "OneHotEncoder", "KBinsDiscretizer"),
-        *("SelectKBest", "SelectPercentile", "SelectFromModel", "SelectFdr", "SelectFpr", "SelectFwe"),
-    )
+_TRANSFORMERS = (
+    "StandardScaler MinMaxScaler MaxAbsScaler RobustScaler SimpleImputer VarianceThreshold OrdinalEncoder "
+    "OneHotEncoder KBinsDiscretizer SelectKBest SelectPercentile SelectFromModel SelectFdr SelectFpr SelectFwe"
 )
-_TREES = frozenset(
-    f"sklearn.{family}{task}"
-    for family in ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "HistGradientBoosting")
-    for task in ("Classifier", "Regressor")
-)
-_BOOSTED = frozenset(("sklearn.GradientBoostingClassifier", "sklearn.GradientBoostingRegressor"))
-_COMBINED = frozenset(
-    f"sklearn.{name}" for name in ("BaggingClassifier", "BaggingRegressor", "VotingClassifier", "VotingRegressor")
-)
+_ELEMENTWISE = {f"sklearn.{name}" for name in _TRANSFORMERS.split()}
+
+
+def _both(*families: str) -> set[str]:
+    return {f"sklearn.{family}{task}" for family in families for task in ("Classifier", "Regressor")}
+
+
+_TREES = _both("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "HistGradientBoosting")
+_BOOSTED = _both("GradientBoosting")
+_COMBINED = _both("Bagging", "Voting")
 
 
 class SklearnAdapter(Adapter):
@@ -51,8 +48,16 @@ class SklearnAdapter(Adapter):
         return batch_rows(model)
 
     def rows_together(self, model: Any) -> int | None:
-        """Return 25 000 for scikit-learn's own estimators, 250 for Gaussian processes, else None."""
-        return rows_together(model)
+        """Return 25 000 for scikit-learn's own estimators, 250 for Gaussian processes, else None.
+
+        A pipeline pays for every call more than for thousands of rows. Gaussian processes pay for rows x
+        training rows that leave the cache. Estimators of other libraries are not known: None.
+        """
+        steps, final = unwrap(model)
+        names = [class_names(part)[0] for part in (*steps, final)]
+        if names[-1].startswith("sklearn.GaussianProcess"):
+            return PROCESS_BATCH
+        return ROWWISE_BATCH if all(name.startswith("sklearn.") for name in names) else None
 
 
 def is_a(model: Any, names: Iterable[str]) -> bool:
@@ -71,8 +76,8 @@ def unwrap(model: Any) -> tuple[tuple[Any, ...], Any]:
         before, (_, last) = model.steps[:-1], model.steps[-1]
         own = tuple(step for _, step in before if step is not None and step != "passthrough")
     else:
-        held = next((attribute for name, attribute in _HELD_IN.items() if name in names), "")
-        own, last = (), getattr(model, held, None) if held else None
+        attribute = next((attribute for name, attribute in _INSIDE.items() if name in names), "")
+        own, last = (), getattr(model, attribute, None) if attribute else None
     if last is None:
         return own, model
     inner, final = unwrap(last)
@@ -94,19 +99,6 @@ def batch_rows(model: Any) -> int | None:
     may predict in another way.
     """
     return ROWWISE_BATCH if _rowwise(model) else None
-
-
-def rows_together(model: Any) -> int | None:
-    """Return the rows that variants of the same columns may share a call up to, for the engine.
-
-    A pipeline pays for every call more than for thousands of rows. Gaussian processes pay for rows x
-    training rows that leave the cache. Estimators of other libraries are not known: None.
-    """
-    steps, final = unwrap(model)
-    names = [class_names(part)[0] for part in (*steps, final)]
-    if names[-1].startswith("sklearn.GaussianProcess"):
-        return PROCESS_BATCH
-    return ROWWISE_BATCH if all(name.startswith("sklearn.") for name in names) else None
 
 
 def _rowwise(model: Any) -> bool:

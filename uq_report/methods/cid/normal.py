@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold
 from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.engine import Engine
 from ...core.errors import InputError
-from ...core.foreign import global_random_state_kept
+from ...core.foreign import global_random_state_restored
 from .columns import Data, UnfitError, listed
 from .cover import normal_log_p, related_by_correlation, with_indicators
 from .terms import Estimate, LogProbability, Terms
@@ -241,7 +241,7 @@ def by_lasso(Z: FloatArray, penalty: float | None, engine: Engine) -> tuple[Floa
     covariance = Z.T @ Z / len(Z)
     if len(covariance) == 1:
         return np.asarray(np.linalg.inv(covariance), dtype=float), {"penalty": None, "graph": "one column"}
-    with warnings.catch_warnings(), global_random_state_kept():
+    with warnings.catch_warnings(), global_random_state_restored():
         warnings.filterwarnings("ignore", category=RuntimeWarning)  # seen on the way, judged by the result
         try:
             alpha = _by_folds(Z, engine) if penalty is None else penalty

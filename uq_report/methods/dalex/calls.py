@@ -16,7 +16,7 @@ import pandas as pd
 from ...core.arrays import FloatArray, IntArray
 from ...core.engine import Engine
 from ...core.errors import MissingDependencyError, UQReportError
-from ...core.foreign import from_frame, global_random_state_kept, numeric_target, to_frame
+from ...core.foreign import from_frame, global_random_state_restored, numeric_target, to_frame
 from ...core.measures import PREDICTION, Measure
 from ...core.results import ESTIMATE_COLUMNS, Omission
 from ...core.subject import Subject
@@ -51,7 +51,7 @@ def contained(seed: int) -> Iterator[None]:
     0/0 and inf - inf are no warnings here either: what is not finite becomes an omission.
     """
     quiet = redirect_stdout(StringIO()), warnings.catch_warnings(), np.errstate(all="ignore")
-    with global_random_state_kept(), quiet[0], quiet[1], quiet[2]:
+    with global_random_state_restored(), quiet[0], quiet[1], quiet[2]:
         warnings.filterwarnings("ignore", module=r"dalex(\.|$)")
         warnings.filterwarnings("ignore", "The behavior of Series.argsort", FutureWarning)  # where nll is infinite
         np.random.seed(seed)  # noqa: NPY002 - dalex draws from the global stream

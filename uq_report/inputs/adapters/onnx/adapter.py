@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ....core.adapter import API_VERSION, Adapter, Match, class_names
+from ....core.adapter import Adapter, Match, class_names
 from ....core.arrays import AnyArray, Table
 from ....core.distributions import Categorical, Normal
 from ....core.errors import InputError, ModelError
@@ -40,33 +40,32 @@ class OnnxAdapter(Adapter):
     classes: tuple[Any, ...] | None = None
 
     name: ClassVar[str] = "onnx"
-    api_version: ClassVar[int] = API_VERSION
 
     def matches(self, model: Any) -> Match | None:
         """Match what the ONNX loader makes, and an ``onnxruntime.InferenceSession``."""
         if {"uq_report.OnnxModel", "onnxruntime.InferenceSession"}.isdisjoint(class_names(model)):
             return None
-        single = any(one.type == "tensor(float)" for one in model.get_inputs())
+        single = any(tensor.type == "tensor(float)" for tensor in model.get_inputs())
         precision = "; features are rounded to float32, so numbers agree with the original model's to about 7 digits"
         return Match(0, f"an ONNX graph run by onnxruntime{precision if single else ''}")
 
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return the graph's probabilities as a categorical, or its mean and std as a normal distribution."""
-        outputs = {one.name: one for one in model.get_outputs()}
-        given = feeds(model.get_inputs(), X)
+        outputs = {tensor.name: tensor for tensor in model.get_outputs()}
+        fed = feeds(model.get_inputs(), X)
         probable, spread = _probabilities(outputs), _mean_and_std(outputs)
         if len(probable) == 1:
-            return self._categorical(model, given, probable[0], outputs)
+            return self._categorical(model, fed, probable[0], outputs)
         if spread and not probable:
-            mean, std = (np.asarray(part, dtype=float) for part in model.run(spread, given))
+            mean, std = (np.asarray(part, dtype=float) for part in model.run(spread, fed))
             return Normal(mean.reshape(-1), std.reshape(-1))
-        shown = ", ".join(f"{one.name} {one.type}{list(one.shape)}" for one in outputs.values())
-        raise InputError(f"onnx.outputs must state one predictive distribution; got {shown}. {_NEEDED}")
+        got = ", ".join(f"{tensor.name} {tensor.type}{list(tensor.shape)}" for tensor in outputs.values())
+        raise InputError(f"onnx.outputs must state one predictive distribution; got {got}. {_NEEDED}")
 
-    def _categorical(self, model: Any, given: Mapping[str, Any], name: str, outputs: Mapping[str, Any]) -> Categorical:
-        label = next((one for one in outputs.values() if one.type in _LABELS), None)
+    def _categorical(self, model: Any, fed: Mapping[str, Any], name: str, outputs: Mapping[str, Any]) -> Categorical:
+        label = next((tensor for tensor in outputs.values() if tensor.type in _LABELS), None)
         names = [name] if label is None else [name, label.name]
-        values, *labels = model.run(names, given)
+        values, *labels = model.run(names, fed)
         if isinstance(values, list):  # a ZipMap: one mapping of label to probability per row
             keys = tuple(values[0])
             classes = self.classes or _in_stated_order(keys, getattr(model, "class_labels", None))
@@ -84,16 +83,17 @@ def _in_stated_order(keys: tuple[Any, ...], stated: tuple[Any, ...] | None) -> t
 
 def _probabilities(outputs: Mapping[str, Any]) -> list[str]:
     """Return the outputs that are probabilities: maps by label, or tensors of several columns."""
-    maps = [name for name, one in outputs.items() if one.type.startswith("seq(map(")]
-    labelled = any(one.type in _LABELS for one in outputs.values())
-    wide = [name for name, one in outputs.items() if one.type in _FLOATS and len(one.shape) == 2 and one.shape[1] != 1]
+    maps = [name for name, tensor in outputs.items() if tensor.type.startswith("seq(map(")]
+    labelled = any(tensor.type in _LABELS for tensor in outputs.values())
+    shapes = {name: tensor.shape for name, tensor in outputs.items() if tensor.type in _FLOATS}
+    wide = [name for name, shape in shapes.items() if len(shape) == 2 and shape[1] != 1]
     named = [name for name in wide if "prob" in name.lower()]
     return maps or named or (wide if labelled else [])
 
 
 def _mean_and_std(outputs: Mapping[str, Any]) -> list[str]:
     """Return the names of the mean and the std, or nothing."""
-    numbers = [name for name, one in outputs.items() if one.type in _FLOATS]
+    numbers = [name for name, tensor in outputs.items() if tensor.type in _FLOATS]
     std = [name for name in numbers if "std" in name.lower()]
     mean = [name for name in numbers if name not in std]
     return [*mean, *std] if len(std) == len(mean) == 1 else []
@@ -106,8 +106,8 @@ def _numbered(p: AnyArray, labels: Sequence[Any]) -> range:
         return range(k)
     best = p.argmax(axis=1)
     single = (p == p.max(axis=1, keepdims=True)).sum(axis=1) == 1
-    said = np.asarray(labels[0]).reshape(-1)
-    if said.dtype.kind not in "iub" or (said[single] != best[single]).any():
+    own = np.asarray(labels[0]).reshape(-1)
+    if own.dtype.kind not in "iub" or (own[single] != best[single]).any():
         raise InputError(
             f"onnx.classes must be given, since the graph does not state the labels of its {k} probabilities; "
             "got None. Pass adapter=OnnxAdapter(classes=(...)), in the order of the probabilities."

@@ -29,65 +29,56 @@ def feeds(inputs: Sequence[Any], X: Table) -> dict[str, AnyArray]:
     InputError
         If the names, the number of columns, or the types do not fit.
     """
-    if len(inputs) == 1 and _takes_all(inputs[0], X):
-        one = inputs[0]
-        columns = [_cast(_column(X, j), one, name) for j, name in enumerate(_names(X))]
-        return {one.name: np.column_stack(columns)}
-    shown = ", ".join(f"{one.name} {one.type}{list(one.shape)}" for one in inputs)
+    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    columns = {str(name): frame.iloc[:, j].to_numpy() for j, name in enumerate(frame.columns)}
+    if len(inputs) == 1 and _takes_all(inputs[0], len(columns)):
+        return {inputs[0].name: np.column_stack([_cast(v, inputs[0], name) for name, v in columns.items()])}
+    got = ", ".join(f"{tensor.name} {tensor.type}{list(tensor.shape)}" for tensor in inputs)
     if not isinstance(X, pd.DataFrame):
-        raise InputError(f"onnx.inputs must fit the {X.shape[1]} columns of an array; got {shown}. Pass a DataFrame.")
-    names, wanted = _names(X), [one.name for one in inputs]
-    if set(names) != set(wanted) or any(len(one.shape) == 2 and one.shape[1] not in (1, None) for one in inputs):
-        lacking = sorted(set(wanted) - set(names))
-        hint = f"The data has no {lacking[0]!r}. {nearest(lacking[0], names)}" if lacking else ""
+        raise InputError(f"onnx.inputs must fit the {X.shape[1]} columns of an array; got {got}. Pass a DataFrame.")
+    names = {tensor.name for tensor in inputs}
+    if set(columns) != names or any(len(tensor.shape) == 2 and tensor.shape[1] not in (1, None) for tensor in inputs):
+        lacking = sorted(names - set(columns))
+        hint = f"The data has no {lacking[0]!r}. {nearest(lacking[0], columns)}" if lacking else ""
         raise InputError(
-            f"onnx.inputs must be one tensor of all {len(names)} columns, or one input per column by name; "
-            f"got {shown}. {hint or 'Convert the model with one input per column, or leave other columns out.'}"
+            f"onnx.inputs must be one tensor of all {len(columns)} columns, or one input per column by name; "
+            f"got {got}. {hint or 'Convert the model with one input per column, or leave other columns out.'}"
         )
-    return {one.name: _shaped(_cast(_column(X, names.index(one.name)), one, one.name), one) for one in inputs}
+    values = {tensor.name: _cast(columns[tensor.name], tensor, tensor.name) for tensor in inputs}
+    return {t.name: values[t.name] if len(t.shape) == 1 else values[t.name].reshape(-1, 1) for t in inputs}
 
 
-def _takes_all(one: Any, X: Table) -> bool:
+def _takes_all(tensor: Any, n_columns: int) -> bool:
     """Say whether an input takes all columns: rows by columns, of a width that fits."""
-    width = one.shape[1] if len(one.shape) == 2 else 0
-    return width == X.shape[1] or width is None or isinstance(width, str)
+    width = tensor.shape[1] if len(tensor.shape) == 2 else 0
+    return width == n_columns or width is None or isinstance(width, str)
 
 
-def _names(X: Table) -> list[str]:
-    return [str(c) for c in X.columns] if isinstance(X, pd.DataFrame) else [f"x{j}" for j in range(X.shape[1])]
-
-
-def _column(X: Table, position: int) -> AnyArray:
-    return X.iloc[:, position].to_numpy() if isinstance(X, pd.DataFrame) else X[:, position]
-
-
-def _shaped(values: AnyArray, one: Any) -> AnyArray:
-    return values if len(one.shape) == 1 else values.reshape(-1, 1)
-
-
-def _cast(values: AnyArray, one: Any, name: str) -> AnyArray:
+def _cast(values: AnyArray, tensor: Any, name: str) -> AnyArray:
     """Return a column in the input's type; refuse what the type cannot hold."""
-    wanted = _DTYPES.get(one.type)
-    if wanted is None:
-        raise InputError(f"onnx.inputs must be of {', '.join(_DTYPES)}; got {one.name} {one.type}. Convert the model.")
-    if wanted is np.object_:
+    dtype = _DTYPES.get(tensor.type)
+    if dtype is None:
+        raise InputError(
+            f"onnx.inputs must be of {', '.join(_DTYPES)}; got {tensor.name} {tensor.type}. Convert the model."
+        )
+    if dtype is np.object_:
         if pd.isna(values).any():
-            raise InputError(f"{name} must have no missing values for the text input {one.name!r} of an ONNX graph.")
+            raise InputError(f"{name} must have no missing values for the text input {tensor.name!r} of an ONNX graph.")
         return values.astype(str).astype(object)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            cast: AnyArray = np.asarray(values).astype(wanted)
+            cast: AnyArray = np.asarray(values).astype(dtype)
             numbers = np.asarray(values).astype(float)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{name} must be a number for the input {one.name!r} {one.type} of an ONNX graph; "
+            f"{name} must be a number for the input {tensor.name!r} {tensor.type} of an ONNX graph; "
             f"got {values.dtype}: {error}."
         ) from error
-    whole = np.issubdtype(wanted, np.integer) or wanted is np.bool_
+    whole = np.issubdtype(dtype, np.integer) or dtype is np.bool_
     lost = (cast != numbers) if whole else np.isfinite(numbers) & ~np.isfinite(cast)
     if lost.any():
         raise InputError(
-            f"{name} must fit {one.type}, the type of the graph's input {one.name!r}; "
+            f"{name} must fit {tensor.type}, the type of the graph's input {tensor.name!r}; "
             f"got {values[lost][0]} in {int(lost.sum())} of {len(values)} rows."
         )
     return cast

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ....core.adapter import API_VERSION, Adapter, Match, class_names
+from ....core.adapter import Adapter, Match, class_names
 from ....core.arrays import Table
 from ....core.derivatives import Derivatives
 from ....core.predictive import Distribution
@@ -39,7 +39,6 @@ class TorchAdapter(Adapter):
     dropout: bool = False
 
     name: ClassVar[str] = "torch"
-    api_version: ClassVar[int] = API_VERSION
 
     def matches(self, model: Any) -> Match | None:
         """Match instances of ``torch.nn.Module`` by the names of their classes."""

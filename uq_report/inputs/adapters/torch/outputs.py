@@ -19,53 +19,38 @@ _WRAP = (
     "Wrap the module so that forward returns a torch.distributions object, as in Normal(mean, std) "
     "or Categorical(logits=logits)."
 )
-_ONE_OUTPUT = "A model with several outputs is audited one output at a time: wrap one module per output."
+_SEVERAL = "A model with several outputs is audited one output at a time: wrap one module per output."
+_JOINT = "gpytorch.MultivariateNormal"  # read row by row
 Build = Callable[[FloatArray], Distribution]
 
 
-def read(model: Any, given: Any, n: int) -> tuple[Any, Build]:
-    """Return the parameters of `given`, a float64 tensor of shape (n, M), and how they become a `Distribution`."""
-    dist = given
+def read(model: Any, output: Any, n: int) -> tuple[Any, Build]:
+    """Return the parameters of `output`, a float64 tensor of shape (n, M), and how they become a `Distribution`."""
+    import torch
+
+    dist = output
     while "torch.Independent" in class_names(dist):
         dist = dist.base_dist
-    reader = next((_READERS[name] for name in class_names(dist) if name in _READERS), None)
+    kind = next((name for name in class_names(dist) if name in _READERS), None)
     who = type(model).__name__
-    if reader is None:
-        shape = f" of shape {tuple(given.shape)}" if hasattr(given, "shape") else ""
+    if kind is None:
+        shape = f" of shape {tuple(output.shape)}" if hasattr(output, "shape") else ""
         raise ModelError(
             f"{who}.forward must return a torch.distributions object (Normal, StudentT, Poisson, Categorical or "
             f"Bernoulli) or a gpytorch MultivariateNormal; got {type(dist).__name__}{shape}. {_WRAP}"
         )
-    size = tuple(dist.event_shape if reader is _marginals else dist.batch_shape)
+    size = tuple(dist.event_shape if kind == _JOINT else dist.batch_shape)
     if size not in ((n,), (n, 1)):
         raise ModelError(
             f"{who}.forward must return one distribution per row, shape ({n},) or ({n}, 1); "
-            f"got {type(dist).__name__} of shape {size}. {_ONE_OUTPUT}"
+            f"got {type(dist).__name__} of shape {size}. {_SEVERAL}"
         )
-    columns, build = reader(dist)
-    found = _table(columns, n)
+    columns, build = _READERS[kind](dist)
+    # of shape (n,), (n, 1) or (n, 1, k)
+    parameters = torch.cat([column.double().reshape(n, -1) for column in columns], dim=1)
     if build is Categorical:
-        build = partial(Categorical, classes=class_labels(model, found.shape[1]))
-    return found, build
-
-
-def _table(columns: list[Any], n: int) -> Any:
-    """Join tensors of shape (n,), (n, 1) or (n, 1, k) to one of shape (n, M)."""
-    import torch
-
-    return torch.cat([column.double().reshape(n, -1) for column in columns], dim=1)
-
-
-def _normal(dist: Any) -> tuple[list[Any], Build]:
-    return [dist.loc, dist.scale.double().square()], _build_normal
-
-
-def _marginals(dist: Any) -> tuple[list[Any], Build]:
-    return [dist.mean, dist.variance], _build_normal
-
-
-def _build_normal(found: FloatArray) -> Distribution:
-    return Normal(found[:, 0], np.sqrt(found[:, 1]))
+        build = partial(Categorical, classes=class_labels(model, parameters.shape[1]))
+    return parameters, build
 
 
 def _student_t(dist: Any) -> tuple[list[Any], Build]:
@@ -76,27 +61,18 @@ def _student_t(dist: Any) -> tuple[list[Any], Build]:
             "Fix df in the module, or pass a function that returns our StudentT with an array of df."
         )
     nu = float(df[0])
-    return [dist.loc, dist.scale.double().square()], lambda found: StudentT(nu, found[:, 0], np.sqrt(found[:, 1]))
+    return [dist.loc, dist.scale.double().square()], lambda p: StudentT(nu, p[:, 0], np.sqrt(p[:, 1]))
 
 
-def _poisson(dist: Any) -> tuple[list[Any], Build]:
-    return [dist.rate], lambda found: Poisson(found[:, 0])
-
-
-def _categorical(dist: Any) -> tuple[list[Any], Build]:
-    return [dist.probs], Categorical
-
-
-def _bernoulli(dist: Any) -> tuple[list[Any], Build]:
-    p = dist.probs.double()
-    return [1 - p, p], Categorical
+def _build_normal(p: FloatArray) -> Distribution:
+    return Normal(p[:, 0], np.sqrt(p[:, 1]))
 
 
 _READERS: dict[str, Callable[[Any], tuple[list[Any], Build]]] = {
-    "torch.Normal": _normal,
+    "torch.Normal": lambda dist: ([dist.loc, dist.scale.double().square()], _build_normal),
     "torch.StudentT": _student_t,
-    "torch.Poisson": _poisson,
-    "torch.Categorical": _categorical,
-    "torch.Bernoulli": _bernoulli,
-    "gpytorch.MultivariateNormal": _marginals,
+    "torch.Poisson": lambda dist: ([dist.rate], lambda p: Poisson(p[:, 0])),
+    "torch.Categorical": lambda dist: ([dist.probs], Categorical),
+    "torch.Bernoulli": lambda dist: ([1 - dist.probs.double(), dist.probs.double()], Categorical),
+    _JOINT: lambda dist: ([dist.mean, dist.variance], _build_normal),
 }

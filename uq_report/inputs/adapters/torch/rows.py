@@ -29,42 +29,32 @@ def predict(model: Any, X: Table, *, dropout: bool = False) -> Distribution:
         for layer in dropouts(model) if dropout else ():
             layer.train()
         parts = [_parameters(model, x) for x in _blocks(model, X)]
-    return parts[0][1](np.concatenate([_array(found) for found, _ in parts]))
+    return parts[0][1](np.concatenate([_array(values) for values, _ in parts]))
 
 
 def derivatives(model: Any, X: Table, order: int) -> Derivatives:
-    """Return the parameters and their derivatives with respect to all columns up to `order`."""
-    import torch
+    """Return the parameters and their derivatives with respect to all columns up to `order`.
 
-    found: list[tuple[FloatArray, ...]] = []
+    Rows are independent, so the slope of a parameter's sum over all rows is, row by row, the row's own.
+    """
+    import torch
+    from torch.autograd.functional import jacobian
+
+    def totals(x: Any) -> Any:
+        return _parameters(model, x)[0].sum(dim=0)
+
+    def slopes(x: Any) -> Any:
+        return jacobian(totals, x, create_graph=True).sum(dim=1)
+
+    blocks: list[tuple[FloatArray, ...]] = []
     with _evaluating(model), torch.enable_grad():
-        for rows in _blocks(model, X):
-            x = rows.detach().requires_grad_()
+        for x in _blocks(model, X):
+            values, first = _parameters(model, x)[0], jacobian(totals, x).permute(1, 2, 0)
+            second = [jacobian(slopes, x).permute(2, 3, 1, 0)] if order == 2 else []
+            blocks.append(tuple(_array(part) for part in (values, first, *second)))
             precision = float(torch.finfo(x.dtype).eps)
-            values = _parameters(model, x)[0]
-            first = _gradients(values, x, keep=order == 2)
-            second = [_gradients(first[..., m], x, keep=False) for m in range(values.shape[1])] if order == 2 else []
-            # the gradient's axis is the second one: (n, d of the gradient, d of the first derivative, M)
-            joined = [torch.stack(second, dim=-1)] if second else []
-            found.append(tuple(_array(part) for part in (values, first, *joined)))
-    whole = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+    whole = [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
     return Derivatives(whole[0], whole[1], whole[2] if order == 2 else None, METHOD, precision=precision)
-
-
-def _gradients(values: Any, x: Any, keep: bool) -> Any:
-    """Return ∂values[i, m] / ∂x[i, j], shape (n, d, M): rows are independent, so that of the sum over rows."""
-    import torch
-
-    found = []
-    for m in range(values.shape[1]):
-        if not values.requires_grad:
-            found.append(torch.zeros_like(x))
-            continue
-        (slope,) = torch.autograd.grad(
-            values[:, m].sum(), x, retain_graph=True, create_graph=keep, allow_unused=True, materialize_grads=True
-        )
-        found.append(slope)
-    return torch.stack(found, dim=-1)
 
 
 def _parameters(model: Any, x: Any) -> tuple[Any, Build]:
