@@ -184,14 +184,9 @@ def _text(value: Any) -> str:
     """Return a parameter as text; a model or a list of steps by its class and names alone."""
     if isinstance(value, list | tuple) and any(_has_parameters(part) for _, part in _parts("", value)):
         return ", ".join(name for name, _ in _parts("", value))
+    text = re.sub(r"\s+", " ", re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value)))
     if _has_parameters(value):
-        text = _on_a_line(repr(value))
         return text if len(text) <= _MAX_MODEL else type(value).__name__
     if callable(value) and hasattr(value, "__qualname__"):
         return _dotted(value)
-    text = _on_a_line(repr(value))
     return text if len(text) <= _MAX_PARAMETER else f"{text[: _MAX_PARAMETER - 1]}…"
-
-
-def _on_a_line(text: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r" at 0x[0-9a-fA-F]+", "", text))

@@ -29,20 +29,16 @@ def derivatives(
         names = [subject.features[c] for c, s in zip(columns, spreads, strict=True) if not s > 0]
         raise InputError(f"engine.derivatives.columns must vary; got constant {names}. Leave them out.")
     differences = partial(finite_differences, predict=predict, batch=batch)
-    every, precision = _by_rule(subject, X, order), EPS
+    adapter, precision = subject.adapter, EPS
+    too_many = order == 2 and len(X) * len(subject.features) ** 2 > _MOST
+    every = None
+    if isinstance(adapter, Differentiates) and not too_many:
+        every = adapter.derivatives(subject.model, X, order)
     if every is not None:
         precision, exact = every.precision, every.of(columns)
         if np.isfinite(exact.first).all() and _proven(exact, X, columns, spreads, differences):
             return exact
     return differences(X, columns, spreads, order=order, precision=precision)
-
-
-def _by_rule(subject: Subject, X: Table, order: int) -> Derivatives | None:
-    """Return the derivatives by all columns as the adapter gives them; None without a rule, or if they are too many."""
-    too_many = order == 2 and len(X) * len(subject.features) ** 2 > _MOST
-    if too_many or not isinstance(subject.adapter, Differentiates):
-        return None
-    return subject.adapter.derivatives(subject.model, X, order)
 
 
 def _proven(

@@ -109,14 +109,19 @@ def standard_error(terms: PairTerms, weights: FloatArray, clusters: IntArray | N
     without clusters each row is its own, and without weights the first part is var(g)/n. A weight is
     taken as what a row stands for, not as independent copies of it.
     """
-    omega = weights / weights.sum()
-    codes = np.arange(len(omega)) if clusters is None else clusters
-    sums = np.stack([np.bincount(codes, omega * (g - g @ omega)) for g in terms.rows])
+    sums, omega = np.stack([unit_sums(g, weights, clusters) for g in terms.rows]), weights / weights.sum()
     count = n_units(weights, clusters)
     estimable = np.isfinite(terms.mean_noise) & (count > 1)
     row_noise, mean_noise = (np.where(estimable, noise, 0.0) for noise in (terms.row_noise, terms.mean_noise))
     between = (sums**2).sum(axis=1) * count / max(count - 1, 1) - (omega**2).sum() * row_noise
     return np.where(estimable, np.sqrt(np.maximum(between, 0) + mean_noise), np.nan)
+
+
+def unit_sums(g: FloatArray, weights: FloatArray, clusters: IntArray | None) -> FloatArray:
+    """Return ``Σ_{i in c} ω_i (g_i - θ)`` of each unit c, a cluster or a row, of terms g of weighted mean θ."""
+    omega = weights / weights.sum()
+    codes = np.arange(len(g)) if clusters is None else clusters
+    return np.asarray(np.bincount(codes, omega * (g - g @ omega)), dtype=float)
 
 
 def n_units(weights: FloatArray, clusters: IntArray | None = None) -> int:

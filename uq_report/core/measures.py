@@ -203,19 +203,12 @@ def _uncertainty(name: str, unit: str, title: str) -> Measure:
     return Measure(name, Own(name), unit, "uncertainty", frozenset({name}), title=title)
 
 
-def _loss(
-    name: str,
-    rows: Rows,
-    unit: str,
-    requires: set[str],
-    title: str,
-    unsuited: Callable[[Distribution], str] | None = None,
-    statistic: Statistic | None = None,
-) -> Measure:
-    return Measure(name, rows, unit, "loss", frozenset(requires), True, statistic, title, unsuited)
+def _loss(name: str, rows: Rows, unit: str, requires: set[str], title: str, **more: Any) -> Measure:
+    return Measure(name, rows, unit, "loss", frozenset(requires), needs_y=True, title=title, **more)
 
 
 _Y2 = "units of y, squared"
+_AUC = OneMinusAUC()
 
 PREDICTION = Measure(
     "prediction", Own("mean"), "units of y, or probability", "prediction", frozenset({"mean"}), title="prediction"
@@ -224,12 +217,12 @@ _PROBA = frozenset({"proba"})
 LOG_ODDS = Measure(
     "log_odds", Own("log_odds"), "log-odds", "prediction", _PROBA, title="log-odds", unsuited=_not_two_classes
 )
-SQUARED_ERROR = _loss("squared_error", squared_error, _Y2, {"mean"}, "squared error", _no_number)
-ABSOLUTE_ERROR = _loss("absolute_error", absolute_error, "units of y", {"mean"}, "absolute error", _no_number)
-BRIER = _loss("brier", brier, "0 to 2", {"proba"}, "Brier score (sum over classes)", _no_classes)
-ZERO_ONE = _loss("zero_one", zero_one, "share of rows", {"proba", "decisions"}, "0-1 loss", _no_classes)
+SQUARED_ERROR = _loss("squared_error", squared_error, _Y2, {"mean"}, "squared error", unsuited=_no_number)
+ABSOLUTE_ERROR = _loss("absolute_error", absolute_error, "units of y", {"mean"}, "absolute error", unsuited=_no_number)
+BRIER = _loss("brier", brier, "0 to 2", {"proba"}, "Brier score (sum over classes)", unsuited=_no_classes)
+ZERO_ONE = _loss("zero_one", zero_one, "share of rows", {"proba", "decisions"}, "0-1 loss", unsuited=_no_classes)
 ONE_MINUS_AUC = _loss(
-    "one_minus_auc", score_of_class_1, "probability", {"proba"}, "1 − AUC", _not_two_classes, OneMinusAUC()
+    "one_minus_auc", score_of_class_1, "probability", {"proba"}, "1 − AUC", unsuited=_not_two_classes, statistic=_AUC
 )
 NLL = _loss("nll", nll, "nats", {"log_prob"}, "negative log-likelihood")
 NLL_CLIPPED = _loss("nll_clipped", nll_clipped, "nats", {"log_prob"}, "negative log-likelihood, at most 708.4")

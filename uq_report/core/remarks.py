@@ -32,12 +32,12 @@ def unread_output(model: Any) -> str:
     >>> unread_output(object())
     ''
     """
-    for cls in type(model).__mro__:
-        library = next((name for name in CALIBRATED if f"{cls.__module__}.".startswith(f"{name}.")), "")
-        if library:
-            method = "predict_proba" if callable(getattr(model, "predict_proba", None)) else "predict"
-            return (
-                f"{type(model).__name__} of {library}: its calibrated output (conformal intervals or p-values) is not "
-                f"read; what is audited is its {method}."
-            )
-    return ""
+    modules = [f"{cls.__module__}." for cls in type(model).__mro__]
+    library = next((name for module in modules for name in CALIBRATED if module.startswith(f"{name}.")), "")
+    if not library:
+        return ""
+    method = "predict_proba" if callable(getattr(model, "predict_proba", None)) else "predict"
+    return (
+        f"{type(model).__name__} of {library}: its calibrated output (conformal intervals or p-values) is not "
+        f"read; what is audited is its {method}."
+    )

@@ -40,7 +40,7 @@ class Sampling:
         codes = None if self.codes is None else self.codes[rows]
         return Sampling(raw / (raw.sum() or 1.0), n_units(raw, codes), codes)
 
-    def one_row_per_unit(self, rng: np.random.Generator) -> IntArray:
+    def independent_rows(self, rng: np.random.Generator) -> IntArray:
         """Return the rows in random order cut to one per unit, sorted, so that they are independent."""
         rows = rng.permutation(np.flatnonzero(self.weights > 0))
         if self.codes is None:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from .arrays import AnyArray, FloatArray, IntArray
+from .inference import unit_sums
 
 LEAST_EVENTS: Final = 20  # rows outside the most frequent class
 LEAST_EFFECTIVE: Final = 10.0  # rows that carry the variance
@@ -67,9 +68,7 @@ def effective_units(g: FloatArray, weights: FloatArray, clusters: IntArray | Non
     >>> effective_units(np.array([1.0, -1.0, 1.0, -1.0]), np.ones(4)), effective_units(np.zeros(4), np.ones(4))
     (4.0, inf)
     """
-    omega = weights / weights.sum()
-    codes = np.arange(len(omega)) if clusters is None else clusters
-    squares = np.square(np.bincount(codes, omega * (g - g @ omega)))
+    squares = np.square(unit_sums(g, weights, clusters))
     largest = squares.max()
     if not largest > 0:
         return inf

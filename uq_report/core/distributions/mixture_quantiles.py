@@ -55,7 +55,9 @@ def _of_normals(means: FloatArray, stds: FloatArray, weights: FloatArray, p: Flo
         z = standardised(y[:, :, None], means, stds)
         excess = row_sum(ndtr(z), weights) - p * _ROUNDING
         lower, upper = np.where(excess < 0, y, lower), np.where(excess < 0, upper, y)
-        newton = y - _ratio(excess, row_sum(_density(z, stds), weights))
+        # infinite, hence refused, where the density is too small for a step
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            newton = y - excess / row_sum(_density(z, stds), weights)
         fine = (newton >= lower) & (newton <= upper) & (np.abs(newton - y) <= 0.5 * np.abs(step))
         following = np.where(done, y, np.where(fine, newton, 0.5 * (lower + upper)))
         step, y = np.where(done, step, following - y), following
@@ -66,12 +68,6 @@ def _density(z: FloatArray, stds: FloatArray) -> FloatArray:
     """Return the members' densities at standardised values z; 0 for single points."""
     with np.errstate(over="ignore"):
         return np.exp(-0.5 * np.square(z) - 0.5 * LOG_2PI) / np.where(stds > 0, stds, np.inf)
-
-
-def _ratio(excess: FloatArray, density: FloatArray) -> FloatArray:
-    """Return the Newton step; infinite, hence refused, where the density is too small for one."""
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        return np.asarray(excess / density)
 
 
 def _snapped(y: FloatArray, means: FloatArray, stds: FloatArray, near: FloatArray) -> FloatArray:

@@ -47,8 +47,7 @@ def class_derivatives(model: Any, X: Table, order: int) -> Derivatives | None:
     activation = getattr(final, "activation", "identity")
     blocks = (rows[start : start + step] for start in range(0, len(rows), step))
     parts = [_probabilities(_scores(block, matrix, layers, activation, order), order) for block in blocks]
-    values, first, *second = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Derivatives(values, first, second[0] if second else None)
+    return Derivatives(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _layers(final: Any) -> Sequence[tuple[FloatArray, FloatArray]] | None:

@@ -18,12 +18,10 @@ from ...core.predictive import Distribution
 from .outputs import check_noise, class_labels, mean_and_std, point_prediction, predicted_labels, probabilities
 from .sklearn_ import batch_rows, gives_std, in_order, is_a, plain_array, transform, unwrap
 
-_CLASSIFIER_FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
-_REGRESSOR_FORESTS = ("RandomForestRegressor", "ExtraTreesRegressor")
-_FORESTS = (*_CLASSIFIER_FORESTS, *_REGRESSOR_FORESTS)
 _BAGGING = ("BaggingClassifier", "BaggingRegressor")
 _VOTING = ("VotingClassifier", "VotingRegressor")
-_CLASSIFIERS = (*_CLASSIFIER_FORESTS, "BaggingClassifier", "VotingClassifier")
+_CLASSIFIERS = ("RandomForestClassifier", "ExtraTreesClassifier", "BaggingClassifier", "VotingClassifier")
+_ALL = (*_CLASSIFIERS, "RandomForestRegressor", "ExtraTreesRegressor", "BaggingRegressor", "VotingRegressor")
 _CELLS = 2_500_000
 
 
@@ -62,7 +60,7 @@ class EnsembleAdapter(Adapter):
         if isinstance(model, type):
             return None
         final = unwrap(model)[1]
-        if not is_a(final, (*_FORESTS, *_BAGGING, *_VOTING)):
+        if not is_a(final, _ALL):
             return None
         return Match(1, f"{type(final).__name__}: a mixture of its members")
 

@@ -12,9 +12,6 @@ from ...core.predictive import Distribution
 from .outputs import point_prediction
 from .sklearn_ import SklearnAdapter, is_a, transform, unwrap
 
-_LINEAR = ("PoissonRegressor",)
-_BOOSTED = ("HistGradientBoostingRegressor",)
-
 
 @dataclass(frozen=True)
 class PoissonAdapter(SklearnAdapter):
@@ -32,8 +29,9 @@ class PoissonAdapter(SklearnAdapter):
         if isinstance(model, type):
             return None
         final = unwrap(model)[1]
-        boosted = is_a(final, _BOOSTED) and getattr(final, "loss", None) == "poisson"
-        return Match(1, f"{type(final).__name__} with the Poisson loss") if boosted or is_a(final, _LINEAR) else None
+        boosted = is_a(final, ("HistGradientBoostingRegressor",)) and getattr(final, "loss", None) == "poisson"
+        poisson = boosted or is_a(final, ("PoissonRegressor",))
+        return Match(1, f"{type(final).__name__} with the Poisson loss") if poisson else None
 
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return the predicted rates as Poisson distributions."""

@@ -16,7 +16,6 @@ from ...core.predictive import Distribution
 from .outputs import check_noise, mean_and_std, refuse_rows
 from .sklearn_ import SklearnAdapter, gives_std, is_a, unwrap
 
-_BAYESIAN = ("BayesianRidge", "ARDRegression")
 _GAUSSIAN_PROCESS = ("GaussianProcessRegressor",)
 _TARGET_WRAPPER = ("TransformedTargetRegressor",)
 _POSITIVE = "Add a WhiteKernel to a Gaussian process, or give the adapter a noise_variance."
@@ -65,7 +64,7 @@ class RegressorStdAdapter(SklearnAdapter):
             return Match(3, "a TransformedTargetRegressor, which has no std in units of y")
         if is_a(final, _GAUSSIAN_PROCESS):
             return Match(1, self._gaussian_process(final))
-        if is_a(final, _BAYESIAN):
+        if is_a(final, ("BayesianRidge", "ARDRegression")):
             return Match(1, f"{type(final).__name__}: its std contains the estimated noise")
         return Match(2, "predict takes return_std: taken to be normal") if gives_std(final) else None
 

@@ -35,7 +35,7 @@ class Setting:
     @property
     def independent(self) -> IntArray:
         """The rows that the Monte-Carlo tests use: all, or one of each cluster."""
-        return self.sampling.one_row_per_unit(self.rng("units"))
+        return self.sampling.independent_rows(self.rng("units"))
 
     @property
     def baseline(self) -> str:

@@ -128,7 +128,7 @@ class Plan:
             part = self.sampling.part(mask)
             mean, error = (float(number) for number in part.mean(gap.rows[mask]))
             p_values[key] = t_test(mean, error, part.units - 1)
-        rows = self.sampling.one_row_per_unit(self.engine.rng("units"))
+        rows = self.sampling.independent_rows(self.engine.rng("units"))
         small = [key for key, mask in masks.items() if mask[rows].sum() <= EXACT_UNITS]
         if small and self.engine.y is not None and "sample" in self.engine.baseline.supports:
             used = rows[np.any([masks[key][rows] for key in small], axis=0)]

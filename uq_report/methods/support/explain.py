@@ -112,7 +112,7 @@ class Support:
         space, edge = self._frontier(columns, engine)
         rows = np.sort(_sample(subject.n, self.max_rows, engine.rng("rows")))
         p_values = edge.p_values(space.nearest(space.test.take(rows), self.n_neighbors))
-        units = Sampling.of(subject).one_row_per_unit(engine.rng("units"))
+        units = Sampling.of(subject).independent_rows(engine.rng("units"))
         outside = (p_values <= edge.expected + 1e-12).astype(float)
         line = share_of(outside, Sampling.of(subject, rows), engine.confidence)
         line |= {"item": OUTSIDE, "n": len(rows), "p_value": _p_value(outside[np.isin(rows, units)], edge)}

@@ -66,19 +66,14 @@ class OnnxAdapter(Adapter):
         label = next((tensor for tensor in outputs.values() if tensor.type in _LABELS), None)
         names = [name] if label is None else [name, label.name]
         values, *labels = model.run(names, fed)
+        stated = tuple(self.classes or getattr(model, "class_labels", None) or ())
         if isinstance(values, list):  # a ZipMap: one mapping of label to probability per row
-            keys = tuple(values[0])
-            classes = self.classes or _in_stated_order(keys, getattr(model, "class_labels", None))
+            classes = stated if self.classes or set(stated) == set(values[0]) else tuple(values[0])
             return Categorical([[row[key] for key in classes] for row in values], classes=list(classes))
         p = np.asarray(values, dtype=float)
-        stated = self.classes or getattr(model, "class_labels", None)
-        if stated is not None and len(stated) != p.shape[1]:
+        if stated and len(stated) != p.shape[1]:
             raise ModelError(f"onnx.classes must be one per probability, {p.shape[1]}; got {list(stated)}.")
         return Categorical(p, classes=list(stated or _numbered(p, labels)))
-
-
-def _in_stated_order(keys: tuple[Any, ...], stated: tuple[Any, ...] | None) -> tuple[Any, ...]:
-    return stated if stated is not None and set(stated) == set(keys) else keys
 
 
 def _probabilities(outputs: Mapping[str, Any]) -> list[str]:

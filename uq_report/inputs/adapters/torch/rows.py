@@ -53,8 +53,7 @@ def derivatives(model: Any, X: Table, order: int) -> Derivatives:
             second = [jacobian(slopes, x).permute(2, 3, 1, 0)] if order == 2 else []
             blocks.append(tuple(_array(part) for part in (values, first, *second)))
             precision = float(torch.finfo(x.dtype).eps)
-    whole = [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
-    return Derivatives(whole[0], whole[1], whole[2] if order == 2 else None, METHOD, precision=precision)
+    return Derivatives(*map(np.concatenate, zip(*blocks, strict=True)))._replace(method=METHOD, precision=precision)
 
 
 def _parameters(model: Any, x: Any) -> tuple[Any, Build]:
@@ -101,10 +100,8 @@ def dropouts(model: Any) -> list[Any]:
 @contextmanager
 def _evaluating(model: Any) -> Iterator[None]:
     """Hold the model, and a likelihood it does not own, in evaluation mode; give every training flag back."""
-    before = [(module, module.training) for module in model.modules()]
-    likelihood: Any = getattr(model, "likelihood", None)
-    if "torch.Module" in class_names(likelihood):
-        before += [(module, module.training) for module in likelihood.modules()]
+    parts: tuple[Any, ...] = (model, getattr(model, "likelihood", None))
+    before = [(m, m.training) for part in parts if "torch.Module" in class_names(part) for m in part.modules()]
     with ExitStack() as stack:
         if "gpytorch.GP" in class_names(model):
             from gpytorch import settings
