@@ -41,3 +41,7 @@ N_NEEDED: Final = "n_needed"
 DISTRUST: Final = "distrust"
 STD_ERROR_CHANGE: Final = "std_error_change"
 EXTRAPOLATED: Final = "extrapolated"
+UNIT: Final = "unit"
+# facts of whole results (``meta``) that readers of any result use
+ROWS_USED: Final = "rows_used"
+DEGREES_OF_FREEDOM: Final = "degrees_of_freedom"

@@ -92,7 +92,7 @@ def _scores(engines: tuple[Engine, Engine], paired: _Paired) -> Diagnostic:
         id=ids.COMPARE_SCORES,
         explainer="compare",
         title="Challenger less champion: loss, likelihood and uncertainty",
-        frame=estimates.assign(item="difference", x=np.nan, value=estimates["estimate"])[list(Diagnostic.columns)],
+        frame=estimates.assign(item="difference", x=np.nan, value=estimates[col.ESTIMATE])[list(Diagnostic.columns)],
         estimates=estimates,
         notes=("Differences are of the same rows, so their intervals are paired.", *paired.sampling.notes()),
         omissions=tuple(omissions.values()),
@@ -138,9 +138,9 @@ def _reliance(importance: Importance) -> Diagnostic:
     relied = []
     for row in importance.estimates.to_dict("records"):
         for relies, other, sign in (("challenger", "champion", 1), ("champion", "challenger", -1)):
-            apart = row["lower"] > 0 if sign > 0 else row["upper"] < 0
+            apart = row[col.LOWER] > 0 if sign > 0 else row[col.UPPER] < 0
             if row[f"{relies}_verdict"] == POSITIVE and row[f"{other}_verdict"] in NOT_RELIED_ON and apart:
-                relied.append((row["measure"], row["feature"], f"only the {relies}", np.nan, row["estimate"]))
+                relied.append((row[col.MEASURE], row[col.FEATURE], f"only the {relies}", np.nan, row[col.ESTIMATE]))
     return Diagnostic(
         id=ids.COMPARE_RELIANCE,
         explainer="compare",

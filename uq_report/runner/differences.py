@@ -26,6 +26,7 @@ from ..core.arrays import FloatArray
 from ..core.inference import CONFIDENCE
 from ..core.results import Importance, Result
 from ..core.verdicts import holm
+from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.run import Run, ValueChange
 
@@ -147,7 +148,7 @@ def _change(
 
 def _is_compared(result: Result) -> bool:
     """Say whether a result is an importance, a table of scores, whose items have units, or the ranking."""
-    scores = {"item", "unit"} <= set(result.estimates.columns)
+    scores = {col.ITEM, col.UNIT} <= set(result.estimates.columns)
     return len(result.estimates) > 0 and (isinstance(result, Importance) or scores or result.id == RANKING)
 
 
@@ -173,19 +174,19 @@ def _not_compared(a: _Record | None, b: _Record | None, *, fixed: bool) -> str:
     """Say why two estimates cannot be compared, or nothing."""
     if a is None or b is None:
         return "only in this run" if a is None else "only in the previous run"
-    if not np.isfinite([a["estimate"], b["estimate"], a["std_error"], b["std_error"]]).all():
+    if not np.isfinite([a[col.ESTIMATE], b[col.ESTIMATE], a[col.STD_ERROR], b[col.STD_ERROR]]).all():
         return "no standard error in one of the runs, so no interval of the difference"
-    if a["covers"] != b["covers"]:
+    if a[col.COVERS] != b[col.COVERS]:
         return "the intervals of the two runs cover different things"
-    if "given" in a["covers"] and not fixed:
+    if "given" in a[col.COVERS] and not fixed:
         return "the intervals take as given what may differ between the runs: training rows, seed or options"
     return ""
 
 
 def _line(key: _Key, results: tuple[Result, Result], values: tuple[_Record, _Record], rows: _Rows) -> _Line:
-    a, b = (float(value["estimate"]) for value in values)
-    errors = [float(value["std_error"]) for value in values]
-    dof = max(1, min([rows.units - 1, *(int(r.meta.get("degrees_of_freedom", rows.units - 1)) for r in results)]))
+    a, b = (float(value[col.ESTIMATE]) for value in values)
+    errors = [float(value[col.STD_ERROR]) for value in values]
+    dof = max(1, min([rows.units - 1, *(int(r.meta.get(col.DEGREES_OF_FREEDOM, rows.units - 1)) for r in results)]))
     terms = _terms(key, results, (a, b)) if rows.same and rows.plain else None
     error, how = (sum(errors), BOUND) if rows.maybe_same else (math.hypot(*errors), INDEPENDENT)
     if terms is not None:
@@ -197,7 +198,7 @@ def _line(key: _Key, results: tuple[Result, Result], values: tuple[_Record, _Rec
 def _terms(key: _Key, results: tuple[Result, Result], values: tuple[float, float]) -> FloatArray | None:
     """Return the differences of the row terms, shape (n,); None if they are no pairs, or no terms of the estimates."""
     measure, feature, item = key
-    samples = [result.meta.get("rows_used") for result in results]
+    samples = [result.meta.get(col.ROWS_USED) for result in results]
     if item or samples[0] != samples[1]:
         return None
     both = []
@@ -217,7 +218,7 @@ def _terms(key: _Key, results: tuple[Result, Result], values: tuple[float, float
 def _table(result: Result) -> dict[_Key, _Record]:
     """Return the estimates by measure, feature and item."""
     lines: list[_Record] = result.estimates.to_dict("records")  # type: ignore[assignment] # columns have text names
-    return {(str(line["measure"]), str(line["feature"]), str(line.get("item", ""))): line for line in lines}
+    return {(str(line[col.MEASURE]), str(line[col.FEATURE]), str(line.get(col.ITEM, ""))): line for line in lines}
 
 
 def _gap(id: str, keys: list[_Key], reason: str) -> str:
@@ -234,25 +235,27 @@ def _label(key: _Key) -> str:
 def _rank_changes(before: Result, now: Result, gaps: list[str]) -> Iterator[ValueChange]:
     """Yield the ranks that moved, where both runs know their intervals and rank the same features."""
     old, new = _table(before), _table(now)
-    levels = {line["confidence"] for line in (*old.values(), *new.values()) if np.isfinite(line["confidence"])}
+    levels = {line[col.CONFIDENCE] for line in (*old.values(), *new.values()) if np.isfinite(line[col.CONFIDENCE])}
     if len(levels) > 1:
         gaps.append(f"{now.id}: the rank intervals of the two runs have different levels.")
         return
     without = set()
     for measure, item in dict.fromkeys((key[0], key[2]) for key in new):
         keys, others = ([key for key in table if (key[0], key[2]) == (measure, item)] for table in (new, old))
-        ends = [table[key][end] for table in (old, new) for key in keys if key in table for end in ("lower", "upper")]
+        lines = [table[key] for table in (old, new) for key in keys if key in table]
+        ends = [line[end] for line in lines for end in (col.LOWER, col.UPPER)]
         if set(keys) != set(others):
             gaps.append(f"{now.id}, {_label(keys[0])}: the two runs do not rank the same features.")
         elif not np.isfinite(ends).all():
             without.add(item)
         else:
-            yield from (_rank(key, old[key], new[key]) for key in keys if old[key]["estimate"] != new[key]["estimate"])
+            moved = [key for key in keys if old[key][col.ESTIMATE] != new[key][col.ESTIMATE]]
+            yield from (_rank(key, old[key], new[key]) for key in moved)
     if without:
         gaps.append(f"{now.id}: the ranks of {', '.join(sorted(without))} have no interval.")
 
 
 def _rank(key: _Key, a: _Record, b: _Record) -> ValueChange:
-    before, now = float(a["estimate"]), float(b["estimate"])
-    lower, upper = float(b["lower"] - a["upper"]), float(b["upper"] - a["lower"])
+    before, now = float(a[col.ESTIMATE]), float(b[col.ESTIMATE])
+    lower, upper = float(b[col.LOWER] - a[col.UPPER]), float(b[col.UPPER] - a[col.LOWER])
     return _change(RANKING, key, (before, now, now - before), (lower, upper), RANKS, lower > 0 or upper < 0)

@@ -9,6 +9,7 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Iterable
 from typing import Any
 
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -65,10 +66,7 @@ def _scales(figure: Figure) -> str:
         (left, low), (right, high) = axes.get_position().get_points() * size
         box = [round(float(place), 1) for place in (left, size[1] - high, right, size[1] - low)]
         measured = {
-            name: [
-                axis.get_label_text().replace("\\$", "$"),
-                *(float(f"{end:.5g}") for end in axis.get_view_interval()),
-            ]
+            name: [axis.get_label_text().replace("\\$", "$"), *_rounded(axis.get_view_interval())]
             for name, axis in (("x", axes.xaxis), ("y", axes.yaxis))
             if axis.get_visible()
             and axis.get_scale() == "linear"
@@ -77,6 +75,10 @@ def _scales(figure: Figure) -> str:
         if measured:
             frames.append({"box": box, **measured})
     return json.dumps(frames, separators=(",", ":")) if frames else ""
+
+
+def _rounded(numbers: Iterable[float]) -> list[float]:
+    return [float(f"{number:.5g}") for number in numbers]
 
 
 def _names(root: ET.Element) -> dict[str, str]:
