@@ -13,9 +13,9 @@ from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
 from uq_report.evidence.information import CidCover
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
-from uq_report.methods.cid.columns import UnfitError, cell_notes, copy_notes
 from uq_report.methods.cid.discrete import fit_field
 from uq_report.methods.cid.explain import CoveredInformation, alone
+from uq_report.methods.cid.terms import UnfitError, cell_notes, copy_notes
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.testing import KnownLogistic, KnownTruth, linear_subject, logistic_subject, measures
 

@@ -8,7 +8,7 @@ the data, so the map must pass a gate before its values are printed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +22,11 @@ from ...core.engine import Engine
 from ...core.errors import InputError
 from ...core.measures import Measure
 from ...core.numbers import fixed
-from ...core.results import ESTIMATE_COLUMNS, Importance, Omission, Result
+from ...core.results import Importance, Omission, Result
 from ...core.sampling import Sampling
 from ...core.variants import Variant
 from ...evidence import ids
+from ...evidence.information import CorrectedLine
 from ..shared.curves import stacked
 from .terms import Estimate, regressors
 
@@ -98,7 +99,7 @@ def corrected_importance(sets: Sets, estimate: Estimate, names: Sequence[str], c
         long = wide.melt(var_name="feature", ignore_index=False).reset_index(names="repeat")
         frames.append(long.assign(measure=measure))
         tables.append(_corrections(measure, features, sets.importances[measure], fitted.corrected, confidence))
-    columns = [*ESTIMATE_COLUMNS, "plain", "rank", "plain_rank"]
+    columns = [field.name for field in fields(CorrectedLine)]
     return Importance(
         id=ids.CID_CORRECTED,
         explainer=ids.CID,

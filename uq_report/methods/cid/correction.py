@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -14,13 +14,13 @@ from ...core.arrays import FloatArray, IntArray
 from ...core.engine import Engine
 from ...core.errors import UnsupportedError, check_options
 from ...core.explainer import Card, Prior
-from ...core.results import ESTIMATE_COLUMNS, Importance, Omission, Result, RowValues
+from ...core.results import Importance, Omission, Result, RowValues
 from ...core.sampling import t_quantile
 from ...core.subject import Subject
 from ...core.variants import Variant
 from ...core.verdicts import judge
 from ...evidence import ids
-from ...evidence.importance import ABOUT_0, UNDETERMINED, Pfi
+from ...evidence.importance import ABOUT_0, UNDETERMINED, CoverCorrectedLine, Pfi
 from ...evidence.information import CidCover
 from ...evidence.view import View
 from ..shared.terms import Rows, Terms, as_means, feature_terms, infinite_values
@@ -28,10 +28,6 @@ from ..shared.terms import Rows, Terms, as_means, feature_terms, infinite_values
 V = TypeVar("V", bound=View)
 Features = frozenset[str]
 COMPARED = ("plain", "joint", "change")
-OWN_COLUMNS = (
-    *("verdict", "margin", "partners", "plain", "plain_lower", "plain_upper", "joint", "joint_lower", "joint_upper"),
-    *("change", "change_std_error", "change_lower", "change_upper", "rank", "plain_rank", "exact_zero", "distrust"),
-)
 
 
 @dataclass(frozen=True)
@@ -241,7 +237,7 @@ class _Corrected:
         """Return a line a feature, with ranks: 1 for the largest, or the smallest where smaller values are worse."""
         measure = self.rows.measures[m]
         lines = [self._line(m, feature, terms) for feature, terms in self._finite(m).items()]
-        table = pd.DataFrame(lines, columns=[*ESTIMATE_COLUMNS, *OWN_COLUMNS])
+        table = pd.DataFrame(lines, columns=[field.name for field in fields(CoverCorrectedLine)])
         ascending = measure.direction == "smaller" and measure.role != "prediction"
         ranks = table[["estimate", "plain"]].rank(method="min", ascending=ascending).astype(int)
         return table.assign(rank=ranks["estimate"], plain_rank=ranks["plain"])

@@ -11,9 +11,8 @@ from scipy.special import log_softmax, logsumexp
 from sklearn.linear_model import LogisticRegression
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
-from .columns import Data, UnfitError, in_cells
 from .cover import related_by_cells, with_indicators
-from .terms import Estimate, LogProbability, Terms
+from .terms import Data, Estimate, LogProbability, Terms, UnfitError, in_cells
 
 TITLE = "discrete field"
 MAX_ENUMERATED = 200_000

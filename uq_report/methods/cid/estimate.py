@@ -16,8 +16,7 @@ from ...core.errors import InputError
 from ...core.sampling import Sampling
 from ...core.subject import Subject
 from . import discrete, normal
-from .columns import Data, UnfitError, copy_notes, listed, twins, varying
-from .terms import Estimate, Terms
+from .terms import Data, Estimate, Terms, UnfitError, copy_notes, listed, twins, varying
 
 MOST_COMMON = 0.2
 STRONGER = 10.0

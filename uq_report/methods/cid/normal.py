@@ -20,9 +20,8 @@ from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.engine import Engine
 from ...core.errors import InputError
 from ...core.foreign import global_random_state_restored
-from .columns import Data, UnfitError, listed
 from .cover import normal_log_p, related_by_correlation, with_indicators
-from .terms import Estimate, LogProbability, Terms
+from .terms import Data, Estimate, LogProbability, Terms, UnfitError, listed
 
 COPULA, MIXED = "Gaussian copula", "conditional Gaussian"
 MAX_CONDITION = 1e10

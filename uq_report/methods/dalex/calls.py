@@ -22,8 +22,6 @@ from ...core.results import ESTIMATE_COLUMNS, Omission
 from ...core.subject import Subject
 from ...evidence import ids
 
-TEXT_COLUMNS = frozenset({"measure", "feature", "feature_2", "level", "level_2", "item"})
-
 Predict = Callable[[Any, Any], FloatArray]
 
 
@@ -150,19 +148,11 @@ class Dalex:
 
     def notes(self, rows: IntArray) -> tuple[str, ...]:
         """Say which rows dalex had, and what it does not read."""
-        n, unread = self.subject.n, []
+        n, columns = self.subject.n, {"sample weights": self.subject.weights, "clusters": self.subject.clusters}
         used = f"dalex had {len(rows)} of {n} rows, drawn once." if len(rows) < n else f"dalex had all {n} rows."
-        unread += ["sample weights"] if self.subject.weights is not None else []
-        unread += ["clusters"] if self.subject.clusters is not None else []
+        unread = [name for name, values in columns.items() if values is not None]
         ignored = f"dalex reads no {' and no '.join(unread)}: these numbers count every row once."
         return (used, ignored) if unread else (used,)
-
-
-def stacked(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
-    """Return frames below one another with exactly these columns, which keep their kind where there is no row."""
-    if not frames:
-        return pd.DataFrame({name: pd.Series(dtype=object if name in TEXT_COLUMNS else float) for name in columns})
-    return pd.concat(frames, ignore_index=True)[list(columns)]
 
 
 def bare_estimates(frame: pd.DataFrame, *further: str) -> pd.DataFrame:

@@ -15,8 +15,9 @@ from ...core.measures import PREDICTION, Measure
 from ...core.results import Attribution, Diagnostic, Importance, Omission, Profile
 from ...core.subject import Subject
 from ..shared.choice import INFINITE_REMEDY, Roles, plain_values, positions
+from ..shared.curves import stacked
 from ..shared.grids import Grid, make_grid
-from .calls import Dalex, GapError, bare_estimates, listing, stacked
+from .calls import Dalex, GapError, bare_estimates, listing
 
 QUANTILES_FROM = 20
 MAX_LEVELS = 30
@@ -84,7 +85,7 @@ def _loss_name(dalex: Dalex, measure: Measure) -> str:
 def _spread(frame: pd.DataFrame, n_repeats: int) -> pd.DataFrame:
     """Return the means over rounds and the spread: 5 % and 95 % quantiles, the extremes below 20 rounds."""
     low, high = (0.05, 0.95) if n_repeats >= QUANTILES_FROM else (0.0, 1.0)
-    rounds = frame.groupby(["measure", "feature"], sort=False)["value"]
+    rounds = frame.astype({"value": float}).groupby(["measure", "feature"], sort=False)["value"]
     columns = {"estimate": rounds.mean(), "spread_low": rounds.quantile(low), "spread_high": rounds.quantile(high)}
     return bare_estimates(pd.DataFrame(columns).reset_index(), "spread_low", "spread_high")
 

@@ -6,11 +6,9 @@ of a mean (for ratios and spreads by linearisation).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from ...core.arrays import FloatArray, IntArray
+from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.measures import PREDICTION
 from ...core.results import Omission
 from ...core.variants import Variant
@@ -18,6 +16,7 @@ from .local import Local
 from .sample import Sample
 
 Terms = dict[tuple[str, str], FloatArray]
+Donors = list[tuple[IntArray, FloatArray]]  # the donor of each row, and f with its value
 
 NAMES = ("ead", "aed", "apc", "var", "pd")
 _DONORS = 3
@@ -76,13 +75,12 @@ class _Geometry:
         z = np.column_stack([np.zeros(n), *(self._standardised(f) for f in sample.numeric)])[:, 1:]
         d = z.shape[1]
         covariance = (z * sample.sampling.weights[:, None]).T @ z + 1e-6 * np.eye(d)
-        self.z, self.precision = z, np.linalg.inv(covariance) if d else covariance
+        self.precision = np.linalg.inv(covariance) if d else covariance
         self.whitened = z @ self.precision
         inner = np.einsum("nd,nd->n", self.whitened, z)
         self.total = np.maximum(inner[:, None] + inner - 2 * self.whitened @ z.T, 0.0)
-        self.codes = {f: sample.values(f) for f in sample.categorical}
-        for codes in self.codes.values():
-            self.total += codes[:, None] != codes
+        for feature in sample.categorical:
+            self.total += self._differs(feature)
 
     def closeness(self, feature: str) -> FloatArray:
         """Return 1 / (1 + squared distance in all other features), (rows, rows), 0 on the diagonal."""
@@ -91,7 +89,7 @@ class _Geometry:
             own = self.whitened[:, u]
             distance = self.total - np.square(own[:, None] - own) / self.precision[u, u]
         else:
-            distance = self.total - (self.codes[feature][:, None] != self.codes[feature])
+            distance = self.total - self._differs(feature)
         present = self.sample.has_value(feature)
         weights = present[:, None] * present * self.sample.sampling.weights / (1 + np.maximum(distance, 0.0))
         np.fill_diagonal(weights, 0.0)
@@ -105,6 +103,10 @@ class _Geometry:
         mean = own - self.whitened[:, u] / self.precision[u, u] * spread
         return mean, float(spread / np.sqrt(self.precision[u, u]))
 
+    def _differs(self, feature: str) -> BoolArray:
+        codes = self.sample.values(feature)
+        return np.asarray(codes[:, None] != codes)
+
     def _standardised(self, feature: str) -> FloatArray:
         values, present = self.sample.values(feature), self.sample.has_value(feature)
         weights = self.sample.sampling.weights[present]
@@ -112,9 +114,7 @@ class _Geometry:
         return np.where(present, centred, 0.0) / self.sample.spreads[feature]
 
 
-def _numeric_moves(
-    sample: Sample, geometry: _Geometry
-) -> dict[str, tuple[list[tuple[IntArray, FloatArray]], FloatArray, FloatArray]]:
+def _numeric_moves(sample: Sample, geometry: _Geometry) -> dict[str, tuple[Donors, FloatArray, FloatArray]]:
     """Return, per numeric feature, (donors, f) of drawn donors, f at grid points and f at quadrature nodes."""
     plans = {}
     for feature in sample.numeric:
@@ -143,9 +143,7 @@ def _donors(sample: Sample, feature: str, weights: FloatArray) -> list[IntArray]
     return [np.where(reached[:, -1] > 0, np.minimum(at, n - 1), np.arange(n)) for at in places]
 
 
-def _comparison(
-    sample: Sample, feature: str, weights: FloatArray, donors: Sequence[tuple[IntArray, FloatArray]], f: FloatArray
-) -> FloatArray:
+def _comparison(sample: Sample, feature: str, weights: FloatArray, donors: Donors, f: FloatArray) -> FloatArray:
     """Return terms of |Σ W (Δf sign Δx)| / Σ W |Δx| over drawn pairs, W a row's total closeness (eq. 4)."""
     u, reach = sample.values(feature), weights.sum(axis=1)
     paired = reach > 0  # rows without a value have no donors, and are none

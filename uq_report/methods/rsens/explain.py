@@ -120,7 +120,7 @@ class RSens:
         if not sample.features:
             raise UnsupportedError(f"rsens: no feature can be moved: {'; '.join(g.reason for g in sample.omissions)}.")
         local = local_values(sample, self.alpha, self.step)
-        meta = {"method": local.method} | self._recorded(sample)
+        meta = self._meta(sample, local.method)
         terms: Terms = {(RSENS, feature): values for feature, values in local.values.items()}
         main = self._importance(sample, terms, keep_rows=True)
         results: list[Result] = [
@@ -188,7 +188,7 @@ class RSens:
             notes=(*method, *pairs.notes, *self._notes(sample), "The frame holds the full symmetric matrix."),
             omissions=pairs.omissions,
             measures={name: FACTS[name] for name in ORDER},
-            meta={"method": pairs.method} | self._recorded(sample),
+            meta=self._meta(sample, pairs.method),
         )
 
     def _notes(self, sample: Sample) -> tuple[str, ...]:
@@ -205,8 +205,9 @@ class RSens:
             *sample.sampling.notes(),
         )
 
-    def _recorded(self, sample: Sample) -> dict[str, Any]:
+    def _meta(self, sample: Sample, method: str) -> dict[str, Any]:
         return {
+            "method": method,
             "ranked_by": "raw" if self.shared_unit else "per_spread",
             "rows_used": sample.rows.tolist(),
             "spreads": sample.spreads,
