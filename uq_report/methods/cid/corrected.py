@@ -85,14 +85,13 @@ def corrected_importance(sets: Sets, estimate: Estimate, names: Sequence[str], c
     features = estimate.features
     frames, tables, omissions, maps = [], [], [], {}
     for measure in names:
-        if measure not in sets.importances:
-            reason = "permutation importance has no row values of it for every feature"
-            omissions.append(Omission(measure, "", reason))
-            continue
-        fitted = importance_map(sets.importances[measure], sets.terms)
-        maps[measure] = fitted.facts
-        if fitted.refusals:
-            reason = f"corrected importance is not shown: {'; '.join(fitted.refusals)}"
+        reason = "permutation importance has no row values of it for every feature"
+        if measure in sets.importances:
+            fitted = importance_map(sets.importances[measure], sets.terms)
+            maps[measure] = fitted.facts
+            refused = f"corrected importance is not shown: {'; '.join(fitted.refusals)}"
+            reason = refused if fitted.refusals else ""
+        if reason:
             omissions.append(Omission(measure, "", reason))
             continue
         wide = pd.DataFrame(fitted.corrected, columns=list(features))

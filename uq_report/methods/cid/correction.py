@@ -204,6 +204,7 @@ class _Corrected:
         lacking = infinite_values(self.rows, list(self.terms), [terms.change for terms in self.terms.values()])
         names, shuffles = tuple(measure.name for measure in self.rows.measures), corrected[0].repeats.shape[1]
         no_interval = self.rows.why_no_interval(shuffles)
+        values = RowValues(names, tuple(self.terms), np.stack([terms.rows for terms in corrected], axis=1))
         tables = [self._estimates(m) for m in range(len(names))]
         records = [
             (name, feature, repeat, value)
@@ -217,9 +218,7 @@ class _Corrected:
             title="Importance corrected for cover",
             frame=pd.DataFrame(records, columns=list(Importance.columns)),
             estimates=pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True),
-            rows=None
-            if no_interval
-            else RowValues(names, tuple(self.terms), np.stack([terms.rows for terms in corrected], axis=1)),
+            rows=None if no_interval else values,
             options=options,
             notes=_notes(shuffles, no_interval),
             omissions=(*omitted, *lacking),

@@ -188,7 +188,7 @@ class CoveredInformation:
 
 
 def _graph(fitted: Estimate) -> Diagnostic:
-    names, links = (*fitted.nodes, "y"), np.triu(fitted.links)
+    names, links = (*(f for f in fitted.features if f not in fitted.copies), "y"), np.triu(fitted.links)
     edges = [("", names[a], names[b], np.nan, float(links[a, b])) for a, b in np.argwhere(links)]
     meaning = "largest pair potential" if fitted.estimator == DISCRETE else "partial correlation"
     return Diagnostic(

@@ -48,7 +48,7 @@ class Terms(NamedTuple):
 class Estimate:
     """Terms of the features that have them, how they were estimated, and the dependence graph.
 
-    ``links`` is over the `nodes` and y: partial correlations, or for a discrete field the
+    ``links`` is over the features that are no copies, and y: partial correlations, or for a discrete field the
     largest pair potential; 0 where the graph has no edge. ``log_p`` is log p(y | x_S) of each row for
     any positions S of features, ``mean_log_p`` about its mean, and ``related`` says which features depend on each
     other.
@@ -65,11 +65,6 @@ class Estimate:
     facts: dict[str, Any]
     omissions: tuple[Omission, ...] = ()
     copies: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """The features in the graph: all but copies."""
-        return tuple(f for f in self.features if f not in self.copies)
 
 
 def regressors(terms: Terms, rows: FloatArray | None = None) -> FloatArray:

@@ -40,9 +40,11 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int) -> Importance:
             if len(changes.columns):
                 long = changes.sub(rounds["_full_model_"], axis=0).melt(var_name="feature", ignore_index=False)
                 frames.append(long.reset_index(names="repeat").assign(measure=measure.name))
-            facts["losses"][measure.name] = _loss_name(dalex, measure)
+            of_prediction = "1 - AUC" if dalex.classifies else "RMSE"
+            is_prediction = measure.name == PREDICTION.name
+            facts["losses"][measure.name] = of_prediction if is_prediction else f"mean {measure.name}"
             facts["full_model"][measure.name] = float(rounds["_full_model_"].mean())
-            if finite["_baseline_"] and measure.name == PREDICTION.name:
+            if finite["_baseline_"] and is_prediction:
                 facts["baseline"][measure.name] = float(rounds["_baseline_"].mean())
     frame = stacked(frames, Importance.columns)
     losses = ", ".join(f"{loss} for {name}" for name, loss in facts["losses"].items()) or "none"
@@ -74,12 +76,6 @@ def _rounds(dalex: Dalex, measure: Measure, rows: IntArray, n_repeats: int) -> p
 
 def _infinite(where: str) -> str:
     return f"the mean over rows is infinite {where}. The cause is {INFINITE_REMEDY}"
-
-
-def _loss_name(dalex: Dalex, measure: Measure) -> str:
-    if measure.name != PREDICTION.name:
-        return f"mean {measure.name}"
-    return "1 - AUC" if dalex.classifies else "RMSE"
 
 
 def _spread(frame: pd.DataFrame, n_repeats: int) -> pd.DataFrame:

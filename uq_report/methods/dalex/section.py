@@ -12,11 +12,6 @@ from ...evidence.profiles import DalexProfile
 from ...evidence.rows import DalexRows
 from ..shared.libraries import LibrarySection
 
-DALEX_LEAD = (
-    "dalex's own methods on the prediction, and on entropy and nll as if they were predictions. dalex reports no "
-    "sampling intervals: compare its ranks with permutation importance above, whose intervals cover new rows."
-)
-
 
 class DalexSection(LibrarySection):
     """dalex's importance, profiles, break-down and performance."""
@@ -25,4 +20,7 @@ class DalexSection(LibrarySection):
     slot: ClassVar[str] = slots.LIBRARY
     shows: ClassVar[tuple[str, ...]] = (DalexPerformance.id, DalexParts.id, DalexProfile.id, DalexRows.id)
     title: ClassVar[str] = "DALEX"
-    lead: ClassVar[str] = DALEX_LEAD
+    lead: ClassVar[str] = (
+        "dalex's own methods on the prediction, and on entropy and nll as if they were predictions. dalex reports no "
+        "sampling intervals: compare its ranks with permutation importance above, whose intervals cover new rows."
+    )

@@ -112,9 +112,8 @@ class HStatistic:
         chosen = subject.features if self.features is None else tuple(self.features)
         for name in chosen:
             if name not in subject.features:
-                raise InputError(
-                    f"h_statistic.features must be features of X; got {name!r}. {nearest(name, subject.features)}"
-                )
+                hint = nearest(name, subject.features)
+                raise InputError(f"h_statistic.features must be features of X; got {name!r}. {hint}")
         if len(chosen) < 2:
             raise InputError(f"h_statistic.features must be two or more; got {len(chosen)}. Nothing can interact.")
         return chosen

@@ -97,21 +97,13 @@ class Redundancy:
             raise InputError(
                 f"redundancy.features must be two or more; got {len(subject.features)}. Nothing can repeat."
             )
-        rows, sampled = self._rows(subject, engine)
-        columns = [coded(subject, feature) for feature in subject.features]
-        columns = [Coded(c.name, c.numbers[rows], c.ordered) for c in columns]
-        strongest = partners(columns)
-        return [self._skills(subject, engine, columns, rows, sampled), strongest, *joint(columns, strongest, engine)]
-
-    def _rows(self, subject: Subject, engine: Engine) -> tuple[IntArray, tuple[str, ...]]:
-        """Return the rows to use, and a note if that is a sample."""
         most = self.max_rows or max(200, 400_000 // len(subject.features) ** 2)
-        note = (f"Forests and associations use {most} of {subject.n} rows, drawn at random.",)
-        return draw(engine.rng("rows"), subject.n, most), note if subject.n > most else ()
+        rows = draw(engine.rng("rows"), subject.n, most)
+        columns = [Coded(c.name, c.numbers[rows], c.ordered) for c in (coded(subject, f) for f in subject.features)]
+        strongest = partners(columns)
+        return [self._skills(subject, engine, columns, rows), strongest, *joint(columns, strongest, engine)]
 
-    def _skills(
-        self, subject: Subject, engine: Engine, columns: Sequence[Coded], rows: IntArray, notes: tuple[str, ...]
-    ) -> Diagnostic:
+    def _skills(self, subject: Subject, engine: Engine, columns: Sequence[Coded], rows: IntArray) -> Diagnostic:
         clusters = None if subject.clusters is None else subject.clusters[rows]
         blocks = row_groups(take_rows(subject.X, rows), clusters)
         tasks, omissions = _tasks(columns, _target(engine, rows))
@@ -125,6 +117,8 @@ class Redundancy:
                 omissions.append(Omission("", task.feature, "too few different rows to leave some out of every tree"))
             else:
                 table.append(_estimate(task, forecast, Sampling.of(subject, rows[task.rows]), engine.confidence))
+        note = f"Forests and associations use {len(rows)} of {subject.n} rows, drawn at random."
+        sampled = (note,) if len(rows) < subject.n else ()
         estimates = pd.DataFrame(table, columns=[*ESTIMATE_COLUMNS, "item", "n"])
         frame = estimates.rename(columns={"n": "x", "estimate": "value"})[list(Diagnostic.columns)]
         return Diagnostic(
@@ -134,7 +128,7 @@ class Redundancy:
             frame=frame,
             estimates=estimates,
             options=asdict(self),
-            notes=(*notes, *_notes(self.n_splits, columns), *Sampling.of(subject, rows).notes()),
+            notes=(*sampled, *_notes(self.n_splits, columns), *Sampling.of(subject, rows).notes()),
             omissions=tuple(omissions),
         )
 

@@ -159,16 +159,10 @@ def _pair_table(view: RSensInteraction, lines: Sequence[RSensPairLine]) -> Table
 
 
 def _comparators(e: Evidence, main: RSens) -> tuple[Section, ...]:
+    """Return a column per method: value and rank, in the order of R-sens."""
     view = RSensComparators.find(e.run)
     if view is None:
         return ()
-    tables = (_compared(e, main, view),) if view.lines else ()
-    blocks = (Paragraph(text=COMPARED), *tables, *left_out(view.result))
-    return (Section(id="sensitivity-comparators", title="Other methods on the same rows", blocks=blocks),)
-
-
-def _compared(e: Evidence, main: RSens, view: RSensComparators) -> Table:
-    """Return a column per method: value and rank, in the order of R-sens."""
     measures = tuple(dict.fromkeys((*main.measures, *view.measures)))
     cells = [_ranked(e, main if measure in main.measures else view, measure) for measure in measures]
     features = dict.fromkeys(line.feature for line in (*largest_first(main.lines), *view.lines))
@@ -177,7 +171,9 @@ def _compared(e: Evidence, main: RSens, view: RSensComparators) -> Table:
     short = joined([f"{SHORT[m]}: {e.words(m).title}" for m in measures if m in SHORT])
     caption = "Value, and in brackets the rank or the ranks it may have, by each method. Intervals are in the evidence."
     note = f"{short}. {notes_of(view.result)}" if short else notes_of(view.result)
-    return make_table("sensitivity-comparators-table", caption, columns, rows, evidence=view.id, note=note)
+    table = make_table("sensitivity-comparators-table", caption, columns, rows, evidence=view.id, note=note)
+    blocks: tuple[Block, ...] = (Paragraph(text=COMPARED), *([table] if view.lines else []), *left_out(view.result))
+    return (Section(id="sensitivity-comparators", title="Other methods on the same rows", blocks=blocks),)
 
 
 def _ranked(e: Evidence, view: RSens, measure: str) -> dict[str, str]:

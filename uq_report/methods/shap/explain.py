@@ -175,8 +175,8 @@ def _background(subject: Subject, engine: Engine, size: int) -> Background:
 
 def _differing(subject: Subject, train: Table) -> list[str]:
     """Return the features whose column type in `train` is not that of X, so that mixing rows would cast values."""
-    types = zip(subject.features, _column_types(subject.X), _column_types(train), strict=True)
-    return [name for name, own, other in types if own != other]
+    pairs = zip(subject.features, _column_types(subject.X), _column_types(train), strict=True)
+    return [name for name, own, other in pairs if own != other]
 
 
 def _column_types(table: Table) -> list[tuple[type, object]]:

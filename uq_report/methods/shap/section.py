@@ -10,12 +10,6 @@ from ...evidence.importance import ShapImportance
 from ...evidence.rows import Shap
 from ..shared.libraries import LibrarySection
 
-SHAP_LEAD = (
-    "Shapley values split one row's prediction, entropy or nll among its features, fairly in the sense of Shapley's "
-    "axioms, against background rows. They describe the model, not the world, and composite rows may lie outside the "
-    "data."
-)
-
 
 class ShapSection(LibrarySection):
     """Shapley values, global and local."""
@@ -24,4 +18,8 @@ class ShapSection(LibrarySection):
     slot: ClassVar[str] = slots.SHAPLEY
     shows: ClassVar[tuple[str, ...]] = (ShapImportance.id, Shap.id)
     title: ClassVar[str] = "SHAP"
-    lead: ClassVar[str] = SHAP_LEAD
+    lead: ClassVar[str] = (
+        "Shapley values split one row's prediction, entropy or nll among its features, fairly in the sense of "
+        "Shapley's axioms, against background rows. They describe the model, not the world, and composite rows may lie "
+        "outside the data."
+    )
