@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -138,11 +139,8 @@ class CoveredInformation:
         }
         tables = [_means(features, item, values, sampling, engine.confidence) for item, values in items.items()]
         share = covered_share(sampling.weights @ covered, sampling.weights @ mutual)
-        unknown = [
-            Omission("", f, "I(X; Y) is not positive, so it has no share")
-            for f, value in zip(features, share, strict=True)
-            if np.isnan(value)
-        ]
+        reason = "I(X; Y) is not positive, so it has no share"
+        unknown = (Omission("", f, reason) for f in compress(features, np.isnan(share)))
         bare = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan)
         tables.append(tables[0].assign(estimate=share, **bare, covers="none", item=SHARE))
         estimates = pd.concat(tables, ignore_index=True)
