@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -147,17 +147,13 @@ class ShapleyValues:
         coalitions = 2**players if players <= self.max_exact else self.n_permutations * (players - 1) + 2
         return min(self.n_rows, max(MIN_SAMPLE, self.max_evaluations // (coalitions * background) - local))
 
-    def _solvers(self, subject: Subject, engine: Engine, rows: IntArray) -> Iterator[Solver]:
-        """Yield one solver for each row; orders belong to the row and the feature names."""
-        players = len(subject.features)
-        if players <= self.max_exact:
-            every = Enumeration(players)
-            yield from (every for _ in rows)
-            return
-        by_name = np.argsort(subject.features, kind="stable")
-        for row in rows.tolist():
-            start = np.tile(by_name, (self.n_permutations // 2, 1))
-            yield AntitheticPermutations(engine.rng("orders", row).permuted(start, axis=1))
+    def _solvers(self, subject: Subject, engine: Engine, rows: IntArray) -> Iterable[Solver]:
+        """Return one solver for each row; orders belong to the row and the feature names."""
+        if len(subject.features) <= self.max_exact:
+            return [Enumeration(len(subject.features))] * len(rows)
+        start = np.tile(np.argsort(subject.features, kind="stable"), (self.n_permutations // 2, 1))
+        orders = (engine.rng("orders", row).permuted(start, axis=1) for row in rows.tolist())
+        return map(AntitheticPermutations, orders)
 
 
 def _background(subject: Subject, engine: Engine, size: int) -> Background:
