@@ -54,14 +54,9 @@ def copula_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...], *, 
 
 
 def normal_scores(X: FloatArray) -> FloatArray:
-    """Return each column mapped to normal quantiles by its mid-ranks, the Gaussian copula's transform."""
-    n = len(X)
-    scores: FloatArray = ndtri((rankdata(X, method="average", axis=0) - 0.5) / n)
-    spread = scores.std(axis=0)
-    if (spread == 0).any():
-        constant = np.flatnonzero(spread == 0).tolist()
-        raise InputError(f"cid.X must have no constant column; got columns {constant}. Leave them out.")
-    return scores / spread
+    """Return each column, which must vary, mapped to normal quantiles by its mid-ranks: a Gaussian copula's scores."""
+    scores: FloatArray = ndtri((rankdata(X, method="average", axis=0) - 0.5) / len(X))
+    return scores / scores.std(axis=0)
 
 
 def gaussian_terms(Z: FloatArray, precision: FloatArray) -> Terms:

@@ -22,8 +22,6 @@ from ...core.results import ESTIMATE_COLUMNS, Omission
 from ...core.subject import Subject
 from ...evidence import ids
 
-Predict = Callable[[Any, Any], FloatArray]
-
 
 class GapError(Exception):
     """Something that dalex cannot give here; it becomes an omission."""
@@ -108,7 +106,7 @@ class Dalex:
             model_type="classification" if classes else "regression",
         )
 
-    def _predict_function(self, measure: Measure, y: Any) -> Predict:
+    def _predict_function(self, measure: Measure, y: Any) -> Callable[[Any, Any], FloatArray]:
         """Return dalex's ``predict_function`` of one measure; `y` is one encoded value, else found by the row index."""
         at, encoded = self.measures.index(measure), self.engine.y
 
