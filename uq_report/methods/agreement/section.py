@@ -23,7 +23,6 @@ from ..shared.tidy import grouped
 from ..shared.wording import BuiltIn, absent
 from .ranked import METHODS, QUESTIONS, Ranked, by_question, rankings
 
-TITLE = "Agreement between methods"
 COLUMNS = 10
 LEADERS = 3
 ALIKE = 12
@@ -44,7 +43,7 @@ class AgreementSection(BuiltIn):
 
     def section(self, evidence: Evidence) -> Section:
         """Return the leaders by every method, and parts on the ranks, their likeness and their disagreements."""
-        view, section = Agreement.find(evidence.run), Section(id=self.name, title=TITLE)
+        view, section = Agreement.find(evidence.run), Section(id=self.name, title="Agreement between methods")
         if view is None or not view.lines:
             return absent(evidence, section, Agreement.id, view, "No ranking could be made.")
         ranked = rankings(view)

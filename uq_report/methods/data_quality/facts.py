@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import BoolArray, FloatArray, IntArray, Table
+from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.digest import column_digest
 from ...core.subject import Subject
 from ...core.text import short
@@ -121,8 +121,9 @@ def keys(subject: Subject) -> Keys:
     graded columns (more than 20 different numbers or dates), had these been filled independently: in
     coarse tables different cases look alike, and their equality says nothing.
     """
-    tables = [_frame(subject.X)] + ([] if subject.train is None else [_frame(subject.train[0])])
-    both = pd.concat(tables, ignore_index=True)
+    tables = [subject.X, *([] if subject.train is None else [subject.train[0]])]
+    positions = range(len(subject.features))
+    both = pd.concat([pd.DataFrame(X).set_axis(positions, axis=1) for X in tables], ignore_index=True)
     codes = np.column_stack([pd.factorize(both[name], use_na_sentinel=False)[0] for name in both])
     rows = pd.DataFrame(codes)
     keys = np.asarray(rows.groupby(list(rows.columns), sort=False).ngroup(), dtype=np.int64)
@@ -170,8 +171,3 @@ def _coincidences(subject: Subject, codes: IntArray) -> FloatArray:
         if subject.kinds[name] != "categorical" and len(counts) > LEAST_VALUES:
             expected *= counts[column] / len(codes)
     return expected
-
-
-def _frame(X: Table) -> pd.DataFrame:
-    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
-    return pd.DataFrame({position: frame.iloc[:, position] for position in range(frame.shape[1])})

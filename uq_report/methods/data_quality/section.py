@@ -25,7 +25,6 @@ KINDS = {
     "overlap": "rows that occur in training",
     "overlap_other_y": "rows that occur in training with another outcome",
     "placeholder": "possible placeholder",
-    "rare_class": "rare class",
     CLASS: "class",
     "type_change": "type differs from training",
 }

@@ -35,15 +35,13 @@ def drivers(rule: Rule, run: Run) -> Part:
     graded = [(_severity(rule, x, p, contrasts), x) for x, p in zip(lines, adjusted, strict=True)]
     raised = grouped([(s, x) for s, x in graded if s is not None], lambda pair: (pair[1].feature, pair[1].by))
     margin = rule.thresholds["spread"]
-    unsure = [x for s, x in graded if s is None and max(abs(x.lower), abs(x.upper)) > margin * x.scale]
-    through = {feature for feature, _ in raised}
-    together = _together(rule, [line for line in proxies.lines if line.feature not in through])
+    wide = [x for s, x in graded if s is None and max(abs(x.lower), abs(x.upper)) > margin * x.scale]
+    unsure = dict.fromkeys(pair for x in wide if (pair := (x.feature, x.by)) not in raised)
+    others = [line for line in proxies.lines if line.feature not in {feature for feature, _ in raised}]
     return Part(
         code=rule.code,
-        findings=(*(_use(rule, several, contrasts) for several in raised.values()), *together),
-        undecided=tuple(
-            short(by) for feature, by in dict.fromkeys((x.feature, x.by) for x in unsure) if (feature, by) not in raised
-        ),
+        findings=(*(_use(rule, several, contrasts) for several in raised.values()), *_together(rule, others)),
+        undecided=tuple(short(by) for _, by in unsure),
         passed="No contrast of predictions between groups goes through an attribute or a proxy beyond the margin.",
     )
 

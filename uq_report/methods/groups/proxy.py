@@ -93,7 +93,8 @@ def _together(
 ) -> dict[str, Any] | Omission:
     """Return the skill of all features together, or why there is none."""
     subject = engine.subject
-    X = np.column_stack([_ranks(column.numbers[rows]) if column.ordered else column.numbers[rows] for column in others])
+    columns = [(pd.Series(other.numbers[rows]), other.ordered) for other in others]
+    X = np.column_stack([values.rank(method="dense") if ordered else values for values, ordered in columns])
     clusters = None if subject.clusters is None else subject.clusters[rows]
     blocks = row_groups(take_rows(subject.X, rows), clusters)
     forecast = forecasts(X, truth, blocks, engine.rng("proxy", name), None)
@@ -119,10 +120,6 @@ def _single(name: str, target: FloatArray, other: Coded, rows: IntArray) -> dict
     )
     line = {"measure": measure, "feature": name, "estimate": size, "covers": "none"}
     return line | {"item": other.name, "n": len(rows)}
-
-
-def _ranks(values: FloatArray) -> FloatArray:
-    return np.asarray(pd.Series(values).rank(method="dense"), dtype=float)
 
 
 class Grid(NamedTuple):

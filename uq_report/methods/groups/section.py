@@ -30,7 +30,6 @@ from ...evidence.view import largest_first, of_feature, of_measure, table_of
 from ..shared.wording import BuiltIn, absent, words_of
 
 L = TypeVar("L", bound=GroupLine)
-TITLE = "Groups"
 PANELS = 3
 TOP = 12
 LOSS, EXPECTED = (NLL.name, "brier", "squared_error"), (CONFIDENCE_GAP, "excess_loss")
@@ -60,7 +59,7 @@ class GroupsSection(BuiltIn):
 
     def section(self, evidence: Evidence) -> Section:
         """Return a part per attribute, and one on proxies."""
-        view, section = Groups.find(evidence.run), Section(id=self.name, title=TITLE)
+        view, section = Groups.find(evidence.run), Section(id=self.name, title="Groups")
         if view is None or not view.lines:
             return absent(evidence, section, Groups.id, view, "No group has enough rows to be shown.")
         texts = filter(None, (LEAD, notes_of(view.result)))
@@ -219,14 +218,12 @@ def _proxy(e: Evidence) -> tuple[Section, ...]:
         "A model that does not use an attribute can still follow it through features that go with it. Shown is how "
         "well the other features predict it together, and the association of each one."
     )
-    columns = ("attribute", "measure", "by", "value")
     rows = [
         (name(line.feature), name(line.measure).replace("_", " "), name(line.item), words_of(line))
         for line in view.lines
     ]
-    intervals = intervals_caption(view.result.estimates)
-    caption = f"How far other features stand in for a protected attribute. {intervals}"
-    table = make_table("groups-proxy-table", caption, columns, rows, of=view.result)
+    caption = f"How far other features stand in for a protected attribute. {intervals_caption(view.result.estimates)}"
+    table = make_table("groups-proxy-table", caption, ("attribute", "measure", "by", "value"), rows, of=view.result)
     return (Section(id="groups-proxy", title="Proxies", blocks=(Paragraph(text=text), table, *left_out(view.result))),)
 
 

@@ -19,7 +19,6 @@ from ...evidence.rows import OUTSIDE, SHUFFLED, Support, SupportLine, SupportRow
 from ...evidence.view import largest_first, table_of
 from ..shared.wording import BuiltIn, absent, named, words_of
 
-TITLE = "Extrapolation and support"
 LEAD = (
     "A row lies outside the support if it is farther from its nearest training rows than all but a small share of "
     "training rows are. Methods that shuffle or replace a feature make rows of their own: the share of those outside "
@@ -36,13 +35,13 @@ class SupportSection(BuiltIn):
 
     def section(self, evidence: Evidence) -> Section:
         """Return the shares in words, a figure and a table, and the values never seen."""
-        view, section = Support.find(evidence.run), Section(id=self.name, title=TITLE)
+        view, section = Support.find(evidence.run), Section(id=self.name, title="Extrapolation and support")
         if view is None or not view.lines:
             return absent(evidence, section, Support.id, view, "No share could be computed.")
         shuffled = largest_first(line for line in view.lines if line.item == SHUFFLED)
         blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=_shares(view, shuffled))]
         if shuffled:
-            blocks += [_figure(view, shuffled), _table(view, shuffled)]
+            blocks += _after_shuffles(view, shuffled)
         blocks += [*_values(evidence), *_shifted(evidence), *left_out(view.result)]
         if evidence.find(SupportRows.id) is not None:
             blocks.append(
@@ -66,27 +65,24 @@ def _test_words(p: float) -> str:
     return "" if isnan(p) else f" (p {'< 0.001' if p < 0.001 else f'{p:.3f}'}, one-sided)"
 
 
-def _figure(view: Support, shuffled: Sequence[SupportLine]) -> Block:
+def _after_shuffles(view: Support, shuffled: Sequence[SupportLine]) -> list[Block]:
+    """Return the shares after each feature is shuffled, as a figure and as numbers."""
     capped = f", the {TOP} largest of {len(shuffled)}" if len(shuffled) > TOP else ""
     table = table_of(shuffled)
+    intervals, interval = intervals_caption(table), interval_columns(table)
     panel = importance.Panel("", "share of rows outside the training support", "", table)
     top = joined([f"{name(line.feature)} {value_words(line.estimate)}" for line in shuffled[:3]])
-    return make_figure(
+    figure = make_figure(
         "support-figure",
-        f"Rows outside the training support after each feature is shuffled{capped}. {intervals_caption(table)}",
+        f"Rows outside the training support after each feature is shuffled{capped}. {intervals}",
         f"A dot with its interval per feature. Largest: {top}.",
         lambda: importance.draw_panels([panel], [line.feature for line in shuffled[:TOP]]),
         view.id,
     )
-
-
-def _table(view: Support, shuffled: Sequence[SupportLine]) -> Block:
-    table = table_of(shuffled)
-    interval = interval_columns(table)
     columns: tuple[Column | str, ...] = ("shuffled feature", Column("share outside", "number"), *interval)
     rows = [(name(line.feature), line.estimate, *((line.lower, line.upper) if interval else ())) for line in shuffled]
-    caption = f"The same shares as numbers. {intervals_caption(table)}"
-    return make_table("support-table", caption, columns, rows, of=view.result)
+    caption = f"The same shares as numbers. {intervals}"
+    return [figure, make_table("support-table", caption, columns, rows, of=view.result)]
 
 
 def _values(e: Evidence) -> list[Block]:

@@ -56,7 +56,8 @@ class Space:
                 numbers.append(z)
             if z is None or not np.isfinite(both).all():
                 self.code_of[column.name] = len(codes)
-                codes.append(_codes(both if z is None else np.where(np.isfinite(both), 0.0, both)))
+                cells = both if z is None else np.where(np.isfinite(both), 0.0, both)
+                codes.append(np.unique(cells, return_inverse=True)[1].astype(np.int64))
         n, n_train = len(columns[0].train) + len(columns[0].test), len(columns[0].train)
         z_all = np.column_stack(numbers) if numbers else np.empty((n, 0))
         c_all = np.column_stack(codes) if codes else np.empty((n, 0), dtype=np.int64)
@@ -175,10 +176,6 @@ def _standardised(values: FloatArray, reference: FloatArray) -> FloatArray | Non
     if spread < ROUNDING:
         return None
     return np.asarray(np.where(np.isfinite(values), (values / size - centre) / spread, 0.0))
-
-
-def _codes(values: FloatArray) -> IntArray:
-    return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.int64)
 
 
 def _unmix(numbers: FloatArray) -> FloatArray:
