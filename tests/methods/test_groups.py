@@ -20,10 +20,9 @@ from uq_report.core.results import Result
 from uq_report.core.sampling import Sampling
 from uq_report.core.scored import ScoredRows
 from uq_report.core.subject import Subject
+from uq_report.methods.groups.attributes import Attribute, attributes, disclose
 from uq_report.methods.groups.contrasts import difference, gap_p_values, shuffled_p_values
-from uq_report.methods.groups.cut import Attribute, attributes
 from uq_report.methods.groups.explain import Groups
-from uq_report.methods.groups.withhold import disclose
 
 MEASURES = testing.measures()
 

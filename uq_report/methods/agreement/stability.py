@@ -109,10 +109,8 @@ class Stability:
         """Judge the run's rankings and permutation importances."""
         view = Pfi.find(run)
         leading, seeds, few = self.rules
-        if view is None:
-            missing = absent(run, ids.PFI)
-            shuffled = [Part(code=rule.code, absent=missing) for rule in (seeds, few)]
-        else:
+        shuffled = [Part(code=rule.code, absent=absent(run, ids.PFI)) for rule in (seeds, few)]
+        if view is not None:
             shuffled = [_seeds(seeds, view), _few_rows(few, view, weighted=bool(run.subject.get("weights")))]
         return close(self.name, [_leading(leading, run), *shuffled])
 

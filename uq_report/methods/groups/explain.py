@@ -13,8 +13,8 @@ from ...core.results import Result
 from ...core.subject import Subject
 from ...evidence import ids
 from ..shared.tidy import diagnostic
+from .attributes import attributes
 from .contrasts import EXACT_UNITS
-from .cut import attributes
 from .plan import Plan
 from .proxy import proxies, use
 from .values import row_values

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
-from operator import not_
 from typing import Any
 
 import numpy as np
@@ -18,10 +16,9 @@ from ...core.sampling import Sampling
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ..shared.estimates import share_of
 from ..shared.tidy import record
+from .attributes import Attribute, Disclosure, Key, disclose
 from .contrasts import EXACT_UNITS, difference, gap_p_values, shuffled_p_values, t_test
-from .cut import Attribute
 from .values import Values
-from .withhold import Disclosure, Key, disclose
 
 ALL = "all rows"
 
@@ -214,10 +211,10 @@ class Plan:
         """Return what a reader must know about the attributes."""
         facts = {}
         for a, attribute in enumerate(self.attributes):
-            published = [(a, g) in self.base.groups for g in range(len(attribute.labels))]
+            labels = list(enumerate(attribute.labels))
             facts[attribute.name] = {
-                "groups": list(compress(attribute.labels, published)),
-                "withheld": list(compress(attribute.labels, map(not_, published))),
+                "groups": [label for g, label in labels if (a, g) in self.base.groups],
+                "withheld": [label for g, label in labels if (a, g) not in self.base.groups],
                 "edges": list(attribute.edges) or None,
                 "feature": attribute.name in self.engine.subject.features,
             }

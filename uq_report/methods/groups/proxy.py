@@ -118,8 +118,7 @@ def _single(name: str, target: FloatArray, other: Coded, rows: IntArray) -> dict
     measure, size = association(
         Coded(name, numbers, ordered=ordered), Coded(other.name, other.numbers[rows], other.ordered)
     )
-    line = {"measure": measure, "feature": name, "estimate": size, "covers": "none"}
-    return line | {"item": other.name, "n": len(rows)}
+    return {"measure": measure, "feature": name, "estimate": size, "covers": "none", "item": other.name, "n": len(rows)}
 
 
 class Grid(NamedTuple):

@@ -163,7 +163,11 @@ class _Attribute:
         """Draw the leading measures side by side, a row per group."""
         parts = {measure: of_measure(self.lines, measure) for measure in measures}
         labels = list(dict.fromkeys(line.item for lines in parts.values() for line in lines))[:TOP]
-        panels = [self._panel(measure, lines) for measure, lines in parts.items()]
+        panels = []
+        for measure, lines in parts.items():
+            table = table_of(lines).assign(feature=[line.item for line in lines]).drop_duplicates(col.FEATURE)
+            label = axis_label(measure, self.view.result.measures)
+            panels.append(importance.Panel("", label, self.e.words(measure).role, table))
         means = [f"{self.e.words(measure).title}: {_ends(lines)}" for measure, lines in parts.items()]
         what = name(self.attribute)
         return make_figure(
@@ -173,11 +177,6 @@ class _Attribute:
             lambda: importance.draw_panels(panels, labels),
             self.view.id,
         )
-
-    def _panel(self, measure: str, lines: Sequence[GroupLine]) -> importance.Panel:
-        table = table_of(lines).assign(feature=[line.item for line in lines]).drop_duplicates(col.FEATURE)
-        label = axis_label(measure, self.view.result.measures)
-        return importance.Panel("", label, self.e.words(measure).role, table)
 
     def _differences(self) -> tuple[Block, ...]:
         """Return each group less the rest, with its interval and p-value."""

@@ -68,7 +68,9 @@ def predicted(engine: Engine) -> list[Predicted]:
         if "mean" not in q.supports:
             return []
         rows, outcome = q.mean(), None if y is None else np.asarray(y, dtype=float)
-        return [Predicted("", "units of y", rows, outcome, _spread(rows if outcome is None else outcome, weights))]
+        values = rows if outcome is None else outcome
+        scale = float(np.sqrt(weights @ np.square(values - weights @ values)))
+        return [Predicted("", "units of y", rows, outcome, scale)]
     q = cast("Categorical", q)
     two = len(q.classes) == 2
     numbers = []
@@ -80,10 +82,6 @@ def predicted(engine: Engine) -> list[Predicted]:
         suffix = "" if two else f"[{clean(label)}]"
         numbers.append(Predicted(suffix, "probability", rows, outcome, float(np.sqrt(share * (1 - share))), c))
     return numbers
-
-
-def _spread(values: FloatArray, weights: FloatArray) -> float:
-    return float(np.sqrt(weights @ np.square(values - weights @ values)))
 
 
 def row_values(engine: Engine) -> tuple[list[Values], tuple[Omission, ...]]:

@@ -53,16 +53,12 @@ class SupportSection(BuiltIn):
 def _shares(view: Support, shuffled: Sequence[SupportLine]) -> str:
     """Say how many rows lie outside, against what training rows would give, and which shuffles add most."""
     against = f"; of training rows it would be {value_words(view.expected)}" if isfinite(view.expected) else ""
-    sentences = [
-        f"Share of audited rows outside: {words_of(line)}{against}{_test_words(line.p_value)}."
-        for line in view.lines
-        if line.item == OUTSIDE
-    ]
+    sentences = []
+    for line in (line for line in view.lines if line.item == OUTSIDE):
+        p = "< 0.001" if line.p_value < 0.001 else f"{line.p_value:.3f}"
+        test = "" if isnan(line.p_value) else f" (p {p}, one-sided)"
+        sentences.append(f"Share of audited rows outside: {words_of(line)}{against}{test}.")
     return " ".join([*sentences, *([f"Largest after shuffling: {named(shuffled[:3])}."] if shuffled else [])])
-
-
-def _test_words(p: float) -> str:
-    return "" if isnan(p) else f" (p {'< 0.001' if p < 0.001 else f'{p:.3f}'}, one-sided)"
 
 
 def _after_shuffles(view: Support, shuffled: Sequence[SupportLine]) -> list[Block]:
@@ -79,7 +75,7 @@ def _after_shuffles(view: Support, shuffled: Sequence[SupportLine]) -> list[Bloc
         lambda: importance.draw_panels([panel], [line.feature for line in shuffled[:TOP]]),
         view.id,
     )
-    columns: tuple[Column | str, ...] = ("shuffled feature", Column("share outside", "number"), *interval)
+    columns: list[Column | str] = ["shuffled feature", Column("share outside", "number"), *interval]
     rows = [(name(line.feature), line.estimate, *((line.lower, line.upper) if interval else ())) for line in shuffled]
     caption = f"The same shares as numbers. {intervals}"
     return [figure, make_table("support-table", caption, columns, rows, of=view.result)]
