@@ -335,14 +335,15 @@ def letters(severities: Iterable[str]) -> str:
 
 def by_code(table: Mapping[str, Sequence[Heard]]) -> pd.DataFrame:
     """Return one line a code: its rate, that above an observation in the worst design, and the count in each design."""
-    lines = []
+    lines, rates = [], worst_rates(table)
     for code in codes(table):
-        said = {name: [loudest(audit, code) for audit in audits] for name, audits in table.items()}
-        loud = {name: sum(one not in ("", "observation") for one in every) for name, every in said.items()}
-        worst = max(honest_ones(table), key=lambda name: (loud[name] / len(said[name]), len(said[name])))
-        line = {"code": code, "raised": sum(bool(one) for every in said.values() for one in every)}
-        line |= {"above observation": sum(loud.values()), "worst rate": rate(loud[worst], len(said[worst]))}
-        lines.append(line | {"worst design": worst if loud[worst] else "-"} | {n: letters(e) for n, e in said.items()})
+        severities = {name: [loudest(audit, code) for audit in audits] for name, audits in table.items()}
+        every = [severity for several in severities.values() for severity in several]
+        claims, audits, design = rates.get(code, (0, 0, ""))
+        line = {"code": code, "raised": sum(map(bool, every))}
+        line |= {"above observation": sum(severity not in ("", "observation") for severity in every)}
+        line |= {"worst rate": rate(claims, audits) if audits else "not judged", "worst design": design or "-"}
+        lines.append(line | {name: letters(several) for name, several in severities.items()})
     return pd.DataFrame(lines)
 
 
