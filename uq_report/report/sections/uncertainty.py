@@ -57,7 +57,7 @@ def gate_words(e: Evidence) -> str:
     if e.gate.tone != "warning" or max(-gap.lower_90, gap.upper_90) < margin:
         return _verdict(e)
     enough = rows_within(gap.estimate, gap.lower_90, gap.upper_90, margin, view.n)
-    would = f" About {_rounded_up(enough)} would, if gap and spread stay as they are." if enough else ""
+    would = f" About {enough} would, if gap and spread stay as they are." if enough else ""
     return f"{rows} cannot tell whether {stated} are right ({words}; limit ±{plain(margin)}).{would}"
 
 
@@ -66,11 +66,6 @@ def _verdict(e: Evidence) -> str:
     findings = (finding for outcome in e.run.outcomes if outcome.check == GATE for finding in outcome.findings)
     decisive = next(findings, None)
     return e.gate.reason if decisive is None else f"{sentence(decisive.title)} See {clean(decisive.code, 20)}."
-
-
-def _rounded_up(rows: int) -> int:
-    step = 10 ** max(0, len(str(rows)) - 2)
-    return -(-rows // step) * step
 
 
 def _direction(gap: ScoreLine) -> str:
