@@ -14,7 +14,7 @@ from ...core.predictive import Distribution
 from ...core.results import Diagnostic, Omission
 from ...core.sampling import Sampling
 from .nulls import LEVELS, MonteCarlo, class_tests, crps_test, event_of, pit_tests
-from .recalibration import class_gain, folds, number_gain
+from .recalibration import class_gain, number_gain
 from .scores import Score, class_baseline, class_scores, crps_baseline, number_scores
 from .tables import bins_of, coverage, decisions, pit_histogram, reliability
 
@@ -43,14 +43,14 @@ class Setting:
         return "the other test rows" if self.train is None else "the training rows"
 
     def folds(self) -> tuple[IntArray | None, tuple[Omission, ...]]:
-        """Return the folds of the recalibration, or why there are too few rows."""
+        """Return the fold of each row for the recalibration, one for the rows of a cluster; or why there is none."""
         least = 10 * self.n_splits
         if self.sampling.units < least:
             what = "rows" if self.sampling.codes is None else "clusters"
             reason = f"recalibration in {self.n_splits} folds needs {least} {what}; there are {self.sampling.units}"
             return None, (Omission("recalibration_gain", "", reason),)
         units = np.arange(len(self.y)) if self.sampling.codes is None else self.sampling.codes
-        return folds(units, self.n_splits, self.rng("folds")), ()
+        return self.rng("folds").permutation(int(units.max()) + 1)[units] % self.n_splits, ()
 
 
 class Parts(NamedTuple):

@@ -13,11 +13,6 @@ STEPS = 50
 TOLERANCE = 1e-8
 
 
-def folds(units: IntArray, n_splits: int, rng: np.random.Generator) -> IntArray:
-    """Return a fold per row; rows of one unit share it."""
-    return np.asarray(rng.permutation(int(units.max()) + 1)[units] % n_splits, dtype=np.int64)
-
-
 def class_gain(p: FloatArray, y: IntArray, weights: FloatArray, fold: IntArray) -> FloatArray:
     """Return log q'(y) - log q(y) in nats, shape (n,), with q' cross-fitted.
 

@@ -38,20 +38,13 @@ class Gap(NamedTuple):
     view: Calibration
 
     @property
-    def saved(self) -> float:
-        """What recalibration would save, in nats; where it is not known, the size of G."""
-        return abs(self.gap) if isnan(self.gain) else self.gain
-
-    @property
-    def surely(self) -> float:
-        """The lower end of the interval of what recalibration saves; of the size of G where that is not known."""
-        return max(self.lower, -self.upper) if isnan(self.gain) else self.gain_lower
-
-    @property
     def observed(self) -> dict[str, float]:
-        """What the rule on failing judges."""
-        sizes = {"gap": abs(self.gap), "saved": self.saved, "surely": self.surely}
-        return {"infinite": self.view.infinite_nll, "p_adjusted": self.p_adjusted, **sizes}
+        """What the rule on failing judges: what recalibration would save; where that is not known, the size of G."""
+        saved, surely = self.gain, self.gain_lower
+        if isnan(saved):
+            saved, surely = abs(self.gap), max(self.lower, -self.upper)
+        tests = {"infinite": self.view.infinite_nll, "p_adjusted": self.p_adjusted}
+        return {**tests, "gap": abs(self.gap), "saved": saved, "surely": surely}
 
 
 @dataclass(frozen=True)
@@ -150,7 +143,7 @@ class CalibrationGate:
             rule,
             gap,
             _wrong_words(gap),
-            nan if gap.view.infinite_nll else gap.saved,
+            nan if gap.view.infinite_nll else gap.observed["saved"],
             severity=severity,
             remedy="Recalibrate the model on held-out rows and audit it again.",
             explains=(Symptom(code="UQ003"),),

@@ -18,7 +18,7 @@ from ...core.variants import Variant
 
 Pairs = Sequence[tuple[str, str]]
 Point = tuple[Variant, Callable[[FloatArray], None]]  # what is evaluated, and who takes the values
-Axis = tuple[FloatArray, Sequence[str]]  # the values, or the positions of levels; and their texts
+Ticks = tuple[FloatArray, Sequence[str]]  # the values, or the positions of levels; and their texts
 
 
 def fill(points: Sequence[Point], engine: Engine, measures: Sequence[Measure]) -> None:
@@ -45,7 +45,7 @@ def are_pairs(pairs: Pairs) -> bool:
     return all(len(pair) == 2 and pair[0] != pair[1] for pair in pairs)
 
 
-def surface_places(first: Axis, second: Axis) -> dict[str, Any]:
+def surface_places(first: Ticks, second: Ticks) -> dict[str, Any]:
     """Return the columns that say where the points of a surface are, the second axis running fastest."""
     (x, levels), (x_2, levels_2) = first, second
     return {
