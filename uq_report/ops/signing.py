@@ -108,11 +108,12 @@ def load_signer(
         not hold today or is not meant for signing.
     """
     private = _private_key(_read(key, "key"), passphrase)
-    signing, *more = _certificates(certificate, "certificate")
-    if more:
+    loaded = _certificates(certificate, "certificate")
+    if len(loaded) != 1:
         raise InputError(
-            f"sign.certificate must be the signer's alone; got {1 + len(more)}. Put the others in the chain."
+            f"sign.certificate must be the signer's alone; got {len(loaded)}. Put the others in the chain."
         )
+    signing = loaded[0]
     own = x509.load_der_x509_certificate(signing.dump())
     _check_validity(own)
     _check_usage(own, Path(key), Path(certificate))

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import shutil
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -101,7 +102,7 @@ class Filing:
         if read(self._audit / last.folder)[0].not_reproducible:  # cut by a limit: another attempt may get further
             return None
         with suppress(OSError):  # a history that can only be read has no `latest` to touch
-            os.utime(self._audit / LATEST, follow_symlinks=False)
+            os.utime(self._audit / LATEST, follow_symlinks=os.utime not in os.supports_follow_symlinks)
         return Filed(last, self._audit / last.folder)
 
     def _whole(self, entry: Entry, required: Iterable[str]) -> bool:
@@ -142,7 +143,9 @@ class Filing:
 
 
 def _flush(folder: Path) -> None:
-    """Put a folder's list of names on the disk."""
+    """Put a folder's list of names on the disk; Windows opens no folders, and writes their names by itself."""
+    if sys.platform == "win32":
+        return
     door = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(door)
