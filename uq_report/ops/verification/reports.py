@@ -12,7 +12,7 @@ from typing import Literal
 from pypdf import PdfReader
 
 from ...core.errors import InputError
-from .words import cause, headings, html_blocks, pdf_bookmarks, pdf_text
+from .words import headings, html_blocks, pdf_bookmarks, pdf_text, unreadable
 
 Format = Literal["pdf", "html", "other"]
 
@@ -46,8 +46,24 @@ class Report:
 
     @cached_property
     def attachments(self) -> Mapping[str, bytes]:
-        """The files inside a PDF, by name, as its last revision gives them to a reader."""
-        return attached(self.data) if self.format == "pdf" else {}
+        """The files inside a PDF, by name, as its last revision gives them to a reader.
+
+        Raises
+        ------
+        InputError
+            The PDF cannot be read, or two files inside have one name.
+        """
+        if self.format != "pdf":
+            return {}
+        try:
+            attachments = PdfReader(io.BytesIO(self.data)).attachments
+            contents = {name: [bytes(content) for content in files] for name, files in attachments.items()}
+        except Exception as error:  # a damaged file can fail in any way in the reader
+            raise unreadable(error) from error
+        for name, files in contents.items():
+            if len(files) != 1:
+                raise InputError(f"attachments must have names of their own; got {len(files)} called {name!r}.")
+        return {name: files[0] for name, files in contents.items()}
 
     @property
     def has_signature(self) -> bool:
@@ -73,22 +89,3 @@ def open_report(path: Path) -> Report:
     page = data[:100].lstrip().lower().startswith(b"<!doctype html")
     pdf = data.startswith(b"%PDF-") or ending == ".pdf"
     return Report(path, "pdf" if pdf else "html" if page or ending in {".html", ".htm"} else "other", data)
-
-
-def attached(data: bytes) -> dict[str, bytes]:
-    """Return the files attached to a PDF.
-
-    Raises
-    ------
-    InputError
-        The PDF cannot be read, or two files inside have one name.
-    """
-    try:
-        attachments = PdfReader(io.BytesIO(data)).attachments
-        contents = {name: [bytes(content) for content in files] for name, files in attachments.items()}
-    except Exception as error:  # a damaged file can fail in any way in the reader
-        raise InputError(f"report must be a PDF that can be read; got one that fails ({cause(error)}).") from error
-    for name, files in contents.items():
-        if len(files) != 1:
-            raise InputError(f"attachments must have names of their own; got {len(files)} called {name!r}.")
-    return {name: files[0] for name, files in contents.items()}

@@ -126,7 +126,12 @@ def pdf_text(data: bytes) -> str:
     try:
         return _BLANK.sub("", "".join(page.extract_text() for page in PdfReader(io.BytesIO(data)).pages))
     except Exception as error:  # a damaged file can fail in any way in the reader
-        raise InputError(f"report must be a PDF that can be read; got one that fails ({cause(error)}).") from error
+        raise unreadable(error) from error
+
+
+def unreadable(error: Exception) -> InputError:
+    """Return what is said of a PDF that a library cannot read."""
+    return InputError(f"report must be a PDF that can be read; got one that fails ({cause(error)}).")
 
 
 def absent(blocks: Sequence[str], text: str) -> list[str]:
