@@ -30,14 +30,6 @@ _LESS = "Raise it, leave sections out, or use the HTML."
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What one page may cost: seconds of wall time, and megabytes of address space."""
-
-    seconds: float
-    megabytes: int
-
-
-@dataclass(frozen=True)
 class PdfRenderer:
     """Write a document as one PDF; no clock enters, so the same document gives the same bytes.
 
@@ -94,14 +86,15 @@ class PdfRenderer:
 
     def _print(self, html: str, document: Document) -> tuple[bytes, list[str]]:
         if self.isolated:
-            limits = Limits(self.timeout_seconds, self.memory_mb)
-            return print_apart(html, document.attachments, document.as_of, limits)
+            return print_apart(html, document.attachments, document.as_of, self)
         from .printer import print_page  # WeasyPrint is the child's to import, unless there is none
 
         return print_page(html, document.attachments, document.as_of)
 
 
-def print_apart(html: str, attachments: Sequence[Attachment], as_of: str, limits: Limits) -> tuple[bytes, list[str]]:
+def print_apart(
+    html: str, attachments: Sequence[Attachment], as_of: str, limits: PdfRenderer
+) -> tuple[bytes, list[str]]:
     """Return the PDF of a page and the complaints, printed by a child process that is gone afterwards.
 
     The child is a fresh interpreter that imports nothing of the caller's, so this works from notebooks, from
@@ -115,7 +108,12 @@ def print_apart(html: str, attachments: Sequence[Attachment], as_of: str, limits
     job = pickle.dumps((html, attachments, as_of))
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter and module
-            _command(limits), input=job, capture_output=True, timeout=limits.seconds, env=_environment(), check=False
+            _command(limits),
+            input=job,
+            capture_output=True,
+            timeout=limits.timeout_seconds,
+            env=_environment(),
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise _too_slow(limits) from error
@@ -124,13 +122,13 @@ def print_apart(html: str, attachments: Sequence[Attachment], as_of: str, limits
     return _read(done, limits)
 
 
-def _command(limits: Limits) -> list[str]:
+def _command(limits: PdfRenderer) -> list[str]:
     if not sys.executable or getattr(sys, "frozen", False):
         raise RenderError(
             f"pdf.process must be started by a Python interpreter; sys.executable is {sys.executable!r}. "
             "Set isolated=False to print in this process, without limits."
         )
-    return [sys.executable, "-P", "-m", CHILD, str(math.ceil(limits.seconds)), str(limits.megabytes)]
+    return [sys.executable, "-P", "-m", CHILD, str(math.ceil(limits.timeout_seconds)), str(limits.memory_mb)]
 
 
 def _environment() -> dict[str, str]:
@@ -140,7 +138,7 @@ def _environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join(places if here in places else [*places, here])}
 
 
-def _read(done: subprocess.CompletedProcess[bytes], limits: Limits) -> tuple[bytes, list[str]]:
+def _read(done: subprocess.CompletedProcess[bytes], limits: PdfRenderer) -> tuple[bytes, list[str]]:
     """Return the child's answer, raise its error, and warn of what it warned of."""
     noise = clean(done.stderr.decode(errors="replace"), 500)
     if done.returncode < 0 and -done.returncode in _TIME:
@@ -151,7 +149,7 @@ def _read(done: subprocess.CompletedProcess[bytes], limits: Limits) -> tuple[byt
     except ValueError:
         head = {}
     if head.get("memory"):
-        raise RenderError(f"pdf.memory_mb must be enough for the page; {limits.megabytes} MB were used up. {_LESS}")
+        raise RenderError(f"pdf.memory_mb must be enough for the page; {limits.memory_mb} MB were used up. {_LESS}")
     if "error" in head:
         raise RenderError(head["error"])
     if head.get("size") != len(pdf):  # without memory, libraries in C end the child by a signal
@@ -159,7 +157,7 @@ def _read(done: subprocess.CompletedProcess[bytes], limits: Limits) -> tuple[byt
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         raise RenderError(
             f"pdf.process must end with a page; it ended with {how} ({noise or 'no message'}). "
-            f"If memory ran out, raise memory_mb ({limits.megabytes})."
+            f"If memory ran out, raise memory_mb ({limits.memory_mb})."
         )
     for category, message in head["warnings"]:
         warnings.warn(message, _category(category), stacklevel=4)
@@ -173,5 +171,5 @@ def _category(name: str) -> type[Warning]:
     return category if isinstance(category, type) and issubclass(category, Warning) else UserWarning
 
 
-def _too_slow(limits: Limits) -> RenderError:
-    return RenderError(f"pdf.timeout_seconds must be enough for the page; {limits.seconds:g} s passed. {_LESS}")
+def _too_slow(limits: PdfRenderer) -> RenderError:
+    return RenderError(f"pdf.timeout_seconds must be enough for the page; {limits.timeout_seconds:g} s passed. {_LESS}")
