@@ -46,8 +46,9 @@ def diagnostic(
     Examples
     --------
     >>> row = record("share", "", 0.2, 0.1, (0.0, 0.4), 0.95)
-    >>> diagnostic("demo.share", "Demo", [row | {"item": "all", "n": 5}], ["item", "n"], x="n").frame.loc[0].tolist()
-    ['share', '', 'all', 5.0, 0.2]
+    >>> result = diagnostic("demo.share", "Demo", [row | {"item": "all", "n": 5}], ["item", "n"], x="n")
+    >>> result.explainer, result.frame[["x", "value"]].to_numpy().tolist()
+    ('demo', [[5.0, 0.2]])
     """
     estimates = pd.DataFrame(list(records), columns=[*ESTIMATE_COLUMNS, *columns])
     frame = estimates.assign(x=estimates[x].astype(float), value=estimates[value])[list(Diagnostic.columns)]
