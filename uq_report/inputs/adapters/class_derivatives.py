@@ -47,7 +47,8 @@ def class_derivatives(model: Any, X: Table, order: int) -> Derivatives | None:
     activation = getattr(final, "activation", "identity")
     blocks = (rows[start : start + step] for start in range(0, len(rows), step))
     parts = [_probabilities(_scores(block, matrix, layers, activation, order), order) for block in blocks]
-    return Derivatives(*map(np.concatenate, zip(*parts, strict=True)))
+    values, first, *second = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return Derivatives(values, first, second[0] if second else None)
 
 
 def _layers(final: Any) -> Sequence[tuple[FloatArray, FloatArray]] | None:

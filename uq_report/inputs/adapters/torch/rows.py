@@ -53,7 +53,8 @@ def derivatives(model: Any, X: Table, order: int) -> Derivatives:
             second = [jacobian(slopes, x).permute(2, 3, 1, 0)] if order == 2 else []
             blocks.append(tuple(_array(part) for part in (values, first, *second)))
             precision = float(torch.finfo(x.dtype).eps)
-    return Derivatives(*map(np.concatenate, zip(*blocks, strict=True)))._replace(method=METHOD, precision=precision)
+    values, first, *more = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
+    return Derivatives(values, first, more[0] if more else None, method=METHOD, precision=precision)
 
 
 def _parameters(model: Any, x: Any) -> tuple[Any, Build]:
