@@ -22,7 +22,7 @@ WIDTH = 80
 
 @app.command()
 def plugins(
-    name: Annotated[str | None, typer.Argument(help="Tell of this one: pfi, explainers.pfi, rules.support.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Tell of this one: cid, explainers.cid, rules.leak.")] = None,
 ) -> None:
     """List every plugin with its version, distribution and API version, or tell what one of them is and takes."""
     with errors_reported():

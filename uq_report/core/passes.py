@@ -118,5 +118,5 @@ def refuse_base(measures: Sequence[Measure]) -> None:
     if names:
         raise UnsupportedError(
             f"{', '.join(names)} compares each row with itself unchanged, and rows that a method makes up are changes "
-            "of no given row. Use it with methods that change given rows, such as pfi, pdp or ale."
+            "of no given row. Use it with methods that change given rows: permutations, profiles, local effects."
         )

@@ -32,7 +32,7 @@ class FigurePlugin(Protocol):
 class TakesCompanions(Protocol):
     """Optional: a figure that also takes other results of the same explainer, where they are there.
 
-    ``companions`` maps an argument of `draw` to the end of their id: ``{"own": "own"}`` for ``pdp.own``.
+    ``companions`` maps an argument of `draw` to the end of their id: ``{"own": "own"}`` for a profile's ``.own``.
     """
 
     companions: ClassVar[Mapping[str, str]]

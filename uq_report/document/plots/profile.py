@@ -98,7 +98,7 @@ def draw(
     measure : str or sequence of str, optional
         The first three that hold the feature by default.
     own, distribution : Diagnostic, optional
-        The results ``pdp.own`` and ``pdp.distribution``: own values and classes of the rows with a
+        The profile's results ``.own`` and ``.distribution``: own values and classes of the rows with a
         curve, and counts.
     """
     chosen = choose(result, "feature", feature, result.frame[col.FEATURE])
