@@ -68,8 +68,8 @@ class Policy:
         coverage LEVEL >= VALUE                           'coverage 90 >= 0.88'
         QUANTITY <= VALUE                                 'nll <= 0.6', 'off-support share <= 0.1'
 
-    ``<=`` and ``>=`` both work. A feature may stand in single quotes. METHOD is permutation importance by default, MEASURE
-    one that it ranked, or ``loss``. LEVEL is in percent. QUANTITY is nll, brier, crps, squared_error,
+    ``<=`` and ``>=`` both work. A feature may stand in single quotes. METHOD is permutation importance by default,
+    MEASURE one that it ranked, or ``loss``. LEVEL is in percent. QUANTITY is nll, brier, crps, squared_error,
     confidence_gap, recalibration_gain, mean_error, accuracy, roc_auc, nll_skill, brier_skill, crps_skill,
     off-support share (by construction 5 % for rows drawn as the training rows), or one of ece, pit_distance and
     coverage_gap, which have no interval and so stay undetermined.
