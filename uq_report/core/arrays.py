@@ -38,7 +38,7 @@ def column(X: Table, position: int) -> Any:
     return X[:, position]
 
 
-class Columns:
+class Columns(dict[int, Any]):
     """The columns of a table, each looked up once.
 
     Examples
@@ -48,11 +48,10 @@ class Columns:
     """
 
     def __init__(self, X: Table) -> None:
+        super().__init__()
         self._X = X
-        self._columns: dict[int, Any] = {}
 
-    def __getitem__(self, position: int) -> Any:
-        """Return the column at `position`, as `column` does."""
-        if position not in self._columns:
-            self._columns[position] = column(self._X, position)
-        return self._columns[position]
+    def __missing__(self, position: int) -> Any:
+        """Look the column at `position` up, as `column` does."""
+        self[position] = column(self._X, position)
+        return self[position]

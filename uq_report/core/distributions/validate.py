@@ -29,8 +29,7 @@ def vector(who: str, values: Any) -> FloatArray:
 
 def same_length(who: str, values: Any, n: int) -> FloatArray:
     """Return `values`, one number or one per row, as n finite floats."""
-    floats = numbers(who, values)
-    floats = vector(who, np.full(n, floats) if floats.ndim == 0 else floats)
+    floats = vector(who, np.full(n, numbers(who, values)) if np.ndim(values) == 0 else values)
     if len(floats) != n:
         raise InputError(f"{who} must have one value per row, {n}; got {len(floats)}.")
     return floats
