@@ -59,6 +59,14 @@ class Explainer(Protocol):
         """Ask the engine, return tidy results."""
 
 
+class BuiltIn:
+    """What most explainers of the package have: they need no other's results and take any distribution."""
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    requires: ClassVar[frozenset[str]] = frozenset()
+    api_version: ClassVar[int] = 1
+
+
 @runtime_checkable
 class RunsAfter(Protocol):
     """Optional: an explainer that runs after others where they run at all; ``"*"`` stands for all others."""

@@ -13,7 +13,7 @@ from scipy.stats import kendalltau
 
 from ...core.engine import Engine
 from ...core.errors import check_options
-from ...core.explainer import Card, Prior
+from ...core.explainer import BuiltIn, Card, Prior
 from ...core.ranking import rank_entropy, top_overlap
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ...core.subject import Subject
@@ -40,7 +40,7 @@ STABILITY_NOTES = (
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(BuiltIn):
     """Rankings of the features by every importance that ran, side by side, with intervals on the ranks.
 
     The rank of j lies in ``[1 + #{l significantly above j}, d - #{l significantly below j}]``, for all
@@ -88,10 +88,7 @@ class Agreement:
         interval="Of ranks: simultaneous for all features of one method, over new test rows. None between methods.",
         references="klein; mogstad; kendall",
     )
-    needs: ClassVar[tuple[str, ...]] = ()
     after: ClassVar[tuple[str, ...]] = (ids.PFI, "*")
-    requires: ClassVar[frozenset[str]] = frozenset()
-    api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

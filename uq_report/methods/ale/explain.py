@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...core.engine import Engine
 from ...core.errors import check_options
-from ...core.explainer import Card, Prior
+from ...core.explainer import BuiltIn, Card, Prior
 from ...core.measures import Measure
 from ...core.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ...core.sampling import Sampling
@@ -31,7 +31,7 @@ PLACES = (
 
 
 @dataclass(frozen=True)
-class AccumulatedLocalEffects:
+class AccumulatedLocalEffects(BuiltIn):
     """ALE of all measures from one prediction pass (Apley & Zhu 2020).
 
     ``h(x) = Σ_{k ≤ k(x)} mean_{i in bin k} [g(z_k, x_-j^(i)) - g(z_{k-1}, x_-j^(i))]``, centred by its
@@ -81,9 +81,6 @@ class AccumulatedLocalEffects:
         interval="Pointwise, over new test rows, given the edges. A band does not hold for the whole curve at once.",
         references="apley; modeva",
     )
-    needs: ClassVar[tuple[str, ...]] = ()
-    requires: ClassVar[frozenset[str]] = frozenset()
-    api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

@@ -13,7 +13,7 @@ from ...core.arrays import AnyArray
 from ...core.distributions import Categorical
 from ...core.engine import Engine
 from ...core.errors import InputError, check_options
-from ...core.explainer import Card, Prior
+from ...core.explainer import BuiltIn, Card, Prior
 from ...core.predictive import Distribution
 from ...core.results import ESTIMATE_COLUMNS, Omission, Result
 from ...core.sampling import Sampling
@@ -33,7 +33,7 @@ UNITS = {"ece": "probability", "pit_distance": "probability", "coverage_gap": "s
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(BuiltIn):
     """Scores, calibration tests and reliability of the predictive distribution on the test rows.
 
     The confidence gap ``G = mean_i(nll_i - entropy_i)``, in nats, is 0 in expectation when y follows
@@ -74,9 +74,6 @@ class Calibration:
         interval="Over new test rows, for the fixed model.",
         references="broecker; czado",
     )
-    needs: ClassVar[tuple[str, ...]] = ()
-    requires: ClassVar[frozenset[str]] = frozenset()
-    api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

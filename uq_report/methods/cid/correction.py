@@ -13,7 +13,7 @@ import pandas as pd
 from ...core.arrays import FloatArray, IntArray
 from ...core.engine import Engine
 from ...core.errors import UnsupportedError, check_options
-from ...core.explainer import Card, Prior
+from ...core.explainer import BuiltIn, Card, Prior
 from ...core.results import Importance, Omission, Result, RowValues
 from ...core.sampling import t_quantile
 from ...core.subject import Subject
@@ -31,7 +31,7 @@ COMPARED = ("plain", "joint", "change")
 
 
 @dataclass(frozen=True)
-class CoverCorrection:
+class CoverCorrection(BuiltIn):
     """Permutation importance of a feature whose partners, which could stand in for it, are lost already.
 
     ``corrected PFI_j = PFI(C_j and j) - PFI(C_j)``, where C_j is the covering set of j
@@ -76,8 +76,6 @@ class CoverCorrection:
         references="pereira:definition 2.3; wood:section 3; breiman",
     )
     needs: ClassVar[tuple[str, ...]] = (ids.CID, ids.PFI)
-    requires: ClassVar[frozenset[str]] = frozenset()
-    api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

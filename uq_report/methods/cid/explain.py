@@ -13,7 +13,7 @@ import pandas as pd
 from ...core.arrays import FloatArray
 from ...core.engine import Engine
 from ...core.errors import check_options
-from ...core.explainer import Card, Prior
+from ...core.explainer import BuiltIn, Card, Prior
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result, RowValues
 from ...core.sampling import Sampling
 from ...core.subject import Subject
@@ -32,7 +32,7 @@ OF_CELLS = "Information given a set is that of the field of the set and y alone,
 
 
 @dataclass(frozen=True)
-class CoveredInformation:
+class CoveredInformation(BuiltIn):
     """Covered information of every feature, and permutation importance corrected for it (Pereira et al.).
 
     ``CI_i = I(X_i; Y) - I(X_i; Y | U)``, with U all other features, from one fitted Markov random
@@ -98,8 +98,6 @@ class CoveredInformation:
         references="pereira:definitions 2.1 to 2.3 and theorem 2.1",
     )
     needs: ClassVar[tuple[str, ...]] = (ids.PFI,)
-    requires: ClassVar[frozenset[str]] = frozenset()
-    api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ...core.engine import Engine
 from ...core.errors import check_options
-from ...core.explainer import Card, Prior
+from ...core.explainer import BuiltIn, Card, Prior
 from ...core.results import Result
 from ...core.subject import Subject
 from ..shared.choice import as_names, as_rows, chosen_rows, draw, row_measures
@@ -20,7 +20,7 @@ PREDICT_TYPES = ("break_down", "break_down_interactions", "shap")
 
 
 @dataclass(frozen=True)
-class DalexExplanations:
+class DalexExplanations(BuiltIn):
     """DALEX's permutation importance, profiles, break-down and performance, of every measure.
 
     Each measure becomes the ``predict_function`` of a `dalex.Explainer`; dalex does the rest, and its
@@ -82,9 +82,6 @@ class DalexExplanations:
         interval="There are none: DALEX gives no sampling intervals.",
         references="baniecki; biecek",
     )
-    needs: ClassVar[tuple[str, ...]] = ()
-    requires: ClassVar[frozenset[str]] = frozenset()
-    api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

@@ -12,7 +12,7 @@ import pandas as pd
 from ...core.arrays import column
 from ...core.engine import Engine
 from ...core.errors import check_options
-from ...core.explainer import Card, Prior
+from ...core.explainer import BuiltIn, Card, Prior
 from ...core.results import Omission, Result
 from ...core.subject import Subject
 from ...core.text import short
@@ -25,7 +25,7 @@ OF_TRAINING_ROWS = (OVERLAP, OVERLAP_OTHER_Y, MISSING_TRAIN, TYPE_CHANGE)
 
 
 @dataclass(frozen=True)
-class DataQuality:
+class DataQuality(BuiltIn):
     """Counts facts about the audited rows, and about the training rows where they are given.
 
     Missing values; columns that are constant, copies of an earlier one, or almost one value (*sparse*);
@@ -52,9 +52,6 @@ class DataQuality:
         interval="There are none: these are counts.",
         references="gebru",
     )
-    needs: ClassVar[tuple[str, ...]] = ()
-    requires: ClassVar[frozenset[str]] = frozenset()
-    api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

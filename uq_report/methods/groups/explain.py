@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ...core.engine import Engine
 from ...core.errors import InputError, check_options
-from ...core.explainer import Card, Prior
+from ...core.explainer import BuiltIn, Card, Prior
 from ...core.results import Result
 from ...core.subject import Subject
 from ...evidence import ids
@@ -24,7 +24,7 @@ DIFFERENCES = (*COLUMNS, "n_rest", "overall", "scale")
 
 
 @dataclass(frozen=True)
-class Groups:
+class Groups(BuiltIn):
     """Predictions against outcomes, losses and uncertainty by group of each protected attribute, and its proxies.
 
     Attributes of more than `max_levels` ordered values are cut at their quartiles. For each group: prediction and
@@ -79,9 +79,6 @@ class Groups:
         interval="Of each mean and each difference by itself, over new test rows.",
         references="mitchell",
     )
-    needs: ClassVar[tuple[str, ...]] = ()
-    requires: ClassVar[frozenset[str]] = frozenset()
-    api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

@@ -14,7 +14,7 @@ import pandas as pd
 from ...core.arrays import FloatArray, IntArray
 from ...core.engine import Engine
 from ...core.errors import InputError, check_options, nearest
-from ...core.explainer import Card, Prior
+from ...core.explainer import BuiltIn, Card, Prior
 from ...core.measures import Measure
 from ...core.results import ESTIMATE_COLUMNS, Interaction, Omission, Result
 from ...core.sampling import Sampling
@@ -34,7 +34,7 @@ class Strength(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HStatistic:
+class HStatistic(BuiltIn):
     """H² of every pair of features, and of each feature with all others, of any measure.
 
     ``H²_jk = Σ_i [PD_jk - PD_j - PD_k]² / Σ_i PD_jk²`` and ``H²_j = Σ_i [F - PD_j - PD_-j]² / Σ_i F²``
@@ -79,9 +79,6 @@ class HStatistic:
         interval="There are none.",
         references="friedman_popescu",
     )
-    needs: ClassVar[tuple[str, ...]] = ()
-    requires: ClassVar[frozenset[str]] = frozenset()
-    api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

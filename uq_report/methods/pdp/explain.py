@@ -13,7 +13,7 @@ from ...core.arrays import IntArray
 from ...core.describe import scalar
 from ...core.engine import Engine
 from ...core.errors import InputError, check_options
-from ...core.explainer import Card, Prior
+from ...core.explainer import BuiltIn, Card, Prior
 from ...core.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ...core.sampling import Sampling
 from ...core.subject import Subject
@@ -26,7 +26,7 @@ from .own import distributions, own_values
 
 
 @dataclass(frozen=True)
-class PartialDependence:
+class PartialDependence(BuiltIn):
     """PDP and ICE of all measures from one prediction pass.
 
     ``ICE_i(x; j) = measure(q(.|x_-j^(i), x_j = x), y_i)`` and ``PDP(x; j) = mean_i ICE_i(x; j)``
@@ -83,9 +83,6 @@ class PartialDependence:
         "once.",
         references="friedman; goldstein; wood:section 4",
     )
-    needs: ClassVar[tuple[str, ...]] = ()
-    requires: ClassVar[frozenset[str]] = frozenset()
-    api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

@@ -12,7 +12,7 @@ import numpy as np
 from ...core.arrays import FloatArray, IntArray, take_rows
 from ...core.engine import Engine
 from ...core.errors import InputError, nearest
-from ...core.explainer import Card, Prior
+from ...core.explainer import BuiltIn, Card, Prior
 from ...core.inference import cyclic_donors
 from ...core.measures import ENTROPY, VARIANCE, Measure
 from ...core.results import Importance, Omission, Result
@@ -31,7 +31,7 @@ TRAIN_ROWS = 1000
 
 
 @dataclass(frozen=True)
-class PermutationImportance:
+class PermutationImportance(BuiltIn):
     """How much a measure rises when one feature, or a group of them, is shuffled among the rows.
 
     ``PFI_k = mean_i [measure(q(. | x̃_S, x_-S), y) - measure(q(. | x), y)]`` for shuffle k, and their mean.
@@ -100,9 +100,6 @@ class PermutationImportance:
         "such interval.",
         references="wood:sections 3 and 3.5; breiman; lecture",
     )
-    needs: ClassVar[tuple[str, ...]] = ()
-    requires: ClassVar[frozenset[str]] = frozenset()
-    api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

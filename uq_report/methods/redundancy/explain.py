@@ -14,7 +14,7 @@ from joblib import Parallel, delayed
 from ...core.arrays import FloatArray, IntArray, take_rows
 from ...core.engine import Engine
 from ...core.errors import InputError, check_options
-from ...core.explainer import Card, Prior
+from ...core.explainer import BuiltIn, Card, Prior
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ...core.sampling import Sampling
 from ...core.subject import Subject
@@ -41,7 +41,7 @@ class Task(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Redundancy:
+class Redundancy(BuiltIn):
     """Out-of-sample R² of each feature from all others (Wood et al., figure 9).
 
     A random forest (Breiman 2001; 100 trees, all features at each split, leaves of 5 rows) predicts
@@ -79,9 +79,6 @@ class Redundancy:
         interval="Over new rows, for the fitted forest.",
         references="wood:figure 9; breiman",
     )
-    needs: ClassVar[tuple[str, ...]] = ()
-    requires: ClassVar[frozenset[str]] = frozenset()
-    api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

@@ -13,7 +13,7 @@ import pandas as pd
 from ...core.arrays import FloatArray
 from ...core.engine import Engine
 from ...core.errors import InputError, UnsupportedError, check_options, nearest
-from ...core.explainer import Card, Prior
+from ...core.explainer import BuiltIn, Card, Prior
 from ...core.results import ESTIMATE_COLUMNS, Importance, Interaction, MeasureFacts, Omission, Result, RowValues
 from ...core.subject import Subject
 from ...evidence import ids
@@ -40,7 +40,7 @@ FACTS = {
 
 
 @dataclass(frozen=True)
-class RSens:
+class RSens(BuiltIn):
     """Uncertainty-aware sensitivity of the predictive distribution (Paananen et al.).
 
     ``R-sens(x, d) = √(α (∂λ/∂x_d)' I(λ) (∂λ/∂x_d))`` with λ(x) the parameters of q(y|x) and I their
@@ -100,9 +100,6 @@ class RSens:
         interval="Of the mean over rows: over new test rows. The error of differences is listed apart.",
         references="paananen; gelman; greenwell; cui",
     )
-    needs: ClassVar[tuple[str, ...]] = ()
-    requires: ClassVar[frozenset[str]] = frozenset()
-    api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

@@ -12,7 +12,7 @@ import pandas as pd
 from ...core.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
 from ...core.engine import Engine
 from ...core.errors import InputError, check_options
-from ...core.explainer import Card, Prior
+from ...core.explainer import BuiltIn, Card, Prior
 from ...core.measures import Measure
 from ...core.results import ESTIMATE_COLUMNS, Attribution, Importance, Omission, Result, RowValues
 from ...core.sampling import Sampling, t_quantile
@@ -36,7 +36,7 @@ EXACT = "exact"
 
 
 @dataclass(frozen=True)
-class ShapleyValues:
+class ShapleyValues(BuiltIn):
     """Shapley values: each row's prediction, entropy or nll, split fairly among its features.
 
     The worth of a coalition S of features is the mean of the measure over background rows b that
@@ -96,9 +96,6 @@ class ShapleyValues:
         "background.",
         references="lundberg; watson",
     )
-    needs: ClassVar[tuple[str, ...]] = ()
-    requires: ClassVar[frozenset[str]] = frozenset()
-    api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

@@ -13,7 +13,7 @@ from scipy import stats
 from ...core.arrays import FloatArray, IntArray
 from ...core.engine import Engine
 from ...core.errors import InputError, check_options
-from ...core.explainer import Card, Prior
+from ...core.explainer import BuiltIn, Card, Prior
 from ...core.inference import shuffled_pairs, standard_error
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Result
 from ...core.sampling import Sampling, share_interval
@@ -31,7 +31,7 @@ SHUFFLE_ROWS = 1000
 
 
 @dataclass(frozen=True)
-class Support:
+class Support(BuiltIn):
     """Share of rows outside the training support, as they are and after each feature is shuffled.
 
     The training rows are halved at random. A row is outside if it lies farther from its k-th nearest row
@@ -79,9 +79,6 @@ class Support:
         "draw.",
         references="vovk:conformal p-values",
     )
-    needs: ClassVar[tuple[str, ...]] = ()
-    requires: ClassVar[frozenset[str]] = frozenset()
-    api_version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
