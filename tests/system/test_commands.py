@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ..verify_cases import PASSPHRASE, Keys
+from ..ops.verify_cases import PASSPHRASE, Keys
 
 CHECKOUT = Path(__file__).parents[2]
 COMMANDS = (

@@ -14,7 +14,7 @@ import pytest
 
 from uq_report.ops.history import History
 
-from .. import audits_made
+from ..jobs import audits_made
 
 AUDIT = """
 [model]

@@ -16,7 +16,7 @@ from uq_report.evidence import saved as folder
 from uq_report.evidence.codec import encode
 from uq_report.evidence.saved import guarded_csv
 
-from . import store_runs
+from ..ops import store_runs
 
 REPORTS = {"report.html": b"<html>"}
 

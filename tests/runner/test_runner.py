@@ -18,7 +18,7 @@ from uq_report.evidence.run import Run
 from uq_report.runner.settings import Settings
 from uq_report.testing import KnownTruth, linear_subject
 
-from .packages import Packages, explainer
+from ..packages import Packages, explainer
 
 AS_OF = "2026-01-31"
 

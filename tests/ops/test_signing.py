@@ -21,8 +21,8 @@ from uq_report.ops.signing import Signed, Terms, load_signer, sign
 from uq_report.ops.verification import Verification, rendering, verify
 from uq_report.ops.verification.signatures import judge_signatures
 
+from ..render.structure import programs
 from . import verify_cases
-from .render.structure import programs
 from .verify_cases import PASSPHRASE, Keys
 
 # asyncio's loops, which pyHanko opens and closes, are told of late by the collector in some Python versions.

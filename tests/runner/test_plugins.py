@@ -9,7 +9,7 @@ from uq_report.core.errors import PluginError
 from uq_report.runner import plugins
 from uq_report.testing import linear_subject
 
-from .packages import Packages, explainer
+from ..packages import Packages, explainer
 
 GROUP = "uq_report.explainers"
 

@@ -19,7 +19,8 @@ from uq_report import api, cli
 from uq_report.evidence.run import Run
 from uq_report.ops.history import History, inputs_key, sums
 
-from . import audits_made, store_runs
+from ..jobs import audits_made
+from . import store_runs
 
 AUDIT = """
 [model]

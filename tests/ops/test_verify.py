@@ -185,7 +185,7 @@ def test_other_versions_leave_bytes_unjudged_and_words_proven(tmp_path: Path, mo
 
 
 def test_a_report_of_an_older_format_is_judged_by_what_stands_in_its_file(tmp_path: Path) -> None:
-    old = gzip.decompress((Path(__file__).parent / "evidence" / "format1" / "run.json.gz").read_bytes())
+    old = gzip.decompress((Path(__file__).parents[1] / "evidence" / "format1" / "run.json.gz").read_bytes())
     run, page = tmp_path / "run.json", tmp_path / "brief.html"
     run.write_bytes(old)
     made = uq.load(run)

@@ -21,7 +21,7 @@ from uq_report.jobs.reading import read_audit
 
 from . import audits_made
 
-README = Path(__file__).parent.parent / "README.md"
+README = Path(__file__).parents[2] / "README.md"
 DATA = ["--model", "model.skops", "--data", "test.csv", "--target", "risk"]
 ROLES = ["--ignore", "application", "--ignore", "household", "--ignore", "exposure", "--protected", "sex"]
 QUICK = ["--explainers", "calibration", "--format", "markdown", "--as-of", "2026-01-31"]

@@ -20,10 +20,10 @@ from uq_report.runner.options import Option, options_of, read_options
 from uq_report.runner.prepare import make_explainer
 from uq_report.testing import linear_subject
 
-from . import audits_made
-from .packages import Packages, explainer
+from ..jobs import audits_made
+from ..packages import Packages, explainer
 
-README = Path(__file__).parent.parent / "README.md"
+README = Path(__file__).parents[2] / "README.md"
 STRANGE = """
 from __future__ import annotations
 from dataclasses import dataclass, field

@@ -95,7 +95,7 @@ def test_a_gate_that_fails_is_exit_code_1_with_its_reasons(folder: Path) -> None
 
 def test_a_history_files_compares_and_finds_nothing_changed(folder: Path) -> None:
     # predictions have no hash of a model, so that nothing says that they are the same: a model file has one
-    from . import audits_made
+    from ..jobs import audits_made
 
     audits_made.write(folder)
     changes: dict[str, Any] = {"output.history": "filed", "run.explainers": ["calibration"]}

@@ -28,7 +28,7 @@ from . import store_runs
 
 HOSTILE = '<script>alert(1)</script> "q" ' + "\u202e"
 MODULES = Path(os.environ.get("UQ_NODE_MODULES", "node_modules"))
-AXE = Path(__file__).parent / "render" / "browser" / "axe.mjs"
+AXE = Path(__file__).parents[1] / "render" / "browser" / "axe.mjs"
 
 
 def run(day: int, severity: Severity | None = None, label: str = "m") -> Run:

@@ -21,7 +21,7 @@ from uq_report.core.errors import InputError, UnsupportedError, UQReportError
 from uq_report.core.subject import Subject
 from uq_report.testing import linear_subject, logistic_subject
 
-from .packages import Packages
+from ..packages import Packages
 
 AS_OF = "2026-01-31"
 
