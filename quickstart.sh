@@ -1,6 +1,7 @@
 #!/bin/sh
 # sh quickstart.sh         set everything up and write a real audit report
 # sh quickstart.sh test    set everything up and run the whole test suite (further words go to pytest)
+# sh quickstart.sh check   style, types, layers and the fast tests: those that need no optional library
 # sh quickstart.sh setup   set everything up, nothing more
 #
 # Needs Debian or Ubuntu with Python 3.11 to 3.13. UQ_PYTHON names another interpreter, UQ_VENV another
@@ -71,6 +72,23 @@ install_package() {
     printf '%s\n' "$wanted" > "$venv/.installed"
 }
 
+# Types beside all the others: each takes a processor for about as long.
+run_check() {
+    bin=$venv/bin failed=""
+    types=$(mktemp)
+    "$bin/mypy" >"$types" 2>&1 &
+    mypy=$!
+    "$bin/ruff" check . || failed="$failed style"
+    "$bin/ruff" format --check . || failed="$failed format"
+    "$bin/lint-imports" --no-logo --no-timings || failed="$failed layers"
+    "$bin/python" -m pytest -q -m "fast" "$@" || failed="$failed tests"
+    wait "$mypy" || failed="$failed types"
+    cat "$types"
+    rm -f "$types"
+    [ -z "$failed" ] || fail "the check failed:$failed"
+    say "style, types, layers and the fast tests are green"
+}
+
 python=$(find_python)
 install_packages
 make_venv
@@ -83,10 +101,14 @@ case $task in
         install_package "${UQ_EXTRAS:-full,test}"
         exec "$venv/bin/python" -m pytest -n auto -q "$@"
         ;;
+    check)
+        install_package "${UQ_EXTRAS:-test,lint}"
+        run_check "$@"
+        ;;
     setup)
         install_package "${UQ_EXTRAS:-full,test}"
         ;;
     *)
-        fail "the first word must be demo, test or setup; got '$task'."
+        fail "the first word must be demo, test, check or setup; got '$task'."
         ;;
 esac

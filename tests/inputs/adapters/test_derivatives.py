@@ -109,9 +109,51 @@ def differenced(adapter: Any, model: Any, rows: FloatArray, order: int = 1) -> D
 @pytest.mark.parametrize("normalize", [False, True])
 def test_gaussian_process(kernel: Any, normalize: bool) -> None:
     model = GaussianProcessRegressor(kernel + WhiteKernel(0.5), alpha=0.5, normalize_y=normalize, optimizer=None)
-    adapter = RegressorStdAdapter(noise_variance=0.25)
-    found = differenced(adapter, model.fit(X, 3 + 2 * Y), Q)
-    assert relative(found.first, differences(lambda T: adapter.predict(model, T).parameters, Q, 2e-3)) < 1e-7
+    check(RegressorStdAdapter(noise_variance=0.25), model.fit(X, 3 + 2 * Y), Q, first=1e-8, second=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [RBF(1.3), Matern(1.3, nu=2.5), ARD * DotProduct()], ids=str)
+def test_an_audit_takes_the_kernel_s_differences_behind_scalers_too(kernel: Any) -> None:
+    model = make_pipeline(Standard(), GaussianProcessRegressor(kernel + WhiteKernel(0.5), optimizer=None)).fit(X, Y)
+    adapter = RegressorStdAdapter()
+    found = Engine(make_subject(model, adapter, Q), {}).derivatives([2, 0], 2)
+    assert found.method == "central differences of the kernel"
+    assert relative(found.first, differences(lambda T: adapter.predict(model, T).parameters, Q, 2e-3)[:, [2, 0]]) < 1e-8
+
+
+def test_a_gaussian_process_at_its_training_points_and_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = GaussianProcessRegressor(Matern(1.2, nu=2.5) + WhiteKernel(0.1), optimizer=None).fit(X, Y)
+    adapter = RegressorStdAdapter()
+    whole = adapter.derivatives(model, X, 2)
+    assert whole is not None
+    assert relative(whole.first, differences(lambda T: adapter.predict(model, T).parameters, X, 2e-3)) < 1e-6
+    monkeypatch.setattr("uq_report.inputs.adapters.gp_derivatives._BLOCK", 60 * 13 * 7)
+    parts = adapter.derivatives(model, X, 2)
+    assert parts is not None
+    assert np.allclose(parts.first, whole.first, rtol=1e-10, atol=1e-12)
+    assert np.allclose(np.asarray(parts.second), np.asarray(whole.second), rtol=1e-6, atol=1e-8)
+
+
+def test_several_outputs_unfitted_processes_and_refusing_encoders_have_no_rule() -> None:
+    adapter = RegressorStdAdapter()
+    two = GaussianProcessRegressor(RBF(), optimizer=None, alpha=0.1).fit(X, np.column_stack([Y, Y]))
+    assert adapter.derivatives(two, Q, 1) is None
+    assert adapter.derivatives(GaussianProcessRegressor(RBF()), Q, 1) is None
+    encoded = make_pipeline(
+        OneHotEncoder(sparse_output=False), GaussianProcessRegressor(RBF() + WhiteKernel(0.1), optimizer=None)
+    )
+    codes = np.round(X)
+    assert adapter.derivatives(encoded.fit(codes, Y), codes, 1) is None
+
+
+def test_columns_that_are_no_floats_or_do_not_vary_have_no_derivative() -> None:
+    frame = pd.DataFrame(X, columns=list("abc")).assign(k=np.arange(60) % 3, same=1.0)
+    model = GaussianProcessRegressor(RBF() + WhiteKernel(0.1), optimizer=None).fit(frame, Y)
+    found = RegressorStdAdapter().derivatives(model, frame, 2)
+    assert found is not None
+    assert np.isfinite(found.first[:, :3]).all()
+    assert np.isnan(found.first[:, 3:]).all()
+    assert np.isnan(np.asarray(found.second)[:, 3:]).all()
 
 
 @pytest.mark.parametrize("model", [BayesianRidge(), ARDRegression()])

@@ -10,9 +10,11 @@ import numpy as np
 
 from ...core.adapter import Match, class_names
 from ...core.arrays import Table
+from ...core.derivatives import Derivatives
 from ...core.distributions import Normal
 from ...core.errors import InputError
 from ...core.predictive import Distribution
+from .gp_derivatives import gp_derivatives
 from .outputs import check_noise, mean_and_std, refuse_rows
 from .sklearn_ import SklearnAdapter, gives_std, is_a, unwrap
 
@@ -84,6 +86,11 @@ class RegressorStdAdapter(SklearnAdapter):
         std = np.hypot(std, math.sqrt(self.noise_variance))
         refuse_rows(f"{who}.predict must return a std > 0", std == 0, _POSITIVE)
         return Normal(mean, std)
+
+    def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
+        """Return derivatives of Gaussian processes, which cost one solve a row, or None for others."""
+        inner = gp_derivatives(model, X, order)
+        return None if inner is None else inner._replace(values=inner.values + np.array([0.0, self.noise_variance]))
 
     def _gaussian_process(self, model: Any) -> str:
         kernel = getattr(model, "kernel_", None)
