@@ -54,8 +54,9 @@ class Derivatives(NamedTuple):
     def of(self, columns: Sequence[int]) -> Derivatives:
         """Return the derivatives with respect to some of the columns."""
         at = list(columns)
-        second = None if self.second is None else self.second[:, at][:, :, at]
-        return self._replace(first=self.first[:, at], second=second)
+        second, second_error = (None if x is None else x[:, at][:, :, at] for x in (self.second, self.second_error))
+        error = None if self.error is None else self.error[:, at]
+        return self._replace(first=self.first[:, at], second=second, error=error, second_error=second_error)
 
 
 def finite_differences(
