@@ -78,7 +78,7 @@ class Rule:
     raised : sequence of mappings of str to Limit
         By observed number, what must hold; any one of the mappings is enough.
     grades : sequence of Grade
-        Worst first; the last one holds whenever the rule is raised.
+        Worst first; the last one holds whenever the rule is raised. An observation by default.
     rests_on : str
         ``work:place`` of `core.references`, or plain words.
 
@@ -100,7 +100,7 @@ class Rule:
     title: str
     when: str
     rests_on: str
-    grades: Sequence[Grade]
+    grades: Sequence[Grade] = (Grade("observation"),)
     raised: Sequence[Limits] = ()
     thresholds: Mapping[str, float] = field(default_factory=dict)
 

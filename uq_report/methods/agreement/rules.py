@@ -19,7 +19,8 @@ from ...evidence.run import Run
 from ...evidence.view import by_feature
 from ...rules.reading import Part, Sign, absent, close, listed, measure_words, method_words, signs, with_reasons
 from ...rules.rule import Limit, Rule
-from ..shared.tidy import grouped, observation_rule, observed
+from ..shared.checks import observed
+from ..shared.tidy import grouped
 
 PART = 0.5  # of the features at most lead a ranking
 LEADS = {"place": Limit("at most", "top"), "part": Limit("at most", "part")}
@@ -68,7 +69,7 @@ class Disagreement:
     def rules(self) -> tuple[Rule, Rule]:
         """The two rules, with this object's thresholds."""
         return (
-            observation_rule(
+            Rule(
                 code="UQ601",
                 title="Two methods contradict each other about a leading feature",
                 thresholds={"top": self.top, "part": PART, "apart": self.apart},
@@ -77,7 +78,7 @@ class Disagreement:
                 raised=({**LEADS, "apart": Limit("at least", "apart")},),
                 rests_on="klein:rank intervals that are apart",
             ),
-            observation_rule(
+            Rule(
                 code="UQ602",
                 title="A leading driver of the prediction does not lower the loss",
                 thresholds={"top": self.top, "part": PART, "level": self.level},

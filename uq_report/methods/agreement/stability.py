@@ -24,7 +24,7 @@ from ...evidence.run import Run
 from ...evidence.view import Estimate, lines_of
 from ...rules.reading import Part, absent, close, listed, measure_words, method_words
 from ...rules.rule import Limit, Rule
-from ..shared.tidy import grouped, observation_rule
+from ..shared.tidy import grouped
 
 BY_INTERVAL = "by its interval"
 # What a ranking explains, in the reader's words; others by the name of their measure.
@@ -75,7 +75,7 @@ class Stability:
     def rules(self) -> tuple[Rule, Rule, Rule]:
         """The three rules, with this object's thresholds."""
         return (
-            observation_rule(
+            Rule(
                 code="UQ501",
                 title="Too few rows to tell which feature leads",
                 thresholds={"top": self.top, "half": 0.5},
@@ -84,7 +84,7 @@ class Stability:
                 raised=({"rank": Limit("above", "top")}, {"share": Limit("above", "half")}),
                 rests_on="klein:simultaneous rank intervals",
             ),
-            observation_rule(
+            Rule(
                 code="UQ502",
                 title="The random shuffles move the importances",
                 thresholds={"seed_share": self.seed_share, "level": self.level},
@@ -93,7 +93,7 @@ class Stability:
                 raised=({"share": Limit("above", "seed_share"), "p_adjusted": Limit("at most", "level")},),
                 rests_on="se² = var(g)/n + σ²/(nm): the second term is the shuffles' and falls with their number m",
             ),
-            observation_rule(
+            Rule(
                 code="UQ503",
                 title="The sign of an importance rests on a few rows",
                 thresholds={"row_share": self.row_share},

@@ -16,7 +16,7 @@ from ...evidence.outcomes import Calibration, DecisionLine, Decisions
 from ...evidence.run import Run
 from ...rules.reading import Part, absent
 from ...rules.rule import Grade, Limit, Rule
-from ..shared.checks import LEAST, numbers_of
+from ..shared.checks import LEAST, observed
 
 MISSED: Final = "UQ002"
 
@@ -118,5 +118,5 @@ def _finding(rule: Rule, severity: Severity, row: Class, view: Decisions) -> Fin
         (ids.CALIBRATION_DECISIONS, ids.CALIBRATION),
         remedy="Choose the threshold by what a miss and a false alarm cost.",
         threshold=rule.thresholds["recall"],
-        **numbers_of(line),
+        **observed(line),
     )

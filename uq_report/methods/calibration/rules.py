@@ -117,7 +117,6 @@ class CalibrationGate:
                 "than {events} rows are outside the most frequent class.",
                 # a gap without an interval reaches infinitely far
                 raised=({"reach": Limit("at least", "margin")}, {"events": Limit("below", "events")}),
-                grades=(Grade("observation"),),
                 rests_on=RESTS_ON,
             ),
         )

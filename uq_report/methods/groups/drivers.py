@@ -14,7 +14,8 @@ from ...evidence.outcomes import GroupsDifference, GroupsProxy, GroupsUse, Proxy
 from ...evidence.run import Run
 from ...rules.reading import Part, absent, listed
 from ...rules.rule import Rule
-from ..shared.tidy import grouped, observed
+from ..shared.checks import observed
+from ..shared.tidy import grouped
 from .words import Contrasts, both_contrasts, contrast, group_words, of_class, place_of
 
 MITCHELL = "mitchell:section 4"

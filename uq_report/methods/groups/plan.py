@@ -14,8 +14,7 @@ from ...core.engine import Engine
 from ...core.results import Omission
 from ...core.sampling import Sampling
 from ...evidence.outcomes import CONFIDENCE_GAP
-from ..shared.estimates import share_of
-from ..shared.tidy import record
+from ..shared.estimates import estimate, share_of
 from .attributes import Attribute, Disclosure, Key, disclose
 from .contrasts import EXACT_UNITS, difference, gap_p_values, shuffled_p_values, t_test
 from .values import Values
@@ -112,7 +111,7 @@ class Plan:
             line = share_of(value.rows[rows], part, confidence)
         else:
             mean, error = (float(number) for number in part.mean(value.rows[rows]))
-            line = record("", "", mean, error, part.interval(mean, error, confidence), confidence)
+            line = estimate(mean, error, part.interval(mean, error, confidence), confidence)
         return {**line, "measure": value.measure, "n": int((rows & self.counted).sum()), "unit": value.unit}
 
     @cached_property
@@ -147,7 +146,7 @@ class Plan:
             ends = min(low, contrast.estimate), max(high, contrast.estimate)
             exact = self._shuffled.get((value.inside.tobytes(), key), {})
             yield {
-                **record(value.measure, "", contrast.estimate, contrast.std_error, ends, confidence),
+                **estimate(contrast.estimate, contrast.std_error, ends, confidence, value.measure),
                 **self.place(key),
                 "n": int(group.sum()),
                 "n_rest": int(rest.sum()),

@@ -22,8 +22,9 @@ from ...core.variants import Variant
 from ...evidence import columns as col
 from ...evidence import ids
 from ..shared.association import Coded, association, coded
+from ..shared.estimates import estimate
 from ..shared.forest import forecasts, row_groups
-from ..shared.tidy import diagnostic, record
+from ..shared.tidy import diagnostic
 from .contrasts import Difference, difference, error_of, row_pieces
 from .plan import ALL, Plan
 from .values import Predicted, predicted
@@ -107,7 +108,7 @@ def _together(
     error = float(sampling.mean((missed - ratio * spread) / (sampling.weights @ spread))[1])
     interval = sampling.interval(1 - ratio, error, engine.confidence)
     measure = "brier_skill" if truth.shape[1] > 1 else "r_squared"
-    line = record(measure, name, 1 - ratio, error, interval, engine.confidence)
+    line = estimate(1 - ratio, error, interval, engine.confidence, measure, name)
     return line | {"item": TOGETHER, "n": len(rows)}
 
 
@@ -193,7 +194,7 @@ class Exchange:
         """Return the columns of a change of this prediction."""
         confidence = self.plan.engine.confidence
         return {
-            **record(self.number.name, "", change.estimate, change.std_error, change.interval(confidence), confidence),
+            **estimate(change.estimate, change.std_error, change.interval(confidence), confidence, self.number.name),
             "unit": self.number.unit,
             "scale": self.number.scale,
         }

@@ -18,7 +18,8 @@ from ...evidence.outcomes import CONFIDENCE_GAP, DifferenceLine, GroupLine, Grou
 from ...evidence.run import Run
 from ...rules.reading import Part, absent, close, listed
 from ...rules.rule import Grade, Limit, Rule
-from ..shared.tidy import grouped, observation_rule, observed
+from ..shared.checks import observed
+from ..shared.tidy import grouped
 from .drivers import MISPREDICTED, MITCHELL, drivers
 from .values import ERROR_RATES
 from .words import Contrasts, Place, both_contrasts, contrast, group_words, of_class, place_of
@@ -42,7 +43,7 @@ WORDS = {
 }
 SURE = {"p_adjusted": Limit("at most", "level")}
 HIGH = Grade("high", {"times": Limit("at least", "high")})
-SMALL = observation_rule(
+SMALL = Rule(
     code=UNJUDGED,
     title="Groups are too small to be judged",
     when="A group has fewer rows or clusters than the least that is shown, or would give away one.",
@@ -169,7 +170,7 @@ class GroupsCheck:
     @property
     def _differing(self) -> Rule:
         margins = {"loss": self.loss, "entropy": self.entropy, "rate": self.rate}
-        return observation_rule(
+        return Rule(
             code=DIFFERING,
             title="Losses, uncertainty or error rates differ between groups",
             thresholds={"level": self.level / 2, **margins},

@@ -19,7 +19,7 @@ from ...evidence.run import Run
 from ...evidence.view import by_feature
 from ...rules.reading import Part, absent, by_reason, close, freedom, lacking, listed, measure_words, two_sided
 from ...rules.rule import Grade, Limit, Rule
-from ..shared.checks import line_words, numbers_of
+from ..shared.checks import line_words, observed
 from ..shared.options import shares
 
 OVER, UNDER = "UQ401", "UQ402"
@@ -121,7 +121,6 @@ class ClaimsCheck:
                 when="Claimed less delivered importance of a feature, or of all together, is below the margin's "
                 "negative (level {level}, adjusted over features).",
                 raised=(surely,),
-                grades=(Grade("observation"),),
                 rests_on=RESTS_ON,
             ),
         )
@@ -247,7 +246,7 @@ def _under(rule: Rule, view: Claims, raised: Sequence[Tested]) -> Finding:
 def _finding(
     rule: Rule, view: Claims, worst: ClaimLine, statement: str, severity: Severity | None = None, **parts: Any
 ) -> Finding:
-    numbers = numbers_of(worst)
+    numbers = observed(worst)
     severity, evidence = severity or rule.severity, (view.id, ids.PFI)
     return rule.finding(
         severity, statement, evidence, measures=(worst.measure,), threshold=view.margin, **numbers, **parts

@@ -77,7 +77,6 @@ class Dependence:
             "its partners are wrong too (interval, and level {level}, Holm-adjusted over features). Features that "
             "go together do that in an honest model too.",
             raised=({"p_adjusted": HOLDS, "beyond": Limit("above", 0)},),
-            grades=(Grade("observation"),),
             rests_on="pereira:definition 2.3",
         )
         not_noticing = Rule(
@@ -88,7 +87,6 @@ class Dependence:
             "{margin} nats more than the stated uncertainty does (Entropy-PFI); level {level}, Holm-adjusted over "
             "features.",
             raised=({"p_likelihood": HOLDS, "p_unnoticed": HOLDS, "unnoticed": Limit("above", "margin")},),
-            grades=(Grade("observation"),),
             rests_on="L - E is the importance for the confidence gap: the damage that the model does not notice",
         )
         repeating = Rule(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, inf
-from typing import Any, Final
+from math import ceil, inf, isnan
+from typing import Final
 
 from ...core.numbers import value_words
 from ...core.text import count
@@ -46,9 +46,18 @@ def too_few(counts: Sequence[int], least: float = LEAST) -> str:
     return f"{few}: {least:g} would do, in about {rows}"
 
 
-def numbers_of(line: Estimate) -> dict[str, Any]:
-    """Return the fields of a finding that hold what was observed."""
-    return {"observed": line.estimate, "lower": line.lower, "upper": line.upper}
+def observed(line: Estimate) -> dict[str, float | None]:
+    """Return what a finding records of a line: its estimate and its interval, None where there is none.
+
+    Examples
+    --------
+    >>> from uq_report.methods.shared.estimates import estimate
+    >>> line = Estimate(**estimate(0.2, 0.1, (float("nan"), float("nan")), 0.95, "share"))
+    >>> observed(line)
+    {'observed': 0.2, 'lower': None, 'upper': None}
+    """
+    lower, upper = (None if isnan(end) else end for end in (line.lower, line.upper))
+    return {"observed": line.estimate, "lower": lower, "upper": upper}
 
 
 def line_words(line: Estimate, unit: str = "", confidence: float | None = None) -> str:

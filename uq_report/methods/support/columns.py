@@ -17,7 +17,8 @@ from ...core.subject import Subject
 from ...core.text import short
 from ...evidence import ids
 from ...evidence.rows import ABOVE_RANGE, BELOW_RANGE, NEWLY_MISSING, UNSEEN_LEVEL
-from ..shared.tidy import diagnostic, record
+from ..shared.estimates import estimate
+from ..shared.tidy import diagnostic
 
 WORK = 2_000_000
 NAMED = 5
@@ -181,7 +182,7 @@ def _lines(columns: Sequence[Paired], rows: IntArray, confidence: float) -> Iter
         distance, words, kinds = _numbers(old, new) if pair.ordered else _levels(old, new, pair)
         reach = sum(np.sqrt((kinds * np.log(2) - np.log(level / 2)) / (2 * len(values))) for values in (old, new))
         interval = max(distance - reach, 0.0), min(distance + reach, 1.0)
-        line = record("distance", pair.name, distance, np.nan, interval, confidence)
+        line = estimate(distance, np.nan, interval, confidence, "distance", pair.name)
         yield line | {"covers": "new test and training rows", "item": words, "n": len(new)}
 
 

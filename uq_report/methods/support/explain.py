@@ -20,8 +20,8 @@ from ...core.sampling import Sampling, share_interval
 from ...core.subject import Subject
 from ...evidence import ids
 from ...evidence.rows import OUTSIDE, SHUFFLED
-from ..shared.estimates import share_of
-from ..shared.tidy import diagnostic, record
+from ..shared.estimates import estimate, share_of
+from ..shared.tidy import diagnostic
 from .columns import Paired, new_values, paired, shifts
 from .space import Limit, Space, limit, shuffled_outside
 
@@ -144,7 +144,7 @@ class Support(BuiltIn):
             low, high = sampling.interval(share, error, engine.confidence)
             if not error > 0:
                 low, high = share_interval(share, sampling.effective_n(share, 0.0), engine.confidence)
-            line = record("", target, share, error, (max(low, 0.0), min(high, 1.0)), engine.confidence)
+            line = estimate(share, error, (max(low, 0.0), min(high, 1.0)), engine.confidence, feature=target)
             yield line | {"item": SHUFFLED, "n": n}
 
     def _result(self, subject: Subject, space: Space, edge: Limit, records: Sequence[Record]) -> Diagnostic:

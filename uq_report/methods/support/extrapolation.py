@@ -27,7 +27,7 @@ from ...evidence.subject import SubjectFacts
 from ...evidence.view import largest_first, of_measure
 from ...rules.reading import Part, absent, close, lacking, listed, two_sided, with_reasons
 from ...rules.rule import Limit, Rule
-from ..shared.tidy import observation_rule, observed
+from ..shared.checks import observed
 
 NO_SCALE = "no average and local effect on a scale where models are additive (log-odds, the prediction of a number)"
 FLAT = 1e-9
@@ -78,7 +78,7 @@ class Extrapolation:
     def rules(self) -> tuple[Rule, Rule]:
         """The two rules, with this check's thresholds."""
         return (
-            observation_rule(
+            Rule(
                 code="UQ311",
                 title="The model becomes surer when a feature is exchanged",
                 thresholds={"level": self.level, "margin": self.margin},
@@ -87,7 +87,7 @@ class Extrapolation:
                 raised=({"surer": Limit("above", "margin"), "p_adjusted": Limit("at most", "level")},),
                 rests_on="wood:section 3.5",
             ),
-            observation_rule(
+            Rule(
                 code="UQ312",
                 title="Average and local effect of a feature disagree",
                 thresholds={"level": self.level / 2, "range": self.part},

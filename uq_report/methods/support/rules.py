@@ -20,7 +20,8 @@ from ...evidence.run import Run
 from ...evidence.view import largest_first
 from ...rules.reading import Part, absent, close, freedom, listed, two_sided
 from ...rules.rule import Grade, Limit, Rule
-from ..shared.tidy import grouped, observation_rule, observed
+from ..shared.checks import observed
+from ..shared.tidy import grouped
 from .shift_rules import OF_MODEL, OUTSIDE_ROWS
 
 CONFORMAL = "Conformal p-values: rows drawn as the training rows are exchangeable with them (Vovk et al. 2005)"
@@ -74,7 +75,7 @@ class SupportCheck:
         """The three rules, with this check's thresholds."""
         return (
             self._of_rows(),
-            observation_rule(
+            Rule(
                 code="UQ302",
                 title="Exchanged values make rows unlike any training row",
                 thresholds={"level": self.level, "shuffled": self.shuffled},

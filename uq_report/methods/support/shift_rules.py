@@ -13,7 +13,7 @@ from ...evidence.rows import ShiftLine, SupportShift
 from ...evidence.run import Run
 from ...rules.reading import Part, absent, close
 from ...rules.rule import Grade, Limit, Rule
-from ..shared.tidy import observed
+from ..shared.checks import observed
 
 # what a column explains that is distributed otherwise: its new values, rows outside, and faults of the model as a whole
 NEW_VALUES, OUTSIDE_ROWS, OF_MODEL = "UQ303", "UQ301", ("UQ101", "UQ401", "UQ402", "UQ001", "UQ003")
