@@ -82,6 +82,7 @@ RULES = (
         title="A class is rare",
         when="Fewer than {share:pct} of the rows belong to a class.",
         raised=({"share": Limit("below", "share")},),
+        grades=(Grade("observation"),),
     ),
     partial(
         _of_share,
