@@ -128,35 +128,57 @@ def test_a_run_that_is_written_and_filed_renders_once(folder: Path, monkeypatch:
     assert Path("out/report.md").read_bytes() == done.reports[0].read_bytes()
 
 
-def test_hooks_are_called_once_and_a_failing_one_is_logged(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    done = uq.run("audit.toml", {"hooks.folder": "share"})
-    assert json.loads(Path("share/scores/summary.json").read_bytes()).items() <= done.summary.items()
-    Path("taken").write_text("a file")
+@pytest.fixture
+def post_box(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return what is mailed, as texts."""
+    mails: list[str] = []
+    monkeypatch.setattr("uq_report.ops.mail.send", lambda part, mail, environ: mails.append(mail.as_string()))
+    return mails
+
+
+MAIL = {"email": {"host": "localhost", "sender": "audit@example.org", "to": ["risk@example.org"], "attach": False}}
+
+
+def test_a_run_is_mailed_once_and_a_mail_that_fails_is_logged(
+    folder: Path, post_box: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    done = uq.run("audit.toml", MAIL)
+    (mail,) = post_box
+    assert done.summary["run_sha256"][:40] in mail
+    assert "Subject: scores: " in mail
+
+    def fails(*_: Any) -> None:
+        raise OSError("no route to host")
+
+    monkeypatch.setattr("uq_report.ops.mail.send", fails)
     with caplog.at_level(logging.ERROR, "uq_report"):
-        assert uq.run("audit.toml", {"hooks.folder": "taken"}).exit_code == 0
-    assert [record.getMessage().startswith("Hook: ") for record in caplog.records] == [True]
+        assert uq.run("audit.toml", MAIL).exit_code == 0
+    assert [record.getMessage() for record in caplog.records] == ["Mail: email failed: OSError: no route to host."]
 
 
-def test_an_error_is_raised_after_the_hooks_know(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_raised_after_it_is_mailed(
+    folder: Path, post_box: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(
         InputError, match=r"audit.toml: run.sed must be a known setting; got 'sed'. Did you mean 'seed'"
     ):
-        uq.run("audit.toml", {"run.sed": 1, "hooks.folder": "share", "output.name": "n"})
-    assert json.loads(Path("share/n/summary.json").read_bytes())["exit_code"] == 3
+        uq.run("audit.toml", {"run.sed": 1, "output.name": "n", **MAIL})
+    assert "Subject: n: the audit failed (exit code 3)" in post_box[0]
+    assert "run.sed must be a known setting" in post_box[0]
 
     def fails(*_: Any, **__: Any) -> Any:
         raise RenderError("html must find its template; got none.")
 
     monkeypatch.setattr(AuditRun, "reports", fails)
     with pytest.raises(RenderError):
-        uq.run("audit.toml", {"hooks.folder": "share"})
-    assert json.loads(Path("share/scores/summary.json").read_bytes())["exit_code"] == 4
+        uq.run("audit.toml", MAIL)
+    assert "Subject: scores: the audit failed (exit code 4)" in post_box[1]
 
 
-def test_a_lock_that_another_holds_is_no_failure_for_hooks(folder: Path) -> None:
+def test_a_lock_that_another_holds_is_no_failure_to_be_mailed(folder: Path, post_box: list[str]) -> None:
     with History("filed").filing("scores"), pytest.raises(LockedError):
-        uq.run("audit.toml", {"output.history": "filed", "hooks.folder": "share"})
-    assert not Path("share").exists()
+        uq.run("audit.toml", {"output.history": "filed", **MAIL})
+    assert post_box == []
 
 
 def test_a_tracking_store_that_fails_is_exit_code_75_and_costs_no_report(

@@ -161,31 +161,39 @@ def test_an_output_folder_must_hold_the_same_report(folder: Path) -> None:
     assert Path("out/report.html").read_bytes() != b"another"
 
 
-def test_hooks_run_after_a_run_and_not_when_nothing_changed(folder: Path) -> None:
-    hook = ["--set", 'hooks.folder="share"']
-    assert json.loads(call("--force", *hook).stdout)["unchanged"] is False
-    copied = next(Path("share").iterdir())
-    assert {file.name for file in copied.iterdir()} == {"report.html", "summary.json"}
-    (copied / "summary.json").unlink()
-    assert call(*hook).exit_code == 0
-    assert not (copied / "summary.json").exists()
+MAIL = ["--set", 'email={host = "localhost", sender = "a@example.org", to = ["b@example.org"]}']
 
 
-def test_a_failing_hook_is_told_and_costs_nothing(folder: Path) -> None:
-    Path("taken").write_text("a file")
-    done = call("--force", "--set", 'hooks.folder="taken"')
+def test_a_run_is_mailed_and_not_when_nothing_changed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mails: list[Any] = []
+    monkeypatch.setattr("uq_report.ops.mail.send", lambda part, mail, environ: mails.append(mail))
+    assert json.loads(call("--force", *MAIL).stdout)["unchanged"] is False
+    (mail,) = mails
+    assert [part.get_filename() for part in mail.iter_attachments()] == ["report.html"]
+    assert call(*MAIL).exit_code == 0
+    assert len(mails) == 1
+
+
+def test_a_mail_that_fails_is_told_and_costs_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> None:
+        raise ConnectionRefusedError("nobody listens")
+
+    monkeypatch.setattr("uq_report.ops.mail.send", fails)
+    done = call("--force", *MAIL)
     assert done.exit_code == 0
-    assert "Hook: " in done.stderr
-    done = call("--force", "--set", 'hooks.webhook="file:///etc/passwd"')
-    assert (done.exit_code, "hooks.webhook must be an http(s) address" in done.stderr) == (3, True)
+    assert "Mail: email failed: ConnectionRefusedError: nobody listens" in done.stderr
+    done = call("--force", "--set", 'email={host = "h", sender = "nobody", to = ["b@example.org"]}')
+    assert (done.exit_code, "email.sender must be an address" in done.stderr) == (3, True)
 
 
-def test_hooks_hear_of_a_run_that_fails(folder: Path) -> None:
+def test_a_run_that_fails_is_mailed_with_its_reasons(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mails: list[Any] = []
+    monkeypatch.setattr("uq_report.ops.mail.send", lambda part, mail, environ: mails.append(mail))
     Path("test.csv").write_text("a,b\n1,2\n")
-    assert call("--set", 'hooks.folder="share"').exit_code == 3
-    told = json.loads((Path("share") / "credit" / "summary.json").read_bytes())
-    assert told["exit_code"] == 3
-    assert told["reasons"]
+    assert call(*MAIL).exit_code == 3
+    (mail,) = mails
+    assert "the audit failed (exit code 3)" in mail["Subject"]
+    assert mail.get_content().count("\n- ") >= 1
 
 
 def file_run(history: History, one: Run, inputs: str = "") -> Any:

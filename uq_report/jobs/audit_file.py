@@ -119,21 +119,13 @@ class OutputPart(Part):
 class EmailPart(Part):
     """Mail after a run; user and password come from UQ_REPORT_SMTP_USER and UQ_REPORT_SMTP_PASSWORD."""
 
+    when: Literal["always", "findings", "failure"] = "always"
     host: Text
     port: Annotated[int, Field(ge=1, le=65535)] = 587
     security: Literal["starttls", "tls", "none"] = "starttls"
     sender: Text
     to: Annotated[Names, Field(min_length=1)]
     attach: bool = True
-
-
-class HooksPart(Part):
-    """What happens after a run, nothing by default; a webhook's secret comes from UQ_REPORT_WEBHOOK_SECRET."""
-
-    when: Literal["always", "findings", "failure"] = "always"
-    email: EmailPart | None = None
-    webhook: str = ""
-    folder: str = ""
 
 
 class MlflowPart(Part):
@@ -175,7 +167,7 @@ class AuditFile(Part):
     waivers: tuple[WaiverSettings, ...] = ()
     actions: tuple[Action, ...] = ()
     output: OutputPart = OutputPart()
-    hooks: HooksPart = HooksPart()
+    email: EmailPart | None = None
     mlflow: MlflowPart | None = None
 
     @property

@@ -15,7 +15,7 @@ DEFAULT_FOLDER = "uq-report"
 # Keys that name a place, which is relative to the file they are written in.
 _PLACES = (
     *("model.source", "data.source", "data.train"),
-    *("output.folder", "output.templates", "output.history", "hooks.folder"),
+    *("output.folder", "output.templates", "output.history"),
 )
 
 

@@ -1,1 +1,1 @@
-"""What happens around an audit: history, verification, signing, schedules, hooks, tracking, the overview."""
+"""What happens around an audit: history, verification, signing, schedules, mail, tracking, the overview."""

@@ -1,4 +1,4 @@
-"""One audit from its description to its end: audited, written, filed, judged, logged, and reported to its hooks."""
+"""One audit from its description to its end: audited, written, filed, judged, logged, and mailed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..jobs import subject_of
 from ..jobs.audit_file import AuditFile, OutputPart
 from ..jobs.reading import DEFAULT_FOLDER, describe_audit
 from ..runner.settings import Settings
-from . import gates, hooks
+from . import gates, mail
 from .exit_codes import TEMPORARY, exit_code
 from .history import Filing, History, Retention, delete, inputs_key
 from .tracking import finished as tracking
@@ -82,7 +82,7 @@ def run(
     force: bool = False,
     progress: bool | Callable[[Progress], None] | None = None,
 ) -> CompletedAudit:
-    """Run the audit that a file describes, all of it: report, history, gate, retention, MLflow and hooks.
+    """Run the audit that a file describes, all of it: report, history, gate, retention, MLflow and mail.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def run(
     if audit.mlflow is not None:
         tracking.ready()
     with _failures_reported(audit):
-        subject = subject_of(audit, [*description.mistakes, *hooks.refused(audit.hooks)], description.who)
+        subject = subject_of(audit, [*description.mistakes, *mail.refused(audit.email)], description.who)
         name = audit.name or subject.label
         with nullcontext() if place.history is None else History(place.history).filing(name) as filing:
             done = None if force or previous is not None else _unchanged(audit, subject, filing)
@@ -144,7 +144,7 @@ def run(
     tracking_code = _log_to_mlflow(audit, done)
     if not done.unchanged:
         _prune(place, name)
-        _call_hooks(audit, hooks.Ended(name, summary["exit_code"], summary, done.reports))
+        _send_mail(audit, mail.Ended(name, summary["exit_code"], summary, done.reports))
     return CompletedAudit(
         **vars(done),
         exit_code=summary["exit_code"] or tracking_code,
@@ -219,20 +219,20 @@ def _prune(place: OutputPart, name: str) -> None:
         _log.warning("Deleted by output.keep = %s: %s of %s", place.keep, filed.entry.reference, filed.entry.as_of)
 
 
-def _call_hooks(audit: AuditFile, ended: hooks.Ended) -> None:
-    """Run the hooks of an audit; one that fails is reported, and costs neither the report nor the exit code."""
-    for sentence in hooks.after(audit.hooks, ended):
-        _log.error("Hook: %s", sentence)
+def _send_mail(audit: AuditFile, ended: mail.Ended) -> None:
+    """Send the mail of an audit; one that fails is reported, and costs neither the report nor the exit code."""
+    if sentence := mail.send_after(audit.email, ended):
+        _log.error("Mail: %s", sentence)
 
 
 @contextmanager
 def _failures_reported(audit: AuditFile) -> Iterator[None]:
-    """Tell the hooks of a run that fails; one that finds its audit in work elsewhere has not failed."""
+    """Send the mail of a run that fails; one that finds its audit in work elsewhere has not failed."""
     try:
         yield
     except LockedError:
         raise
     except UQReportError as error:
         summary = {"exit_code": exit_code(error), "reasons": str(error).splitlines()}
-        _call_hooks(audit, hooks.Ended(audit.name or "audit", exit_code(error), summary))
+        _send_mail(audit, mail.Ended(audit.name or "audit", exit_code(error), summary))
         raise
