@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..core.errors import InputError, UQReportError, nearest
-from ..ops.exit_codes import RENDER
+from ..core.errors import RENDER, InputError, UQReportError, nearest
 from .shared import app, errors_reported, print_table, say
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..core.errors import VERIFICATION
 from ..core.text import clean, count
-from ..ops.exit_codes import VERIFICATION
 from .shared import AsJson, Formats, HistoryFolder, Quiet, app, errors_reported, print_json, print_table, say
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ..ops.exit_codes import INPUT, VERIFICATION
+from ..core.errors import INPUT, VERIFICATION
 from .shared import AsJson, Quiet, app, errors_reported, print_json, say
 
 PASSPHRASE = "UQ_REPORT_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable

@@ -12,9 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
-from ..core.errors import UQReportError
+from ..core.errors import INTERRUPTED, UQReportError
 from ..core.text import harmless
-from ..ops.exit_codes import INTERRUPTED, exit_code
 
 app = typer.Typer(
     name="uq-report",
@@ -52,9 +51,9 @@ def errors_reported(as_json: bool = False) -> Iterator[None]:
         yield
     except UQReportError as error:
         if as_json:
-            print_line({"exit_code": exit_code(error), "reasons": str(error).splitlines()})
+            print_line({"exit_code": error.exit_code, "reasons": str(error).splitlines()})
         say(f"Error: {error}", err=True)
-        raise typer.Exit(exit_code(error)) from error
+        raise typer.Exit(error.exit_code) from error
     except KeyboardInterrupt as error:
         say("Interrupted; nothing was written.", err=True)
         raise typer.Exit(INTERRUPTED) from error

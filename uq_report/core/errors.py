@@ -7,10 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import ClassVar
+
+# How a command ends, for a pipeline.
+DONE, FINDINGS, INPUT, RENDER, VERIFICATION, TEMPORARY, INTERRUPTED = 0, 1, 3, 4, 5, 75, 130
 
 
 class UQReportError(Exception):
-    """The root of all errors uq_report raises on purpose."""
+    """The root of all errors uq_report raises on purpose; `exit_code` is how a command ends by one."""
+
+    exit_code: ClassVar[int] = INPUT
 
 
 class InputError(UQReportError, ValueError):
@@ -44,9 +50,13 @@ class MissingDependencyError(UQReportError, ImportError):
 class LockedError(UQReportError):
     """Another process is at the same work; try again later."""
 
+    exit_code: ClassVar[int] = TEMPORARY
+
 
 class RenderError(UQReportError):
     """A report could not be rendered; the message names the template or output and the cause."""
+
+    exit_code: ClassVar[int] = RENDER
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..core.errors import DONE, FINDINGS
 from ..core.text import clean, count
 from ..document.evidence import Evidence
 from ..document.text import unmarked
@@ -15,7 +16,6 @@ from ..evidence.finding import SEVERITIES, Severity
 from ..evidence.run import Run
 from ..report.answer.synthesis import because
 from ..report.rating import rating, rests_on
-from .exit_codes import DONE, FINDINGS
 
 
 def reasons(run: Run, fail_on: Severity | None = None) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 from .. import api, runner
 from ..api.views import AuditRun, report_names
 from ..core.engine import Progress
-from ..core.errors import LockedError, UQReportError
+from ..core.errors import TEMPORARY, LockedError, UQReportError
 from ..core.subject import Subject
 from ..evidence import saved
 from ..evidence.finding import Finding
@@ -22,7 +22,6 @@ from ..jobs.audit_file import AuditFile, OutputPart
 from ..jobs.reading import DEFAULT_FOLDER, describe_audit
 from ..runner.settings import Settings
 from . import gates, mail
-from .exit_codes import TEMPORARY, exit_code
 from .history import Filing, History, Retention, delete, inputs_key
 from .tracking import finished as tracking
 
@@ -233,6 +232,6 @@ def _failures_reported(audit: AuditFile) -> Iterator[None]:
     except LockedError:
         raise
     except UQReportError as error:
-        summary = {"exit_code": exit_code(error), "reasons": str(error).splitlines()}
-        _send_mail(audit, mail.Ended(audit.name or "audit", exit_code(error), summary))
+        summary = {"exit_code": error.exit_code, "reasons": str(error).splitlines()}
+        _send_mail(audit, mail.Ended(audit.name or "audit", error.exit_code, summary))
         raise

@@ -1,20 +1,13 @@
 """Runs an audit: chooses the adapter, prepares and orders the explainers, times them; a failure becomes NotRun."""
 
-from .audit import Audited, facts, make_engine, run, side_by_side, single
-from .changes import changes
-from .choice import choose_adapter, unpack
-from .prepare import load_measures, option_mistakes
-
-__all__ = [
-    "Audited",
-    "changes",
-    "choose_adapter",
-    "facts",
-    "load_measures",
-    "make_engine",
-    "option_mistakes",
-    "run",
-    "side_by_side",
-    "single",
-    "unpack",
-]
+from .audit import Audited as Audited
+from .audit import facts as facts
+from .audit import make_engine as make_engine
+from .audit import run as run
+from .audit import side_by_side as side_by_side
+from .audit import single as single
+from .changes import changes as changes
+from .choice import choose_adapter as choose_adapter
+from .choice import unpack as unpack
+from .prepare import load_measures as load_measures
+from .prepare import option_mistakes as option_mistakes

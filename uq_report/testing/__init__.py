@@ -10,47 +10,24 @@ one sentence when the contract is broken. Parametrise them over your own plugins
 Checks of rules, sections and figures read runs of everything that is installed: install your package first.
 """
 
-from .adapter import adapter_checks, adapter_model_checks
-from .contract import ContractError
-from .explainer import explain, explainer_checks
-from .figure import figure_checks
-from .known import (
-    KnownLinear,
-    KnownLogistic,
-    KnownTruth,
-    known_document,
-    known_runs,
-    linear_subject,
-    logistic_subject,
-    measures,
-    overconfident_subject,
-)
-from .loader import loader_checks, loader_source_checks
-from .measure import measure_checks
-from .renderer import renderer_checks
-from .rule import rule_checks
-from .section import section_checks
-
-__all__ = [
-    "ContractError",
-    "KnownLinear",
-    "KnownLogistic",
-    "KnownTruth",
-    "adapter_checks",
-    "adapter_model_checks",
-    "explain",
-    "explainer_checks",
-    "figure_checks",
-    "known_document",
-    "known_runs",
-    "linear_subject",
-    "loader_checks",
-    "loader_source_checks",
-    "logistic_subject",
-    "measure_checks",
-    "measures",
-    "overconfident_subject",
-    "renderer_checks",
-    "rule_checks",
-    "section_checks",
-]
+from .adapter import adapter_checks as adapter_checks
+from .adapter import adapter_model_checks as adapter_model_checks
+from .contract import ContractError as ContractError
+from .explainer import explain as explain
+from .explainer import explainer_checks as explainer_checks
+from .figure import figure_checks as figure_checks
+from .known import KnownLinear as KnownLinear
+from .known import KnownLogistic as KnownLogistic
+from .known import KnownTruth as KnownTruth
+from .known import known_document as known_document
+from .known import known_runs as known_runs
+from .known import linear_subject as linear_subject
+from .known import logistic_subject as logistic_subject
+from .known import measures as measures
+from .known import overconfident_subject as overconfident_subject
+from .loader import loader_checks as loader_checks
+from .loader import loader_source_checks as loader_source_checks
+from .measure import measure_checks as measure_checks
+from .renderer import renderer_checks as renderer_checks
+from .rule import rule_checks as rule_checks
+from .section import section_checks as section_checks

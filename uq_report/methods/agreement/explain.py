@@ -19,6 +19,7 @@ from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ...core.subject import Subject
 from ...evidence import ids
 from ...evidence.information import KENDALL, OVERLAP
+from ..shared.options import at_least
 from ..shared.tidy import diagnostic
 from .rankings import Method, methods
 from .reasons import disagreements
@@ -92,12 +93,8 @@ class Agreement(BuiltIn):
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        rules = (
-            ("sign", self.sign in SIGNS, f"one of {SIGNS}"),
-            ("n_draws", self.n_draws >= 100, "an integer >= 100"),
-            ("top_k", self.top_k >= 1, "an integer >= 1"),
-        )
-        check_options(self.name, self, rules)
+        limits = (*at_least(self, n_draws=100, top_k=1), ("sign", self.sign in SIGNS, f"one of {SIGNS}"))
+        check_options(self.name, self, limits)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``agreement``, ``agreement.pairs`` and ``agreement.stability`` from the results so far."""

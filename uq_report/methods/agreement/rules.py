@@ -20,6 +20,7 @@ from ...evidence.view import by_feature
 from ...rules.reading import Part, Sign, absent, close, listed, measure_words, method_words, signs, with_reasons
 from ...rules.rule import Limit, Rule
 from ..shared.checks import observed
+from ..shared.options import at_least, shares
 from ..shared.tidy import grouped
 
 PART = 0.5  # of the features at most lead a ranking
@@ -58,12 +59,8 @@ class Disagreement:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        rules = (
-            ("top", isinstance(self.top, int) and self.top >= 1, "an integer >= 1"),
-            ("apart", isinstance(self.apart, int) and self.apart >= 1, "an integer >= 1"),
-            ("level", 0 < self.level < 1, "a number in (0, 1)"),
-        )
-        check_options(self.name, self, rules)
+        limits = (*shares(self, "level"), *at_least(self, top=1, apart=1))
+        check_options(self.name, self, limits)
 
     @property
     def rules(self) -> tuple[Rule, Rule]:

@@ -24,6 +24,7 @@ from ...evidence.run import Run
 from ...evidence.view import Estimate, lines_of
 from ...rules.reading import Part, absent, close, listed, measure_words, method_words
 from ...rules.rule import Limit, Rule
+from ..shared.options import at_least, shares
 from ..shared.tidy import grouped
 
 BY_INTERVAL = "by its interval"
@@ -63,13 +64,12 @@ class Stability:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        rules = (
-            ("top", isinstance(self.top, int) and self.top >= 1, "an integer >= 1"),
-            ("seed_share", 0 < self.seed_share < 1, "a number in (0, 1)"),
+        limits = (
+            *shares(self, "seed_share", "level"),
+            *at_least(self, top=1),
             ("row_share", 0 < self.row_share < 0.5, "a number in (0, 0.5)"),
-            ("level", 0 < self.level < 1, "a number in (0, 1)"),
         )
-        check_options(self.name, self, rules)
+        check_options(self.name, self, limits)
 
     @property
     def rules(self) -> tuple[Rule, Rule, Rule]:

@@ -19,6 +19,7 @@ from ...core.sampling import Sampling
 from ...core.subject import Subject
 from ...evidence import ids
 from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE
+from ..shared.options import at_least, positive
 from .corrected import bootstrapped, corrected_importance, refitted
 from .cover import CHOSEN, LEVEL, Greedy
 from .discrete import TITLE as DISCRETE
@@ -101,16 +102,14 @@ class CoveredInformation(BuiltIn):
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        rules = (
+        limits = (
+            *positive(self, "min_gain"),
+            *at_least(self, bins=2, max_cover=0, n_sets=10),
             ("estimator", self.estimator in ESTIMATORS, f"one of {ESTIMATORS}"),
             ("penalty", self.penalty is None or self.penalty > 0, "a number > 0 or None"),
             ("potentials", self.potentials in ("whole", "half"), "'whole' or 'half'"),
-            ("bins", self.bins >= 2, "an integer >= 2"),
-            ("min_gain", self.min_gain > 0, "a number > 0"),
-            ("max_cover", self.max_cover >= 0, "an integer >= 0"),
-            ("n_sets", self.n_sets >= 10, "an integer >= 10"),
         )
-        check_options("cid", self, rules)
+        check_options("cid", self, limits)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``cid`` (information), ``cid.graph``, ``cid.cover`` (sets) and ``cid.corrected`` (importance)."""

@@ -12,6 +12,7 @@ from ...core.explainer import BuiltIn, Card, Prior
 from ...core.results import Result
 from ...core.subject import Subject
 from ..shared.choice import as_names, as_rows, chosen_rows, draw, row_measures
+from ..shared.options import at_least
 from .calls import Dalex
 from .parts import leading_features, model_parts, model_performance, model_profile, predict_parts
 
@@ -88,18 +89,14 @@ class DalexExplanations(BuiltIn):
         object.__setattr__(self, "measures", as_names(self.name, "measures", self.measures))
         object.__setattr__(self, "parts", as_names(self.name, "parts", self.parts))
         object.__setattr__(self, "rows", as_rows(self.name, self.rows))
-        rules = (
+        limits = (
+            *at_least(
+                self, n_local=0, n_repeats=2, max_rows=1, n_background=1, max_profiles=1, grid_points=2, n_paths=2
+            ),
             ("parts", set(self.parts) <= set(PARTS), f"some of {PARTS}"),
-            ("n_local", self.n_local >= 0, "an integer >= 0"),
-            ("n_repeats", self.n_repeats >= 2, "an integer >= 2"),
-            ("max_rows", self.max_rows >= 1, "an integer >= 1"),
-            ("n_background", self.n_background >= 1, "an integer >= 1"),
-            ("max_profiles", self.max_profiles >= 1, "an integer >= 1"),
-            ("grid_points", self.grid_points >= 2, "an integer >= 2"),
             ("predict_type", self.predict_type in PREDICT_TYPES, f"one of {PREDICT_TYPES}"),
-            ("n_paths", self.n_paths >= 2, "an integer >= 2"),
         )
-        check_options(self.name, self, rules)
+        check_options(self.name, self, limits)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return one result for each part, ``dalex.model_parts`` and so on."""

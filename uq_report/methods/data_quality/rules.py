@@ -21,6 +21,7 @@ from ...evidence.run import Run
 from ...evidence.view import by_feature, largest_first, of_measure
 from ...rules.reading import Part, absent, close, listed
 from ...rules.rule import Grade, Limit, Rule
+from ..shared.options import positive
 
 ZERO = "0"
 CODING, CODE = "coding", "code"
@@ -141,7 +142,7 @@ class DataQualityCheck:
         """Refuse thresholds that cannot be used."""
         names = ("overlap", "duplicates", "placeholder", "missing", "rare_class")
         rules = tuple((name, 0 <= getattr(self, name) < 1, "a number in [0, 1)") for name in names)
-        check_options(self.name, self, (*rules, ("few_rows", self.few_rows > 0, "a number > 0")))
+        check_options(self.name, self, (*rules, *positive(self, "few_rows")))
 
     @property
     def rules(self) -> tuple[Rule, ...]:

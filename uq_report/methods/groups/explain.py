@@ -12,6 +12,7 @@ from ...core.explainer import BuiltIn, Card, Prior
 from ...core.results import Result
 from ...core.subject import Subject
 from ...evidence import ids
+from ..shared.options import at_least
 from ..shared.tidy import diagnostic
 from .attributes import attributes
 from .contrasts import EXACT_UNITS
@@ -82,14 +83,11 @@ class Groups(BuiltIn):
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        rules = (
-            ("n_min", self.n_min >= 5, "an integer >= 5"),
-            ("max_levels", self.max_levels >= 2, "an integer >= 2"),
-            ("n_draws", self.n_draws >= 99, "an integer >= 99"),
-            ("n_proxies", self.n_proxies >= 0, "an integer >= 0"),
+        limits = (
+            *at_least(self, n_min=5, max_levels=2, n_draws=99, n_proxies=0),
             ("min_association", 0 < self.min_association <= 1, "a number in (0, 1]"),
         )
-        check_options(self.name, self, rules)
+        check_options(self.name, self, limits)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``groups``, ``groups.difference``, ``groups.proxy`` and ``groups.use``."""

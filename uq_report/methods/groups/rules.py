@@ -19,6 +19,7 @@ from ...evidence.run import Run
 from ...rules.reading import Part, absent, close, listed
 from ...rules.rule import Grade, Limit, Rule
 from ..shared.checks import observed
+from ..shared.options import positive, shares
 from ..shared.tidy import grouped
 from .drivers import MISPREDICTED, MITCHELL, drivers
 from .values import ERROR_RATES
@@ -99,13 +100,12 @@ class GroupsCheck:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        shares = ("level", "rate", "proxy", "stand_in", "skill")
-        rules = (
-            *((name, 0 < getattr(self, name) < 1, "a number in (0, 1)") for name in shares),
-            *((name, getattr(self, name) > 0, "a number > 0") for name in ("spread", "effect", "entropy", "loss")),
+        limits = (
+            *shares(self, "level", "rate", "proxy", "stand_in", "skill"),
+            *positive(self, "spread", "effect", "entropy", "loss"),
             ("high", self.high >= 1, "a number >= 1"),
         )
-        check_options(self.name, self, rules)
+        check_options(self.name, self, limits)
 
     @property
     def rules(self) -> tuple[Rule, Rule, Rule, Rule, Rule]:

@@ -21,6 +21,7 @@ from ...core.sampling import Sampling
 from ...core.subject import Subject
 from ...core.variants import Variant
 from ..shared.choice import INFINITE_REMEDY, draw, row_measures
+from ..shared.options import at_least
 
 ROUNDING = 1e-12
 
@@ -82,12 +83,12 @@ class HStatistic(BuiltIn):
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        rules = (
-            ("max_rows", self.max_rows >= 3, "an integer >= 3"),
+        limits = (
+            *at_least(self, max_rows=3),
             ("top", self.top is None or self.top >= 2, "an integer >= 2 or None"),
             ("unstable_below", 0 <= self.unstable_below < 1, "a number in [0, 1)"),
         )
-        check_options("h_statistic", self, rules)
+        check_options("h_statistic", self, limits)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``h_statistic``: pairs, and rows with an empty ``feature_2`` for one feature with all others."""

@@ -24,6 +24,7 @@ from ...evidence.subject import SubjectFacts
 from ...evidence.view import by_feature
 from ...rules.reading import Part, absent, close, lacking, likelihood, listed, two_sided, with_reasons
 from ...rules.rule import Grade, Limit, Rule
+from ..shared.options import shares
 from .losses import Covered, Unnoticed, affected, covered, main_loss, unnoticed
 
 HOLDS = Limit("at most", "level")
@@ -59,12 +60,8 @@ class Dependence:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        rules = (
-            ("level", 0 < self.level < 1, "a number in (0, 1)"),
-            ("margin", self.margin >= 0, "a number >= 0"),
-            ("repeated", 0 < self.repeated < 1, "a number in (0, 1)"),
-        )
-        check_options(self.name, self, rules)
+        limits = (*shares(self, "level", "repeated"), ("margin", self.margin >= 0, "a number >= 0"))
+        check_options(self.name, self, limits)
 
     @property
     def rules(self) -> tuple[Rule, Rule, Rule]:

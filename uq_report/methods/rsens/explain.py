@@ -19,6 +19,7 @@ from ...core.subject import Subject
 from ...evidence import ids
 from ...evidence.importance import RSENS, RSENS2
 from ..shared.curves import stacked
+from ..shared.options import at_least, positive
 from .compare import NAMES, Terms, comparators
 from .local import Local, Pairs, local_values, pair_values
 from .sample import Sample, make_sample
@@ -103,13 +104,8 @@ class RSens(BuiltIn):
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        rules = (
-            ("alpha", self.alpha > 0, "a number > 0"),
-            ("max_rows", self.max_rows >= 2, "an integer >= 2"),
-            ("top", self.top >= 2, "an integer >= 2"),
-            ("step", self.step > 0, "a number > 0"),
-        )
-        check_options(self.name, self, rules)
+        limits = (*positive(self, "alpha", "step"), *at_least(self, max_rows=2, top=2))
+        check_options(self.name, self, limits)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``rsens`` and, where asked for, ``rsens.interaction`` and ``rsens.comparators``."""

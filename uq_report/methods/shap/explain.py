@@ -29,6 +29,7 @@ from ..shared.choice import (
     positions,
     row_measures,
 )
+from ..shared.options import at_least
 from .shapley import AntitheticPermutations, Enumeration, Pool, Shares, Solver, play
 
 MIN_SAMPLE = 10
@@ -102,15 +103,12 @@ class ShapleyValues(BuiltIn):
         object.__setattr__(self, "measures", as_names(self.name, "measures", self.measures))
         object.__setattr__(self, "rows", as_rows(self.name, self.rows))
         orders = self.n_permutations
-        rules = (
-            ("n_local", self.n_local >= 0, "an integer >= 0"),
-            ("n_rows", self.n_rows >= 0, "an integer >= 0"),
-            ("max_evaluations", self.max_evaluations >= 1, "an integer >= 1"),
-            ("n_background", self.n_background >= 1, "an integer >= 1"),
+        limits = (
+            *at_least(self, n_local=0, n_rows=0, max_evaluations=1, n_background=1),
             ("max_exact", 0 <= self.max_exact <= 20, "an integer from 0 to 20"),
             ("n_permutations", orders >= 4 and orders % 2 == 0, "an even number >= 4"),
         )
-        check_options(self.name, self, rules)
+        check_options(self.name, self, limits)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``shap``, the values of every explained row, and ``shap.importance``, the mean of their sizes."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 Limits = tuple[tuple[str, bool, str], ...]
 
 
@@ -17,4 +19,5 @@ def positive(options: object, *names: str) -> Limits:
 
 def at_least(options: object, **least: int) -> Limits:
     """Return the limits of options that are counts."""
-    return tuple((name, getattr(options, name) >= value, f"an integer >= {value}") for name, value in least.items())
+    values = ((name, getattr(options, name), value) for name, value in least.items())
+    return tuple((name, isinstance(x, Integral) and x >= value, f"an integer >= {value}") for name, x, value in values)

@@ -21,6 +21,7 @@ from ...core.subject import Subject
 from ...evidence import ids
 from ...evidence.rows import OUTSIDE, SHUFFLED
 from ..shared.estimates import estimate, share_of
+from ..shared.options import at_least
 from ..shared.tidy import diagnostic
 from .columns import Paired, new_values, paired, shifts
 from .space import Limit, Space, limit, shuffled_outside
@@ -82,14 +83,12 @@ class Support(BuiltIn):
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        rules = (
+        limits = (
+            *at_least(self, n_neighbors=1, n_repeats=3, max_rows=10),
             ("expected", 0 < self.expected <= 0.5, "a number in (0, 0.5]"),
-            ("n_neighbors", self.n_neighbors >= 1, "an integer >= 1"),
-            ("n_repeats", self.n_repeats >= 3, "an integer >= 3"),
             ("max_train", self.max_train >= self.least, f"an integer >= {self.least}, for this share and neighbours"),
-            ("max_rows", self.max_rows >= 10, "an integer >= 10"),
         )
-        check_options(self.name, self, rules)
+        check_options(self.name, self, limits)
 
     @property
     def least(self) -> int:

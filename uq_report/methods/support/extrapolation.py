@@ -28,6 +28,7 @@ from ...evidence.view import largest_first, of_measure
 from ...rules.reading import Part, absent, close, lacking, listed, two_sided, with_reasons
 from ...rules.rule import Limit, Rule
 from ..shared.checks import observed
+from ..shared.options import shares
 
 NO_SCALE = "no average and local effect on a scale where models are additive (log-odds, the prediction of a number)"
 FLAT = 1e-9
@@ -67,12 +68,8 @@ class Extrapolation:
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        rules = (
-            ("level", 0 < self.level < 1, "a number in (0, 1)"),
-            ("margin", self.margin >= 0, "a number >= 0"),
-            ("part", 0 < self.part < 1, "a number in (0, 1)"),
-        )
-        check_options(self.name, self, rules)
+        limits = (*shares(self, "level", "part"), ("margin", self.margin >= 0, "a number >= 0"))
+        check_options(self.name, self, limits)
 
     @property
     def rules(self) -> tuple[Rule, Rule]:

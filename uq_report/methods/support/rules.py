@@ -21,6 +21,7 @@ from ...evidence.view import largest_first
 from ...rules.reading import Part, absent, close, freedom, listed, two_sided
 from ...rules.rule import Grade, Limit, Rule
 from ..shared.checks import observed
+from ..shared.options import shares
 from ..shared.tidy import grouped
 from .shift_rules import OF_MODEL, OUTSIDE_ROWS
 
@@ -67,8 +68,7 @@ class SupportCheck:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        options = asdict(self).items()
-        check_options(self.name, self, [(name, 0 < value < 1, "a number in (0, 1)") for name, value in options])
+        check_options(self.name, self, shares(self, *asdict(self)))
 
     @property
     def rules(self) -> tuple[Rule, Rule, Rule]:
