@@ -48,7 +48,7 @@ def column(source: ranking.Source, held: Mapping[str, tuple[int, int, int]], *, 
     facts = MeasureFacts(source.id, "", source.role)
     ranks = {feature: rank for feature, (rank, *_) in held.items()}
     spans = {feature: Place(first, last, known) for feature, (_, first, last) in held.items()}
-    return Ranking(source, result, source.id, facts, result.estimates, ranks, spans, together=True)
+    return Ranking(result, source.id, facts, result.estimates, spans, source, ranks, together=True)
 
 
 def words(run: Run) -> str:

@@ -7,68 +7,58 @@ from dataclasses import dataclass, replace
 from math import floor, isfinite, log10
 from typing import NamedTuple
 
-import pandas as pd
-
 from ...core.numbers import fixed
 from ...core.numbers import places as places_of
 from ...core.ranking import ranks
-from ...core.results import MeasureFacts, Result
 from ...core.text import count
+from ...document import places
 from ...document.blocks import make_table
 from ...document.document import Column, Table
 from ...document.evidence import Evidence
-from ...document.places import Place, places, simultaneous
-from ...document.telling import NUMBERS, ordered
+from ...document.telling import NUMBERS
 from ...document.text import clean, joined, name
 from ...evidence import columns as col
 from ...evidence import ids
-from ...evidence.importance import CoverCorrected, CoverCorrectedLine
+from ...evidence.importance import RSENS, CoverCorrected, CoverCorrectedLine
 from ...evidence.information import CONVENTIONS, SIZE, Agreement
 from ...evidence.view import of_measure
 from ..optional import spaced
 
 ROWS = 15  # features that are printed, the leading ones
-LOSS, DOUBT = ("nll",), ("entropy", "variance")
 CORRECTED = "corrected for cover"
 DASH = "\u2011"  # a hyphen at which no line breaks
 HEADS = {"loss": "loss", "prediction": "prediction", "uncertainty": "doubt", "distribution": "distribution"}
 
 
 class Source(NamedTuple):
-    """Where a column comes from: the result, the question, the role of its measures, and those to prefer."""
+    """Where a column comes from: the result, the question, and the role of its measures."""
 
     id: str
     question: str
     role: str
-    preferred: tuple[str, ...]
     head: str
     words: str
 
 
 # The columns in their order, grouped by question. R-sens is about the whole distribution, not the doubt alone.
 SOURCES = (
-    Source(ids.SHAP_IMPORTANCE, "prediction", "prediction", ("prediction", "log_odds"), "Shapley", "the prediction"),
-    Source(ids.PFI, "loss", "loss", LOSS, "alone", "the loss"),
-    Source(ids.COVER, "loss", "loss", LOSS, CORRECTED, f"the loss {CORRECTED}"),
-    Source(ids.DALEX_PARTS, "loss", "prediction", ("prediction",), "drop-out", "the drop-out loss"),
-    Source(ids.PFI, "uncertainty", "uncertainty", DOUBT, "alone", "the rise of the doubt"),
-    Source(ids.COVER, "uncertainty", "uncertainty", DOUBT, CORRECTED, f"the rise of the doubt {CORRECTED}"),
-    Source(ids.SHAP_IMPORTANCE, "uncertainty", "uncertainty", DOUBT, "Shapley", "the moves of the doubt"),
-    Source(ids.RSENS, "distribution", "uncertainty", ("rsens",), "R-sens", "the whole distribution"),
+    Source(ids.SHAP_IMPORTANCE, "prediction", "prediction", "Shapley", "the prediction"),
+    Source(ids.PFI, "loss", "loss", "alone", "the loss"),
+    Source(ids.COVER, "loss", "loss", CORRECTED, f"the loss {CORRECTED}"),
+    Source(ids.DALEX_PARTS, "loss", "prediction", "drop-out", "the drop-out loss"),
+    Source(ids.PFI, "uncertainty", "uncertainty", "alone", "the rise of the doubt"),
+    Source(ids.COVER, "uncertainty", "uncertainty", CORRECTED, f"the rise of the doubt {CORRECTED}"),
+    Source(ids.SHAP_IMPORTANCE, "uncertainty", "uncertainty", "Shapley", "the moves of the doubt"),
+    Source(ids.RSENS, "distribution", "uncertainty", "R-sens", "the whole distribution"),
 )
 
 
 @dataclass(frozen=True)
-class Ranking:
+class Ranking(places.Ranking):
     """One column: a method's numbers for one question, largest first, with each single feature's rank and places."""
 
     source: Source
-    result: Result
-    measure: str
-    facts: MeasureFacts
-    table: pd.DataFrame
     ranks: Mapping[str, int]
-    places: Mapping[str, Place]
     together: bool
 
     @property
@@ -144,27 +134,22 @@ def changed(view: CoverCorrected, measure: str) -> list[CoverCorrectedLine]:
 
 
 def _ranking(e: Evidence, source: Source) -> Ranking | None:
-    """Return one column: of the preferred measures the first that is there, else any of the role."""
+    """Return one column: by the measure that stands for its role; R-sens has none and stands for itself."""
     result = e.find(source.id)
-    if result is None or not len(result.estimates):
+    present = [] if result is None else result.estimates[col.MEASURE].tolist()
+    measure = RSENS if RSENS in present else e.measure_of(source.role, present)
+    if result is None or not measure:
         return None
-    measures = [str(m) for m in dict.fromkeys(result.estimates[col.MEASURE])]
-    fitting = [m for m in source.preferred if m in measures and e.words(m).role in (source.role, "")]
-    fitting += [m for m in measures if e.words(m).role == source.role]
-    if not fitting:
-        return None
-    measure, facts = fitting[0], e.words(fitting[0], result)
-    rows = result.estimates[result.estimates[col.MEASURE] == measure]
-    table = ordered(rows[rows[col.ESTIMATE].notna()].drop_duplicates(col.FEATURE), facts.sign)
-    spans = places(e.run, source.id, measure, table, facts.sign)
-    single = table[table[col.FEATURE].isin(list(spans))]
+    plain = places.Ranking.of(e, result, measure)
+    table = plain.table[plain.table[col.ESTIMATE].notna()].drop_duplicates(col.FEATURE)
+    single, facts = table[table[col.FEATURE].isin(list(plain.places))], plain.facts
     order = ranks(facts.sign * single[col.ESTIMATE].to_numpy(dtype=float)).tolist() if len(single) else []
     rank = dict(zip(single[col.FEATURE].astype(str), order, strict=True))
-    together = set(simultaneous(e.run, source.id, measure)) >= set(rank)
+    together = set(places.simultaneous(e.run, source.id, measure)) >= set(rank)
     if result.id == ids.DALEX_PARTS:  # the unit of a drop-out loss is that of its loss
         losses = result.meta.get("losses", {})
         facts = replace(facts, unit=clean(losses.get("prediction", ""), 20).replace(" - ", " − "))
-    return Ranking(source, result, measure, facts, table, rank, spans, together)
+    return Ranking(result, measure, facts, table, plain.places, source, rank, together)
 
 
 def features(e: Evidence, columns: Sequence[Ranking]) -> list[str]:
