@@ -21,10 +21,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import uq_report as uq
-from uq_report.jobs.demo import SAMPLES, build
+from uq_report.jobs.demo import BEFORE, SAMPLES, build
 
 SAMPLE_REPORTS = Path(__file__).parents[1] / "sample_reports"
-AS_OF, BEFORE, SEED, TOLERANCE = "2026-11-20", "2026-08-20", 0, 1e-6
+AS_OF, AS_OF_BEFORE, SEED, TOLERANCE = "2026-11-20", "2026-08-20", 0, 1e-6
 COMPARED = ("calibration", "groups", "pfi", "support")  # of an earlier run: what the changes are read from
 KEPT = ("report.html", "report.pdf", "model-card.md", "run.json")
 BRIEFED = "credit"  # one brief shows what briefs are; more would weigh too much
@@ -36,8 +36,8 @@ STRUCTURE = frozenset({"h1", "h2", "h3", "h4", "table", "figure", "section", "na
 def make(name: str, folder: Path) -> None:
     """Build one sample into a folder."""
     subject, settings = build(name)
-    before = SAMPLES[name].before
-    previous = before and uq.audit(before(), seed=SEED, as_of=BEFORE, progress=False, explainers=COMPARED, **settings)
+    before = BEFORE.get(name)
+    previous = before and uq.audit(before(), seed=SEED, as_of=AS_OF_BEFORE, progress=False, explainers=COMPARED, **settings)
     run = uq.audit(subject, seed=SEED, as_of=AS_OF, progress=False, previous=previous, **settings)
     with TemporaryDirectory(dir=folder.parent) as place:
         made = run.write(Path(place))

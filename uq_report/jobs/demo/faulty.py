@@ -21,48 +21,12 @@ from sklearn.preprocessing import OrdinalEncoder
 from ...api import explain
 from ...core.arrays import AnyArray, FloatArray
 from ...core.subject import Subject
-from ...evidence import ids
 from .filed import filed
 
 TRAINING, AUDITED, AGAIN, REPEATED = 900, 700, 60, 40
 SEED = 1  # chosen among the first 15: every theme of the checks has a finding
 
 Rows: TypeAlias = tuple[pd.DataFrame, AnyArray]
-
-SETTINGS = {
-    "about": {
-        "title": "A faulty model: made-up loans",
-        "author": "uq_report samples",
-        "classification": "Sample",
-        "version": "0.0 (faulty on purpose)",
-        "owner": "nobody",
-        "tier": "none",
-        "users": "Readers who want to see what a bad audit looks like.",
-        "purpose": "Sample audit of a model and data that were made wrong on purpose.",
-        "intended_use": "To show every kind of finding once.",
-        "out_of_scope": "Everything else.",
-        "materiality": "None: the loans are made up.",
-        "assumptions": "None of those that the model would need holds.",
-        "data_origin": "Drawn from a random generator.",
-        "data_split": "Drawn apart, except for the rows that are audited again.",
-        "response": "Do not use the model.",
-    },
-    "options": {
-        ids.PDP: {"max_ice": 12},
-        "rules.direction": {"monotone": {"debt_ratio": "decreasing"}},
-        "rules.policy": {"require": ("debt_ratio not in top 1 of loss", "nll <= 0.6")},
-    },
-    "actions": (
-        {"code": "UQ101", "owner": "model developer", "due": "2026-12-31"},
-        {"code": "UQ701", "owner": "data owner", "due": "2026-12-15"},
-    ),
-    "waivers": (
-        {"code": "UQ704", "owner": "data owner", "reason": "The country is kept for a later market.",
-         "expires": "2027-06-30", "feature": "country"},
-        {"code": "UQ702", "owner": "data owner", "reason": "Repeated rows were to be removed by then.",
-         "expires": "2026-06-30"},
-    ),
-}  # fmt: skip
 
 
 def subject() -> Subject:

@@ -12,30 +12,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from ...api import explain
 from ...core.arrays import AnyArray
 from ...core.subject import Subject
-from ...evidence import ids
 from .filed import filed
 
 TRAINING, AUDITED, SEED = 3000, 700, 0
-
-SETTINGS = {
-    "about": {
-        "title": "Late parcels: simulated deliveries",
-        "classification": "Sample",
-        "version": "sample 1",
-        "purpose": "Sample audit. A logistic regression predicts whether a parcel comes late. The data are drawn from "
-        "a formula of the model's own form, so that nothing should be found.",
-        "intended_use": "To show what an audit of a sound model looks like.",
-        "out_of_scope": "Any parcel that is under way.",
-        "materiality": "None: the parcels are made up.",
-        "assumptions": "Parcels to come are drawn by the same formula.",
-        "data_origin": "Drawn from a random generator.",
-        "data_split": "Drawn apart by the same formula.",
-    },
-    "options": {
-        ids.PDP: {"max_ice": 12},
-        "rules.direction": {"monotone": {"distance": "increasing", "rain": "increasing"}},
-    },
-}
 
 
 def subject() -> Subject:

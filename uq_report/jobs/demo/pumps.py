@@ -14,27 +14,9 @@ from sklearn.ensemble import RandomForestClassifier
 from ...api import explain
 from ...core.arrays import AnyArray
 from ...core.subject import Subject
-from ...evidence import ids
 from .filed import filed
 
 TRAINING, AUDITED, SEED = 3000, 1000, 0
-
-SETTINGS = {
-    "about": {
-        "title": "Failing pumps: simulated sensors",
-        "classification": "Sample",
-        "version": "sample 1",
-        "purpose": "Sample audit. A random forest predicts whether a pump fails within a month. The data are drawn "
-        "from a formula in which the sensors at inlet and outlet read one temperature, each with an error of its own.",
-        "intended_use": "To show how features that carry the same information hide each other's importance.",
-        "out_of_scope": "Any pump that runs.",
-        "materiality": "None: the pumps are made up.",
-        "assumptions": "Pumps to come are drawn by the same formula, and both sensors fail together.",
-        "data_origin": "Drawn from a random generator.",
-        "data_split": "Drawn apart by the same formula.",
-    },
-    "options": {ids.PDP: {"max_ice": 12}},
-}
 
 
 def subject() -> Subject:

@@ -19,7 +19,6 @@ from sklearn.preprocessing import PolynomialFeatures, SplineTransformer, Standar
 from ...api import explain
 from ...core.arrays import FloatArray
 from ...core.subject import Subject
-from ...evidence import ids
 from .filed import filed
 
 TRAINING, AUDITED, MEMBERS = 1500, 800, 5
@@ -27,26 +26,6 @@ SEED = 0
 PARTS, VARIANCES = ("aleatoric", "epistemic"), ("aleatoric_variance", "epistemic_variance")
 _LOG_CHI_SQUARE = -1.2704  # mean of the log of a squared standard normal
 _Pair = tuple[FloatArray, FloatArray]
-
-SETTINGS = {
-    "about": {
-        "title": "Turbine power: simulated wind",
-        "classification": "Sample",
-        "version": "sample 1",
-        "purpose": "Sample audit. An ensemble of additive models predicts the power of a wind turbine in kilowatts and "
-        "how unsure it is. The data are drawn from a formula, so that what is noise and what is lack of rows is known.",
-        "intended_use": "To show the audit of a regression whose uncertainty splits into noise and lack of knowledge.",
-        "out_of_scope": "Any turbine that stands somewhere.",
-        "materiality": "None: no decision rests on this model.",
-        "data_origin": "Drawn from a random generator.",
-        "data_split": "Drawn apart by the same formula.",
-    },
-    "options": {
-        ids.PDP: {"measures": ("prediction", "nll", "entropy", *PARTS), "max_ice": 12},
-        ids.PFI: {"measures": ("loss", "nll", "entropy", *VARIANCES)},
-        "rules.direction": {"monotone": {"wind_speed": "increasing"}},
-    },
-}
 
 
 class MeanAndSpread(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
