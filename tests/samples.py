@@ -37,8 +37,9 @@ def make(name: str, folder: Path) -> None:
     """Build one sample into a folder."""
     subject, settings = build(name)
     before = BEFORE.get(name)
-    previous = before and uq.audit(before(), seed=SEED, as_of=AS_OF_BEFORE, progress=False, explainers=COMPARED, **settings)
-    run = uq.audit(subject, seed=SEED, as_of=AS_OF, progress=False, previous=previous, **settings)
+    common = {"seed": SEED, "progress": False, **settings}
+    previous = before and uq.audit(before(), as_of=AS_OF_BEFORE, explainers=COMPARED, **common)
+    run = uq.audit(subject, as_of=AS_OF, previous=previous, **common)
     with TemporaryDirectory(dir=folder.parent) as place:
         made = run.write(Path(place))
         if name == BRIEFED:

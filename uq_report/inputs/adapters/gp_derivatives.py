@@ -89,5 +89,5 @@ def _placed(part: FloatArray, columns: list[int], d: int) -> FloatArray:
     """Return derivatives by some columns among those by all, NaN by the others."""
     axes = part.ndim - 2
     among = np.full((len(part), *[d] * axes, part.shape[-1]), np.nan)
-    among[(slice(None), *np.ix_(*[columns] * axes))] = part
+    among[np.ix_(range(len(part)), *[columns] * axes, range(part.shape[-1]))] = part
     return among

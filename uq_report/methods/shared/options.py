@@ -20,4 +20,6 @@ def positive(options: object, *names: str) -> Limits:
 def at_least(options: object, **least: int) -> Limits:
     """Return the limits of options that are counts."""
     values = ((name, getattr(options, name), value) for name, value in least.items())
-    return tuple((name, isinstance(x, Integral) and x >= value, f"an integer >= {value}") for name, x, value in values)
+    return tuple(
+        (name, isinstance(x, Integral) and int(x) >= value, f"an integer >= {value}") for name, x, value in values
+    )
