@@ -81,7 +81,7 @@ run_check() {
     mypy=$!
     "$bin/ruff" check . || failed="$failed style"
     "$bin/ruff" format --check . || failed="$failed format"
-    "$bin/lint-imports" --no-logo --no-timings || failed="$failed layers"
+    "$bin/lint-imports" --no-logo || failed="$failed layers"
     # shellcheck disable=SC2086  # a list of folders
     "$bin/python" -m pytest -q -n auto $fast "$@" || failed="$failed tests"
     wait "$mypy" || failed="$failed types"
