@@ -104,11 +104,11 @@ def run(
     Raises
     ------
     UQReportError
-        What ``uq-report run`` ends with 3, 4 or 75 for; a failing gate is no error. Hooks are told first.
+        What ``uq-report run`` ends with 3, 4 or 75 for; a failing gate is no error. A mail that is due is sent first.
 
     Notes
     -----
-    Nothing is printed. What happens on the way goes to the logger ``uq_report``: a hook or tracking store that failed
+    Nothing is printed. What happens on the way goes to the logger ``uq_report``: a mail or tracking store that failed
     as errors, which cost no report.
 
     Examples
