@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from uq_report.document.evidence import SEVERITY_TONES
 from uq_report.evidence import ids
-from uq_report.evidence.finding import Outcome, Severity
-from uq_report.report.rating import LIMITS, NOT_YET, RULE, UNSAID, USE, WORDS, rating, rests_on
+from uq_report.evidence.finding import SEVERITIES, Outcome, Severity
+from uq_report.report.rating import LIMITS, NOT_YET, RULE, UNSAID, USE, WHY, WORDS, rating, rests_on
 
 from .findings_made import PASSED, finding, waived
 
@@ -76,3 +77,10 @@ def test_a_check_that_does_not_apply_does_not_spoil_it() -> None:
 def test_words_of_runs_filed_before_are_still_read() -> None:
     assert [WORDS[word] for word in ("Red", "Amber", "Green", "Not assessed")] == [NOT_YET, LIMITS, USE, UNSAID]
     assert all(WORDS[badge.text] == badge for badge in (NOT_YET, LIMITS, USE, UNSAID))
+
+
+def test_every_severity_has_a_tone_and_a_worse_one_is_never_recommended_more() -> None:
+    assert list(SEVERITY_TONES) == list(SEVERITIES)
+    ratings = [rating([PASSED, found(severity)]) for severity in SEVERITIES]
+    order = list(WHY)
+    assert [order.index(badge) for badge in ratings] == sorted(order.index(badge) for badge in ratings)

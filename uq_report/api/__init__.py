@@ -196,7 +196,7 @@ def dalex_explainer(subject: Subject, measure: str = "prediction", *, y: Any = N
     subject : Subject
     measure : str
     y : label or number, optional
-        For a measure of y, that of the row to explain by ``predict_parts``; see `convert.to_dalex`.
+        For a measure of y, that of the row to explain by ``predict_parts``; see `api.to_dalex`.
     label : str
         Shown in dalex's plots.
     """

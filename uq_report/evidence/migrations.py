@@ -37,7 +37,7 @@ _MEASURES_1 = {
 
 def _from_1(run: dict[str, Any]) -> dict[str, Any]:
     """Return a run of format 1 with the names and fields of format 2; its methods have no cards."""
-    settings = dict(run["settings"])
+    settings = {"confidence": 0.95, **run["settings"]}  # the level of all runs before it could be set
     if "checks" in settings:
         settings["rules"] = settings.pop("checks")
     options = settings.get("options") or {}

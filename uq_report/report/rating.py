@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..core.text import count
 from ..document.document import Badge
-from ..document.evidence import gate_of
+from ..document.evidence import SEVERITY_TONES, gate_of
 from ..document.text import joined
 from ..evidence.finding import SEVERITIES, Finding, Outcome
 
@@ -41,10 +41,10 @@ def rating(outcomes: Iterable[Outcome]) -> Badge:
     ('Cannot be said', 'Use')
     """
     ended = tuple(outcomes)
-    severities = {finding.severity for outcome in ended for finding in outcome.findings}
-    if severities & {"critical", "high"}:
+    tones = {SEVERITY_TONES[finding.severity] for outcome in ended for finding in outcome.findings}
+    if "bad" in tones:
         return NOT_YET
-    if "medium" in severities:
+    if "warning" in tones:
         return LIMITS
     # outcomes can speak of the predictions by their skill, or by their calibration
     skill = any(outcome.check == PERFORMANCE and outcome.state not in NO_VERDICT for outcome in ended)

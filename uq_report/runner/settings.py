@@ -111,7 +111,7 @@ class About(Part):
 
 
 class WaiverSettings(Part):
-    """A finding that somebody answers for until a day; see `core.finding.Waiver`."""
+    """A finding that somebody answers for until a day; see `evidence.finding.Waiver`."""
 
     code: Text
     owner: Text
