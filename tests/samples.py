@@ -28,8 +28,8 @@ AS_OF, AS_OF_BEFORE, SEED, TOLERANCE = "2026-11-20", "2026-08-20", 0, 1e-6
 COMPARED = ("calibration", "groups", "pfi", "support")  # of an earlier run: what the changes are read from
 KEPT = ("report.html", "report.pdf", "model-card.md", "run.json")
 BRIEFED = "credit"  # one brief shows what briefs are; more would weigh too much
-# Facts of an environment, not of the audit.
-VARYING = frozenset({"environment", "version", "plugins"})
+# Facts of an environment, not of the audit; the hash of the run before covers its environment.
+VARYING = frozenset({"environment", "version", "plugins", "sha256"})
 STRUCTURE = frozenset({"h1", "h2", "h3", "h4", "table", "figure", "section", "nav"})
 
 
