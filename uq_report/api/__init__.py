@@ -10,8 +10,7 @@ from typing import Any, cast
 
 from .. import runner
 from ..core.adapter import Adapter
-from ..core.arrays import take_rows
-from ..core.engine import Engine, Progress
+from ..core.engine import Progress, first_distribution
 from ..core.errors import InputError
 from ..core.remarks import remarked
 from ..core.stochastic import MEMBERS, Stochastic, steady
@@ -283,8 +282,7 @@ def _result(name: str, subject: Subject, options: Mapping[str, Any]) -> ResultVi
 
 def _try(subject: Subject) -> None:
     """Predict the first rows and encode all of y, so that a model or target of another kind is refused at once."""
-    head = replace(subject, X=take_rows(subject.X, slice(_TRIED_ROWS)), y=None, train=None, weights=None, clusters=None)
-    dist = Engine(head, {}).baseline
+    dist = first_distribution(subject, _TRIED_ROWS)
     targets = {"y": subject.y, "train y": None if subject.train is None else subject.train[1]}
     for name, values in targets.items():
         if values is not None:

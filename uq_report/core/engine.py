@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ import pandas as pd
 from joblib import Parallel, delayed, parallel_config
 
 from .adapter import HoldsGivenRows, SharesCalls
-from .arrays import AnyArray, FloatArray, IntArray, Table, same_table
+from .arrays import AnyArray, FloatArray, IntArray, Table, same_table, take_rows
 from .decisions import decided
 from .derivatives import Derivatives
 from .differentiation import derivatives
@@ -308,6 +308,13 @@ class Engine:
             raise ModelError(f"{label} must return one distribution per row, {len(X)}; got {len(dist)}.")
         dist = dist if self._focus is None else dist.focus(self._focus)
         return dist if self._rule is None else dist.deciding(self._rule)
+
+
+def first_distribution(subject: Subject, n: int) -> Distribution:
+    """Return the distribution of the first `n` rows, which needs nothing of the subject but model and rows."""
+    few = take_rows(subject.X, slice(n))
+    bare = replace(subject, X=few, y=None, train=None, weights=None, clusters=None, protected={})
+    return Engine(bare, {}).baseline
 
 
 def _missing_hint(X: Table) -> str:

@@ -103,7 +103,7 @@ class Evidence:
     @property
     def group_words(self) -> str:
         """Say which features are changed together, and under which name; empty if none are."""
-        blocks = self.subject.together.items()
+        blocks = self.subject.groups.items()
         words = joined([f"{name(block)} stands for {joined(items(members))}" for block, members in blocks])
         return f"Groups, changed together: {words}." if words else ""
 

@@ -41,7 +41,7 @@ class Ledger:
     def features(self) -> tuple[str, ...]:
         """The single features, in the order of the data; those with results where the run records none."""
         ranked = (feature for ranking in self.leading for feature in ranking.order)
-        return tuple(self.facts) or tuple(dict.fromkeys(f for f in ranked if f not in self.e.subject.together))
+        return tuple(self.facts) or tuple(dict.fromkeys(f for f in ranked if f not in self.e.subject.groups))
 
     @cached_property
     def facts(self) -> Mapping[str, FeatureFacts]:
@@ -147,7 +147,7 @@ class Ledger:
 
     def group_of(self, feature: str) -> str:
         """Return the name under which a feature is changed together with others; empty for none."""
-        return next((block for block, members in self.e.subject.together.items() if feature in members), "")
+        return next((block for block, members in self.e.subject.groups.items() if feature in members), "")
 
     def findings(self, feature: str) -> tuple[Finding, ...]:
         """Return the open findings about a feature."""

@@ -117,7 +117,7 @@ def places(run: Run, source: str, measure: str, table: pd.DataFrame, sign: int =
     estimates decide, where all have one: only what lies wholly above comes before. Without intervals equal values tie.
     A group of features has no place among its members.
     """
-    single = table[table[col.ESTIMATE].notna() & ~table[col.FEATURE].isin(list(SubjectFacts.of(run).together))]
+    single = table[table[col.ESTIMATE].notna() & ~table[col.FEATURE].isin(list(SubjectFacts.of(run).groups))]
     features = single[col.FEATURE].astype(str).tolist()
     together = simultaneous(run, source, measure)
     if set(together) >= set(features):

@@ -19,7 +19,7 @@ SOURCES = (
 def answers(e: Evidence) -> list[Ranking]:
     """Return the ranking that answers each question that the run can answer, in their order, for single features."""
     ranked = (next(filter(None, (e.ranked(key, role) for key in keys)), None) for role, keys in SOURCES)
-    return [Ranking.of(e, *source).without(e.subject.together) for source in ranked if source is not None]
+    return [Ranking.of(e, *source).without(e.subject.groups) for source in ranked if source is not None]
 
 
 def leader(answered: Sequence[Ranking]) -> Ranking:

@@ -77,11 +77,6 @@ class SubjectFacts(Frozen):
         return cls(**_read(cls, run.subject))
 
     @property
-    def together(self) -> Mapping[str, tuple[str, ...]]:
-        """The features that are changed together, by their common name."""
-        return self.groups
-
-    @property
     def class_counts(self) -> tuple[int, ...]:
         """The audited rows of each class; none where the outcomes are no classes."""
         return tuple(self.y_summary.get("counts", ())) if self.classes is not None else ()

@@ -9,17 +9,14 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ..core.arrays import take_rows
 from ..core.describe import scalar, task
 from ..core.digest import is_sha256
-from ..core.engine import Engine
-from ..core.predictive import Distribution
+from ..core.engine import first_distribution
 from ..core.subject import Subject
 from ..core.text import clean
 from . import columns
@@ -75,7 +72,7 @@ def _without_strangers(audit: AuditFile, table: pd.DataFrame) -> AuditFile:
 
 
 def _model(audit: AuditFile, subject: Subject, base: Path) -> Iterator[str]:
-    part, dist = audit.model, _head(subject)
+    part, dist = audit.model, first_distribution(subject, _HEAD)
     yield "[model]"
     kind = f"{type(subject.model).__name__}, read by the adapter {subject.adapter.name}: {task(dist)}"
     yield f"# {clean(kind)}, {dist.family} distribution."
@@ -94,13 +91,6 @@ def _model(audit: AuditFile, subject: Subject, base: Path) -> Iterator[str]:
         positive = part.positive_class if part is not None else None
         mark, chosen = ("#", classes[-1]) if positive is None else ("", positive)
         yield f"{mark}positive_class = {_toml(chosen)}  # one of {clean(', '.join(map(str, classes)))}"
-
-
-def _head(subject: Subject) -> Distribution:
-    """Return the distribution of the first rows."""
-    few = take_rows(subject.X, slice(_HEAD))
-    bare = replace(subject, X=few, y=None, train=None, weights=None, clusters=None, protected={})
-    return Engine(bare, {}).baseline
 
 
 def _data(audit: AuditFile, subject: Subject, table: pd.DataFrame, base: Path) -> Iterator[str]:

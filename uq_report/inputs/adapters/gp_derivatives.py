@@ -55,18 +55,19 @@ def gp_derivatives(model: Any, X: Table, order: int) -> Derivatives | None:
 def _block(steps: Any, gp: Any, X: Table, spreads: dict[int, float], order: int) -> tuple[FloatArray | None, ...]:
     """Return values, first and second derivatives and the errors of both."""
     alpha, columns, sizes = np.ravel(gp.alpha_), list(spreads), np.array(list(spreads.values()))
-    K = gp.kernel_(transform(steps, X), gp.X_train_)
+    unmoved = transform(steps, X)
+    K = gp.kernel_(unmoved, gp.X_train_)
     V = solve_triangular(gp.L_, K.T, lower=True, check_finite=False)
     W = solve_triangular(gp.L_, V, lower=True, trans=1, check_finite=False).T
 
     def frozen(rows: Table) -> _Parameters:
         """Return kᵀα and k(x, x) - 2 kᵀW: with W of the unmoved row their slopes are those of mean and variance."""
         inner = transform(steps, rows)
-        k, unmoved = gp.kernel_(inner, gp.X_train_), np.repeat(W, len(rows) // len(W), axis=0)
-        return _Parameters(np.column_stack([k @ alpha, gp.kernel_.diag(inner) - 2 * np.einsum("ij,ij->i", k, unmoved)]))
+        k, fixed = gp.kernel_(inner, gp.X_train_), np.repeat(W, len(rows) // len(W), axis=0)
+        return _Parameters(np.column_stack([k @ alpha, gp.kernel_.diag(inner) - 2 * np.einsum("ij,ij->i", k, fixed)]))
 
     parts = finite_differences(X, columns, sizes, cast("Predict", frozen), order)
-    values = np.column_stack([K @ alpha, gp.kernel_.diag(transform(steps, X)) - np.einsum("ij,ij->j", V, V)])
+    values = np.column_stack([K @ alpha, gp.kernel_.diag(unmoved) - np.einsum("ij,ij->j", V, V)])
     second = parts.second
     if second is not None:  # what W itself moves: -2 (∂k)ᵀ K⁻¹ ∂k
         kernel = cast("Predict", lambda rows: _Parameters(gp.kernel_(transform(steps, rows), gp.X_train_)))

@@ -48,7 +48,7 @@ def _lineage(e: Evidence) -> tuple[tuple[str, Cell], ...]:
 
 
 def _rows_and_features(about: SubjectFacts, *, whole: bool) -> tuple[Block, ...]:
-    together = [f"{name(group)}: {joined(items(members))}" for group, members in about.together.items()]
+    together = [f"{name(group)}: {joined(items(members))}" for group, members in about.groups.items()]
     facts = (
         ("Rows", as_cell(about.n)),
         ("Drawn from", f"{about.sampled_from} rows, at random" if about.sampled_from else "all rows given"),

@@ -93,7 +93,7 @@ def _readings(e: Evidence, order: Sequence[str]) -> dict[str, list[str]]:
 
 def _finding(e: Evidence, readings: Mapping[str, Sequence[str]]) -> str:
     """Say how many features matter for the loss alone, for both, and with wrong values make the model surer."""
-    single = {reading: set(features) - set(e.subject.together) for reading, features in readings.items()}
+    single = {reading: set(features) - set(e.subject.groups) for reading, features in readings.items()}
     numbers = [len(single.get(reading, ())) for reading in (LOSS_ONLY, BOTH, SURER)]
     words = ("for the loss but not for the doubt", "for both", "for the loss while the model gets surer")
     parts = [(number, text) for number, text in zip(numbers, words, strict=True) if number]
@@ -108,7 +108,7 @@ def _read(e: Evidence, readings: Mapping[str, Sequence[str]]) -> tuple[Bullets, 
     """Return at most four items, a sentence for each reading; the last readings share one."""
     texts = []
     for reading, features in readings.items():
-        names = [f"{mention(feature)}{' (together)' * (feature in e.subject.together)}" for feature in features]
+        names = [f"{mention(feature)}{' (together)' * (feature in e.subject.groups)}" for feature in features]
         texts.append(f"{READINGS.get(reading, sentence(reading).rstrip('.'))}: {joined(names)}.")
     texts[SENTENCES - 1 :] = [" ".join(texts[SENTENCES - 1 :])] if len(texts) >= SENTENCES else []
     return bullets(texts)

@@ -159,7 +159,7 @@ def features(e: Evidence, columns: Sequence[Ranking]) -> list[str]:
     """
     lead = next((column for column in columns if column.source.question == "loss"), columns[0])
     order = list(dict.fromkeys(f for column in (lead, *columns) for f in column.table[col.FEATURE].astype(str)))
-    blocks = [feature for feature in order if feature in e.subject.together]
+    blocks = [feature for feature in order if feature in e.subject.groups]
     best = {f: min(column.ranks.get(f, len(order)) for column in columns) for f in order if f not in blocks}
     top = sorted(best, key=lambda feature: best[feature])[: max(0, ROWS - len(blocks))]
     return [*(f for f in best if f in top), *blocks, *(f for f in best if f not in top)]
@@ -168,7 +168,7 @@ def features(e: Evidence, columns: Sequence[Ranking]) -> list[str]:
 def ranking_table(e: Evidence, columns: Sequence[Ranking]) -> Table:
     """Return a row per feature, the leading first, and a column per method, grouped by question."""
     order, cells = features(e, columns), [column.cells() for column in columns]
-    single = len(set(order) - set(e.subject.together))
+    single = len(set(order) - set(e.subject.groups))
     rows = [(name(feature), *(column.get(feature) for column in cells)) for feature in order]
     whole = make_table(
         "drives-table",

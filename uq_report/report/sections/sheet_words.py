@@ -242,7 +242,7 @@ def _together(ledger: Ledger, feature: str) -> Iterator[Line]:
     """Yield what a feature costs together with those that it is changed with."""
     group = ledger.group_of(feature)
     if group:
-        others = [member for member in ledger.e.subject.together[group] if member != feature]
+        others = [member for member in ledger.e.subject.groups[group] if member != feature]
         yield from _ranked(ledger.loss, group, f"cost together with {joined(mentions(others), FEW)}")
 
 

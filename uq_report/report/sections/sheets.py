@@ -69,7 +69,7 @@ def _values(facts: FeatureFacts) -> str:
 
 def _rank(ledger: Ledger, ranking: Ranking | None, feature: str) -> str:
     """Return a feature's place by its estimate among the single ones, and in brackets those that it may have."""
-    single = [] if ranking is None else [x for x in ranking.order if x not in ledger.e.subject.together]
+    single = [] if ranking is None else [x for x in ranking.order if x not in ledger.e.subject.groups]
     if ranking is None or feature not in single:
         return ""
     at, place = 1 + single.index(feature), ranking.places.get(feature)
@@ -144,7 +144,7 @@ def _others(ledger: Ledger, features: Sequence[str]) -> Table:
 
 def _line(ledger: Ledger, feature: str, rankings: Sequence[Ranking]) -> tuple[str | None, ...]:
     cells = (_cell(ranking, feature) for ranking in rankings)
-    members = ledger.e.subject.together.get(feature)
+    members = ledger.e.subject.groups.get(feature)
     group = f": {joined(items(members), 3)} together" if members else ""
     return (f"{name(feature)}{group}", *cells, ledger.codes(feature) or None)
 
