@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from .api import importance as importance
     from .api import load as load
     from .api import profile as profile
+    from .core.distributions import Categorical as Categorical
+    from .core.distributions import CategoricalMixture as CategoricalMixture
+    from .core.distributions import Normal as Normal
+    from .core.distributions import NormalMixture as NormalMixture
+    from .core.distributions import Poisson as Poisson
+    from .core.distributions import StudentT as StudentT
     from .core.errors import UQReportError as UQReportError
     from .ops.run import run as run
     from .ops.verification import verify as verify
@@ -27,6 +33,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "api": "attributions audit calibration compare dalex_explainer explain importance load profile",
+    "core.distributions": "Categorical CategoricalMixture Normal NormalMixture Poisson StudentT",
     "runner.settings": "Settings",
     "core.errors": "UQReportError",
     "ops.run": "run",

@@ -98,6 +98,26 @@ class Randomises(Protocol):
         """Return the adapter that lets the model draw anew in each call."""
 
 
+class Advice(NamedTuple):
+    """What to type for a model that no adapter reads as it is: the smallest distance wins, as of a `Match`.
+
+    `lacks` completes "the model ..."; `code` works when typed, with `model`, `X`, `y`, the training rows `X_train`,
+    `y_train` and other rows `X_calibration`, `y_calibration` that neither the fit nor the audit uses.
+    """
+
+    distance: int
+    lacks: str
+    code: str
+
+
+@runtime_checkable
+class Advises(Protocol):
+    """Optional: an adapter that knows how models it cannot read become models that it can."""
+
+    def advise(self, model: Any) -> Advice | None:
+        """Return what to type for `model`, without importing its library; None if this adapter cannot help."""
+
+
 @runtime_checkable
 class Remarks(Protocol):
     """Optional: an adapter that has something to say of how it calls a model."""

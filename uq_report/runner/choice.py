@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import indent
 from typing import Any, TypeVar
 
-from ..core.adapter import Adapter, Unpacks
+from ..core.adapter import Adapter, Advice, Advises, Unpacks
 from ..core.errors import InputError, PluginError
 from . import plugins
 
 _log = logging.getLogger(__name__)
 A = TypeVar("A", bound=Adapter)
+MODELS_PAGE = "docs/models.md"
+_NOTHING = Advice(
+    9,
+    "has no method that uq_report knows",
+    "def f(X):\n    return uq.Normal(mean(X), std(X))  # or another distribution: one per row\n\nuq.explain(f, X, y)",
+)
 
 
 def choose_adapter(model: Any, adapter: str | Adapter | None = None, deny: Sequence[str] = ()) -> tuple[Adapter, str]:
@@ -80,12 +86,15 @@ def _all_adapters(deny: Sequence[str]) -> list[Adapter]:
 
 
 def _none_matches(model: Any, adapters: list[Adapter]) -> str:
+    """Say why no adapter reads `model`, and what to type for it."""
     if isinstance(model, type):
         return f"model must be a fitted model; got the class {model.__name__} itself. Make an object of it and fit it."
-    needs = "\n".join(f"  {a.name}: {(inspect.getdoc(type(a)) or '').partition(chr(10))[0]}" for a in adapters)
+    advising = (adapter for adapter in adapters if isinstance(adapter, Advises))
+    advice = [text for adapter in advising if (text := adapter.advise(model)) is not None]
+    best = min(advice, key=lambda text: text.distance, default=_NOTHING)
     return (
-        f"model must be of a family an adapter knows; got {_name(model)}. Give a function of the rows that returns "
-        f"a distribution, or an adapter of your own. The registered families:\n{needs}"
+        f"model must give a distribution of the target for every row; got {_name(model)}, which {best.lacks}. Type:\n\n"
+        f"{indent(best.code, '    ')}\n\n{MODELS_PAGE} says what every family of models supports."
     )
 
 

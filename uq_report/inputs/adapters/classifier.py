@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core.adapter import Match
+from ...core.adapter import Advice, Match
 from ...core.arrays import AnyArray, Table
 from ...core.derivatives import Derivatives
 from ...core.distributions import Categorical
@@ -14,6 +14,24 @@ from ...core.predictive import Distribution
 from .class_derivatives import class_derivatives
 from .outputs import class_labels, predicted_labels, probabilities
 from .sklearn_ import SklearnAdapter, is_a
+
+_CALIBRATED = """\
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+
+model = CalibratedClassifierCV(FrozenEstimator(model)).fit(X_calibration, y_calibration)
+uq.explain(model, X, y)"""
+_FREQUENCIES = """\
+import numpy as np
+from sklearn.metrics import confusion_matrix
+
+labels = model.classes_
+table = confusion_matrix(y_calibration, model.predict(X_calibration), labels=labels, normalize="pred")
+
+def f(X):  # how often each class occurs where this one is predicted
+    return uq.Categorical(table.T[np.searchsorted(labels, model.predict(X))], classes=labels)
+
+uq.explain(f, X, y)"""
 
 
 @dataclass(frozen=True)
@@ -59,6 +77,14 @@ class ClassifierAdapter(SklearnAdapter):
             )
         p = probabilities(model, X)
         return Categorical(p, classes=class_labels(model, p.shape[1]))
+
+    def advise(self, model: Any) -> Advice | None:
+        """Return how a classifier that only decides gets probabilities from rows that the fit did not use."""
+        if getattr(model, "classes_", None) is None or not callable(getattr(model, "predict", None)):
+            return None
+        if callable(getattr(model, "decision_function", None)):
+            return Advice(1, "gives scores of its classes, no probabilities", _CALIBRATED)
+        return Advice(2, "decides for classes without probabilities", _FREQUENCIES)
 
     def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
         """Return exact derivatives of linear classifiers and perceptrons, through affine preprocessing, or None."""
