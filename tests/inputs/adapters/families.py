@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from sklearn.linear_model import BayesianRidge, LogisticRegression, PoissonRegre
 import uq_report as uq
 from uq_report.core.subject import Subject
 
+Data: TypeAlias = Callable[[], tuple[Any, Any]]
 TRAIN, TEST = slice(0, 100), slice(100, 140)
 
 
@@ -43,7 +44,7 @@ def counts(y: Any) -> Any:
     return np.floor(y / 25)
 
 
-def fitted(model: Any, data: Callable[[], tuple[Any, Any]], **options: Any) -> Subject:
+def fitted(model: Any, data: Data, **options: Any) -> Subject:
     """Return the subject of a model fitted on the first 100 rows."""
     X, y = data()
     model.fit(X[TRAIN], y[TRAIN])
