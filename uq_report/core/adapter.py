@@ -101,8 +101,7 @@ class Randomises(Protocol):
 class Advice(NamedTuple):
     """What to type for a model that no adapter reads as it is: the smallest distance wins, as of a `Match`.
 
-    `lacks` completes "the model ..."; `code` works when typed, with `model`, `X`, `y`, the training rows `X_train`,
-    `y_train` and other rows `X_calibration`, `y_calibration` that neither the fit nor the audit uses.
+    `lacks` completes "the model ..."; `code` works when typed, with the names of `core.errors.to_type`.
     """
 
     distance: int

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from textwrap import indent
 from typing import ClassVar
 
 # How a command ends, for a pipeline.
@@ -72,6 +73,24 @@ def nearest(name: str, allowed: Iterable[str]) -> str:
     names = sorted(allowed)
     close = get_close_matches(name, names, n=1)
     return f"Did you mean {close[0]!r}?" if close else f"Allowed: {', '.join(names)}."
+
+
+def to_type(code: str) -> str:
+    """Return the end of a refusal: the lines that work when typed, and the page that says more.
+
+    They may use what the reader has: `model`, `X` and `y`, the training rows `X_train` and `y_train`, and other rows
+    `X_calibration` and `y_calibration` that neither the fit nor the audit uses.
+
+    Examples
+    --------
+    >>> print("model.voting must be 'soft'; got 'hard'. " + to_type("model.voting = 'soft'"))
+    model.voting must be 'soft'; got 'hard'. Type:
+    <BLANKLINE>
+        model.voting = 'soft'
+    <BLANKLINE>
+    docs/models.md says what every family of models supports.
+    """
+    return f"Type:\n\n{indent(code, '    ')}\n\ndocs/models.md says what every family of models supports."
 
 
 def check_options(who: str, options: object, rules: Sequence[tuple[str, bool, str]]) -> None:

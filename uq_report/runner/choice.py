@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from textwrap import indent
 from typing import Any, TypeVar
 
 from ..core.adapter import Adapter, Advice, Advises, Unpacks
-from ..core.errors import InputError, PluginError
+from ..core.errors import InputError, PluginError, to_type
 from . import plugins
 
 _log = logging.getLogger(__name__)
 A = TypeVar("A", bound=Adapter)
-MODELS_PAGE = "docs/models.md"
 _NOTHING = Advice(
     9,
     "has no method that uq_report knows",
@@ -92,10 +90,8 @@ def _none_matches(model: Any, adapters: list[Adapter]) -> str:
     advising = (adapter for adapter in adapters if isinstance(adapter, Advises))
     advice = [text for adapter in advising if (text := adapter.advise(model)) is not None]
     best = min(advice, key=lambda text: text.distance, default=_NOTHING)
-    return (
-        f"model must give a distribution of the target for every row; got {_name(model)}, which {best.lacks}. Type:\n\n"
-        f"{indent(best.code, '    ')}\n\n{MODELS_PAGE} says what every family of models supports."
-    )
+    got = f"{_name(model)}, which {best.lacks}"
+    return f"model must give a distribution of the target for every row; got {got}. {to_type(best.code)}"
 
 
 def _name(model: Any) -> str:

@@ -140,7 +140,7 @@ def test_voting_on_a_frame_passes_the_frame() -> None:
 
 
 def test_hard_votes_are_refused_with_the_remedy() -> None:
-    with pytest.raises(InputError, match="voting='soft'"):
+    with pytest.raises(InputError, match="voting = 'soft'"):
         ADAPTER.predict(VotingClassifier([("a", GaussianNB())]).fit(X, Y), NEW)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ...core.adapter import Adapter, Match
 from ...core.arrays import AnyArray, FloatArray, Table
 from ...core.distributions import Categorical, CategoricalMixture, NormalMixture
-from ...core.errors import InputError
+from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
 from .outputs import check_noise, class_labels, mean_and_std, point_prediction, predicted_labels, probabilities
 from .sklearn_ import batch_rows, gives_std, in_order, is_a, plain_array, transform, unwrap
@@ -23,6 +23,7 @@ _VOTING = ("VotingClassifier", "VotingRegressor")
 _CLASSIFIERS = ("RandomForestClassifier", "ExtraTreesClassifier", "BaggingClassifier", "VotingClassifier")
 _ALL = (*_CLASSIFIERS, "RandomForestRegressor", "ExtraTreesRegressor", "BaggingRegressor", "VotingRegressor")
 _CELLS = 2_500_000
+_SOFT = "model.voting = 'soft'  # the fit is the same\nuq.explain(model, X, y)"
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def _categorical(ensemble: Any, X: Any) -> Distribution:
     if getattr(ensemble, "voting", "soft") != "soft":
         raise InputError(
             f"{type(ensemble).__name__}.voting must be 'soft'; got {ensemble.voting!r}, which gives labels and no "
-            "probabilities. Fit it with voting='soft'."
+            f"probabilities. {to_type(_SOFT)}"
         )
     total = probabilities(ensemble, X)
     classes = class_labels(ensemble, total.shape[1])
