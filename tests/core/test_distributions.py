@@ -1,13 +1,27 @@
 """What every family of predictive distributions promises."""
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
 import pytest
 
 from uq_report.core.arrays import AnyArray, FloatArray
-from uq_report.core.distributions import Categorical, CategoricalMixture, Normal, NormalMixture, Poisson, StudentT
+from uq_report.core.distributions import (
+    Categorical,
+    CategoricalMixture,
+    CountDraws,
+    Draws,
+    Histogram,
+    Normal,
+    NormalMixture,
+    Ordinal,
+    Poisson,
+    Quantiles,
+    StudentT,
+)
+from uq_report.core.distributions.piecewise import Piecewise
 from uq_report.core.errors import UnsupportedError
 from uq_report.core.predictive import Distribution
 
@@ -18,6 +32,9 @@ MEMBERS = RNG.dirichlet([0.5, 1.0, 2.0], (N, 5))
 MEANS, STDS = RNG.normal(size=(N, 6)), np.exp(RNG.normal(size=(N, 6)))
 PAIRS = RNG.dirichlet([1.0, 1.0], N)
 MANY_CLASSES, MANY_MEANS = RNG.dirichlet(np.ones(45), N), RNG.normal(size=(N, 45))
+TABLE_LEVELS, TABLE = np.array([0.04, 0.1, 0.3, 0.5, 0.6, 0.97]), np.sort(2 * RNG.normal(size=(N, 6)), axis=1)
+BARS, EDGES = RNG.dirichlet(np.ones(5), N), np.cumsum(RNG.uniform(0.1, 1.0, 46)) - 10
+DRAWS = RNG.normal(size=(60, N))
 WEIGHTS = np.array([1.0, 2.0, 0.0, 1.0, 3.0, 1.0])
 
 FAMILIES: dict[str, Callable[[Any], Distribution]] = {
@@ -34,6 +51,16 @@ FAMILIES: dict[str, Callable[[Any], Distribution]] = {
     "many classes": lambda rows: Categorical(MANY_CLASSES[rows]),
     "many members": lambda rows: NormalMixture(MANY_MEANS[rows], 1 + MANY_MEANS[rows] ** 2),
     "points": lambda rows: NormalMixture(MEANS[rows], 0 * STDS[rows], points=True),
+    "quantile table": lambda rows: Quantiles(TABLE_LEVELS, TABLE[rows]),
+    "joined quantiles": lambda rows: Quantiles(TABLE_LEVELS, TABLE[rows].round(), ties="joined"),
+    "quantiles with atoms": lambda rows: Quantiles(TABLE_LEVELS, TABLE[rows].round(), ties="atoms"),
+    "many quantiles": lambda rows: Quantiles(np.arange(1, 46) / 46, np.cumsum(MANY_CLASSES[rows], axis=1)),
+    "histogram": lambda rows: Histogram(EDGES, MANY_CLASSES[rows]),
+    "histogram by row": lambda rows: Histogram(TABLE[rows], BARS[rows]),
+    "histogram with tails": lambda rows: Histogram(EDGES, MANY_CLASSES[rows], half_normal_ends=True),
+    "draws": lambda rows: Draws(DRAWS[:, rows]),
+    "draws of counts": lambda rows: CountDraws(np.round(DRAWS[:, rows])),
+    "ordinal": lambda rows: Ordinal(MEMBERS[rows, 0], classes=[1, 2, 5]),
 }
 ALL = np.arange(N)
 MARKERS = {"proba"}
@@ -62,9 +89,28 @@ def moved(dist: Distribution) -> Any:
         return StudentT(dist.df + 0.5 if dist.varies else 2.0, dist.loc + 0.3, 1.7 * dist.scale)
     if isinstance(dist, Normal):
         return Normal(dist.loc + 0.3, 1.7 * dist.scale)
+    return moved_table(dist)
+
+
+def moved_table(dist: Distribution) -> Any:
     if isinstance(dist, NormalMixture):
         return NormalMixture(dist.means + 0.3, 1.7 * dist.stds, dist.weights, points=dist.points)
+    if isinstance(dist, Piecewise):
+        return moved_pieces(dist)
+    if isinstance(dist, CountDraws):
+        spare = np.tile([-4, -3, -2, -1, 0, 1, 2, 3, 4], (len(dist), 1))
+        return CountDraws(np.concatenate([dist.values, spare], axis=1).T)
     return Poisson(0.8 * dist.mean() + 0.1)
+
+
+def moved_pieces(dist: Piecewise) -> Any:
+    """Return the same with other masses, and other edges where these may differ."""
+    other = copy(dist)
+    if isinstance(dist, Quantiles):
+        other.edges, other.scales = 1.2 * dist.edges - 0.1, 1.7 * dist.scales
+    else:
+        other.masses, other.beyond = dist.masses[:, ::-1], 0.5 * (dist.beyond + dist.beyond[:, ::-1])
+    return other
 
 
 def ask(dist: Distribution, name: str, y: AnyArray) -> AnyArray:
@@ -102,7 +148,7 @@ ANSWERS = sorted(set(METHODS) - NOT_METHODS - {"usual_loss"})
 
 def test_the_methods_are_those_of_the_contract() -> None:
     assert len(ANSWERS) == 17
-    known = set(ANSWERS) | {"log_odds", "decisions"} | MARKERS
+    known = set(ANSWERS) | {"log_odds", "decisions", "class_mean", "class_variance"} | MARKERS
     assert all(make(ALL).supports <= known for make in FAMILIES.values())
 
 
@@ -222,12 +268,15 @@ def test_quantile_is_the_inverse_of_cdf(name: str) -> None:
     for level, y in zip(LEVELS, dist.quantile(LEVELS).T, strict=True):
         if dist.discrete or "log_prob" not in dist.supports:
             assert (dist.cdf(y) >= level * (1 - 1e-12)).all()
-            assert (dist.cdf(np.nextafter(y, -np.inf)) < level).all()
+            assert (dist.cdf(np.nextafter(y, -np.inf)) < level * (1 + 1e-12)).all()
         else:
             np.testing.assert_allclose(dist.cdf(y), level, rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["normal", "t", "poisson", "normal mixture", "points"])
+@pytest.mark.parametrize(
+    "name",
+    ["normal", "t", "poisson", "normal mixture", "points", "quantile table", "histogram with tails", "draws of counts"],
+)
 def test_the_randomised_pit_is_uniform(name: str) -> None:
     dist = FAMILIES[name](ALL).take(np.repeat(ALL, 200))
     rng = np.random.default_rng(5)

@@ -2,9 +2,25 @@
 
 from .categorical import Categorical
 from .categorical_mixture import CategoricalMixture
+from .draws import CountDraws, Draws
+from .histogram import Histogram
 from .normal import Normal
 from .normal_mixture import NormalMixture
+from .ordinal import Ordinal
 from .poisson import Poisson
+from .quantiles import Quantiles
 from .student_t import StudentT
 
-__all__ = ["Categorical", "CategoricalMixture", "Normal", "NormalMixture", "Poisson", "StudentT"]
+__all__ = [
+    "Categorical",
+    "CategoricalMixture",
+    "CountDraws",
+    "Draws",
+    "Histogram",
+    "Normal",
+    "NormalMixture",
+    "Ordinal",
+    "Poisson",
+    "Quantiles",
+    "StudentT",
+]
