@@ -20,6 +20,7 @@ from uq_report.core.distributions import (
     Poisson,
     Quantiles,
     StudentT,
+    Tweedie,
 )
 from uq_report.core.distributions.piecewise import Piecewise
 from uq_report.core.errors import UnsupportedError
@@ -47,6 +48,7 @@ FAMILIES: dict[str, Callable[[Any], Distribution]] = {
     "cauchy": lambda rows: StudentT(1, LOC[rows], SCALE[rows]),
     "t, df varies": lambda rows: StudentT(DF[rows], LOC[rows], SCALE[rows]),
     "poisson": lambda rows: Poisson(np.exp(4 * LOC[rows])),
+    "tweedie": lambda rows: Tweedie(np.exp(LOC[rows]), 0.1, 1.5),
     "normal mixture": lambda rows: NormalMixture(MEANS[rows], STDS[rows], WEIGHTS),
     "many classes": lambda rows: Categorical(MANY_CLASSES[rows]),
     "many members": lambda rows: NormalMixture(MANY_MEANS[rows], 1 + MANY_MEANS[rows] ** 2),
@@ -100,6 +102,8 @@ def moved_table(dist: Distribution) -> Any:
     if isinstance(dist, CountDraws):
         spare = np.tile([-4, -3, -2, -1, 0, 1, 2, 3, 4], (len(dist), 1))
         return CountDraws(np.concatenate([dist.values, spare], axis=1).T)
+    if isinstance(dist, Tweedie):
+        return Tweedie(1.2 * dist.mu, dist.dispersion, dist.power)
     return Poisson(0.8 * dist.mean() + 0.1)
 
 

@@ -10,6 +10,7 @@ from .ordinal import Ordinal
 from .poisson import Poisson
 from .quantiles import Quantiles
 from .student_t import StudentT
+from .tweedie import Tweedie
 
 __all__ = [
     "Categorical",
@@ -23,4 +24,5 @@ __all__ = [
     "Poisson",
     "Quantiles",
     "StudentT",
+    "Tweedie",
 ]
