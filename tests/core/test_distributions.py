@@ -14,6 +14,8 @@ from uq_report.core.distributions import (
     CountDraws,
     Draws,
     Histogram,
+    Intervals,
+    LabelSets,
     Normal,
     NormalMixture,
     Ordinal,
@@ -52,6 +54,8 @@ FAMILIES: dict[str, Callable[[Any], Distribution]] = {
     "normal mixture": lambda rows: NormalMixture(MEANS[rows], STDS[rows], WEIGHTS),
     "many classes": lambda rows: Categorical(MANY_CLASSES[rows]),
     "many members": lambda rows: NormalMixture(MANY_MEANS[rows], 1 + MANY_MEANS[rows] ** 2),
+    "intervals": lambda rows: Intervals([0.5, 0.9], MEANS[rows, :2] - 1, MEANS[rows, :2] + STDS[rows, :2], LOC[rows]),
+    "label sets": lambda rows: LabelSets(MEMBERS[rows, 0], [0.8, 0.95], MEMBERS[rows, :2].swapaxes(1, 2) > 0.2),
     "points": lambda rows: NormalMixture(MEANS[rows], 0 * STDS[rows], points=True),
     "quantile table": lambda rows: Quantiles(TABLE_LEVELS, TABLE[rows]),
     "joined quantiles": lambda rows: Quantiles(TABLE_LEVELS, TABLE[rows].round(), ties="joined"),
@@ -65,7 +69,7 @@ FAMILIES: dict[str, Callable[[Any], Distribution]] = {
     "ordinal": lambda rows: Ordinal(MEMBERS[rows, 0], classes=[1, 2, 5]),
 }
 ALL = np.arange(N)
-MARKERS = {"proba"}
+MARKERS = {"proba", "intervals", "label_sets"}
 LEVELS = np.array([0.05, 0.5, 0.975])
 
 families = pytest.mark.parametrize("make", FAMILIES.values(), ids=FAMILIES.keys())
@@ -128,7 +132,7 @@ def ask(dist: Distribution, name: str, y: AnyArray) -> AnyArray:
     if name in ("kl", "renyi_half"):
         compared: AnyArray = getattr(dist, name)(moved(dist) if name in dist.supports else dist)
         return compared
-    arguments = {"log_prob": (y,), "cdf": (y,), "crps": (y,), "quantile": (LEVELS,)}.get(name, ())
+    arguments = {"log_prob": (y,), "cdf": (y,), "crps": (y,), "covered": (y,), "quantile": (LEVELS,)}.get(name, ())
     answer: AnyArray = getattr(dist, name)(*arguments)
     return answer
 
@@ -144,6 +148,7 @@ NOT_METHODS = {
     "default_focus",
     "focus",
     "rule",
+    "stand_ins",
     "deciding",
     "why_not",
 }
@@ -151,7 +156,7 @@ ANSWERS = sorted(set(METHODS) - NOT_METHODS - {"usual_loss"})
 
 
 def test_the_methods_are_those_of_the_contract() -> None:
-    assert len(ANSWERS) == 17
+    assert len(ANSWERS) == 18
     known = set(ANSWERS) | {"log_odds", "decisions", "class_mean", "class_variance"} | MARKERS
     assert all(make(ALL).supports <= known for make in FAMILIES.values())
 
@@ -205,6 +210,7 @@ def test_shapes(make: Callable[[Any], Distribution]) -> None:
     extra = {
         "quantile": (3,),
         "sample": (3,),
+        "covered": (2,),
         "parameters": (size,),
         "fisher_information": (size, size),
     }
@@ -256,6 +262,8 @@ def test_no_rows_give_empty_answers(make: Callable[[Any], Distribution]) -> None
 @families
 def test_samples_repeat_by_seed_and_follow_the_mean_and_variance(make: Callable[[Any], Distribution]) -> None:
     dist, size = make(ALL), 20_000
+    if "sample" not in dist.supports:
+        return
     draws = dist.sample(np.random.default_rng(3), size)
     assert draws.shape == (size, N)
     np.testing.assert_array_equal(draws, dist.sample(np.random.default_rng(3), size))

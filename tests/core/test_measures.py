@@ -10,7 +10,16 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score, zero_one_
 from uq_report.core import measures as built_in
 from uq_report.core.arrays import AnyArray, FloatArray
 from uq_report.core.auc import OneMinusAUC
-from uq_report.core.distributions import Categorical, CategoricalMixture, Normal, NormalMixture, Poisson, StudentT
+from uq_report.core.distributions import (
+    Categorical,
+    CategoricalMixture,
+    Intervals,
+    LabelSets,
+    Normal,
+    NormalMixture,
+    Poisson,
+    StudentT,
+)
 from uq_report.core.errors import InputError
 from uq_report.core.measures import Measure, Role
 from uq_report.core.predictive import Distribution
@@ -30,6 +39,8 @@ CASES: dict[str, tuple[Distribution, AnyArray]] = {
     "t": (StudentT(3.0, Y, 1.0), Y + 1),
     "poisson": (Poisson(np.exp(Y)), np.abs(np.rint(Y))),
     "mixture of normals": (NormalMixture(RNG.normal(size=(N, 3)), np.ones((N, 3))), Y),
+    "intervals": (Intervals([0.9], Y - 1, Y + 2 * RNG.random(N), Y), Y + RNG.normal(size=N)),
+    "label sets": (LabelSets(THREE, [0.9], THREE > 0.2), Y3),
     "points": (NormalMixture(RNG.normal(size=(N, 3)), np.zeros((N, 3))), Y),
 }
 ALWAYS = {"prediction", "variance"}
@@ -46,6 +57,8 @@ APPLY = {
     "t": NUMBER | DENSITY,
     "poisson": NUMBER | DENSITY,
     "mixture of normals": NUMBER | DENSITY | PARTS | NATS,
+    "intervals": (NUMBER - {"variance"}) | {"width", "interval_score", "miscoverage"},
+    "label sets": CLASSES | {"set_size", "miscoverage"},
     "points": NUMBER | PARTS,
 }
 
@@ -55,7 +68,7 @@ def value(name: str, dist: Distribution, y: AnyArray | None = None) -> FloatArra
 
 
 def test_each_is_named_like_its_constant_and_registered() -> None:
-    assert len(MEASURES) == 16
+    assert len(MEASURES) == 20
     assert all(vars(built_in)[name.upper()] is measure for name, measure in MEASURES.items())
     registered = {e.name for e in entry_points(group="uq_report.measures") if e.value.startswith("uq_report.")}
     assert registered in (set(), set(MEASURES))  # empty where the package is not installed

@@ -146,7 +146,8 @@ class Engine:
     def select(self, names: Iterable[str]) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
         """Return the measures that can be evaluated here, and why the others cannot.
 
-        ``"loss"`` stands for the target's usual loss: the Brier score or the squared error.
+        ``"loss"`` stands for the target's usual loss: the Brier score or the squared error. Where the
+        distribution names a measure that stands in for one it cannot answer, that one is returned too.
         """
         chosen: dict[str, Measure] = {}
         omissions: list[Omission] = []
@@ -158,6 +159,10 @@ class Engine:
                 )
             measure = self.measures[name]
             reason = measure.why_not(self.baseline, self.subject.y is not None)
+            other = self.measures.get(self.baseline.stand_ins.get(name, ""))
+            if reason and other is not None and not other.why_not(self.baseline, self.subject.y is not None):
+                chosen[other.name] = other
+                reason += f". The {other.title or other.name} stands in its place"
             if reason:
                 omissions.append(Omission(name, "", reason))
             else:

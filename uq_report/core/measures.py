@@ -30,7 +30,7 @@ import numpy as np
 
 from .arrays import AnyArray, FloatArray
 from .auc import OneMinusAUC
-from .distributions import Categorical
+from .distributions import Categorical, Intervals, LabelSets
 from .distributions.rowwise import row_sum
 from .divergence import divergence
 from .errors import InputError, nearest
@@ -174,6 +174,28 @@ def nll_clipped(dist: Distribution, y: AnyArray, _base: object) -> FloatArray:
     return np.minimum(nll(dist, y, None), -float(np.log(np.finfo(float).tiny)))
 
 
+def width(dist: Intervals, _y: object, _base: object) -> FloatArray:
+    """Return upper - lower of the interval at the level nearest to 90 %."""
+    return np.asarray(dist.upper[:, dist.main] - dist.lower[:, dist.main])
+
+
+def interval_score(dist: Intervals, y: AnyArray, _base: object) -> FloatArray:
+    """Return (u - l) + 2/a (l - y)+ + 2/a (y - u)+ at level 1 - a (Gneiting & Raftery 2007, eq. 43); proper."""
+    lower, upper = dist.lower[:, dist.main], dist.upper[:, dist.main]
+    outside = np.maximum(lower - y, 0.0) + np.maximum(y - upper, 0.0)
+    return np.asarray(upper - lower + 2 / (1 - dist.levels[dist.main]) * outside)
+
+
+def miscoverage(dist: Intervals | LabelSets, y: AnyArray, _base: object) -> FloatArray:
+    """Return 1 where the interval or label set at the level nearest to 90 % does not hold y, else 0."""
+    return np.asarray(~dist.covered(y)[:, dist.main], dtype=float)
+
+
+def set_size(dist: LabelSets, _y: object, _base: object) -> FloatArray:
+    """Return how many classes the label set at the level nearest to 90 % holds."""
+    return np.asarray(dist.sets[:, :, dist.main].sum(axis=1), dtype=float)
+
+
 def kl(dist: Distribution, _y: object, base: Distribution) -> FloatArray:
     """Return KL(base ‖ dist): the rise of the nll that the model itself expects if `dist` stands in for `base`."""
     return divergence(base, dist, "kl")
@@ -196,6 +218,24 @@ def _no_number(dist: Distribution) -> str:
     if "proba" in dist.supports:
         return "needs a numeric target; this model predicts classes, which have no distance; use brier or nll"
     return ""
+
+
+def _no_intervals(dist: Distribution) -> str:
+    if "intervals" in dist.supports:
+        return ""
+    return f"needs prediction intervals, which a {dist.family} predictive distribution does not hold; use entropy"
+
+
+def _no_sets(dist: Distribution) -> str:
+    if "label_sets" in dist.supports:
+        return ""
+    return f"needs label sets, which a {dist.family} predictive distribution does not hold; use entropy"
+
+
+def _not_covering(dist: Distribution) -> str:
+    if "covered" in dist.supports:
+        return ""
+    return f"needs intervals or label sets, which a {dist.family} predictive distribution does not hold; use nll"
 
 
 def _uncertainty(name: str, unit: str, title: str) -> Measure:
@@ -232,6 +272,28 @@ ALEATORIC = _uncertainty("aleatoric", "nats", "aleatoric entropy")
 EPISTEMIC = _uncertainty("epistemic", "nats", "epistemic entropy")
 ALEATORIC_VARIANCE = _uncertainty("aleatoric_variance", _Y2, "aleatoric variance")
 EPISTEMIC_VARIANCE = _uncertainty("epistemic_variance", _Y2, "epistemic variance")
+WIDTH = Measure(
+    "width",
+    width,
+    "units of y",
+    "uncertainty",
+    frozenset({"intervals"}),
+    title="width of the prediction interval",
+    unsuited=_no_intervals,
+)
+SET_SIZE = Measure(
+    "set_size",
+    set_size,
+    "classes",
+    "uncertainty",
+    frozenset({"label_sets"}),
+    title="size of the label set",
+    unsuited=_no_sets,
+)
+INTERVAL_SCORE = _loss(
+    "interval_score", interval_score, "units of y", {"intervals"}, "interval score", unsuited=_no_intervals
+)
+MISCOVERAGE = _loss("miscoverage", miscoverage, "share of rows", {"covered"}, "miscoverage", unsuited=_not_covering)
 # A prediction, because it says how far the prediction moves. It is no loss: no outcome has confirmed it. It is no
 # uncertainty: it grows alike where the model becomes surer and where it becomes less sure.
 KL = Measure(

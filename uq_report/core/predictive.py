@@ -7,12 +7,13 @@ with the reason, so that a measure that needs it is listed as not run rather tha
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from .arrays import AnyArray, FloatArray, IntArray
+from .arrays import AnyArray, BoolArray, FloatArray, IntArray
 from .errors import UnsupportedError
 
 
@@ -47,6 +48,8 @@ class Distribution(ABC):
 
     family: ClassVar[str]
     discrete: ClassVar[bool] = False
+    # measures that it cannot answer -> those that are given in their place
+    stand_ins: ClassVar[Mapping[str, str]] = {}
     parametrisation: tuple[str, ...] = ()
     rule: DecisionRule | None = None
 
@@ -127,6 +130,10 @@ class Distribution(ABC):
     def crps(self, y: AnyArray) -> FloatArray:
         """Return the continuous ranked probability score, in units of y, shape (n,)."""
         self._cannot("crps")
+
+    def covered(self, y: AnyArray) -> BoolArray:
+        """Return whether the interval or label set of each stated coverage level holds y_i, shape (n, L)."""
+        self._cannot("covered")
 
     @property
     def parameters(self) -> FloatArray:

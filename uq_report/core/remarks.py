@@ -16,8 +16,9 @@ CALIBRATED = ("crepes", "deel.puncc", "mapie", "nonconformist")
 def remarked(subject: Subject) -> Subject:
     """Return the subject with the remarks on its model before its other notes."""
     adapter = subject.adapter.inner if isinstance(subject.adapter, Members) else subject.adapter
+    says = isinstance(adapter, Remarks)  # then it knows what it reads
     own = adapter.remarks(subject.model) if isinstance(adapter, Remarks) else ()
-    unread = unread_output(subject.model)
+    unread = "" if says else unread_output(subject.model)
     return replace(subject, notes=(*([unread] if unread else []), *own, *subject.notes))
 
 

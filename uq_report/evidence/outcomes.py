@@ -18,7 +18,7 @@ from .view import UNKNOWN, View
 LOG_SCORE, SHARPNESS, CONFIDENCE_GAP = "log_score", "sharpness_entropy", "confidence_gap"
 LOG_SCORE_SKILL = f"{LOG_SCORE}_skill"
 # items of `Calibration` that judge the uncertainty, beside those that begin with "sharpness"
-OF_UNCERTAINTY = (CONFIDENCE_GAP, "recalibration_gain", "ece", "pit_distance", "coverage_gap")
+OF_UNCERTAINTY = (CONFIDENCE_GAP, "recalibration_gain", "ece", "pit_distance", "coverage_gap", "miscoverage")
 
 
 class ScoreLine(ItemLine):

@@ -4,6 +4,8 @@ from .categorical import Categorical
 from .categorical_mixture import CategoricalMixture
 from .draws import CountDraws, Draws
 from .histogram import Histogram
+from .intervals import Intervals
+from .label_sets import LabelSets
 from .normal import Normal
 from .normal_mixture import NormalMixture
 from .ordinal import Ordinal
@@ -18,6 +20,8 @@ __all__ = [
     "CountDraws",
     "Draws",
     "Histogram",
+    "Intervals",
+    "LabelSets",
     "Normal",
     "NormalMixture",
     "Ordinal",

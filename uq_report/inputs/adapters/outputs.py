@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import AnyArray, BoolArray, FloatArray, Table
+from ...core.distributions.intervals import nearest_level
 from ...core.errors import InputError, ModelError
 from .sklearn_ import in_order, transform, unwrap
 
@@ -100,3 +101,16 @@ def check_noise(who: str, value: Any) -> None:
         raise InputError(
             f"{who}.noise_variance must be a finite number >= 0; got {value!r}. Give it in squared units of y."
         )
+
+
+def level_words(levels: FloatArray) -> str:
+    """Say which coverage levels are read, and of which one width and miscoverage are.
+
+    Examples
+    --------
+    >>> level_words(np.array([0.5, 0.9]))
+    'Stated coverage levels: 50, 90 %; width, set size, miscoverage and interval score are those of 90 %.'
+    """
+    stated = ", ".join(f"{100 * level:g}" for level in np.sort(levels))
+    main = f"{100 * levels[nearest_level(levels)]:g}"
+    return f"Stated coverage levels: {stated} %; width, set size, miscoverage and interval score are those of {main} %."

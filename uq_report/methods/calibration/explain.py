@@ -14,16 +14,18 @@ from ...core.distributions import Categorical
 from ...core.engine import Engine
 from ...core.errors import InputError, check_options
 from ...core.explainer import BuiltIn, Card, Prior
+from ...core.measures import MISCOVERAGE
 from ...core.predictive import Distribution
 from ...core.results import ESTIMATE_COLUMNS, Omission, Result
 from ...core.sampling import Sampling
 from ...core.subject import Subject
 from ...core.verdicts import holm
 from ...rules.reading import two_sided
-from ..shared.estimates import estimate
+from ..shared.estimates import estimate, share_of
 from ..shared.options import at_least
 from .nulls import MonteCarlo
 from .outcome import Setting, class_parts, number_parts
+from .promised import Promise, promise, promised_coverage, promised_scores
 from .scores import Score, confidence_gap
 from .tables import diagnostic
 
@@ -89,21 +91,24 @@ class Calibration(BuiltIn):
         setting = Setting(y, train, sampling, engine.rng, confidence=engine.confidence, **asdict(self))
         classes = "proba" in q.supports
         parts = class_parts(cast("Categorical", q), setting) if classes else number_parts(q, setting)
+        held = "covered" in q.supports
+        tables = [*parts.results, *([promised_coverage(q, y, sampling, engine.confidence)] if held else [])]
+        tests = [*parts.tests, *([promise(q, y, sampling)] if held else [])]
         gap, missing = _gap(q, y)
         infinite = int(np.isneginf(q.log_prob(y)).sum()) if "log_prob" in q.supports else 0  # rows
-        scores = [*gap, *parts.scores]
+        scores = [*gap, *parts.scores, *promised_scores(q, y, train)]
         gaps = {score.item: _infinite(score) for score in scores if not np.isfinite(score.rows).all()}
         finite = [score for score in scores if score.item not in gaps]
         result = diagnostic(
             self.name,
             "Scores and calibration of the predictive distribution",
-            _estimates(finite, parts.tests, setting),
+            _estimates(finite, tests, setting),
             options=asdict(self),
             notes=(*parts.notes, *sampling.notes(), *self._test_notes(sampling)),
             omissions=(*missing, *parts.omissions, *gaps.values()),
             meta={"family": q.family, "n": subject.n, "infinite_nll": infinite},
         )
-        return [result, *parts.results]
+        return [result, *tables]
 
     def _test_notes(self, sampling: Sampling) -> tuple[str, ...]:
         note = (
@@ -114,7 +119,7 @@ class Calibration(BuiltIn):
         return (note, "With clusters the tests, ECE, PIT distance and coverage gap use one row of each, drawn once.")
 
 
-def _estimates(scores: Sequence[Score], tests: Sequence[MonteCarlo], setting: Setting) -> pd.DataFrame:
+def _estimates(scores: Sequence[Score], tests: Sequence[MonteCarlo | Promise], setting: Setting) -> pd.DataFrame:
     """Return a line per item: scores with their intervals, tests with their p-values."""
     table = {score.item: _score(score, setting) for score in scores}
     for test in tests:
@@ -134,6 +139,9 @@ def _score(score: Score, setting: Setting) -> dict[str, Any]:
     mean, error = (float(value) for value in sampling.mean(score.rows))
     low, high = sampling.interval(mean, error, 0.9)
     line = estimate(mean, error, sampling.interval(mean, error, level), level)
+    if score.item == MISCOVERAGE.name:
+        line, narrow = (share_of(score.rows, sampling, x) for x in (level, 0.9))
+        low, high = narrow["lower"], narrow["upper"]
     line |= {"item": score.item, "unit": score.unit, "lower_90": low, "upper_90": high}
     if score.item == "confidence_gap":
         centred = 0.0 if abs(mean) < EXACT else mean

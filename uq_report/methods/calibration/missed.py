@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import nan
 from typing import Final, NamedTuple
 
-from scipy.special import betainc
-
 from ...core.numbers import share_words
 from ...core.text import short
 from ...core.verdicts import holm
@@ -17,6 +15,7 @@ from ...evidence.run import Run
 from ...rules.reading import Part, absent
 from ...rules.rule import Grade, Limit, Rule
 from ..shared.checks import LEAST, observed
+from .promised import at_most
 
 MISSED: Final = "UQ002"
 
@@ -90,17 +89,6 @@ def _classes(view: Decisions, expected: float) -> list[Class]:
         Class(line, p, line.n / total, view.of_class(line.label).get("precision"))
         for line, p in zip(lines, adjusted, strict=True)
     ]
-
-
-def at_most(hits: float, n: float, share: float) -> float:
-    """Return the probability of at most so many hits in `n` draws of a share; `n` need not be whole.
-
-    Examples
-    --------
-    >>> round(at_most(0, 10, 0.2), 4), at_most(10, 10, 0.2)
-    (0.1074, 1.0)
-    """
-    return float(betainc(n - hits, hits + 1, 1 - share)) if hits < n else 1.0
 
 
 def _finding(rule: Rule, severity: Severity, row: Class, view: Decisions) -> Finding:

@@ -96,6 +96,8 @@ def number_parts(q: Distribution, setting: Setting) -> Parts:
     if {"crps", "sample"} <= q.supports:
         tests.append(crps_test(q.take(rows), y[rows], part, setting.rng("draws"), setting.n_draws))
     note = f"CRPS baseline: the empirical distribution of y in {setting.baseline}. Its skill is a difference."
+    if "intervals" in q.supports:
+        return Parts(scores, [], [], (), (Omission("pit", "", q.why_not("pit")),))
     if "cdf" not in q.supports:
         return Parts(scores, tests, [], (note,), (Omission("pit", "", q.why_not("cdf")),))
     lower, upper = q.cdf(np.nextafter(y, -np.inf)), q.cdf(y)

@@ -20,13 +20,14 @@ from ..shared.checks import LEAST, class_counts, events, line_words, too_few
 from ..shared.options import shares
 from .missed import missed, recall_rule
 
-SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS"}  # the first that a run has judges
+# the first that a run has judges
+SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
 WHEN = (
     "The interval of the skill (the baseline's score less the model's: log score, Brier score where that is infinite, "
-    "CRPS for numbers) ends below {margin:pct} of the baseline's score, or holds 0 and ends below {little:pct}; for "
-    "classes, on at least {events} rows outside the most frequent class. Where no other score shows the features to be "
-    "of use: critical if it holds 0, or less, and ends below {margin:pct}, else high. High if it ends {worse:pct} or "
-    "more below 0, else medium."
+    "CRPS or interval score for numbers) ends below {margin:pct} of the baseline's score, or holds 0 and ends below "
+    "{little:pct}; for classes, on at least {events} rows outside the most frequent class. Where no other score shows "
+    "the features to be of use: critical if it holds 0, or less, and ends below {margin:pct}, else high. High if it "
+    "ends {worse:pct} or more below 0, else medium."
 )
 # Where nothing shows the features to be of use, what the model claims of them is not delivered, and its doubt is wrong;
 # that a feature alone tells more (the first) follows from any lack of skill.
@@ -185,7 +186,8 @@ def _skill(view: Calibration, run: Run) -> Skill | None:
     for item, score in SCORES.items():
         line, base = lines.get(f"{item}_skill"), lines.get(f"{item}_baseline")
         if line and base and line.has_interval and base.estimate > 0:
-            return Skill(line, base.estimate, score, BASELINES[item != "crps"], _uses(lines, item, run))
+            baseline = BASELINES[item not in ("crps", "interval_score")]
+            return Skill(line, base.estimate, score, baseline, _uses(lines, item, run))
     return None
 
 

@@ -7,12 +7,12 @@ from math import ceil, isnan, nan
 from typing import Any, ClassVar, NamedTuple
 
 from ...core.errors import check_options
-from ...core.numbers import value_words
+from ...core.numbers import share_words, value_words
 from ...core.text import count
 from ...core.trust import LEAST_EVENTS, Distrust, few_events
 from ...evidence import ids
 from ...evidence.finding import Finding, Outcome, Severity, Symptom
-from ...evidence.outcomes import CONFIDENCE_GAP, Calibration, rows_within
+from ...evidence.outcomes import CONFIDENCE_GAP, Calibration, ScoreLine, rows_within
 from ...evidence.run import Run
 from ...rules.reading import absent
 from ...rules.rule import Grade, Limit, Rule
@@ -20,10 +20,30 @@ from ..shared.checks import class_counts, events
 from ..shared.options import positive, shares
 
 MEASURES = (
-    "nll", "entropy", "variance", "aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance"
+    "nll", "entropy", "width", "set_size", "variance", "aleatoric", "epistemic", "aleatoric_variance",
+    "epistemic_variance",
 )  # fmt: skip
 RESTS_ON = "E_q[−log q(Y)] = H(q): loss and entropy agree on average when y follows the model (confidence gap)"
-GAP, GAIN = CONFIDENCE_GAP, "recalibration_gain"
+GAP, GAIN, MISSED = CONFIDENCE_GAP, "recalibration_gain", "miscoverage"
+
+
+class Missed(NamedTuple):
+    """By how much more rows than stated lie outside intervals or sets, with its 90 % interval; NaN without such."""
+
+    stated: float
+    excess: float
+    lower: float
+    upper: float
+    p_adjusted: float
+
+    @property
+    def words(self) -> str:
+        """What is missed, and what may be."""
+        share, lower, upper = (self.stated + part for part in (self.excess, self.lower, self.upper))
+        return (
+            f"{share_words(share, lower, upper, confidence=0.9)} of the outcomes lie outside what should hold all but "
+            f"{share_words(self.stated)}"
+        )
 
 
 class Gap(NamedTuple):
@@ -35,6 +55,7 @@ class Gap(NamedTuple):
     gain: float
     gain_lower: float
     p_adjusted: float
+    missed: Missed
     view: Calibration
 
     @property
@@ -44,7 +65,8 @@ class Gap(NamedTuple):
         if isnan(saved):
             saved, surely = abs(self.gap), max(self.lower, -self.upper)
         tests = {"infinite": self.view.infinite_nll, "p_adjusted": self.p_adjusted}
-        return {**tests, "gap": abs(self.gap), "saved": saved, "surely": surely}
+        missed = {"missed": self.missed.excess, "missed_surely": self.missed.lower, "missed_p": self.missed.p_adjusted}
+        return {**tests, **missed, "gap": abs(self.gap), "saved": saved, "surely": surely}
 
 
 @dataclass(frozen=True)
@@ -57,6 +79,10 @@ class CalibrationGate:
     when the 90 % interval of G lies within ±`margin` nats and nothing fails. Anything else cannot be
     judged (UQ102), and neither can a sample with few rows of the rarer class.
 
+    Prediction intervals and label sets promise to hold at least their stated share of the outcomes: the gate
+    fails when an exact test rejects that and `missed` of the rows more than stated lie outside, and passes when
+    the 90 % interval of that excess ends below `room`. Where there is no density, that alone is judged.
+
     Parameters
     ----------
     level : float
@@ -65,6 +91,8 @@ class CalibrationGate:
         In nats: from which gap or gain it is raised, and from which gain it is low, medium or high.
     margin : float
         In nats: within which the gap must lie for the gate to pass.
+    missed, room : float
+        Shares of rows: from which excess outside intervals or sets the gate fails, and below which it may pass.
     """
 
     level: float = 0.05
@@ -72,6 +100,8 @@ class CalibrationGate:
     medium: float = 0.05
     high: float = 0.1
     margin: float = 0.05
+    missed: float = 0.02
+    room: float = 0.05
 
     name: ClassVar[str] = ids.CALIBRATION
     title: ClassVar[str] = "Calibration"
@@ -79,23 +109,34 @@ class CalibrationGate:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        limits = (*shares(self, "level"), *positive(self, "effect", "medium", "high", "margin"))
+        limits = (*shares(self, "level", "missed", "room"), *positive(self, "effect", "medium", "high", "margin"))
         check_options(self.name, self, limits)
 
     @property
     def rules(self) -> tuple[Rule, Rule]:
         """The two rules, with this gate's thresholds."""
-        surely = {"surely": Limit("above", 0)}
+        surely, outside = {"surely": Limit("above", 0)}, {"missed_surely": Limit("above", 0)}
         return (
             Rule(
                 code="UQ101",
                 title="The stated uncertainty does not match the outcomes",
-                thresholds={"level": self.level, "effect": self.effect, "medium": self.medium, "high": self.high},
+                thresholds={
+                    "level": self.level,
+                    "effect": self.effect,
+                    "medium": self.medium,
+                    "high": self.high,
+                    "missed": self.missed,
+                    "some": 0.05,
+                    "many": 0.1,
+                },
                 when="A calibration test rejects (level {level}, Holm-adjusted) and the confidence gap or the "
                 "recalibration gain is at least {effect} nats, or the negative log-likelihood is infinite. High where "
                 "it is infinite or the gain is at least {high} nats, medium from {medium}, low from {effect}, each "
-                "with an interval above 0, else an observation. Where the gain is not known the gap's size counts.",
+                "with an interval above 0, else an observation. Where the gain is not known the gap's size counts. "
+                "Likewise where {missed:pct} of the rows more than stated lie outside prediction intervals or label "
+                "sets: medium from {some:pct}, high from {many:pct}.",
                 raised=(
+                    {"missed_p": Limit("at most", "level"), "missed": Limit("at least", "missed")},
                     {"infinite": Limit("above", 0)},
                     {"p_adjusted": Limit("at most", "level"), "saved": Limit("at least", "effect")},
                     {"p_adjusted": Limit("at most", "level"), "gap": Limit("at least", "effect")},
@@ -103,8 +144,11 @@ class CalibrationGate:
                 grades=(
                     Grade("high", {"infinite": Limit("above", 0)}),
                     Grade("high", {"saved": Limit("at least", "high"), **surely}),
+                    Grade("high", {"missed": Limit("at least", "many"), **outside}),
+                    Grade("medium", {"missed": Limit("at least", "some"), **outside}),
                     Grade("medium", {"saved": Limit("at least", "medium"), **surely}),
                     Grade("low", {"saved": Limit("at least", "effect"), **surely}),
+                    Grade("low", {"missed": Limit("at least", "missed"), **outside}),
                     Grade("observation"),
                 ),
                 rests_on=RESTS_ON,
@@ -112,11 +156,16 @@ class CalibrationGate:
             Rule(
                 code="UQ102",
                 title="Too few rows to judge the stated uncertainty",
-                thresholds={"margin": self.margin, "events": LEAST_EVENTS},
+                thresholds={"margin": self.margin, "events": LEAST_EVENTS, "room": self.room},
                 when="UQ101 does not hold, and the 90 % interval of the gap is not within ±{margin} nats; or fewer "
-                "than {events} rows are outside the most frequent class.",
+                "than {events} rows are outside the most frequent class; or {room:pct} of the rows more than stated "
+                "may lie outside prediction intervals or label sets, by a 90 % interval.",
                 # a gap without an interval reaches infinitely far
-                raised=({"reach": Limit("at least", "margin")}, {"events": Limit("below", "events")}),
+                raised=(
+                    {"reach": Limit("at least", "margin")},
+                    {"events": Limit("below", "events")},
+                    {"missed": Limit("at least", "room")},
+                ),
                 rests_on=RESTS_ON,
             ),
         )
@@ -133,7 +182,9 @@ class CalibrationGate:
         if severity and (view.infinite_nll or not few.reason):
             return Outcome(check=self.name, state="found", findings=(self._failed(fails, gap, severity),))
         reach = float("inf") if isnan(gap.lower) else max(-gap.lower, gap.upper)
-        if unjudged.judge(reach=reach, events=events(counts)):
+        if isnan(gap.gap) and not isnan(gap.missed.excess):
+            reach = nan  # intervals, which have no gap
+        if unjudged.judge(reach=reach, events=events(counts), missed=gap.missed.upper):
             return Outcome(check=self.name, state="found", findings=(self._unjudged(unjudged, gap, few),))
         return Outcome(check=self.name, state="passed", reason=self._passed(gap))
 
@@ -142,7 +193,7 @@ class CalibrationGate:
             rule,
             gap,
             _wrong_words(gap),
-            nan if gap.view.infinite_nll else gap.observed["saved"],
+            nan if gap.view.infinite_nll or isnan(gap.gap) else gap.observed["saved"],
             severity=severity,
             remedy="Recalibrate the model on held-out rows and audit it again.",
             explains=(Symptom(code="UQ003"),),
@@ -164,6 +215,8 @@ class CalibrationGate:
     def _doubt(self, gap: Gap, needed: int | None) -> str:
         """Say what keeps the gate from passing, and how many rows would let it pass."""
         start = f"{count(gap.view.n, 'row')} cannot tell whether the stated uncertainty is right"
+        if isnan(gap.gap) and not isnan(gap.missed.excess):
+            return f"{start}: {gap.missed.words}."
         if isnan(gap.gap):
             reasons = {omission.measure: omission.reason for omission in gap.view.omissions}
             return f"{start}: {reasons.get(GAP, 'how sure the model is could not be held against the outcomes')}."
@@ -174,6 +227,8 @@ class CalibrationGate:
         return f"{start}: {_gap_words(gap)}, and the limit is ±{self.margin:g} nats{rejected}.{enough}"
 
     def _passed(self, gap: Gap) -> str:
+        if isnan(gap.gap):
+            return f"The stated coverage is kept: {gap.missed.words}."
         tests = "a test rejects, with a small effect" if gap.p_adjusted <= self.level else "no test rejects"
         return f"The stated uncertainty is right on average: {_gap_words(gap)}, within ±{self.margin:g} nats; {tests}."
 
@@ -183,14 +238,24 @@ def _read(view: Calibration) -> Gap:
     gap, lower, upper, gain, gain_lower, _ = (
         getattr(lines.get(item), name, nan) for item in (GAP, GAIN) for name in ("estimate", "lower_90", "upper_90")
     )
-    p_adjusted = min((line.p_adjusted for line in view.lines if not isnan(line.p_adjusted)), default=nan)
-    return Gap(gap, lower, upper, gain, gain_lower, p_adjusted, view)
+    tests = (line.p_adjusted for line in view.lines if line.item != MISSED and not isnan(line.p_adjusted))
+    return Gap(gap, lower, upper, gain, gain_lower, min(tests, default=nan), _missed(lines.get(MISSED)), view)
+
+
+def _missed(line: ScoreLine | None) -> Missed:
+    if line is None:
+        return Missed(*[nan] * 5)
+    stated = line.null_mean
+    return Missed(stated, line.estimate - stated, line.lower_90 - stated, line.upper_90 - stated, line.p_adjusted)
 
 
 def _finding(
     rule: Rule, gap: Gap, statement: str, observed: float, severity: Severity | None = None, **parts: Any
 ) -> Finding:
     numbers = {"observed": observed, "lower": gap.lower, "upper": gap.upper}
+    if isnan(gap.gap) and not isnan(gap.missed.excess):
+        numbers = {"observed": gap.missed.excess, "lower": gap.missed.lower, "upper": gap.missed.upper}
+        parts["threshold"] = rule.thresholds["missed" if rule.code == "UQ101" else "room"]
     return rule.finding(
         severity or rule.severity,
         statement,
@@ -206,6 +271,8 @@ def _wrong_words(gap: Gap) -> str:
     if gap.view.infinite_nll:
         rows = count(gap.view.infinite_nll, "row")
         return f"In {rows} the model gave what happened a probability of 0. Its stated uncertainty is wrong there."
+    if isnan(gap.gap) and not isnan(gap.missed.excess):
+        return f"The intervals do not hold what they state: {gap.missed.words}."
     saved = "" if isnan(gap.gain) else f" Recalibration would save {value_words(gap.gain, unit='nats')} a row."
     return f"The outcomes do not follow the stated probabilities: {_gap_words(gap)}.{saved}"
 

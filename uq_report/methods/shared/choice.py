@@ -13,7 +13,7 @@ from ...core.arrays import FloatArray, IntArray
 from ...core.describe import scalar
 from ...core.engine import Engine
 from ...core.errors import InputError, UnsupportedError
-from ...core.measures import ENTROPY, LOG_ODDS, NLL, PREDICTION, Measure
+from ...core.measures import ENTROPY, INTERVAL_SCORE, LOG_ODDS, NLL, PREDICTION, VARIANCE, WIDTH, Measure
 from ...core.results import Omission
 
 Roles = Mapping[str, list[int]]
@@ -68,21 +68,28 @@ def refuse_none(who: str, measures: Sequence[Measure], omitted: Sequence[Omissio
 def notable_rows(engine: Engine, count: int) -> Roles:
     """Return the positions of the `count` leading rows of each role the model can name.
 
-    ``most uncertain``: largest entropy (largest variance where there is no entropy). ``most wrong``:
-    largest nll, only with y. ``typical``: prediction and entropy nearest to their medians, the two
-    distances in units of the rows' standard deviation and added. Ties go to the earlier row.
+    ``most uncertain``: largest entropy (variance or interval width where there is none). ``most wrong``:
+    largest nll (interval score where there is none), only with y. ``typical``: prediction and entropy
+    nearest to their medians, the two distances in units of the rows' standard deviation and added. Ties go
+    to the earlier row.
     """
-    dist, y = engine.baseline, engine.y
-    spread = next((name for name in ("entropy", "variance") if name in dist.supports), None)
-    centre = [getattr(dist, name)() for name in ("mean", spread) if name in dist.supports]
+    spread, loss = (_leading(engine, choice) for choice in ((ENTROPY, VARIANCE, WIDTH), (NLL, INTERVAL_SCORE)))
+    centre = [values for values in (_leading(engine, (PREDICTION,)), spread) if values is not None]
     roles: dict[str, list[int]] = {}
     if spread is not None:
-        roles["most uncertain"] = _first(-getattr(dist, spread)(), count)
-    if y is not None and "log_prob" in dist.supports:
-        roles["most wrong"] = _first(dist.log_prob(y), count)
+        roles["most uncertain"] = _first(-spread, count)
+    if loss is not None:
+        roles["most wrong"] = _first(-loss, count)
     if centre:
-        roles["typical"] = _first(sum(map(_distance, centre), np.zeros(len(dist))), count)
+        roles["typical"] = _first(sum(map(_distance, centre), np.zeros(engine.subject.n)), count)
     return {role: rows for role, rows in roles.items() if rows}
+
+
+def _leading(engine: Engine, choice: Sequence[Measure]) -> FloatArray | None:
+    """Return the first of the measures that these rows have; None if they have none."""
+    dist, y = engine.baseline, engine.y
+    first = next((measure for measure in choice if not measure.why_not(dist, y is not None)), None)
+    return None if first is None else first.rows(dist, y, None)
 
 
 def chosen_rows(who: str, rows: Sequence[int] | None, engine: Engine, count: int) -> Roles:

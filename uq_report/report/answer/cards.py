@@ -16,7 +16,8 @@ from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, Calibration, Decisio
 from ...evidence.view import by_feature
 
 SKILL = "How good is it?"
-SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS"}  # the first with a skill is shown
+# the first with a skill is shown
+SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
 AREA, ACCURACY = "roc_auc", "accuracy"
 ITEMS = (AREA, ACCURACY, *SCORES)  # what the card can show
 CHANCE = 0.5  # area of a model that orders no better than chance

@@ -24,11 +24,18 @@ TITLES = {
     "accuracy": "right decisions",
     "roc_auc": "area under the ROC curve (how well it orders rows)",
     "crps": "CRPS (distance to the outcome; lower is better)",
+    "interval_score": "interval score (width and misses; lower is better)",
     "mean_error": "outcome less prediction, mean",
     "squared_error": "mean squared error (lower is better)",
 }
 RATES = {"recall": "found", "precision": "right where decided so"}
-SHORT = {"log_score": "log score", "nll": "log score", "brier": "Brier score", "crps": "CRPS"}
+SHORT = {
+    "log_score": "log score",
+    "nll": "log score",
+    "brier": "Brier score",
+    "crps": "CRPS",
+    "interval_score": "interval score",
+}
 
 
 def scores(e: Evidence) -> Section:

@@ -1,0 +1,96 @@
+"""crepes' wrapped models: conformal intervals, conformal predictive distributions, or label sets."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...core.adapter import Adapter, Match, class_names
+from ...core.arrays import AnyArray, FloatArray, Table
+from ...core.distributions import Intervals, LabelSets
+from ...core.distributions.intervals import checked_levels
+from ...core.errors import InputError
+from ...core.predictive import Distribution
+from .outputs import class_labels, level_words, point_prediction, predicted_labels, probabilities
+
+_REGRESSOR, _CLASSIFIER = "crepes.WrapRegressor", "crepes.WrapClassifier"
+
+
+@dataclass(frozen=True)
+class CrepesAdapter(Adapter):
+    """``WrapRegressor`` and ``WrapClassifier`` of crepes after ``calibrate``.
+
+    Regressors give intervals (also from a conformal predictive system, ``cps=True``) and a point, no density: width,
+    miscoverage and interval score, no entropy. Classifiers give label sets, audited beside the probabilities
+    of the learner. P-values are not smoothed at random, so that the same rows have the same sets; such sets
+    hold the outcome at least as often.
+
+    Parameters
+    ----------
+    levels : tuple of float, default=(0.5, 0.8, 0.9, 0.95)
+        Coverage levels to ask for; crepes keeps none. Width and miscoverage are those of the level nearest to 90 %.
+
+    Examples
+    --------
+    >>> WrapRegressor = type("WrapRegressor", (), {"__module__": "crepes.base"})
+    >>> CrepesAdapter().matches(WrapRegressor()).distance
+    0
+    """
+
+    levels: tuple[float, ...] = (0.5, 0.8, 0.9, 0.95)
+
+    name: ClassVar[str] = "crepes"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", tuple(checked_levels("crepes.levels", self.levels).tolist()))
+
+    def matches(self, model: Any) -> Match | None:
+        """Match the two wrappers by name."""
+        names = () if isinstance(model, type) else class_names(model)
+        if _CLASSIFIER in names:
+            return Match(0, "label sets of crepes beside the probabilities of its learner")
+        return Match(0, "prediction intervals of crepes: no density") if _REGRESSOR in names else None
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return intervals with the point prediction, or probabilities with label sets."""
+        if not getattr(model, "calibrated", False):
+            raise InputError(
+                f"model must be calibrated; got a {type(model).__name__} of crepes that is not. "
+                "Call model.calibrate(X_cal, y_cal) with rows that neither fitted nor audit it."
+            )
+        if _CLASSIFIER in class_names(model):
+            p = probabilities(model.learner, X)
+            values = np.asarray(model.predict_p(X, smoothing=False))
+            sets = np.stack([values >= 1 - level for level in self.levels], axis=2)
+            return LabelSets(p, self.levels, sets, class_labels(model.learner, p.shape[1]))
+        point = point_prediction(model.learner, X)
+        bounds = _intervals(model, X, point, self.levels)
+        return Intervals(self.levels, bounds[:, 0], bounds[:, 1], point)
+
+    def decide(self, model: Any, X: Table) -> AnyArray | None:
+        """Return the labels of the learner's own ``predict``; None for regressors."""
+        return predicted_labels(model.learner, X) if _CLASSIFIER in class_names(model) else None
+
+    def remarks(self, model: Any) -> tuple[str, ...]:
+        """Say what is read at which levels."""
+        words = level_words(np.array(self.levels))
+        if _CLASSIFIER in class_names(model):
+            return (f"Entropy and losses are of the learner's probabilities. {words} Its p-values are not smoothed.",)
+        system = " They come from its conformal predictive system." if getattr(model, "cps", None) is not None else ""
+        return (words + system,)
+
+
+def _intervals(model: Any, X: Table, point: FloatArray, levels: Sequence[float]) -> FloatArray:
+    """Return what ``model.predict_int`` does at each level, shape (n, 2, L), after one prediction of the learner."""
+    predictor = model.cr if model.cps is None else model.cps
+    sigmas = None if model.de is None else model.de.apply(X)
+    mondrian = getattr(model.mc, "apply", model.mc)
+    bins = None if mondrian is None else mondrian(X)
+    with warnings.catch_warnings():  # infinite intervals are refused by row, with what to do
+        warnings.filterwarnings("ignore", "the no. of calibration examples is too small")
+        own = [predictor.predict_int(point, sigmas=sigmas, bins=bins, confidence=level) for level in levels]
+    return np.stack(own, axis=2)
