@@ -66,9 +66,11 @@ def describe(subject: Subject, dist: Distribution) -> dict[str, Any]:
 
 
 def task(dist: Distribution) -> str:
-    """Return ``"classification"``, ``"count"`` or ``"regression"``."""
+    """Return ``"classification"``, ``"survival"``, ``"count"`` or ``"regression"``."""
     if "proba" in dist.supports:
         return "classification"
+    if dist.censored:
+        return "survival"
     return "count" if dist.discrete else "regression"
 
 
@@ -130,7 +132,8 @@ def _target(y: AnyArray, dist: Distribution) -> dict[str, Any]:
     if "proba" in dist.supports:
         counts = np.bincount(dist.encode(y), minlength=len(_classes(dist) or ()))
         return {"counts": [int(count) for count in counts]}
-    values = np.asarray(y, dtype=float)
+    events = {"events": int(y["event"].sum())} if dist.censored else {}
+    values = np.asarray(y["time"] if dist.censored else y, dtype=float)
     quartiles = np.quantile(values, [0.25, 0.5, 0.75])
     return {
         "mean": float(values.mean()),
@@ -138,6 +141,7 @@ def _target(y: AnyArray, dist: Distribution) -> dict[str, Any]:
         "min": float(values.min()),
         "quartiles": [float(q) for q in quartiles],
         "max": float(values.max()),
+        **events,
     }
 
 

@@ -32,8 +32,9 @@ def table_sha256(X: Table) -> str:
 
 
 def vector_sha256(y: AnyArray) -> str:
-    """Return the SHA-256 of a target: its type and values."""
-    return hashlib.sha256(column_digest(pd.Series(y))).hexdigest()
+    """Return the SHA-256 of a target: its type and values, of each field if it has several."""
+    columns = [y] if y.dtype.names is None else [y[name] for name in y.dtype.names]
+    return hashlib.sha256(b"".join(column_digest(pd.Series(values)) for values in columns)).hexdigest()
 
 
 def is_sha256(text: str) -> bool:

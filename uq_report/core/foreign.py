@@ -40,8 +40,8 @@ def from_frame(subject: Subject, frame: pd.DataFrame) -> Table:
 
 
 def numeric_target(engine: Engine) -> FloatArray | None:
-    """Return y as numbers, of classes 1 for the positive one and 0 for all others; None without y."""
-    if engine.y is None:
+    """Return y as numbers, of classes 1 for the positive one and 0 for all others; None if not known of all rows."""
+    if engine.y is None or engine.baseline.censored:
         return None
     positive = getattr(engine.baseline, "positive", None)
     return np.asarray(engine.y if positive is None else engine.y == positive, dtype=float)

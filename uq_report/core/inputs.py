@@ -11,6 +11,7 @@ import pandas as pd
 from .arrays import AnyArray, FloatArray, IntArray, Table, column
 from .errors import InputError, nearest
 from .frames import as_frame
+from .lifetimes import lifetimes
 
 Kind = Literal["numeric", "categorical", "datetime"]
 
@@ -73,9 +74,12 @@ def _array(X: Any, what: str, model: Any) -> tuple[Table, tuple[str, ...]]:
 
 
 def vector(y: Any, n: int, what: str) -> AnyArray | None:
-    """Return the target as a one-dimensional array of numbers or labels, or None."""
+    """Return the target as a one-dimensional array of numbers, labels or lifetimes, or None."""
     if y is None:
         return None
+    censored = lifetimes(y, n, what)
+    if censored is not None:
+        return censored
     values = np.array(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]

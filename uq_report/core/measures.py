@@ -215,6 +215,8 @@ def _not_two_classes(dist: Distribution) -> str:
 
 
 def _no_number(dist: Distribution) -> str:
+    if dist.censored:
+        return "needs the time of every event, which is not known of censored rows; use nll"
     if "proba" in dist.supports:
         return "needs a numeric target; this model predicts classes, which have no distance; use brier or nll"
     return ""

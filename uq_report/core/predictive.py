@@ -43,13 +43,15 @@ class Distribution(ABC):
     """n predictive distributions q(y | x_i), vectorised over i.
 
     All entropies and log probabilities are in nats. `y` means values as `encode` returns them:
-    floats for a continuous or count target, class positions for a categorical one.
+    floats for a continuous or count target, class positions for a categorical one, and an array of
+    `lifetimes.LIFETIME` where outcomes may be `censored`.
     """
 
     family: ClassVar[str]
     discrete: ClassVar[bool] = False
     # measures that it cannot answer -> those that are given in their place
     stand_ins: ClassVar[Mapping[str, str]] = {}
+    censored: ClassVar[bool] = False
     parametrisation: tuple[str, ...] = ()
     rule: DecisionRule | None = None
 
@@ -102,6 +104,20 @@ class Distribution(ABC):
     def log_prob(self, y: AnyArray) -> FloatArray:
         """Return log q(y_i | x_i) in nats, shape (n,)."""
         self._cannot("log_prob")
+
+    def expected_nll(self, y: AnyArray) -> FloatArray:
+        """Return what -log_prob(y) is on average if y follows this distribution, shape (n,): the entropy.
+
+        Where outcomes are censored it depends on how long each was observed.
+        """
+        return self.entropy()
+
+    def pit_bounds(self, y: AnyArray) -> tuple[FloatArray, FloatArray]:
+        """Return the range that the probability integral transform of y lies in, two arrays of shape (n,).
+
+        From F(y-) to F(y): one number unless the distribution has an atom there.
+        """
+        return self.cdf(np.nextafter(y, -np.inf)), self.cdf(y)
 
     def kl(self, other: Self) -> FloatArray:
         """Return the Kullback-Leibler divergence KL(self ‖ other) of each row in nats, shape (n,).

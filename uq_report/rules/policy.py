@@ -44,7 +44,7 @@ _RANK = re.compile(
 _LIMIT = re.compile(
     rf"(?P<quantity>[a-zA-Z][\w -]*?)(?:\s+(?P<level>\d+(?:\.\d+)?))?\s*(?P<side><=|>=)\s*(?P<value>{_NUMBER})"
 )
-_LOSS = MappingProxyType({"classification": "brier"})
+_LOSS = MappingProxyType({"classification": "brier", "survival": "nll"})
 State = Literal["holds", "broken", "undetermined"]
 # verdict and remedy of a broken rule, and of an open one
 VERDICTS = (

@@ -60,6 +60,8 @@ def _prediction_unit(dist: Distribution) -> str:
     if "proba" in dist.supports:
         classes = cast("Categorical", dist)
         return f"probability of {short(str(classes.classes[classes.positive]), _LABEL)}"
+    if dist.censored:
+        return "mean time, in units of y"
     return "expected count" if dist.discrete else "units of y"
 
 

@@ -28,5 +28,6 @@ __all__ = [
     "Poisson",
     "Quantiles",
     "StudentT",
+    "Survival",
     "Tweedie",
 ]

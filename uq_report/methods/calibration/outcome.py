@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from ...core.arrays import AnyArray, FloatArray, IntArray
 from ...core.distributions import Categorical
+from ...core.distributions.lifetimes import Lifetimes
 from ...core.predictive import Distribution
 from ...core.results import Diagnostic, Omission
 from ...core.sampling import Sampling
+from .lifetimes import lifetimes_note
 from .nulls import LEVELS, MonteCarlo, class_tests, crps_test, event_of, pit_tests
 from .recalibration import class_gain, number_gain
 from .scores import Score, class_baseline, class_scores, crps_baseline, number_scores
@@ -91,16 +93,18 @@ def number_parts(q: Distribution, setting: Setting) -> Parts:
     """Return scores, tests, PIT histogram and coverage of a numeric predictive distribution."""
     y, rows = setting.y, setting.independent
     part = setting.sampling.part(rows).weights
-    scores = number_scores(q, y, crps_baseline(y, setting.train))
+    scores = number_scores(q, y, None if q.censored else crps_baseline(y, setting.train))
     tests: list[MonteCarlo] = []
     if {"crps", "sample"} <= q.supports:
         tests.append(crps_test(q.take(rows), y[rows], part, setting.rng("draws"), setting.n_draws))
     note = f"CRPS baseline: the empirical distribution of y in {setting.baseline}. Its skill is a difference."
     if "intervals" in q.supports:
         return Parts(scores, [], [], (), (Omission("pit", "", q.why_not("pit")),))
+    if q.censored:
+        note = lifetimes_note(cast("Lifetimes", q), y)
     if "cdf" not in q.supports:
         return Parts(scores, tests, [], (note,), (Omission("pit", "", q.why_not("cdf")),))
-    lower, upper = q.cdf(np.nextafter(y, -np.inf)), q.cdf(y)
+    lower, upper = q.pit_bounds(y)
     pit = lower + setting.rng("pit").random(len(y)) * (upper - lower)
     tests += pit_tests(pit[rows], part, setting.rng("uniform"), setting.n_draws)
     fold, omissions = setting.folds()

@@ -20,9 +20,12 @@ class Score(NamedTuple):
 
 
 def confidence_gap(q: Distribution, y: AnyArray) -> FloatArray:
-    """Return nll_i - entropy_i in nats, shape (n,): mean 0 if y follows q, because E_q[-log q(Y)] = H(q)."""
+    """Return nll_i - entropy_i in nats, shape (n,): mean 0 if y follows q, because E_q[-log q(Y)] = H(q).
+
+    Where outcomes are censored, the entropy is that of what was observed: `Distribution.expected_nll`.
+    """
     with np.errstate(invalid="ignore"):
-        return -q.log_prob(y) - q.entropy()
+        return -q.log_prob(y) - q.expected_nll(y)
 
 
 def class_scores(q: Categorical, y: AnyArray, baseline: FloatArray, weights: FloatArray) -> list[Score]:
@@ -106,7 +109,7 @@ def number_scores(q: Distribution, y: FloatArray, baseline: FloatArray | None) -
                 Score("crps_baseline", "units of y", baseline),
                 Score("crps_skill", "units of y", baseline - crps),
             ]
-    if "mean" in q.supports:
+    if "mean" in q.supports and not q.censored:
         error = y - q.mean()
         scores += [Score("mean_error", "units of y", error), Score("squared_error", "units of y squared", error**2)]
     if "variance" in q.supports:

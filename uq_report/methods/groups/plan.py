@@ -126,7 +126,8 @@ class Plan:
             p_values[key] = t_test(mean, error, part.units - 1)
         rows = self.sampling.independent_rows(self.engine.rng("units"))
         small = [key for key, mask in masks.items() if mask[rows].sum() <= EXACT_UNITS]
-        if small and self.engine.y is not None and "sample" in self.engine.baseline.supports:
+        drawn = "sample" in self.engine.baseline.supports and not self.engine.baseline.censored
+        if small and self.engine.y is not None and drawn:
             used = rows[np.any([masks[key][rows] for key in small], axis=0)]
             q, y, weights = self.engine.baseline.take(used), self.engine.y[used], self.sampling.weights[used]
             members = [masks[key][used] for key in small]

@@ -67,7 +67,7 @@ def predicted(engine: Engine) -> list[Predicted]:
     if "proba" not in q.supports:
         if "mean" not in q.supports:
             return []
-        rows, outcome = q.mean(), None if y is None else np.asarray(y, dtype=float)
+        rows, outcome = q.mean(), None if y is None or q.censored else np.asarray(y, dtype=float)
         values = rows if outcome is None else outcome
         scale = float(np.sqrt(weights @ np.square(values - weights @ values)))
         return [Predicted("", "units of y", rows, outcome, scale)]
@@ -130,7 +130,7 @@ def _excess(engine: Engine, rows: dict[str, FloatArray], scale: float) -> Iterat
     """Yield the loss less the loss that the model expects: of nll where it is finite, else also of the usual loss."""
     if {"nll", "entropy"} <= set(rows):
         with np.errstate(invalid="ignore"):
-            gap = rows["nll"] - rows["entropy"]
+            gap = rows["nll"] - engine.baseline.expected_nll(np.asarray(engine.y))
         yield _of_every_row(CONFIDENCE_GAP, "nats", gap)
         if np.isfinite(gap).all():
             return
@@ -154,8 +154,7 @@ def _rates(engine: Engine, y: AnyArray) -> Iterator[Values | Omission]:
     if "proba" in q.supports:
         yield from _errors(cast("Categorical", q), y)
     elif "cdf" in q.supports:
-        y = np.asarray(y, dtype=float)
-        low, high = q.cdf(np.nextafter(y, -np.inf)), q.cdf(y)
+        low, high = q.pit_bounds(y)
         pit = low + engine.rng("pit").random(len(y)) * (high - low)
         yield _of_every_row("coverage_90", "share of rows", (np.abs(pit - 0.5) <= 0.45).astype(float), share=True)
     else:

@@ -1,0 +1,80 @@
+"""Survival models of scikit-survival: a survival curve per row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ...core.adapter import Match, class_names
+from ...core.arrays import Table
+from ...core.errors import UnsupportedError
+from ...core.predictive import Distribution
+from .sklearn_ import ROWWISE_BATCH, in_order, transform, unwrap
+from .survival_curves import CurvesAdapter
+
+_BATCH_CELLS = 2_500_000  # rows x times of a call
+_FORESTS = ("RandomSurvivalForest", "ExtraSurvivalTrees", "SurvivalTree", "ExtraSurvivalTree")
+_FORESTS_NAMES = {f"sksurv.{name}" for name in _FORESTS}
+_COX = "from sksurv.linear_model import CoxPHSurvivalAnalysis; model = CoxPHSurvivalAnalysis(alpha=0.1).fit(X, y)"
+
+
+@dataclass(frozen=True)
+class SksurvAdapter(CurvesAdapter):
+    """Models of scikit-survival with ``predict_survival_function``, alone, last in a pipeline, or in a search object.
+
+    Cox models (of ``CoxnetSurvivalAnalysis`` the one of its smallest alpha), forests, trees and boosted Cox models.
+    Machines that only rank rows have no survival function and are refused.
+    """
+
+    name: ClassVar[str] = "sksurv"
+
+    def matches(self, model: Any) -> Match | None:
+        """Match every estimator of the library by its module."""
+        if isinstance(model, type):
+            return None
+        final = unwrap(model)[1]
+        if not class_names(final)[0].startswith("sksurv."):
+            return None
+        return Match(1, f"{type(final).__name__}: survival curves, with loss and entropy of cells of the time axis")
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return the survival curves of the rows."""
+        steps, final = unwrap(model)
+        _refuse_rankings(final)
+        rows = transform(steps, X)
+        with in_order():
+            survival = final.predict_survival_function(rows, return_array=True)
+            times = final.predict_survival_function(rows[:1])[0].x
+        return self.curves(times, survival)
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return up to 25 000 for trees and forests (fewer where there are many times), else None."""
+        steps, final = unwrap(model)
+        if steps or class_names(final)[0] not in _FORESTS_NAMES:
+            return None
+        return min(ROWWISE_BATCH, max(1_000, _BATCH_CELLS // max(1, len(getattr(final, "unique_times_", ())))))
+
+
+def _refuse_rankings(model: Any) -> None:
+    """Refuse what has no survival function, with the line that gives one."""
+    who = type(model).__name__
+    if not callable(getattr(model, "predict_survival_function", None)):
+        raise UnsupportedError(
+            f"{who} must have a survival function; it has none: it ranks rows or predicts a time, without a "
+            f"probability. Audit a model that has one, such as: {_COX}"
+        )
+    if hasattr(model, "fit_baseline_model") and not model.fit_baseline_model:
+        raise UnsupportedError(
+            f"{who} must be fitted with a baseline; it was not. Type: "
+            f"model = model.set_params(fit_baseline_model=True).fit(X_train, y_train)"
+        )
+    if getattr(model, "loss", "coxph") != "coxph":
+        raise UnsupportedError(
+            f"{who} must be fitted with loss='coxph' to have a survival function; got loss={model.loss!r}. Type: "
+            "model = model.set_params(loss='coxph').fit(X_train, y_train)"
+        )
+    if getattr(model, "low_memory", False):
+        raise UnsupportedError(
+            f"{who} must be fitted with low_memory=False to keep its survival curves; got True. Type: "
+            "model = model.set_params(low_memory=False).fit(X_train, y_train)"
+        )

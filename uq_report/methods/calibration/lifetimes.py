@@ -1,0 +1,31 @@
+"""What the calibration explainer says of outcomes that may be censored: how many events there were and should be."""
+
+from __future__ import annotations
+
+from ...core.arrays import AnyArray
+from ...core.distributions.lifetimes import Lifetimes
+from ...core.numbers import number
+
+_FAR = 3.0  # standard deviations between the events observed and those expected
+
+
+def lifetimes_note(q: Lifetimes, y: AnyArray) -> str:
+    """Return how outcomes were read, and whether the flags look like those of censored rows.
+
+    The events that the model expects while the rows were observed are the sum of their cumulative hazards, the
+    variance of the difference about the same sum (Aalen, Borgan & Gjessing 2008, section 2.2).
+    """
+    events, n = int(y["event"].sum()), len(y)
+    expected = float(q.cumulative_hazard(y["time"]).sum())
+    within = int((y["event"] & (y["time"] <= q.horizon)).sum())
+    until = f", up to {number(q.horizon)}, where {within} were seen" if within < events else ""
+    note = (
+        f"{events} of {n} rows had an event and {n - events} were censored; the model expects {expected:.0f} events in "
+        f"the times observed{until}. The confidence gap compares the loss with what the model expects of it in that "
+        "time; the PIT of a row censored at t is drawn between F(t) and 1. Both hold if censoring does not depend on the "
+        "event's time, given the features."
+    )
+    reach = _FAR * max(expected, 1.0) ** 0.5
+    if abs(within - expected) > reach and abs(n - events - expected) <= reach:
+        note += f" If 1 stood for censored, the events would be {n - events}, which fits: check the sign of the flags."
+    return note
