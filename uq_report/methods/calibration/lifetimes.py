@@ -20,7 +20,7 @@ def lifetimes_note(q: Lifetimes, y: AnyArray) -> str:
     within = int((y["event"] & (y["time"] <= q.horizon)).sum())
     until = f", up to {number(q.horizon)}, where {within} were seen" if within < events else ""
     note = (
-        f"{events} of {n} rows had an event and {n - events} were censored; the model expects {expected:.0f} events in "
+        f"{events} of {n} rows had an event and {n - events} were censored; the model expects {expected:.0f} in "
         f"the times observed{until}. The confidence gap compares the loss with what the model expects of it in that "
         "time; the PIT of a row censored at t is drawn between F(t) and 1. Both hold if censoring does not depend on the "
         "event's time, given the features."

@@ -60,6 +60,11 @@ def estimate(subject: Subject, engine: Engine, choice: Choice) -> Estimate:
 def _outcome(engine: Engine) -> Any:
     if engine.y is None:
         raise InputError("cid.y must be given: covered information is about y; got none.")
+    if engine.baseline.censored:
+        raise InputError(
+            "cid.y must be known of every row; got times that may be censored. Covered information about them is not "
+            "defined here; permutation importance and profiles of the same model are."
+        )
     y = np.asarray(engine.y)
     if len(np.unique(y)) < 2:
         raise InputError("cid.y must vary over the audited rows; got one value only. Nothing can be told about it.")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.arrays import IntArray
-from ...core.foreign import mean_measure, to_frame
+from ...core.foreign import mean_measure, numeric_target, to_frame
 from ...core.measures import PREDICTION, Measure
 from ...core.results import Attribution, Diagnostic, Importance, Omission, Profile
 from ...core.subject import Subject
@@ -64,8 +64,9 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int) -> Importance:
 
 def _rounds(dalex: Dalex, measure: Measure, rows: IntArray, n_repeats: int) -> pd.DataFrame:
     """Return dalex's losses, a column per feature and a row per round, finite for the full model."""
-    if measure.name == PREDICTION.name and dalex.subject.y is None:
-        raise GapError(measure.name, "", "it needs outcomes, which were not given")
+    if measure.name == PREDICTION.name and numeric_target(dalex.engine) is None:
+        known = "are not known of censored rows" if dalex.engine.baseline.censored else "were not given"
+        raise GapError(measure.name, "", f"it needs outcomes, which {known}")
     loss = None if measure.name == PREDICTION.name else mean_measure
     answer = dalex.ask("model_parts", measure, rows, loss_function=loss, N=None, B=n_repeats)
     rounds: pd.DataFrame = answer.permutation.reset_index(drop=True)
@@ -224,7 +225,7 @@ def model_performance(dalex: Dalex, rows: IntArray) -> Diagnostic:
     metrics: dict[str, float] = {}
     with listing(gaps):
         measure = next((measure for measure in dalex.measures if measure.name == PREDICTION.name), None)
-        if measure is None or dalex.subject.y is None:
+        if measure is None or numeric_target(dalex.engine) is None:
             raise GapError(PREDICTION.name, "", "it needs predictions and outcomes")
         answer = dalex.ask("model_performance", measure, rows, cutoff=CUTOFF)
         metrics = {str(name): float(value) for name, value in answer.result.iloc[0].items()}

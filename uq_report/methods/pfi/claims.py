@@ -53,11 +53,11 @@ def score_of(q: Distribution) -> Score | None:
     """Return the proper score to claim in, or None where there is none.
 
     The log score; the Brier score where the model gives some class a probability of 0: there the log score's
-    divergence may be infinite.
+    divergence may be infinite. None where outcomes may be censored: less is then delivered than was claimed.
     """
     if "proba" in q.supports:
         return _class_score(cast("Categorical", q))
-    if not {"kl", "log_prob"} <= q.supports:
+    if q.censored or not {"kl", "log_prob"} <= q.supports:
         return None
     if q.family not in _FAMILIES:
         return Score(NLL, KL)

@@ -157,8 +157,8 @@ def skill(truth: FloatArray, forecast: FloatArray, weights: FloatArray) -> tuple
 
 
 def _target(engine: Engine, rows: IntArray) -> FloatArray | None:
-    """Return y as numbers for trees: class positions, or ranks."""
-    if engine.y is None:
+    """Return y as numbers for trees: class positions, or ranks; None without y or where it may be censored."""
+    if engine.y is None or engine.baseline.censored:
         return None
     values = np.asarray(engine.y, dtype=float)[rows]
     return values if "proba" in engine.baseline.supports else _dense_ranks(values)
