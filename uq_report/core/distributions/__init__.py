@@ -12,6 +12,7 @@ from .ordinal import Ordinal
 from .poisson import Poisson
 from .quantiles import Quantiles
 from .student_t import StudentT
+from .survival import Survival
 from .tweedie import Tweedie
 
 __all__ = [
