@@ -9,13 +9,20 @@ import pytest
 
 from uq_report.core.arrays import AnyArray, FloatArray
 from uq_report.core.distributions import (
+    Beta,
     Categorical,
     CategoricalMixture,
     CountDraws,
     Draws,
+    Gamma,
+    HalfNormal,
     Histogram,
     Intervals,
     LabelSets,
+    Laplace,
+    Logistic,
+    LogNormal,
+    NegativeBinomial,
     Normal,
     NormalMixture,
     Ordinal,
@@ -23,7 +30,9 @@ from uq_report.core.distributions import (
     Quantiles,
     StudentT,
     Tweedie,
+    Weibull,
 )
+from uq_report.core.distributions.numeric import Parametric
 from uq_report.core.distributions.piecewise import Piecewise
 from uq_report.core.errors import UnsupportedError
 from uq_report.core.predictive import Distribution
@@ -67,6 +76,14 @@ FAMILIES: dict[str, Callable[[Any], Distribution]] = {
     "draws": lambda rows: Draws(DRAWS[:, rows]),
     "draws of counts": lambda rows: CountDraws(np.round(DRAWS[:, rows])),
     "ordinal": lambda rows: Ordinal(MEMBERS[rows, 0], classes=[1, 2, 5]),
+    "log-normal": lambda rows: LogNormal(LOC[rows], SCALE[rows] / 3),
+    "gamma": lambda rows: Gamma(SCALE[rows], np.exp(LOC[rows])),
+    "weibull": lambda rows: Weibull(0.5 + SCALE[rows], np.exp(LOC[rows])),
+    "laplace": lambda rows: Laplace(LOC[rows], SCALE[rows]),
+    "logistic": lambda rows: Logistic(LOC[rows], SCALE[rows]),
+    "beta": lambda rows: Beta(1 + SCALE[rows], 1 + np.exp(LOC[rows])),
+    "half-normal": lambda rows: HalfNormal(SCALE[rows]),
+    "negative binomial": lambda rows: NegativeBinomial(np.exp(2 * LOC[rows]), SCALE[rows]),
 }
 ALL = np.arange(N)
 MARKERS = {"proba", "intervals", "label_sets"}
@@ -108,6 +125,11 @@ def moved_table(dist: Distribution) -> Any:
         return CountDraws(np.concatenate([dist.values, spare], axis=1).T)
     if isinstance(dist, Tweedie):
         return Tweedie(1.2 * dist.mu, dist.dispersion, dist.power)
+    if isinstance(dist, Parametric):
+        changed = copy(dist)
+        for name in dist.by_row:
+            setattr(changed, name, 1.2 * getattr(dist, name))
+        return changed
     return Poisson(0.8 * dist.mean() + 0.1)
 
 
@@ -149,6 +171,9 @@ NOT_METHODS = {
     "focus",
     "rule",
     "stand_ins",
+    "censored",
+    "expected_nll",
+    "pit_bounds",
     "deciding",
     "why_not",
 }

@@ -47,11 +47,11 @@ class Distribution(ABC):
     `lifetimes.LIFETIME` where outcomes may be `censored`.
     """
 
-    family: ClassVar[str]
-    discrete: ClassVar[bool] = False
+    family: str
+    discrete: bool = False
     # measures that it cannot answer -> those that are given in their place
     stand_ins: ClassVar[Mapping[str, str]] = {}
-    censored: ClassVar[bool] = False
+    censored: bool = False
     parametrisation: tuple[str, ...] = ()
     rule: DecisionRule | None = None
 
@@ -165,8 +165,10 @@ class Distribution(ABC):
 
         It may be infinite where a parameter leaves the edge of its range.
         """
-        square = np.einsum("ni,nij,nj->n", derivatives, self.fisher_information(), derivatives)
-        return np.asarray(np.sqrt(np.maximum(square, 0.0)))
+        information, square = self.fisher_information(), np.zeros(len(self))
+        for i, j in np.ndindex(information.shape[1:]):  # a product of matrices rounds a row by its place among others
+            square += derivatives[:, i] * information[:, i, j] * derivatives[:, j]
+        return np.sqrt(np.maximum(square, 0.0))
 
     def aleatoric(self) -> FloatArray:
         """Return the mean entropy of the members, in nats, shape (n,)."""

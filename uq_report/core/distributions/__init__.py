@@ -1,11 +1,18 @@
 """The families of predictive distributions, one file each."""
 
+from .beta import Beta
 from .categorical import Categorical
 from .categorical_mixture import CategoricalMixture
 from .draws import CountDraws, Draws
+from .gamma import Gamma
+from .half_normal import HalfNormal
 from .histogram import Histogram
 from .intervals import Intervals
 from .label_sets import LabelSets
+from .laplace import Laplace
+from .logistic import Logistic
+from .lognormal import LogNormal
+from .negative_binomial import NegativeBinomial
 from .normal import Normal
 from .normal_mixture import NormalMixture
 from .ordinal import Ordinal
@@ -14,15 +21,23 @@ from .quantiles import Quantiles
 from .student_t import StudentT
 from .survival import Survival
 from .tweedie import Tweedie
+from .weibull import Weibull
 
 __all__ = [
+    "Beta",
     "Categorical",
     "CategoricalMixture",
     "CountDraws",
     "Draws",
+    "Gamma",
+    "HalfNormal",
     "Histogram",
     "Intervals",
     "LabelSets",
+    "Laplace",
+    "LogNormal",
+    "Logistic",
+    "NegativeBinomial",
     "Normal",
     "NormalMixture",
     "Ordinal",
@@ -31,4 +46,5 @@ __all__ = [
     "StudentT",
     "Survival",
     "Tweedie",
+    "Weibull",
 ]

@@ -35,7 +35,8 @@ class Panels(NamedTuple):
     """Intervals, and the rows they belong to.
 
     Of mixtures, `anchor` is the member from whose mean the distances `lower` and `upper` are taken:
-    distances keep their digits where narrow members lie far from 0 and from each other.
+    distances keep their digits where narrow members lie far from 0 and from each other. Of other totals
+    it is the sign of y where the interval is one of log abs(y), else 0.
     """
 
     row: IntArray

@@ -21,8 +21,8 @@ def kl_terms(p: FloatArray, q: FloatArray) -> FloatArray:
 def kl_terms_of_logs(log_p: FloatArray, log_q: FloatArray) -> FloatArray:
     """Return `kl_terms` of two densities given by their logarithms, where the densities themselves may underflow."""
     gap, p = log_q - log_p, np.exp(log_p)
-    near = p * (np.expm1(np.minimum(gap, 1.0)) - gap)
-    return np.where(gap < 1, near, np.exp(log_q) - p - p * gap)
+    below, above = np.minimum(gap, 1.0), np.maximum(gap, 1.0)  # so that the term not taken cannot overflow
+    return np.where(gap < 1, p * (np.expm1(below) - below), np.exp(log_q) - p - p * above)
 
 
 def kl_of(p: FloatArray, q: FloatArray) -> FloatArray:
