@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from .adapter import Remarks
+from .engine import first_distribution
 from .stochastic import Members
 from .subject import Subject
 
@@ -13,13 +14,29 @@ from .subject import Subject
 CALIBRATED = ("crepes", "deel.puncc", "mapie", "nonconformist")
 
 
+@runtime_checkable
+class RowRemarks(Protocol):
+    """Optional: a distribution that has something to say of its rows (quantiles that cross)."""
+
+    def row_remarks(self) -> tuple[str, ...]:
+        """Return sentences for the report, with row numbers; none for plain rows."""
+
+
 def remarked(subject: Subject) -> Subject:
-    """Return the subject with the remarks on its model before its other notes."""
+    """Return the subject with the remarks on its model and on its predictions before its other notes."""
     adapter = subject.adapter.inner if isinstance(subject.adapter, Members) else subject.adapter
     says = isinstance(adapter, Remarks)  # then it knows what it reads
     own = adapter.remarks(subject.model) if isinstance(adapter, Remarks) else ()
     unread = "" if says else unread_output(subject.model)
-    return replace(subject, notes=(*([unread] if unread else []), *own, *subject.notes))
+    return replace(subject, notes=(*([unread] if unread else []), *own, *_of_rows(subject), *subject.notes))
+
+
+def _of_rows(subject: Subject) -> tuple[str, ...]:
+    """Return what the predictions of all rows have to say; they are asked for only where the first row's can."""
+    if not isinstance(first_distribution(subject, 1), RowRemarks):
+        return ()
+    dist = first_distribution(subject, subject.n)
+    return dist.row_remarks() if isinstance(dist, RowRemarks) else ()
 
 
 def unread_output(model: Any) -> str:

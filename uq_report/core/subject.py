@@ -14,6 +14,7 @@ from .adapter import Adapter, HoldsGivenRows
 from .arrays import AnyArray, FloatArray, IntArray, Table, column, take_rows
 from .errors import InputError, nearest
 from .inputs import Kind
+from .text import count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,10 +126,15 @@ def make_subject(  # noqa: PLR0913 - the arguments of the public `explain`
         weights=inputs.weights(sample_weight, len(table)),
         clusters=inputs.clusters(clusters, len(table)),
         protected=inputs.protected(protected, table, features),
-        label=label or type(model).__name__,
+        label=label or _name(model),
         positive_class=positive_class,
     )
     return subject if max_rows is None else _sampled(subject, max_rows, seed)
+
+
+def _name(model: Any) -> str:
+    """Return the class of a model, or how many models a container holds."""
+    return count(len(model), "model") if isinstance(model, dict | list | tuple) else type(model).__name__
 
 
 def _sampled(subject: Subject, max_rows: int, seed: int) -> Subject:

@@ -101,15 +101,13 @@ class Quantiles(Piecewise):
         return super().why_not(method)
 
     def row_remarks(self) -> tuple[str, ...]:
-        """Return what a reader must know of these rows: how many predicted quantiles that cross."""
-        rows = np.flatnonzero(self.crossed)
-        if not len(rows):
-            return ()
-        listed = ", ".join(map(str, rows[:5])) + (" ..." if len(rows) > 5 else "")
-        named = f"{'row' if len(rows) == 1 else 'rows'} {listed}"
-        return (
-            f"Predicted quantiles cross in {len(rows)} of {count(len(self), 'row')} ({named}) and are sorted there.",
+        """Return what a reader must know of these rows: how many predicted quantiles cross, or are joined."""
+        joined = (self.masses == 0).any(axis=1) & (self.ties == "joined")
+        sentences = (
+            ("Predicted quantiles cross in {} and are sorted there.", self.crossed),
+            ("Neighbouring quantiles are equal in {}: there a value keeps the middle of its levels.", joined),
         )
+        return tuple(words.format(_named(rows)) for words, rows in sentences if rows.any())
 
     def _joined(self, reached: FloatArray) -> FloatArray:
         """Return each row's levels with equal quantiles at the middle of theirs; make these quantiles equal."""
@@ -149,6 +147,13 @@ class Quantiles(Piecewise):
         last = width.shape[1] - 1 - filled[:, ::-1].argmax(axis=1)
         ends = [self.beyond[:, i] * width[rows, cell] / self.masses[rows, cell] for i, cell in enumerate((first, last))]
         return np.where(filled.any(axis=1)[:, None], np.column_stack(ends), 1.0)
+
+
+def _named(rows: BoolArray) -> str:
+    """Return how many rows, of how many, and the first five of them."""
+    places = np.flatnonzero(rows)
+    listed = ", ".join(map(str, places[:5])) + (" ..." if len(places) > 5 else "")
+    return f"{len(places)} of {count(len(rows), 'row')} ({'row' if len(places) == 1 else 'rows'} {listed})"
 
 
 def _checked_values(values: Any, size: int) -> FloatArray:

@@ -158,3 +158,8 @@ def plain_array(X: Any) -> Any:
         numeric = all(pd.api.types.is_numeric_dtype(dtype) for dtype in X.dtypes)
         return X.to_numpy(dtype=float, na_value=np.nan) if numeric else X.to_numpy()
     return np.asarray(X)
+
+
+def each_alone(steps: Iterable[Any]) -> bool:
+    """Say whether fitted transformers treat each value by itself, so that rows do not depend on their neighbours."""
+    return all(map(_elementwise, steps))

@@ -1,0 +1,73 @@
+"""Quantile regression forests of the library quantile-forest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...core.adapter import Match, class_names
+from ...core.arrays import Table
+from ...core.distributions import Quantiles
+from ...core.distributions.quantiles import Ties
+from ...core.errors import InputError
+from ...core.predictive import Distribution
+from .quantile_levels import GRID, words
+from .sklearn_ import ROWWISE_BATCH, SklearnAdapter, each_alone, in_order, transform, unwrap
+
+_FOREST = "quantile_forest.BaseForestQuantileRegressor"
+
+
+@dataclass(frozen=True)
+class QuantileForestAdapter(SklearnAdapter):
+    """RandomForestQuantileRegressor and ExtraTreesQuantileRegressor, alone, last in a pipeline, or in a search object.
+
+    The levels are the model's own ``default_quantiles`` where these are three or more, else 0.01, 0.02 .. 0.99.
+    A forest predicts outcomes of its training rows, so that neighbouring quantiles are often equal.
+
+    Parameters
+    ----------
+    ties : {"joined", "atoms", "refused"}
+        What is made of equal quantiles; see `Quantiles`.
+
+    Examples
+    --------
+    >>> QuantileForestAdapter().matches(object()) is None
+    True
+    """
+
+    ties: Ties = "joined"
+
+    name: ClassVar[str] = "quantile_forest"
+
+    def matches(self, model: Any) -> Match | None:
+        """Match the two by the name of their base class."""
+        if isinstance(model, type):
+            return None
+        final = unwrap(model)[1]
+        return Match(0, f"{type(final).__name__}: {words(_levels(final))}") if _FOREST in class_names(final) else None
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return a quantile table per row."""
+        steps, final = unwrap(model)
+        who, levels = type(final).__name__, _levels(final)
+        if not hasattr(final, "estimators_"):
+            raise InputError(f"model must be fitted; got a {who} without trees. Call fit first.")
+        if final.n_outputs_ != 1:
+            raise InputError(
+                f"{who}.n_outputs_ must be 1; got {final.n_outputs_}. Fit one forest per column of y and audit each."
+            )
+        with in_order():
+            values = final.predict(transform(steps, X), quantiles=list(levels))
+        return Quantiles(levels, np.reshape(values, (-1, len(levels))), ties=self.ties)
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return 25 000 where the steps in front treat each number by itself, else None."""
+        return ROWWISE_BATCH if each_alone(unwrap(model)[0]) else None
+
+
+def _levels(forest: Any) -> tuple[float, ...]:
+    own = np.unique(np.ravel(np.asarray(forest.default_quantiles, dtype=object)))
+    numbers = tuple(float(level) for level in own.tolist() if isinstance(level, int | float))
+    return numbers if len(numbers) >= 3 else GRID
