@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
@@ -72,6 +72,25 @@ class HoldsGivenRows(Protocol):
 
     def take(self, model: Any, rows: IntArray) -> Any:
         """Return the stored predictions of some rows, for a subject that keeps only these."""
+
+
+@runtime_checkable
+class BindsRows(Protocol):
+    """Optional: an adapter of predictions that do not know their rows until the audit has them."""
+
+    def bind(self, model: Any, X: Table) -> Any:
+        """Return the model with the rows its predictions are of."""
+
+
+@runtime_checkable
+class Combines(Protocol):
+    """Optional: an adapter of several models, each read by the adapter that is closest to it."""
+
+    def parts(self, model: Any) -> Sequence[Any]:
+        """Return the models."""
+
+    def combining(self, adapters: Sequence[Adapter]) -> Adapter:
+        """Return the adapter that reads part i by ``adapters[i]``."""
 
 
 @runtime_checkable

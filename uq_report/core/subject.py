@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import inputs
-from .adapter import Adapter, HoldsGivenRows
+from .adapter import Adapter, BindsRows, HoldsGivenRows
 from .arrays import AnyArray, FloatArray, IntArray, Table, column, take_rows
 from .errors import InputError, nearest
 from .inputs import Kind
@@ -115,7 +115,7 @@ def make_subject(  # noqa: PLR0913 - the arguments of the public `explain`
     """Validate everything once and return the `Subject`; see `uq_report.explain` for the arguments."""
     table, features = inputs.table(X, "X", model)
     subject = Subject(
-        model=model,
+        model=adapter.bind(model, table) if isinstance(adapter, BindsRows) else model,
         adapter=adapter,
         X=table,
         y=inputs.vector(y, len(table), "y"),

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..core.adapter import Adapter, Advice, Advises, Unpacks
+from ..core.adapter import Adapter, Advice, Advises, Combines, Unpacks
 from ..core.errors import InputError, PluginError, to_type
 from . import plugins
 
@@ -37,7 +37,8 @@ def choose_adapter(model: Any, adapter: str | Adapter | None = None, deny: Seque
     """
     if isinstance(adapter, str):
         registered = plugins.find(plugins.ADAPTERS, deny)
-        return plugins.load(plugins.named(registered, adapter, "adapter"))(), "named by the user"
+        named: Adapter = plugins.load(plugins.named(registered, adapter, "adapter"))()
+        return _combining(named, model, deny), "named by the user"
     if adapter is not None:
         if isinstance(adapter, type) or not isinstance(adapter, Adapter):
             raise InputError(
@@ -49,7 +50,20 @@ def choose_adapter(model: Any, adapter: str | Adapter | None = None, deny: Seque
     closest = _closest(model, adapters)
     if closest is None:
         raise InputError(_none_matches(model, adapters))
-    return closest
+    return _combining(closest[0], model, deny), closest[1]
+
+
+def _combining(adapter: Adapter, model: Any, deny: Sequence[str]) -> Adapter:
+    """Return the adapter, with one for each model where it reads several."""
+    if not isinstance(adapter, Combines):
+        return adapter
+    chosen = []
+    for position, part in enumerate(adapter.parts(model)):
+        try:
+            chosen.append(choose_adapter(part, None, deny)[0])
+        except InputError as error:
+            raise InputError(f"model[{position}]: {error}") from error
+    return adapter.combining(chosen)
 
 
 def unpack(model: Any, deny: Sequence[str] = ()) -> Mapping[str, Any] | None:

@@ -39,7 +39,7 @@ def test_the_pit_is_the_rank_that_the_forest_gives_an_outcome() -> None:
     forest = forests.RandomForestQuantileRegressor(max_samples_leaf=None, **FEW).fit(X, Y)
     ranks = forest.quantile_ranks(ROWS, OUTCOMES)
     gap = np.abs(ADAPTER.predict(forest, ROWS).cdf(OUTCOMES) - ranks)
-    assert gap.max() < 0.03
+    assert gap.max() < 0.04
     assert gap.mean() < 0.01
 
 
@@ -72,7 +72,7 @@ def test_every_row_has_the_same_bits_alone_and_in_company() -> None:
 
 def test_a_forest_is_audited_whole() -> None:
     subject = uq.explain(FOREST, ROWS, OUTCOMES)
-    joined = "Neighbouring quantiles are equal in 60 of 60 rows (rows 0, 1, 2, 3, 4 ...)"
+    joined = "Neighbouring quantiles are equal in 59 of 60 rows (rows 0, 1, 2, 3, 4 ...)"
     assert subject.notes == (f"{joined}: there a value keeps the middle of its levels.",)
     run = whole_audit(subject)
     assert run.subject["adapter"] == "quantile_forest"

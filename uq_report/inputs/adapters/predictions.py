@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 from ...core.adapter import Adapter, Match
 from ...core.arrays import IntArray, Table
 from ...core.predictive import Distribution
-from ...core.scored import ONLY_GIVEN, ScoredRows
+from ...core.scored import ONLY_GIVEN, GivenDistributions, GivenRows, ScoredRows
 
 
 @dataclass(frozen=True)
 class PredictionsAdapter(Adapter):
-    """A `ScoredRows`: a table that was scored elsewhere, audited without its model.
+    """Predictions that were made elsewhere, audited without their model: a scored table, or a `Distribution`.
 
     Whatever looks at predictions as they are can be computed.
     Whatever changes a row and asks again is refused by the engine, with `only_given_rows` as the reason.
@@ -24,13 +24,20 @@ class PredictionsAdapter(Adapter):
     >>> scored = ScoredRows(np.array([[1.0], [2.0]]), np.array([[0.5, 0.5], [0.9, 0.1]]), classes=("no", "yes"))
     >>> PredictionsAdapter().predict(scored, np.array([[2.0]])).probabilities
     array([[0.9, 0.1]])
+    >>> import uq_report as uq
+    >>> from uq_report.core.distributions import Normal
+    >>> uq.explain(Normal([0.0, 1.0], 2.0), np.array([[1.0], [2.0]])).adapter_reason
+    'stored predictions (normal); the model itself was not at hand'
     """
 
     name: ClassVar[str] = "predictions"
     only_given_rows: ClassVar[str] = ONLY_GIVEN
 
     def matches(self, model: Any) -> Match | None:
-        """Match `ScoredRows` alone."""
+        """Match stored rows, and distributions, which are then of the rows of the audit."""
+        if isinstance(model, Distribution | GivenDistributions):
+            family = (model if isinstance(model, Distribution) else model.distributions).family
+            return Match(0, f"stored predictions ({family}); the model itself was not at hand")
         if not isinstance(model, ScoredRows):
             return None
         kind = "mean and std: taken to be normal" if model.classes is None else "class probabilities"
@@ -40,6 +47,10 @@ class PredictionsAdapter(Adapter):
         """Return the stored distributions of these rows, if they were all predicted."""
         return model.predict(X)
 
-    def take(self, model: Any, rows: IntArray) -> ScoredRows:
+    def bind(self, model: Any, X: Table) -> GivenRows:
+        """Return distributions with the rows they are of; stored rows as they are."""
+        return GivenDistributions(X, model) if isinstance(model, Distribution) else model
+
+    def take(self, model: Any, rows: IntArray) -> GivenRows:
         """Return the stored predictions of some rows, for a subject that keeps only these."""
         return model.take(rows)

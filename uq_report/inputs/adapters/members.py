@@ -1,0 +1,116 @@
+"""A list of fitted models: the members of an ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from ...core.adapter import Adapter, Match, Remarks, SharesCalls, class_names
+from ...core.arrays import Table
+from ...core.distributions import Categorical
+from ...core.errors import InputError, UnsupportedError
+from ...core.predictive import Distribution
+from ...core.stochastic import mixture
+from ...core.text import count
+
+_MODULES = "torch.ModuleList"
+_CELLS = 2_500_000
+
+
+@dataclass(frozen=True)
+class MembersAdapter(Adapter):
+    """A list or tuple of fitted models, or a ``torch.nn.ModuleList``: a deep ensemble, or one of any models.
+
+    Every model is read by the adapter that is closest to it. The predictions are mixed with equal weights, so that
+    uncertainty splits into the members' own (aleatoric) and their disagreement (epistemic). Classifiers must have
+    the same classes in the same order. Of a member that is itself an ensemble of classifiers only the mean counts.
+
+    Parameters
+    ----------
+    adapters : tuple of Adapter
+        One for each model; `uq_report.explain` chooses them.
+
+    Examples
+    --------
+    >>> import uq_report as uq
+    >>> from uq_report.core.distributions import Normal
+    >>> models = [lambda X: Normal(X[:, 0], 1.0), lambda X: Normal(X[:, 0] + 2.0, 1.0)]
+    >>> subject = uq.explain(models, np.zeros((3, 1)))
+    >>> subject.adapter.predict(models, np.zeros((1, 1))).epistemic_variance()
+    array([1.])
+    """
+
+    adapters: tuple[Adapter, ...] = ()
+
+    name: ClassVar[str] = "members"
+
+    def matches(self, model: Any) -> Match | None:
+        """Match lists and tuples that are not empty, and torch's list of modules."""
+        if _MODULES not in class_names(model) and not isinstance(model, list | tuple):
+            return None
+        kinds = dict.fromkeys(type(part).__name__ for part in model)
+        return Match(0, f"{count(len(model), 'model')} ({', '.join(kinds)}) as members of a mixture") if kinds else None
+
+    def parts(self, model: Any) -> Sequence[Any]:
+        """Return the models."""
+        return tuple(model)
+
+    def combining(self, adapters: Sequence[Adapter]) -> MembersAdapter:
+        """Return the adapter that reads model i by ``adapters[i]``."""
+        return replace(self, adapters=tuple(adapters))
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return the mixture of all predictions."""
+        members = [adapter.predict(part, X) for part, adapter in self._read(model)]
+        _check_classes(members)
+        try:
+            return mixture(members)
+        except UnsupportedError as error:
+            families = " and ".join(sorted({member.family for member in members}))
+            raise InputError(
+                f"model must be a list of models whose distributions can be mixed; got {families}. Leave out those of "
+                "another kind, or pass a function that returns a distribution."
+            ) from error
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return what all members allow, fewer where all predictions would be many numbers; else None."""
+        rows = [adapter.batch_rows(part) for part, adapter in self._read(model)]
+        known = [number for number in rows if number is not None]
+        return min(*known, max(1_000, _CELLS // len(rows))) if len(known) == len(rows) else None
+
+    def rows_together(self, model: Any) -> int | None:
+        """Return what all members allow, else None."""
+        pairs = self._read(model)
+        rows = [adapter.rows_together(part) for part, adapter in pairs if isinstance(adapter, SharesCalls)]
+        known = [number for number in rows if number is not None]
+        return min(known) if len(known) == len(pairs) else None
+
+    def remarks(self, model: Any) -> tuple[str, ...]:
+        """Say what the members are, then what their adapters have to say, each once."""
+        own = [adapter.remarks(part) for part, adapter in self._read(model) if isinstance(adapter, Remarks)]
+        mixed = f"The model is a list of {len(model)} models, read as members of a mixture with equal weights."
+        return (mixed, *dict.fromkeys(sentence for sentences in own for sentence in sentences))
+
+    def _read(self, model: Any) -> list[tuple[Any, Adapter]]:
+        if len(self.adapters) != len(model):
+            raise InputError(
+                f"members.adapters must be one for each of {count(len(model), 'model')}; got {len(self.adapters)}. "
+                "Leave the argument adapter out: uq.explain chooses them."
+            )
+        return list(zip(model, self.adapters, strict=True))
+
+
+def _check_classes(members: Sequence[Distribution]) -> None:
+    """Refuse classifiers with other classes, or the same in another order."""
+    if not all("proba" in member.supports for member in members):
+        return
+    classes = [np.asarray(cast("Categorical", member).classes).tolist() for member in members]
+    other = next((position for position, own in enumerate(classes) if own != classes[0]), None)
+    if other is not None:
+        raise InputError(
+            f"model[{other}].classes_ must be those of model[0] in their order, {classes[0]}; got {classes[other]}. "
+            "Fit all members on rows of every class, with the same labels."
+        )
