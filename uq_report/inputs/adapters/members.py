@@ -84,8 +84,7 @@ class MembersAdapter(Adapter):
     def rows_together(self, model: Any) -> int | None:
         """Return what all members allow, else None."""
         pairs = self._read(model)
-        rows = [adapter.rows_together(part) for part, adapter in pairs if isinstance(adapter, SharesCalls)]
-        known = [number for number in rows if number is not None]
+        known = [rows for part, adapter in pairs if (rows := _together(adapter, part)) is not None]
         return min(known) if len(known) == len(pairs) else None
 
     def remarks(self, model: Any) -> tuple[str, ...]:
@@ -101,6 +100,12 @@ class MembersAdapter(Adapter):
                 "Leave the argument adapter out: uq.explain chooses them."
             )
         return list(zip(model, self.adapters, strict=True))
+
+
+def _together(adapter: Adapter, model: Any) -> int | None:
+    """Return how many rows of variants a call of one member may hold, None if that is not known."""
+    rows = adapter.batch_rows(model)
+    return adapter.rows_together(model) if rows is None and isinstance(adapter, SharesCalls) else rows
 
 
 def _check_classes(members: Sequence[Distribution]) -> None:
