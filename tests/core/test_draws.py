@@ -38,7 +38,7 @@ def test_moments_quantiles_and_crps_are_those_of_the_draws() -> None:
     np.testing.assert_allclose(q.variance(), NORMAL.var(axis=0))
     np.testing.assert_array_equal(q.cdf(y), (y >= NORMAL).mean(axis=0))
     inverted = np.quantile(NORMAL, [0.05, 0.5, 0.9], axis=0, method="inverted_cdf").T
-    np.testing.assert_array_equal(q.quantile([0.05, 0.5, 0.9]), inverted)
+    np.testing.assert_array_equal(q.quantile(np.array([0.05, 0.5, 0.9])), inverted)
     apart = np.abs(NORMAL[:, None] - NORMAL).mean(axis=(0, 1))
     np.testing.assert_allclose(q.crps(y), np.abs(NORMAL - y).mean(axis=0) - apart / 2)
 
@@ -89,7 +89,7 @@ def test_ordinal_scores_are_those_of_numbers() -> None:
     np.testing.assert_allclose(q.crps(y), expected)
     np.testing.assert_allclose(q.cdf(y), [P[i, : k + 1].sum() for i, k in enumerate(y)])
     assert (q.cdf(np.full(5, -1)) == 0).all()
-    np.testing.assert_array_equal(q.quantile([0.5])[:, 0], (np.cumsum(P, axis=1) < 0.5).sum(axis=1))
+    np.testing.assert_array_equal(q.quantile(np.array([0.5]))[:, 0], (np.cumsum(P, axis=1) < 0.5).sum(axis=1))
     np.testing.assert_allclose(q.entropy(), Categorical(P).entropy())
     assert q.encode([7, 1]).tolist() == [3, 0]
 

@@ -1,6 +1,7 @@
 """Quantile tables and histograms: every closed form against quadrature."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +19,7 @@ RNG = np.random.default_rng(0)
 LEVELS = np.array([0.1, 0.2, 0.4, 0.7, 0.95])
 TABLE = np.sort(RNG.normal(size=(3, 5)), axis=1)
 OTHER = np.sort(1 + 2 * RNG.normal(size=(3, 5)), axis=1)
+OTHER_WORD: Any = "kept"
 EDGES, BARS = np.sort(RNG.normal(size=7)), RNG.dirichlet(np.ones(6), (2, 3))
 
 PAIRS: dict[str, tuple[Piecewise, Piecewise]] = {
@@ -66,14 +68,20 @@ def test_moments_entropy_and_divergences_are_those_of_the_density(p: Piecewise, 
     assert p.renyi_half(q)[0] == pytest.approx(-2 * np.log(overlap), rel=1e-7)
 
 
+def mass_to(p: Piecewise, y: float, t: FloatArray) -> FloatArray:
+    return density(p)(t) * (t <= y)
+
+
+def gap_at(p: Piecewise, y: float, t: FloatArray) -> FloatArray:
+    return np.square(p.cdf(t) - (t >= y))
+
+
 @pairs
 def test_cdf_is_the_integral_of_the_density_and_crps_that_of_its_square(p: Piecewise, q: Piecewise) -> None:
     p = p.take(np.array([0]))
     for y in (p.edges[0, 0] - 0.7, float(p.edges[0, 2]), p.mean()[0], p.edges[0, -1] + 0.3):
-        below = integral(lambda t, y=y: density(p)(t) * (t <= y), p, at=(y,))
-        assert p.cdf(np.array([y]))[0] == pytest.approx(below, abs=1e-9)
-        score = integral(lambda t, y=y: np.square(p.cdf(t) - (t >= y)), p, at=(y,))
-        assert p.crps(np.array([y]))[0] == pytest.approx(score, abs=1e-8)
+        assert p.cdf(np.array([y]))[0] == pytest.approx(integral(partial(mass_to, p, y), p, at=(y,)), abs=1e-9)
+        assert p.crps(np.array([y]))[0] == pytest.approx(integral(partial(gap_at, p, y), p, at=(y,)), abs=1e-8)
     assert len(q) == 3
 
 
@@ -86,7 +94,7 @@ def test_quantiles_of_a_uniform_inside_and_of_an_exponential_outside() -> None:
     np.testing.assert_allclose(q.log_prob(tail), np.log(0.2) + expon.logpdf(0.9, 0.8, 0.2))
     np.testing.assert_allclose(q.entropy(), 0.4)  # 0.6 log(1) + 2 * 0.2 (1 - log 1)
     np.testing.assert_allclose(
-        q.quantile([0.05, 0.35, 0.95]), [[0.2 + 0.2 * np.log(0.25), 0.35, 0.8 - 0.2 * np.log(0.25)]]
+        q.quantile(np.array([0.05, 0.35, 0.95])), [[0.2 + 0.2 * np.log(0.25), 0.35, 0.8 - 0.2 * np.log(0.25)]]
     )
 
 
@@ -135,7 +143,7 @@ def test_a_joined_value_keeps_the_middle_of_its_levels() -> None:
     q = Quantiles([0.1, 0.2, 0.3, 0.4, 0.5, 0.9], [[0.0, 1.0, 1.0, 1.0, 2.0, 2.0]], "joined")
     np.testing.assert_allclose(q.cdf(np.array([1.0])), 0.3)
     np.testing.assert_allclose(q.cdf(np.array([2.0])), 0.7)
-    np.testing.assert_allclose(q.quantile([0.3, 0.5, 0.7]), [[1.0, 1.5, 2.0]])
+    np.testing.assert_allclose(q.quantile(np.array([0.3, 0.5, 0.7])), [[1.0, 1.5, 2.0]])
     assert np.isfinite(q.log_prob(np.array([1.0]))).all()
 
 
@@ -164,7 +172,7 @@ def test_bars_without_tails_give_nothing_outside() -> None:
     assert (q.log_prob(np.full(3, EDGES[0] - 0.1)) == -np.inf).all()
     assert np.isfinite(q.log_prob(np.full(3, EDGES[-1]))).all()
     assert np.isinf(q.kl(Histogram(EDGES, np.eye(6)[:3]))).all()
-    np.testing.assert_array_equal(q.quantile([1e-300])[:, 0], EDGES[0])
+    np.testing.assert_array_equal(q.quantile(np.array([1e-300]))[:, 0], EDGES[0])
 
 
 @pytest.mark.parametrize(
@@ -181,7 +189,10 @@ def test_bars_without_tails_give_nothing_outside() -> None:
             lambda: Quantiles(LEVELS, TABLE + np.array([[0], [np.nan], [0]])),
             r"finite; got other values in 1 of 3 rows, first in row 1",
         ),
-        (lambda: Quantiles(LEVELS, TABLE, "kept"), r"quantiles\.ties must be one of 'refused', 'joined', 'atoms'; got"),
+        (
+            lambda: Quantiles(LEVELS, TABLE, OTHER_WORD),
+            r"quantiles\.ties must be one of 'refused', 'joined', 'atoms'; got",
+        ),
         (
             lambda: Quantiles([0.2, 0.5, 0.8], [[0.0, 1.0, 2.0], [0.0, 1.0, 1.0]]),
             r"differ between neighbouring levels; got 1 at 0\.5 and 0\.8 in row 1 \(1 of 2 rows\)\. Give ties='joined'",

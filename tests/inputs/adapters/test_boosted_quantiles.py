@@ -26,6 +26,12 @@ LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
 ADAPTER = QuantilesAdapter()
 
 
+def edges(model: Any, rows: Any) -> Any:
+    """Return the quantiles predicted, in order."""
+    dist: Any = ADAPTER.predict(model, rows)
+    return dist.edges
+
+
 def of_xgboost(levels: Any, **more: Any) -> Any:
     few = {"n_estimators": 15, "max_depth": 2, "n_jobs": 1} | more
     return xgboost.XGBRegressor(objective="reg:quantileerror", quantile_alpha=levels, **few)
@@ -51,7 +57,7 @@ multi = pytest.mark.parametrize("model", MULTI.values(), ids=MULTI)
 
 @multi
 def test_the_table_holds_the_models_own_columns(model: Any) -> None:
-    dist = ADAPTER.predict(model, ROWS)
+    dist: Any = ADAPTER.predict(model, ROWS)
     np.testing.assert_array_equal(dist.edges, np.sort(model.predict(ROWS).astype(float), axis=1))
     match = ADAPTER.matches(model)
     assert match is not None
@@ -61,9 +67,9 @@ def test_the_table_holds_the_models_own_columns(model: Any) -> None:
 @multi
 def test_every_row_has_the_same_bits_alone_and_in_company(model: Any) -> None:
     assert ADAPTER.batch_rows(model) == 25_000
-    whole = ADAPTER.predict(model, ROWS).edges
+    whole = edges(model, ROWS)
     for index in (np.arange(7, 8), np.arange(10, 13), np.random.default_rng(0).permutation(60), np.arange(120) // 2):
-        np.testing.assert_array_equal(ADAPTER.predict(model, ROWS.iloc[index]).edges, whole[index])
+        np.testing.assert_array_equal(edges(model, ROWS.iloc[index]), whole[index])
 
 
 def test_linear_boosters_get_the_subjects_rows() -> None:
@@ -73,8 +79,8 @@ def test_linear_boosters_get_the_subjects_rows() -> None:
 def test_a_native_booster_keeps_its_levels_when_saved() -> None:
     booster = MULTI["XGBoost"].get_booster()
     assert levels_of(booster) == pytest.approx(LEVELS)
-    dist = ADAPTER.predict(xgboost.Booster(model_file=booster.save_raw("json")), ROWS)
-    np.testing.assert_array_equal(dist.edges, ADAPTER.predict(MULTI["XGBoost"], ROWS).edges)
+    dist: Any = ADAPTER.predict(xgboost.Booster(model_file=booster.save_raw("json")), ROWS)
+    np.testing.assert_array_equal(dist.edges, edges(MULTI["XGBoost"], ROWS))
 
 
 @pytest.mark.parametrize("name", ["XGBoost", "CatBoost"])
@@ -94,7 +100,7 @@ def test_lightgbm_models_of_one_quantile_each_are_audited_whole() -> None:
 def test_boosters_of_one_quantile_each_make_a_table() -> None:
     models = {level: of_xgboost(level).fit(X, Y).get_booster() for level in (0.1, 0.5, 0.9)}
     predicted = [models[level].inplace_predict(ROWS) for level in (0.1, 0.5, 0.9)]
-    np.testing.assert_array_equal(ADAPTER.predict(models, ROWS).edges, np.sort(np.stack(predicted, axis=1), axis=1))
+    np.testing.assert_array_equal(edges(models, ROWS), np.sort(np.stack(predicted, axis=1), axis=1))
 
 
 @pytest.mark.parametrize(

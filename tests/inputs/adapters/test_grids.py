@@ -15,13 +15,15 @@ from .whole_audit import whole_audit
 
 torch = pytest.importorskip("torch", reason="TabPFN's bar distributions are torch modules")
 
+Module: Any = torch.nn.Module
+
 FRAME, TARGET = load_diabetes(return_X_y=True, as_frame=True)
 FRAME = FRAME[["bmi", "s5"]]
 ROWS, OUTCOMES = FRAME[300:360], TARGET[300:360]
 BORDERS = np.linspace(0.0, 400.0, 41) + np.sin(np.arange(41))
 
 
-class FullSupportBarDistribution(torch.nn.Module):  # type: ignore[misc] # torch is Any to mypy
+class FullSupportBarDistribution(Module):  # type: ignore[misc] # torch is Any to mypy
     """The log density of TabPFN's class of this name: uniform bars between half-normal ones at both ends."""
 
     def __init__(self, borders: Any) -> None:
@@ -40,7 +42,7 @@ class FullSupportBarDistribution(torch.nn.Module):  # type: ignore[misc] # torch
         return torch.where(bar == 0, low, torch.where(bar == len(widths) - 1, high, inside))
 
 
-class BarDistribution(torch.nn.Module):  # type: ignore[misc] # torch is Any to mypy
+class BarDistribution(Module):  # type: ignore[misc] # torch is Any to mypy
     """Bars without tails; only its borders are read."""
 
     def __init__(self, borders: Any) -> None:

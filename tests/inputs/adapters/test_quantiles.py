@@ -50,7 +50,7 @@ def test_the_table_holds_the_predictions_of_every_model(fit: Any) -> None:
     predicted = np.sort(np.stack([models[level].predict(ROWS) for level in LEVELS], axis=1), axis=1)
     np.testing.assert_array_equal(dist.edges, predicted)
     free = (dist.masses > 0).all(axis=1)
-    np.testing.assert_allclose(dist.quantile(LEVELS)[free], predicted[free])
+    np.testing.assert_allclose(dist.quantile(np.array(LEVELS))[free], predicted[free])
     assert ADAPTER.batch_rows(models) == (None if fit is linear else 25_000)
     assert ADAPTER.rows_together(models) == 25_000
 
@@ -64,7 +64,7 @@ def test_models_of_several_kinds_and_libraries_need_only_predict() -> None:
             return X["bmi"].to_numpy() + self.by
 
     dist = ADAPTER.predict({0.1: Shifted(-1.0), 0.5: Shifted(0.0), 0.9: Shifted(1.0)}, ROWS)
-    np.testing.assert_allclose(dist.quantile([0.3])[:, 0], ROWS["bmi"] - 0.5)
+    np.testing.assert_allclose(dist.quantile(np.array([0.3]))[:, 0], ROWS["bmi"] - 0.5)
     assert ADAPTER.rows_together({0.5: Shifted(0.0)}) is None
 
 

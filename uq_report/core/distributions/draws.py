@@ -224,7 +224,7 @@ def _checked(draws: Any) -> FloatArray:
             f"draws.draws must have the shape (draws, rows) with at least {FEWEST} draws; got {table.shape}. "
             "Join the chains, draw more, or transpose."
         )
-    bad = ~np.isfinite(table).all(axis=0)
+    bad = np.asarray(~np.isfinite(table).all(axis=0))
     if bad.any():
         raise InputError(
             f"draws.draws must be finite; got other values in {int(bad.sum())} of {len(bad)} rows, first in row "

@@ -13,7 +13,7 @@ from .piecewise import DENSITY, WITHOUT_DENSITY, Piecewise
 from .tails import HalfNormal
 from .validate import numbers
 
-_MEDIAN = float(HalfNormal().at(np.float64(0.5)))
+_MEDIAN = float(HalfNormal().at(np.array(0.5)))
 
 
 class Histogram(Piecewise):

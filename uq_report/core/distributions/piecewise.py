@@ -27,12 +27,12 @@ class Piecewise(Rowwise):
     `scales` (n, 2) of the tails. All answers are closed forms.
     """
 
-    by_row = ("edges", "masses", "beyond", "scales")
+    by_row: ClassVar[tuple[str, ...]] = ("edges", "masses", "beyond", "scales")
     edges: FloatArray
     masses: FloatArray
     beyond: FloatArray
     scales: FloatArray
-    tail: ClassVar[Tail] | Tail = Exponential()
+    tail: Tail = Exponential()
 
     def mean(self) -> FloatArray:
         """Return the masses' mean centre, with that of the tails."""

@@ -77,7 +77,7 @@ class Quantiles(Piecewise):
             raise InputError(f"quantiles.ties must be one of {', '.join(map(repr, get_args(Ties)))}; got {ties!r}.")
         table = _checked_values(values, len(p))
         self.ties = ties
-        self.crossed: BoolArray = (np.diff(table, axis=1) < 0).any(axis=1)
+        self.crossed: BoolArray = np.asarray((np.diff(table, axis=1) < 0).any(axis=1))
         self.edges = np.sort(table, axis=1)
         reached = np.tile(p, (len(table), 1))
         if ties != "atoms":
@@ -119,7 +119,7 @@ class Quantiles(Piecewise):
                 f"{len(span)} rows, first {self.edges[flat[0], 0]:g} in row {flat[0]}. A single point has no density: "
                 "give ties='atoms', which keeps all but entropy and likelihood."
             )
-        equal = np.diff(self.edges, axis=1) <= _EQUAL * span
+        equal = np.asarray(np.diff(self.edges, axis=1) <= _EQUAL * span)
         if not equal.any():
             return reached
         if self.ties == "refused":
@@ -162,7 +162,7 @@ def _checked_values(values: Any, size: int) -> FloatArray:
         raise InputError(
             f"quantiles.values must have the shape (rows, {size}), one column per level; got {table.shape}."
         )
-    bad = ~np.isfinite(table).all(axis=1)
+    bad = np.asarray(~np.isfinite(table).all(axis=1))
     if bad.any():
         raise InputError(
             f"quantiles.values must be finite; got other values in {int(bad.sum())} of {len(bad)} rows, "

@@ -71,9 +71,9 @@ class QuantilesAdapter(SklearnAdapter):
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return a quantile table per row."""
         if isinstance(model, Mapping):
-            levels = _checked_keys(model)
-            values = np.stack([_column(model[level], X, level) for level in levels], axis=1)
-            return Quantiles(levels, values, ties=self.ties)
+            keys = _checked_keys(model)
+            columns = [_column(model[level], X, level) for level in keys]
+            return Quantiles(keys, np.stack(columns, axis=1), ties=self.ties)
         steps, final = unwrap(model)
         levels = np.array(levels_of(final))
         if len(levels) < 3:
