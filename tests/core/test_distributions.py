@@ -163,6 +163,10 @@ METHODS = [name for name in vars(Distribution) if not name.startswith("_")]
 NOT_METHODS = {
     "family",
     "discrete",
+    "censored",
+    "expected_nll",
+    "log_survival",
+    "pit_bounds",
     "parametrisation",
     "supports",
     "take",

@@ -12,6 +12,7 @@ from .. import runner
 from ..core.adapter import Adapter
 from ..core.engine import Progress, first_distribution
 from ..core.errors import InputError
+from ..core.lifetimes import is_lifetimes
 from ..core.remarks import remarked
 from ..core.stochastic import MEMBERS, Stochastic, steady
 from ..core.subject import Subject, make_subject
@@ -59,7 +60,9 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     X : DataFrame or array of shape (n, d)
         The rows to audit, best ones the model was not fitted on.
     y : array of shape (n,), optional
-        Without it entropy and variance are explained; losses and nll are listed as not run.
+        Without it entropy and variance are explained; losses and nll are listed as not run. Times that may be
+        censored are given with their events: a pair ``(times, events)`` with True or 1 where the event was seen, a
+        frame of these two columns, or scikit-survival's structured array.
     train : pair (X_train, y_train), optional
         For train against test, and for reference rows.
     groups : mapping of str to feature names, optional
@@ -285,6 +288,11 @@ def _try(subject: Subject) -> None:
     dist = first_distribution(subject, _TRIED_ROWS)
     targets = {"y": subject.y, "train y": None if subject.train is None else subject.train[1]}
     for name, values in targets.items():
+        if is_lifetimes(values) and not dist.censored:
+            raise InputError(
+                f"explain.{name} must be values of a {dist.family} distribution; got times that may be censored. "
+                "Audit a model that knows of censoring (lifelines, scikit-survival), or pass the values alone."
+            )
         if values is not None:
             try:
                 dist.encode(values)

@@ -135,6 +135,11 @@ class Distribution(ABC):
         """Return P(Y_i <= y_i), shape (n,)."""
         self._cannot("cdf")
 
+    def log_survival(self, y: AnyArray) -> FloatArray:
+        """Return log P(Y_i > y_i) in nats, shape (n,)."""
+        with np.errstate(divide="ignore"):
+            return np.log1p(-self.cdf(y))
+
     def quantile(self, p: AnyArray) -> FloatArray:
         """Return the quantiles at levels `p` of shape (L,), shape (n, L)."""
         self._cannot("quantile")

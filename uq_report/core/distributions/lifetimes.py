@@ -20,6 +20,11 @@ class Lifetimes(Rowwise):
     censored = True
     horizon = float("inf")
 
+    @property
+    def usual_loss(self) -> str:
+        """The negative log-likelihood, which reads a censored row as what it is."""
+        return "nll"
+
     def encode(self, y: Any) -> AnyArray:
         """Return times with events; refuse plain times."""
         return expected_lifetimes(self.family, y)

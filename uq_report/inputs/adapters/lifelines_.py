@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
 
 from ...core.adapter import Match, class_names
-from ...core.arrays import Table
+from ...core.arrays import BoolArray, FloatArray, Table
 from ...core.errors import InputError, UnsupportedError
 from ...core.predictive import Distribution
 from .survival_curves import CurvesAdapter
@@ -47,4 +48,10 @@ class LifelinesAdapter(CurvesAdapter):
             )
         rows = X.reset_index(drop=True)
         table = model.predict_survival_function(rows)
-        return self.curves(table.index, table[rows.index].to_numpy().T)
+        return self.curves(table.index, table[rows.index].to_numpy().T, _event_times(model, np.asarray(table.index)))
+
+
+def _event_times(model: Any, times: FloatArray) -> BoolArray:
+    """Return at which of its times the model saw an event."""
+    seen = np.asarray(model.durations)[np.asarray(model.event_observed, dtype=bool)]
+    return np.isin(times, seen)

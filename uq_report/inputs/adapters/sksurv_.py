@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ...core.adapter import Match, class_names
-from ...core.arrays import Table
+from ...core.arrays import BoolArray, FloatArray, Table
 from ...core.errors import UnsupportedError
 from ...core.predictive import Distribution
 from .sklearn_ import ROWWISE_BATCH, in_order, transform, unwrap
@@ -44,8 +46,8 @@ class SksurvAdapter(CurvesAdapter):
         rows = transform(steps, X)
         with in_order():
             survival = final.predict_survival_function(rows, return_array=True)
-            times = final.predict_survival_function(rows[:1])[0].x
-        return self.curves(times, survival)
+            hazard = final.predict_cumulative_hazard_function(rows[:1])[0]
+        return self.curves(hazard.x, survival, _event_times(final, hazard.y))
 
     def batch_rows(self, model: Any) -> int | None:
         """Return up to 25 000 for trees and forests (fewer where there are many times), else None."""
@@ -53,6 +55,12 @@ class SksurvAdapter(CurvesAdapter):
         if steps or class_names(final)[0] not in _FORESTS_NAMES:
             return None
         return min(ROWWISE_BATCH, max(1_000, _BATCH_CELLS // max(1, len(getattr(final, "unique_times_", ())))))
+
+
+def _event_times(model: Any, hazard: FloatArray) -> BoolArray:
+    """Return at which times events were fitted: stated by trees; of proportional hazards where any row's rises."""
+    stated = getattr(model, "is_event_time_", None)
+    return np.diff(hazard, prepend=0.0) > 0 if stated is None else np.asarray(stated, dtype=bool)
 
 
 def _refuse_rankings(model: Any) -> None:

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.arrays import FloatArray
+from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.distributions import Survival
 from ...core.errors import InputError
 from .sklearn_ import SklearnAdapter
 
-CELLS = 10
+CELLS = 5
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,11 @@ class CurvesAdapter(SklearnAdapter):
     """What becomes of survival curves that a model gives as steps at the times it was fitted on.
 
     Moments and quantiles are those of the curves. The loss and the entropy are those of cells of the time axis, by
-    default `n_cells` of equally many of the model's times: single times would leave most events without mass.
+    default `n_cells` of equally many event times of the fit: single times would leave most events without mass.
 
     Parameters
     ----------
-    n_cells : int, default=10
+    n_cells : int, default=5
     ends : tuple of float, default=()
         The last times of the cells, instead: increasing. The curves end at the last, which is then the horizon of the
         restricted mean. Losses and entropies of two models compare on the same `ends` only.
@@ -42,11 +42,11 @@ class CurvesAdapter(SklearnAdapter):
         if ends.ndim != 1 or not (np.isfinite(ends).all() and (ends > 0).all() and (np.diff(ends) > 0).all()):
             raise InputError(f"{self.name}.ends must be increasing times > 0; got {self.ends}.")
 
-    def curves(self, times: Any, survival: Any) -> Survival:
-        """Return the curves, shape (n, T), in the cells of this adapter."""
+    def curves(self, times: Any, survival: Any, events: Any) -> Survival:
+        """Return the curves, shape (n, T), in the cells of this adapter; `events` says which times are of events."""
         times, survival = np.asarray(times, dtype=float), np.asarray(survival, dtype=float)
         if not self.ends:
-            return Survival(times, survival, even_cells(len(times), self.n_cells))
+            return Survival(times, survival, even_cells(np.asarray(events), self.n_cells))
         ends = np.asarray(self.ends)
         grid = np.union1d(times[times <= ends[-1]], ends)
         before = np.column_stack([np.ones(len(survival)), survival])
@@ -54,13 +54,14 @@ class CurvesAdapter(SklearnAdapter):
         return Survival(grid, steps, np.searchsorted(grid, ends))
 
 
-def even_cells(size: int, n_cells: int) -> Any:
-    """Return the positions of `size` times that end at most `n_cells` cells of equally many times.
+def even_cells(events: BoolArray, n_cells: int) -> IntArray:
+    """Return the positions of times that end at most `n_cells` cells of equally many event times, the last among them.
 
     Examples
     --------
-    >>> even_cells(7, 3), even_cells(2, 3)
-    (array([2, 4, 6]), array([0, 1]))
+    >>> even_cells(np.array([True, False, True, True, False]), 2), even_cells(np.array([False, False]), 2)
+    (array([2, 4]), array([1]))
     """
-    shares = np.arange(1, min(n_cells, size) + 1) / min(n_cells, size)
-    return np.ceil(shares * size - 1e-9).astype(np.int64) - 1
+    at = np.flatnonzero(events)
+    parts = np.array_split(at, min(n_cells, max(len(at), 1)))
+    return np.array([*(part[-1] for part in parts[:-1]), len(events) - 1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...core.arrays import AnyArray
 from ...core.distributions.lifetimes import Lifetimes
 from ...core.numbers import number
@@ -22,10 +24,16 @@ def lifetimes_note(q: Lifetimes, y: AnyArray) -> str:
     note = (
         f"{events} of {n} rows had an event and {n - events} were censored; the model expects {expected:.0f} in "
         f"the times observed{until}. The confidence gap compares the loss with what the model expects of it in that "
-        "time; the PIT of a row censored at t is drawn between F(t) and 1. Both hold if censoring does not depend on the "
-        "event's time, given the features."
+        "time; the PIT of a row censored at t is drawn between F(t) and 1. Both hold if censoring does not depend on "
+        "the event's time, given the features."
     )
     reach = _FAR * max(expected, 1.0) ** 0.5
     if abs(within - expected) > reach and abs(n - events - expected) <= reach:
         note += f" If 1 stood for censored, the events would be {n - events}, which fits: check the sign of the flags."
+    impossible = int(np.isneginf(q.log_prob(y)).sum())
+    if impossible:
+        note += (
+            f" In {impossible} rows the event fell into a cell of the time axis without mass: fewer cells (n_cells or "
+            "ends of the adapter) or, of trees, larger leaves avoid that."
+        )
     return note
