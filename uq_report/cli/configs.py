@@ -13,7 +13,7 @@ from .shared import Quiet, app, errors_reported, print_json, say
 
 config = typer.Typer(help="Check an audit.toml, or print its schema.", no_args_is_help=True)
 app.add_typer(config, name="config")
-_INIT = ("model", "data", "target", "train", "protected", "ignore", "trusted", "query", "allow_pickle")
+_INIT = ("model", "data", "target", "event", "train", "protected", "ignore", "trusted", "query", "allow_pickle")
 
 
 @app.command()

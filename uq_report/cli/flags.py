@@ -62,6 +62,7 @@ FLAGS = (
     Flag("model.source", "model.skops, model.onnx, models:/name/1, or module:factory (runs that code).", word="model"),
     Flag("data.source", "File or database URL with the rows to audit.", word="data"),
     Flag("data.target", "Column with y; without it only uncertainty is explained."),
+    Flag("data.event", "Column that says whether the event was seen: the target is then a time that may be censored."),
     Flag("data.train", "File or database URL with the training rows."),
     Flag("data.query", "SELECT of the rows, where the data is a database."),
     Flag("data.train_query", "SELECT of the training rows."),

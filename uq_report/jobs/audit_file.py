@@ -73,13 +73,14 @@ class DataPart(Part):
     """The rows to audit and the training rows; `query` is for databases.
 
     Columns that are not named here are features; `ignore` lists those that are not. By `protected` attributes
-    performance and uncertainty are told apart. The model's own list of features says which of them it uses; where it
+    performance and uncertainty are told apart. With an `event` column the target is a time that may be censored. The model's own list of features says which of them it uses; where it
     has none, all are features, or those in `protected_features`.
     """
 
     source: Text
     query: str = ""
     target: str | None = None
+    event: str | None = None
     train: str | None = None
     train_query: str = ""
     sample_weight: str | None = None

@@ -114,12 +114,14 @@ def _data(audit: AuditFile, subject: Subject, table: pd.DataFrame, base: Path) -
 def _keys(audit: AuditFile, subject: Subject, table: pd.DataFrame) -> Iterable[tuple[str, Any, str]]:
     """Return the keys, each with columns that suit it by their names, where people have to decide, and a comment."""
     data = audit.data
-    free = [name for name in map(str, table.columns) if name not in (data.target, data.sample_weight, data.clusters)]
+    taken = (data.target, data.event, data.sample_weight, data.clusters)
+    free = [name for name in map(str, table.columns) if name not in taken]
     repeated = [name for name in _like(free, _CLUSTERS) if table[name].nunique() < len(table)]
     codes = [name for name in subject.features if _is_code(subject, name)]
     return (
         ("query", "SELECT * FROM rows", "where the source is a database"),
         ("target", (_like(free, _TARGETS) or [*data.ignore, "y"])[0], "without it only the uncertainty is explained"),
+        ("event", "event", "the target is a time that may be censored; 1 where its event was seen"),
         ("train", "train.csv", "for train against test, and for reference rows"),
         ("ignore", ["id"], "no features of the model"),
         ("sample_weight", (_like(free, _WEIGHTS) or ["w"])[0], "a column of sample weights"),

@@ -16,7 +16,7 @@ from ..core.subject import Subject
 from ..runner import plugins
 from ..runner.mistakes import refuse
 from . import columns
-from .audit_file import AuditFile
+from .audit_file import AuditFile, DataPart
 from .options import option_mistakes, unregistered
 from .sources import ReadModel, check_source, read_model, read_table, source_name
 
@@ -88,11 +88,7 @@ def _examined(audit: AuditFile) -> tuple[Tables | None, list[str]]:
     mistakes += columns.column_mistakes(audit, names, name)
     if tables.training is not None:
         trained = list(map(str, tables.training.columns))
-        if audit.data.target in names and audit.data.target not in trained:
-            hint = nearest(audit.data.target, trained)
-            mistakes.append(
-                f"data.target must be a column of {tables.train_name} too; it has none of that name. {hint}"
-            )
+        mistakes += _lacking_outcomes(audit, names, trained, tables.train_name)
         # Whether protected attributes are features is the model's to say.
         here, there = (
             [column for column in columns.features_of(audit, side) if column not in audit.data.protected]
@@ -100,6 +96,16 @@ def _examined(audit: AuditFile) -> tuple[Tables | None, list[str]]:
         )
         mistakes += columns.train_mistakes(here, there, (name, tables.train_name))
     return tables, mistakes
+
+
+def _lacking_outcomes(audit: AuditFile, names: list[str], trained: list[str], train_name: str) -> list[str]:
+    """Return a line for the target, and for the event, that only the rows to audit have."""
+    stated = {"target": audit.data.target, "event": audit.data.event}
+    return [
+        f"data.{key} must be a column of {train_name} too; it has none of that name. {nearest(column, trained)}"
+        for key, column in stated.items()
+        if column is not None and column in names and column not in trained
+    ]
 
 
 def table_of(audit: AuditFile) -> pd.DataFrame:
@@ -156,10 +162,8 @@ def _used(audit: AuditFile, candidates: Sequence[str]) -> list[str]:
 def _explained(audit: AuditFile, model: Any, features: list[str], tables: Tables) -> Subject:
     """Explain the model: a key of ``[model]`` and ``[data]`` that is called as an argument fills it."""
     data, part, rows = audit.data, audit.model or audit.data.predictions, tables.rows
-    y = None if data.target is None else rows[data.target]
-    train = None
-    if tables.training is not None:
-        train = (tables.training[features], None if data.target is None else tables.training[data.target])
+    y = _outcomes(data, rows)
+    train = None if tables.training is None else (tables.training[features], _outcomes(data, tables.training))
     arguments = {**dict(data), **dict(part or ())}
     arguments |= {
         "train": train,
@@ -175,9 +179,18 @@ def _explained(audit: AuditFile, model: Any, features: list[str], tables: Tables
     return explain(model, rows[features], y, **{name: arguments[name] for name in _ARGUMENTS & arguments.keys()})
 
 
-def _as_label(text: Any, model: Any, y: pd.Series[Any] | None) -> Any:
+def _outcomes(data: DataPart, table: pd.DataFrame) -> Any:
+    """Return the target, with the events where it is a time that may be censored; None without one."""
+    if data.target is None:
+        if data.event is not None:
+            raise InputError(f"data.target must be the column with the times; got none beside event={data.event!r}.")
+        return None
+    return table[data.target] if data.event is None else (table[data.target], table[data.event])
+
+
+def _as_label(text: Any, model: Any, y: Any) -> Any:
     """Return a class as the label in y, or of the model, that it spells."""
-    labels = [*([] if y is None else y.unique().tolist()), *getattr(model, "classes_", ())]
+    labels = [*(y.unique().tolist() if isinstance(y, pd.Series) else ()), *getattr(model, "classes_", ())]
     return next((label for label in labels if str(label) == str(text)), text)
 
 
@@ -208,6 +221,7 @@ def _sources(audit: AuditFile, tables: Tables, features: list[str]) -> dict[str,
         "data": name,
         "train": tables.train_name,
         "target": data.target,
+        "event": data.event,
         "weights": data.sample_weight,
         "clusters": data.clusters,
         "ignored": ", ".join(data.ignore),

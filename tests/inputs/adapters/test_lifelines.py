@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
-from uq_report.core.distributions import Survival
+from uq_report.core.distributions import Censored, Survival
 from uq_report.core.errors import UQReportError
+from uq_report.core.lifetimes import lifetimes
 from uq_report.inputs.adapters.lifelines_ import LifelinesAdapter
 
 from .whole_audit import whole_audit
@@ -20,7 +21,10 @@ from lifelines import (
     CoxPHFitter,
     CoxTimeVaryingFitter,
     KaplanMeierFitter,
+    LogLogisticAFTFitter,
+    LogNormalAFTFitter,
     PiecewiseExponentialRegressionFitter,
+    WeibullAFTFitter,
 )
 from lifelines.datasets import load_rossi
 from lifelines.exceptions import ApproximationWarning
@@ -60,6 +64,31 @@ def test_curves_are_the_librarys_own_whatever_the_index_of_the_rows(name: str) -
         np.testing.assert_allclose(dist.survival[row], own, atol=1e-12)
         np.testing.assert_array_equal(dist.times, own.index)
     assert list(rows.index[:2]) == [79, 78]
+
+
+ACCELERATED = (WeibullAFTFitter, LogNormalAFTFitter, LogLogisticAFTFitter)
+
+
+@pytest.mark.parametrize("ancillary", [None, True], ids=["one shape", "shape by row"])
+@pytest.mark.parametrize("fitter", ACCELERATED)
+def test_the_likelihood_of_accelerated_times_is_the_librarys_own(fitter: Any, ancillary: bool | None) -> None:
+    model = fitted(fitter(), ancillary=ancillary)
+    y = lifetimes(TRAIN[OUTCOMES], len(TRAIN), "y")
+    assert y is not None
+    dist = ADAPTER.predict(model, TRAIN[FEATURES])
+    assert isinstance(dist, Censored)
+    np.testing.assert_allclose(dist.log_prob(y).sum(), model.log_likelihood_, rtol=1e-10)
+    own = model.predict_survival_function(TRAIN[FEATURES], times=[30.0]).to_numpy()[0]
+    np.testing.assert_allclose(1 - dist.cdf(np.full(len(TRAIN), 30.0)), own, rtol=1e-10)
+    assert dist.horizon == TRAIN["week"].max()
+    assert LifelinesAdapter(ends=(10.0, 26.0)).predict(model, TRAIN[FEATURES]).mean().max() <= 26.0
+
+
+def test_the_match_says_what_the_loss_is_of() -> None:
+    for model, says in ((WeibullAFTFitter(), "with its likelihood"), (CoxPHFitter(), "cells of the time axis")):
+        match = ADAPTER.matches(model)
+        assert match is not None
+        assert says in match.reason
 
 
 def test_cells_end_at_times_of_events() -> None:
@@ -109,6 +138,13 @@ def test_swapped_flags_are_told() -> None:
     )
     assert "check the sign of the flags" not in right
     assert "If 1 stood for censored" in wrong
+
+
+def test_accelerated_times_are_audited_end_to_end() -> None:
+    subject = uq.explain(fitted(LogLogisticAFTFitter()), TEST[FEATURES][:60], TEST[OUTCOMES][:60])
+    run = whole_audit(subject)
+    assert {entry.name for entry in run.not_run} == {"cid", "cover", "groups", "support"}
+    assert run.subject["family"] == "log-logistic"
 
 
 def test_a_cox_model_is_audited_end_to_end() -> None:

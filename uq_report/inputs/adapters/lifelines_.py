@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr
 
 from ...core.adapter import Match, class_names
 from ...core.arrays import BoolArray, FloatArray, Table
+from ...core.distributions import Censored, LogLogistic, LogNormal, Weibull
 from ...core.errors import InputError, UnsupportedError
 from ...core.predictive import Distribution
 from .survival_curves import CurvesAdapter
@@ -17,24 +21,44 @@ from .survival_curves import CurvesAdapter
 _LINE = "from lifelines import WeibullAFTFitter; model = WeibullAFTFitter().fit(frame, 'time', 'event')"
 
 
+class _Accelerated(NamedTuple):
+    """The survival levels of the times exp(m) and exp(m + s), where log T has location m and scale s, and the family.
+
+    ``family(exp(m), s)`` is the distribution.
+    """
+
+    levels: tuple[float, float]
+    family: Callable[[FloatArray, FloatArray], Distribution]
+
+
+_ACCELERATED: Mapping[str, _Accelerated] = {
+    "lifelines.WeibullAFTFitter": _Accelerated((math.exp(-1), math.exp(-math.e)), lambda at, s: Weibull(1 / s, at)),
+    "lifelines.LogNormalAFTFitter": _Accelerated((0.5, float(ndtr(-1))), lambda at, s: LogNormal(np.log(at), s)),
+    "lifelines.LogLogisticAFTFitter": _Accelerated((0.5, 1 / (1 + math.e)), lambda at, s: LogLogistic(at, 1 / s)),
+}
+
+
 @dataclass(frozen=True)
 class LifelinesAdapter(CurvesAdapter):
     """Regression models of lifelines, whose rows are a DataFrame with the columns of the fit.
 
-    A curve is read at the model's own times, which needs none of the library's interpolation.
+    ``WeibullAFTFitter``, ``LogNormalAFTFitter`` and ``LogLogisticAFTFitter`` give their distributions: the loss is
+    their likelihood. The others give curves, read at the model's own times, which needs none of the library's
+    interpolation. The horizon of the restricted mean is the last time of the fit unless `ends` says otherwise.
     """
 
     name: ClassVar[str] = "lifelines"
 
     def matches(self, model: Any) -> Match | None:
         """Match every fitter of the library by name."""
-        names = class_names(model)
-        if isinstance(model, type) or not {"lifelines.BaseFitter", "lifelines.UnivariateFitter"} & set(names):
+        if isinstance(model, type) or "lifelines.BaseFitter" not in class_names(model):
             return None
-        return Match(1, f"{type(model).__name__}: survival curves, with loss and entropy of cells of the time axis")
+        exact = "distributions of the time, with its likelihood"
+        cells = "survival curves, with loss and entropy of cells of the time axis"
+        return Match(1, f"{type(model).__name__}: {exact if _accelerated(model) else cells}")
 
     def predict(self, model: Any, X: Table) -> Distribution:
-        """Return the survival curves of the rows."""
+        """Return the distributions or survival curves of the rows."""
         who = type(model).__name__
         if not callable(getattr(model, "predict_survival_function", None)):
             raise UnsupportedError(
@@ -46,12 +70,20 @@ class LifelinesAdapter(CurvesAdapter):
                 f"explain.X must be a DataFrame with the columns {who} was fitted on; got an array. Type: "
                 "X = pd.DataFrame(X, columns=[...])"
             )
-        rows = X.reset_index(drop=True)
-        table = model.predict_survival_function(rows)
-        return self.curves(table.index, table[rows.index].to_numpy().T, _event_times(model, np.asarray(table.index)))
+        rows, accelerated = X.reset_index(drop=True), _accelerated(model)
+        if accelerated is None:
+            table = model.predict_survival_function(rows)
+            return self.curves(table.index, table[rows.index].to_numpy().T, _event_times(model, table.index))
+        first, second = (np.asarray(model.predict_percentile(rows, p=p), dtype=float) for p in accelerated.levels)
+        horizon = self.ends[-1] if self.ends else float(np.max(model.durations))
+        return Censored(accelerated.family(first, np.log(second / first)), horizon)
 
 
-def _event_times(model: Any, times: FloatArray) -> BoolArray:
+def _accelerated(model: Any) -> _Accelerated | None:
+    return next((_ACCELERATED[name] for name in class_names(model) if name in _ACCELERATED), None)
+
+
+def _event_times(model: Any, times: Any) -> BoolArray:
     """Return at which of its times the model saw an event."""
     seen = np.asarray(model.durations)[np.asarray(model.event_observed, dtype=bool)]
-    return np.isin(times, seen)
+    return np.isin(np.asarray(times), seen)

@@ -1,0 +1,117 @@
+"""The log-logistic distribution."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import log_expit
+
+from ..arrays import AnyArray, FloatArray
+from .logistic import Logistic
+from .normal import WHOLE
+from .numeric import Parametric
+
+
+class LogLogistic(Parametric):
+    """n distributions of y > 0 whose logarithm is logistic, with P(Y > y) = 1 / (1 + (y / scale)^shape).
+
+    Parameters
+    ----------
+    scale : float or array of shape (n,)
+        The median, greater than 0.
+    shape : float or array of shape (n,)
+        Greater than 0. The mean is infinite up to 1, the variance up to 2.
+
+    Examples
+    --------
+    >>> LogLogistic([1.0, 2.0], 2.0).mean().round(4)
+    array([1.5708, 3.1416])
+    """
+
+    family = "log-logistic"
+    supports = WHOLE - {"crps"}
+    by_row = positive = ("scale", "shape")
+    within = (0.0, np.inf)
+    parametrisation = ("mu", "s")
+    scale: FloatArray
+    shape: FloatArray
+
+    def __init__(self, scale: Any, shape: Any) -> None:
+        self.hold(scale=scale, shape=shape)
+
+    def mean(self) -> FloatArray:
+        """Return scale * b / sin(b) with b = π / shape; infinite where shape <= 1."""
+        return np.where(self.shape > 1, self.scale * _moment(np.pi / self.shape), np.inf)
+
+    def variance(self) -> FloatArray:
+        """Return scale² [2b / sin(2b) - b² / sin(b)²]; infinite where shape <= 2."""
+        b = np.pi / self.shape
+        return np.where(self.shape > 2, np.square(self.scale) * (_moment(2 * b) - np.square(_moment(b))), np.inf)
+
+    def entropy(self) -> FloatArray:
+        """Return log(scale / shape) + 2."""
+        return np.log(self.scale) - np.log(self.shape) + 2
+
+    def log_prob(self, y: AnyArray) -> FloatArray:
+        """Return the log density at y; -inf at y <= 0."""
+        inside, log_y = _log(y)
+        return np.where(inside, self._log().log_prob(log_y) - log_y, -np.inf)
+
+    def log_survival(self, y: AnyArray) -> FloatArray:
+        """Return -log(1 + (y / scale)^shape)."""
+        inside, log_y = _log(y)
+        return np.where(inside, log_expit(-self.shape * (log_y - np.log(self.scale))), 0.0)
+
+    def cdf(self, y: AnyArray) -> FloatArray:
+        """Return P(Y <= y)."""
+        inside, log_y = _log(y)
+        return np.where(inside, self._log().cdf(log_y), 0.0)
+
+    def quantile(self, p: AnyArray) -> FloatArray:
+        """Return the quantiles, shape (n, L)."""
+        with np.errstate(over="ignore"):  # then it is beyond the largest float
+            return np.exp(self._log().quantile(p))
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draw `size` values from each, shape (size, n)."""
+        with np.errstate(over="ignore"):
+            return np.exp(self._log().sample(rng, size))
+
+    def kl(self, other: Self) -> FloatArray:
+        """Return that of the logarithms."""
+        return self._log().kl(other._log())
+
+    def renyi_half(self, other: Self) -> FloatArray:
+        """Return that of the logarithms."""
+        return self._log().renyi_half(other._log())
+
+    @property
+    def parameters(self) -> FloatArray:
+        """Location and scale of the logarithm, shape (n, 2)."""
+        return self._log().parameters
+
+    def fisher_information(self) -> FloatArray:
+        """Return that of the logarithm, shape (n, 2, 2)."""
+        return self._log().fisher_information()
+
+    def why_not(self, method: str) -> str:
+        """Say why `method` cannot answer."""
+        if method == "crps":
+            return "crps is not computed for a log-logistic distribution, whose mean may be infinite; use nll"
+        return super().why_not(method)
+
+    def _log(self) -> Logistic:
+        return Logistic(np.log(self.scale), 1 / self.shape)
+
+
+def _moment(b: FloatArray) -> FloatArray:
+    """Return b / sin(b) of 0 < b < π, 1 elsewhere."""
+    inside = (b > 0) & (b < np.pi)
+    return np.where(inside, b / np.sin(np.where(inside, b, 1.0)), 1.0)
+
+
+def _log(y: AnyArray) -> tuple[AnyArray, FloatArray]:
+    """Return where y > 0, and log y there, 0 elsewhere."""
+    inside = np.asarray(y) > 0
+    return inside, np.log(np.where(inside, y, 1.0))
