@@ -16,6 +16,7 @@ LOCAL_EFFECTS: Final = "soundness.local-effects"
 GROUPS: Final = f"outcomes.{ids.GROUPS}"
 CALIBRATION: Final = f"uncertainty-quality.{ids.CALIBRATION}"
 CLAIMS: Final = "uncertainty-quality.claims"
+SEGMENTS: Final = f"uncertainty-quality.{ids.SEGMENTS}"
 IMPORTANCE: Final = "prediction.importance"
 SHAPLEY: Final = "prediction.shapley"
 LIBRARY: Final = f"prediction.{ids.DALEX}"
@@ -31,8 +32,9 @@ STABILITY: Final = "robustness.stability"
 TRAINING: Final = "robustness.training"
 
 ORDER: Final = (
-    QUALITY, PROFILES, LOCAL_EFFECTS, GROUPS, CALIBRATION, CLAIMS, IMPORTANCE, SHAPLEY, LIBRARY, UNSURE_IMPORTANCE,
-    UNSURE_MAP, SENSITIVITY, DEPENDENCE, COVER, AGREEMENT, INTERACTIONS, SUPPORT, STABILITY, TRAINING,
+    QUALITY, PROFILES, LOCAL_EFFECTS, GROUPS, CALIBRATION, CLAIMS, SEGMENTS, IMPORTANCE, SHAPLEY, LIBRARY,
+    UNSURE_IMPORTANCE, UNSURE_MAP, SENSITIVITY, DEPENDENCE, COVER, AGREEMENT, INTERACTIONS, SUPPORT,
+    STABILITY, TRAINING,
 )  # fmt: skip
 CHAPTERS: Final = tuple(dict.fromkeys(slot.partition(".")[0] for slot in ORDER))
 PREDICTION, UNCERTAINTY = "prediction", "uncertainty"

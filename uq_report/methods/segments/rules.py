@@ -1,0 +1,256 @@
+"""Segments: rows where the model is surer than it is right, and rows where its doubt is concentrated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan
+from typing import ClassVar
+
+from scipy import special
+
+from ...core.errors import check_options
+from ...core.measures import ENTROPY, NLL
+from ...core.numbers import value_words
+from ...core.text import short
+from ...core.verdicts import holm
+from ...evidence import ids
+from ...evidence.finding import Finding, Outcome, Severity
+from ...evidence.outcomes import CONFIDENCE_GAP
+from ...evidence.run import Run
+from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, SegmentFeatures, SegmentLine, Segments
+from ...evidence.view import of_measure
+from ...rules.reading import Part, absent, close
+from ...rules.rule import Grade, Limit, Rule
+from ..shared.checks import observed
+from ..shared.options import positive, shares
+
+OVERSURE, CONCENTRATED = "UQ121", "UQ122"
+HONEST = "E_q[-log q(Y)] = H(q): loss and expected loss agree on average in any rows when y follows the model"
+NATS = "nats"
+
+
+@dataclass(frozen=True)
+class SegmentsCheck:
+    """Judges the segments that small trees found, on rows that the trees have not seen.
+
+    UQ121 asks for a segment whose loss is above what the model expects there by more than a margin, and further
+    above than for the other rows; both one-sided t-tests, their larger p-value Holm-adjusted over segments. UQ122 is
+    an observation: where the model is most unsure. In an honest model doubt differs between rows, too.
+
+    Parameters
+    ----------
+    level : float
+        Of both rules together: half of it for each.
+    margin : float
+        Loss beyond expectation that matters, in nats.
+    loss : float
+        The same where the likelihood is not finite, as a share of the usual loss of all rows.
+    medium, high : float
+        Multiples of the margin, by the lower end of the interval, from which a finding is medium, or high.
+    share : float
+        Share of the rows from which a finding may be high.
+    entropy : float
+        Difference of uncertainty to the other rows that is worth a sentence, in nats.
+    spread : float
+        The same of uncertainty in other units, as a share of its mean over all rows.
+    """
+
+    level: float = 0.05
+    margin: float = 0.05
+    loss: float = 0.1
+    medium: float = 2.0
+    high: float = 4.0
+    share: float = 0.1
+    entropy: float = 0.2
+    spread: float = 0.5
+
+    name: ClassVar[str] = ids.SEGMENTS
+    title: ClassVar[str] = "Segments"
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds that cannot be used."""
+        limits = (
+            *shares(self, "level", "share"),
+            *positive(self, "margin", "loss", "entropy", "spread"),
+            ("medium", 1 <= self.medium < self.high, "numbers 1 <= medium < high"),
+        )
+        check_options(self.name, self, limits)
+
+    @property
+    def rules(self) -> tuple[Rule, Rule]:
+        """The two rules, with this check's thresholds."""
+        sure = {"p_adjusted": Limit("at most", "level")}
+        numbers = ("margin", "loss", "medium", "high", "share")
+        return (
+            Rule(
+                code=OVERSURE,
+                title="In a segment of rows the model is surer than it is right",
+                thresholds={"level": self.level / 2, **{name: getattr(self, name) for name in numbers}},
+                when="Rows that a small tree set apart, judged on rows it has not seen: their loss is above what the "
+                "model expects there (its entropy) by more than {margin} nats, where the likelihood is not finite "
+                "{loss:pct} of the usual loss, and further above than that of the other rows (level {level}, "
+                "Holm-adjusted over segments). High if the interval lies beyond {high} times that and at least "
+                "{share:pct} of the rows are concerned, medium beyond {medium} times, else low.",
+                raised=tuple({**sure, name: Limit("above", name)} for name in ("margin", "loss")),
+                grades=(
+                    Grade("high", {"times": Limit("at least", "high"), "share": Limit("at least", "share")}),
+                    Grade("medium", {"times": Limit("at least", "medium")}),
+                    Grade("low"),
+                ),
+                rests_on=HONEST,
+            ),
+            Rule(
+                code=CONCENTRATED,
+                title="The model's uncertainty is concentrated in a segment of rows",
+                thresholds={"level": self.level / 2, "entropy": self.entropy, "spread": self.spread},
+                when="Rows that a small tree set apart, judged on rows it has not seen: the model is less sure there "
+                "than for the other rows (level {level}, Holm-adjusted over segments), by more than {entropy} nats, in "
+                "other units {spread:pct} of the mean over all rows, by the lower end of the interval.",
+                raised=tuple({**sure, name: Limit("above", name)} for name in ("entropy", "spread")),
+                rests_on="athey",
+            ),
+        )
+
+    def check(self, run: Run) -> Outcome:
+        """Judge the run's segments."""
+        view = Segments.find(run)
+        if view is None:
+            reason = absent(run, ids.SEGMENTS)
+            return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
+        oversure, concentrated = self.rules
+        return close(self.name, [_oversure(oversure, view, run), _concentrated(concentrated, view, run)])
+
+
+def _oversure(rule: Rule, view: Segments, run: Run) -> Part:
+    """Judge the loss beyond what the model expects, segment by segment."""
+    lines = [x for x in view.tested() if x.measure in (CONFIDENCE_GAP, EXCESS_LOSS)]
+    if not lines:
+        return Part(code=rule.code, absent="no segment has a loss and the loss that the model expects")
+    units = {x.segment: _margin(rule, view, x) for x in lines}
+    adjusted = holm([_p_beyond(x, units[x.segment]) for x in lines]).tolist()
+    graded = [(x, _severity(rule, x, p, units[x.segment])) for x, p in zip(lines, adjusted, strict=True)]
+    unsure = (x.item for x, s in graded if s is None and x.upper > units[x.segment] and x.difference > 0)
+    return Part(
+        code=rule.code,
+        findings=tuple(_finding(rule, s, x, units[x.segment], run) for x, s in graded if s),
+        undecided=tuple(unsure),
+        because="the interval of the loss beyond what the model expects reaches beyond the margin",
+        passed=f"In none of {len(lines)} segments is the model shown to be surer than it is right.",
+    )
+
+
+def _margin(rule: Rule, view: Segments, line: SegmentLine) -> float:
+    """Return the loss beyond expectation that matters, in the unit of the line."""
+    if line.measure == CONFIDENCE_GAP:
+        return rule.thresholds["margin"]
+    return rule.thresholds["loss"] * (view.usual_loss or 0.0)
+
+
+def _p_beyond(line: SegmentLine, margin: float) -> float:
+    """Return the larger of two one-sided p-values: of a mean above the margin, and of one above that of the rest."""
+    own = _one_sided(line.estimate - margin, line.std_error, line.units - 1)
+    return max(own, _one_sided(line.difference, line.difference_std_error, line.freedom))
+
+
+def _one_sided(excess: float, std_error: float, freedom: float) -> float:
+    if not std_error > 0:
+        return float(not excess > 0)
+    return float(special.stdtr(freedom, -excess / std_error))
+
+
+def _severity(rule: Rule, line: SegmentLine, p: float, margin: float) -> Severity | None:
+    """Return the severity by the lower end of the interval, in margins; none where the margin is 0."""
+    if not margin > 0:
+        return None
+    name = "margin" if line.measure == CONFIDENCE_GAP else "loss"
+    times = line.lower / margin
+    return rule.judge(p_adjusted=p, times=times, share=line.share, **{name: times * rule.thresholds[name]})
+
+
+def _finding(rule: Rule, severity: Severity, line: SegmentLine, margin: float, run: Run) -> Finding:
+    where, view = _where(line), Segments.find(run)
+    unit = line.unit
+    own = value_words(line.estimate, line.lower, line.upper, unit, confidence=line.confidence)
+    more = value_words(line.difference, line.difference_lower, line.difference_upper, unit)
+    measures = (NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,)
+    features = () if view is None else tuple(view.made_of.get(line.segment, ()))
+    return rule.finding(
+        severity,
+        f"{where} the loss is {own} above what the model expects, {more} further above than for the other "
+        f"{line.n_rest} rows: there the model is surer than it is right.{_closest(line, run)}",
+        (ids.SEGMENTS, ids.SEGMENTS_FEATURES),
+        remedy="Look for wrong labels, or for what the model lacks, in these rows. Until then do not rely there on its "
+        "stated uncertainty.",
+        measures=measures,
+        features=features,
+        threshold=margin,
+        affected=f"{line.n} of {line.n + line.n_rest} judged rows",
+        **observed(line),
+    )
+
+
+def _where(line: SegmentLine) -> str:
+    """Name a segment with its rows."""
+    what = "For rows unlike any training row" if line.segment == OFF_SUPPORT else f"Where {line.item}"
+    return f"{what} ({line.n} of {line.n + line.n_rest} judging rows)"
+
+
+def _closest(line: SegmentLine, run: Run) -> str:
+    """Say which feature's exchange brings the segment closest to the rest; empty if none is shown to."""
+    view = SegmentFeatures.find(run)
+    found = None if view is None else view.leading(line.segment, line.measure)
+    if found is None:
+        return ""
+    ends = value_words(found.before, unit=line.unit), value_words(found.after, unit=line.unit)
+    return (
+        f" Of all features, exchanging {short(found.feature)} brings these rows closest to the others: from "
+        f"{ends[0]} to {ends[1]} apart."
+    )
+
+
+def _concentrated(rule: Rule, view: Segments, run: Run) -> Part:
+    """Name, for each measure of uncertainty, the segment of the largest mean that is far enough from the rest."""
+    unsure = view.uncertainty
+    lines = [x for x in view.tested() if x.measure in unsure and x.segment != OFF_SUPPORT]
+    if not lines:
+        return Part(code=rule.code, absent="no measure of uncertainty parts the rows into segments")
+    wide = [x for x in lines if _far(rule, view, x)]
+    first: dict[str, SegmentLine] = {}
+    for x in sorted(wide, key=lambda line: -line.difference):
+        first.setdefault(x.measure, x)
+    return Part(
+        code=rule.code,
+        findings=tuple(_unsure(rule, x, view, run) for x in first.values()),
+        passed=f"In none of {len(lines)} segments is the model far less sure than elsewhere.",
+    )
+
+
+def _far(rule: Rule, view: Segments, line: SegmentLine) -> bool:
+    name, scale = ("entropy", 1.0) if line.unit == NATS else ("spread", _mean(view, line.measure))
+    lower = line.difference_lower / scale if scale > 0 and not isnan(line.difference_lower) else line.difference
+    return rule.judge(p_adjusted=line.p_adjusted, **{name: lower}) is not None
+
+
+def _mean(view: Segments, measure: str) -> float:
+    lines: Sequence[SegmentLine] = of_measure(view.lines, measure)
+    return next((x.estimate for x in lines if x.segment == ALL_ROWS), 0.0)
+
+
+def _unsure(rule: Rule, line: SegmentLine, view: Segments, run: Run) -> Finding:
+    own = value_words(line.estimate, line.lower, line.upper, line.unit, confidence=line.confidence)
+    more = value_words(line.difference, line.difference_lower, line.difference_upper, line.unit)
+    title = view.result.measures[line.measure].title if line.measure in view.result.measures else line.measure
+    return rule.finding(
+        rule.severity,
+        f"{_where(line)} the model is less sure: {title} {own}, {more} more than for the other {line.n_rest} rows."
+        f"{_closest(line, run)}",
+        (ids.SEGMENTS, ids.SEGMENTS_FEATURES),
+        remedy="Ask whether decisions on these rows need a person, or more data.",
+        measures=(line.measure,),
+        features=tuple(view.made_of.get(line.segment, ())),
+        threshold=rule.thresholds["entropy" if line.unit == NATS else "spread"],
+        affected=f"{line.n} of {line.n + line.n_rest} judged rows",
+        **observed(line),
+    )

@@ -1,0 +1,108 @@
+"""Segments: where the model is less sure, or more wrong, than elsewhere, and what changes that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from ...core.text import count
+from ...document import slots
+from ...document.blocks import intervals_caption, left_out, make_figure, make_table
+from ...document.document import Block, Column, Paragraph, Section
+from ...document.evidence import Evidence
+from ...document.text import clean, joined, name, value_words
+from ...evidence.segments import ALL_ROWS, LEVEL, SegmentFeatures, SegmentLine, Segments
+from ...evidence.view import table_of
+from ..shared.wording import BuiltIn, absent, words_of
+from .figure import MOST, draw, labelled
+
+LEAD = (
+    "Half of the rows grew a small tree for each measure; the other half, which no tree has seen, gives every number "
+    "here. Shown is where the model is less sure, or its loss higher, than for the other rows. Doubt and loss differ "
+    "between rows in an honest model, too; the loss less the loss that the model expects does not: it is 0 on average "
+    "in all rows if the model is right."
+)
+EXCHANGED = (
+    "The last column names the feature whose exchange between rows brings the segment closest to the others. It says "
+    "what the model reacts to there, not what causes it."
+)
+
+
+class SegmentsSection(BuiltIn):
+    """The segments that stand out, with their means and the feature that changes them most, as table and figure."""
+
+    name: ClassVar[str] = Segments.id
+    slot: ClassVar[str] = slots.SEGMENTS
+    shows: ClassVar[tuple[str, ...]] = (Segments.id, SegmentFeatures.id)
+
+    def section(self, evidence: Evidence) -> Section:
+        """Return a sentence, the table and the figure; or why there is no segment."""
+        view, section = Segments.find(evidence.run), Section(id=self.name, title="Segments of rows")
+        if view is None or not view.lines:
+            return absent(evidence, section, Segments.id, view, "No measure has a value in each row.")
+        keys = view.raised(MOST)
+        features = SegmentFeatures.find(evidence.run)
+        blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=_summary(evidence, view))]
+        if keys:
+            closest = features is not None and bool(features.lines)
+            blocks += [*((Paragraph(text=EXCHANGED),) if closest else ()), *_shown(evidence, view, features, keys)]
+        gaps = left_out(view.result, None if features is None else features.result)
+        return replace(section, blocks=(*blocks, *gaps))
+
+
+def _summary(e: Evidence, view: Segments) -> str:
+    """Say how many segments were tested and how many stand out, measure by measure."""
+    parts = []
+    for measure in view.measures:
+        own = [x for x in view.tested() if x.measure == measure and x.grown]
+        if own:
+            above = len([x for x in own if x.p_adjusted <= LEVEL and x.difference > 0])
+            parts.append(f"{above} of {count(len(own), 'segment')} by {e.words(measure, view.result).title}")
+    if not parts:
+        return "No measure parts these rows into segments."
+    return f"Above the other rows, adjusted for all tests: {joined(parts)}."
+
+
+def _shown(e: Evidence, view: Segments, features: SegmentFeatures | None, keys: Sequence[str]) -> list[Block]:
+    measures = view.measures
+    titles = [_title(e, view, measure) for measure in measures]
+    columns: list[Column | str] = ["", "rows where", Column("rows", "integer"), Column("share", "percent"), *titles]
+    rows = []
+    for letter, key in (*labelled(keys), ("", ALL_ROWS)):
+        lines = view.of(key)
+        first = next(iter(lines.values()))
+        cells = (words_of(lines.get(measure)) for measure in measures)
+        rows.append((letter, clean(first.item), first.n, first.share, *cells, _closest(features, first, measures)))
+    caption = f"Segments that stand out, and all judged rows. {intervals_caption(table_of(view.lines))}"
+    table = make_table("segments-table", caption, [*columns, "brought closest by"], rows, of=view.result)
+    figure = make_figure(
+        "segments-figure",
+        f"The same segments, measure by measure. {intervals_caption(table_of(view.lines))}",
+        f"A dot with its interval per segment. {_alt(view, keys)}",
+        lambda: draw(view.result),
+        view.id,
+    )
+    return [table, figure]
+
+
+def _title(e: Evidence, view: Segments, measure: str) -> str:
+    facts = e.words(measure, view.result)
+    return f"{facts.title}, {facts.unit}" if facts.unit else facts.title
+
+
+def _closest(features: SegmentFeatures | None, line: SegmentLine, measures: Sequence[str]) -> str:
+    """Name the feature that brings the segment closest by the measure that made it, with what remains."""
+    if features is None:
+        return ""
+    tried = (features.leading(line.segment, m) for m in ((line.grown,) if line.grown else measures))
+    found = next((x for x in tried if x is not None), None)
+    if found is None:
+        return ""
+    return f"{name(found.feature)} ({value_words(found.before)} to {value_words(found.after)})"
+
+
+def _alt(view: Segments, keys: Sequence[str]) -> str:
+    measure = view.measures[-1]
+    ends = [f"{letter} {value_words(view.of(key)[measure].estimate)}" for letter, key in labelled(keys)]
+    return f"{measure.replace('_', ' ')}: {joined(ends)}."

@@ -1,0 +1,117 @@
+"""What is looked at row by row: how unsure the model is, how wrong, and how far wrong beyond what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from ...core.arrays import FloatArray
+from ...core.distributions import Categorical
+from ...core.engine import Engine
+from ...core.errors import InputError, nearest
+from ...core.measures import ENTROPY, EPISTEMIC, EPISTEMIC_VARIANCE, NLL, VARIANCE
+from ...core.predictive import Distribution
+from ...core.results import MeasureFacts, Omission
+from ...evidence.outcomes import CONFIDENCE_GAP
+from ...evidence.segments import EXCESS_LOSS
+
+UNSURE = (ENTROPY.name, VARIANCE.name)
+MEMBERS = (EPISTEMIC.name, EPISTEMIC_VARIANCE.name)
+BEYOND = (CONFIDENCE_GAP, EXCESS_LOSS)
+TITLES = {
+    CONFIDENCE_GAP: "loss less the loss that the model expects (nll − entropy)",
+    EXCESS_LOSS: "loss less the loss that the model expects",
+}
+
+
+class Term(NamedTuple):
+    """One number per row, shape (n,), and what a reader must know of it."""
+
+    measure: str
+    facts: MeasureFacts
+    rows: FloatArray
+
+
+def terms(engine: Engine, measures: Sequence[str] | None) -> tuple[list[Term], tuple[Omission, ...]]:
+    """Return the terms that exist here, of the measures asked for or by default, and why the others do not."""
+    found = list(_default(engine) if measures is None else map(_Of(engine), measures))
+    whole = [_finite(item) for item in found]
+    return [x for x in whole if isinstance(x, Term)], tuple(x for x in whole if isinstance(x, Omission))
+
+
+def _default(engine: Engine) -> Iterator[Term | Omission]:
+    """Yield uncertainty, its epistemic part where there are members, the loss, and the loss beyond expectation."""
+    of = _Of(engine)
+    others = tuple(m.name for m in engine.measures.values() if m.role == "uncertainty" and not m.requires & _MEMBERS)
+    yield _first(map(of, dict.fromkeys((*UNSURE, *others))))
+    parts = [item for item in map(of, MEMBERS) if isinstance(item, Term)]
+    yield from parts[:1]
+    yield _first(_finite(of(name)) for name in (NLL.name, engine.baseline.usual_loss))
+    yield _first(_finite(of(name)) for name in BEYOND)
+
+
+_MEMBERS = frozenset({"aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance"})
+
+
+def _first(items: Iterator[Term | Omission]) -> Term | Omission:
+    """Return the first term, or the first reason why there is none."""
+    tried: list[Term | Omission] = []
+    for item in items:
+        if isinstance(item, Term):
+            return item
+        tried.append(item)
+    return tried[0]
+
+
+def _finite(item: Term | Omission) -> Term | Omission:
+    if isinstance(item, Omission) or np.isfinite(item.rows).all():
+        return item
+    count = int((~np.isfinite(item.rows)).sum())
+    return Omission(item.measure, "", f"it is infinite in {count} of {len(item.rows)} rows")
+
+
+class _Of:
+    """Evaluates one measure by its name on the rows as they are."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def __call__(self, name: str) -> Term | Omission:
+        if name in BEYOND:
+            return self._beyond(name)
+        measures, omitted = self.engine.select((name,))
+        if omitted:
+            return omitted[0]
+        measure = measures[0]
+        if measure.role == "prediction":
+            must = "measures of uncertainty or loss, or " + " or ".join(map(repr, BEYOND))
+            allowed = [m.name for m in self.engine.measures.values() if m.role != "prediction"]
+            raise InputError(f"segments.measures must be {must}; got {name!r}. {nearest(name, [*allowed, *BEYOND])}")
+        if measure.statistic is not None:
+            return Omission(name, "", "it is a statistic of all rows together, so no row has a value")
+        facts = MeasureFacts(measure.title or name, measure.unit, measure.role, measure.direction)
+        return Term(measure.name, facts, self.engine.unchanged(measures)[0])
+
+    def _beyond(self, name: str) -> Term | Omission:
+        """Return the loss less the loss that the model expects."""
+        loss_name = NLL.name if name == CONFIDENCE_GAP else self.engine.baseline.usual_loss
+        loss = self(loss_name)
+        if isinstance(loss, Omission):
+            return Omission(name, "", loss.reason)
+        expected = self(ENTROPY.name) if name == CONFIDENCE_GAP else _expected(self.engine.baseline)
+        if isinstance(expected, Omission):
+            return Omission(name, "", expected.reason)
+        with np.errstate(invalid="ignore"):
+            rows = loss.rows - (expected.rows if isinstance(expected, Term) else expected)
+        return Term(name, MeasureFacts(TITLES[name], loss.facts.unit, "loss"), rows)
+
+
+def _expected(q: Distribution) -> FloatArray | Omission:
+    """Return the Brier score or squared error that the model expects of each row."""
+    if "proba" in q.supports:
+        return np.asarray(1 - np.square(cast("Categorical", q).probabilities).sum(axis=1))
+    if VARIANCE.name in q.supports:
+        return q.variance()
+    return Omission(EXCESS_LOSS, "", q.why_not(VARIANCE.name))
