@@ -67,6 +67,11 @@ def leaves_out_the_leader(*true_leaders: str) -> Alarm:
     return alarm
 
 
+def raises(code: str) -> Alarm:
+    """Return whether the check raises this code; another of its codes may be true of the null."""
+    return lambda run: any(finding.code == code for finding in run.findings)
+
+
 @dataclass(frozen=True)
 class Null:
     """Data sets of one kind, with nothing to find in them for the check `theme`."""
@@ -171,6 +176,23 @@ NULLS: tuple[Null, ...] = (
         KnownLinear(GRADED, NOISE),
         {"support": {}},
         train=True,
+    ),
+    Null("segments", f"{OUTCOMES}, normal", KnownLinear(GRADED, NOISE), {"segments": {}}),
+    Null(
+        "segments",
+        f"{OUTCOMES}, normal with scale exp(0.3 x0): doubt does differ between rows",
+        KnownLinear(GRADED, (0.3, *NOISE[1:])),
+        {"segments": {}},
+        alarm=raises("UQ121"),
+        counted="UQ121",
+    ),
+    Null(
+        "segments",
+        f"{OUTCOMES}, two classes: doubt does differ between rows",
+        KnownLogistic(GRADED),
+        {"segments": {}},
+        alarm=raises("UQ121"),
+        counted="UQ121",
     ),
     Null("single_feature", f"{OUTCOMES}; two classes", KnownLogistic((1.0, *NOISE[1:])), {**FIT, **COVERED}),
     Null(

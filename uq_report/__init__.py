@@ -18,12 +18,30 @@ if TYPE_CHECKING:
     from .api import importance as importance
     from .api import load as load
     from .api import profile as profile
+    from .api import segments as segments
+    from .core.distributions import Beta as Beta
     from .core.distributions import Categorical as Categorical
     from .core.distributions import CategoricalMixture as CategoricalMixture
+    from .core.distributions import CountDraws as CountDraws
+    from .core.distributions import Draws as Draws
+    from .core.distributions import Gamma as Gamma
+    from .core.distributions import HalfNormal as HalfNormal
+    from .core.distributions import Histogram as Histogram
+    from .core.distributions import Intervals as Intervals
+    from .core.distributions import LabelSets as LabelSets
+    from .core.distributions import Laplace as Laplace
+    from .core.distributions import LogNormal as LogNormal
+    from .core.distributions import Logistic as Logistic
+    from .core.distributions import NegativeBinomial as NegativeBinomial
     from .core.distributions import Normal as Normal
     from .core.distributions import NormalMixture as NormalMixture
+    from .core.distributions import Ordinal as Ordinal
     from .core.distributions import Poisson as Poisson
+    from .core.distributions import Quantiles as Quantiles
     from .core.distributions import StudentT as StudentT
+    from .core.distributions import Survival as Survival
+    from .core.distributions import Tweedie as Tweedie
+    from .core.distributions import Weibull as Weibull
     from .core.errors import UQReportError as UQReportError
     from .ops.run import run as run
     from .ops.verification import verify as verify
@@ -32,8 +50,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "api": "attributions audit calibration compare dalex_explainer explain importance load profile",
-    "core.distributions": "Categorical CategoricalMixture Normal NormalMixture Poisson StudentT",
+    "api": "attributions audit calibration compare dalex_explainer explain importance load profile segments",
+    "core.distributions": "Beta Categorical CategoricalMixture CountDraws Draws Gamma HalfNormal Histogram Intervals "
+    "LabelSets Laplace LogNormal Logistic NegativeBinomial Normal NormalMixture Ordinal Poisson "
+    "Quantiles StudentT Survival Tweedie Weibull",
     "runner.settings": "Settings",
     "core.errors": "UQReportError",
     "ops.run": "run",

@@ -38,6 +38,7 @@ SMALL: dict[str, Any] = {
     "pdp": {"grid_resolution": 5, "pairs": [("a", "b")]},
     "pfi": {"n_repeats": 20},
     "redundancy": {"max_rows": 100},
+    "segments": {"max_leaf_nodes": 3},
     "shap": {"n_rows": 10, "max_exact": 2, "max_evaluations": 20_000},
     "support": {"max_train": 200},
 }

@@ -190,6 +190,38 @@ def calibration(subject: Subject, **options: Any) -> ResultView:
     return _result(ids.CALIBRATION, subject, options)
 
 
+def segments(
+    subject: Subject, measures: Sequence[str] | None = None, *, max_leaf_nodes: int = 6, **options: Any
+) -> ResultView:
+    """Return where the model is unsure, wrong, and wrong beyond what it says: leaves of small trees, with intervals.
+
+    Half of the independent rows grow a tree for each measure, the other half gives every number. No row is predicted
+    beside those of the subject. In an `audit` the result also names the feature whose exchange matters in a segment.
+
+    Parameters
+    ----------
+    subject : Subject
+        With at least 80 independent rows.
+    measures : sequence of str, optional
+        Of uncertainty or loss, or ``"confidence_gap"`` (nll - entropy); by default one of each kind.
+    max_leaf_nodes : int
+        Leaves of a tree, at most.
+    **options
+        Further options of the explainer ``segments``, and those of the engine as in `importance`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uq_report.core.distributions import Normal
+    >>> X = np.random.default_rng(0).normal(size=(400, 2))
+    >>> subject = explain(lambda X: Normal(X[:, 1], np.where(X[:, 0] > 0, 3.0, 1.0)), X)
+    >>> found = segments(subject, ["entropy"]).estimates
+    >>> found[["item", "estimate", "difference"]].iloc[1:].round(2).to_numpy().tolist()
+    [['x0 above 0', 2.52, 1.1], ['x0 at most 0', 1.42, -1.1]]
+    """
+    return _result(ids.SEGMENTS, subject, {"measures": measures, "max_leaf_nodes": max_leaf_nodes, **options})
+
+
 def dalex_explainer(subject: Subject, measure: str = "prediction", *, y: Any = None, label: str = "") -> Any:
     """Return a `dalex.Explainer` whose prediction is a measure, so that all of dalex works on it; needs dalex.
 

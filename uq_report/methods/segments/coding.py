@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.arrays import BoolArray, FloatArray, IntArray, column
-from ...core.numbers import plain
+from ...core.numbers import number, plain, signed
 from ...core.subject import Subject
 from ...core.text import short
 
@@ -112,14 +112,15 @@ def shortest(low: float, high: float) -> float:
     if low <= 0 < high:
         return 0.0
     middle = low + (high - low) / 2 if np.isfinite(low) and np.isfinite(high) else low
-    candidates = (float(f"{value:.{digits}g}") for digits in range(1, 17) for value in (low, middle))
+    candidates = (float(f"{value:.{digits}g}") for digits in range(1, 17) for value in (middle, low))
     return next((x for x in candidates if low <= x < high), low)
 
 
 def _exact(value: float) -> str:
     """Return a cut with every digit that it has."""
-    text = plain(value)
-    return text if float(f"{value:.6g}") == value or not np.isfinite(value) else repr(float(value)).replace("-", "−")
+    if not np.isfinite(value):
+        return number(value)
+    return plain(value) if float(f"{value:.6g}") == value else signed(repr(float(value)))
 
 
 def _date(seconds: float) -> str:

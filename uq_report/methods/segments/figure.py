@@ -34,7 +34,7 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 
     chosen = several(result, "measure", measure, view.measures)[: None if measure else importance.PANELS]
     keys = view.raised(MOST) or tuple(dict.fromkeys(x.segment for x in view.lines if x.segment != ALL_ROWS))
     shown = (*keys[:top], ALL_ROWS)
-    rows = {key: "all judged rows" if key == ALL_ROWS else f"{k}  {_name(view, key)}" for k, key in labelled(shown)}
+    rows = {key: "all judged rows" if key == ALL_ROWS else f"{k} {_name(view, key)}" for k, key in labelled(shown)}
     panels = []
     for name in chosen:
         table = table_of([view.of(key)[name] for key in shown]).assign(feature=[*rows.values()])

@@ -181,8 +181,8 @@ def _finding(rule: Rule, severity: Severity, line: SegmentLine, margin: float, r
         f"{where} the loss is {own} above what the model expects, {more} further above than for the other "
         f"{line.n_rest} rows: there the model is surer than it is right.{_closest(line, run)}",
         (ids.SEGMENTS, ids.SEGMENTS_FEATURES),
-        remedy="Look for wrong labels, or for what the model lacks, in these rows. Until then do not rely there on its "
-        "stated uncertainty.",
+        remedy=f"Look for wrong labels, or for what the model lacks, {_place(line)}. Until then do not rely there on "
+        "its stated uncertainty.",
         measures=measures,
         features=features,
         threshold=margin,
@@ -191,9 +191,14 @@ def _finding(rule: Rule, severity: Severity, line: SegmentLine, margin: float, r
     )
 
 
+def _place(line: SegmentLine) -> str:
+    return f"for {line.item}" if line.segment == OFF_SUPPORT else f"where {line.item}"
+
+
 def _where(line: SegmentLine) -> str:
-    """Name a segment with its rows."""
-    what = "For rows unlike any training row" if line.segment == OFF_SUPPORT else f"Where {line.item}"
+    """Name a segment with its rows, as a sentence begins."""
+    what = _place(line)
+    what = f"{what[0].upper()}{what[1:]}"
     return f"{what} ({line.n} of {line.n + line.n_rest} judging rows)"
 
 

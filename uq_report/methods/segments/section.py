@@ -24,8 +24,8 @@ LEAD = (
     "in all rows if the model is right."
 )
 EXCHANGED = (
-    "The last column names the feature whose exchange between rows brings the segment closest to the others. It says "
-    "what the model reacts to there, not what causes it."
+    "The last column names the feature whose exchange between rows brings the segment closest to the others, with the "
+    "difference to them before and after. It says what the model reacts to there, not what causes it."
 )
 
 

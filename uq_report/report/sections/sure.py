@@ -20,6 +20,7 @@ from ..optional import paragraphs
 from .affected import affected
 from .outcomes import scores
 from .uncertainty import believed
+from .unsure import unsure
 
 TITLE = "How good, how sure"
 MOST = 5  # features in the table of claims
@@ -30,14 +31,14 @@ CLAIMS = (
 
 
 def sure(e: Evidence) -> Section:
-    """Return scores and decisions, reliability, what claims are confirmed, and who is affected."""
-    parts = (scores(e), believed(e), claimed(e), affected(e))
+    """Return scores and decisions, reliability, what claims are confirmed, where doubt gathers, and who is affected."""
+    parts = (scores(e), believed(e), claimed(e), unsure(e), affected(e))
     return Section(id="sure", title=TITLE, blocks=_intervals(e), sections=tuple(filter(None, parts)))
 
 
 def _intervals(e: Evidence) -> tuple[Paragraph, ...]:
     """Say once which intervals stand in brackets."""
-    results = map(e.find, (ids.CALIBRATION, ids.CALIBRATION_DECISIONS, ids.PFI_CLAIMS, ids.GROUPS))
+    results = map(e.find, (ids.CALIBRATION, ids.CALIBRATION_DECISIONS, ids.PFI_CLAIMS, ids.SEGMENTS, ids.GROUPS))
     kinds = [*filter(None, dict.fromkeys(interval_words(r.estimates) for r in results if r is not None))]
     return paragraphs(f"In brackets stands the {joined(kinds)}." if kinds else "")
 

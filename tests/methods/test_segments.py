@@ -1,0 +1,465 @@
+"""Segments: trees see one half of the rows only, every number is of the other half, and words say which rows."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.tree import DecisionTreeRegressor
+
+import uq_report as uq
+from uq_report import testing
+from uq_report.core.arrays import BoolArray, FloatArray
+from uq_report.core.distributions import Categorical, Normal, NormalMixture
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.core.results import Result
+from uq_report.core.sampling import Sampling
+from uq_report.core.subject import Subject
+from uq_report.evidence import ids
+from uq_report.evidence.outcomes import CONFIDENCE_GAP
+from uq_report.evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, SegmentFeatures
+from uq_report.evidence.segments import Segments as SegmentsView
+from uq_report.methods.pfi.explain import PermutationImportance
+from uq_report.methods.segments.coding import Coded, coded, shortest
+from uq_report.methods.segments.contrast import contrast
+from uq_report.methods.segments.explain import Segments
+from uq_report.methods.segments.tree import Grower, subtree_values
+from uq_report.methods.support.explain import Support
+
+MEASURES = testing.measures()
+
+
+def explain(given: Subject, prior: dict[str, Any] | None = None, seed: int = 0, **options: Any) -> dict[str, Result]:
+    engine = Engine(given, MEASURES, seed=seed).bound(ids.SEGMENTS)
+    return {r.id: r for r in Segments(**options).explain(given, engine, prior or {})}
+
+
+def view(given: Subject, **more: Any) -> SegmentsView:
+    return SegmentsView.from_result(explain(given, **more)[ids.SEGMENTS])
+
+
+def steps(n: int = 400, **more: Any) -> Subject:
+    """Return a subject whose scale is 3 where x0 is above 0, else 1, and whose outcomes follow it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    y = rng.normal(size=n) * np.where(X[:, 0] > 0, 3.0, 1.0)
+    return uq.explain(two_scales, X, y, **more)
+
+
+def two_scales(X: FloatArray) -> Normal:
+    return Normal(np.zeros(len(X)), np.where(X[:, 0] > 0, 3.0, 1.0))
+
+
+ALL = np.arange(6)
+
+
+def column(values: Any, rows: Any = ALL, target: FloatArray | None = None, **more: Any) -> Coded:
+    X = pd.DataFrame({"a": values})
+    given = uq.explain(lambda Z: Normal(np.zeros(len(Z)), 1.0), X, **more)
+    return coded(given, np.asarray(rows), np.zeros(len(X)) if target is None else target)[0]
+
+
+def test_numbers_are_coded_by_their_order_and_cut_between_values() -> None:
+    found = column([3.0, 1.0, 2.0, 2.0, 10.0, 1.0])
+    assert found.codes.tolist() == [2, 0, 1, 1, 3, 0]
+    assert (found.words(0, 1), found.words(1, 2), found.words(3, 3)) == (
+        "a at most 2",
+        "a above 1 and at most 6",
+        "a above 6",
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_words_of_numbers_say_the_rows_exactly(seed: int) -> None:
+    """Also rows that the tree did not see, with values between and beyond those it saw."""
+    rng = np.random.default_rng(seed)
+    values = np.round(rng.normal(size=60) * 10.0 ** rng.integers(-3, 4), 3)
+    values[:2] = -np.inf, np.inf
+    found = column(values, rows=np.arange(2, 30))
+    for code, cut in enumerate(found.cuts):
+        np.testing.assert_array_equal(found.codes <= code, values <= float(cut.replace("−", "-")))
+
+
+def test_infinite_numbers_stand_at_the_ends() -> None:
+    found = column([-np.inf, 1.0, np.inf, 1.0, -np.inf, 2.0])
+    assert found.codes.tolist() == [0, 1, 3, 1, 0, 2]
+    assert (found.words(0, 0), found.words(3, 3)) == ("a at most −∞", "a above 2")
+
+
+def test_missing_numbers_go_with_the_low_ones_or_stand_alone() -> None:
+    found = column([3.0, np.nan, 2.0, 2.0, 10.0, 1.0])
+    assert found.codes.tolist() == [2, -1, 1, 1, 3, 0]
+    assert found.words(-1, 0) == "a at most 1 or missing"
+    assert found.words(-1, -1) == "a missing"
+    assert found.words(0, 3) == "a not missing"
+    assert found.words(0, 1) == "a at most 2"
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_dates_are_cut_at_dates(zone: str | None) -> None:
+    days = pd.to_datetime(["2024-01-01", "2024-03-01", "2024-02-01", None, "2024-01-01", "2024-04-01"])
+    found = column(days.tz_localize("UTC").tz_convert(zone) if zone else days)
+    assert found.codes.tolist() == [0, 2, 1, -1, 0, 3]
+    assert found.words(1, 2) == "a after 2024-01-01 and up to 2024-03-01"
+
+
+def test_times_of_the_day_are_told() -> None:
+    times = pd.to_datetime(["2024-01-01 10:30", "2024-01-01 12:00"] * 3)
+    assert column(times).words(1, 1) == "a after 2024-01-01 10:30:00"
+
+
+def test_levels_are_ordered_by_the_mean_of_the_growing_rows() -> None:
+    values = np.array(["u", "v", "w", "u", "v", "z"], dtype=object)
+    found = column(values, rows=[0, 1, 2], target=np.array([5.0, 1.0, 3.0, -99.0, 99.0, 7.0]))
+    assert found.levels == ("v", "w", "u")
+    assert found.codes.tolist() == [2, 0, 1, 2, 0, 1]  # z, which no growing row has, stands at the mean
+    assert (found.words(0, 0), found.words(2, 2)) == ("a = v", "a = u")
+    assert found.words(0, 1) == "a other than u"  # z is among them
+    assert found.words(1, 1) == "a other than v or u"
+
+
+def test_many_levels_are_counted_and_missing_ones_are_a_level() -> None:
+    values = np.array([*"abcdefg", None], dtype=object)
+    found = column(values, rows=range(8), target=np.arange(8.0))
+    assert found.levels[-1] == "missing"
+    assert found.words(0, 3) == "a = a, b, c or 1 more"
+    assert found.words(0, 6) == "a other than missing"
+
+
+def test_codes_are_cut_at_quantiles_where_values_are_many() -> None:
+    values = np.random.default_rng(0).normal(size=3000)
+    found = column(values, rows=np.arange(3000))
+    assert found.last == len(found.cuts) <= 255
+    assert np.bincount(found.codes).max() <= 2 * 3000 / 255
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_short_cut_lies_between_its_neighbours(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    low, high = np.sort(rng.normal(size=2) * 10.0 ** rng.integers(-8, 9, size=2))
+    assert low <= shortest(low, high) < high
+    assert shortest(low, np.nextafter(low, np.inf)) == low
+
+
+def grower(n: int, **more: Any) -> Grower:
+    facts: dict[str, Any] = {"max_leaf_nodes": 6, "min_samples_leaf": 10, "seed": 0}
+    return Grower(rows=np.arange(n), weights=np.full(n, 1 / n), units=np.arange(n), **{**facts, **more})
+
+
+@pytest.mark.parametrize("leaves", [2, 3, 4, 5])
+def test_smaller_trees_are_read_from_the_largest(leaves: int) -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(300, 4)).astype(np.float32), rng.normal(size=300)
+    y += np.where(X[:, 0] > 0, 2 * X[:, 1], X[:, 2])
+    whole, part = (
+        DecisionTreeRegressor(max_leaf_nodes=k, min_samples_leaf=10, random_state=0).fit(X, y) for k in (6, leaves)
+    )
+    new = rng.normal(size=(50, 4)).astype(np.float32)
+    np.testing.assert_array_equal(subtree_values(whole.tree_, new, leaves), part.predict(new))
+
+
+def coded_steps(given: Subject, target: FloatArray) -> list[Coded]:
+    return coded(given, np.arange(given.n), target)
+
+
+def test_the_tree_has_as_many_leaves_as_the_growing_rows_ask_for() -> None:
+    given = steps(250)
+    two = given.model(given.X).entropy()
+    four = two + 4.0 * (given.X[:, 1] > 0.5)
+    assert [s.words for s in grower(250).segments(coded_steps(given, two), two)] == ["x0 at most 0", "x0 above 0"]
+    assert len(grower(250).segments(coded_steps(given, four), four)) == 4
+    noise = np.random.default_rng(3).normal(size=250)
+    assert len(grower(250).segments(coded_steps(given, noise), noise)) == 2
+
+
+def test_segments_part_the_rows() -> None:
+    given = steps()
+    target = given.X[:, 0] * given.X[:, 1] + given.X[:, 2]
+    found = grower(400, max_leaf_nodes=8).segments(coded_steps(given, target), target)
+    assert np.sum([s.rows for s in found], axis=0).tolist() == [1] * 400
+    assert min(s.rows.sum() for s in found) >= 10
+    assert all(set(s.features) <= {"x0", "x1", "x2"} and s.words.count("x") >= len(s.features) for s in found)
+
+
+def test_nothing_is_parted_where_nothing_varies() -> None:
+    given = steps(100)
+    assert grower(100).segments(coded_steps(given, np.ones(100)), np.ones(100)) == []
+
+
+def test_a_difference_is_that_of_two_samples() -> None:
+    rng = np.random.default_rng(0)
+    values, segment = np.r_[rng.normal(size=40), 3 * rng.normal(size=90) + 0.5], np.arange(130) < 40
+    found = contrast(values, segment, ~segment, Sampling(np.full(130, 1 / 130), 130))
+    theirs = stats.ttest_ind(values[segment], values[~segment], equal_var=False)
+    assert found.difference / found.std_error == pytest.approx(theirs.statistic)
+    assert found.p_value == pytest.approx(2 * stats.t.sf(abs(theirs.statistic), 39))
+    own, _ = found.intervals(0.9)
+    assert own == pytest.approx(stats.t.interval(0.9, 39, values[:40].mean(), stats.sem(values[:40])))
+
+
+def test_clusters_in_both_parts_count_as_such() -> None:
+    shift = np.random.default_rng(0).normal(size=50) * 10
+    values = np.tile(shift, 2) + np.r_[np.zeros(50), np.ones(50)] + np.random.default_rng(1).normal(size=100)
+    segment, codes = np.arange(100) < 50, np.tile(np.arange(50), 2)
+    found = contrast(values, segment, ~segment, Sampling(np.full(100, 0.01), 50, codes))
+    assert found.std_error == pytest.approx((values[:50] - values[50:]).std(ddof=1) / np.sqrt(50))
+
+
+def test_what_does_not_vary_is_certain() -> None:
+    segment = np.arange(6) < 3
+    sampling = Sampling(np.full(6, 1 / 6), 6)
+    assert contrast(np.ones(6), segment, ~segment, sampling).p_value == 1.0
+    assert contrast(segment.astype(float), segment, ~segment, sampling).p_value == 0.0
+
+
+def judging(given: Subject, seed: int = 0) -> BoolArray:
+    """Return which rows judge, from what the explainer draws."""
+    rng = Engine(given, MEASURES, seed=seed).bound(ids.SEGMENTS).rng("halves")
+    units = np.arange(given.n) if given.clusters is None else given.clusters
+    drawn = rng.permutation(np.unique(units))
+    return ~np.isin(units, drawn[: len(drawn) // 2])
+
+
+def test_every_number_is_of_the_judging_rows() -> None:
+    given = steps()
+    found = view(given)
+    rows = judging(given)
+    q = given.model(given.X)
+    gap = -q.log_prob(given.y) - q.entropy()
+    wide = rows & (given.X[:, 0] > 0)
+    rest = rows & (given.X[:, 0] <= 0)
+    lines = next(found.of(x.segment) for x in found.lines if (x.item, x.grown) == ("x0 above 0", "entropy"))
+    assert lines["entropy"].estimate == pytest.approx(Normal([0.0], 3.0).entropy()[0])
+    assert lines["entropy"].difference == pytest.approx(np.log(3.0))
+    line = lines[CONFIDENCE_GAP]
+    assert line.estimate == pytest.approx(gap[wide].mean())
+    assert line.difference == pytest.approx(gap[wide].mean() - gap[rest].mean())
+    assert (line.lower, line.upper) == pytest.approx(
+        stats.t.interval(0.95, wide.sum() - 1, gap[wide].mean(), stats.sem(gap[wide]))
+    )
+    assert (line.n, line.n_rest, line.share) == (wide.sum(), rest.sum(), pytest.approx(wide.sum() / rows.sum()))
+    assert found.of(ALL_ROWS)["nll"].estimate == pytest.approx(-q.log_prob(given.y)[rows].mean())
+    assert (found.judged, found.grown) == (200, 200)
+
+
+def test_outcomes_of_the_judging_rows_do_not_move_the_segments() -> None:
+    given = testing.linear_subject(300)
+    rows = judging(given)
+    moved = replace(given, y=np.where(rows, 5 * np.asarray(given.y), given.y))
+    other = replace(given, y=np.where(rows, given.y, 5 * np.asarray(given.y)))
+    words = [[(x.grown, x.item) for x in view(s).lines] for s in (given, moved, other)]
+    assert sorted(words[0]) == sorted(words[1])
+    assert sorted(words[0]) != sorted(words[2])
+
+
+def test_tests_are_adjusted_over_segments_and_measures() -> None:
+    found = view(testing.linear_subject(300))
+    tested = found.tested()
+    assert {x.measure for x in tested} == {"entropy", "nll", CONFIDENCE_GAP}
+    assert all(x.grown == x.measure for x in tested)
+    least = min(tested, key=lambda x: x.p_value)
+    assert least.p_adjusted == pytest.approx(min(1.0, len(tested) * least.p_value))
+
+
+def test_clusters_stay_together() -> None:
+    codes = np.repeat(np.arange(100), 3)
+    found = view(testing.linear_subject(300), prior=None)
+    given = replace(testing.linear_subject(300), clusters=codes)
+    clustered = view(given)
+    assert clustered.of(ALL_ROWS)["nll"].units == 50
+    assert clustered.of(ALL_ROWS)["nll"].n == 150
+    assert found.of(ALL_ROWS)["nll"].units == 150
+    assert "over 100 clusters" in " ".join(clustered.result.notes)
+
+
+def test_rows_without_a_weight_count_for_nothing() -> None:
+    given = testing.linear_subject(300)
+    weights = np.r_[np.ones(200), np.zeros(100)]
+    spoilt = replace(given, weights=weights, y=np.where(weights > 0, given.y, 1e6))
+    clean = replace(given, weights=weights)
+    assert explain(spoilt)[ids.SEGMENTS].estimates.equals(explain(clean)[ids.SEGMENTS].estimates)
+
+
+def test_no_row_is_predicted_beside_the_audited_ones() -> None:
+    given = testing.linear_subject(200)
+    engine = Engine(given, MEASURES).bound(ids.SEGMENTS)
+    Segments().explain(given, engine, {})
+    assert dict(engine.rows_predicted) == {ids.SEGMENTS: 200}
+
+
+def test_the_same_seed_gives_the_same_result_and_another_one_other_halves() -> None:
+    given = testing.linear_subject(200)
+    first, again, other = (explain(given, seed=s)[ids.SEGMENTS].estimates for s in (0, 0, 1))
+    assert first.equals(again)
+    assert not first.equals(other)
+
+
+def prior_of(given: Subject, *explainers: Any) -> dict[str, Any]:
+    engine = Engine(given, MEASURES)
+    return {e.name: e.explain(given, engine.bound(e.name), {}) for e in explainers}
+
+
+def off_support() -> Subject:
+    given = testing.linear_subject(400, train=True)
+    X = given.X.copy()
+    X.loc[:39, "d"] += 50.0
+    return replace(given, X=X, y=np.r_[np.full(40, 60.0), np.asarray(given.y)[40:]])
+
+
+def test_rows_off_the_support_are_a_segment_of_their_own() -> None:
+    given = off_support()
+    found = view(given, prior=prior_of(given, Support()))
+    off = found.of(OFF_SUPPORT)
+    assert off["nll"].n >= 40
+    assert off["nll"].item == "rows unlike any training row"
+    assert off["nll"].p_adjusted < 0.001
+    inside = sum(x.n for x in found.lines if x.grown == x.measure == "nll")
+    assert inside + off["nll"].n <= 400 - found.grown
+    assert not any("d above" in x.item for x in found.lines)
+    assert any("d above" in x.item for x in view(given).lines)  # without the support result trees find them again
+
+
+def test_few_rows_off_the_support_are_told_and_not_judged() -> None:
+    given = testing.linear_subject(100, train=True)
+    prior = prior_of(given, Support())
+    rows = prior[ids.SUPPORT][1]
+    few = replace(rows, frame=rows.frame.assign(value=np.where(np.arange(100) < 5, 0.0, 1.0)))
+    found = view(given, prior={ids.SUPPORT: [few]})
+    assert not found.of(OFF_SUPPORT)
+    assert "fewer than 10 independent rows" in found.omissions[-1].reason
+    assert found.judged + found.grown == 95
+
+
+def test_an_infinite_loss_gives_way_to_the_usual_one() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
+    found = view(uq.explain(lambda Z: Categorical(np.tile([0.0, 1.0], (len(Z), 1)), classes=(0, 1)), X, y))
+    assert found.measures == ("entropy", "brier", EXCESS_LOSS)
+    rows = judging(uq.explain(two_scales, X))
+    assert found.of(ALL_ROWS)[EXCESS_LOSS].estimate == pytest.approx(2 * (y[rows] == 0).mean())
+    assert found.usual_loss == found.of(ALL_ROWS)["brier"].estimate
+
+
+def test_the_expected_squared_error_is_the_variance() -> None:
+    given = steps()
+    found = view(given, measures=(EXCESS_LOSS,))
+    rows = judging(given)
+    expected = (np.square(np.asarray(given.y)) - given.model(given.X).variance())[rows].mean()
+    assert found.of(ALL_ROWS)[EXCESS_LOSS].estimate == pytest.approx(expected)
+
+
+def test_without_outcomes_only_doubt_is_looked_at() -> None:
+    found = view(replace(steps(), y=None))
+    assert found.measures == ("entropy",)
+    assert {(x.measure, x.reason) for x in found.omissions} == {
+        ("nll", "it needs outcomes, which were not given"),
+        (CONFIDENCE_GAP, "it needs outcomes, which were not given"),
+    }
+
+
+def test_members_have_their_epistemic_part() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+
+    def q(Z: FloatArray) -> NormalMixture:
+        means = np.stack([Z[:, 0] * (Z[:, 1] > 0), -Z[:, 0] * (Z[:, 1] > 0)], axis=1)
+        return NormalMixture(means, np.ones_like(means))
+
+    assert view(uq.explain(q, X)).measures == ("entropy", "epistemic")
+
+
+@pytest.mark.parametrize(
+    ("measures", "match"),
+    [
+        (("prediction",), r"segments\.measures must be measures of uncertainty or loss.*got 'prediction'"),
+        (("entropi",), r"got 'entropi'\. Did you mean 'entropy'"),
+        (("brier",), r"segments needs a measure that has a value in each row; got none\. brier: it needs class"),
+        ("entropy", r"segments\.measures must be a sequence of names; got 'entropy'"),
+    ],
+)
+def test_measures_that_cannot_be_used_are_refused(measures: Any, match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        explain(steps(), measures=measures)
+
+
+def test_a_statistic_of_all_rows_is_left_out() -> None:
+    found = view(testing.logistic_subject(200), measures=("one_minus_auc", "entropy"))
+    assert found.measures == ("entropy",)
+    assert "no row has a value" in found.omissions[0].reason
+
+
+@pytest.mark.parametrize(
+    ("n", "clusters", "match"), [(79, None, "80 independent rows; got 79"), (160, 2, "clusters; got 40")]
+)
+def test_too_few_rows_are_refused(n: int, clusters: int | None, match: str) -> None:
+    given = testing.linear_subject(n)
+    with pytest.raises(InputError, match=match):
+        explain(given if clusters is None else replace(given, clusters=np.arange(n) % 40))
+
+
+def test_eighty_rows_are_enough() -> None:
+    assert view(testing.linear_subject(80)).judged == 40
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"max_leaf_nodes": 1}, r"segments\.max_leaf_nodes must be an integer >= 2; got 1"),
+        ({"min_samples_leaf": 4}, r"segments\.min_samples_leaf must be an integer >= 5; got 4"),
+        ({"min_share": 0.6}, r"segments\.min_share must be a number in \(0, 0\.5\]; got 0\.6"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        Segments(**options)
+
+
+def test_the_feature_named_is_the_one_whose_exchange_brings_the_segment_closest() -> None:
+    given = steps()
+    prior = prior_of(given, PermutationImportance(n_repeats=5))
+    found = explain(given, prior)
+    lines = SegmentFeatures.from_result(found[ids.SEGMENTS_FEATURES])
+    segments = SegmentsView.from_result(found[ids.SEGMENTS])
+    key = next(x.segment for x in segments.lines if (x.item, x.grown) == ("x0 above 0", "entropy"))
+    line = lines.leading(key, "entropy")
+    assert line is not None
+    rows = judging(given) & (given.X[:, 0] > 0)
+    delta = prior[ids.PFI][1].rows.of("entropy", "x0")[rows]
+    assert (line.feature, line.estimate) == ("x0", pytest.approx(delta.mean()))
+    assert (line.before, line.after) == pytest.approx((np.log(3.0), np.log(3.0) + delta.mean()))
+    assert 0.3 * line.before < line.after < 0.7 * line.before  # half of the values come from the segment itself
+    assert {x.feature for x in lines.lines if x.measure == "entropy"} == {"x0"}
+
+
+def test_without_permutation_importance_no_feature_is_named() -> None:
+    found = explain(steps())[ids.SEGMENTS_FEATURES]
+    assert found.frame.empty
+    assert "permutation importance was not computed" in found.omissions[0].reason
+
+
+def test_measures_that_importance_did_not_change_are_told() -> None:
+    given = steps()
+    prior = prior_of(given, PermutationImportance(n_repeats=3, measures=("entropy",)))
+    omitted = explain(given, prior)[ids.SEGMENTS_FEATURES].omissions
+    assert [x.reason for x in omitted] == ["permutation importance has no rows of nll, confidence_gap"]
+
+
+def test_the_verb_returns_the_segments_with_their_figure() -> None:
+    found = uq.segments(steps(), ["entropy"], max_leaf_nodes=3)
+    assert found.result.id == ids.SEGMENTS
+    assert found.result.options["max_leaf_nodes"] == 3
+    labels = [text.get_text() for text in found.plot().axes[0].get_yticklabels()]
+    assert labels == ["A x0 above 0", "all judged rows"]
+
+
+def test_the_figure_shows_all_segments_where_none_stands_out() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = np.random.default_rng(1).normal(size=200)
+    found = uq.segments(uq.explain(lambda Z: Normal(np.zeros(len(Z)), 1.0), X, y))
+    seen = SegmentsView.from_result(found.result)
+    assert seen.raised(3) == ()
+    keys = {x.segment for x in seen.lines}
+    assert len(found.plot().axes[0].get_yticklabels()) == len(keys) > 2
