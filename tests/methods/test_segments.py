@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import BayesianRidge
 from sklearn.tree import DecisionTreeRegressor
 
 import uq_report as uq
@@ -28,6 +30,8 @@ from uq_report.methods.segments.contrast import contrast
 from uq_report.methods.segments.explain import Segments
 from uq_report.methods.segments.tree import Grower, subtree_values
 from uq_report.methods.support.explain import Support
+
+from ..inputs.adapters.whole_audit import whole_audit
 
 MEASURES = testing.measures()
 
@@ -84,7 +88,7 @@ def test_words_of_numbers_say_the_rows_exactly(seed: int) -> None:
 
 
 def test_infinite_numbers_stand_at_the_ends() -> None:
-    found = column([-np.inf, 1.0, np.inf, 1.0, -np.inf, 2.0])
+    found = column([-np.inf, -5.0, np.inf, -5.0, -np.inf, 2.0])
     assert found.codes.tolist() == [0, 1, 3, 1, 0, 2]
     assert (found.words(0, 0), found.words(3, 3)) == ("a at most −∞", "a above 2")
 
@@ -463,3 +467,37 @@ def test_the_figure_shows_all_segments_where_none_stands_out() -> None:
     assert seen.raised(3) == ()
     keys = {x.segment for x in seen.lines}
     assert len(found.plot().axes[0].get_yticklabels()) == len(keys) > 2
+
+
+def test_a_whole_audit_of_a_fitted_model_has_segments() -> None:
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    model = BayesianRidge().fit(X[["bmi", "bp", "s5"]][:250], y[:250])
+    subject = uq.explain(model, X[["bmi", "bp", "s5"]][250:400], y[250:400])
+    run = whole_audit(subject, explainers=[ids.CALIBRATION, ids.PFI, ids.SEGMENTS])
+    found = SegmentsView.from_result(run.result(ids.SEGMENTS))
+    assert found.measures == ("entropy", "nll", CONFIDENCE_GAP)
+    assert ids.SEGMENTS in {outcome.check for outcome in run.outcomes}
+
+
+@pytest.mark.parametrize(
+    ("name", "wide", "words"),
+    [
+        ("level", lambda X: X["level"] == "b", {"level = b", "level other than b"}),
+        ("flag", lambda X: X["flag"], {"flag = True", "flag = False"}),
+        ("day", lambda X: X["day"] > "2024-06-01", {"day after 2024-05-30", "day up to 2024-05-30"}),
+        ("number", lambda X: X["number"].isna(), {"number missing", "number not missing"}),
+    ],
+)
+def test_columns_of_every_kind_are_parted(name: str, wide: Any, words: set[str]) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "level": pd.Categorical(rng.choice([*"abcde"], 400)),
+            "flag": rng.random(400) > 0.5,
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(30 * rng.integers(0, 10, 400), "D"),
+            "number": np.where(rng.random(400) < 0.2, np.nan, rng.normal(size=400)),
+        }
+    )
+    found = view(uq.explain(lambda Z: Normal(np.zeros(len(Z)), np.where(wide(Z), 3.0, 1.0)), X))
+    assert {line.item for line in found.lines if line.grown} == words
+    assert {tuple(names) for names in found.made_of.values()} == {(name,)}

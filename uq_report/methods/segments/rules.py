@@ -155,7 +155,7 @@ def _p_beyond(line: SegmentLine, margin: float) -> float:
 
 
 def _one_sided(excess: float, std_error: float, freedom: float) -> float:
-    if not std_error > 0:
+    if std_error == 0:
         return float(not excess > 0)
     return float(special.stdtr(freedom, -excess / std_error))
 
@@ -186,7 +186,7 @@ def _finding(rule: Rule, severity: Severity, line: SegmentLine, margin: float, r
         measures=measures,
         features=features,
         threshold=margin,
-        affected=f"{line.n} of {line.n + line.n_rest} judged rows",
+        affected=f"{line.n} of {line.n + line.n_rest} rows",
         **observed(line),
     )
 
@@ -199,7 +199,7 @@ def _where(line: SegmentLine) -> str:
     """Name a segment with its rows, as a sentence begins."""
     what = _place(line)
     what = f"{what[0].upper()}{what[1:]}"
-    return f"{what} ({line.n} of {line.n + line.n_rest} judging rows)"
+    return f"{what} ({line.n} of the {line.n + line.n_rest} rows kept to judge)"
 
 
 def _closest(line: SegmentLine, run: Run) -> str:
@@ -208,10 +208,9 @@ def _closest(line: SegmentLine, run: Run) -> str:
     found = None if view is None else view.leading(line.segment, line.measure)
     if found is None:
         return ""
-    ends = value_words(found.before, unit=line.unit), value_words(found.after, unit=line.unit)
     return (
         f" Of all features, exchanging {short(found.feature)} brings these rows closest to the others: from "
-        f"{ends[0]} to {ends[1]} apart."
+        f"{value_words(found.before)} to {value_words(found.after, unit=line.unit)} apart."
     )
 
 
@@ -256,6 +255,6 @@ def _unsure(rule: Rule, line: SegmentLine, view: Segments, run: Run) -> Finding:
         measures=(line.measure,),
         features=tuple(view.made_of.get(line.segment, ())),
         threshold=rule.thresholds["entropy" if line.unit == NATS else "spread"],
-        affected=f"{line.n} of {line.n + line.n_rest} judged rows",
+        affected=f"{line.n} of {line.n + line.n_rest} rows",
         **observed(line),
     )
