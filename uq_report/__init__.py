@@ -30,19 +30,21 @@ if TYPE_CHECKING:
     from .core.distributions import Intervals as Intervals
     from .core.distributions import LabelSets as LabelSets
     from .core.distributions import Laplace as Laplace
-    from .core.distributions import LogNormal as LogNormal
     from .core.distributions import Logistic as Logistic
+    from .core.distributions import LogNormal as LogNormal
     from .core.distributions import NegativeBinomial as NegativeBinomial
     from .core.distributions import Normal as Normal
     from .core.distributions import NormalMixture as NormalMixture
     from .core.distributions import Ordinal as Ordinal
     from .core.distributions import Poisson as Poisson
     from .core.distributions import Quantiles as Quantiles
+    from .core.distributions import Smoothed as Smoothed
     from .core.distributions import StudentT as StudentT
     from .core.distributions import Survival as Survival
     from .core.distributions import Tweedie as Tweedie
     from .core.distributions import Weibull as Weibull
     from .core.errors import UQReportError as UQReportError
+    from .core.residuals import Residuals as Residuals
     from .ops.run import run as run
     from .ops.verification import verify as verify
     from .runner.settings import Settings as Settings
@@ -53,9 +55,10 @@ _HOMES = {
     "api": "attributions audit calibration compare dalex_explainer explain importance load profile segments",
     "core.distributions": "Beta Categorical CategoricalMixture CountDraws Draws Gamma HalfNormal Histogram Intervals "
     "LabelSets Laplace LogNormal Logistic NegativeBinomial Normal NormalMixture Ordinal Poisson "
-    "Quantiles StudentT Survival Tweedie Weibull",
+    "Quantiles Smoothed StudentT Survival Tweedie Weibull",
     "runner.settings": "Settings",
     "core.errors": "UQReportError",
+    "core.residuals": "Residuals",
     "ops.run": "run",
     "ops.verification": "verify",
 }

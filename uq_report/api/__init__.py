@@ -14,6 +14,7 @@ from ..core.engine import Progress, first_distribution
 from ..core.errors import InputError
 from ..core.lifetimes import is_lifetimes
 from ..core.remarks import remarked
+from ..core.residuals import Residuals, Shorthand
 from ..core.stochastic import MEMBERS, Stochastic, steady
 from ..core.subject import Subject, make_subject
 from ..evidence import ids, saved
@@ -42,6 +43,7 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     protected: Iterable[str] | Mapping[str, Any] | None = None,
     label: str | None = None,
     adapter: str | Adapter | None = None,
+    residuals: Shorthand | Residuals | None = None,
     positive_class: Any = None,
     max_rows: int | None = None,
     stochastic: Stochastic | None = None,
@@ -78,6 +80,9 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
         The model's name in the report.
     adapter : str or Adapter, optional
         Decides how predictions are read, where the closest match should not.
+    residuals : {"normal", "empirical", "conformal", "oob"} or Residuals, optional
+        For a regressor without an uncertainty of its own: the assumption that is laid over its predictions, from
+        residuals of rows outside the fit; the report says so on its first page. See `Residuals`.
     positive_class : label, optional
         The class whose probability is "the prediction".
     max_rows : int, optional
@@ -117,8 +122,11 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     arguments = {**unpacked, **explicit, "model": unpacked["model"]}
     if arguments.get("X") is None:
         raise InputError("explain.X must be the rows to audit; got None. Pass a DataFrame or an array.")
-    arguments["adapter"], reason = runner.choose_adapter(arguments["model"], arguments.get("adapter"), denied)
-    subject = replace(make_subject(**arguments), adapter_reason=reason)
+    if residuals is None:
+        arguments["adapter"], reason = runner.choose_adapter(arguments["model"], arguments.get("adapter"), denied)
+        subject = replace(make_subject(**arguments), adapter_reason=reason)
+    else:
+        subject = _assumed(arguments, residuals, denied)
     _try(subject)
     return remarked(steady(subject, stochastic, n_members, seed))
 
@@ -313,6 +321,15 @@ def _result(name: str, subject: Subject, options: Mapping[str, Any]) -> ResultVi
     settings = make_settings({key: present.pop(key) for key in _ENGINE if key in present}, "options")
     with reported(present.pop("progress", None)) as callback:
         return ResultView(runner.single(subject, name, present, settings, callback), deny=settings.deny)
+
+
+def _assumed(arguments: Mapping[str, Any], residuals: str | Residuals, deny: Sequence[str]) -> Subject:
+    """Return the subject with a distribution from residuals; an adapter would read another one."""
+    adapter = arguments.get("adapter")
+    if adapter is not None:
+        raise InputError(f"explain.adapter must be None where residuals are asked for; got {adapter!r}. Keep one.")
+    chosen = runner.choose_adapter(arguments["model"], runner.RESIDUALS, deny)[0]
+    return runner.lay_over(make_subject(**{**arguments, "adapter": chosen}), residuals, deny)
 
 
 def _try(subject: Subject) -> None:

@@ -71,6 +71,7 @@ FLAGS = (
     Flag("data.categorical", "Numeric column that is a code; repeat.", MANY),
     Flag("data.sample_weight", "Column with sample weights."),
     Flag("data.clusters", "Column with labels of dependent rows."),
+    Flag("data.residuals", "What is laid over point predictions: normal, empirical, conformal or oob."),
     Flag("data.max_rows", "Audit at most so many rows, drawn at random.", int, more={"min": 1}),
     Flag("model.trusted", "Further type a .skops file may hold; repeat.", MANY),
     Flag("model.allow_pickle", "Load a pickle, which runs any code it holds.", bool),

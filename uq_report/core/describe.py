@@ -45,6 +45,7 @@ def describe(subject: Subject, dist: Distribution) -> dict[str, Any]:
         adapter=subject.adapter.name,
         adapter_reason=subject.adapter_reason,
         notes=list(subject.notes),
+        assumption=None if subject.assumption is None else subject.assumption.facts(),
         decisions=None if classes is None else (dist.rule or MOST_PROBABLE).words,
         n=subject.n,
         d=len(subject.features),

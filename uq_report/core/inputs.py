@@ -108,21 +108,21 @@ def vector(y: Any, n: int, what: str) -> AnyArray | None:
 
 
 def training(
-    train: tuple[Any, Any] | None, X: Table, features: tuple[str, ...], model: Any
+    train: tuple[Any, Any] | None, X: Table, features: tuple[str, ...], model: Any, what: str = "train"
 ) -> tuple[Table, AnyArray | None] | None:
-    """Return the training rows and target, of the same columns as X, or None."""
+    """Return further rows and their target, of the same columns as X, or None."""
     if train is None:
         return None
     if not isinstance(train, tuple | list) or len(train) != 2:
         raise InputError(f"subject.train must be a pair (X_train, y_train); got {type(train).__name__}. Pass the pair.")
-    rows, names = table(train[0], "train", model)
+    rows, names = table(train[0], what, model)
     if isinstance(rows, pd.DataFrame) != isinstance(X, pd.DataFrame):
-        raise InputError(f"subject.train must be a {type(X).__name__} as X is; got a {type(rows).__name__}.")
+        raise InputError(f"subject.{what} must be a {type(X).__name__} as X is; got a {type(rows).__name__}.")
     if names != features:
         raise InputError(
-            f"subject.train must have the columns of X in the same order, {list(features)}; got {list(names)}."
+            f"subject.{what} must have the columns of X in the same order, {list(features)}; got {list(names)}."
         )
-    return rows, vector(train[1], len(rows), "train y")
+    return rows, vector(train[1], len(rows), f"{what} y")
 
 
 def weights(sample_weight: Any, n: int) -> FloatArray | None:

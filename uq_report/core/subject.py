@@ -14,6 +14,7 @@ from .adapter import Adapter, BindsRows, HoldsGivenRows
 from .arrays import AnyArray, FloatArray, IntArray, Table, column, take_rows
 from .errors import InputError, nearest
 from .inputs import Kind
+from .residuals import Assumption
 from .text import count
 
 
@@ -25,8 +26,8 @@ class Subject:
     `groups` maps a name to feature names; `clusters` holds a code per row (rows of one cluster are
     dependent); `protected` maps an attribute to its values per row, whether the model uses it or not;
     `sampled_from` is the number of rows before a row limit drew from them. `notes` say what a reader must
-    know of how the model is called. `sources` and `hashes` say where the model and the data were read from,
-    where that is known.
+    know of how the model is called, `assumption` what was laid over its predictions. `sources` and `hashes` say
+    where the model and the data were read from, where that is known.
     """
 
     model: Any
@@ -45,6 +46,7 @@ class Subject:
     sampled_from: int | None = None
     adapter_reason: str = ""
     notes: tuple[str, ...] = ()
+    assumption: Assumption | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
 

@@ -28,13 +28,33 @@ class FeatureFacts(Frozen):
     duplicate_of: str = ""
 
 
+class AssumptionFacts(Frozen):
+    """What was laid over a model's predictions, as `core.residuals.Assumption` says; ``words`` is its sentence.
+
+    ``spread`` is the root mean square of ``n`` residuals, ``noise`` what each member of an ensemble gets.
+    """
+
+    form: str = ""
+    source: str = ""
+    scale: str = ""
+    n: int | None = None
+    n_splits: int | None = None
+    spread: Any = None
+    mean: Any = None
+    explained: Any = None
+    noise: Any = None
+    replaces: str = ""
+    words: str = ""
+
+
 class SubjectFacts(Frozen):
     """What was audited: the model, its rows, their features, and the hashes of all of them.
 
     ``n`` rows of ``d`` features were predicted, drawn from ``sampled_from`` where there were more; ``clusters`` counts
     the clusters of rows. ``classes`` is None where the model predicts no classes. ``notes`` say what a reader must know
-    of how the model is called; ``decisions`` names the rule by which it decides for a class. ``parameters_at_default``
-    names those of the model's parameters that nobody chose, None where that is not recorded.
+    of how the model is called, ``assumption`` what was laid over its predictions; ``decisions`` names the rule by which
+    it decides for a class. ``parameters_at_default`` names those of the model's parameters that nobody chose, None
+    where that is not recorded.
 
     Examples
     --------
@@ -53,6 +73,7 @@ class SubjectFacts(Frozen):
     adapter: str = ""
     adapter_reason: str = ""
     notes: tuple[str, ...] = ()
+    assumption: AssumptionFacts | None = None
     decisions: str = ""
     n: int | None = None
     d: int | None = None
@@ -125,6 +146,10 @@ def _features(value: Any) -> tuple[FeatureFacts, ...] | None:
     return tuple(FeatureFacts(**_read(FeatureFacts, item)) for item in listed)
 
 
+def _assumption(value: Any) -> AssumptionFacts | None:
+    return AssumptionFacts(**_read(AssumptionFacts, value)) if isinstance(value, Mapping) else None
+
+
 _READERS: Mapping[Any, Callable[[Any], Any]] = {
     str: lambda value: None if value is None else str(value),
     int | None: _only(int),
@@ -134,6 +159,7 @@ _READERS: Mapping[Any, Callable[[Any], Any]] = {
     tuple[str, ...]: _texts,
     tuple[tuple[str, int], ...]: _levels,
     tuple[FeatureFacts, ...]: _features,
+    AssumptionFacts | None: _assumption,
     Mapping[str, str]: _by_key(str),
     Mapping[str, Any]: _by_key(lambda value: value),
     Mapping[str, tuple[str, ...]]: _by_key(_texts),

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from ..core.digest import is_sha256
+from ..core.residuals import Scale, Shorthand
 from ..core.stochastic import MEMBERS, Stochastic
 from ..evidence.finding import Severity
 from ..runner.settings import (
@@ -73,8 +74,10 @@ class DataPart(Part):
     """The rows to audit and the training rows; `query` is for databases.
 
     Columns that are not named here are features; `ignore` lists those that are not. By `protected` attributes
-    performance and uncertainty are told apart. With an `event` column the target is a time that may be censored. The model's own list of features says which of them it uses; where it
-    has none, all are features, or those in `protected_features`.
+    performance and uncertainty are told apart. With an `event` column the target is a time that may be censored. The
+    model's own list of features says which of them it uses; where it has none, all are features, or those in
+    `protected_features`. `residuals` names the assumption that is laid over predictions that come without an
+    uncertainty, `residual_scale` whether its spread depends on the row.
     """
 
     source: Text
@@ -91,6 +94,8 @@ class DataPart(Part):
     categorical: Names = ()
     groups: Mapping[str, Names] = Field(default_factory=dict)
     max_rows: Positive | None = None
+    residuals: Shorthand | None = None
+    residual_scale: Scale | None = None
     predictions: PredictionsPart | None = None
 
 
@@ -199,6 +204,8 @@ class AuditFile(Part):
             mistakes.append(
                 "data.predictions must be left out where model.source is given; got both. Keep one of them."
             )
+        if self.data.residual_scale is not None and self.data.residuals is None:
+            mistakes.append("data.residuals must be given where data.residual_scale is; it is missing.")
         return mistakes + [
             f"{key} and rules.{name}.{option} must not both be given; got both. Keep one of them."
             for name, option, key, _ in self._sections()

@@ -128,6 +128,8 @@ def _keys(audit: AuditFile, subject: Subject, table: pd.DataFrame) -> Iterable[t
         ("clusters", (repeated or ["customer"])[0], "rows of one value depend on each other"),
         ("categorical", codes[:_MAX_LISTED], "whole numbers of few values: codes, if they are"),
         ("max_rows", 2000, "audits at most so many rows, drawn at random"),
+        ("residuals", "normal", "laid over a regressor that gives points: normal, empirical, conformal, oob"),
+        ("residual_scale", "modelled", "lets that spread depend on the row; constant by default"),
         ("protected", _like(free, _PROTECTED) or ["sex"], "performance and uncertainty are told apart by these"),
         ("protected_features", [], "those that are features, where the model does not list its own"),
     )

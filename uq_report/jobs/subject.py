@@ -12,6 +12,7 @@ import pandas as pd
 
 from ..api import explain
 from ..core.errors import InputError, UQReportError, nearest
+from ..core.residuals import Residuals
 from ..core.subject import Subject
 from ..runner import plugins
 from ..runner.mistakes import refuse
@@ -175,6 +176,7 @@ def _explained(audit: AuditFile, model: Any, features: list[str], tables: Tables
         "positive_class": _as_label(arguments["positive_class"], model, y),
         "seed": audit.run.seed,
         "deny": audit.run.deny,
+        "residuals": _residuals(audit),
     }
     return explain(model, rows[features], y, **{name: arguments[name] for name in _ARGUMENTS & arguments.keys()})
 
@@ -186,6 +188,14 @@ def _outcomes(data: DataPart, table: pd.DataFrame) -> Any:
             raise InputError(f"data.target must be the column with the times; got none beside event={data.event!r}.")
         return None
     return table[data.target] if data.event is None else (table[data.target], table[data.event])
+
+
+def _residuals(audit: AuditFile) -> Residuals | None:
+    """Return the assumption that the file asks for."""
+    data = audit.data
+    if data.residuals is None:
+        return None
+    return replace(Residuals.of(data.residuals), scale=data.residual_scale or "constant", seed=audit.run.seed)
 
 
 def _as_label(text: Any, model: Any, y: Any) -> Any:

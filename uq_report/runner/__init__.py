@@ -7,7 +7,9 @@ from .audit import run as run
 from .audit import side_by_side as side_by_side
 from .audit import single as single
 from .changes import changes as changes
+from .choice import RESIDUALS as RESIDUALS
 from .choice import choose_adapter as choose_adapter
+from .choice import lay_over as lay_over
 from .choice import unpack as unpack
 from .prepare import load_measures as load_measures
 from .prepare import option_mistakes as option_mistakes

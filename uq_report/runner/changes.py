@@ -222,6 +222,7 @@ def _facts(run: Run) -> dict[str, str]:
     subject = run.subject
     facts = {f"hash of {name}": str(value) for name, value in subject["hashes"].items()}
     facts |= {name.replace("_", " "): _text(subject.get(name)) for name in SUBJECT_FACTS}
+    facts |= {"assumption": _text((subject.get("assumption") or {}).get("words"))}
     facts |= {f"feature {feature['name']}": str(feature["kind"]) for feature in subject["features"]}
     facts |= {f"model parameter {name}": _text(value) for name, value in subject["model_parameters"].items()}
     facts |= {f"version of {name}": _text(value) for name, value in run.environment.items()}

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+
+import numpy as np
 
 from ..core.adapter import Adapter, Advice, Advises, Combines, Unpacks
-from ..core.errors import InputError, PluginError, to_type
+from ..core.arrays import take_rows
+from ..core.errors import InputError, PluginError, UQReportError, to_type
+from ..core.residuals import Residuals
+from ..core.subject import Subject
 from . import plugins
 
+RESIDUALS = "residuals"  # the adapter that lays a distribution over point predictions
 _log = logging.getLogger(__name__)
 A = TypeVar("A", bound=Adapter)
 _NOTHING = Advice(
@@ -64,6 +70,32 @@ def _combining(adapter: Adapter, model: Any, deny: Sequence[str]) -> Adapter:
         except InputError as error:
             raise InputError(f"model[{position}]: {error}") from error
     return adapter.combining(chosen)
+
+
+def lay_over(subject: Subject, residuals: str | Residuals, deny: Sequence[str] = ()) -> Subject:
+    """Return the subject with a distribution from residuals laid over its model's predictions.
+
+    A distribution that the model has by itself is not used, and the assumption says so.
+
+    Raises
+    ------
+    InputError
+        If there are no rows to take residuals from, or the model is no regressor.
+    """
+    adapter: Any = choose_adapter(subject.model, RESIDUALS, deny)[0]
+    return cast("Subject", adapter.laid_over(subject, Residuals.of(residuals), _own(subject, deny)))
+
+
+def _own(subject: Subject, deny: Sequence[str]) -> str:
+    """Return the name of the adapter that reads a distribution from the model itself; empty if none can."""
+    closest = _closest(subject.model, _all_adapters(deny))
+    try:
+        if closest is not None:
+            closest[0].predict(subject.model, take_rows(subject.X, np.arange(1)))
+            return str(closest[0].name)
+    except (UQReportError, TypeError, ValueError):
+        pass  # it gives numbers, no distribution
+    return ""
 
 
 def unpack(model: Any, deny: Sequence[str] = ()) -> Mapping[str, Any] | None:

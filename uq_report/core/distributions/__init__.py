@@ -18,6 +18,7 @@ from .normal_mixture import NormalMixture
 from .ordinal import Ordinal
 from .poisson import Poisson
 from .quantiles import Quantiles
+from .smoothed import Smoothed
 from .student_t import StudentT
 from .survival import Survival
 from .tweedie import Tweedie
@@ -43,6 +44,7 @@ __all__ = [
     "Ordinal",
     "Poisson",
     "Quantiles",
+    "Smoothed",
     "StudentT",
     "Survival",
     "Tweedie",

@@ -15,7 +15,7 @@ from .normal import FISHER, LOG_2PI, absolute_moment, log_density
 from .rowwise import Rowwise, row_sum
 from .validate import levels, numbers, shares
 
-_REMEDY = "raise min_samples_leaf, or give the members a noise variance"
+_REMEDY = "raise min_samples_leaf, or give the members a noise variance with residuals='oob' (others: 'normal')"
 _SPLIT = {"aleatoric_variance", "epistemic_variance"}
 _ALWAYS = frozenset({"mean", "variance", "cdf", "quantile", "sample", "crps"}) | _SPLIT
 _DENSITY = frozenset({"entropy", "log_prob", "aleatoric", "epistemic", "kl"})

@@ -87,7 +87,7 @@ class EnsembleAdapter(Adapter):
     def _normal(self, ensemble: Any, X: Any) -> Distribution:
         """Return the mixture of normal members of a regressor."""
         _refuse_other_columns(ensemble, X)
-        means, stds, dense = zip(*(_moments(member, rows) for member, rows in _members(ensemble, X)), strict=True)
+        means, stds, dense = zip(*(moments(member, rows) for member, rows in members(ensemble, X)), strict=True)
         stds = np.hypot(np.stack(stds, axis=1), math.sqrt(self.noise_variance))
         points = not self.noise_variance and not all(dense)
         return NormalMixture(np.stack(means, axis=1), stds, _weights(ensemble), points=points)
@@ -95,7 +95,7 @@ class EnsembleAdapter(Adapter):
 
 def _member_probabilities(ensemble: Any, X: Any) -> Iterator[FloatArray]:
     """Yield each member's probabilities, shape (n, k), in the ensemble's class columns."""
-    for member, rows in _members(ensemble, X):
+    for member, rows in members(ensemble, X):
         with in_order():
             p = member.predict_proba(rows)
         if p.shape[1] < len(ensemble.classes_):  # bagging trains on class positions, of which a sample may miss some
@@ -120,7 +120,7 @@ def _categorical(ensemble: Any, X: Any) -> Distribution:
     return CategoricalMixture(members, classes, weights=_weights(ensemble), probabilities=total)
 
 
-def _members(ensemble: Any, X: Any) -> Iterator[tuple[Any, Any]]:
+def members(ensemble: Any, X: Any) -> Iterator[tuple[Any, Any]]:
     """Yield each fitted member with the rows it takes, as the ensemble itself would pass them."""
     members = ensemble.estimators_
     if is_a(ensemble, _BAGGING):
@@ -142,7 +142,7 @@ def _weights(ensemble: Any) -> FloatArray | None:
     return np.array([weight for (_, member), weight in pairs if not isinstance(member, str)], dtype=float)
 
 
-def _moments(member: Any, X: Any) -> tuple[FloatArray, FloatArray, bool]:
+def moments(member: Any, X: Any) -> tuple[FloatArray, FloatArray, bool]:
     """Return one member's mean and std by row (a leaf's, its own, or a point's), and whether every std is positive."""
     if is_a(member, ("DecisionTreeRegressor",)) and member.n_outputs_ == 1:
         nodes, variance, rows = member.tree_, _leaf_variance(member), member.apply(X)

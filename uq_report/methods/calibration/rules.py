@@ -14,6 +14,7 @@ from ...evidence import ids
 from ...evidence.finding import Finding, Outcome, Severity, Symptom
 from ...evidence.outcomes import CONFIDENCE_GAP, Calibration, ScoreLine, rows_within
 from ...evidence.run import Run
+from ...evidence.subject import SubjectFacts
 from ...rules.reading import absent
 from ...rules.rule import Grade, Limit, Rule
 from ..shared.checks import class_counts, events
@@ -180,7 +181,7 @@ class CalibrationGate:
         few = few_events(int(events(counts)), sum(counts)) if counts else Distrust()
         severity = fails.judge(**gap.observed)
         if severity and (view.infinite_nll or not few.reason):
-            return Outcome(check=self.name, state="found", findings=(self._failed(fails, gap, severity),))
+            return Outcome(check=self.name, state="found", findings=(self._failed(fails, gap, severity, _remedy(run)),))
         reach = float("inf") if isnan(gap.lower) else max(-gap.lower, gap.upper)
         if isnan(gap.gap) and not isnan(gap.missed.excess):
             reach = nan  # intervals, which have no gap
@@ -188,14 +189,14 @@ class CalibrationGate:
             return Outcome(check=self.name, state="found", findings=(self._unjudged(unjudged, gap, few),))
         return Outcome(check=self.name, state="passed", reason=self._passed(gap))
 
-    def _failed(self, rule: Rule, gap: Gap, severity: Severity) -> Finding:
+    def _failed(self, rule: Rule, gap: Gap, severity: Severity, remedy: str) -> Finding:
         return _finding(
             rule,
             gap,
             _wrong_words(gap),
             nan if gap.view.infinite_nll or isnan(gap.gap) else gap.observed["saved"],
             severity=severity,
-            remedy="Recalibrate the model on held-out rows and audit it again.",
+            remedy=remedy,
             explains=(Symptom(code="UQ003"),),
             threshold=self.effect,
         )
@@ -231,6 +232,16 @@ class CalibrationGate:
             return f"The stated coverage is kept: {gap.missed.words}."
         tests = "a test rejects, with a small effect" if gap.p_adjusted <= self.level else "no test rejects"
         return f"The stated uncertainty is right on average: {_gap_words(gap)}, within ±{self.margin:g} nats; {tests}."
+
+
+def _remedy(run: Run) -> str:
+    """Say what to do; a constant spread that was assumed is modelled before anything is recalibrated."""
+    assumption = SubjectFacts.of(run).assumption
+    if assumption is not None and assumption.scale == "constant":
+        return "Let the assumed spread depend on the row, residuals=uq.Residuals(scale='modelled'), and audit it again."
+    if assumption is not None:
+        return "Assume another distribution of the residuals, such as form='empirical', and audit it again."
+    return "Recalibrate the model on held-out rows and audit it again."
 
 
 def _read(view: Calibration) -> Gap:

@@ -21,6 +21,8 @@ class Answer:
         What is good and what limits it, in one sentence.
     rule : str
         By which line of the rule, and who decides.
+    assumption : str
+        What was laid over predictions that come without an uncertainty; empty where the model states its own.
     undecidable : str
         What cannot be judged and why; empty where nothing stands against it.
     cards : tuple of Card
@@ -35,6 +37,7 @@ class Answer:
     recommendation: Badge
     because: str
     rule: str
+    assumption: str
     undecidable: str
     cards: tuple[Card, ...]
     drives: tuple[str, ...]
@@ -43,7 +46,7 @@ class Answer:
 
     def texts(self) -> Iterator[str]:
         """Yield every sentence, in reading order."""
-        yield from (self.recommendation.text, self.because, self.rule, self.undecidable)
+        yield from (self.recommendation.text, self.because, self.rule, self.assumption, self.undecidable)
         for card in self.cards:
             yield from (card.title, _head(card), *card.texts)
             yield from (" ".join(row) for row in card.counts)
@@ -55,7 +58,7 @@ class Answer:
 
 def as_lines(answer: Answer) -> list[str]:
     """Return the answer in about ten lines."""
-    lines = [f"{answer.recommendation.text}. {answer.because}", answer.undecidable]
+    lines = [f"{answer.recommendation.text}. {answer.because}", answer.assumption, answer.undecidable]
     lines += [f"{card.title} {_head(card)}." for card in answer.cards]
     lines += [f"{k}. {text}" for k, text in enumerate(answer.drives, 1)]
     lines += [f"To do: {step.lead}{_aside(step)}" for step in answer.actions]
@@ -70,7 +73,7 @@ def as_html(title: str, answer: Answer) -> str:
 def _html(title: str, answer: Answer) -> Iterator[str]:
     yield f"<p><strong>{_escaped(title)}</strong></p>"
     yield f"<p><strong>{_escaped(answer.recommendation.text)}.</strong> {_escaped(answer.because)}</p>"
-    yield f"<p>{_escaped(answer.undecidable)}</p>" if answer.undecidable else ""
+    yield from (f"<p>{_escaped(text)}</p>" for text in (answer.assumption, answer.undecidable) if text)
     yield _list("ul", [f"<b>{_escaped(card.title)}</b> {_escaped(_full(card))}" for card in answer.cards])
     yield _list("ol", [_escaped(text) for text in answer.drives])
     steps = answer.actions

@@ -41,6 +41,7 @@ def answer_of(e: Evidence) -> Answer:
         recommendation=rating(e.run.outcomes),
         because=because(e),
         rule=rests_on(e.run.outcomes),
+        assumption=e.subject.assumption.words if e.subject.assumption is not None else "",
         undecidable=undecidable(e),
         cards=tuple(filter(None, (performance(e), belief(e), affected_card(e)))),
         drives=drivers(e),

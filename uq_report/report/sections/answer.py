@@ -37,7 +37,7 @@ def answer(e: Evidence) -> Section:
         Section(id="answer-actions", title="What to do", blocks=to_do),
     )
     verdict: Block = Verdict(badge=page.recommendation, text=page.because, note=page.rule)
-    blocks = (verdict, *paragraphs(page.undecidable), Cards(cards=page.cards))
+    blocks = (verdict, *paragraphs(page.assumption, page.undecidable), Cards(cards=page.cards))
     return Section(id="answer", title=TITLE, blocks=blocks, sections=parts)
 
 

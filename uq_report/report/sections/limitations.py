@@ -30,11 +30,24 @@ def limitations(e: Evidence) -> Section:
     """Return what this run lacks, what did not run or gave no verdict, and what no run can tell."""
     # which inputs are lacking is said by itself
     ended = [text for text in (*_not_run(e), *_no_verdict(e)) if INPUT_MISSING not in text]
-    here, room = [*_lacking(e), *ended, *_about_data(e)], MOST - len(ALWAYS)
+    here, room = [*_assumed(e), *_lacking(e), *ended, *_about_data(e)], MOST - len(ALWAYS)
     if len(here) > room:
         more = f"{count(len(here) - room + 1, 'further limit')} of this run: see the annex in full."
         here = [*here[: room - 1], more]
     return Section(id="limitations", title=TITLE, blocks=(Bullets(items=(*here, *ALWAYS)),))
+
+
+def _assumed(e: Evidence) -> Iterator[str]:
+    """Yield what it means that a distribution was laid over the predictions."""
+    assumption = e.subject.assumption
+    if assumption is None:
+        return
+    same = assumption.scale == "constant" and assumption.noise is None
+    more = " Its spread is the same in every row: where the model is less sure cannot be seen." if same else ""
+    yield (
+        "The stated uncertainty is an assumption of this audit (see the answer), not of the model; calibration is its "
+        f"only test.{more}"
+    )
 
 
 def _not_run(e: Evidence) -> list[str]:

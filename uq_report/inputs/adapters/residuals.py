@@ -1,0 +1,265 @@
+"""Point predictions with a distribution laid over them, from residuals of rows outside the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...core.adapter import Match
+from ...core.arrays import FloatArray, Table
+from ...core.distributions import Normal, NormalMixture, Smoothed
+from ...core.distributions.quantiles import Quantiles
+from ...core.errors import InputError
+from ...core.numbers import number
+from ...core.predictive import Distribution
+from ...core.residuals import Assumption, Residuals
+from ...core.scored import ScoredRows
+from ...core.subject import Subject
+from .ensemble import EnsembleAdapter
+from .residual_bags import has_bags
+from .residual_points import Collected, Predicted, predicted
+from .residual_refits import can_refit
+from .residual_rows import collected
+from .residual_scale import modelled
+from .sklearn_ import SklearnAdapter
+
+FLOOR = 0.1  # least share of the residuals' mean square that is noise, whatever members explain
+MOST_CENTRES = 200
+BIASED = 3.0  # standard errors from which a mean residual is mentioned
+# levels of the conformal form, rounded outwards to residuals
+LEVELS = (0.025, 0.05, 0.1, 0.175, 0.25, 0.375, 0.5, 0.625, 0.75, 0.825, 0.9, 0.95, 0.975)
+
+Scale = Callable[[Table, FloatArray], FloatArray]
+Around = Callable[[FloatArray, FloatArray], Distribution]  # the prediction and the scale of rows
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """What the residuals say: the scale of a row, and the distribution around its prediction.
+
+    For an ensemble whose members are used, `share` is the mean square of the standardised residuals, and `constant`
+    the variance that each member gets, None where the scale is modelled.
+    """
+
+    scale: Scale
+    around: Around
+    mixed: bool = False
+    share: float = 1.0
+    constant: float | None = None
+
+    def variance(self, X: Table, q: Predicted) -> FloatArray:
+        """Return the variance to be added to every member: of each row what the members leave unexplained."""
+        if self.constant is not None:
+            return np.full(len(q.mean), self.constant)
+        total = self.share * np.square(self.scale(X, q.mean))
+        return np.maximum(total - q.variance, FLOOR * total)
+
+
+@dataclass(frozen=True)
+class ResidualsAdapter(SklearnAdapter):
+    """Regressors without an uncertainty of their own, by ``uq.explain(..., residuals="normal")``.
+
+    Anything with ``predict(X)``, or a function of the rows, that gives one number per row. It matches no model by
+    itself: an assumption has to be asked for. Members of forests, bagging and voting keep their spread, and get a
+    noise variance such that variances and residuals agree on average.
+
+    Examples
+    --------
+    >>> from uq_report.api import explain
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 2))
+    >>> y = X[:, 0] + rng.normal(size=100)
+    >>> subject = explain(lambda X: X[:, 0], X[:50], y[:50], residuals=Residuals(rows=(X[50:], y[50:])))
+    >>> subject.adapter.predict(subject.model, X[:2]).variance().round(2)
+    array([1.05, 1.05])
+    """
+
+    noise: Noise | None = None
+
+    name: ClassVar[str] = "residuals"
+
+    def matches(self, model: Any) -> Match | None:
+        """Match nothing."""
+        return None
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return the distribution laid over each row's prediction."""
+        noise = self.noise
+        if noise is None:
+            raise InputError("adapter must be left out for residuals; got 'residuals'. Pass residuals='normal' alone.")
+        if not noise.mixed:
+            mean = predicted(model, X, mixed=False).mean
+            return noise.around(mean, noise.scale(X, mean))
+        q = EnsembleAdapter().predict(model, X)
+        added = noise.variance(X, Predicted(q.mean(), q.variance()))
+        return NormalMixture(q.means, np.sqrt(np.square(q.stds) + added[:, None]), q.weights, points=False)
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return what the model itself gets."""
+        mixed = self.noise is not None and self.noise.mixed
+        return EnsembleAdapter().batch_rows(model) if mixed else super().batch_rows(model)
+
+    def laid_over(self, subject: Subject, asked: Residuals, replaces: str = "") -> Subject:
+        """Return the subject with this adapter fitted to residuals, the assumption and what a reader must know of it.
+
+        Parameters
+        ----------
+        subject : Subject
+        asked : Residuals
+        replaces : str
+            The adapter whose distribution is not used; empty for a model without one.
+        """
+        model = subject.model
+        _refuse_unfit(subject)
+        mixed = asked.form == "normal" and EnsembleAdapter().matches(model) is not None
+        rows = collected(subject, asked, mixed=mixed)
+        noise, spread, remarks = _noise(rows, asked, mixed)
+        mean, mean_square = float(rows.residual.mean()), float(np.square(rows.residual).mean())
+        explained = float(rows.predicted.variance.mean()) / mean_square if mixed else None
+        assumption = Assumption(
+            form=asked.form,
+            source=rows.source,
+            scale=asked.scale,
+            n=len(rows.residual),
+            n_splits=asked.n_splits if rows.source == "cross_validation" else None,
+            seed=asked.seed,
+            mean=mean,
+            spread=spread if not mixed else float(np.sqrt(mean_square)),
+            explained=explained,
+            noise=spread if mixed else None,
+            replaces="" if mixed else replaces,
+        )
+        return replace(
+            subject,
+            adapter=ResidualsAdapter(noise=noise),
+            adapter_reason=f"residuals={asked.form!r} was asked for",
+            assumption=assumption,
+            notes=(*subject.notes, *rows.notes, *remarks, *_bias(assumption)),
+        )
+
+
+def line_for(model: Any) -> str:
+    """Return the line that gives this very model a distribution from residuals.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> line_for(RandomForestRegressor(2).fit([[0.0], [1.0]], [0.0, 1.0]))
+    'uq.explain(model, X, y, train=(X_train, y_train), residuals="oob")'
+    >>> line_for(lambda X: X[:, 0])
+    'uq.explain(model, X, y, residuals=uq.Residuals(rows=(X_held_out, y_held_out)))'
+    """
+    if has_bags(model):
+        return 'uq.explain(model, X, y, train=(X_train, y_train), residuals="oob")'
+    if can_refit(model):
+        return 'uq.explain(model, X, y, train=(X_train, y_train), residuals="normal")'
+    return "uq.explain(model, X, y, residuals=uq.Residuals(rows=(X_held_out, y_held_out)))"
+
+
+def _refuse_unfit(subject: Subject) -> None:
+    model = subject.model
+    if isinstance(model, type):
+        raise InputError(f"model must be a fitted model; got the class {model.__name__} itself. Fit an object of it.")
+    given = isinstance(model, ScoredRows)
+    if given or callable(getattr(model, "predict_proba", None)):
+        what = "stored predictions" if given else f"{type(model).__name__}, which gives probabilities of classes"
+        raise InputError(f"explain.residuals must be for a regressor; got {what}. Leave residuals out.")
+    if not (callable(model) or callable(getattr(model, "predict", None))):
+        raise InputError(f"model must have predict, or be a function of the rows; got {type(model).__name__}.")
+
+
+def _noise(rows: Collected, asked: Residuals, mixed: bool) -> tuple[Noise, float, tuple[str, ...]]:
+    """Return the noise, its root mean square on the residual rows, and what a reader must know of it."""
+    if asked.scale == "modelled":
+        scale, own = modelled(rows, asked)
+        of_rows: Scale = scale
+        sizes = np.square(scale(rows.X, rows.predicted.mean))
+    else:
+        own, sizes = np.ones(len(rows.residual)), np.ones(len(rows.residual))
+        of_rows = _constant
+    z = rows.residual / own
+    share = float(np.square(z).mean())
+    if not mixed:
+        around, size, remarks = _FORMS[asked.form](z)
+        return Noise(of_rows, around), float(np.sqrt(size * sizes.mean())), remarks
+    left = share - float(rows.predicted.variance.mean())
+    constant = None if asked.scale == "modelled" else max(left, FLOOR * share)
+    noise = Noise(of_rows, _normal(z)[0], True, share, constant)
+    added = noise.variance(rows.X, rows.predicted)
+    floored = added <= FLOOR * share * sizes * (1 + 1e-12)
+    return noise, float(np.sqrt(added.mean())), (_of_floor(float(floored.mean())),) if floored.any() else ()
+
+
+def _of_floor(share: float) -> str:
+    return (
+        f"On {100 * share:.0f} % of the residual rows the members' spread leaves less than {100 * FLOOR:.0f} % of the "
+        "mean squared residual unexplained; the noise is not taken to be less than that, so the total may be too wide."
+    )
+
+
+def _constant(_: Table, mean: FloatArray) -> FloatArray:
+    return np.ones(len(mean))
+
+
+def _normal(z: FloatArray) -> tuple[Around, float, tuple[str, ...]]:
+    """Return N(f, s² E[z²]): the mean residual is not taken off."""
+    std = float(np.sqrt(np.square(z).mean()))
+    return lambda mean, scale: Normal(mean, std * scale), std**2, ()
+
+
+def _empirical(z: FloatArray) -> tuple[Around, float, tuple[str, ...]]:
+    """Return f + s Z with a normal kernel on the residuals, of Silverman's bandwidth (1986, eq. 3.31).
+
+    The centres are pulled towards their mean, so that the kernel adds no variance (Silverman 1986, section 6.4.2);
+    of more than 200 residuals they are the quantiles at the middles of 200 equal shares.
+    """
+    std, middle = float(z.std()), float(np.subtract(*np.quantile(z, [0.75, 0.25]))) / 1.34
+    bandwidth = 0.9 * (min(std, middle) or std) * len(z) ** -0.2
+    if bandwidth == 0:
+        raise InputError(
+            f"residuals must differ for the empirical form; got {z[0]:g} in all {len(z)} rows. Use 'normal'."
+        )
+    centres = z if len(z) <= MOST_CENTRES else np.quantile(z, (np.arange(MOST_CENTRES) + 0.5) / MOST_CENTRES)
+    factor = np.sqrt(max(0.0, std**2 - bandwidth**2)) / centres.std()
+    shape = Smoothed([0.0], 1.0, z.mean() + factor * (centres - centres.mean()), bandwidth)
+    remark = (
+        f"The residuals are smoothed by a normal kernel, {number(bandwidth / std)} of their standard deviation wide, "
+        "which keeps their mean and variance; beyond the largest ones the tails are those of the kernel."
+    )
+    return shape.moved, float(shape.variance()[0]), (remark,)
+
+
+def _conformal(z: FloatArray) -> tuple[Around, float, tuple[str, ...]]:
+    """Return f + s z_(k) as the quantiles at k / (m + 1), at the levels of `LEVELS` rounded outwards."""
+    m, p = len(z), np.array(LEVELS)
+    k = np.where(p < 0.5, np.floor(p * (m + 1)), np.ceil(p * (m + 1)))
+    ranks = np.unique(np.clip(k, 1, m)).astype(np.int64)
+    values, at = np.sort(z)[ranks - 1], ranks / (m + 1)
+
+    def around(mean: FloatArray, scale: FloatArray) -> Distribution:
+        return Quantiles(at, mean[:, None] + scale[:, None] * values, ties="joined")
+
+    size = float(around(np.zeros(1), np.ones(1)).variance()[0])
+    remark = (
+        f"The conformal distribution has {len(ranks)} levels; between them the density is constant, and beyond "
+        f"{number(100 * at[0])} and {number(100 * at[-1])} % its tails are exponential."
+    )
+    return around, size, (remark,)
+
+
+_FORMS = {"normal": _normal, "empirical": _empirical, "conformal": _conformal}
+
+
+def _bias(assumption: Assumption) -> tuple[str, ...]:
+    """Say that predictions are off on average, where that is more than chance, and what was made of it."""
+    mean, variance = assumption.mean, assumption.spread**2
+    if assumption.n * mean**2 <= BIASED**2 * max(variance - mean**2, 0.0):
+        return ()
+    what = "it counts in the spread" if assumption.form == "normal" else "the distribution has it"
+    side = "low" if mean > 0 else "high"
+    return (
+        f"Predictions are too {side} on average, by {number(abs(mean))} in units of y: {what}, and is not corrected.",
+    )
