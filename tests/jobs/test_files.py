@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from uq_report import jobs as files
 from uq_report.core.errors import InputError
@@ -230,3 +231,26 @@ def test_a_pickle_is_loaded_only_if_allowed_and_the_subject_says_so(folder: Path
         subject({"source": "model.joblib"})
     made = subject({"source": "model.joblib", "allow_pickle": True})
     assert "loading it ran code of the file" in made.sources["model_loading"]
+
+
+def test_point_predictions_get_the_distribution_that_the_file_names(folder: Path) -> None:
+    import joblib
+
+    train = pd.read_csv("train.csv")
+    joblib.dump(LinearRegression().fit(train[["savings", "age"]], train["income"]), "line.joblib")
+    rows = {"target": "income", "train": "train.csv", "protected": [], "ignore": [*IGNORED, "region", "sex", "risk"]}
+    model = {"source": "line.joblib", "allow_pickle": True}
+    laid = subject(model, **rows, residuals="empirical", residual_scale="modelled").assumption
+    assert laid is not None
+    assert (laid.form, laid.scale, laid.source, laid.n) == ("empirical", "modelled", "cross_validation", 120)
+    even = subject(model, **rows, residuals="normal").assumption
+    assert even is not None
+    assert even.scale == "constant"
+    with pytest.raises(InputError, match="model must"):
+        subject(model, **rows)
+
+
+def test_a_scale_of_no_residuals_is_a_mistake() -> None:
+    assert described(residual_scale="modelled").mistakes() == [
+        "data.residuals must be given where data.residual_scale is; it is missing."
+    ]

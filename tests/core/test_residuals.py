@@ -1,0 +1,138 @@
+"""What may be asked of residuals, the sentence about them, and the distribution that smooths them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from uq_report.core.distributions import NormalMixture, Smoothed
+from uq_report.core.errors import InputError
+from uq_report.core.residuals import Assumption, Residuals
+
+RNG = np.random.default_rng(0)
+CENTRES, WIDTH = RNG.gamma(2.0, size=25), 0.3
+LOC, SCALE = np.array([0.0, 5.0, -2.0]), np.array([1.0, 2.0, 0.1])
+FACTS: dict[str, Any] = {
+    "form": "normal",
+    "source": "cross_validation",
+    "scale": "constant",
+    "n": 300,
+    "n_splits": 5,
+    "seed": 0,
+    "mean": 1.0,
+    "spread": 53.21,
+}
+
+
+def test_a_smoothed_shape_is_the_mixture_of_its_centres() -> None:
+    dist = Smoothed(LOC, SCALE, CENTRES, WIDTH)
+    means = LOC[:, None] + SCALE[:, None] * CENTRES
+    mixture = NormalMixture(means, np.repeat(SCALE[:, None] * WIDTH, len(CENTRES), axis=1))
+    y = np.array([1.3, 9.0, -1.9])
+    for method in ("mean", "variance", "entropy"):
+        np.testing.assert_allclose(getattr(dist, method)(), getattr(mixture, method)(), rtol=1e-9)
+    for method in ("log_prob", "cdf", "crps"):
+        np.testing.assert_allclose(getattr(dist, method)(y), getattr(mixture, method)(y), rtol=1e-9)
+    np.testing.assert_allclose(dist.quantile([0.1, 0.9]), mixture.quantile([0.1, 0.9]), rtol=1e-9)
+
+
+def test_fisher_information_of_a_smoothed_shape_is_the_mean_outer_product_of_its_score() -> None:
+    dist, step = Smoothed([0.7], [1.4], CENTRES, WIDTH), 1e-5
+
+    def log_density(y: float, loc: float, scale: float) -> float:
+        return float(Smoothed([loc], [scale], CENTRES, WIDTH).log_prob(np.array([y]))[0])
+
+    def score(y: float) -> tuple[float, float]:
+        by_loc = log_density(y, 0.7 + step, 1.4) - log_density(y, 0.7 - step, 1.4)
+        by_scale = log_density(y, 0.7, 1.4 + step) - log_density(y, 0.7, 1.4 - step)
+        return by_loc / (2 * step), by_scale / (2 * step)
+
+    for i, j in ((0, 0), (0, 1), (1, 1)):
+        expected = quad(
+            lambda y, i=i, j=j: np.exp(log_density(y, 0.7, 1.4)) * score(y)[i] * score(y)[j], -4, 14, limit=200
+        )[0]
+        assert dist.fisher_information()[0, i, j] == pytest.approx(expected, rel=1e-5)
+
+
+def test_moved_shapes_are_shapes_made_there() -> None:
+    moved, made = Smoothed([0.0], 1.0, CENTRES, WIDTH).moved(LOC, SCALE), Smoothed(LOC, SCALE, CENTRES, WIDTH)
+    assert np.array_equal(moved.entropy(), made.entropy())
+    assert np.array_equal(moved.crps(LOC), made.crps(LOC))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (([0.0], [0.0], [1.0], 1.0), "smoothed.scale must be greater than 0"),
+        (([0.0], [1.0], [], 1.0), "must have centres and a bandwidth > 0; got 0 and"),
+        (([0.0], [1.0], [1.0], 0.0), "bandwidth > 0; got 1 and 0.0"),
+        (([np.nan], [1.0], [1.0], 1.0), "smoothed.loc must be finite"),
+    ],
+)
+def test_shapes_that_are_none_are_refused(given: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Smoothed(*given)
+
+
+def test_words_stand_for_forms_and_oob_for_a_source() -> None:
+    assert [Residuals.of(word).form for word in ("normal", "empirical", "conformal", "oob")] == [
+        "normal",
+        "empirical",
+        "conformal",
+        "normal",
+    ]
+    assert Residuals.of("oob").source == "oob"
+    assert Residuals.of("normal").source is None
+    own = Residuals(seed=3)
+    assert Residuals.of(own) is own
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"form": "gaussian"}, "residuals.form must be one of 'normal', 'empirical', 'conformal'; got 'gaussian'"),
+        ({"source": "bootstrap"}, "residuals.source must be one of .*; got 'bootstrap'"),
+        ({"source": "held_out"}, "residuals.source must be left out where rows are given, and given with rows"),
+        ({"source": "oob", "rows": ([[1.0]], [1.0])}, "residuals.source must be left out where rows are given"),
+        ({"rows": "held.csv"}, "residuals.rows must be a pair"),
+        ({"scale": "local"}, "residuals.scale must be one of 'constant', 'modelled'; got 'local'"),
+        ({"n_splits": 1}, "residuals.n_splits must be an integer >= 2; got 1"),
+        ({"seed": -1}, "residuals.seed must be an integer >= 0; got -1"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(options: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Residuals(**options)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"), [("norml", "got 'norml'. Did you mean 'normal'"), (3, "a word or a Residuals object; got 3")]
+)
+def test_other_words_are_refused(asked: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Residuals.of(asked)
+
+
+def test_the_sentence_says_what_was_laid_over_and_from_what() -> None:
+    assumption = Assumption(**FACTS)
+    assert assumption.words == (
+        "The model gives no uncertainty of its own: a normal distribution with constant spread 53.2, from residuals of "
+        "5-fold cross-validation on 300 training rows, is laid over its predictions."
+    )
+    assert assumption.facts() == {**FACTS, "explained": None, "noise": None, "replaces": "", "words": assumption.words}
+
+
+def test_the_sentence_names_the_distribution_that_is_not_used() -> None:
+    own = {"form": "conformal", "source": "held_out", "scale": "modelled", "replaces": "regressor_std"}
+    assert Assumption(**{**FACTS, **own}).words == (
+        "Its own distribution (regressor_std) is not used: a conformal distribution with a spread modelled by small "
+        "boosted trees (on average 53.2), from residuals of 300 held-out rows, is laid over its predictions."
+    )
+
+
+def test_the_sentence_about_members_is_about_their_noise() -> None:
+    assert Assumption(**{**FACTS, "source": "oob", "explained": 0.4, "noise": 40.0}).words == (
+        "The noise around its members is an assumption: a normal distribution with constant spread 40.0, from "
+        "out-of-bag residuals of 300 training rows, is added to each."
+    )

@@ -1,0 +1,350 @@
+"""Distributions from residuals: the right rows, the right spread, the model's own predictions, and refusals."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.base import BaseEstimator
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.datasets import load_diabetes
+from sklearn.ensemble import (
+    BaggingRegressor,
+    ExtraTreesRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+    VotingRegressor,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, PredefinedSplit, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+import uq_report as uq
+from uq_report.core.distributions import Normal, NormalMixture, Smoothed
+from uq_report.core.distributions.quantiles import Quantiles
+from uq_report.core.errors import InputError, ModelError, UQReportError
+from uq_report.core.residuals import Residuals
+from uq_report.core.subject import Subject
+from uq_report.inputs.adapters.residual_bags import out_of_bag
+from uq_report.inputs.adapters.residual_points import folds
+from uq_report.inputs.adapters.residuals import FLOOR, line_for
+
+FRAME, TARGET = load_diabetes(return_X_y=True, as_frame=True)
+FRAME = FRAME[["bmi", "bp", "s5", "sex"]]
+TRAIN = FRAME[:200], TARGET[:200].to_numpy()
+HELD = FRAME[200:300], TARGET[200:300].to_numpy()
+X, Y = FRAME[300:360], TARGET[300:360].to_numpy()
+LINEAR = LinearRegression().fit(*TRAIN)
+FOREST = RandomForestRegressor(30, random_state=0, oob_score=True).fit(*TRAIN)
+REAL_FORMS = {"normal": Normal, "empirical": Smoothed, "conformal": Quantiles}
+
+
+def subject(model: Any, residuals: Any = "normal", **more: Any) -> Subject:
+    return uq.explain(model, X, Y, **{"train": TRAIN, "residuals": residuals, **more})
+
+
+def dist(laid: Subject) -> Any:
+    return laid.adapter.predict(laid.model, laid.X)
+
+
+def residuals_of(model: Any, rows: Any) -> Any:
+    return rows[1] - model.predict(rows[0])
+
+
+def test_normal_is_the_prediction_with_the_mean_squared_residual_of_held_out_rows() -> None:
+    laid = subject(LINEAR, Residuals(rows=HELD))
+    std = np.sqrt(np.mean(np.square(residuals_of(LINEAR, HELD))))
+    assert isinstance(dist(laid), Normal)
+    np.testing.assert_array_equal(dist(laid).mean(), LINEAR.predict(X))
+    np.testing.assert_allclose(dist(laid).log_prob(Y), stats.norm(LINEAR.predict(X), std).logpdf(Y), rtol=1e-12)
+    assert laid.assumption is not None
+    assert (laid.assumption.source, laid.assumption.n, laid.assumption.spread) == ("held_out", 100, pytest.approx(std))
+
+
+def test_the_empirical_form_keeps_mean_and_variance_of_the_residuals() -> None:
+    residual = residuals_of(LINEAR, HELD)
+    q = dist(subject(LINEAR, Residuals(form="empirical", rows=HELD)))
+    np.testing.assert_allclose(q.mean() - LINEAR.predict(X), residual.mean(), rtol=1e-9)
+    np.testing.assert_allclose(q.variance(), residual.var(), rtol=1e-9)
+
+
+def test_the_conformal_form_has_the_residuals_at_their_levels() -> None:
+    residual = np.sort(residuals_of(LINEAR, HELD))
+    q = dist(subject(LINEAR, Residuals(form="conformal", rows=HELD)))
+    ranks = np.array([2, 10, 76, 91])  # of 100: rounded outwards from 0.025, 0.1, 0.75 and 0.9
+    np.testing.assert_allclose(
+        q.quantile(ranks / 101) - LINEAR.predict(X)[:, None], np.tile(residual[ranks - 1], (len(X), 1)), rtol=1e-9
+    )
+
+
+def test_cross_validated_residuals_are_those_of_scikit_learn_on_the_same_folds() -> None:
+    place = np.empty(len(TRAIN[1]), dtype=int)
+    for k, fold in enumerate(folds(len(place), Residuals())):
+        place[fold] = k
+    own = TRAIN[1] - cross_val_predict(LinearRegression(), *TRAIN, cv=PredefinedSplit(place))
+    laid = subject(LINEAR)
+    assert laid.assumption is not None
+    assert laid.assumption.spread == pytest.approx(np.sqrt(np.mean(np.square(own))), rel=1e-9)
+    assert (laid.assumption.source, laid.assumption.n_splits) == ("cross_validation", 5)
+    assert "fitted 5 more times" in laid.notes[0]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FOREST,
+        ExtraTreesRegressor(30, bootstrap=True, oob_score=True, random_state=0).fit(*TRAIN),
+        BaggingRegressor(Ridge(), 30, oob_score=True, random_state=0).fit(*TRAIN),
+        BaggingRegressor(DecisionTreeRegressor(), 30, max_features=2, oob_score=True, random_state=0).fit(*TRAIN),
+    ],
+    ids=["forest", "extra trees", "bagged lines", "bagged trees"],
+)
+def test_out_of_bag_residuals_are_those_of_the_model_itself(model: Any) -> None:
+    rows = out_of_bag(model, *TRAIN, mixed=False)
+    np.testing.assert_allclose(TRAIN[1] - rows.residual, model.oob_prediction_, rtol=1e-9)
+
+
+def test_rows_that_nearly_every_member_saw_give_no_residual_and_are_counted() -> None:
+    model = RandomForestRegressor(4, random_state=0).fit(*TRAIN)
+    laid = subject(model, "oob")
+    assert laid.assumption is not None
+    assert laid.assumption.n < len(TRAIN[1])
+    assert f"{len(TRAIN[1]) - laid.assumption.n} training rows are outside fewer than two bags" in laid.notes[0]
+
+
+def test_members_get_the_noise_that_their_spread_leaves_of_the_residuals() -> None:
+    laid = subject(FOREST, "oob")
+    q, assumption = dist(laid), laid.assumption
+    assert isinstance(q, NormalMixture)
+    assert assumption is not None
+    assert assumption.explained is not None
+    assert assumption.noise is not None
+    assert assumption.explained + assumption.noise**2 / assumption.spread**2 == pytest.approx(1)
+    np.testing.assert_allclose(q.aleatoric_variance(), assumption.noise**2)
+    members = np.stack([tree.predict(X.to_numpy()) for tree in FOREST.estimators_])
+    np.testing.assert_allclose(q.epistemic_variance(), members.var(axis=0))
+    assert {"entropy", "log_prob", "aleatoric", "epistemic"} <= q.supports
+
+
+def test_noise_never_falls_below_its_floor_which_a_note_names() -> None:
+    deep = VotingRegressor([("low", DecisionTreeRegressor(random_state=0)), ("high", DecisionTreeRegressor())])
+    deep.fit(*TRAIN)
+    deep.estimators_[0].tree_.value[:] -= 500
+    deep.estimators_[1].tree_.value[:] += 500
+    laid = subject(deep, Residuals(rows=HELD))
+    assert laid.assumption is not None
+    assert laid.assumption.noise == pytest.approx(np.sqrt(FLOOR) * laid.assumption.spread)
+    assert "may be too wide" in laid.notes[-1]
+
+
+@pytest.mark.parametrize("form", REAL_FORMS)
+def test_a_modelled_scale_is_as_wide_as_the_noise(form: Any) -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.uniform(0, 1, (900, 2))
+    std = np.where(rows[:, 0] > 0.5, 3.0, 1.0)
+    y = rows[:, 1] + std * rng.normal(size=900)
+    asked = Residuals(form=form, scale="modelled", rows=(rows[:600], y[:600]))
+    laid = uq.explain(lambda X: X[:, 1], rows[600:], y[600:], residuals=asked)
+    q = dist(laid)
+    assert isinstance(q, REAL_FORMS[form])
+    wide, narrow = (np.sqrt(q.variance()[std[600:] == size].mean()) for size in (3.0, 1.0))
+    assert wide == pytest.approx(3.0, rel=0.15)
+    assert narrow == pytest.approx(1.0, rel=0.25)
+    same = dist(uq.explain(laid.model, rows[600:], y[600:], residuals=Residuals(form=form, rows=asked.rows)))
+    assert q.log_prob(y[600:]).mean() > same.log_prob(y[600:]).mean() + 0.05
+
+
+def test_members_and_a_modelled_scale_go_together() -> None:
+    q = dist(subject(FOREST, Residuals(scale="modelled")))
+    total = q.variance()
+    assert isinstance(q, NormalMixture)
+    assert np.ptp(q.aleatoric_variance()) > 0
+    assert (q.aleatoric_variance() >= FLOOR * (total - q.epistemic_variance()) * 0.99).all()
+
+
+def test_a_model_with_a_distribution_of_its_own_is_laid_over_and_named() -> None:
+    laid = subject(BayesianRidge().fit(*TRAIN))
+    assert laid.assumption is not None
+    assert laid.assumption.replaces == "regressor_std"
+    assert laid.assumption.words.startswith("Its own distribution (regressor_std) is not used: a normal")
+
+
+def test_residuals_are_in_units_of_y_where_the_target_is_transformed_inside() -> None:
+    model = TransformedTargetRegressor(LinearRegression(), func=np.log, inverse_func=np.exp).fit(*TRAIN)
+    laid = subject(model, Residuals(rows=HELD))
+    np.testing.assert_allclose(dist(laid).variance(), np.mean(np.square(residuals_of(model, HELD))))
+    np.testing.assert_array_equal(dist(laid).mean(), model.predict(X))
+
+
+def test_a_mean_residual_beyond_chance_is_told_and_counts_in_the_spread() -> None:
+    laid = subject(LINEAR, Residuals(rows=(HELD[0], HELD[1] + 80)))
+    assert "Predictions are too low on average, by" in laid.notes[-1]
+    np.testing.assert_array_equal(dist(laid).mean(), LINEAR.predict(X))
+    assert dist(laid).variance()[0] > 80**2
+    assert not any("on average" in note for note in subject(LINEAR, Residuals(rows=HELD)).notes)
+
+
+class Column:
+    """A model with a ``predict`` alone, which gives a column as neural networks do."""
+
+    def predict(self, X: Any) -> Any:
+        return np.asarray(X)[:, [0]] * 900 + 150
+
+
+def line(X: Any) -> Any:
+    return X["bmi"] * 900 + 150
+
+
+@pytest.mark.parametrize("model", [Column(), line, lambda X: Normal(line(X), 1.0)])
+def test_anything_that_gives_one_number_a_row_will_do(model: Any) -> None:
+    laid = subject(model, Residuals(rows=HELD))
+    np.testing.assert_allclose(dist(laid).mean(), line(X))
+
+
+def test_text_and_missing_values_reach_the_modelled_scale() -> None:
+    frame = FRAME.assign(sex=np.where(FRAME["sex"] > 0, "f", "m"), bp=FRAME["bp"].where(FRAME["bp"] > -0.05))
+    encoder = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["sex"]), remainder="passthrough")
+    model = make_pipeline(encoder, HistGradientBoostingRegressor(max_iter=5)).fit(frame[:200], TRAIN[1])
+    asked = Residuals(scale="modelled")
+    laid = uq.explain(model, frame[300:360].assign(sex="x"), Y, train=(frame[:200], TRAIN[1]), residuals=asked)
+    assert np.isfinite(dist(laid).entropy()).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "asked"),
+    [
+        (FOREST, "oob"),
+        (FOREST, Residuals(scale="modelled")),
+        (HistGradientBoostingRegressor(max_iter=10).fit(*TRAIN), Residuals(form="empirical", scale="modelled")),
+        (HistGradientBoostingRegressor(max_iter=10).fit(*TRAIN), Residuals(form="conformal", scale="modelled")),
+    ],
+    ids=["forest", "forest, scale", "boosting, empirical", "boosting, conformal"],
+)
+def test_rows_of_trees_do_not_depend_on_their_neighbours(model: Any, asked: Any) -> None:
+    laid = subject(model, asked)
+    assert laid.adapter.batch_rows(model) == 25_000
+    whole, before = dist(laid), laid.X.copy()
+    for rows in (slice(0, 1), slice(7, 30)):
+        part = laid.adapter.predict(model, laid.X[rows].reset_index(drop=True))
+        assert np.array_equal(part.entropy(), whole.entropy()[rows])
+        assert np.array_equal(part.log_prob(Y[rows]), whole.log_prob(Y)[rows])
+    pd.testing.assert_frame_equal(laid.X, before)
+    assert subject(LINEAR).adapter.batch_rows(LINEAR) is None
+
+
+def test_refits_repeat_and_leave_the_global_random_state_alone() -> None:
+    model = RandomForestRegressor(5).fit(*TRAIN)
+    asked = Residuals(source="cross_validation")
+    np.random.seed(3)  # noqa: NPY002 - the state that must stay
+    first = subject(model, asked).assumption
+    assert np.random.random() == np.random.RandomState(3).random()  # noqa: NPY002 - as above
+    assert first == subject(model, asked).assumption
+    assert first != subject(model, Residuals(source="cross_validation", seed=1)).assumption
+
+
+def test_a_search_is_not_searched_again() -> None:
+    search = GridSearchCV(Ridge(), {"alpha": [1e-3, 1e3]}, cv=3).fit(*TRAIN)
+    assert subject(search).assumption == subject(search.best_estimator_).assumption
+
+
+class Own(BaseEstimator):  # type: ignore[misc] - scikit-learn has no types
+    def fit(self, X: Any, y: Any) -> Any:
+        raise RuntimeError("no second fit")
+
+    def predict(self, X: Any) -> Any:
+        return np.zeros(len(X))
+
+
+HALF = Residuals(rows=(FRAME[270:330], TARGET[270:330]))
+SHUFFLED = TRAIN[0].sample(frac=1, random_state=0), TRAIN[1]
+PROBABLE = LogisticRegression().fit(TRAIN[0], TRAIN[1] > 140)
+FROZEN = make_pipeline(StandardScaler(), FrozenEstimator(LINEAR)).fit(*TRAIN)
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "message"),
+    [
+        (LINEAR, {"train": None}, r"explain.train must be a pair \(X, y\).*got None. Pass train=\(X_train, y_train\)"),
+        (LINEAR, {"train": (TRAIN[0], None)}, r"explain.train must be a pair .*got no y"),
+        (LINEAR, {"train": (X, Y)}, "explain.train must hold none of the audited rows .*got 60 of the 60 audited rows"),
+        (
+            LINEAR,
+            {"residuals": HALF},
+            "rows must hold none .*got 30 of the 60 audited rows: rows 0, 1, 2, 3, 4 ",
+        ),
+        (LINEAR, {"residuals": Residuals(rows=TRAIN)}, "residuals.rows must hold none of the training rows"),
+        (LINEAR, {"residuals": Residuals(rows=(HELD[0][["bmi"]], HELD[1]))}, "must have the columns of X"),
+        (LINEAR, {"residuals": "oob"}, "source must be 'oob' only for .*got LinearRegression. Pass residuals='normal'"),
+        (LINEAR, {"adapter": "function"}, "explain.adapter must be None where residuals are asked for; got 'function'"),
+        (LINEAR, {"train": (TRAIN[0][:9], TRAIN[1][:9])}, "must have at least 20 rows for residuals; got 9"),
+        (LINEAR, {"residuals": Residuals(scale="modelled"), "train": (TRAIN[0][:50], TRAIN[1][:50])}, "fewer than 60"),
+        (LINEAR, {"residuals": Residuals(rows=(HELD[0][:5], HELD[1][:5]))}, "must be of at least 20 rows; got 5"),
+        (FOREST, {"train": (TRAIN[0][:90], TRAIN[1][:90]), "residuals": "oob"}, "got 90 rows for a fit of 200"),
+        (FOREST, {"train": SHUFFLED, "residuals": "oob"}, "rows of the fit in their order .*rows that fall into other"),
+        (FOREST, {"train": (TRAIN[0], TRAIN[1]), "residuals": "norml"}, "Did you mean 'normal'"),
+        (FROZEN, {}, r"parts that stay as they are \(steps|parts that stay as they are \(frozenestimator\)"),
+        (Column(), {}, "got Column, which no clone of it can. Give rows of your own: residuals=uq.Residuals"),
+        (Own(), {}, "Own ended with RuntimeError: no second fit"),
+        (PROBABLE, {}, "must be for a regressor; got LogisticRegression, which gives probabilities"),
+        (LinearRegression, {}, "got the class LinearRegression itself"),
+        (object(), {}, "model must have predict, or be a function of the rows; got object"),
+        (lambda X: X, {"residuals": Residuals(rows=HELD)}, r"one number per row, shape \(100,\), .*got \(100, 4\)"),
+        (lambda X: [{}] * len(X), {"residuals": Residuals(rows=HELD)}, "must predict numbers"),
+        (lambda X: X["bmi"] * np.nan, {"residuals": Residuals(rows=HELD)}, "must predict a finite number in every row"),
+    ],
+)
+def test_what_gives_no_honest_residuals_is_refused(model: Any, arguments: Any, message: str) -> None:
+    with pytest.raises(UQReportError, match=message):
+        subject(model, **{"residuals": "normal", **arguments})
+
+
+def test_a_recorded_prediction_of_other_rows_is_noticed() -> None:
+    model = BaggingRegressor(Ridge(), 30, oob_score=True, random_state=0).fit(*TRAIN)
+    with pytest.raises(InputError, match="other than its oob_prediction_"):
+        subject(model, "oob", train=SHUFFLED)
+
+
+def test_exact_residuals_are_no_residuals() -> None:
+    with pytest.raises(InputError, match="must not all be 0; got 0 in all 100 rows"):
+        subject(LINEAR, Residuals(rows=(HELD[0], LINEAR.predict(HELD[0]))))
+    with pytest.raises(InputError, match="must differ for the empirical form; got 2"):
+        subject(lambda X: X["bmi"] * 0, Residuals(form="empirical", rows=(HELD[0], np.full(100, 2.0))))
+
+
+def test_rows_of_few_values_may_be_equal_by_chance() -> None:
+    rng = np.random.default_rng(0)
+    few = rng.integers(0, 3, (300, 2)).astype(float)
+    y = rng.integers(0, 2, 300).astype(float)
+    laid = uq.explain(lambda X: X[:, 0] / 2, few[:100], y[:100], residuals=Residuals(rows=(few[100:], y[100:])))
+    assert laid.assumption is not None
+    with pytest.raises(InputError, match="got 100 of the 100 audited rows"):
+        uq.explain(lambda X: X[:, 0], few[:100], y[:100], residuals=Residuals(rows=(few[:100], y[:100])))
+
+
+def test_the_adapter_by_itself_says_how_it_is_used() -> None:
+    with pytest.raises(UQReportError, match="Pass residuals='normal' alone"):
+        uq.explain(LINEAR, X, Y, adapter="residuals")
+
+
+@pytest.mark.parametrize(
+    ("model", "residuals"),
+    [(FOREST, "oob"), (LINEAR, "normal"), (make_pipeline(StandardScaler(), FOREST), "oob"), (Column(), "rows")],
+)
+def test_the_line_for_a_model_works_when_typed(model: Any, residuals: str) -> None:
+    typed = line_for(model)
+    assert residuals in typed
+    names = {"uq": uq, "X": X, "y": Y, "X_train": TRAIN[0], "y_train": TRAIN[1]}
+    held = {"X_held_out": HELD[0], "y_held_out": HELD[1]}
+    if isinstance(model, BaseEstimator) and hasattr(model, "steps"):
+        model.fit(*TRAIN)
+    laid = eval(typed, {**names, **held, "model": model})
+    assert laid.assumption is not None
+
+
+def test_models_of_other_kinds_fail_as_models() -> None:
+    with pytest.raises(ModelError, match="finite number"):
+        subject(lambda X: X["bmi"] / 0.0, Residuals(rows=HELD))
