@@ -28,6 +28,7 @@ from uq_report.core.distributions import (
     Ordinal,
     Poisson,
     Quantiles,
+    Smoothed,
     StudentT,
     Tweedie,
     Weibull,
@@ -65,6 +66,7 @@ FAMILIES: dict[str, Callable[[Any], Distribution]] = {
     "many members": lambda rows: NormalMixture(MANY_MEANS[rows], 1 + MANY_MEANS[rows] ** 2),
     "intervals": lambda rows: Intervals([0.5, 0.9], MEANS[rows, :2] - 1, MEANS[rows, :2] + STDS[rows, :2], LOC[rows]),
     "label sets": lambda rows: LabelSets(MEMBERS[rows, 0], [0.8, 0.95], MEMBERS[rows, :2].swapaxes(1, 2) > 0.2),
+    "smoothed": lambda rows: Smoothed(LOC[rows], SCALE[rows], MEANS.ravel()[:60], 0.3),
     "points": lambda rows: NormalMixture(MEANS[rows], 0 * STDS[rows], points=True),
     "quantile table": lambda rows: Quantiles(TABLE_LEVELS, TABLE[rows]),
     "joined quantiles": lambda rows: Quantiles(TABLE_LEVELS, TABLE[rows].round(), ties="joined"),
@@ -130,6 +132,8 @@ def moved_table(dist: Distribution) -> Any:
         for name in dist.by_row:
             setattr(changed, name, 1.2 * getattr(dist, name))
         return changed
+    if isinstance(dist, Smoothed):
+        return dist.moved(dist.loc + 0.3, 1.7 * dist.scale)
     return Poisson(0.8 * dist.mean() + 0.1)
 
 
@@ -175,9 +179,6 @@ NOT_METHODS = {
     "focus",
     "rule",
     "stand_ins",
-    "censored",
-    "expected_nll",
-    "pit_bounds",
     "deciding",
     "why_not",
 }

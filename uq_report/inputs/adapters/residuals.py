@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from .residual_points import Collected, Predicted, predicted
 from .residual_refits import can_refit
 from .residual_rows import collected
 from .residual_scale import modelled
-from .sklearn_ import SklearnAdapter
+from .sklearn_ import SklearnAdapter, unwrap
 
 FLOOR = 0.1  # least share of the residuals' mean square that is noise, whatever members explain
 MOST_CENTRES = 200
@@ -93,7 +93,7 @@ class ResidualsAdapter(SklearnAdapter):
         if not noise.mixed:
             mean = predicted(model, X, mixed=False).mean
             return noise.around(mean, noise.scale(X, mean))
-        q = EnsembleAdapter().predict(model, X)
+        q = cast("NormalMixture", EnsembleAdapter().predict(model, X))
         added = noise.variance(X, Predicted(q.mean(), q.variance()))
         return NormalMixture(q.means, np.sqrt(np.square(q.stds) + added[:, None]), q.weights, points=False)
 
@@ -164,8 +164,8 @@ def _refuse_unfit(subject: Subject) -> None:
     if isinstance(model, type):
         raise InputError(f"model must be a fitted model; got the class {model.__name__} itself. Fit an object of it.")
     given = isinstance(model, ScoredRows)
-    if given or callable(getattr(model, "predict_proba", None)):
-        what = "stored predictions" if given else f"{type(model).__name__}, which gives probabilities of classes"
+    if given or callable(getattr(model, "predict_proba", None)) or hasattr(unwrap(model)[1], "classes_"):
+        what = "stored predictions" if given else f"{type(model).__name__}, which predicts classes"
         raise InputError(f"explain.residuals must be for a regressor; got {what}. Leave residuals out.")
     if not (callable(model) or callable(getattr(model, "predict", None))):
         raise InputError(f"model must have predict, or be a function of the rows; got {type(model).__name__}.")
