@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .api import compare as compare
     from .api import dalex_explainer as dalex_explainer
     from .api import explain as explain
+    from .api import explain_outputs as explain_outputs
     from .api import importance as importance
     from .api import load as load
     from .api import profile as profile
@@ -52,7 +53,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "api": "attributions audit calibration compare dalex_explainer explain importance load profile segments",
+    "api": "attributions audit calibration compare dalex_explainer "
+    "explain explain_outputs importance load profile segments",
     "core.distributions": "Beta Categorical CategoricalMixture CountDraws Draws Gamma HalfNormal Histogram Intervals "
     "LabelSets Laplace LogNormal Logistic NegativeBinomial Normal NormalMixture Ordinal Poisson "
     "Quantiles Smoothed StudentT Survival Tweedie Weibull",

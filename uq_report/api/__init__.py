@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, overload
 
 from .. import runner
 from ..core.adapter import Adapter
@@ -22,6 +22,7 @@ from ..evidence.run import Run
 from ..runner.mistakes import make_settings, refuse, settled
 from ..runner.settings import Settings
 from . import to_dalex
+from .outputs import AuditRuns
 from .progress import reported
 from .views import AuditRun, ResultView
 
@@ -45,6 +46,7 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     adapter: str | Adapter | None = None,
     residuals: Shorthand | Residuals | None = None,
     positive_class: Any = None,
+    output: str | int | None = None,
     max_rows: int | None = None,
     stochastic: Stochastic | None = None,
     n_members: int = MEMBERS,
@@ -64,7 +66,8 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     y : array of shape (n,), optional
         Without it entropy and variance are explained; losses and nll are listed as not run. Times that may be
         censored are given with their events: a pair ``(times, events)`` with True or 1 where the event was seen, a
-        frame of these two columns, or scikit-survival's structured array.
+        frame of these two columns, or scikit-survival's structured array. Of a model that predicts several outputs
+        all of them, shape (n, outputs).
     train : pair (X_train, y_train), optional
         For train against test, and for reference rows.
     groups : mapping of str to feature names, optional
@@ -85,6 +88,9 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
         residuals of rows outside the fit; the report says so on its first page. See `Residuals`.
     positive_class : label, optional
         The class whose probability is "the prediction".
+    output : str or int, optional
+        The output to audit of a model that predicts several, by its column of y or its position; see
+        `explain_outputs` for all.
     max_rows : int, optional
         At most so many rows, drawn with `seed`.
     stochastic : {"members", "seed"}, optional
@@ -122,13 +128,58 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     arguments = {**unpacked, **explicit, "model": unpacked["model"]}
     if arguments.get("X") is None:
         raise InputError("explain.X must be the rows to audit; got None. Pass a DataFrame or an array.")
+    arguments, note = runner.one_output(arguments, output, denied)
     if residuals is None:
         arguments["adapter"], reason = runner.choose_adapter(arguments["model"], arguments.get("adapter"), denied)
         subject = replace(make_subject(**arguments), adapter_reason=reason)
     else:
         subject = _assumed(arguments, residuals, denied)
+    subject = replace(subject, notes=(*subject.notes, *([note] if note else [])))
     _try(subject)
     return remarked(steady(subject, stochastic, n_members, seed))
+
+
+def explain_outputs(
+    model: Any, X: Any, Y: Any = None, *, label: str | None = None, **arguments: Any
+) -> dict[str, Subject]:
+    """Bring each output of a model that predicts several together with its rows: a subject by name.
+
+    Parameters
+    ----------
+    model : object
+    X : DataFrame or array of shape (n, d)
+    Y : DataFrame or array of shape (n, outputs), optional
+        Names the outputs; those of an array, or of a model without Y, are called by their position.
+    label : str, optional
+        The model's name in the reports, before that of the output.
+    **arguments
+        Of `explain`, the same for all outputs; ``train=(X_train, Y_train)``.
+
+    Returns
+    -------
+    dict of str to Subject
+        `audit` takes it: one report each, and a page over them.
+
+    Raises
+    ------
+    InputError
+        If the model has one output; or as `explain`, for any of them.
+    """
+    deny = tuple(arguments.pop("deny", ()))
+    names = runner.named_outputs({"model": model, "y": Y, "train": arguments.get("train")}, deny)
+    if not names:
+        raise InputError(
+            f"explain_outputs.model must predict several outputs; got one of {type(model).__name__}. Use uq.explain."
+        )
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        raise InputError(f"explain_outputs.Y must have unique column names; got {doubled} more than once. Rename them.")
+    return {
+        name: explain(
+            model, X, Y, output=position, label=None if label is None else f"{label}: {name}", deny=deny, **arguments
+        )
+        for position, name in enumerate(names)
+    }
 
 
 def importance(
@@ -246,6 +297,7 @@ def dalex_explainer(subject: Subject, measure: str = "prediction", *, y: Any = N
     return to_dalex.dalex_explainer(subject, engine, measure, y, label)
 
 
+@overload
 def audit(
     subject: Subject | Sequence[Subject],
     settings: Settings | None = None,
@@ -253,14 +305,32 @@ def audit(
     progress: bool | Callable[[Progress], None] | None = None,
     previous: str | Path | Run | AuditRun | None = None,
     **fields: Any,
-) -> AuditRun:
+) -> AuditRun: ...
+@overload
+def audit(
+    subject: Mapping[str, Subject],
+    settings: Settings | None = None,
+    *,
+    progress: bool | Callable[[Progress], None] | None = None,
+    previous: None = None,
+    **fields: Any,
+) -> AuditRuns: ...
+def audit(
+    subject: Subject | Sequence[Subject] | Mapping[str, Subject],
+    settings: Settings | None = None,
+    *,
+    progress: bool | Callable[[Progress], None] | None = None,
+    previous: str | Path | Run | AuditRun | None = None,
+    **fields: Any,
+) -> AuditRun | AuditRuns:
     """Run every explainer and check that applies, and return the audit.
 
     Parameters
     ----------
-    subject : Subject, or two of them
+    subject : Subject, two of them, or mapping of str to Subject
         Two subjects, champion and challenger on the same rows, are audited side by side: the run holds
-        both audits and the differences, with paired intervals.
+        both audits and the differences, with paired intervals. A mapping, as from `explain_outputs`, gives
+        an audit of each, and a page over them.
     settings : Settings, optional
     progress : bool or callable, optional
         Bars on a terminal by default; False for none; a callable gets every `Progress`.
@@ -270,6 +340,8 @@ def audit(
         Fields of `Settings`: ``explainers=["pfi"]``, ``options={"pfi": {"n_repeats": 10}}``, ``seed``,
         ``confidence``, ``n_jobs``, ``as_of``, ``deny``, ``about={"title": ...}`` ...; they win over `settings`.
     """
+    if isinstance(subject, Mapping):
+        return _audits(subject, settings, progress, previous, fields)
     base = {} if settings is None else settings.model_dump(exclude_unset=True) | {"as_of": settings.as_of}
     merged = _settings(base | fields)
     last = None if previous is None else _run(previous)
@@ -282,6 +354,21 @@ def audit(
             must = "one subject, or champion and challenger"
             raise InputError(f"audit.subject must be {must}; got {len(subject)} subjects.")
     return AuditRun(audited.run, audited.clock)
+
+
+def _audits(
+    subjects: Mapping[str, Subject],
+    settings: Settings | None,
+    progress: bool | Callable[[Progress], None] | None,
+    previous: object,
+    fields: Mapping[str, Any],
+) -> AuditRuns:
+    """Return the audit of each subject."""
+    if not subjects or previous is not None:
+        must = "an earlier run of one subject" if subjects else "at least one"
+        what, got = ("previous", "a mapping of subjects") if subjects else ("subject", "an empty mapping")
+        raise InputError(f"audit.{what} must be {must}; got {got}. Audit them one by one.")
+    return AuditRuns({name: audit(each, settings, progress=progress, **fields) for name, each in subjects.items()})
 
 
 def _settings(fields: Mapping[str, Any]) -> Settings:

@@ -63,6 +63,7 @@ FLAGS = (
     Flag("data.source", "File or database URL with the rows to audit.", word="data"),
     Flag("data.target", "Column with y; without it only uncertainty is explained."),
     Flag("data.event", "Column that says whether the event was seen: the target is then a time that may be censored."),
+    Flag("data.output", "The one of several columns in data.target to audit.", word="target_output"),
     Flag("data.train", "File or database URL with the training rows."),
     Flag("data.query", "SELECT of the rows, where the data is a database."),
     Flag("data.train_query", "SELECT of the training rows."),

@@ -110,6 +110,20 @@ class Decides(Protocol):
 
 
 @runtime_checkable
+class PicksOutput(Protocol):
+    """Optional: an adapter of models that predict several outputs, each of which can be a model of its own.
+
+    Both members belong together.
+    """
+
+    def outputs(self, model: Any) -> int:
+        """Return how many outputs a model has; 1 where it does not say."""
+
+    def output(self, model: Any, position: int, train: tuple[Table, AnyArray | None] | None) -> tuple[Any, str]:
+        """Return one output as a model, and what a reader must know of it; `train` holds its column of the target."""
+
+
+@runtime_checkable
 class Randomises(Protocol):
     """Optional: an adapter of models that are random only if asked to be (dropout)."""
 

@@ -86,7 +86,7 @@ def vector(y: Any, n: int, what: str) -> AnyArray | None:
     if values.ndim != 1:
         raise InputError(
             f"subject.{what} must be one-dimensional; got shape {values.shape}. "
-            "Models with several outputs are audited one output at a time."
+            "Models with several outputs are audited one output at a time: pass output= to uq.explain."
         )
     if len(values) != n:
         raise InputError(f"subject.{what} must have one value per row, {n}; got {len(values)}. Match the rows.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from ..core.digest import is_sha256
 from ..core.residuals import Scale, Shorthand
@@ -70,9 +70,19 @@ class PredictionsPart(Part):
     std: str | None = None
 
 
+def _one_or_several(value: Any) -> Any:
+    """Return the only name of a list as itself."""
+    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+
+
+Target = Annotated[str | Names, BeforeValidator(_one_or_several)]
+
+
 class DataPart(Part):
     """The rows to audit and the training rows; `query` is for databases.
 
+    `target` is the column of y; of a model that predicts several outputs the list of theirs, of which `output` is
+    audited.
     Columns that are not named here are features; `ignore` lists those that are not. By `protected` attributes
     performance and uncertainty are told apart. With an `event` column the target is a time that may be censored. The
     model's own list of features says which of them it uses; where it has none, all are features, or those in
@@ -82,8 +92,9 @@ class DataPart(Part):
 
     source: Text
     query: str = ""
-    target: str | None = None
+    target: Target | None = None
     event: str | None = None
+    output: str | None = None
     train: str | None = None
     train_query: str = ""
     sample_weight: str | None = None
@@ -97,6 +108,11 @@ class DataPart(Part):
     residuals: Shorthand | None = None
     residual_scale: Scale | None = None
     predictions: PredictionsPart | None = None
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns of y: one, those of several outputs, or none."""
+        return (self.target,) if isinstance(self.target, str) else self.target or ()
 
 
 class PolicyPart(Part):
@@ -200,6 +216,11 @@ class AuditFile(Part):
         """Return what no single key shows: what is missing, and what is written twice."""
         model, predictions = self.model is not None, self.data.predictions is not None
         mistakes = [] if model or predictions else ["model.source must be given; it is missing."]
+        if self.data.output is not None and self.data.output not in self.data.targets:
+            got = f"{self.data.output!r} and {list(self.data.targets)}"
+            mistakes.append(f"data.output must be one of data.target; got {got}. List all outputs there.")
+        if predictions and len(self.data.targets) > 1:
+            mistakes.append(f"data.target must be one column with data.predictions; got {list(self.data.targets)}.")
         if model and predictions:
             mistakes.append(
                 "data.predictions must be left out where model.source is given; got both. Keep one of them."

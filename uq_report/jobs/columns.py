@@ -11,7 +11,7 @@ from ..core.errors import nearest
 from ..core.text import clean, count, short
 from .audit_file import AuditFile
 
-ROLES = ("target", "event", "sample_weight", "clusters")
+ROLES = ("event", "sample_weight", "clusters")
 _LEVELS = 5
 _NAMED = ("features", "pairs")  # options of explainers that list features
 
@@ -19,7 +19,10 @@ _NAMED = ("features", "pairs")  # options of explainers that list features
 def roles(audit: AuditFile) -> dict[str, str]:
     """Return the columns that are no features, by their key."""
     data, part = audit.data, audit.data.predictions
-    columns = {f"data.{role}": getattr(data, role) for role in ROLES}
+    columns: dict[str, str | None] = {}
+    for number, name in enumerate(data.targets):
+        columns["data.target" if len(data.targets) == 1 else f"data.target[{number}]"] = name
+    columns |= {f"data.{role}": getattr(data, role) for role in ROLES}
     if part is not None:
         columns |= {f"data.predictions.{key}": getattr(part, key) for key in ("probability", "mean", "std")}
         columns |= {f"data.predictions.probabilities.{name}": column for name, column in part.probabilities.items()}

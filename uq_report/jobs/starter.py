@@ -114,7 +114,7 @@ def _data(audit: AuditFile, subject: Subject, table: pd.DataFrame, base: Path) -
 def _keys(audit: AuditFile, subject: Subject, table: pd.DataFrame) -> Iterable[tuple[str, Any, str]]:
     """Return the keys, each with columns that suit it by their names, where people have to decide, and a comment."""
     data = audit.data
-    taken = (data.target, data.event, data.sample_weight, data.clusters)
+    taken = (*data.targets, data.event, data.sample_weight, data.clusters)
     free = [name for name in map(str, table.columns) if name not in taken]
     repeated = [name for name in _like(free, _CLUSTERS) if table[name].nunique() < len(table)]
     codes = [name for name in subject.features if _is_code(subject, name)]
@@ -122,6 +122,7 @@ def _keys(audit: AuditFile, subject: Subject, table: pd.DataFrame) -> Iterable[t
         ("query", "SELECT * FROM rows", "where the source is a database"),
         ("target", (_like(free, _TARGETS) or [*data.ignore, "y"])[0], "without it only the uncertainty is explained"),
         ("event", "event", "the target is a time that may be censored; 1 where its event was seen"),
+        ("output", "weight", 'the one of target = ["height", "weight"] to audit, of a model that predicts several'),
         ("train", "train.csv", "for train against test, and for reference rows"),
         ("ignore", ["id"], "no features of the model"),
         ("sample_weight", (_like(free, _WEIGHTS) or ["w"])[0], "a column of sample weights"),

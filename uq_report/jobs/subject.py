@@ -100,11 +100,11 @@ def _examined(audit: AuditFile) -> tuple[Tables | None, list[str]]:
 
 
 def _lacking_outcomes(audit: AuditFile, names: list[str], trained: list[str], train_name: str) -> list[str]:
-    """Return a line for the target, and for the event, that only the rows to audit have."""
-    stated = {"target": audit.data.target, "event": audit.data.event}
+    """Return a line for each target, and for the event, that only the rows to audit have."""
+    stated = [*(("target", column) for column in audit.data.targets), ("event", audit.data.event)]
     return [
         f"data.{key} must be a column of {train_name} too; it has none of that name. {nearest(column, trained)}"
-        for key, column in stated.items()
+        for key, column in stated
         if column is not None and column in names and column not in trained
     ]
 
@@ -163,8 +163,10 @@ def _used(audit: AuditFile, candidates: Sequence[str]) -> list[str]:
 def _explained(audit: AuditFile, model: Any, features: list[str], tables: Tables) -> Subject:
     """Explain the model: a key of ``[model]`` and ``[data]`` that is called as an argument fills it."""
     data, part, rows = audit.data, audit.model or audit.data.predictions, tables.rows
-    y = _outcomes(data, rows)
-    train = None if tables.training is None else (tables.training[features], _outcomes(data, tables.training))
+    y, train = _outcomes(data, rows), None
+    own = data.output or data.target  # the column whose labels the positive class is one of
+    if tables.training is not None:
+        train = (tables.training[features], _outcomes(data, tables.training))
     arguments = {**dict(data), **dict(part or ())}
     arguments |= {
         "train": train,
@@ -173,7 +175,7 @@ def _explained(audit: AuditFile, model: Any, features: list[str], tables: Tables
         "protected": {name: rows[name].to_numpy() for name in data.protected} or None,
         "groups": dict(data.groups) or None,
         "categorical": data.categorical or None,
-        "positive_class": _as_label(arguments["positive_class"], model, y),
+        "positive_class": _as_label(arguments["positive_class"], model, rows[own] if isinstance(own, str) else None),
         "seed": audit.run.seed,
         "deny": audit.run.deny,
         "residuals": _residuals(audit),
@@ -182,12 +184,13 @@ def _explained(audit: AuditFile, model: Any, features: list[str], tables: Tables
 
 
 def _outcomes(data: DataPart, table: pd.DataFrame) -> Any:
-    """Return the target, with the events where it is a time that may be censored; None without one."""
+    """Return the target: the frame of all outputs, or a time with its events, or None without one."""
+    if data.event is not None and not isinstance(data.target, str):
+        raise InputError(f"data.target must be the column with the times; got {data.target!r} beside an event column.")
     if data.target is None:
-        if data.event is not None:
-            raise InputError(f"data.target must be the column with the times; got none beside event={data.event!r}.")
         return None
-    return table[data.target] if data.event is None else (table[data.target], table[data.event])
+    y = table[data.target if isinstance(data.target, str) else list(data.target)]
+    return y if data.event is None else (y, table[data.event])
 
 
 def _residuals(audit: AuditFile) -> Residuals | None:
@@ -217,7 +220,7 @@ def _predictions(audit: AuditFile, tables: Tables) -> ReadModel:
         X=rows[_used(audit, columns.features_of(audit, map(str, rows.columns)))],
         predictions=rows[names],
         part=part.model_dump(),
-        y=None if audit.data.target is None else rows[audit.data.target],
+        y=_target(audit, rows),
         positive_class=part.positive_class,
     )
     return ReadModel(model, "not available: the predictions were given, not the model")
@@ -230,7 +233,7 @@ def _sources(audit: AuditFile, tables: Tables, features: list[str]) -> dict[str,
         "model": "predictions only" if audit.model is None else source_name(audit.model.source),
         "data": name,
         "train": tables.train_name,
-        "target": data.target,
+        "target": data.output or ", ".join(data.targets),
         "event": data.event,
         "weights": data.sample_weight,
         "clusters": data.clusters,

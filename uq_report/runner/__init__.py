@@ -11,5 +11,7 @@ from .choice import RESIDUALS as RESIDUALS
 from .choice import choose_adapter as choose_adapter
 from .choice import lay_over as lay_over
 from .choice import unpack as unpack
+from .outputs import named_outputs as named_outputs
+from .outputs import one_output as one_output
 from .prepare import load_measures as load_measures
 from .prepare import option_mistakes as option_mistakes

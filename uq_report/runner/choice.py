@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..core.adapter import Adapter, Advice, Advises, Combines, Unpacks
+from ..core.adapter import Adapter, Advice, Advises, Combines, PicksOutput, Unpacks
 from ..core.arrays import take_rows
 from ..core.errors import InputError, PluginError, UQReportError, to_type
 from ..core.residuals import Residuals
@@ -102,6 +102,12 @@ def unpack(model: Any, deny: Sequence[str] = ()) -> Mapping[str, Any] | None:
     """Return the arguments of `uq_report.explain` that an explainer of another library brings, or None."""
     closest = _closest(model, [adapter for adapter in _all_adapters(deny) if isinstance(adapter, Unpacks)])
     return None if closest is None else closest[0].unpack(model)
+
+
+def output_picker(model: Any, deny: Sequence[str] = ()) -> PicksOutput | None:
+    """Return the adapter that takes the outputs of a model of several apart; None if none does."""
+    closest = _closest(model, [adapter for adapter in _all_adapters(deny) if isinstance(adapter, PicksOutput)])
+    return None if closest is None else closest[0]
 
 
 def _closest(model: Any, adapters: Iterable[A]) -> tuple[A, str] | None:

@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, e
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from ..core.adapter import Adapter, Differentiates, HoldsGivenRows, SharesCalls, Unpacks
+from ..core.adapter import Adapter, Differentiates, HoldsGivenRows, PicksOutput, SharesCalls, Unpacks
 from ..core.errors import MissingDependencyError, PluginError, nearest
 from ..core.explainer import Explainer, HasCard, RunsAfter
 from ..core.loader import Cautions, HasSha256, Loader, TakesOptions
@@ -39,7 +39,7 @@ GROUPS = (EXPLAINERS, ADAPTERS, MEASURES, RULES, SECTIONS, FIGURES, RENDERERS, L
 # The contract of each group, and its optional hooks.
 _CONTRACTS: Mapping[str, tuple[type, tuple[type, ...]]] = {
     EXPLAINERS: (Explainer, (RunsAfter, HasCard)),
-    ADAPTERS: (Adapter, (Unpacks, SharesCalls, HoldsGivenRows, Differentiates)),
+    ADAPTERS: (Adapter, (Unpacks, SharesCalls, HoldsGivenRows, Differentiates, PicksOutput)),
     RULES: (Check, ()),
     SECTIONS: (SectionPlugin, ()),
     FIGURES: (FigurePlugin, (TakesCompanions,)),

@@ -13,7 +13,10 @@ from ...core.distributions.intervals import nearest_level
 from ...core.errors import InputError, ModelError
 from .sklearn_ import in_order, transform, unwrap
 
-_SEVERAL = "A model with several outputs is audited one output at a time: fit or wrap one model per output."
+SEVERAL = (
+    "A model with several outputs is audited one output at a time: uq.explain(model, X, Y, output=0) picks the first, "
+    "uq.explain_outputs(model, X, Y) makes a subject of each."
+)
 
 
 def probabilities(model: Any, X: Table) -> FloatArray:
@@ -22,7 +25,7 @@ def probabilities(model: Any, X: Table) -> FloatArray:
     with in_order():
         p = model.predict_proba(X)
     if isinstance(p, list | tuple):
-        raise InputError(f"{who}.predict_proba must return one (rows, classes) array; got {len(p)} of them. {_SEVERAL}")
+        raise InputError(f"{who}.predict_proba must return one (rows, classes) array; got {len(p)} of them. {SEVERAL}")
     shape: Any = getattr(p, "shape", ())
     if len(shape) != 2 or shape[0] != X.shape[0] or not hasattr(p, "__array__"):
         raise ModelError(
@@ -38,7 +41,7 @@ def class_labels(model: Any, k: int) -> AnyArray:
     if classes is None:
         return np.arange(k)
     if isinstance(classes, list) and any(np.ndim(labels) for labels in classes):
-        raise InputError(f"{who}.classes_ must list the classes of one output; got {len(classes)} lists. {_SEVERAL}")
+        raise InputError(f"{who}.classes_ must list the classes of one output; got {len(classes)} lists. {SEVERAL}")
     if len(classes) != k:
         raise ModelError(
             f"{who}.predict_proba must have one column per class in classes_, {len(classes)}; got {k} columns. "
@@ -63,7 +66,7 @@ def mean_and_std(model: Any, X: Table) -> tuple[FloatArray, FloatArray]:
     if mean.shape != (X.shape[0],) or std.shape != (X.shape[0],):
         raise InputError(
             f"{who}.predict must return one mean and one std per row, shapes ({X.shape[0]},); "
-            f"got {mean.shape} and {std.shape}. {_SEVERAL}"
+            f"got {mean.shape} and {std.shape}. {SEVERAL}"
         )
     refuse_rows(
         f"{who}.predict must return a finite mean and a finite std >= 0",
@@ -80,7 +83,7 @@ def point_prediction(model: Any, X: Table) -> FloatArray:
     if mean.shape != (X.shape[0],):
         raise InputError(
             f"{type(model).__name__}.predict must return one number per row, shape ({X.shape[0]},); got {mean.shape}. "
-            f"{_SEVERAL}"
+            f"{SEVERAL}"
         )
     return mean
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
@@ -16,54 +15,20 @@ from ...evidence import saved
 from ...evidence.finding import SEVERITIES
 from ...evidence.outcomes import LOG_SCORE
 from ...render.environment import render
-from ...report.rating import RULE
+from ...report.overview import Link, Overview, Row, counted
 from ...runner import plugins
 from ..history import Filed, History
 from .ratings import UNREADABLE, ratings
-from .spark import Spark, spark
+from .spark import spark
 
 TREND = 30  # runs
 _REPORTS = ("report", "brief", "model-card")
 _FORMATS = (".html", ".pdf", ".md")
 _DELETED = Badge("Deleted", "neutral")
-
-
-@dataclass(frozen=True)
-class Link:
-    """An address relative to the page, and its text."""
-
-    text: str
-    href: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One audit: its last run, and how it came there."""
-
-    name: str
-    label: str
-    as_of: str
-    filed: str
-    runs: int
-    rating: Badge
-    findings: str
-    score: Spark | None
-    trend: Spark | None
-    links: tuple[Link, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Overview:
-    """The page; the fields of a `Document` that its head and foot need have the same names."""
-
-    title: str
-    as_of: str
-    generator: str
-    rule: str
-    rows: tuple[Row, ...]
-    language: str = "en"
-    kind: str = "overview"
-    layout: str = "portrait"
+_CAPTION = (
+    "The last run of each audit. The log score is the mean negative log-likelihood; lower is better. Trends run over "
+    "the last runs, the newest on the right."
+)
 
 
 def write_overview(history: str | Path, page: str | Path) -> int:
@@ -96,7 +61,9 @@ def overview(history: History, folder: Path) -> Overview:
         title="Audits",
         as_of=max((row.as_of for row in rows), default=""),
         generator=f"uq_report {plugins.versions(['uq_report']).get('uq_report', '')}".strip(),
-        rule=RULE,
+        caption=_CAPTION,
+        source="Made from the entries of the history",
+        trends=True,
         rows=tuple(sorted(rows, key=lambda row: row.name)),
     )
 
@@ -111,7 +78,7 @@ def _row(runs: tuple[Filed, ...], rated: Badge, folder: Path) -> Row:
         filed=last.entry.filed[:10],
         runs=len(runs),
         rating=rated if last.present else _DELETED,
-        findings=_counts(last),
+        findings=counted(last.entry.findings),
         score=spark("Log score in nats", [value for value in scores if math.isfinite(value)]),
         trend=spark("Open findings", [float(_open(run)) for run in recent], "g"),
         links=_links(last, folder),
@@ -120,13 +87,6 @@ def _row(runs: tuple[Filed, ...], rated: Badge, folder: Path) -> Row:
 
 def _open(filed: Filed) -> int:
     return sum(filed.entry.findings.get(severity, 0) for severity in SEVERITIES)
-
-
-def _counts(filed: Filed) -> str:
-    """Return the open findings by severity in words, and those that are waived."""
-    counts = filed.entry.findings
-    parts = [f"{counts[name]} {name}" for name in (*SEVERITIES, "waived") if counts.get(name)]
-    return ", ".join(parts) or "none"
 
 
 def _links(filed: Filed, page_folder: Path) -> tuple[Link, ...]:

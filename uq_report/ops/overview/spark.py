@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ...core.text import count
+from ...report.overview import Spark
 
 WIDTH, HEIGHT, EDGE = 120, 28, 4
 _COLOUR = "#5b7fa6"  # 3 to 1 and more against the light and the dark page
-
-
-class Spark(NamedTuple):
-    """A drawing, the same in words, and the last value as text."""
-
-    svg: bytes
-    alt: str
-    now: str
 
 
 def spark(what: str, values: Sequence[float], form: str = ".3g") -> Spark | None:

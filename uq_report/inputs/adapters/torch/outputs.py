@@ -19,7 +19,10 @@ _WRAP = (
     "Wrap the module so that forward returns a torch.distributions object, as in Normal(mean, std) "
     "or Categorical(logits=logits)."
 )
-_SEVERAL = "A model with several outputs is audited one output at a time: wrap one module per output."
+_SEVERAL = (
+    "A model with several outputs is audited one output at a time: wrap the module in one whose forward returns that "
+    "output's, as in Normal(d.mean[:, 0], d.stddev[:, 0])."
+)
 _JOINT = "gpytorch.MultivariateNormal"  # read row by row
 Build = Callable[[FloatArray], Distribution]
 

@@ -1,0 +1,155 @@
+"""Models of scikit-learn with several outputs: each output is taken out as a model of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...core.adapter import Adapter, Match
+from ...core.arrays import AnyArray, Table
+from ...core.errors import InputError
+from ...core.outputs import Output
+from ...core.predictive import Distribution
+from .chains import link
+from .outputs import SEVERAL
+from .sklearn_ import is_a, transform, unwrap
+from .tree_outputs import forest_output, tree_output
+
+_MULTI = ("MultiOutputRegressor", "MultiOutputClassifier")
+_CHAINS = ("RegressorChain", "ClassifierChain")
+_BAGGING = ("BaggingRegressor",)
+_TREES = ("DecisionTreeRegressor", "DecisionTreeClassifier")
+_FORESTS = ("RandomForestRegressor", "ExtraTreesRegressor", "RandomForestClassifier", "ExtraTreesClassifier")
+_PROCESS, _PERCEPTRON = ("GaussianProcessRegressor",), ("MLPClassifier",)
+_CONDITIONAL = "It is conditional on the predictions of the outputs before it in the chain."
+
+
+@dataclass(frozen=True)
+class SeveralOutputsAdapter(Adapter):
+    """Multi-output estimators: ``output=`` of `uq_report.explain` picks one, and that is audited as what it is.
+
+    Exactly the model's own predictions of that output: of MultiOutputRegressor and MultiOutputClassifier the
+    estimator of the output, of a chain the estimator behind the chain's own predictions, of trees, forests and
+    bagging the same trees with one output, of a Gaussian process the process of one output; of any other its
+    column or item. Behind a pipeline the transformers stay.
+
+    A tree of several outputs keeps no variance of a single one. With the training rows it was fitted on
+    (``train=``) the variances are taken from them, if they give the leaves' own means.
+    """
+
+    name: ClassVar[str] = "several_outputs"
+
+    def matches(self, model: Any) -> Match | None:
+        """Match models that are known to have several outputs, before every adapter of their family."""
+        n = 1 if isinstance(model, type) else self.outputs(model)
+        return Match(0, f"a {type(unwrap(model)[1]).__name__} of {n} outputs") if n > 1 else None
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Refuse: a distribution is of one output."""
+        final = unwrap(model)[1]
+        raise InputError(
+            f"explain.output must name one output of {type(final).__name__}, which predicts {self.outputs(model)}; "
+            f"got none. {SEVERAL}"
+        )
+
+    def outputs(self, model: Any) -> int:
+        """Return how many outputs a model has; 1 where it does not say."""
+        final = unwrap(model)[1]
+        classes = getattr(final, "classes_", None)
+        if isinstance(classes, list) and any(np.ndim(labels) for labels in classes):
+            return len(classes)
+        members = getattr(final, "estimators_", ())
+        if is_a(final, (*_MULTI, *_CHAINS)) or getattr(final, "multilabel_", False) is True:
+            return len(members)
+        if is_a(final, (*_TREES, *_FORESTS)) or _is_multilabel_perceptron(final):
+            return int(getattr(final, "n_outputs_", 1))
+        if is_a(final, _BAGGING) and len(members):
+            return self.outputs(members[0])
+        if is_a(final, _PROCESS):
+            y = np.asarray(getattr(final, "y_train_", 0.0))
+            return int(y.shape[1]) if y.ndim == 2 else 1
+        return 1
+
+    def output(self, model: Any, position: int, train: tuple[Table, AnyArray | None] | None) -> tuple[Any, str]:
+        """Return one output as a model, and what a reader must know of it.
+
+        Parameters
+        ----------
+        model : object
+        position : int
+        train : pair (X, y), optional
+            The training rows, and this output's column of the target.
+        """
+        steps, final = unwrap(model)
+        rows = None if train is None or train[1] is None else (transform(steps, train[0]), train[1])
+        one, remark = _output(final, position, rows)
+        return _behind(steps, one), remark
+
+
+def _output(final: Any, position: int, train: tuple[Any, AnyArray] | None = None) -> tuple[Any, str]:
+    """Return one output of a final estimator, and a remark."""
+    if is_a(final, _FORESTS):
+        return forest_output(final, position, train)
+    pick = next((pick for names, pick in _PICKS if is_a(final, names)), Output)
+    return pick(final, position), _CONDITIONAL if is_a(final, _CHAINS) else ""
+
+
+def _bagging(final: Any, position: int) -> Any:
+    """Return the ensemble of every member's output."""
+    one = copy(final)
+    one.estimators_ = [_output(member, position)[0] for member in final.estimators_]
+    return one
+
+
+def _perceptron(final: Any, position: int) -> Any:
+    return _Label(final, position) if _is_multilabel_perceptron(final) else Output(final, position)
+
+
+def _process(process: Any, position: int) -> Any:
+    """Return the Gaussian process of one output: kernel and factor are shared, weights and scale are its own."""
+    one, own = copy(process), vars(process)
+    scales = {name: own[name][position] for name in ("_y_train_mean", "_y_train_std")}
+    vars(one).update(alpha_=own["alpha_"][:, position].copy(), y_train_=own["y_train_"][:, position].copy(), **scales)
+    return one
+
+
+_PICKS: tuple[tuple[tuple[str, ...], Callable[[Any, int], Any]], ...] = (
+    ((*_MULTI, "OneVsRestClassifier"), lambda final, position: final.estimators_[position]),
+    (_CHAINS, link),
+    (_TREES, tree_output),
+    (_BAGGING, _bagging),
+    (_PROCESS, _process),
+    (_PERCEPTRON, _perceptron),
+)
+
+
+def _behind(steps: tuple[Any, ...], final: Any) -> Any:
+    """Return an estimator behind fitted transformers."""
+    if not steps:
+        return final
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline([*((f"step{number}", step) for number, step in enumerate(steps)), ("model", final)])
+
+
+def _is_multilabel_perceptron(final: Any) -> bool:
+    """Say whether a perceptron gives a probability per label, which do not add up to 1."""
+    several = getattr(final, "n_outputs_", 1) > 1 if is_a(final, _PERCEPTRON) else False
+    return several and getattr(final, "out_activation_", "") == "logistic"
+
+
+class _Label(Output):
+    """One label of a perceptron whose ``predict_proba`` holds P(label) in a column each."""
+
+    @property
+    def classes_(self) -> AnyArray:
+        return np.array([0, 1])
+
+    def predict_proba(self, X: Any) -> AnyArray:
+        """Return the probabilities of 0 and 1."""
+        p = self.model.predict_proba(X)[:, self.position]
+        return np.column_stack([1.0 - p, p])

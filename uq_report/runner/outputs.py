@@ -1,0 +1,102 @@
+"""One output of a model that predicts several: its part of the model, of y and of the training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core import inputs
+from ..core.errors import InputError
+from ..core.outputs import Output, listed, output_column, output_names, output_position
+from .choice import output_picker
+
+
+def named_outputs(arguments: Mapping[str, Any], deny: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the names of all outputs: the columns of y or of the training y, else the positions that the model has.
+
+    Parameters
+    ----------
+    arguments : mapping
+        Of `uq_report.explain`, as given.
+    deny : sequence of str
+        Plugins or distributions not to import.
+    """
+    train = arguments.get("train")
+    pair = train if isinstance(train, tuple | list) and len(train) == 2 else (None, None)
+    names = output_names(arguments.get("y")) or output_names(pair[1])
+    model = arguments["model"]
+    picker = output_picker(model, deny)
+    n = picker.outputs(model) if picker is not None else 1
+    if names and n > 1 and len(names) != n:
+        raise InputError(
+            f"explain.y must have one column per output of {type(model).__name__}, {n}; got {len(names)}: "
+            f"{listed(names)}. Pass the columns the model was fitted on, in their order."
+        )
+    return names or (tuple(map(str, range(n))) if n > 1 else ())
+
+
+def one_output(
+    arguments: Mapping[str, Any], output: str | int | None, deny: Sequence[str] = ()
+) -> tuple[dict[str, Any], str]:
+    """Return the arguments of `uq_report.explain` for one output, and what a reader must know of it.
+
+    Raises
+    ------
+    InputError
+        If there are several outputs and none is named, the message names them; or if it is none of them.
+    """
+    model, names = arguments["model"], named_outputs(arguments, deny)
+    predicts = any(callable(getattr(model, method, None)) for method in ("predict", "predict_proba"))
+    if output is None:
+        if names and predicts:
+            raise InputError(_unnamed(type(model).__name__, names))
+        return dict(arguments), ""
+    if not predicts:
+        raise InputError(
+            f"explain.output must be left out for a {type(model).__name__}, which has no predict; got {output!r}. "
+            "Pass a function of the rows that returns the distribution of the one output, and its column as y."
+        )
+    if isinstance(output, int | np.integer) and not names and arguments.get("y") is None:
+        names = tuple(map(str, range(int(output) + 1)))  # the first prediction shows whether there are so many
+    if not names:
+        raise InputError(
+            f"explain.output must be left out where y has one column; got {output!r}. Pass all outputs that the model "
+            "was fitted on as y."
+        )
+    position = output_position(output, names)
+    return _of_one(arguments, position, names, deny)
+
+
+def _unnamed(who: str, names: tuple[str, ...]) -> str:
+    first = names[0] if names[0].isdigit() else repr(names[0])
+    return (
+        f"explain.output must name one of {len(names)} outputs, {listed(names)}; got none. {who} is audited one output "
+        f"at a time: uq.explain(model, X, Y, output={first}), or uq.explain_outputs(model, X, Y) for all."
+    )
+
+
+def _of_one(
+    arguments: Mapping[str, Any], position: int, names: tuple[str, ...], deny: Sequence[str]
+) -> tuple[dict[str, Any], str]:
+    """Return the arguments with one output's columns and model."""
+    model, own = arguments["model"], dict(arguments)
+    if own.get("y") is not None:
+        own["y"] = output_column(own["y"], position, len(names), "y")
+    own["train"] = _train(own.get("train"), position, names)
+    table, features = inputs.table(own["X"], "X", model)
+    rows = inputs.training(own["train"], table, features, model)
+    picker = output_picker(model, deny)
+    own["model"], remark = (Output(model, position), "") if picker is None else picker.output(model, position, rows)
+    named = names[position] if not names[position].isdigit() else f"output {position}"
+    own.setdefault("label", f"{type(model).__name__}: {named}")
+    note = f"Audited is {named}, one of the outputs that {type(model).__name__} predicts together."
+    return own, f"{note} {remark}".strip()
+
+
+def _train(train: Any, position: int, names: tuple[str, ...]) -> Any:
+    """Return the training pair with one output's column; what is no pair is refused where all training rows are."""
+    if not isinstance(train, tuple | list) or len(train) != 2 or train[1] is None:
+        return train
+    return train[0], output_column(train[1], position, len(names), "train y")
