@@ -63,7 +63,7 @@ def test_one_of_several_target_columns_is_audited() -> None:
     assert subject.y is not None
     assert np.array_equal(subject.y, rows["weight"])
     assert subject.train is not None
-    assert np.array_equal(subject.train[1], rows["weight"])
+    assert np.array_equal(np.asarray(subject.train[1]), rows["weight"])
     assert subject.sources["target"] == "weight"
     assert subject.label == "MultiOutputRegressor: weight"
 

@@ -217,6 +217,16 @@ def test_an_omitted_feature_has_no_rank_and_is_named() -> None:
     assert main.meta["disagreements"] == []
 
 
+def test_a_measure_that_lacks_features_leaves_the_ranking_to_one_that_has_them() -> None:
+    """A log score that is infinite for the features that cost most would rank the others alone."""
+    nll = importance("pfi", [2, 1], features=FEATURES[:2], rows=False)
+    brier = importance("pfi", [1, 2, 3, 4], measure="brier", rows=False)
+    both = replace(nll, estimates=pd.concat([nll.estimates, brier.estimates], ignore_index=True))
+    main, _, _ = agree({"pfi": [both]})
+    assert set(main.estimates["measure"]) == {"brier"}
+    assert [gap.reason for gap in main.omissions] == ["it has no value of 2 features, and brier ranks more of them"]
+
+
 def test_infinite_rows_of_an_omitted_measure_do_no_harm() -> None:
     given = importance("pfi", [3, 2, 1], features=FEATURES[:3])
     values = np.concatenate([given.rows.values[0], np.full((1, N), np.nan)])[None] if given.rows else np.empty(0)

@@ -141,6 +141,13 @@ def test_uq707() -> None:
     assert judged(("class", "", "no", 190), ("class", "", "yes", 10)).state == "passed"
 
 
+@pytest.mark.parametrize(("smallest", "codes"), [(2, []), (1, ["UQ707"])])
+def test_uq707_of_many_classes_asks_for_half_of_an_equal_share(smallest: int, codes: list[str]) -> None:
+    equal = [("class", "", f"kind {k}", 4) for k in range(48)]
+    outcome = judged(*equal, ("class", "", "odd", smallest), ("class", "", "most", 8 - smallest))
+    assert [finding.code for finding in outcome.findings] == codes
+
+
 def test_what_was_not_given_is_not_judged() -> None:
     outcome = judged(without=("overlap", "type_change", "class"))
     assert outcome.state == "skipped"

@@ -13,6 +13,7 @@ from .inference import n_units
 from .subject import Subject
 
 FEW_CLUSTERS = 20
+_ROUNDING = 1e-12  # of a share: what summing weights leaves
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,9 @@ class Sampling:
         """Return the number of independent draws that would give a share this standard error.
 
         n for n equal, independent rows (Korn & Graubard 1998); Kish's (Σw)²/Σw², and no more than
-        the units, where the share is 0 or 1.
+        the units, where the share is 0 or 1 (but for rounding, which has an error of its own).
         """
-        if std_error > 0:
+        if std_error > 0 and _ROUNDING < share < 1 - _ROUNDING:
             return share * (1 - share) / std_error**2 * self.units / (self.units - 1)
         return min(float(self.units), float(1 / np.square(self.weights).sum()))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -113,12 +114,16 @@ class Evidence:
         return facts if result is None else directed(result, facts)
 
     def measure_of(self, role: str, measures: Iterable[Any]) -> str:
-        """Return the measure that stands for a role among `measures`, for none the first; empty if there is none."""
-        present = list(dict.fromkeys(map(str, measures)))
+        """Return the measure that stands for a role among `measures`, for none the first; empty if there is none.
+
+        `measures` names each as often as it has numbers: one that lacks features (a log score that is infinite
+        for them) does not stand for a role that another answers for more.
+        """
+        counts = Counter(map(str, measures))
         if not role:
-            return next(iter(present), "")
-        order = (*(m for m in PREFERRED if m in present), *present)
-        return next((m for m in order if self.words(m).role == role), "")
+            return next(iter(counts), "")
+        order = [m for m in dict.fromkeys([*PREFERRED, *counts]) if m in counts and self.words(m).role == role]
+        return max(order, key=lambda measure: counts[measure], default="")
 
     def ranked(self, key: str, role: str = "") -> tuple[Result, str] | None:
         """Return a result that ranks features, and its measure of a role; None without one."""

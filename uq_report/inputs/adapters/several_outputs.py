@@ -62,7 +62,7 @@ class SeveralOutputsAdapter(Adapter):
         classes = getattr(final, "classes_", None)
         if isinstance(classes, list) and any(np.ndim(labels) for labels in classes):
             return len(classes)
-        members = getattr(final, "estimators_", ())
+        members: Any = getattr(final, "estimators_", ())
         if is_a(final, (*_MULTI, *_CHAINS)) or getattr(final, "multilabel_", False) is True:
             return len(members)
         if is_a(final, (*_TREES, *_FORESTS)) or _is_multilabel_perceptron(final):

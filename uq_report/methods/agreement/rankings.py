@@ -68,16 +68,31 @@ def methods(
     names = engine.subject.features
     rankings, gaps = [], []
     for result in chain.from_iterable(prior.values()):
-        for measure, estimates in _tables(result):
-            table = estimates[estimates[col.FEATURE].isin(names)]
+        tables = {measure: rows[rows[col.FEATURE].isin(names)] for measure, rows in _tables(result)}
+        for measure, table in tables.items():
             if table[col.FEATURE].duplicated().any():
                 gaps.append(Omission(measure, "", "one method has several values for one feature: no ranking"))
                 continue
             missing = [name for name in names if name not in set(table[col.FEATURE])]
+            fuller = _fuller(result, measure, tables, engine) if missing and len(table) else ""
+            if fuller:
+                reason = f"it has no value of {count(len(missing), 'feature')}, and {fuller} ranks more of them"
+                gaps.append(Omission(measure, "", reason))
+                continue
             gaps += [Omission(measure, name, "one method has no value of it to rank") for name in missing]
             if len(table):
                 rankings.append(_method(result, measure, table, engine, absolute, n_draws))
     return tuple(rankings), tuple(gaps)
+
+
+def _fuller(result: Result, measure: str, tables: Mapping[str, pd.DataFrame], engine: Engine) -> str:
+    """Return another measure of the question that has values of more features; empty if there is none.
+
+    A log score that is infinite for some features ranks the others alone, and so none of those that cost most.
+    """
+    role = _facts(result, measure, engine).role
+    others = (m for m in tables if role and m != measure and _facts(result, m, engine).role == role)
+    return next((m for m in others if len(tables[m]) > len(tables[measure])), "")
 
 
 def _tables(result: Result) -> Iterator[tuple[str, pd.DataFrame]]:

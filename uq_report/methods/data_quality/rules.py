@@ -81,7 +81,7 @@ RULES = (
         _of_share,
         code="UQ707",
         title="A class is rare",
-        when="Fewer than {share:pct} of the rows belong to a class.",
+        when="Fewer than {share:pct} of the rows belong to a class, of many classes fewer than half of an equal share.",
         raised=({"share": Limit("below", "share")},),
         grades=(Grade("observation"),),
     ),
@@ -294,15 +294,17 @@ def _of_numbers(change: str) -> bool:
 
 def _classes(rule: Rule, view: DataQuality) -> Part:
     lines = of_measure(view.lines, facts.CLASS)
-    rare = [line for line, _ in _raised(rule, lines)]
+    limit = min(rule.thresholds["share"], 0.5 / max(1, len(lines)))
+    of_many = rule.thresholds["share"] / limit if limit else 1.0  # all of 50 equal classes are below a share of 5 %
+    rare = sorted((x for x in lines if rule.judge(share=x.estimate * of_many)), key=lambda line: line.count)
     if not rare:
-        passed = f"No class has fewer than {share_words(rule.thresholds['share'])} of the rows." if lines else ""
+        passed = f"No class has fewer than {share_words(limit)} of the rows." if lines else ""
         return Part(code=rule.code, passed=passed)
     names = listed(f"{line.item} ({line.count})" for line in rare)
     statement = f"Rare classes, with their rows of {rare[0].n}: {names}. Means over all rows say little about them."
     remedy = "Look at these classes by themselves, on more rows."
-    smallest = min(line.estimate for line in rare)
-    return Part(code=rule.code, findings=(_finding(rule, rule.severity, statement, remedy, smallest),))
+    finding = _finding(rule, rule.severity, statement, remedy, rare[0].estimate, threshold=limit)
+    return Part(code=rule.code, findings=(finding,))
 
 
 def _training(rule: Rule, view: DataQuality) -> Part:

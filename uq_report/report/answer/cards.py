@@ -135,9 +135,9 @@ def _decided(view: Decisions | None) -> tuple[str, ...]:
     recalls = [line for line in view.lines if line.item == "recall" and line.has_interval]
     if _counts(view) or not recalls:
         return (f"{rule}{':' if _counts(view) else '.'}",)
-    least = min(recalls, key=lambda line: line.estimate)
+    least = min(recalls, key=lambda line: (line.upper, line.estimate))  # a class of few rows may be found by luck
     rows = f"{least.n} rows of “{name(least.label)}”"
-    return (f"{rule}; of the {rows} it finds {share(least)}, the least of all classes.",)
+    return (f"{rule}; of the {rows} it finds {share(least)}, by the upper end the least of all classes.",)
 
 
 def _counts(view: Decisions | None) -> tuple[tuple[str, ...], ...]:

@@ -9,16 +9,18 @@ from collections.abc import Iterable, Sequence
 from math import nan
 from typing import NamedTuple
 
+from ...core.measures import BRIER
 from ...core.text import count
 from ...document.amounts import scaled
 from ...document.evidence import Evidence
 from ...document.places import Ranking
 from ...document.questions import answers
 from ...document.telling import NUMBERS
-from ...document.text import joined, mention, mentions, value_words
+from ...document.text import joined, mention, mentions, name, value_words
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, ShapImportance
+from ...rules.reading import measure_words
 
 PREDICTION, LOSS, DOUBT = "prediction", "loss", "uncertainty"
 NAMED = 4  # features in a sentence
@@ -60,7 +62,8 @@ class Reading(NamedTuple):
     def amount(self, line: Line) -> str:
         """Return an importance with its interval, above 0 for what is worse or less sure; probabilities in points."""
         facts = self.ranking.facts
-        return scaled(line.estimate, line.lower, line.upper, facts.unit, sign=facts.sign)
+        words = scaled(line.estimate, line.lower, line.upper, facts.unit, sign=facts.sign)
+        return f"{words} of {measure_words(BRIER.name)}" if self.ranking.measure == BRIER.name else words
 
 
 def rankings(e: Evidence) -> dict[str, Ranking]:
@@ -74,7 +77,7 @@ def drivers(e: Evidence) -> tuple[str, str, str]:
     prediction, loss, doubt = (readings.get(role) for role in (PREDICTION, LOSS, DOUBT))
     why = "was not measured" if e.subject.has_y else "cannot be said: no outcomes were given"
     return (
-        _prediction(prediction) if prediction else "What drives the prediction was not measured.",
+        _prediction(prediction, _predicted(e)) if prediction else "What drives the prediction was not measured.",
         _loss(loss) if loss else f"What drives the loss {why}.",
         _doubt(doubt, loss) if doubt else "What the model's doubt follows was not measured.",
     )
@@ -104,17 +107,23 @@ def _rows(e: Evidence, ranking: Ranking) -> str:
     return "these rows" if n is None else count(n, "row")
 
 
-def _prediction(read: Reading) -> str:
-    """Say which features move the prediction most."""
+def _predicted(e: Evidence) -> str:
+    """Return what moves as a phrase: of more than two classes the probability of the one that is shown."""
+    several = len(e.subject.classes or ()) > 2
+    return f"the probability of “{name(e.subject.positive_class)}”" if several else "the prediction"
+
+
+def _prediction(read: Reading, what: str) -> str:
+    """Say which features move `what` most, the prediction."""
     leaders = read.leaders()
     if not any(line.estimate for line in read.lines):
-        return "No feature moves the prediction."
+        return f"No feature moves {what}."
     if len(leaders) == 1 and not read.open:
-        return f"{_names(leaders)} moves the prediction most, on average by {read.amount(leaders[0])}."
+        return f"{_names(leaders)} moves {what} most, on average by {read.amount(leaders[0])}."
     if not 1 < len(leaders) <= NAMED:
-        return f"No feature stands out for the prediction: {read.n} cannot tell which moves it most."
+        return f"No feature stands out for {what}: {read.n} cannot tell which moves it most."
     first = f"{mention(leaders[0].feature)} on average by {read.amount(leaders[0])}"
-    return f"{_names(leaders)} move the prediction most, {first}; {read.n} cannot tell which of them leads."
+    return f"{_names(leaders)} move {what} most, {first}; {read.n} cannot tell which of them leads."
 
 
 def _loss(read: Reading) -> str:

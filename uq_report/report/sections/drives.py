@@ -8,7 +8,7 @@ from ...core.text import count
 from ...document.blocks import make_figure
 from ...document.document import Block, Bullets, Section
 from ...document.evidence import Evidence
-from ...document.text import joined, mention, name, sentence
+from ...document.text import joined, mention, mentions, name, sentence
 from ...evidence import ids
 from ...evidence.importance import CoverCorrected, Pfi, PfiReading
 from ...evidence.information import COVERED, SHARE, Cid
@@ -60,6 +60,10 @@ def _map(e: Evidence) -> Section:
         text = e.why_missing(Pfi.id) if view is None else _unmapped(e, view)
         return Section(id="drives-map", title=title, blocks=paragraphs(text))
     axes = {measure: by_feature(of_measure(view.lines, measure)) for measure in PAIR}
+    lacking = [feature for feature in axes["entropy"] if feature not in axes["nll"]]
+    if lacking:
+        text = f"There is no map of loss against doubt: the log score has no importance of {joined(mentions(lacking))}."
+        return Section(id="drives-map", title=title, blocks=paragraphs(text))
     readings = _readings(e, [line.feature for line in largest_first(axes["nll"].values())])
     finding = _finding(e, readings)
     up, across = (name(largest_first(axes[measure].values())[0].feature) for measure in PAIR)

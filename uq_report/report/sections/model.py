@@ -41,12 +41,17 @@ def _identity(e: Evidence) -> tuple[tuple[str, Cell], ...]:
         ("Task", as_cell(about.task)),
         ("Predictive distribution", as_cell(about.family)),
         ("Classes", as_cell(about.classes)),
-        ("Positive class", as_cell(about.positive_class)),
+        (_positive(e), as_cell(about.positive_class)),
         *((("Decides for", as_cell(about.decisions)),) if about.decisions else ()),
         ("Read by the adapter", as_cell(about.adapter)),
         ("Why this adapter", as_cell(about.adapter_reason)),
         *((("How it is called", as_cell(" ".join(about.notes))),) if about.notes else ()),
     )
+
+
+def _positive(e: Evidence) -> str:
+    """Return what the class is called whose probability is the prediction: of several classes none is positive."""
+    return "Class whose probability is shown" if len(e.subject.classes or ()) > 2 else "Positive class"
 
 
 def chosen(e: Evidence) -> dict[str, str] | None:

@@ -94,23 +94,31 @@ def _decisions(e: Evidence) -> tuple[Block, ...]:
         return ()
     labels = [str(label) for label in view.classes]
     counted = labels if len(labels) <= COUNTED and view.counts else []
-    counts = {k: row[: len(labels)] for k, row in enumerate(view.counts) if counted}
+    by_decision = {k: row[: len(labels)] for k, row in enumerate(view.counts)}
+    counts = by_decision if counted else {k: (_rows(view, label),) for k, label in enumerate(labels)}
     rows = [
         (name(label), *counts.get(k, ()), *(_share(view.of_class(label).get(x)) for x in RATES))
         for k, label in _least_recalled(view, labels)
     ]
-    decided = (Column(f"decided {name(label)}", "integer") for label in counted)
-    columns: list[Column | str] = ["class", *decided, *RATES.values()]
-    which = "" if len(rows) == len(labels) else f" The {len(rows)} of {len(labels)} classes that are found least."
+    heads = [f"decided {name(label)}" for label in counted] or ["rows"]
+    columns: list[Column | str] = ["class", *(Column(head, "integer") for head in heads), *RATES.values()]
+    least = f" The {len(rows)} of {len(labels)} classes that are found least, by the upper end."
+    which = "" if len(rows) == len(labels) else least
     caption = f"Rows of each class by decision: {clean(view.rule)}.{which}"
     return (make_table("sure-decisions", caption, columns, rows, evidence=view.id),)
 
 
 def _least_recalled(view: Decisions, labels: Sequence[str]) -> list[tuple[int, str]]:
-    """Return the classes with their places; of many those that are found least."""
+    """Return the classes with their places; of many those that are found least, by the upper end of the interval."""
     placed = [*enumerate(labels)]
-    recalls = {line.label: line.estimate for line in view.lines if line.item == "recall"}
-    return placed if len(placed) <= MOST else sorted(placed, key=lambda place: recalls.get(place[1], 1.0))[:MOST]
+    recalls = {line.label: (line.upper, line.estimate) for line in view.lines if line.item == "recall"}
+    return placed if len(placed) <= MOST else sorted(placed, key=lambda place: recalls.get(place[1], (1.0, 1.0)))[:MOST]
+
+
+def _rows(view: Decisions, label: str) -> int:
+    """Return the rows of a class."""
+    line = view.of_class(label).get("recall")
+    return 0 if line is None else line.n
 
 
 def _share(line: DecisionLine | None) -> str:

@@ -148,7 +148,9 @@ def _ranking(e: Evidence, source: Source) -> Ranking | None:
     together = set(places.simultaneous(e.run, source.id, measure)) >= set(rank)
     if result.id == ids.DALEX_PARTS:  # the unit of a drop-out loss is that of its loss
         losses = result.meta.get("losses", {})
-        facts = replace(facts, unit=clean(losses.get("prediction", ""), 20).replace(" - ", " − "))
+        unit = clean(losses.get("prediction", ""), 20).replace(" - ", " − ")
+        shown = f" of {name(e.subject.positive_class)}" if len(e.subject.classes or ()) > 2 and "AUC" in unit else ""
+        facts = replace(facts, unit=unit + shown)
     return Ranking(result, measure, facts, table, plain.places, source, rank, together)
 
 

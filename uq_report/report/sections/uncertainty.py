@@ -129,7 +129,7 @@ def _numbers(e: Evidence) -> str:
     """Say what the diagrams show in numbers."""
     reliability, coverage = Reliability.find(e.run), Coverage.find(e.run)
     if reliability is not None and reliability.lines:
-        return spaced(_points(reliability), _widest(reliability))
+        return spaced(_points(reliability), _widest(reliability, len(e.subject.classes or ())))
     line = next((x for x in coverage.lines if round(x.x, 3) == 0.9), None) if coverage is not None else None
     return f"Its 90 % intervals hold {share(line)} of the outcomes." if line is not None else ""
 
@@ -143,9 +143,14 @@ def _points(view: Reliability) -> str:
     return f"{inside} of {len(bound)} groups of rows with similar predictions lie where those of a right model would."
 
 
-def _widest(view: Reliability) -> str:
-    """Name the group of rows that is farthest from what is stated."""
+def _widest(view: Reliability, n_classes: int) -> str:
+    """Name the group of rows that is farthest from what is stated; of several classes, of the most probable one."""
     line = max(view.lines, key=lambda line: abs(line.estimate - line.x))
+    if n_classes > 2:
+        return (
+            f"Farthest off are the {line.n} rows whose most probable class was stated with about {100 * line.x:.0f} %: "
+            f"it came in {share(line)} of them."
+        )
     return (
         f"Farthest off are the {line.n} rows with stated probabilities near {100 * line.x:.0f} %: the event came in "
         f"{share(line)} of them."
