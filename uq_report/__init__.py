@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "api": "attributions audit calibration compare dalex_explainer "
-    "explain explain_outputs importance load profile segments",
+    "api": "attributions audit calibration compare dalex_explainer explain explain_outputs importance "
+    "load profile segments",
     "core.distributions": "Beta Categorical CategoricalMixture CountDraws Draws Gamma HalfNormal Histogram Intervals "
     "LabelSets Laplace LogNormal Logistic NegativeBinomial Normal NormalMixture Ordinal Poisson "
     "Quantiles Smoothed StudentT Survival Tweedie Weibull",

@@ -128,7 +128,7 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     arguments = {**unpacked, **explicit, "model": unpacked["model"]}
     if arguments.get("X") is None:
         raise InputError("explain.X must be the rows to audit; got None. Pass a DataFrame or an array.")
-    arguments, note = runner.one_output(arguments, output, denied)
+    arguments, note = runner.pick_output(arguments, output, denied)
     if residuals is None:
         arguments["adapter"], reason = runner.choose_adapter(arguments["model"], arguments.get("adapter"), denied)
         subject = replace(make_subject(**arguments), adapter_reason=reason)

@@ -13,6 +13,7 @@ import pandas as pd
 from .arrays import AnyArray
 from .decisions import MOST_PROBABLE
 from .digest import column_digest, table_sha256, vector_sha256
+from .outputs import whole
 from .predictive import Distribution
 from .subject import Subject
 
@@ -39,7 +40,7 @@ def describe(subject: Subject, dist: Distribution) -> dict[str, Any]:
         label=subject.label,
         task=task(dist),
         family=dist.family,
-        model_class=_dotted(subject.model),
+        model_class=_dotted(whole(subject.model)),
         model_parameters={name: text for name, text, _ in parameters},
         parameters_at_default=sorted({name for name, _, default in parameters if default}),
         adapter=subject.adapter.name,

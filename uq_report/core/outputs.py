@@ -51,10 +51,10 @@ def listed(names: tuple[str, ...]) -> str:
     >>> listed(("height", "weight"))
     "'height' or 'weight'"
     """
-    shown = [repr(name) for name in names[:_LISTED]]
+    first = [repr(name) for name in names[:_LISTED]]
     if len(names) > _LISTED:
-        return f"{', '.join(shown)} or {len(names) - _LISTED} more"
-    return " or ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+        return f"{', '.join(first)} or {len(names) - _LISTED} more"
+    return " or ".join(filter(None, (", ".join(first[:-1]), first[-1])))
 
 
 def output_column(Y: Any, position: int, n_outputs: int, what: str) -> Any:
@@ -67,6 +67,11 @@ def output_column(Y: Any, position: int, n_outputs: int, what: str) -> Any:
             "the argument output picks the column."
         )
     return Y.iloc[:, position] if isinstance(Y, pd.DataFrame) else values[:, position]
+
+
+def whole(model: Any) -> Any:
+    """Return the model that an output is of; any other model as it is."""
+    return model.model if isinstance(model, Output) else model
 
 
 class Output:
@@ -90,7 +95,8 @@ class Output:
 
     def __getattr__(self, name: str) -> Any:
         """Return what the model has of that name; of several outputs this one's."""
-        if name.startswith("__") or name in ("model", "position"):  # before they are set, as in unpickling
+        own = name in ("model", "position")  # before they are set, as in unpickling
+        if own or (name.startswith("__") and not name.startswith("__sklearn")):
             raise AttributeError(name)
         value = getattr(self.model, name)
         if name in _OWN and callable(value):
@@ -101,29 +107,29 @@ class Output:
 
     def _method(self, method: Any) -> Any:
         @wraps(method)
-        def of_one(*args: Any, **kwargs: Any) -> Any:
-            whole = method(*args, **kwargs)
+        def of_output(*args: Any, **kwargs: Any) -> Any:
+            several = method(*args, **kwargs)
             if method.__name__ == "predict_proba":
-                return self._item(whole)
-            return tuple(map(self._column, whole)) if isinstance(whole, tuple) else self._column(whole)
+                return self._item(several)
+            return tuple(map(self._column, several)) if isinstance(several, tuple) else self._column(several)
 
-        return of_one
+        return of_output
 
-    def _item(self, whole: Any) -> Any:
+    def _item(self, several: Any) -> Any:
         """Return this output's probabilities of a list."""
-        if not isinstance(whole, list):
+        if not isinstance(several, list):
             raise InputError(
                 f"explain.output must be left out where predict_proba returns one array, as that of "
                 f"{type(self.model).__name__} does; got {self.position}. Where its columns are the probabilities p of "
                 "labels that do not exclude each other, pass a function of the rows that returns "
                 "Categorical(np.column_stack([1 - p, p])) of one column."
             )
-        self._check(len(whole))
-        return whole[self.position]
+        self._check(len(several))
+        return several[self.position]
 
-    def _column(self, whole: Any) -> AnyArray:
+    def _column(self, several: Any) -> AnyArray:
         """Return this output's column of an array or frame."""
-        values = np.asarray(whole)
+        values = np.asarray(several)
         if values.ndim != 2:
             raise InputError(
                 f"explain.output must be left out for a model of one output; got {self.position}, and predictions of "

@@ -70,12 +70,12 @@ class PredictionsPart(Part):
     std: str | None = None
 
 
-def _one_or_several(value: Any) -> Any:
+def _unlisted(value: Any) -> Any:
     """Return the only name of a list as itself."""
     return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
 
 
-Target = Annotated[str | Names, BeforeValidator(_one_or_several)]
+Target = Annotated[str | Names, BeforeValidator(_unlisted)]
 
 
 class DataPart(Part):

@@ -220,7 +220,7 @@ def _predictions(audit: AuditFile, tables: Tables) -> ReadModel:
         X=rows[_used(audit, columns.features_of(audit, map(str, rows.columns)))],
         predictions=rows[names],
         part=part.model_dump(),
-        y=_target(audit, rows),
+        y=_outcomes(audit.data, rows),
         positive_class=part.positive_class,
     )
     return ReadModel(model, "not available: the predictions were given, not the model")

@@ -12,6 +12,6 @@ from .choice import choose_adapter as choose_adapter
 from .choice import lay_over as lay_over
 from .choice import unpack as unpack
 from .outputs import named_outputs as named_outputs
-from .outputs import one_output as one_output
+from .outputs import pick_output as pick_output
 from .prepare import load_measures as load_measures
 from .prepare import option_mistakes as option_mistakes

@@ -11,6 +11,7 @@ import numpy as np
 from ..core.adapter import Adapter, Advice, Advises, Combines, PicksOutput, Unpacks
 from ..core.arrays import take_rows
 from ..core.errors import InputError, PluginError, UQReportError, to_type
+from ..core.outputs import whole
 from ..core.residuals import Residuals
 from ..core.subject import Subject
 from . import plugins
@@ -147,4 +148,4 @@ def _none_matches(model: Any, adapters: list[Adapter]) -> str:
 
 
 def _name(model: Any) -> str:
-    return f"{type(model).__module__}.{type(model).__qualname__}"
+    return f"{type(whole(model)).__module__}.{type(whole(model)).__qualname__}"

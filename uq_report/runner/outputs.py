@@ -37,7 +37,7 @@ def named_outputs(arguments: Mapping[str, Any], deny: Sequence[str] = ()) -> tup
     return names or (tuple(map(str, range(n))) if n > 1 else ())
 
 
-def one_output(
+def pick_output(
     arguments: Mapping[str, Any], output: str | int | None, deny: Sequence[str] = ()
 ) -> tuple[dict[str, Any], str]:
     """Return the arguments of `uq_report.explain` for one output, and what a reader must know of it.
@@ -66,7 +66,7 @@ def one_output(
             "was fitted on as y."
         )
     position = output_position(output, names)
-    return _of_one(arguments, position, names, deny)
+    return _picked(arguments, position, names, deny)
 
 
 def _unnamed(who: str, names: tuple[str, ...]) -> str:
@@ -77,7 +77,7 @@ def _unnamed(who: str, names: tuple[str, ...]) -> str:
     )
 
 
-def _of_one(
+def _picked(
     arguments: Mapping[str, Any], position: int, names: tuple[str, ...], deny: Sequence[str]
 ) -> tuple[dict[str, Any], str]:
     """Return the arguments with one output's columns and model."""

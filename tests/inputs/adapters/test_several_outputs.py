@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import is_regressor
 from sklearn.datasets import load_diabetes
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
@@ -18,7 +19,7 @@ from sklearn.ensemble import (
 )
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
-from sklearn.linear_model import BayesianRidge, LogisticRegression
+from sklearn.linear_model import BayesianRidge, LogisticRegression, MultiTaskLasso
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier, MultiOutputRegressor, RegressorChain
@@ -31,7 +32,7 @@ from sklearn.tree import DecisionTreeClassifier
 import uq_report as uq
 from uq_report.core.distributions import Categorical, Normal, NormalMixture
 from uq_report.core.errors import InputError, UQReportError
-from uq_report.core.outputs import Output, listed, output_names
+from uq_report.core.outputs import Output, listed, output_names, whole
 from uq_report.core.subject import Subject
 from uq_report.inputs.adapters.several_outputs import SeveralOutputsAdapter
 
@@ -256,3 +257,15 @@ def test_a_whole_audit_of_an_output() -> None:
     model = RandomForestRegressor(8, min_samples_leaf=8, random_state=0).fit(rows[:90], target[:90])
     subject = uq.explain(model, rows[90:], target[90:], train=(rows[:90], target[:90]), output="progression")
     assert whole_audit(subject).subject["label"] == "RandomForestRegressor: progression"
+
+
+def test_an_output_that_no_adapter_knows_is_refused_by_the_models_own_name() -> None:
+    model = MultiTaskLasso(0.1).fit(X, Y)
+    with pytest.raises(InputError, match=r"got sklearn.linear_model.\S*MultiTaskLasso"):
+        uq.explain(model, X, Y, output="height")
+    point = Output(model, 1)
+    assert is_regressor(point)
+    assert np.array_equal(point.predict(X), model.predict(X)[:, 1])
+    subject = uq.explain(CLASSIFIERS["neighbours"].fit(X, CLASSES), X, CLASSES, output="sex")
+    assert uq.calibration(subject).result.estimates is not None
+    assert whole(subject.model) is CLASSIFIERS["neighbours"]

@@ -36,8 +36,8 @@ class Augmented:
         """Return the rows with a column per earlier link."""
         rows = np.asarray(X)
         for estimator in self.estimators:
-            said = np.asarray(getattr(estimator, self.method)(rows))
-            rows = np.column_stack([rows, said[:, 1] if said.ndim == 2 else said])
+            response = np.asarray(getattr(estimator, self.method)(rows))
+            rows = np.column_stack([rows, response[:, 1] if response.ndim == 2 else response])
         return rows
 
 

@@ -37,7 +37,7 @@ class SeveralOutputsAdapter(Adapter):
     bagging the same trees with one output, of a Gaussian process the process of one output; of any other its
     column or item. Behind a pipeline the transformers stay.
 
-    A tree of several outputs keeps no variance of a single one. With the training rows it was fitted on
+    A tree of several outputs keeps no variance of a single output. With the training rows it was fitted on
     (``train=``) the variances are taken from them, if they give the leaves' own means.
     """
 
@@ -86,8 +86,8 @@ class SeveralOutputsAdapter(Adapter):
         """
         steps, final = unwrap(model)
         rows = None if train is None or train[1] is None else (transform(steps, train[0]), train[1])
-        one, remark = _output(final, position, rows)
-        return _behind(steps, one), remark
+        single, remark = _output(final, position, rows)
+        return _behind(steps, single), remark
 
 
 def _output(final: Any, position: int, train: tuple[Any, AnyArray] | None = None) -> tuple[Any, str]:
@@ -100,9 +100,9 @@ def _output(final: Any, position: int, train: tuple[Any, AnyArray] | None = None
 
 def _bagging(final: Any, position: int) -> Any:
     """Return the ensemble of every member's output."""
-    one = copy(final)
-    one.estimators_ = [_output(member, position)[0] for member in final.estimators_]
-    return one
+    single = copy(final)
+    single.estimators_ = [_output(member, position)[0] for member in final.estimators_]
+    return single
 
 
 def _perceptron(final: Any, position: int) -> Any:
@@ -111,10 +111,12 @@ def _perceptron(final: Any, position: int) -> Any:
 
 def _process(process: Any, position: int) -> Any:
     """Return the Gaussian process of one output: kernel and factor are shared, weights and scale are its own."""
-    one, own = copy(process), vars(process)
+    single, own = copy(process), vars(process)
     scales = {name: own[name][position] for name in ("_y_train_mean", "_y_train_std")}
-    vars(one).update(alpha_=own["alpha_"][:, position].copy(), y_train_=own["y_train_"][:, position].copy(), **scales)
-    return one
+    vars(single).update(
+        alpha_=own["alpha_"][:, position].copy(), y_train_=own["y_train_"][:, position].copy(), **scales
+    )
+    return single
 
 
 _PICKS: tuple[tuple[tuple[str, ...], Callable[[Any, int], Any]], ...] = (

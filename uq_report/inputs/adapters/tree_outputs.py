@@ -28,34 +28,34 @@ def tree_output(tree: Any, position: int, variances: FloatArray | None = None) -
     state = whole.__getstate__()
     nodes = state["nodes"].copy()
     nodes["impurity"] = 0.0 if variances is None else variances
-    nodes_of_one = type(whole)(whole.n_features, np.array([size], dtype=np.intp), 1)
+    sliced = type(whole)(whole.n_features, np.array([size], dtype=np.intp), 1)
     values = np.ascontiguousarray(state["values"][:, position : position + 1, :size])
-    nodes_of_one.__setstate__({**state, "nodes": nodes, "values": values})
-    return _single(tree, nodes_of_one, position)
+    sliced.__setstate__({**state, "nodes": nodes, "values": values})
+    return _single(tree, sliced, position)
 
 
 def forest_output(forest: Any, position: int, train: tuple[Any, AnyArray] | None) -> tuple[Any, str]:
     """Return the forest of one output, and where the variances of its leaves are from."""
     regressor = is_a(forest, _REGRESSORS)
     variances = _variances(forest, position, train) if regressor and train is not None else None
-    one = copy(forest)
-    one.estimators_ = [
+    single = copy(forest)
+    single.estimators_ = [
         tree_output(tree, position, None if variances is None else variances[number])
         for number, tree in enumerate(forest.estimators_)
     ]
-    one.n_outputs_ = 1
+    single.n_outputs_ = 1
     if not regressor:
-        one.classes_, one.n_classes_ = forest.classes_[position], forest.n_classes_[position]
-        return one, ""
-    return one, _POINTS if variances is None else _READ
+        single.classes_, single.n_classes_ = forest.classes_[position], forest.n_classes_[position]
+        return single, ""
+    return single, _POINTS if variances is None else _READ
 
 
 def _single(tree: Any, nodes: Any, position: int) -> Any:
-    one = copy(tree)
-    one.tree_, one.n_outputs_ = nodes, 1
+    single = copy(tree)
+    single.tree_, single.n_outputs_ = nodes, 1
     if isinstance(getattr(tree, "classes_", None), list):
-        one.classes_, one.n_classes_ = tree.classes_[position], tree.n_classes_[position]
-    return one
+        single.classes_, single.n_classes_ = tree.classes_[position], tree.n_classes_[position]
+    return single
 
 
 def _variances(forest: Any, position: int, train: tuple[Any, AnyArray]) -> list[FloatArray] | None:

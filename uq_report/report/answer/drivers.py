@@ -109,8 +109,12 @@ def _rows(e: Evidence, ranking: Ranking) -> str:
 
 def _predicted(e: Evidence) -> str:
     """Return what moves as a phrase: of more than two classes the probability of the one that is shown."""
-    several = len(e.subject.classes or ()) > 2
-    return f"the probability of “{name(e.subject.positive_class)}”" if several else "the prediction"
+    classes, counts = e.subject.classes or (), e.subject.class_counts
+    if len(classes) <= 2:
+        return "the prediction"
+    label = e.subject.positive_class
+    most = counts and label in classes and counts[classes.index(label)] == max(counts)
+    return f"the probability of {'the most frequent class, ' if most else ''}“{name(label)}”{',' if most else ''}"
 
 
 def _prediction(read: Reading, what: str) -> str:
