@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .core.distributions import Beta as Beta
     from .core.distributions import Categorical as Categorical
     from .core.distributions import CategoricalMixture as CategoricalMixture
-    from .core.distributions import CountDraws as CountDraws
+    from .core.distributions import Censored as Censored
     from .core.distributions import Draws as Draws
     from .core.distributions import Gamma as Gamma
     from .core.distributions import HalfNormal as HalfNormal
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .core.distributions import LabelSets as LabelSets
     from .core.distributions import Laplace as Laplace
     from .core.distributions import Logistic as Logistic
+    from .core.distributions import LogLogistic as LogLogistic
     from .core.distributions import LogNormal as LogNormal
     from .core.distributions import NegativeBinomial as NegativeBinomial
     from .core.distributions import Normal as Normal
@@ -55,9 +56,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "api": "attributions audit calibration compare dalex_explainer explain explain_outputs importance "
     "load profile segments",
-    "core.distributions": "Beta Categorical CategoricalMixture CountDraws Draws Gamma HalfNormal Histogram Intervals "
-    "LabelSets Laplace LogNormal Logistic NegativeBinomial Normal NormalMixture Ordinal Poisson "
-    "Quantiles Smoothed StudentT Survival Tweedie Weibull",
+    "core.distributions": "Beta Categorical CategoricalMixture Censored Draws Gamma HalfNormal Histogram Intervals "
+    "LabelSets Laplace LogLogistic LogNormal Logistic NegativeBinomial Normal NormalMixture "
+    "Ordinal Poisson Quantiles Smoothed StudentT Survival Tweedie Weibull",
     "runner.settings": "Settings",
     "core.errors": "UQReportError",
     "core.residuals": "Residuals",

@@ -3,13 +3,15 @@
 from .beta import Beta
 from .categorical import Categorical
 from .categorical_mixture import CategoricalMixture
-from .draws import CountDraws, Draws
+from .censored import Censored
+from .draws import Draws
 from .gamma import Gamma
 from .half_normal import HalfNormal
 from .histogram import Histogram
 from .intervals import Intervals
 from .label_sets import LabelSets
 from .laplace import Laplace
+from .log_logistic import LogLogistic
 from .logistic import Logistic
 from .lognormal import LogNormal
 from .negative_binomial import NegativeBinomial
@@ -28,7 +30,7 @@ __all__ = [
     "Beta",
     "Categorical",
     "CategoricalMixture",
-    "CountDraws",
+    "Censored",
     "Draws",
     "Gamma",
     "HalfNormal",
@@ -36,6 +38,7 @@ __all__ = [
     "Intervals",
     "LabelSets",
     "Laplace",
+    "LogLogistic",
     "LogNormal",
     "Logistic",
     "NegativeBinomial",
