@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .core.distributions import Categorical as Categorical
     from .core.distributions import CategoricalMixture as CategoricalMixture
     from .core.distributions import Censored as Censored
+    from .core.distributions import CountDraws as CountDraws
+    from .core.distributions import Discretised as Discretised
     from .core.distributions import Draws as Draws
     from .core.distributions import Gamma as Gamma
     from .core.distributions import HalfNormal as HalfNormal
@@ -34,17 +36,21 @@ if TYPE_CHECKING:
     from .core.distributions import Logistic as Logistic
     from .core.distributions import LogLogistic as LogLogistic
     from .core.distributions import LogNormal as LogNormal
+    from .core.distributions import Mixture as Mixture
     from .core.distributions import NegativeBinomial as NegativeBinomial
     from .core.distributions import Normal as Normal
     from .core.distributions import NormalMixture as NormalMixture
     from .core.distributions import Ordinal as Ordinal
     from .core.distributions import Poisson as Poisson
     from .core.distributions import Quantiles as Quantiles
+    from .core.distributions import Scipy as Scipy
     from .core.distributions import Smoothed as Smoothed
     from .core.distributions import StudentT as StudentT
     from .core.distributions import Survival as Survival
+    from .core.distributions import Truncated as Truncated
     from .core.distributions import Tweedie as Tweedie
     from .core.distributions import Weibull as Weibull
+    from .core.distributions import ZeroInflated as ZeroInflated
     from .core.errors import UQReportError as UQReportError
     from .core.residuals import Residuals as Residuals
     from .ops.run import run as run
@@ -56,9 +62,10 @@ __version__ = "0.1.0"
 _HOMES = {
     "api": "attributions audit calibration compare dalex_explainer explain explain_outputs importance "
     "load profile segments",
-    "core.distributions": "Beta Categorical CategoricalMixture Censored Draws Gamma HalfNormal Histogram Intervals "
-    "LabelSets Laplace LogLogistic LogNormal Logistic NegativeBinomial Normal NormalMixture "
-    "Ordinal Poisson Quantiles Smoothed StudentT Survival Tweedie Weibull",
+    "core.distributions": "Beta Categorical CategoricalMixture Censored CountDraws Discretised Draws Gamma HalfNormal "
+    "Histogram Intervals LabelSets Laplace LogLogistic LogNormal Logistic Mixture "
+    "NegativeBinomial Normal NormalMixture Ordinal Poisson Quantiles Scipy Smoothed StudentT "
+    "Survival Truncated Tweedie Weibull ZeroInflated",
     "runner.settings": "Settings",
     "core.errors": "UQReportError",
     "core.residuals": "Residuals",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from uq_report.core.arrays import AnyArray, FloatArray
 from uq_report.core.distributions import (
@@ -13,6 +14,7 @@ from uq_report.core.distributions import (
     Categorical,
     CategoricalMixture,
     CountDraws,
+    Discretised,
     Draws,
     Gamma,
     HalfNormal,
@@ -22,18 +24,22 @@ from uq_report.core.distributions import (
     Laplace,
     Logistic,
     LogNormal,
+    Mixture,
     NegativeBinomial,
     Normal,
     NormalMixture,
     Ordinal,
     Poisson,
     Quantiles,
+    Scipy,
     Smoothed,
     StudentT,
+    Truncated,
     Tweedie,
     Weibull,
+    ZeroInflated,
 )
-from uq_report.core.distributions.numeric import Parametric
+from uq_report.core.distributions.numeric import Numeric
 from uq_report.core.distributions.piecewise import Piecewise
 from uq_report.core.errors import UnsupportedError
 from uq_report.core.predictive import Distribution
@@ -86,6 +92,15 @@ FAMILIES: dict[str, Callable[[Any], Distribution]] = {
     "beta": lambda rows: Beta(1 + SCALE[rows], 1 + np.exp(LOC[rows])),
     "half-normal": lambda rows: HalfNormal(SCALE[rows]),
     "negative binomial": lambda rows: NegativeBinomial(np.exp(2 * LOC[rows]), SCALE[rows]),
+    "truncated": lambda rows: Truncated(Normal(LOC[rows], SCALE[rows]), lower=-1.0, upper=LOC[rows] + 2),
+    "truncated counts": lambda rows: Truncated(Poisson(0.1 + SCALE[rows]), lower=1.0),
+    "discretised": lambda rows: Discretised(Logistic(LOC[rows], 0.2 + SCALE[rows])),
+    "zero-inflated counts": lambda rows: ZeroInflated(PAIRS[rows, 0], NegativeBinomial(1.0, SCALE[rows])),
+    "zero-inflated": lambda rows: ZeroInflated(PAIRS[rows, 0], Gamma(SCALE[rows] + 0.5, 1.0)),
+    "mixture": lambda rows: Mixture([Laplace(LOC[rows], SCALE[rows]), Normal(1.0 - LOC[rows], 0.5)], [1.0, 2.0]),
+    "mixture of counts": lambda rows: Mixture([Poisson(1.0 + SCALE[rows]), NegativeBinomial(np.exp(LOC[rows]), 2.0)]),
+    "scipy": lambda rows: Scipy(stats.gumbel_r(loc=LOC[rows], scale=SCALE[rows])),
+    "scipy counts": lambda rows: Scipy(stats.binom(12, PAIRS[rows, 0])),
 }
 ALL = np.arange(N)
 MARKERS = {"proba", "intervals", "label_sets"}
@@ -105,6 +120,25 @@ def answers(dist: Distribution, y: AnyArray) -> Iterator[tuple[str, AnyArray]]:
         yield name, ask(dist, name, y)
 
 
+def numeric_moved(dist: Distribution) -> Any:
+    other = copy(dist)
+    match other:
+        case Parametric():
+            for name in other.by_row:
+                setattr(other, name, 1.2 * getattr(other, name))
+        case Mixture():
+            other.components, other.information = [moved(part) for part in other.components], None
+        case Discretised():
+            other.of = moved(other.of)
+        case Truncated():
+            return Truncated(moved(other.of), other.lower, other.upper)
+        case ZeroInflated():
+            return ZeroInflated(other.p_zero / 2 + 0.1, moved(other.of))
+        case Scipy():
+            other.args = [*other.args[:-1], 0.9 * other.args[-1]]
+    return other
+
+
 def moved(dist: Distribution) -> Any:
     """Return another distribution of the same family for each row."""
     if isinstance(dist, Categorical):
@@ -117,23 +151,24 @@ def moved(dist: Distribution) -> Any:
     return moved_table(dist)
 
 
+def moved_counts(dist: CountDraws) -> CountDraws:
+    spare = np.tile([-4, -3, -2, -1, 0, 1, 2, 3, 4], (len(dist), 1))
+    return CountDraws(np.concatenate([dist.values, spare], axis=1).T)
+
+
 def moved_table(dist: Distribution) -> Any:
     if isinstance(dist, NormalMixture):
         return NormalMixture(dist.means + 0.3, 1.7 * dist.stds, dist.weights, points=dist.points)
-    if isinstance(dist, Piecewise):
-        return moved_pieces(dist)
-    if isinstance(dist, CountDraws):
-        spare = np.tile([-4, -3, -2, -1, 0, 1, 2, 3, 4], (len(dist), 1))
-        return CountDraws(np.concatenate([dist.values, spare], axis=1).T)
-    if isinstance(dist, Tweedie):
-        return Tweedie(1.2 * dist.mu, dist.dispersion, dist.power)
-    if isinstance(dist, Parametric):
-        changed = copy(dist)
-        for name in dist.by_row:
-            setattr(changed, name, 1.2 * getattr(dist, name))
-        return changed
-    if isinstance(dist, Smoothed):
-        return dist.moved(dist.loc + 0.3, 1.7 * dist.scale)
+    moves: dict[type, Callable[[Any], Any]] = {
+        Piecewise: moved_pieces,
+        CountDraws: moved_counts,
+        Tweedie: lambda dist: Tweedie(1.2 * dist.mu, dist.dispersion, dist.power),
+        Numeric: numeric_moved,
+        Smoothed: lambda dist: dist.moved(dist.loc + 0.3, 1.7 * dist.scale),
+    }
+    for family, move in moves.items():
+        if isinstance(dist, family):
+            return move(dist)
     return Poisson(0.8 * dist.mean() + 0.1)
 
 
@@ -308,17 +343,20 @@ def test_samples_repeat_by_seed_and_follow_the_mean_and_variance(make: Callable[
 def test_quantile_is_the_inverse_of_cdf(name: str) -> None:
     dist = FAMILIES[name](ALL)
     for level, y in zip(LEVELS, dist.quantile(LEVELS).T, strict=True):
-        if dist.discrete or "log_prob" not in dist.supports:
+        if dist.discrete or "log_prob" not in dist.supports or isinstance(dist, ZeroInflated):
             assert (dist.cdf(y) >= level * (1 - 1e-12)).all()
             assert (dist.cdf(np.nextafter(y, -np.inf)) < level * (1 + 1e-12)).all()
         else:
             np.testing.assert_allclose(dist.cdf(y), level, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["normal", "t", "poisson", "normal mixture", "points", "quantile table", "histogram with tails", "draws of counts"],
-)
+PIT = [
+    "normal", "t", "poisson", "normal mixture", "points", "quantile table", "histogram with tails", "draws of counts",
+    "zero-inflated counts", "mixture", "mixture of counts",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PIT)
 def test_the_randomised_pit_is_uniform(name: str) -> None:
     dist = FAMILIES[name](ALL).take(np.repeat(ALL, 200))
     rng = np.random.default_rng(5)

@@ -44,7 +44,7 @@ CASES: dict[str, tuple[Distribution, AnyArray]] = {
     "points": (NormalMixture(RNG.normal(size=(N, 3)), np.zeros((N, 3))), Y),
 }
 ALWAYS = {"prediction", "variance"}
-NUMBER = ALWAYS | {"squared_error", "absolute_error"}
+NUMBER = ALWAYS | {"squared_error", "absolute_error", "crps"}
 DENSITY = {"nll", "nll_clipped", "entropy", "kl"}
 CLASSES = ALWAYS | DENSITY | {"brier", "zero_one"}
 PARTS = {"aleatoric_variance", "epistemic_variance"}
@@ -68,7 +68,7 @@ def value(name: str, dist: Distribution, y: AnyArray | None = None) -> FloatArra
 
 
 def test_each_is_named_like_its_constant_and_registered() -> None:
-    assert len(MEASURES) == 20
+    assert len(MEASURES) == 21
     assert all(vars(built_in)[name.upper()] is measure for name, measure in MEASURES.items())
     registered = {e.name for e in entry_points(group="uq_report.measures") if e.value.startswith("uq_report.")}
     assert registered in (set(), set(MEASURES))  # empty where the package is not installed

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
 from uq_report import jobs as files
-from uq_report.core.distributions import Categorical, CategoricalMixture, Normal, NormalMixture, Poisson
+from uq_report.core.distributions import Categorical, CategoricalMixture, Mixture, Normal, NormalMixture, Poisson
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError, ModelError, UnsupportedError
 from uq_report.core.remarks import unread_output
@@ -170,12 +170,19 @@ def test_a_seed_that_changes_nothing_is_refused() -> None:
         uq.explain(Deaf(), X, stochastic="seed")
 
 
-def test_counts_have_no_mixture() -> None:
+def test_counts_have_a_mixture_whose_mean_is_between_its_members() -> None:
     def counts(X: Any) -> Poisson:
         return Poisson(1 + np.random.uniform(size=len(X)))  # noqa: NPY002 - what is tested
 
-    with pytest.raises(UnsupportedError, match="for class probabilities or normal distributions; got Poisson"):
-        uq.explain(counts, X, stochastic="members")
+    q = uq.explain(counts, X, stochastic="members").distribution
+    assert isinstance(q, Mixture)
+    assert ((q.mean() > 1) & (q.mean() < 2)).all()
+    assert (q.epistemic() > 0).all()
+
+
+def test_classes_and_numbers_have_no_mixture() -> None:
+    with pytest.raises(UnsupportedError, match="all of classes or all of numbers; got categorical and normal"):
+        mixture([Categorical([[0.5, 0.5]]), Normal([0.0], 1.0)])
 
 
 def test_mixtures_of_mixtures_keep_all_members() -> None:

@@ -164,6 +164,11 @@ def score_of_class_1(dist: Categorical, _y: object, _base: object) -> FloatArray
     return dist.probabilities[:, 1]
 
 
+def crps(dist: Distribution, y: AnyArray, _base: object) -> FloatArray:
+    """Return the continuous ranked probability score, the integral of (F(t) - 1[y <= t])²."""
+    return dist.crps(y)
+
+
 def nll(dist: Distribution, y: AnyArray, _base: object) -> FloatArray:
     """Return -log q(y | x); infinite where the outcome had probability 0."""
     return -dist.log_prob(y)
@@ -240,6 +245,12 @@ def _not_covering(dist: Distribution) -> str:
     return f"needs intervals or label sets, which a {dist.family} predictive distribution does not hold; use nll"
 
 
+def _no_order(dist: Distribution) -> str:
+    if "proba" in dist.supports and "crps" not in dist.supports:
+        return "needs an ordered target; this model predicts classes, which have no order; use brier or nll"
+    return ""
+
+
 def _uncertainty(name: str, unit: str, title: str) -> Measure:
     """Return the measure that is the distribution's method of its name."""
     return Measure(name, Own(name), unit, "uncertainty", frozenset({name}), title=title)
@@ -261,6 +272,7 @@ LOG_ODDS = Measure(
 )
 SQUARED_ERROR = _loss("squared_error", squared_error, _Y2, {"mean"}, "squared error", unsuited=_no_number)
 ABSOLUTE_ERROR = _loss("absolute_error", absolute_error, "units of y", {"mean"}, "absolute error", unsuited=_no_number)
+CRPS = _loss("crps", crps, "units of y", {"crps"}, "continuous ranked probability score (CRPS)", unsuited=_no_order)
 BRIER = _loss("brier", brier, "0 to 2", {"proba"}, "Brier score (sum over classes)", unsuited=_no_classes)
 ZERO_ONE = _loss("zero_one", zero_one, "share of rows", {"proba", "decisions"}, "0-1 loss", unsuited=_no_classes)
 ONE_MINUS_AUC = _loss(

@@ -17,7 +17,7 @@ import numpy as np
 
 from .adapter import Adapter, HoldsGivenRows, Match, Randomises
 from .arrays import FloatArray, Table
-from .distributions import Categorical, CategoricalMixture, Normal, NormalMixture
+from .distributions import Categorical, CategoricalMixture, Mixture, Normal, NormalMixture
 from .engine import Engine
 from .errors import InputError, ModelError, UnsupportedError
 from .foreign import global_random_state_restored
@@ -258,6 +258,8 @@ class Members(Adapter):
 def mixture(members: Sequence[Distribution]) -> Distribution:
     """Return the mixture, equally weighted, of distributions of the same rows.
 
+    It is a `NormalMixture` of normals, a `CategoricalMixture` of classes, else a `Mixture`.
+
     Examples
     --------
     >>> mixture([Normal([0.0], 1.0), Normal([2.0], 1.0)]).variance()
@@ -272,11 +274,12 @@ def mixture(members: Sequence[Distribution]) -> Distribution:
         means, stds = (np.concatenate([getattr(q, part) for q in normals], axis=1) for part in ("means", "stds"))
         weights = np.concatenate([q.weights for q in normals])
         return NormalMixture(means, stds, weights, points=any(q.points for q in normals))
-    families = " and ".join(sorted({q.family for q in members}))
-    raise UnsupportedError(
-        f"explain.stochastic='members' must be for class probabilities or normal distributions; got {families}. "
-        "Fix the model's seed, or return a mixture of your own."
-    )
+    if classes:
+        families = " and ".join(sorted({q.family for q in members}))
+        raise UnsupportedError(
+            f"members must be all of classes or all of numbers; got {families}. Fix the model's seed."
+        )
+    return Mixture(members)
 
 
 @contextmanager

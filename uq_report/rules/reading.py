@@ -37,6 +37,7 @@ METHODS = {
 MEASURES = {
     m.NLL.name: "the loss", m.NLL_CLIPPED.name: "the loss", m.BRIER.name: "the Brier score",
     m.SQUARED_ERROR.name: "the squared error", m.ABSOLUTE_ERROR.name: "the absolute error",
+    m.CRPS.name: "the loss by the CRPS",
     m.ZERO_ONE.name: "the share of wrong decisions", m.ONE_MINUS_AUC.name: "the order of the rows (1 − AUC)",
     m.PREDICTION.name: "the prediction", m.LOG_ODDS.name: "the log-odds", m.KL.name: "the claimed loss",
     m.ENTROPY.name: "how unsure the model is", m.VARIANCE.name: "the predicted variance",

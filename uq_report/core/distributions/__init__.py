@@ -4,7 +4,8 @@ from .beta import Beta
 from .categorical import Categorical
 from .categorical_mixture import CategoricalMixture
 from .censored import Censored
-from .draws import Draws
+from .discretised import Discretised
+from .draws import CountDraws, Draws
 from .gamma import Gamma
 from .half_normal import HalfNormal
 from .histogram import Histogram
@@ -14,23 +15,29 @@ from .laplace import Laplace
 from .log_logistic import LogLogistic
 from .logistic import Logistic
 from .lognormal import LogNormal
+from .mixture import Mixture
 from .negative_binomial import NegativeBinomial
 from .normal import Normal
 from .normal_mixture import NormalMixture
 from .ordinal import Ordinal
 from .poisson import Poisson
 from .quantiles import Quantiles
+from .scipy_ import Scipy
 from .smoothed import Smoothed
 from .student_t import StudentT
 from .survival import Survival
+from .truncated import Truncated
 from .tweedie import Tweedie
 from .weibull import Weibull
+from .zero_inflated import ZeroInflated
 
 __all__ = [
     "Beta",
     "Categorical",
     "CategoricalMixture",
     "Censored",
+    "CountDraws",
+    "Discretised",
     "Draws",
     "Gamma",
     "HalfNormal",
@@ -41,15 +48,19 @@ __all__ = [
     "LogLogistic",
     "LogNormal",
     "Logistic",
+    "Mixture",
     "NegativeBinomial",
     "Normal",
     "NormalMixture",
     "Ordinal",
     "Poisson",
     "Quantiles",
+    "Scipy",
     "Smoothed",
     "StudentT",
     "Survival",
+    "Truncated",
     "Tweedie",
     "Weibull",
+    "ZeroInflated",
 ]

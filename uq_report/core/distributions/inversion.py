@@ -49,7 +49,8 @@ def inverse(dist: Distribution, p: FloatArray, lower: FloatArray, upper: FloatAr
         moved = following - here
         step[left], y[left] = moved, following
         small = 4 * np.spacing(np.maximum(np.abs(low), np.abs(high)))
-        left = left[(high - low > small) & ((np.abs(moved) > small / 4) | ~fine)]
+        met = fine & ((np.abs(moved) <= small / 4) | (np.abs(excess) <= 4 * np.spacing(p[left])))
+        left = left[(high - low > small) & ~met]
     return np.where(np.abs(upper - y) <= 4 * np.spacing(np.abs(upper)), upper, y)
 
 

@@ -96,5 +96,6 @@ class NegativeBinomial(Parametric):
         of_size = total(edges, terms, discrete=True, halvings=OF_CDF) - m / (r * (r + m))
         return diagonal(r / (m * (m + r)), np.maximum(of_size, 0.0))
 
-    def _about(self) -> tuple[FloatArray, FloatArray]:
+    def about(self) -> tuple[FloatArray, FloatArray]:
+        """Return the mean, rounded down, and the standard deviation, rounded up."""
         return np.maximum(np.floor(self.average), 0.0), np.ceil(np.sqrt(self.variance()))

@@ -97,10 +97,10 @@ class Numeric(Distribution):
 
     def inverted(self, p: FloatArray) -> FloatArray:
         """Return the quantile of each row at its own level, both of shape (n,)."""
-        centre, unit = self._about()
+        centre, unit = self.about()
         return inverse(self, p, *bracket(self, p, centre, unit))
 
-    def _about(self) -> tuple[FloatArray, FloatArray]:
+    def about(self) -> tuple[FloatArray, FloatArray]:
         """Return a place near the mass and a distance to look around it, from which a bracket grows."""
         return np.zeros(len(self)), np.ones(len(self))
 

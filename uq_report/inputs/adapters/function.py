@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ...core import distributions
 from ...core.adapter import Adapter, Match
 from ...core.arrays import Table
 from ...core.errors import InputError, ModelError
 from ...core.predictive import Distribution
 
-_ALLOWED = "Categorical, Normal, StudentT, Poisson, CategoricalMixture, NormalMixture or a Distribution of your own"
+_ALLOWED = f"{', '.join(distributions.__all__)} or a Distribution of your own"
 _HINTS = {
     1: "One number per row is no distribution: give its spread too, as in Normal(mean, std).",
     2: "For class probabilities return Categorical(probabilities, classes=...).",

@@ -171,7 +171,7 @@ def _moved(sample: Sample, variants: Sequence[Variant]) -> list[FloatArray]:
 
 def _edges(base: Distribution) -> FloatArray | None:
     """Return edges of cells for families without a divergence of their own: quantiles of their predictions."""
-    if isinstance(base, Normal | StudentT | Poisson | Categorical) or "quantile" not in base.supports:
+    if {"kl", "renyi_half"} <= base.supports or "quantile" not in base.supports:
         return None
     spread = base.quantile(np.linspace(0.02, 0.98, 25)).ravel()
     return np.unique(np.quantile(spread, np.linspace(0, 1, _CELLS - 1)))
