@@ -39,7 +39,7 @@ from uq_report.core.distributions import (
     Weibull,
     ZeroInflated,
 )
-from uq_report.core.distributions.numeric import Numeric
+from uq_report.core.distributions.numeric import Numeric, Parametric
 from uq_report.core.distributions.piecewise import Piecewise
 from uq_report.core.errors import UnsupportedError
 from uq_report.core.predictive import Distribution

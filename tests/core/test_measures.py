@@ -57,7 +57,7 @@ APPLY = {
     "t": NUMBER | DENSITY,
     "poisson": NUMBER | DENSITY,
     "mixture of normals": NUMBER | DENSITY | PARTS | NATS,
-    "intervals": (NUMBER - {"variance"}) | {"width", "interval_score", "miscoverage"},
+    "intervals": (NUMBER - {"variance", "crps"}) | {"width", "interval_score", "miscoverage"},
     "label sets": CLASSES | {"set_size", "miscoverage"},
     "points": NUMBER | PARTS,
 }
