@@ -200,6 +200,7 @@ def ask(dist: Distribution, name: str, y: AnyArray) -> AnyArray:
 
 METHODS = [name for name in vars(Distribution) if not name.startswith("_")]
 NOT_METHODS = {
+    "atoms",
     "family",
     "discrete",
     "censored",

@@ -174,7 +174,8 @@ def test_counts_have_a_mixture_whose_mean_is_between_its_members() -> None:
     def counts(X: Any) -> Poisson:
         return Poisson(1 + np.random.uniform(size=len(X)))  # noqa: NPY002 - what is tested
 
-    q = uq.explain(counts, X, stochastic="members").distribution
+    subject = uq.explain(counts, X, stochastic="members")
+    q = subject.adapter.predict(subject.model, X)
     assert isinstance(q, Mixture)
     assert ((q.mean() > 1) & (q.mean() < 2)).all()
     assert (q.epistemic() > 0).all()

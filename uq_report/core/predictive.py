@@ -68,6 +68,11 @@ class Distribution(ABC):
     def take(self, index: AnyArray) -> Self:
         """Return the distributions at positions `index`."""
 
+    @property
+    def atoms(self) -> bool:
+        """Whether single values have a probability, as of every discrete distribution and of mixed ones."""
+        return self.discrete
+
     def encode(self, y: Any) -> FloatArray | IntArray:
         """Return outside target values as the array `log_prob` takes; refuse values it cannot hold."""
         return np.asarray(y, dtype=float)

@@ -67,6 +67,11 @@ class ZeroInflated(Numeric):
             return self.of.why_not(missing[0])
         return no_parameters(self, method) or super().why_not(method)
 
+    @property
+    def atoms(self) -> bool:
+        """True: 0 has a probability."""
+        return True
+
     def __len__(self) -> int:
         return len(self.of)
 

@@ -78,12 +78,13 @@ def pit_histogram(
     for b, hits in enumerate(inside):
         mean, error = (float(value) for value in sampling.mean(hits))
         low, high = sampling.interval(mean, error, level)
-        if not (q.discrete or q.censored):
+        if not (q.atoms or q.censored):
             exact = share_of(hits, sampling, level)
             low, high = exact["lower"], exact["upper"]
         row = estimate(mean * PIT_BINS, error * PIT_BINS, (low * PIT_BINS, high * PIT_BINS), level)
         table.append(row | {"item": f"bin {b + 1}", "x": (edges[b] + edges[b + 1]) / 2, "n": len(hits)})
-    form = "non-randomised, because y is a count" if q.discrete else "F(y)"
+    cause = "y is a count" if q.discrete else "single values have a probability"
+    form = f"non-randomised, because {cause}" if q.atoms else "F(y)"
     if q.censored:
         form = "a row that is censored at t counts for every value from F(t) to 1"
     notes = (f"Probability integral transform ({form}); 1 in every bin when calibrated, a U when over-confident.",)
