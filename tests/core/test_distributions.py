@@ -162,7 +162,7 @@ def moved_table(dist: Distribution) -> Any:
     moves: dict[type, Callable[[Any], Any]] = {
         Piecewise: moved_pieces,
         CountDraws: moved_counts,
-        Tweedie: lambda dist: Tweedie(1.2 * dist.mu, dist.dispersion, dist.power),
+        Tweedie: lambda dist: Tweedie(0.8 * dist.mean() + 0.1, dist.dispersion, dist.power),
         Numeric: numeric_moved,
         Smoothed: lambda dist: dist.moved(dist.loc + 0.3, 1.7 * dist.scale),
     }

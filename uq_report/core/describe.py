@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from inspect import signature
@@ -188,6 +189,8 @@ def _has_parameters(thing: Any) -> bool:
 
 def _text(value: Any) -> str:
     """Return a parameter as text; a model or a list of steps by its class and names alone."""
+    if isinstance(value, float) and math.isnan(value):  # what stands for a missing value
+        return "not a number"
     if isinstance(value, list | tuple) and any(_has_parameters(part) for _, part in _parts("", value)):
         return ", ".join(name for name, _ in _parts("", value))
     if isinstance(value, float) and np.isnan(value):

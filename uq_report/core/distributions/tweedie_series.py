@@ -41,12 +41,12 @@ def log_density(rate: FloatArray, alpha: float, log_s: FloatArray) -> FloatArray
 
 def cdf(rate: FloatArray, alpha: float, s: FloatArray) -> FloatArray:
     """Return P(S <= s) at s >= 0."""
-    return np.asarray(np.exp(-rate) + _weighted(rate, lambda rows, n: gammainc(n * alpha, s[rows])))
+    return np.asarray(np.exp(-rate) + _weighted(rate, lambda rows, n: np.asarray(gammainc(n * alpha, s[rows]))))
 
 
 def mean_below(rate: FloatArray, alpha: float, s: FloatArray) -> FloatArray:
     """Return E[S; S <= s] at s >= 0."""
-    return _weighted(rate, lambda rows, n: n * alpha * gammainc(n * alpha + 1, s[rows]))
+    return _weighted(rate, lambda rows, n: np.asarray(n * alpha * gammainc(n * alpha + 1, s[rows])))
 
 
 def entropy(rate: FloatArray, alpha: float) -> FloatArray:

@@ -1,0 +1,110 @@
+"""Gamma and Tweedie regressions: a density only with a dispersion, which is given or asked for."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import gamma, poisson
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import GammaRegressor, TweedieRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import uq_report as uq
+from uq_report.core.distributions import Gamma, Poisson, Tweedie
+from uq_report.core.errors import InputError, ModelError
+from uq_report.inputs.adapters.glm import GlmAdapter
+
+from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, COUNTS, FIT, X, typed
+from .whole_audit import whole_audit
+
+ROWS = X[AUDIT]
+BOOSTED = HistGradientBoostingRegressor(loss="gamma", max_iter=5)
+
+
+def fitted(model: Any, y: Any = AMOUNTS) -> Any:
+    return model.fit(X[FIT], y[FIT])
+
+
+@pytest.mark.parametrize("model", [GammaRegressor(), BOOSTED, TweedieRegressor(power=2), make_pipeline(BOOSTED)])
+def test_gamma_has_the_models_mean_and_the_given_dispersion(model: Any) -> None:
+    dist = GlmAdapter(dispersion=0.4).predict(fitted(model), ROWS)
+    mean, y = model.predict(ROWS), AMOUNTS[AUDIT]
+    assert isinstance(dist, Gamma)
+    np.testing.assert_allclose(dist.mean(), mean, rtol=1e-12)
+    np.testing.assert_allclose(dist.variance(), 0.4 * mean**2, rtol=1e-12)
+    np.testing.assert_allclose(dist.log_prob(y), gamma(2.5, scale=mean * 0.4).logpdf(y), rtol=1e-9)
+    np.testing.assert_allclose(dist.entropy(), gamma(2.5, scale=mean * 0.4).entropy(), rtol=1e-9)
+
+
+def test_tweedie_has_the_models_power() -> None:
+    model = fitted(TweedieRegressor(power=1.3), AMOUNTS_OR_0)
+    dist = GlmAdapter(dispersion=0.8).predict(model, ROWS)
+    assert isinstance(dist, Tweedie)
+    assert dist.power == 1.3
+    np.testing.assert_allclose(dist.variance(), 0.8 * model.predict(ROWS) ** 1.3, rtol=1e-12)
+
+
+def test_power_1_is_poisson_without_a_dispersion() -> None:
+    model = fitted(TweedieRegressor(power=1), COUNTS)
+    dist = GlmAdapter().predict(model, ROWS)
+    assert isinstance(dist, Poisson)
+    expected = poisson(model.predict(ROWS)).logpmf(COUNTS[AUDIT])
+    np.testing.assert_allclose(dist.log_prob(COUNTS[AUDIT]), expected, rtol=1e-10)
+    with pytest.raises(InputError, match=r"glm\.dispersion must be None or 1 for the Poisson likelihood; got 0\.4"):
+        GlmAdapter(dispersion=0.4).predict(model, ROWS)
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "family"),
+    [
+        (GammaRegressor(), AMOUNTS, Gamma),
+        (make_pipeline(StandardScaler(), TweedieRegressor(power=1.5)), AMOUNTS_OR_0, Tweedie),
+        (BOOSTED, AMOUNTS, Gamma),
+    ],
+)
+def test_the_line_of_the_refusal_works_when_typed(model: Any, y: Any, family: type) -> None:
+    model = fitted(model, y)
+    with pytest.raises(InputError, match=r"glm\.dispersion must be a number > 0 .* got None") as error:
+        uq.explain(model, ROWS, y[AUDIT])
+    rows = {"X_train": X[FIT], "y_train": y[FIT], "X_held": X[380:], "y_held": y[380:]}
+    subject = typed(str(error.value), model=model, X=ROWS, y=y[AUDIT], **rows)["subject"]
+    assert isinstance(subject.adapter.predict(model, ROWS), family)
+    assert 0.05 < subject.adapter.dispersion < 2
+
+
+@pytest.mark.parametrize(("power", "match"), [(3, "inverse Gaussian"), (2.5, "Pass a function")])
+def test_other_powers_are_refused_with_what_to_do(power: float, match: str) -> None:
+    model = fitted(TweedieRegressor(power=power))
+    with pytest.raises(InputError, match=rf"(?s)glm\.power must be 1 .* got {power:g}.*{match}"):
+        GlmAdapter(dispersion=1.0).predict(model, ROWS)
+
+
+def test_power_0_and_other_losses_match_nothing() -> None:
+    others = [TweedieRegressor(power=0), HistGradientBoostingRegressor(), GammaRegressor]
+    assert [GlmAdapter().matches(model) for model in others] == [None, None, None]
+
+
+def test_a_mean_below_0_is_refused_by_row() -> None:
+    model = fitted(TweedieRegressor(power=1.5, link="identity", alpha=0))
+    far = ROWS.copy()
+    far.iloc[3] = -9.0
+    with pytest.raises(ModelError, match=r"mean > 0 in every row; got something else in 1 of 80: rows 3\. .*log link"):
+        GlmAdapter(dispersion=1.0).predict(model, far)
+
+
+@pytest.mark.parametrize("value", [0, -1.0, np.inf, np.nan, "auto", True])
+def test_a_dispersion_is_a_number_above_0(value: Any) -> None:
+    with pytest.raises(InputError, match=r"glm\.dispersion must be None or a finite number > 0; got"):
+        GlmAdapter(dispersion=value)
+
+
+def test_only_trees_take_large_calls() -> None:
+    assert GlmAdapter().batch_rows(GammaRegressor()) is None
+    assert GlmAdapter().batch_rows(BOOSTED) == 25_000
+
+
+def test_audits_from_end_to_end() -> None:
+    gamma_model, tweedie = fitted(GammaRegressor()), fitted(TweedieRegressor(power=1.5), AMOUNTS_OR_0)
+    whole_audit(uq.explain(gamma_model, ROWS, AMOUNTS[AUDIT], adapter=GlmAdapter(dispersion=0.2)))
+    whole_audit(uq.explain(tweedie, ROWS, AMOUNTS_OR_0[AUDIT], adapter=GlmAdapter(dispersion=0.5)))

@@ -1,0 +1,67 @@
+"""What the adapters of boosted trees share: a distribution by objective, and which calls keep a row's bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...core.adapter import Adapter, class_names
+from ...core.arrays import FloatArray
+from ...core.distributions import Categorical
+from ...core.distributions.rowwise import row_sum
+from ...core.errors import ModelError
+from .dispersion import check_dispersion
+from .sklearn_ import ROWWISE_BATCH, each_alone, unwrap
+
+
+@dataclass(frozen=True)
+class BoostedAdapter(Adapter):
+    """Base of the adapters of XGBoost, LightGBM and CatBoost.
+
+    Parameters
+    ----------
+    dispersion : float, optional
+        Of gamma and Tweedie objectives, which fit the mean alone: the variance is dispersion * mean^power.
+    """
+
+    dispersion: float | None = None
+
+    row_alone: ClassVar[frozenset[str]]  # classes whose predictions of a row never depend on other rows, to the bit
+
+    def __post_init__(self) -> None:
+        check_dispersion(self.name, self.dispersion)
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return 25 000 for the library's own classes, behind steps that treat each number by itself; else None."""
+        steps, final = unwrap(model)
+        return ROWWISE_BATCH if class_names(final)[0] in self.row_alone and each_alone(steps) else None
+
+
+def comes_from(model: Any, names: frozenset[str]) -> bool:
+    """Say whether any class of `model`, nearest or inherited, is one of ``library.Class`` names."""
+    return not names.isdisjoint(class_names(model))
+
+
+def classes_of(p: Any, n: int, what: str, labels: Any = None) -> Categorical:
+    """Return the classes' distribution of native output: probabilities (n, k), or (n,) of the second of two classes."""
+    p = np.asarray(p, dtype=float)
+    table = np.stack([1 - p, p], axis=1) if p.ndim == 1 else p
+    if table.shape[0] != n or table.ndim != 2:
+        raise ModelError(f"{what} must predict probabilities of shape ({n},) or ({n}, classes); got {p.shape}.")
+    return Categorical(table, classes=labels)
+
+
+def softmax_of(scores: FloatArray) -> FloatArray:
+    """Return exp(s) / sum exp(s) over the last axis, with the same bits whatever the other rows are."""
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(powers / row_sum(powers)[..., None])
+
+
+def numbers_of(values: Any, n: int, what: str) -> FloatArray:
+    """Return native output as floats of shape (n,)."""
+    floats = np.asarray(values, dtype=float)
+    if floats.shape != (n,):
+        raise ModelError(f"{what} must predict one number per row, shape ({n},); got {floats.shape}.")
+    return floats

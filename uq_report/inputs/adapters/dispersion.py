@@ -1,0 +1,92 @@
+"""Models that fit a mean under a gamma or Tweedie likelihood: the dispersion they leave open must be given."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any, NamedTuple
+
+from ...core.arrays import FloatArray
+from ...core.distributions import Gamma, Poisson, Tweedie
+from ...core.errors import InputError
+from ...core.predictive import Distribution
+from .outputs import refuse_rows
+
+_OTHER_POWER = "{who}.power must be 1 (Poisson), between 1 and 2 (Tweedie) or 2 (gamma); got {power:g}. {remedy}"
+_INVERSE_GAUSSIAN = """An inverse Gaussian is given as a function of the rows:
+  import uq_report as uq
+  from scipy.stats import invgauss
+  from uq_report.core.distributions import Scipy
+  uq.explain(lambda X: Scipy(invgauss(model.predict(X) * dispersion, scale=1 / dispersion)), X, y)"""
+_ESTIMATE = """{who}.dispersion must be a number > 0 for {what}, which fits the mean alone; got None.
+Estimate it on {rows}:
+  import uq_report as uq
+  from {module} import {adapter}
+  mean = {mean}
+  dispersion = float(((y_{suffix} - mean) ** 2 / mean**{power:g}).sum() / {count})
+  uq.explain(model, X, y, adapter={adapter}(dispersion=dispersion))"""
+
+
+class Estimate(NamedTuple):
+    """How a user gets the dispersion: `mean` is the expression of the means of `rows`, `X_suffix`; divided by `count`.
+
+    Parameters
+    ----------
+    adapter, module : str
+        Where the dispersion is given.
+    mean, suffix, rows, count : str
+    """
+
+    adapter: str
+    module: str
+    mean: str
+    suffix: str = "held"
+    rows: str = "rows that were neither fitted nor audited"
+    count: str = "len(mean)"
+
+
+def check_dispersion(who: str, value: Any) -> None:
+    """Refuse a dispersion that is neither None nor a finite number > 0."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
+        raise InputError(f"{who}.dispersion must be None or a finite number > 0; got {value!r}.")
+
+
+def dispersed(
+    who: str, what: str, mean: FloatArray, power: float, dispersion: float | None, estimate: Estimate
+) -> Distribution:
+    """Return the distribution with these means and the variance dispersion * mean^power.
+
+    Parameters
+    ----------
+    who, what : str
+        The adapter and the model, for messages.
+    mean : array of shape (n,)
+    power : float
+        1 is Poisson, whose dispersion is 1; 2 is gamma; between them Tweedie.
+    dispersion : float, optional
+    estimate : Estimate
+        What a user is told to type where the dispersion is missing.
+
+    Raises
+    ------
+    InputError
+        If the dispersion is missing, is not 1 for a Poisson, or the power is another.
+    """
+    if power != 1 and not 1 < power <= 2:
+        remedy = _INVERSE_GAUSSIAN if power == 3 else "Pass a function of the rows that returns a distribution."
+        raise InputError(_OTHER_POWER.format(who=who, power=power, remedy=remedy))
+    refuse_rows(f"{what} must predict a mean > 0", ~(mean > 0), "Fit it with a log link.")
+    if power == 1:
+        if dispersion not in (None, 1):
+            raise InputError(
+                f"{who}.dispersion must be None or 1 for the Poisson likelihood; got {dispersion}. "
+                "Other counts are no Poisson: pass a function of the rows that returns NegativeBinomial(mean, size)."
+            )
+        return Poisson(mean)
+    if dispersion is None:
+        raise InputError(_ESTIMATE.format(who=who, what=what, power=power, **estimate._asdict()))
+    if power == 2:
+        return Gamma(1 / dispersion, mean * dispersion)
+    return Tweedie(mean, dispersion, power)

@@ -1,0 +1,101 @@
+"""LightGBM: classifiers, counts and amounts, by its scikit-learn interface or as a Booster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ...core.adapter import Match
+from ...core.arrays import AnyArray, Table
+from ...core.distributions import Categorical
+from ...core.errors import InputError
+from ...core.predictive import Distribution
+from .boosted import BoostedAdapter, classes_of, comes_from, numbers_of
+from .dispersion import Estimate, dispersed
+from .outputs import class_labels, predicted_labels, probabilities
+from .sklearn_ import transform, unwrap
+
+_CLASSIFIER, _BOOSTER = frozenset({"lightgbm.LGBMClassifier"}), frozenset({"lightgbm.Booster"})
+_MODELS = _BOOSTER | {"lightgbm.LGBMModel"}
+_CLASSES = ("binary", "multiclass", "cross_entropy")
+_POWERS = {"poisson": 1.0, "gamma": 2.0, "tweedie": 1.5}
+_APART = "multiclassova"
+
+
+@dataclass(frozen=True)
+class LightGBMAdapter(BoostedAdapter):
+    """LGBMClassifier, LGBMRegressor with a likelihood, and native Boosters, alone or last in a pipeline.
+
+    By objective: ``binary``, ``multiclass`` and ``cross_entropy`` give classes (of a Booster 0 .. k-1); ``poisson`` a
+    Poisson; ``gamma`` and ``tweedie`` need a `dispersion`. Squared and other errors are of point regressors, and match
+    nothing here.
+
+    Parameters
+    ----------
+    dispersion : float, optional
+        The variance is dispersion * mean^2 (gamma) or dispersion * mean^power (Tweedie).
+
+    Examples
+    --------
+    >>> LightGBMAdapter(dispersion=0.0)
+    Traceback (most recent call last):
+    uq_report.core.errors.InputError: lightgbm.dispersion must be None or a finite number > 0; got 0.0.
+    """
+
+    name: ClassVar[str] = "lightgbm"
+    row_alone: ClassVar[frozenset[str]] = _BOOSTER | {"lightgbm.LGBMClassifier", "lightgbm.LGBMRegressor"}
+
+    def matches(self, model: Any) -> Match | None:
+        """Match LightGBM's models by name, with an objective that is a likelihood."""
+        if isinstance(model, type):
+            return None
+        final = unwrap(model)[1]
+        if not comes_from(final, _MODELS):
+            return None
+        if not _fitted(final):
+            return Match(1, f"{type(final).__name__}, not fitted")
+        name = _objective(_booster(final))
+        known = name in (*_CLASSES, *_POWERS, _APART)
+        return Match(1, f"{type(final).__name__} with the objective {name}") if known else None
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return the distribution that belongs to the objective."""
+        steps, final = unwrap(model)
+        if not _fitted(final):
+            raise InputError(f"model must be fitted; got a {type(final).__name__} without trees. Call fit first.")
+        booster, rows, what = _booster(final), transform(steps, X), type(final).__name__
+        name = _objective(booster)
+        if name == _APART:
+            raise InputError(
+                "lightgbm.objective must be multiclass; got multiclassova, whose probabilities do not sum to 1. "
+                "Fit it with objective='multiclass', or one binary model per class."
+            )
+        if comes_from(final, _CLASSIFIER):
+            p = probabilities(final, rows)
+            return Categorical(p, classes=class_labels(final, p.shape[1]))
+        values = final.predict(rows)
+        if name in _CLASSES:
+            return classes_of(values, X.shape[0], what)
+        power = float(booster.params.get("tweedie_variance_power", 1.5)) if name == "tweedie" else _POWERS[name]
+        estimate = Estimate("LightGBMAdapter", __name__, "model.predict(X_held)")
+        mean = numbers_of(values, X.shape[0], what)
+        return dispersed(self.name, f"{what} with {name}", mean, power, self.dispersion, estimate)
+
+    def decide(self, model: Any, X: Table) -> AnyArray | None:
+        """Return the labels of a classifier's own ``predict``; None for others."""
+        return predicted_labels(model, X) if comes_from(unwrap(model)[1], _CLASSIFIER) else None
+
+
+def _fitted(final: Any) -> bool:
+    return comes_from(final, _BOOSTER) or bool(final.__sklearn_is_fitted__())
+
+
+def _booster(final: Any) -> Any:
+    return final if comes_from(final, _BOOSTER) else final.booster_
+
+
+def _objective(booster: Any) -> str:
+    """Return the objective by its own name, whatever alias it was asked by; empty for a function of the user's."""
+    lines = booster.model_to_string(num_iteration=1).split("\n", 40)
+    named = next((line for line in lines if line.startswith("objective=")), "objective= ")
+    return named.removeprefix("objective=").partition(" ")[0]

@@ -1,0 +1,122 @@
+"""NGBoost: the distribution that it boosts, family by family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...core.adapter import Adapter, Match, class_names
+from ...core.arrays import AnyArray, Table
+from ...core.distributions import (
+    Beta,
+    Categorical,
+    Gamma,
+    HalfNormal,
+    Laplace,
+    LogNormal,
+    Normal,
+    Poisson,
+    StudentT,
+    Weibull,
+)
+from ...core.errors import InputError
+from ...core.predictive import Distribution
+from .boosted import softmax_of
+from .outputs import predicted_labels
+from .sklearn_ import ROWWISE_BATCH, each_alone, transform, unwrap
+
+_MODELS = {"ngboost.NGBRegressor", "ngboost.NGBClassifier", "ngboost.NGBSurvival", "ngboost.NGBoost"}
+# the nearest class decides, so a Cauchy is one before it is a t
+_FAMILIES: dict[str, Callable[[Any], Distribution]] = {
+    "Normal": lambda q: Normal(q.loc, q.scale),
+    "LogNormal": lambda q: LogNormal(q.loc, q.scale),
+    "Exponential": lambda q: Gamma(1.0, q.scale),
+    "Gamma": lambda q: Gamma(q.alpha, 1 / q.beta),
+    "Weibull": lambda q: Weibull(q.shape, q.scale),
+    "Laplace": lambda q: Laplace(q.loc, q.scale),
+    "HalfNormal": lambda q: HalfNormal(q.scale),
+    "Poisson": lambda q: Poisson(q.mu),
+    "Beta": lambda q: Beta(q.alpha, q.beta),
+    "T": lambda q: StudentT(q.df, q.loc, q.scale),
+    "TFixedDf": lambda q: StudentT(float(q.fixed_df), q.loc, q.scale),
+    "TFixedDfFixedVar": lambda q: StudentT(float(q.fixed_df), q.loc, q.scale),
+}
+_BY_NAME = {f"ngboost.{name}": make for name, make in _FAMILIES.items()}
+
+
+@dataclass(frozen=True)
+class NGBoostAdapter(Adapter):
+    """NGBRegressor of every univariate family, NGBClassifier, and NGBSurvival, alone or last in a pipeline.
+
+    The parameters are read from ``pred_dist``, on their natural scale: a standard deviation, not its logarithm; of
+    the gamma a rate, turned into a scale. Classes are 0 .. K-1, as NGBoost wants them. NGBSurvival gives the
+    distribution of the time itself: y must hold times of events, none censored.
+
+    Examples
+    --------
+    >>> NGBoostAdapter().matches(object()) is None
+    True
+    """
+
+    name: ClassVar[str] = "ngboost"
+
+    def matches(self, model: Any) -> Match | None:
+        """Match NGBoost's models by name."""
+        if isinstance(model, type):
+            return None
+        final = unwrap(model)[1]
+        if _MODELS.isdisjoint(class_names(final)):
+            return None
+        return Match(1, f"{type(final).__name__}: its boosted distribution")
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return the boosted distributions; refuse those of several outputs, and families that are not known."""
+        steps, final = unwrap(model)
+        if not final.base_models:
+            raise InputError(f"model must be fitted; got a {type(final).__name__} without trees. Call fit first.")
+        dist = final.pred_dist(transform(steps, X))
+        names = class_names(dist)
+        if "ngboost.ClassificationDistn" in names:
+            return Categorical(softmax_of(np.ascontiguousarray(dist.logits.T)))
+        make = next((_BY_NAME[name] for name in names if name in _BY_NAME), None)
+        if make is None:
+            raise InputError(_unknown(names[0].partition(".")[2]))
+        return make(dist)
+
+    def decide(self, model: Any, X: Table) -> AnyArray | None:
+        """Return the labels of a classifier's own ``predict``; None for others."""
+        return predicted_labels(model, X) if "ngboost.NGBClassifier" in class_names(unwrap(model)[1]) else None
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return 25 000 where all base learners are trees, else None."""
+        steps, final = unwrap(model)
+        learners = [learner for stage in final.base_models for learner in stage]
+        trees = all(class_names(learner)[0] == "sklearn.DecisionTreeRegressor" for learner in learners)
+        return ROWWISE_BATCH if trees and each_alone(steps) else None
+
+    def remarks(self, model: Any) -> tuple[str, ...]:
+        """Say that the outcomes of a survival model must be events."""
+        if "ngboost.NGBSurvival" not in class_names(unwrap(model)[1]):
+            return ()
+        return ("NGBSurvival gives the distribution of the time itself: y is read as times of events, none censored.",)
+
+
+def _unknown(family: str) -> str:
+    known = ", ".join(sorted(_FAMILIES))
+    if "Multivariate" in family or family == "MVN":
+        return (
+            f"ngboost.Dist must have one output; got {family}. Audit one margin at a time, here output 0:\n"
+            "  from uq_report.core.distributions import Normal\n"
+            "  def margin(X):\n"
+            "      q = model.pred_dist(X)\n"
+            "      return Normal(q.loc[:, 0], q.cov[:, 0, 0] ** 0.5)\n"
+            "  uq.explain(margin, X, y[:, 0])"
+        )
+    return (
+        f"ngboost.Dist must be one of {known}, or a class distribution; got {family}. If it is built on scipy:\n"
+        "  from uq_report.core.distributions import Scipy\n"
+        "  uq.explain(lambda X: Scipy(model.pred_dist(X).dist), X, y)"
+    )
