@@ -104,7 +104,6 @@ def test_only_trees_take_large_calls() -> None:
     assert GlmAdapter().batch_rows(BOOSTED) == 25_000
 
 
-def test_audits_from_end_to_end() -> None:
-    gamma_model, tweedie = fitted(GammaRegressor()), fitted(TweedieRegressor(power=1.5), AMOUNTS_OR_0)
-    whole_audit(uq.explain(gamma_model, ROWS, AMOUNTS[AUDIT], adapter=GlmAdapter(dispersion=0.2)))
-    whole_audit(uq.explain(tweedie, ROWS, AMOUNTS_OR_0[AUDIT], adapter=GlmAdapter(dispersion=0.5)))
+def test_an_audit_from_end_to_end() -> None:
+    model = fitted(TweedieRegressor(power=1.5), AMOUNTS_OR_0)
+    whole_audit(uq.explain(model, ROWS, AMOUNTS_OR_0[AUDIT], adapter=GlmAdapter(dispersion=0.5)))

@@ -42,8 +42,7 @@ class CatBoostAdapter(BoostedAdapter):
     dispersion : float, optional
         The variance is dispersion * mean^power.
     virtual_ensembles : int
-        Members of a model trained with ``posterior_sampling=True``; each is averaged over trees of its own, of which
-        there must be enough: 2 per member.
+        Members of a model trained with ``posterior_sampling=True``; there must be 2 trees per member.
 
     Examples
     --------
@@ -118,6 +117,12 @@ class CatBoostAdapter(BoostedAdapter):
         return (f"Trained with posterior_sampling: read is {members}, whose mean is not exactly that of its predict.",)
 
     def _mixture(self, final: Any, rows: Any, n: int, name: str) -> Distribution:
+        most = final.tree_count_ // 2
+        if self.virtual_ensembles > most:
+            raise InputError(
+                f"catboost.virtual_ensembles must be at most half the trees, {most}; got {self.virtual_ensembles}. "
+                f"Pass adapter=CatBoostAdapter(virtual_ensembles=...) of {__name__}, or fit more trees."
+            )
         raw = np.asarray(final.virtual_ensembles_predict(rows, virtual_ensembles_count=self.virtual_ensembles))
         raw = raw.reshape(n, self.virtual_ensembles, -1)
         if name == _GAUSSIAN:

@@ -42,7 +42,8 @@ class XGBoostAdapter(BoostedAdapter):
     """XGBClassifier, XGBRegressor with a likelihood, and native Boosters, alone or last in a pipeline.
 
     By objective: ``binary:logistic``, ``binary:logitraw`` (its margin through the logistic function),
-    ``reg:logistic`` and ``multi:softprob`` give classes (of a Booster 0 .. k-1); ``count:poisson`` a Poisson; ``reg:gamma`` and ``reg:tweedie`` need a `dispersion`; ``survival:aft`` gives the
+    ``reg:logistic`` and ``multi:softprob`` give classes (of a Booster 0 .. k-1); ``count:poisson`` a Poisson;
+    ``reg:gamma`` and ``reg:tweedie`` need a `dispersion`; ``survival:aft`` gives the
     distribution of the time itself (log-normal, log-logistic or Weibull). Squared and other errors are of point
     regressors, and match nothing here. A Booster gets a DMatrix with the columns' names and categories.
 
