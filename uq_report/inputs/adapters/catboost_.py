@@ -106,7 +106,8 @@ class CatBoostAdapter(BoostedAdapter):
         final = unwrap(model)[1]
         if not comes_from(final, _CLASSIFIER) or _sampled(final):
             return None
-        return np.ravel(predicted_labels(model, X))
+        labels = predicted_labels(model, X)
+        return None if labels is None else np.ravel(labels)  # a column where there are more than two classes
 
     def remarks(self, model: Any) -> tuple[str, ...]:
         """Say what is read of a model with posterior sampling."""

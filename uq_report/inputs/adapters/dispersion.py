@@ -23,18 +23,18 @@ Estimate it on {rows}:
   import uq_report as uq
   from {module} import {adapter}
   mean = {mean}
-  dispersion = float(((y_{suffix} - mean) ** 2 / mean**{power:g}).sum() / {count})
+  dispersion = float(((y_{suffix} - mean) ** 2 / mean**{power:g}).sum() / {divisor})
   uq.explain(model, X, y, adapter={adapter}(dispersion=dispersion))"""
 
 
 class Estimate(NamedTuple):
-    """How a user gets the dispersion: `mean` is the expression of the means of `rows`, `X_suffix`; divided by `count`.
+    """How a user gets the dispersion: `mean` is the expression of the means of `rows`, `X_suffix`; over `divisor`.
 
     Parameters
     ----------
     adapter, module : str
         Where the dispersion is given.
-    mean, suffix, rows, count : str
+    mean, suffix, rows, divisor : str
     """
 
     adapter: str
@@ -42,7 +42,7 @@ class Estimate(NamedTuple):
     mean: str
     suffix: str = "held"
     rows: str = "rows that were neither fitted nor audited"
-    count: str = "len(mean)"
+    divisor: str = "len(mean)"
 
 
 def check_dispersion(who: str, value: Any) -> None:
