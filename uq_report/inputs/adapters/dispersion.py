@@ -6,18 +6,14 @@ import math
 from numbers import Real
 from typing import Any, NamedTuple
 
+from scipy.stats import invgauss
+
 from ...core.arrays import FloatArray
-from ...core.distributions import Gamma, Poisson, Tweedie
+from ...core.distributions import Gamma, Poisson, Scipy, Tweedie
 from ...core.errors import InputError
 from ...core.predictive import Distribution
 from .outputs import refuse_rows
 
-_OTHER_POWER = "{who}.power must be 1 (Poisson), between 1 and 2 (Tweedie) or 2 (gamma); got {power:g}. {remedy}"
-_INVERSE_GAUSSIAN = """An inverse Gaussian is given as a function of the rows:
-  import uq_report as uq
-  from scipy.stats import invgauss
-  from uq_report.core.distributions import Scipy
-  uq.explain(lambda X: Scipy(invgauss(model.predict(X) * dispersion, scale=1 / dispersion)), X, y)"""
 _ESTIMATE = """{who}.dispersion must be a number > 0 for {what}, which fits the mean alone; got None.
 Estimate it on {rows}:
   import uq_report as uq
@@ -64,7 +60,7 @@ def dispersed(
         The adapter and the model, for messages.
     mean : array of shape (n,)
     power : float
-        1 is Poisson, whose dispersion is 1; 2 is gamma; between them Tweedie.
+        1 is Poisson, whose dispersion is 1; 2 is gamma, between them Tweedie; 3 is the inverse Gaussian.
     dispersion : float, optional
     estimate : Estimate
         What a user is told to type where the dispersion is missing.
@@ -74,9 +70,11 @@ def dispersed(
     InputError
         If the dispersion is missing, is not 1 for a Poisson, or the power is another.
     """
-    if power != 1 and not 1 < power <= 2:
-        remedy = _INVERSE_GAUSSIAN if power == 3 else "Pass a function of the rows that returns a distribution."
-        raise InputError(_OTHER_POWER.format(who=who, power=power, remedy=remedy))
+    if not 1 <= power <= 2 and power != 3:
+        raise InputError(
+            f"{who}.power must be from 1 to 2 or 3, where a likelihood is known; got {power:g}. Fit another power, or "
+            "pass a function of the rows that returns a distribution."
+        )
     refuse_rows(f"{what} must predict a mean > 0", ~(mean > 0), "Fit it with a log link.")
     if power == 1:
         if dispersion not in (None, 1):
@@ -89,4 +87,6 @@ def dispersed(
         raise InputError(_ESTIMATE.format(who=who, what=what, power=power, **estimate._asdict()))
     if power == 2:
         return Gamma(1 / dispersion, mean * dispersion)
+    if power == 3:
+        return Scipy(invgauss(mean * dispersion, scale=1 / dispersion))
     return Tweedie(mean, dispersion, power)

@@ -25,11 +25,12 @@ _HELD = Estimate("GlmAdapter", __name__, "model.predict(X_held)")
 
 @dataclass(frozen=True)
 class GlmAdapter(SklearnAdapter):
-    """GammaRegressor, TweedieRegressor with a power from 1 to 2, HistGradientBoostingRegressor with ``loss="gamma"``.
+    """GammaRegressor, TweedieRegressor with a power from 1, HistGradientBoostingRegressor with ``loss="gamma"``.
 
     Alone, last in a pipeline, or in a search object. They fit the mean; the variance is dispersion times
-    mean^power, and the dispersion must be given (it is 1 for power 1, the Poisson). A TweedieRegressor of power 0
-    is a point regressor, and matches nothing here.
+    mean^power, and the dispersion must be given (it is 1 for power 1, the Poisson). Power 3 is the inverse
+    Gaussian; between 2 and 3 no likelihood is known here. A TweedieRegressor of power 0 is a point regressor, and
+    matches nothing here.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class GlmAdapter(SklearnAdapter):
         return None if power in (None, 0) else Match(1, f"{type(final).__name__}: variance dispersion * mean^{power:g}")
 
     def predict(self, model: Any, X: Table) -> Distribution:
-        """Return a gamma, Tweedie or Poisson distribution per row."""
+        """Return a gamma, Tweedie, Poisson or inverse Gaussian distribution per row."""
         steps, final = unwrap(model)
         power, what = _power(final), type(final).__name__
         mean = point_prediction(final, transform(steps, X))

@@ -9,10 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.special import expit
+from scipy.stats import fisk
 
 from ...core.adapter import Match
 from ...core.arrays import AnyArray, FloatArray, Table
-from ...core.distributions import Categorical, LogNormal, Weibull
+from ...core.distributions import Categorical, LogNormal, Scipy, Weibull
 from ...core.errors import InputError
 from ...core.predictive import Distribution
 from .boosted import BoostedAdapter, classes_of, comes_from, numbers_of
@@ -164,10 +165,4 @@ def _failure_time(median: FloatArray, options: dict[str, Any]) -> Distribution:
         return LogNormal(np.log(median), scale)
     if kind == "extreme":
         return Weibull(1 / scale, median)
-    raise InputError(
-        f"xgboost.aft_loss_distribution must be normal or extreme; got {kind}. A log-logistic time is given as a "
-        "function of the rows:\n"
-        "  from scipy.stats import fisk\n"
-        "  from uq_report.core.distributions import Scipy\n"
-        f"  uq.explain(lambda X: Scipy(fisk({1 / scale:g}, scale=model.predict(X))), X, y)"
-    )
+    return Scipy(fisk(np.full(len(median), 1 / scale), scale=median))
