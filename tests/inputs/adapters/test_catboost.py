@@ -123,6 +123,17 @@ def test_tweedie_asks_for_its_dispersion_with_a_line_that_works(interface: Any) 
     np.testing.assert_allclose(dist.mean(), model.predict(ROWS, prediction_type="Exponent"), rtol=1e-12)
 
 
+def test_virtual_ensembles_of_counts_are_poissons() -> None:
+    model = regressor("Poisson", COUNTS, posterior_sampling=True)
+    dist = CatBoostAdapter(virtual_ensembles=4).predict(model, ROWS)
+    rates = np.exp(model.virtual_ensembles_predict(ROWS, virtual_ensembles_count=4)[:, :, 0])
+    np.testing.assert_allclose(dist.mean(), rates.mean(axis=1), rtol=1e-9)
+    expected = np.log(poisson.pmf(COUNTS[AUDIT, None], rates).mean(axis=1))
+    np.testing.assert_allclose(dist.log_prob(COUNTS[AUDIT]), expected, rtol=1e-9)
+    np.testing.assert_allclose(dist.epistemic_variance(), rates.var(axis=1), rtol=1e-9)
+    np.testing.assert_allclose(dist.entropy(), dist.aleatoric() + dist.epistemic(), rtol=1e-9)
+
+
 def test_cross_entropy_gives_classes() -> None:
     model = native("CrossEntropy", BINARY)
     dist = ADAPTER.predict(model, ROWS)
@@ -192,6 +203,11 @@ MODELS: dict[str, Any] = {
         catboost.CatBoostRegressor(loss_function="RMSEWithUncertainty", posterior_sampling=True, **SMALL),
         SCORE,
         of_mixtures,
+    ),
+    "count members": (
+        catboost.CatBoostRegressor(loss_function="Poisson", posterior_sampling=True, **SMALL),
+        MANY,
+        lambda dist: np.column_stack([dist.mean(), dist.entropy(), dist.aleatoric()]),
     ),
     "counts": (catboost.CatBoostRegressor(loss_function="Poisson", **SMALL), MANY, lambda dist: dist.mean()[:, None]),
 }

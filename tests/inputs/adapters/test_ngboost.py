@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import gumbel_r
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -117,16 +118,34 @@ def test_several_outputs_are_refused_with_a_line_that_works() -> None:
     model.fit(X[FIT], y[FIT])
     with pytest.raises(InputError, match=r"ngboost\.Dist must have one output; got MVN") as error:
         ADAPTER.predict(model, ROWS)
-    subject = typed(str(error.value), model=model, X=ROWS, y=y[AUDIT], uq=uq)["subject"]
+    subject = typed(str(error.value), model=model, X=ROWS, y=y[AUDIT])["subject"]
     own = model.pred_dist(ROWS)
     np.testing.assert_allclose(subject.adapter.predict(subject.model, ROWS).variance(), own.cov[:, 0, 0], rtol=1e-12)
 
 
 def test_another_family_is_refused_by_name() -> None:
     model = ngboost.NGBRegressor(Dist=distns.LogitNormal, n_estimators=2, verbose=False)
-    model.fit(X[FIT], AMOUNTS[FIT] / 5)
+    model.fit(X[FIT], AMOUNTS[FIT] / 5)  # the one family without a scipy object
     with pytest.raises(InputError, match=r"ngboost\.Dist must be one of Beta, .*; got LogitNormal"):
         ADAPTER.predict(model, ROWS)
+
+
+def test_a_family_of_the_users_is_read_by_its_scipy_object() -> None:
+    class Gumbel(distns.RegressionDistn):  # type: ignore[misc] # NGBoost is untyped
+        n_params = 2
+        scores = distns.Normal.scores
+
+        def __init__(self, params: Any) -> None:
+            super().__init__(params)
+            self.loc, self.scale = params[0], np.exp(params[1])
+            self.var, self.dist = self.scale**2, gumbel_r(self.loc, self.scale)
+
+        fit = staticmethod(distns.Normal.fit)
+
+    model = ngboost.NGBRegressor(Dist=Gumbel, n_estimators=3, verbose=False).fit(X[FIT], AMOUNTS[FIT])
+    dist, own = ADAPTER.predict(model, ROWS), model.pred_dist(ROWS).dist
+    np.testing.assert_allclose(dist.log_prob(AMOUNTS[AUDIT]), own.logpdf(AMOUNTS[AUDIT]), rtol=1e-9)
+    np.testing.assert_allclose(dist.entropy(), own.entropy(), atol=1e-6)
 
 
 def test_an_unfitted_model_is_refused() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import ndtri
 
 from ..arrays import AnyArray, FloatArray
 from ..errors import InputError, UnsupportedError
@@ -167,7 +168,8 @@ def _inverse(rate: FloatArray, alpha: float, level: FloatArray) -> FloatArray:
     """Return s > 0 with P(S <= s) = level, by Newton's steps in log s, halved where they leave their bracket."""
     lower = np.full(rate.shape, -745.0)
     upper = np.log(rate * alpha + 40 * np.sqrt(rate * alpha * (1 + alpha)) + 40 - np.log1p(-level))
-    u = np.clip(np.log(rate * alpha), lower, upper)
+    spread = np.log1p((1 + alpha) / (alpha * rate))  # of a log-normal with this mean and variance
+    u = np.clip(np.log(rate * alpha) - spread / 2 + np.sqrt(spread) * ndtri(level), lower, upper)
     active = np.arange(len(rate))
     for _ in range(_HALVINGS):
         at, r = u[active], rate[active]
@@ -178,5 +180,5 @@ def _inverse(rate: FloatArray, alpha: float, level: FloatArray) -> FloatArray:
             step = at - error / slope
         inside = (step > lower[active]) & (step < upper[active])
         u[active] = np.where(inside, step, (lower[active] + upper[active]) / 2)
-        active = active[np.abs(u[active] - at) > 1e-14 * (1 + np.abs(at))]
+        active = active[(np.abs(u[active] - at) > 1e-14 * (1 + np.abs(at))) & (np.abs(error) > 4e-15)]
     return np.asarray(np.exp(u))

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from ...core.adapter import Match
 from ...core.arrays import AnyArray, FloatArray, Table
-from ...core.distributions import CategoricalMixture, Normal, NormalMixture
+from ...core.distributions import CategoricalMixture, Mixture, Normal, NormalMixture, Poisson
 from ...core.errors import InputError
 from ...core.predictive import Distribution
 from .boosted import BoostedAdapter, classes_of, comes_from, numbers_of, softmax_of
@@ -34,8 +34,8 @@ class CatBoostAdapter(BoostedAdapter):
     needs a `dispersion`. RMSE and other errors are of point regressors, and match nothing here.
 
     A model trained with ``posterior_sampling=True`` is read as the mixture of its virtual ensembles
-    (Malinin, Prokhorenkova & Ustimenko 2021, arXiv:2006.10562): normals of RMSEWithUncertainty, classes of
-    classifiers. Its mean is then theirs, which is not exactly that of ``predict``.
+    (Malinin, Prokhorenkova & Ustimenko 2021, arXiv:2006.10562): normals of RMSEWithUncertainty, Poissons,
+    classes. Its mean is then theirs, which is not exactly that of ``predict``.
 
     Parameters
     ----------
@@ -128,6 +128,8 @@ class CatBoostAdapter(BoostedAdapter):
         raw = raw.reshape(n, self.virtual_ensembles, -1)
         if name == _GAUSSIAN:
             return NormalMixture(raw[:, :, 0], np.sqrt(raw[:, :, 1]))
+        if name == "Poisson":
+            return Mixture([Poisson(np.exp(member)) for member in raw[:, :, 0].T])
         return CategoricalMixture(_members(raw), final.classes_)
 
 
@@ -146,4 +148,5 @@ def _loss(final: Any) -> tuple[str, dict[str, str]]:
 
 def _sampled(final: Any) -> bool:
     """Say whether the model was trained so that its virtual ensembles are samples, of a loss that is read so."""
-    return bool(final.get_all_params().get("posterior_sampling")) and _loss(final)[0] in (_GAUSSIAN, *_CLASSES)
+    read = (_GAUSSIAN, "Poisson", *_CLASSES)
+    return bool(final.get_all_params().get("posterior_sampling")) and _loss(final)[0] in read

@@ -19,6 +19,7 @@ from ...core.distributions import (
     LogNormal,
     Normal,
     Poisson,
+    Scipy,
     StudentT,
     Weibull,
 )
@@ -82,9 +83,12 @@ class NGBoostAdapter(Adapter):
         if "ngboost.ClassificationDistn" in names:
             return Categorical(softmax_of(np.ascontiguousarray(dist.logits.T)))
         make = next((_BY_NAME[name] for name in names if name in _BY_NAME), None)
-        if make is None:
+        if make is not None:
+            return make(dist)
+        own = getattr(dist, "dist", None)
+        if not hasattr(own, "ppf"):
             raise InputError(_unknown(names[0].partition(".")[2]))
-        return make(dist)
+        return Scipy(own)
 
     def decide(self, model: Any, X: Table) -> AnyArray | None:
         """Return the labels of a classifier's own ``predict``; None for others."""
@@ -105,18 +109,18 @@ class NGBoostAdapter(Adapter):
 
 
 def _unknown(family: str) -> str:
-    known = ", ".join(sorted(_FAMILIES))
-    if "Multivariate" in family or family == "MVN":
+    if family == "MVN":
         return (
             f"ngboost.Dist must have one output; got {family}. Audit one margin at a time, here output 0:\n"
+            "  import uq_report as uq\n"
             "  from uq_report.core.distributions import Normal\n"
             "  def margin(X):\n"
             "      q = model.pred_dist(X)\n"
             "      return Normal(q.loc[:, 0], q.cov[:, 0, 0] ** 0.5)\n"
             "  uq.explain(margin, X, y[:, 0])"
         )
+    known = ", ".join(sorted(_FAMILIES))
     return (
-        f"ngboost.Dist must be one of {known}, or a class distribution; got {family}. If it is built on scipy:\n"
-        "  from uq_report.core.distributions import Scipy\n"
-        "  uq.explain(lambda X: Scipy(model.pred_dist(X).dist), X, y)"
+        f"ngboost.Dist must be one of {known}, classes, or built on a scipy distribution; got {family}. "
+        "Pass a function of the rows that returns a distribution."
     )
