@@ -179,6 +179,9 @@ def _inverse(rate: FloatArray, alpha: float, level: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             step = at - error / slope
         inside = (step > lower[active]) & (step < upper[active])
-        u[active] = np.where(inside, step, (lower[active] + upper[active]) / 2)
-        active = active[(np.abs(u[active] - at) > 1e-14 * (1 + np.abs(at))) & (np.abs(error) > 4e-15)]
+        close = np.abs(error) <= 1e-14 * level[active]
+        u[active] = np.where(close, at, np.where(inside, step, (lower[active] + upper[active]) / 2))
+        active = active[~close & (np.abs(u[active] - at) > 1e-14 * (1 + np.abs(at)))]
+        if not len(active):
+            break
     return np.asarray(np.exp(u))
