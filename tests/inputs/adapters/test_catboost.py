@@ -55,7 +55,7 @@ def test_the_variance_is_a_variance_by_both_interfaces(interface: Any) -> None:
     np.testing.assert_allclose(dist.variance(), np.exp(2 * raw[:, 1]), rtol=1e-10)
     expected = norm(raw[:, 0], np.exp(raw[:, 1])).logpdf(NUMBERS[AUDIT])
     np.testing.assert_allclose(dist.log_prob(NUMBERS[AUDIT]), expected, rtol=1e-9)
-    (own,) = eval_metric(NUMBERS[AUDIT], raw.T, "RMSEWithUncertainty")
+    (own,) = eval_metric(NUMBERS[AUDIT], raw, "RMSEWithUncertainty")
     assert -dist.log_prob(NUMBERS[AUDIT]).mean() == pytest.approx(own, abs=1e-6)
 
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import uq_report as uq
 from uq_report.core.distributions import Categorical, Gamma, LogNormal, Poisson, Scipy, Tweedie, Weibull
-from uq_report.core.errors import InputError
+from uq_report.core.errors import InputError, ModelError
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.xgboost_ import XGBoostAdapter
 
@@ -246,3 +246,10 @@ def test_a_parameter_that_is_no_number_is_printed_as_words() -> None:
     """XGBoost's own default of ``missing``."""
     subject = uq.explain(classifier(BINARY, missing=np.nan), ROWS, BINARY[AUDIT])
     whole_audit(subject, explainers=["pfi"])
+
+
+def test_several_outputs_are_refused() -> None:
+    y = np.column_stack([COUNTS, AMOUNTS])
+    model = xgboost.XGBRegressor(objective="count:poisson", **FEW).fit(X[FIT], y[FIT])
+    with pytest.raises(ModelError, match=r"XGBRegressor must predict one number per row, shape \(80,\); got \(80, 2\)"):
+        ADAPTER.predict(model, ROWS)

@@ -63,5 +63,8 @@ def numbers_of(values: Any, n: int, what: str) -> FloatArray:
     """Return native output as floats of shape (n,)."""
     floats = np.asarray(values, dtype=float)
     if floats.shape != (n,):
-        raise ModelError(f"{what} must predict one number per row, shape ({n},); got {floats.shape}.")
+        raise ModelError(
+            f"{what} must predict one number per row, shape ({n},); got {floats.shape}. "
+            "A model with several outputs is audited one output at a time: fit or wrap one model per output."
+        )
     return floats
