@@ -1,6 +1,7 @@
 """MAPIE's conformal regressors and classifiers: their own numbers, whole audits, refusals."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import uq_report as uq
 from tests.inputs.adapters.whole_audit import whole_audit
 from uq_report.core.distributions import Intervals, LabelSets
 from uq_report.core.errors import InputError
+from uq_report.evidence.run import Run
 from uq_report.inputs.adapters.mapie_ import MapieAdapter
 
 pytest.importorskip("mapie", reason="these tests use MAPIE")
@@ -29,6 +31,12 @@ X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X = X.iloc[:, :4]
 LEVELS = [0.5, 0.9]
 FOREST = RandomForestRegressor(15, min_samples_leaf=5, random_state=0)
+
+
+def table(run: Run, id: str) -> Any:
+    result = run.find(id)
+    assert result is not None
+    return result
 
 
 def split(score: str = "absolute") -> SplitConformalRegressor:
@@ -103,11 +111,9 @@ def test_cross_conformal_classifier() -> None:
 def test_audit_of_a_regressor_judges_its_coverage() -> None:
     """The width stands in for the entropy, and the gate reads what the intervals promise."""
     run = whole_audit(uq.explain(split("gamma"), X[340:420], Y[340:420]))
-    pfi = run.find("pfi")
-    assert pfi is not None
-    assert set(pfi.frame["measure"]) == {"squared_error", "interval_score", "width"}
-    scores = run.find("calibration").estimates.set_index("item")
-    coverage = run.find("calibration.coverage").estimates
+    assert set(table(run, "pfi").frame["measure"]) == {"squared_error", "interval_score", "width"}
+    scores = table(run, "calibration").estimates.set_index("item")
+    coverage = table(run, "calibration.coverage").estimates
     assert scores.loc["miscoverage", "estimate"] == pytest.approx(1 - coverage["estimate"].iloc[1])
     skill = scores["estimate"]["interval_score_baseline"] - scores["estimate"]["interval_score"]
     assert scores["estimate"]["interval_score_skill"] == pytest.approx(skill)
@@ -119,7 +125,7 @@ def test_audit_of_a_classifier_does_not_ignore_its_sets() -> None:
     subject = uq.explain(model, rows, labels)
     assert any("label sets" in note or "90 %" in note for note in subject.notes)
     run = whole_audit(subject)
-    scores = run.find("calibration").estimates.set_index("item")
+    scores = table(run, "calibration").estimates.set_index("item")
     assert {"confidence_gap", "miscoverage", "sharpness_set_size"} <= set(scores.index)
     sizes = uq.importance(subject, measures=["set_size", "entropy"], n_repeats=3)
     assert set(sizes.frame["measure"]) == {"set_size", "entropy"}

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.adapter import Adapter, Match, class_names
 from ...core.arrays import AnyArray, FloatArray, Table
-from ...core.distributions import Intervals, LabelSets
+from ...core.distributions import Draws, Intervals, LabelSets
 from ...core.distributions.intervals import checked_levels
 from ...core.errors import InputError
 from ...core.predictive import Distribution
@@ -24,15 +24,18 @@ _REGRESSOR, _CLASSIFIER = "crepes.WrapRegressor", "crepes.WrapClassifier"
 class CrepesAdapter(Adapter):
     """``WrapRegressor`` and ``WrapClassifier`` of crepes after ``calibrate``.
 
-    Regressors give intervals (also from a conformal predictive system, ``cps=True``) and a point, no density: width,
-    miscoverage and interval score, no entropy. Classifiers give label sets, audited beside the probabilities
-    of the learner. P-values are not smoothed at random, so that the same rows have the same sets; such sets
-    hold the outcome at least as often.
+    Regressors give intervals and a point, no density: width, miscoverage and interval score, no entropy. A
+    conformal predictive system (``cps=True``) is read as draws, its thresholds with equal weight, so that CRPS,
+    quantiles and an entropy of draws exist. Classifiers give label sets, audited beside the probabilities of the
+    learner. P-values are not smoothed at random, so that the same rows have the same sets; such sets hold the
+    outcome at least as often.
 
     Parameters
     ----------
     levels : tuple of float, default=(0.5, 0.8, 0.9, 0.95)
         Coverage levels to ask for; crepes keeps none. Width and miscoverage are those of the level nearest to 90 %.
+    intervals : bool, default=False
+        Read a conformal predictive system by its intervals too.
 
     Examples
     --------
@@ -42,6 +45,7 @@ class CrepesAdapter(Adapter):
     """
 
     levels: tuple[float, ...] = (0.5, 0.8, 0.9, 0.95)
+    intervals: bool = False
 
     name: ClassVar[str] = "crepes"
 
@@ -53,7 +57,10 @@ class CrepesAdapter(Adapter):
         names = () if isinstance(model, type) else class_names(model)
         if _CLASSIFIER in names:
             return Match(0, "label sets of crepes beside the probabilities of its learner")
-        return Match(0, "prediction intervals of crepes: no density") if _REGRESSOR in names else None
+        if _REGRESSOR not in names:
+            return None
+        what = "thresholds of a conformal predictive system" if self._system(model) else "prediction intervals"
+        return Match(0, f"{what} of crepes: no density")
 
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return intervals with the point prediction, or probabilities with label sets."""
@@ -67,6 +74,8 @@ class CrepesAdapter(Adapter):
             values = np.asarray(model.predict_p(X, smoothing=False))
             sets = np.stack([values >= 1 - level for level in self.levels], axis=2)
             return LabelSets(p, self.levels, sets, class_labels(model.learner, p.shape[1]))
+        if self._system(model):
+            return _thresholds(model, X)
         point = point_prediction(model.learner, X)
         bounds = _intervals(model, X, point, self.levels)
         return Intervals(self.levels, bounds[:, 0], bounds[:, 1], point)
@@ -80,8 +89,13 @@ class CrepesAdapter(Adapter):
         words = level_words(np.array(self.levels))
         if _CLASSIFIER in class_names(model):
             return (f"Entropy and losses are of the learner's probabilities. {words} Its p-values are not smoothed.",)
-        system = " They come from its conformal predictive system." if getattr(model, "cps", None) is not None else ""
-        return (words + system,)
+        if not self._system(model):
+            return (words,)
+        return ("Its conformal predictive distribution is read as draws: the thresholds of its calibration rows.",)
+
+    def _system(self, model: Any) -> bool:
+        """Say whether the model is a conformal predictive system that is read as such."""
+        return getattr(model, "cps", None) is not None and not self.intervals
 
 
 def _intervals(model: Any, X: Table, point: FloatArray, levels: Sequence[float]) -> FloatArray:
@@ -94,3 +108,15 @@ def _intervals(model: Any, X: Table, point: FloatArray, levels: Sequence[float])
         warnings.filterwarnings("ignore", "the no. of calibration examples is too small")
         own = [predictor.predict_int(point, sigmas=sigmas, bins=bins, confidence=level) for level in levels]
     return np.stack(own, axis=2)
+
+
+def _thresholds(model: Any, X: Table) -> Draws:
+    """Return the conformal predictive distributions, shape (n, thresholds) in crepes; refuse unequal numbers."""
+    own = model.predict_cpds(X)
+    if len({len(row) for row in own}) > 1:
+        raise InputError(
+            "crepes.predict_cpds must give equally many thresholds in every row; got other numbers in other categories "
+            "(mc). Read its intervals: uq.explain(model, X, y, adapter=CrepesAdapter(intervals=True)) with "
+            "from uq_report.inputs.adapters.crepes_ import CrepesAdapter."
+        )
+    return Draws(np.stack([np.asarray(row, dtype=float) for row in own], axis=1))

@@ -93,7 +93,7 @@ class Calibration(BuiltIn):
         parts = class_parts(cast("Categorical", q), setting) if classes else number_parts(q, setting)
         held = "covered" in q.supports
         tables = [*parts.results, *([promised_coverage(q, y, sampling, engine.confidence)] if held else [])]
-        tests = [*parts.tests, *([promise(q, y, sampling)] if held else [])]
+        tests: list[MonteCarlo | Promise] = [*parts.tests, *([promise(q, y, sampling)] if held else [])]
         gap, missing = _gap(q, y)
         infinite = int(np.isneginf(q.log_prob(y)).sum()) if "log_prob" in q.supports else 0  # rows
         scores = [*gap, *parts.scores, *promised_scores(q, y, train)]

@@ -3,48 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, isnan, nan
+from math import ceil, inf, isnan, nan
 from typing import Any, ClassVar, NamedTuple
 
 from ...core.errors import check_options
-from ...core.numbers import share_words, value_words
+from ...core.numbers import value_words
 from ...core.text import count
 from ...core.trust import LEAST_EVENTS, Distrust, few_events
 from ...evidence import ids
 from ...evidence.finding import Finding, Outcome, Severity, Symptom
-from ...evidence.outcomes import CONFIDENCE_GAP, Calibration, ScoreLine, rows_within
+from ...evidence.outcomes import CONFIDENCE_GAP, Calibration, rows_within
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...rules.reading import absent
 from ...rules.rule import Grade, Limit, Rule
 from ..shared.checks import class_counts, events
 from ..shared.options import positive, shares
+from .missing import MISCOVERAGE, Missed
 
 MEASURES = (
     "nll", "entropy", "width", "set_size", "variance", "aleatoric", "epistemic", "aleatoric_variance",
     "epistemic_variance",
 )  # fmt: skip
 RESTS_ON = "E_q[−log q(Y)] = H(q): loss and entropy agree on average when y follows the model (confidence gap)"
-GAP, GAIN, MISSED = CONFIDENCE_GAP, "recalibration_gain", "miscoverage"
-
-
-class Missed(NamedTuple):
-    """By how much more rows than stated lie outside intervals or sets, with its 90 % interval; NaN without such."""
-
-    stated: float
-    excess: float
-    lower: float
-    upper: float
-    p_adjusted: float
-
-    @property
-    def words(self) -> str:
-        """What is missed, and what may be."""
-        share, lower, upper = (self.stated + part for part in (self.excess, self.lower, self.upper))
-        return (
-            f"{share_words(share, lower, upper, confidence=0.9)} of the outcomes lie outside what should hold all but "
-            f"{share_words(self.stated)}"
-        )
+GAP, GAIN = CONFIDENCE_GAP, "recalibration_gain"
 
 
 class Gap(NamedTuple):
@@ -58,6 +40,13 @@ class Gap(NamedTuple):
     p_adjusted: float
     missed: Missed
     view: Calibration
+
+    @property
+    def reach(self) -> float:
+        """How far from 0 the gap may be: infinitely without an interval, NaN of intervals, which have no gap."""
+        if isnan(self.gap) and self.missed.known:
+            return nan
+        return inf if isnan(self.lower) else max(-self.lower, self.upper)
 
     @property
     def observed(self) -> dict[str, float]:
@@ -182,24 +171,18 @@ class CalibrationGate:
         severity = fails.judge(**gap.observed)
         if severity and (view.infinite_nll or not few.reason):
             return Outcome(check=self.name, state="found", findings=(self._failed(fails, gap, severity, _remedy(run)),))
-        reach = float("inf") if isnan(gap.lower) else max(-gap.lower, gap.upper)
-        if isnan(gap.gap) and not isnan(gap.missed.excess):
-            reach = nan  # intervals, which have no gap
-        if unjudged.judge(reach=reach, events=events(counts), missed=gap.missed.upper):
+        if unjudged.judge(reach=gap.reach, events=events(counts), missed=gap.missed.upper):
             return Outcome(check=self.name, state="found", findings=(self._unjudged(unjudged, gap, few),))
         return Outcome(check=self.name, state="passed", reason=self._passed(gap))
 
     def _failed(self, rule: Rule, gap: Gap, severity: Severity, remedy: str) -> Finding:
-        return _finding(
-            rule,
-            gap,
-            _wrong_words(gap),
-            nan if gap.view.infinite_nll or isnan(gap.gap) else gap.observed["saved"],
-            severity=severity,
-            remedy=remedy,
-            explains=(Symptom(code="UQ003"),),
-            threshold=self.effect,
-        )
+        parts: dict[str, Any] = {"severity": severity, "remedy": remedy, "explains": (Symptom(code="UQ003"),)}
+        missed = gap.missed
+        if missed.p_adjusted <= self.level and missed.excess >= self.missed and not gap.view.infinite_nll:
+            words = f"Its intervals or label sets do not hold what they state: {missed.words}."
+            return _finding(rule, words, missed.excess, missed, threshold=self.missed, **parts)
+        observed = nan if gap.view.infinite_nll else gap.observed["saved"]
+        return _finding(rule, _wrong_words(gap), observed, gap, threshold=self.effect, **parts)
 
     def _unjudged(self, rule: Rule, gap: Gap, few: Distrust) -> Finding:
         """Return what would decide: more rows of the rarer class, which the importances for the loss need too."""
@@ -211,12 +194,14 @@ class CalibrationGate:
             both = "Neither the stated uncertainty nor what drives the loss can be judged"
             statement = f"{both}: {few.reason}.{enough}"
         remedy = f"Audit the model on {f'about {needed}' if needed else 'more'} unseen rows."
-        return _finding(rule, gap, statement, gap.gap, remedy=remedy, threshold=self.margin)
+        if not gap.reach >= self.margin and gap.missed.upper >= self.room:
+            return _finding(rule, statement, gap.missed.excess, gap.missed, remedy=remedy, threshold=self.room)
+        return _finding(rule, statement, gap.gap, gap, remedy=remedy, threshold=self.margin)
 
     def _doubt(self, gap: Gap, needed: int | None) -> str:
         """Say what keeps the gate from passing, and how many rows would let it pass."""
         start = f"{count(gap.view.n, 'row')} cannot tell whether the stated uncertainty is right"
-        if isnan(gap.gap) and not isnan(gap.missed.excess):
+        if not gap.reach >= self.margin and gap.missed.upper >= self.room:
             return f"{start}: {gap.missed.words}."
         if isnan(gap.gap):
             reasons = {omission.measure: omission.reason for omission in gap.view.omissions}
@@ -228,10 +213,12 @@ class CalibrationGate:
         return f"{start}: {_gap_words(gap)}, and the limit is ±{self.margin:g} nats{rejected}.{enough}"
 
     def _passed(self, gap: Gap) -> str:
-        if isnan(gap.gap):
+        if gap.missed.known and isnan(gap.gap):
             return f"The stated coverage is kept: {gap.missed.words}."
         tests = "a test rejects, with a small effect" if gap.p_adjusted <= self.level else "no test rejects"
-        return f"The stated uncertainty is right on average: {_gap_words(gap)}, within ±{self.margin:g} nats; {tests}."
+        held = f" Of its label sets, {gap.missed.words}." if gap.missed.known else ""
+        words = f"The stated uncertainty is right on average: {_gap_words(gap)}, within ±{self.margin:g} nats; {tests}."
+        return words + held
 
 
 def _remedy(run: Run) -> str:
@@ -249,24 +236,14 @@ def _read(view: Calibration) -> Gap:
     gap, lower, upper, gain, gain_lower, _ = (
         getattr(lines.get(item), name, nan) for item in (GAP, GAIN) for name in ("estimate", "lower_90", "upper_90")
     )
-    tests = (line.p_adjusted for line in view.lines if line.item != MISSED and not isnan(line.p_adjusted))
-    return Gap(gap, lower, upper, gain, gain_lower, min(tests, default=nan), _missed(lines.get(MISSED)), view)
-
-
-def _missed(line: ScoreLine | None) -> Missed:
-    if line is None:
-        return Missed(*[nan] * 5)
-    stated = line.null_mean
-    return Missed(stated, line.estimate - stated, line.lower_90 - stated, line.upper_90 - stated, line.p_adjusted)
+    tests = (line.p_adjusted for line in view.lines if line.item != MISCOVERAGE and not isnan(line.p_adjusted))
+    return Gap(gap, lower, upper, gain, gain_lower, min(tests, default=nan), Missed.of(lines.get(MISCOVERAGE)), view)
 
 
 def _finding(
-    rule: Rule, gap: Gap, statement: str, observed: float, severity: Severity | None = None, **parts: Any
+    rule: Rule, statement: str, observed: float, limits: Gap | Missed, severity: Severity | None = None, **parts: Any
 ) -> Finding:
-    numbers = {"observed": observed, "lower": gap.lower, "upper": gap.upper}
-    if isnan(gap.gap) and not isnan(gap.missed.excess):
-        numbers = {"observed": gap.missed.excess, "lower": gap.missed.lower, "upper": gap.missed.upper}
-        parts["threshold"] = rule.thresholds["missed" if rule.code == "UQ101" else "room"]
+    numbers = {"observed": observed, "lower": limits.lower, "upper": limits.upper}
     return rule.finding(
         severity or rule.severity,
         statement,
@@ -282,8 +259,6 @@ def _wrong_words(gap: Gap) -> str:
     if gap.view.infinite_nll:
         rows = count(gap.view.infinite_nll, "row")
         return f"In {rows} the model gave what happened a probability of 0. Its stated uncertainty is wrong there."
-    if isnan(gap.gap) and not isnan(gap.missed.excess):
-        return f"The intervals do not hold what they state: {gap.missed.words}."
     saved = "" if isnan(gap.gain) else f" Recalibration would save {value_words(gap.gain, unit='nats')} a row."
     return f"The outcomes do not follow the stated probabilities: {_gap_words(gap)}.{saved}"
 

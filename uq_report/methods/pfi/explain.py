@@ -14,7 +14,7 @@ from ...core.engine import Engine
 from ...core.errors import InputError, nearest
 from ...core.explainer import BuiltIn, Card, Prior
 from ...core.inference import cyclic_donors
-from ...core.measures import ENTROPY, VARIANCE, Measure
+from ...core.measures import ENTROPY, SET_SIZE, VARIANCE, Measure
 from ...core.results import Importance, Omission, Result
 from ...core.subject import Subject
 from ...core.variants import Variant
@@ -43,7 +43,8 @@ class PermutationImportance(BuiltIn):
     ----------
     measures : tuple of str, default=("loss", "nll", "entropy")
         ``"loss"`` is the Brier score or the squared error. Where a distribution has no entropy, as that of members
-        which are single points, its variance stands in its place.
+        which are single points, its variance stands in its place; of prediction intervals their width does, and the
+        interval score in that of nll. By default the size of label sets is explained too, where there are such.
     n_repeats : int, default=30
         Shuffles of each feature; at least 3 for an interval.
     features : tuple of str, optional
@@ -127,7 +128,7 @@ class PermutationImportance(BuiltIn):
         """Shuffle every feature and return importance, row changes, reading and training importance."""
         if subject.n < MIN_ROWS:
             raise InputError(f"subject.X must have at least {MIN_ROWS} rows for pfi; got {subject.n}. Give more rows.")
-        measures, omitted = _evaluable(self.measures, engine)
+        measures, omitted = _evaluable(self._names(engine), engine)
         refuse_none(self.name, measures, omitted)
         rows = Rows.of(engine, measures, exact=self.exact)
         score = score_of(engine.baseline)
@@ -142,6 +143,11 @@ class PermutationImportance(BuiltIn):
         results.append(read_pair(tables, main.estimates))
         results.append(None if training is None else self._training(training, engine, tables, main))
         return [result for result in results if result is not None]
+
+    def _names(self, engine: Engine) -> tuple[str, ...]:
+        """Return the measures asked for; by default the size of label sets too, where there are such."""
+        usual = self.measures == PermutationImportance.measures and "label_sets" in engine.baseline.supports
+        return (*self.measures, SET_SIZE.name) if usual and SET_SIZE.name in engine.measures else self.measures
 
     def _training(self, training: Subject, engine: Engine, tables: Tables, main: Importance) -> Importance:
         limit = tables.rows.n if self.exact else max(TRAIN_ROWS, tables.rows.n)
