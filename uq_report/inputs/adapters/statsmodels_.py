@@ -1,0 +1,205 @@
+"""Fitted models of statsmodels: linear regression, generalised linear, discrete-choice and count models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.stats import invgauss
+
+from ...core.adapter import Adapter, Match, class_names
+from ...core.arrays import Table
+from ...core.distributions import (
+    Categorical,
+    Gamma,
+    NegativeBinomial,
+    Normal,
+    Ordinal,
+    Poisson,
+    Scipy,
+    StudentT,
+    ZeroInflated,
+)
+from ...core.errors import InputError
+from ...core.predictive import Distribution
+from .statsmodels_rows import Rows, added_constant, labels, rows_of
+
+_DOOR = "Pass a function that returns a distribution instead: "
+_IMPORT = "with from uq_report.core.distributions import"
+_LINES = MappingProxyType(
+    {
+        "QuantReg": (
+            "fit one result for each level and audit uq.explain(lambda X: Quantiles([0.05, 0.5, 0.95], "
+            f"np.column_stack([r.predict(X) for r in (r05, r50, r95)])), X, y) {_IMPORT} Quantiles."
+        ),
+        "GeneralizedPoisson": "fit a NegativeBinomialP, whose distribution is known here, and audit that.",
+    }
+)
+_ELSE = f"uq.explain(lambda X: Normal(results.predict(X), sd), X, y) {_IMPORT} Normal, sd from rows held out."
+
+
+@dataclass(frozen=True)
+class StatsmodelsAdapter(Adapter):
+    """Results that ``fit`` of statsmodels returned, also of formulas, whose X holds the raw columns.
+
+    OLS and WLS give a Student-t with the residual degrees of freedom and the standard error of a new outcome (noise
+    and parameters; a normal where the covariance was asked for robustly), WLS at weight 1. GLM gives
+    its family at the estimated dispersion; Logit, Probit, MNLogit, OrderedModel and the count models give their
+    likelihood's distribution at the estimated parameters, without those parameters' uncertainty.
+
+    A constant that ``add_constant`` put in front is added to rows that lack it alone. Columns must have the names
+    and order of the fit, which statsmodels itself does not check.
+
+    Parameters
+    ----------
+    exposure, offset : str, optional
+        Column of X that holds it, for models fitted with one.
+
+    Examples
+    --------
+    >>> RegressionResultsWrapper = type("RegressionResultsWrapper", (), {"__module__": "statsmodels.regression"})
+    >>> StatsmodelsAdapter().matches(RegressionResultsWrapper()).distance
+    1
+    """
+
+    exposure: str | None = None
+    offset: str | None = None
+
+    name: ClassVar[str] = "statsmodels"
+
+    def matches(self, model: Any) -> Match | None:
+        """Match results by name; a model that was not fitted too, to be refused with the line to type."""
+        if isinstance(model, type) or not class_names(model)[0].startswith("statsmodels."):
+            return None
+        return Match(1, f"{_kind(model)} of statsmodels: the distribution of its likelihood")
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return the distribution of new outcomes; refuse models that state none."""
+        kind = _kind(model)
+        if getattr(model, "params", None) is None or not hasattr(model, "model"):
+            raise InputError(f"model must be fitted; got a {kind} of statsmodels. Pass what its fit() returns.")
+        if kind in ("OLS", "WLS") and not hasattr(model, "get_prediction"):
+            raise InputError(f"model must know the error of its prediction; got a regularised {kind}. {_DOOR}{_ELSE}")
+        if kind not in _FAMILIES:
+            raise InputError(
+                f"model must state a distribution of new outcomes that does not depend on other rows; got {kind} of "
+                f"statsmodels. {_DOOR if kind not in _LINES else 'Instead '}{_LINES.get(kind, _ELSE)}"
+            )
+        return _FAMILIES[kind](model, rows_of(model, X, self.exposure, self.offset))
+
+    def remarks(self, model: Any) -> tuple[str, ...]:
+        """Say which uncertainty is in the distribution, and what is added to the rows."""
+        kind = _kind(model)
+        spread = (
+            "Its distribution holds the noise and the uncertainty of the parameters."
+            if kind in ("OLS", "WLS")
+            else "Its distribution is at the estimated parameters, whose own uncertainty is not in it."
+        )
+        weight = " New rows have weight 1." if kind == "WLS" else ""
+        constant = added_constant(model)
+        filled = f" The column {constant} is added where rows lack it." if constant else ""
+        return (f"{kind} of statsmodels. {spread}{weight}{filled}",)
+
+
+def _kind(model: Any) -> str:
+    """Return the name of the class that was fitted; a subclass may predict in another way."""
+    return class_names(getattr(model, "model", model))[0].partition(".")[2]
+
+
+def _linear(model: Any, rows: Rows) -> Distribution:
+    prediction = rows.new_outcome(model)
+    mean, std = np.asarray(prediction.predicted_mean), np.asarray(prediction.se_obs)
+    return StudentT(float(model.df_resid), mean, std) if model.use_t else Normal(mean, std)
+
+
+def _generalised(model: Any, rows: Rows) -> Distribution:
+    family, mean, scale = type(model.family).__name__, rows.mean(model), float(model.scale)
+    if family in ("Poisson", "Binomial", "NegativeBinomial") and scale != 1:
+        raise InputError(
+            f"GLM.scale must be 1 for the family {family}; got {scale:g}: a quasi-likelihood, which is no "
+            "distribution. Fit without scale=, or a NegativeBinomial."
+        )
+    if family not in _GLM:
+        raise InputError(
+            f"GLM.family must be one of {', '.join(_GLM)}; got {family}. {_DOOR}{_ELSE.replace('Normal', 'Gamma')}"
+        )
+    if family == "Binomial" and np.any(np.asarray(model.model.n_trials) != 1):
+        raise InputError(
+            "GLM.endog must be one trial per row; got counts of successes out of several trials. "
+            "Fit it on one row per trial."
+        )
+    return _GLM[family](model, mean, scale)
+
+
+def _two_classes(model: Any, p: Any) -> Distribution:
+    return Categorical(np.column_stack([1 - p, p]), labels(model, 2))
+
+
+def _negative_binomial(model: Any, rows: Rows) -> Distribution:
+    """Return that of variance m (1 + alpha) for NB1, m (1 + alpha m) for NB2, where the geometric has alpha = 1."""
+    mean, method = rows.mean(model), model.model.loglike_method
+    alpha = 1.0 if method == "geometric" else float(np.asarray(model.params)[-1])
+    return NegativeBinomial(mean, mean / alpha if method == "nb1" else 1 / alpha)
+
+
+def _negative_binomial_p(model: Any, rows: Rows) -> Distribution:
+    """Return the negative binomial with the variance m + alpha m^p."""
+    mean, p = rows.mean(model), model.model.parameterization
+    return NegativeBinomial(mean, mean ** (2 - p) / float(np.asarray(model.params)[-1]))
+
+
+def _zero_inflated(model: Any, rows: Rows) -> Distribution:
+    inner, params = model.model, np.asarray(model.params, dtype=float)
+    if inner.k_inflate != 1 or np.ptp(inner.exog_infl) > 0:
+        raise InputError(
+            f"{type(inner).__name__}.exog_infl must be a constant alone; got {inner.k_inflate} columns, which new rows "
+            f"do not hold. {_DOOR}uq.explain(lambda X: ZeroInflated(p_zero, Poisson(mean)), X, y) {_IMPORT} "
+            "Poisson, ZeroInflated, both from results.predict."
+        )
+    p_zero = float(np.ravel(inner.model_infl.predict(params[:1], np.ones((1, 1))))[0])
+    mean = np.asarray(inner.model_main.predict(params[1:], rows.exog, **rows.keywords), dtype=float)
+    if type(inner).__name__ == "ZeroInflatedPoisson":
+        return ZeroInflated(np.full(len(mean), p_zero), Poisson(mean))
+    size = mean ** (2 - inner.model_main.parameterization) / params[-1]
+    return ZeroInflated(np.full(len(mean), p_zero), NegativeBinomial(mean, size))
+
+
+def _multinomial(model: Any, rows: Rows) -> Distribution:
+    p = rows.table(model)
+    return Categorical(p, labels(model, p.shape[1]))
+
+
+def _ordered(model: Any, rows: Rows) -> Distribution:
+    p, names = rows.table(model), np.asarray(model.model.labels)
+    return Ordinal(p, classes=names) if names.dtype.kind in "iuf" else Categorical(p, classes=names)
+
+
+_GLM: Mapping[str, Callable[[Any, Any, float], Distribution]] = MappingProxyType(
+    {
+        "Gaussian": lambda _, mean, scale: Normal(mean, np.sqrt(scale)),
+        "Gamma": lambda _, mean, scale: Gamma(1 / scale, mean * scale),
+        "InverseGaussian": lambda _, mean, scale: Scipy(invgauss(mean * scale, scale=1 / scale)),
+        "Poisson": lambda _, mean, __: Poisson(mean),
+        "NegativeBinomial": lambda model, mean, _: NegativeBinomial(mean, 1 / float(model.family.alpha)),
+        "Binomial": lambda model, mean, _: _two_classes(model, mean),
+    }
+)
+_FAMILIES: Mapping[str, Callable[[Any, Rows], Distribution]] = MappingProxyType(
+    {
+        "OLS": _linear,
+        "WLS": _linear,
+        "GLM": _generalised,
+        "Logit": lambda model, rows: _two_classes(model, rows.mean(model)),
+        "Probit": lambda model, rows: _two_classes(model, rows.mean(model)),
+        "MNLogit": _multinomial,
+        "OrderedModel": _ordered,
+        "Poisson": lambda model, rows: Poisson(rows.mean(model)),
+        "NegativeBinomial": _negative_binomial,
+        "NegativeBinomialP": _negative_binomial_p,
+        "ZeroInflatedPoisson": _zero_inflated,
+        "ZeroInflatedNegativeBinomialP": _zero_inflated,
+    }
+)
