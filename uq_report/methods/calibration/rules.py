@@ -179,7 +179,8 @@ class CalibrationGate:
         parts: dict[str, Any] = {"severity": severity, "remedy": remedy, "explains": (Symptom(code="UQ003"),)}
         missed = gap.missed
         if missed.p_adjusted <= self.level and missed.excess >= self.missed and not gap.view.infinite_nll:
-            words = f"Its intervals or label sets do not hold what they state: {missed.words}."
+            what = "prediction intervals" if isnan(gap.gap) else "label sets"
+            words = f"Its {what} do not hold what they state: {missed.words}."
             return _finding(rule, words, missed.excess, missed, threshold=self.missed, **parts)
         observed = nan if gap.view.infinite_nll else gap.observed["saved"]
         return _finding(rule, _wrong_words(gap), observed, gap, threshold=self.effect, **parts)
