@@ -17,6 +17,7 @@ from uq_report.core.distributions import (
     LabelSets,
     Normal,
     NormalMixture,
+    Ordinal,
     Poisson,
     StudentT,
 )
@@ -35,6 +36,7 @@ CASES: dict[str, tuple[Distribution, AnyArray]] = {
     "two classes": (Categorical(TWO), Y2),
     "three classes": (Categorical(THREE), Y3),
     "mixture of classes": (CategoricalMixture(MIXED), Y2),
+    "classes in order": (Ordinal(THREE, classes=[1, 2, 4]), Y3),
     "normal": (NORMAL, Y),
     "t": (StudentT(3.0, Y, 1.0), Y + 1),
     "poisson": (Poisson(np.exp(Y)), np.abs(np.rint(Y))),
@@ -52,6 +54,7 @@ NATS = {"aleatoric", "epistemic"}
 APPLY = {
     "two classes": CLASSES | {"log_odds", "one_minus_auc"},
     "three classes": CLASSES,
+    "classes in order": CLASSES | {"squared_error", "absolute_error"},
     "mixture of classes": CLASSES | {"log_odds", "one_minus_auc"} | PARTS | NATS,
     "normal": NUMBER | DENSITY,
     "t": NUMBER | DENSITY,
@@ -65,6 +68,14 @@ APPLY = {
 
 def value(name: str, dist: Distribution, y: AnyArray | None = None) -> FloatArray:
     return MEASURES[name].rows(dist, y, None)
+
+
+def test_errors_of_classes_in_order_are_those_of_their_numbers() -> None:
+    numbers = np.array([1.0, 2.0, 4.0])
+    error = numbers[Y3] - THREE @ numbers
+    dist = Ordinal(THREE, classes=numbers)
+    np.testing.assert_allclose(value("absolute_error", dist, Y3), np.abs(error))
+    np.testing.assert_allclose(value("squared_error", dist, Y3), error**2)
 
 
 def test_each_is_named_like_its_constant_and_registered() -> None:

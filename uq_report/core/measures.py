@@ -30,7 +30,7 @@ import numpy as np
 
 from .arrays import AnyArray, FloatArray
 from .auc import OneMinusAUC
-from .distributions import Categorical, Intervals, LabelSets
+from .distributions import Categorical, Intervals, LabelSets, Ordinal
 from .distributions.rowwise import row_sum
 from .divergence import divergence
 from .errors import InputError, nearest
@@ -138,13 +138,19 @@ class Own:
 
 
 def squared_error(dist: Distribution, y: AnyArray, _base: object) -> FloatArray:
-    """Return (y - mean)^2."""
-    return np.asarray(np.square(y - dist.mean()))
+    """Return (y - mean)^2; of classes in order, of their numbers."""
+    return np.asarray(np.square(_error(dist, y)))
 
 
 def absolute_error(dist: Distribution, y: AnyArray, _base: object) -> FloatArray:
-    """Return the absolute value of y - mean."""
-    return np.abs(y - dist.mean())
+    """Return the absolute value of y - mean; of classes in order, of their numbers."""
+    return np.abs(_error(dist, y))
+
+
+def _error(dist: Distribution, y: AnyArray) -> FloatArray:
+    if isinstance(dist, Ordinal):
+        return np.asarray(dist.numbers[y] - dist.class_mean())
+    return np.asarray(y - dist.mean())
 
 
 def brier(dist: Categorical, y: AnyArray, _base: object) -> FloatArray:
@@ -222,7 +228,7 @@ def _not_two_classes(dist: Distribution) -> str:
 def _no_number(dist: Distribution) -> str:
     if dist.censored:
         return "needs the time of every event, which is not known of censored rows; use nll"
-    if "proba" in dist.supports:
+    if "proba" in dist.supports and not isinstance(dist, Ordinal):
         return "needs a numeric target; this model predicts classes, which have no distance; use brier or nll"
     return ""
 

@@ -106,7 +106,7 @@ def test_other_dictionaries_are_refused(models: Any, message: str) -> None:
 
 
 def test_other_models_do_not_match() -> None:
-    others = (
+    others: tuple[Any, ...] = (
         Lasso(),
         GradientBoostingRegressor(),
         HistGradientBoostingRegressor(),

@@ -141,7 +141,7 @@ class Quantiles(Piecewise):
     def _neighbouring_scales(self) -> FloatArray:
         """Return the scale of each tail: its mass over the density of the first cell that is not empty."""
         width = np.diff(self.edges, axis=1)
-        filled = width > 0
+        filled = np.asarray(width > 0)
         rows = np.arange(len(width))
         first = filled.argmax(axis=1)
         last = width.shape[1] - 1 - filled[:, ::-1].argmax(axis=1)

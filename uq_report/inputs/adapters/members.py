@@ -11,7 +11,7 @@ import numpy as np
 from ...core.adapter import Adapter, Match, Remarks, SharesCalls, class_names
 from ...core.arrays import Table
 from ...core.distributions import Categorical
-from ...core.errors import InputError, UnsupportedError
+from ...core.errors import InputError, UQReportError
 from ...core.predictive import Distribution
 from ...core.stochastic import mixture
 from ...core.text import count
@@ -68,7 +68,7 @@ class MembersAdapter(Adapter):
         _check_classes(members)
         try:
             return mixture(members)
-        except UnsupportedError as error:
+        except UQReportError as error:
             families = " and ".join(sorted({member.family for member in members}))
             raise InputError(
                 f"model must be a list of models whose distributions can be mixed; got {families}. Leave out those of "
