@@ -60,7 +60,8 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     model : object
         A fitted classifier with ``predict_proba``, a regressor with ``return_std``, a forest or
         bagging ensemble, a function from rows to a distribution, or a `dalex.Explainer`, which
-        brings its own rows (arguments given here win over its own).
+        brings its own rows (arguments given here win over its own). Also a dictionary of quantile models by level,
+        a list of models, the members of an ensemble, and predictions of the rows: a distribution, or ArviZ's draws.
     X : DataFrame or array of shape (n, d)
         The rows to audit, best ones the model was not fitted on.
     y : array of shape (n,), optional

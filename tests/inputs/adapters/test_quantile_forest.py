@@ -24,6 +24,7 @@ FEW: dict[str, Any] = {"n_estimators": 20, "min_samples_leaf": 8, "random_state"
 FOREST = forests.RandomForestQuantileRegressor(**FEW).fit(X, Y)
 ADAPTER = QuantileForestAdapter()
 RNG, GRID = np.random.default_rng(0), np.arange(1, 100) / 100
+FINE = QuantileForestAdapter(levels=tuple(GRID.tolist()))
 
 
 def edges(model: Any, rows: Any) -> Any:
@@ -34,7 +35,7 @@ def edges(model: Any, rows: Any) -> Any:
 
 @pytest.mark.parametrize("forest", [FOREST, forests.ExtraTreesQuantileRegressor(**FEW).fit(X, Y)])
 def test_the_quantiles_are_the_forests_own(forest: Any) -> None:
-    dist = ADAPTER.predict(forest, ROWS)
+    dist = FINE.predict(forest, ROWS)
     assert isinstance(dist, Quantiles)
     own = forest.predict(ROWS, quantiles=GRID.tolist())
     np.testing.assert_allclose(dist.edges, own, rtol=1e-12)
@@ -44,7 +45,7 @@ def test_the_pit_is_the_rank_that_the_forest_gives_an_outcome() -> None:
     """Both read the same weights of about 200 training outcomes a row; a rank steps where the table is linear."""
     forest = forests.RandomForestQuantileRegressor(max_samples_leaf=None, **FEW).fit(X, Y)
     ranks = forest.quantile_ranks(ROWS, OUTCOMES)
-    gap = np.abs(ADAPTER.predict(forest, ROWS).cdf(OUTCOMES) - ranks)
+    gap = np.abs(FINE.predict(forest, ROWS).cdf(OUTCOMES) - ranks)
     assert gap.max() < 0.04
     assert gap.mean() < 0.01
 
@@ -59,7 +60,7 @@ def test_three_levels_of_its_own_are_used_and_fewer_are_not() -> None:
     )
     for few in ([0.1, 0.9], "mean", 0.5):
         few_levels = forests.RandomForestQuantileRegressor(default_quantiles=few, **FEW)
-        assert ADAPTER.matches(few_levels).reason.endswith("99 levels, 0.01 to 0.99")  # type: ignore[union-attr]
+        assert ADAPTER.matches(few_levels).reason.endswith("7 levels, 0.05 to 0.95")  # type: ignore[union-attr]
 
 
 def test_every_row_has_the_same_bits_alone_and_in_company() -> None:
@@ -79,11 +80,13 @@ def test_every_row_has_the_same_bits_alone_and_in_company() -> None:
 
 
 def test_a_forest_is_audited_whole() -> None:
-    subject = uq.explain(FOREST, ROWS, OUTCOMES)
+    assert whole_audit(uq.explain(FOREST, ROWS, OUTCOMES)).subject["adapter"] == "quantile_forest"
+
+
+def test_equal_quantiles_of_fine_levels_are_joined_and_the_report_says_where() -> None:
+    subject = uq.explain(FOREST, ROWS, OUTCOMES, adapter=FINE)
     joined = "Neighbouring quantiles are equal in 59 of 60 rows (rows 0, 1, 2, 3, 4 ...)"
     assert subject.notes == (f"{joined}: there a value keeps the middle of its levels.",)
-    run = whole_audit(subject)
-    assert run.subject["adapter"] == "quantile_forest"
 
 
 def test_unfitted_and_several_outputs_are_refused() -> None:

@@ -48,8 +48,9 @@ class MembersAdapter(Adapter):
     name: ClassVar[str] = "members"
 
     def matches(self, model: Any) -> Match | None:
-        """Match lists and tuples that are not empty, and torch's list of modules."""
-        if _MODULES not in class_names(model) and not isinstance(model, list | tuple):
+        """Match lists and tuples of models, and torch's list of modules."""
+        listed = isinstance(model, list | tuple) and all(map(_is_model, model))
+        if not listed and _MODULES not in class_names(model):
             return None
         kinds = dict.fromkeys(type(part).__name__ for part in model)
         return Match(0, f"{count(len(model), 'model')} ({', '.join(kinds)}) as members of a mixture") if kinds else None
@@ -100,6 +101,10 @@ class MembersAdapter(Adapter):
                 "Leave the argument adapter out: uq.explain chooses them."
             )
         return list(zip(model, self.adapters, strict=True))
+
+
+def _is_model(thing: Any) -> bool:
+    return callable(thing) or any(callable(getattr(thing, method, None)) for method in ("predict", "predict_proba"))
 
 
 def _together(adapter: Adapter, model: Any) -> int | None:

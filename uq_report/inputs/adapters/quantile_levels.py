@@ -10,8 +10,6 @@ import numpy as np
 
 from ...core.adapter import class_names
 
-GRID = tuple(round(k / 100, 2) for k in range(1, 100))
-
 
 def levels_of(model: Any) -> tuple[float, ...]:
     """Return the levels of the quantiles that a fitted final estimator predicts; none for another model."""
@@ -24,8 +22,8 @@ def words(levels: tuple[float, ...]) -> str:
 
     Examples
     --------
-    >>> words((0.05, 0.5, 0.95)), words(GRID)
-    ('quantiles at 3 levels, 0.05 to 0.95', 'quantiles at 99 levels, 0.01 to 0.99')
+    >>> words((0.05, 0.5, 0.95))
+    'quantiles at 3 levels, 0.05 to 0.95'
     """
     return f"quantiles at {len(levels)} levels, {levels[0]:g} to {levels[-1]:g}"
 
