@@ -120,6 +120,6 @@ def test_ordered_classes_are_audited_as_classes() -> None:
         p = np.exp(score)
         return Ordinal(p / p.sum(axis=1, keepdims=True), classes=[1, 2, 3])
 
-    run = whole_audit(uq.explain(graded, ROWS, grades))
+    run = whole_audit(uq.explain(graded, ROWS, grades), explainers=["pfi", "pdp", "calibration"])
     assert run.subject["family"] == "ordinal"
     assert run.subject["task"] == "classification"
