@@ -154,5 +154,12 @@ def test_the_moments_of_the_log_logistic_are_infinite_where_they_do_not_exist() 
     np.testing.assert_allclose(moments, [*oracle.stats(), oracle.entropy()])
     cdf = dist.cdf(np.array([-1.0, 0.0, 1.0, 2.0, 3.0]))
     np.testing.assert_allclose(cdf[:4], [0, 0, stats.fisk(1.5).cdf(0.5), 0.5])
-    assert "may be infinite" in dist.why_not("crps")
-    assert "ensemble" in dist.why_not("epistemic")
+    with pytest.raises(UnsupportedError, match=r"needs a shape above 1; got less on 2 rows"):
+        dist.crps(np.ones(5))
+
+
+@pytest.mark.parametrize("y", [0.3, 2.0, 9.0])
+def test_the_crps_of_the_log_logistic_is_its_integral(y: float) -> None:
+    cdf = stats.fisk(2.5, scale=2.0).cdf
+    pieces = integrate.quad(lambda t: cdf(t) ** 2, 0, y)[0] + integrate.quad(lambda t: (1 - cdf(t)) ** 2, y, np.inf)[0]
+    np.testing.assert_allclose(LogLogistic(2.0, [2.5]).crps(np.array([y])), pieces, rtol=1e-6)

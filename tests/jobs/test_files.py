@@ -254,3 +254,58 @@ def test_a_scale_of_no_residuals_is_a_mistake() -> None:
     assert described(residual_scale="modelled").mistakes() == [
         "data.residuals must be given where data.residual_scale is; it is missing."
     ]
+
+
+@pytest.fixture
+def lifetimes(folder: Path) -> Path:
+    """Return the working folder with a model of lifetimes and the tables of its rows."""
+    rng = np.random.default_rng(0)
+    for name in ("lives.csv", "lived.csv"):
+        frame = pd.DataFrame(
+            {"age": rng.normal(size=20), "week": rng.uniform(1, 9, 20), "died": rng.integers(0, 2, 20)}
+        )
+        frame.to_csv(name, index=False)
+    (folder / "made_of_lives.py").write_text(
+        "import numpy as np\nfrom uq_report.core.distributions import Censored, Weibull\n\n"
+        "def model():\n    return lambda X: Censored(Weibull(1.0, np.exp(X['age'].to_numpy())))\n"
+    )
+    return folder
+
+
+def of_lives(**data: Any) -> AuditFile:
+    return AuditFile.model_validate(
+        {"model": {"source": "made_of_lives:model"}, "data": {"source": "lives.csv", **data}}
+    )
+
+
+def test_a_column_of_events_makes_the_target_a_time_that_may_be_censored(
+    lifetimes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(lifetimes)
+    made = files.subject_of(of_lives(target="week", event="died", train="lived.csv"))
+    rows = pd.read_csv("lives.csv")
+    assert made.features == ("age",)
+    assert made.y is not None
+    np.testing.assert_array_equal(made.y["time"], rows["week"])
+    np.testing.assert_array_equal(made.y["event"], rows["died"] == 1)
+    assert made.train is not None
+    assert made.train[1] is not None
+    assert made.train[1].dtype == made.y.dtype
+    assert made.sources["event"] == "died"
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ({"event": "died"}, r"data.target must be the column with the times; got None beside event='died'"),
+        ({"target": "week", "event": "dead"}, r"data.event must be a column of lives.csv; got 'dead'"),
+        ({"target": "week", "event": "week"}, r"data.event must be another column than data.target"),
+        ({"target": "week", "event": "died", "train": "test.csv"}, r"data.event must be a column of test.csv too"),
+    ],
+)
+def test_events_that_belong_to_no_time_are_refused(
+    lifetimes: Path, monkeypatch: pytest.MonkeyPatch, data: dict[str, Any], says: str
+) -> None:
+    monkeypatch.syspath_prepend(lifetimes)
+    with pytest.raises(InputError, match=says):
+        files.subject_of(of_lives(**data))

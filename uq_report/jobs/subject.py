@@ -186,7 +186,8 @@ def _explained(audit: AuditFile, model: Any, features: list[str], tables: Tables
 def _outcomes(data: DataPart, table: pd.DataFrame) -> Any:
     """Return the target: the frame of all outputs, or a time with its events, or None without one."""
     if data.event is not None and not isinstance(data.target, str):
-        raise InputError(f"data.target must be the column with the times; got {data.target!r} beside an event column.")
+        must = "data.target must be the column with the times"
+        raise InputError(f"{must}; got {data.target!r} beside event={data.event!r}.")
     if data.target is None:
         return None
     y = table[data.target if isinstance(data.target, str) else list(data.target)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from ..arrays import AnyArray, FloatArray
 from .normal import Normal, log_density
@@ -61,6 +61,11 @@ class LogNormal(Parametric):
         """Return Phi((log y - mu) / sigma)."""
         log_y, inside = _log(y)
         return np.where(inside, ndtr((log_y - self.mu) / self.sigma), 0.0)
+
+    def log_survival(self, y: AnyArray) -> FloatArray:
+        """Return log Phi((mu - log y) / sigma)."""
+        log_y, inside = _log(y)
+        return np.where(inside, log_ndtr((self.mu - log_y) / self.sigma), 0.0)
 
     def quantile(self, p: AnyArray) -> FloatArray:
         """Return the quantiles, shape (n, L)."""

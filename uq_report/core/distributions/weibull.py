@@ -63,6 +63,10 @@ class Weibull(Parametric):
         """Return 1 - exp(-(y / lambda)^k)."""
         return -np.expm1(-self._cumulated(y))
 
+    def log_survival(self, y: AnyArray) -> FloatArray:
+        """Return -(y / lambda)^k."""
+        return -self._cumulated(y)
+
     def quantile(self, p: AnyArray) -> FloatArray:
         """Return lambda (-log(1 - p))^(1/k), shape (n, L)."""
         unit = -np.log1p(-levels("weibull.quantile.p", p))
