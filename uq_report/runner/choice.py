@@ -94,7 +94,7 @@ def _own(subject: Subject, deny: Sequence[str]) -> str:
         if closest is not None:
             closest[0].predict(subject.model, take_rows(subject.X, np.arange(1)))
             return str(closest[0].name)
-    except (UQReportError, TypeError, ValueError):
+    except (UQReportError, AttributeError, TypeError, ValueError):
         pass  # it gives numbers, no distribution
     return ""
 

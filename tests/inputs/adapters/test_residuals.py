@@ -319,7 +319,8 @@ def test_what_gives_no_honest_residuals_is_refused(model: Any, arguments: Any, m
 )
 def test_a_whole_audit_stands_on_the_assumption(model: Any, asked: Any) -> None:
     few = ["bmi", "bp", "s5"]
-    run = whole_audit(uq.explain(model, X[few], Y, train=(TRAIN[0][few], TRAIN[1]), residuals=asked))
+    train = TRAIN[0][few], TRAIN[1]
+    run = whole_audit(uq.explain(model.fit(*train), X[few], Y, train=train, residuals=asked))
     assert {"entropy", "nll"} <= {m for result in run.results for m in result.measures}
     assert run.subject["adapter"] == "residuals"
 

@@ -37,8 +37,9 @@ def modelled(rows: Collected, asked: Residuals) -> tuple[ModelledScale, FloatArr
     The Poisson deviance of the absolute residuals is least at their mean, allows 0, and keeps the scale positive.
     """
     size, n = np.abs(rows.residual), len(rows.residual)
-    if n < LEAST:
-        raise InputError(f"residuals.scale must be 'constant' for fewer than {LEAST} residuals; got {n}. {GIVE_ROWS}")
+    least = max(LEAST, asked.n_splits)
+    if n < least:
+        raise InputError(f"residuals.scale must be 'constant' for fewer than {least} residuals; got {n}. {GIVE_ROWS}")
     own = np.empty(n)
     for fold in folds(n, asked):
         rest = np.setdiff1d(np.arange(n), fold)
