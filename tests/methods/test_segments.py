@@ -104,7 +104,7 @@ def test_missing_numbers_go_with_the_low_ones_or_stand_alone() -> None:
 
 @pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
 def test_dates_are_cut_at_dates(zone: str | None) -> None:
-    days = pd.to_datetime(["2024-01-01", "2024-03-01", "2024-02-01", None, "2024-01-01", "2024-04-01"])
+    days = pd.to_datetime(["2024-01-01", "2024-03-01", "2024-02-01", "NaT", "2024-01-01", "2024-04-01"])
     found = column(days.tz_localize("UTC").tz_convert(zone) if zone else days)
     assert found.codes.tolist() == [0, 2, 1, -1, 0, 3]
     assert found.words(1, 2) == "a after 2024-01-01 and up to 2024-03-01"
@@ -162,7 +162,9 @@ def test_smaller_trees_are_read_from_the_largest(leaves: int) -> None:
         DecisionTreeRegressor(max_leaf_nodes=k, min_samples_leaf=10, random_state=0).fit(X, y) for k in (6, leaves)
     )
     new = rng.normal(size=(50, 4)).astype(np.float32)
-    np.testing.assert_array_equal(subtree_values(whole.tree_, new, leaves), part.predict(new))
+    np.testing.assert_array_equal(
+        subtree_values(whole.tree_, new.astype(np.int64), leaves), part.predict(np.trunc(new))
+    )
 
 
 def coded_steps(given: Subject, target: FloatArray) -> list[Coded]:
@@ -181,7 +183,8 @@ def test_the_tree_has_as_many_leaves_as_the_growing_rows_ask_for() -> None:
 
 def test_segments_part_the_rows() -> None:
     given = steps()
-    target = given.X[:, 0] * given.X[:, 1] + given.X[:, 2]
+    X = np.asarray(given.X)
+    target = X[:, 0] * X[:, 1] + X[:, 2]
     found = grower(400, max_leaf_nodes=8).segments(coded_steps(given, target), target)
     assert np.sum([s.rows for s in found], axis=0).tolist() == [1] * 400
     assert min(s.rows.sum() for s in found) >= 10
@@ -244,7 +247,8 @@ def test_every_number_is_of_the_judging_rows() -> None:
     assert (line.lower, line.upper) == pytest.approx(
         stats.t.interval(0.95, wide.sum() - 1, gap[wide].mean(), stats.sem(gap[wide]))
     )
-    assert (line.n, line.n_rest, line.share) == (wide.sum(), rest.sum(), pytest.approx(wide.sum() / rows.sum()))
+    assert (line.n, line.n_rest) == (wide.sum(), rest.sum())
+    assert line.share == pytest.approx(wide.sum() / rows.sum())
     assert found.of(ALL_ROWS)["nll"].estimate == pytest.approx(-q.log_prob(given.y)[rows].mean())
     assert (found.judged, found.grown) == (200, 200)
 
@@ -252,8 +256,8 @@ def test_every_number_is_of_the_judging_rows() -> None:
 def test_outcomes_of_the_judging_rows_do_not_move_the_segments() -> None:
     given = testing.linear_subject(300)
     rows = judging(given)
-    moved = replace(given, y=np.where(rows, 5 * np.asarray(given.y), given.y))
-    other = replace(given, y=np.where(rows, given.y, 5 * np.asarray(given.y)))
+    y = np.asarray(given.y)
+    moved, other = replace(given, y=np.where(rows, 5 * y, y)), replace(given, y=np.where(rows, y, 5 * y))
     words = [[(x.grown, x.item) for x in view(s).lines] for s in (given, moved, other)]
     assert sorted(words[0]) == sorted(words[1])
     assert sorted(words[0]) != sorted(words[2])
@@ -282,7 +286,7 @@ def test_clusters_stay_together() -> None:
 def test_rows_without_a_weight_count_for_nothing() -> None:
     given = testing.linear_subject(300)
     weights = np.r_[np.ones(200), np.zeros(100)]
-    spoilt = replace(given, weights=weights, y=np.where(weights > 0, given.y, 1e6))
+    spoilt = replace(given, weights=weights, y=np.where(weights > 0, np.asarray(given.y), 1e6))
     clean = replace(given, weights=weights)
     assert explain(spoilt)[ids.SEGMENTS].estimates.equals(explain(clean)[ids.SEGMENTS].estimates)
 
@@ -308,8 +312,8 @@ def prior_of(given: Subject, *explainers: Any) -> dict[str, Any]:
 
 def off_support() -> Subject:
     given = testing.linear_subject(400, train=True)
-    X = given.X.copy()
-    X.loc[:39, "d"] += 50.0
+    X = pd.DataFrame(given.X)
+    X["d"] += np.where(np.arange(400) < 40, 50.0, 0.0)
     return replace(given, X=X, y=np.r_[np.full(40, 60.0), np.asarray(given.y)[40:]])
 
 
@@ -432,7 +436,8 @@ def test_the_feature_named_is_the_one_whose_exchange_brings_the_segment_closest(
     assert line is not None
     rows = judging(given) & (given.X[:, 0] > 0)
     delta = prior[ids.PFI][1].rows.of("entropy", "x0")[rows]
-    assert (line.feature, line.estimate) == ("x0", pytest.approx(delta.mean()))
+    assert line.feature == "x0"
+    assert line.estimate == pytest.approx(delta.mean())
     assert (line.before, line.after) == pytest.approx((np.log(3.0), np.log(3.0) + delta.mean()))
     assert 0.3 * line.before < line.after < 0.7 * line.before  # half of the values come from the segment itself
     assert {x.feature for x in lines.lines if x.measure == "entropy"} == {"x0"}

@@ -108,8 +108,7 @@ def test_a_segment_that_is_less_sure_than_right_is_no_finding() -> None:
 
 
 def test_what_is_certain_is_raised_or_not_without_an_error() -> None:
-    exact = {"lower": 0.3, "upper": 0.3}
-    assert severities(judged(line(value=0.3, error=0.0, **exact))) == ["high"]
+    assert severities(judged(line(value=0.3, error=0.0, lower=0.3, upper=0.3))) == ["high"]
     assert judged(line(value=0.05, error=0.0, lower=0.05, upper=0.05)).findings == ()
 
 

@@ -50,9 +50,9 @@ def contrast(values: FloatArray, segment: BoolArray, rest: BoolArray, sampling: 
     parts = [sampling.part(rows) for rows in (segment, rest)]
     means = [part.mean(values[rows]) for part, rows in zip(parts, (segment, rest), strict=True)]
     pieces = np.zeros(len(values))
-    for sign, rows, part, (mean, _) in zip((1, -1), (segment, rest), parts, means, strict=True):
+    for sign, rows, part, (centre, _) in zip((1, -1), (segment, rest), parts, means, strict=True):
         factor = np.sqrt(part.units / (part.units - 1)) if part.units > 1 else np.nan
-        pieces[rows] = sign * factor * part.weights * (values[rows] - mean)
+        pieces[rows] = sign * factor * part.weights * (values[rows] - centre)
     both = segment | rest
     sums = pieces[both] if sampling.codes is None else np.bincount(sampling.codes[both], pieces[both])
     error = float(np.sqrt(np.square(sums).sum()))

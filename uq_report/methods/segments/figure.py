@@ -18,7 +18,7 @@ from ...evidence.view import table_of
 MOST = 3  # segments of each tree
 
 
-def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 12) -> Figure:
+def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 16) -> Figure:
     """Draw the mean of each measure in the segments that stand out, and over all judged rows.
 
     Parameters

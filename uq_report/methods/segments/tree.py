@@ -64,7 +64,7 @@ class Grower:
             out = np.isin(self.units[self.rows], order[fold::FOLDS])
             tree = self._fit(X, target, self.rows[~out], self.max_leaf_nodes)
             rows = self.rows[out]
-            forecasts = np.stack([subtree_values(tree, X[rows], k) for k in sizes])
+            forecasts = np.stack([subtree_values(tree, X[rows], int(k)) for k in sizes])
             errors[:, rows] = np.square(target[rows] - forecasts) * self.weights[rows]
         worse = errors - errors[errors.sum(axis=1).argmin()]
         rounding = ROUNDING * self.weights[self.rows] @ np.square(target[self.rows] - target[self.rows].mean())

@@ -28,7 +28,8 @@ def unsure(e: Evidence) -> Section | None:
     blocks: tuple[Block, ...] = paragraphs(NONE)
     if keys:
         titles = {m: "loss beyond what it expects" if m in BEYOND else e.words(m).title for m in view.measures}
-        columns = ("rows where", Column("rows", "integer"), *titles.values(), "brought closest by exchanging")
+        columns: list[Column | str] = ["rows where", Column("rows", "integer"), *titles.values()]
+        columns.append("brought closest by exchanging")
         rows = [_row(view, key, SegmentFeatures.find(e.run)) for key in keys]
         caption = "Segments of rows that stand out, on rows that did not make them."
         blocks = (make_table("sure-segments-table", caption, columns, rows, evidence=view.id),)
