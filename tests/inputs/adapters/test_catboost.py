@@ -227,3 +227,11 @@ def test_an_audit_from_end_to_end() -> None:
     assert subject.adapter.name == "catboost"
     assert {"epistemic", "aleatoric"} <= subject.adapter.predict(model, ROWS).supports
     whole_audit(subject)
+
+
+def test_a_dispersion_that_has_no_use_is_refused_and_one_that_has_is_a_remark() -> None:
+    adapter = CatBoostAdapter(dispersion=0.4)
+    with pytest.raises(InputError, match=r"catboost\.dispersion must be None for .*; got 0\.4"):
+        adapter.predict(native("Poisson", COUNTS), ROWS)
+    assert "The dispersion 0.4 was given, not fitted" in adapter.remarks(native("Poisson", COUNTS))[0]
+    assert ADAPTER.remarks(native("Poisson", COUNTS)) == ()

@@ -16,6 +16,8 @@ from uq_report.core.errors import InputError, ModelError
 from uq_report.inputs.adapters.glm import GlmAdapter
 
 from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, COUNTS, FIT, X, typed
+from .test_rowwise import SCORE, assert_same_bits
+from .test_rowwise import X as RANDOM
 from .whole_audit import whole_audit
 
 ROWS = X[AUDIT]
@@ -107,6 +109,18 @@ def test_a_mean_below_0_is_refused_by_row() -> None:
 def test_a_dispersion_is_a_number_above_0(value: Any) -> None:
     with pytest.raises(InputError, match=r"glm\.dispersion must be None or a finite number > 0; got"):
         GlmAdapter(dispersion=value)
+
+
+def test_a_given_dispersion_is_a_remark_on_the_subject() -> None:
+    subject = uq.explain(fitted(GammaRegressor()), ROWS, AMOUNTS[AUDIT], adapter=GlmAdapter(dispersion=0.25))
+    assert "The dispersion 0.25 was given, not fitted by the model" in subject.notes[0]
+    assert GlmAdapter().remarks(GammaRegressor()) == ()
+
+
+def test_boosted_amounts_have_the_same_bits_in_any_batch() -> None:
+    model = HistGradientBoostingRegressor(loss="gamma", max_iter=50).fit(RANDOM, np.exp(SCORE))
+    adapter = GlmAdapter(dispersion=0.3)
+    assert_same_bits(adapter, model, lambda dist: np.column_stack([dist.mean(), dist.variance(), dist.entropy()]))
 
 
 def test_only_trees_take_large_calls() -> None:

@@ -173,3 +173,11 @@ def test_an_audit_from_end_to_end() -> None:
     subject = uq.explain(scaled.fit(X[FIT], BINARY[FIT]), ROWS, BINARY[AUDIT])
     assert subject.adapter.name == "lightgbm"
     whole_audit(subject)
+
+
+def test_a_dispersion_that_has_no_use_is_refused_and_one_that_has_is_a_remark() -> None:
+    adapter = LightGBMAdapter(dispersion=0.4)
+    with pytest.raises(InputError, match=r"lightgbm\.dispersion must be None for .*; got 0\.4"):
+        adapter.predict(classifier(BINARY), ROWS)
+    assert "The dispersion 0.4 was given, not fitted" in adapter.remarks(classifier(BINARY))[0]
+    assert ADAPTER.remarks(classifier(BINARY)) == ()

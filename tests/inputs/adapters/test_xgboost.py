@@ -253,3 +253,11 @@ def test_several_outputs_are_refused() -> None:
     model = xgboost.XGBRegressor(objective="count:poisson", **FEW).fit(X[FIT], y[FIT])
     with pytest.raises(ModelError, match=r"XGBRegressor must predict one number per row, shape \(80,\); got \(80, 2\)"):
         ADAPTER.predict(model, ROWS)
+
+
+def test_a_dispersion_that_has_no_use_is_refused_and_one_that_has_is_a_remark() -> None:
+    adapter = XGBoostAdapter(dispersion=0.4)
+    with pytest.raises(InputError, match=r"xgboost\.dispersion must be None for .*; got 0\.4"):
+        adapter.predict(classifier(BINARY), ROWS)
+    assert "The dispersion 0.4 was given, not fitted" in adapter.remarks(classifier(BINARY))[0]
+    assert ADAPTER.remarks(classifier(BINARY)) == ()

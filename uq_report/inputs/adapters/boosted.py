@@ -11,8 +11,8 @@ from ...core.adapter import Adapter, class_names
 from ...core.arrays import FloatArray
 from ...core.distributions import Categorical
 from ...core.distributions.rowwise import row_sum
-from ...core.errors import ModelError
-from .dispersion import check_dispersion
+from ...core.errors import InputError, ModelError
+from .dispersion import check_dispersion, remarks_on
 from .sklearn_ import ROWWISE_BATCH, each_alone, unwrap
 
 
@@ -32,6 +32,17 @@ class BoostedAdapter(Adapter):
 
     def __post_init__(self) -> None:
         check_dispersion(self.name, self.dispersion)
+
+    def remarks(self, model: Any) -> tuple[str, ...]:
+        """Say that a dispersion was given."""
+        return remarks_on(self.dispersion)
+
+    def refuse_dispersion(self, objective: str) -> None:
+        """Refuse a dispersion that was given for an objective without one."""
+        if self.dispersion is not None:
+            raise InputError(
+                f"{self.name}.dispersion must be None for {objective}, which has no dispersion; got {self.dispersion}."
+            )
 
     def batch_rows(self, model: Any) -> int | None:
         """Return 25 000 for the library's own classes, behind steps that treat each number by itself; else None."""

@@ -84,6 +84,8 @@ class CatBoostAdapter(BoostedAdapter):
             raise InputError(f"model must be fitted; got a {type(final).__name__} without trees. Call fit first.")
         rows, n, what = transform(steps, X), X.shape[0], type(final).__name__
         name, options = _loss(final)
+        if name != "Tweedie":
+            self.refuse_dispersion(name)
         if name == _APART:
             raise InputError(
                 "catboost.loss_function must be MultiClass; got MultiClassOneVsAll, whose probabilities do not sum "
@@ -110,10 +112,10 @@ class CatBoostAdapter(BoostedAdapter):
         return None if labels is None else np.ravel(labels)  # a column where there are more than two classes
 
     def remarks(self, model: Any) -> tuple[str, ...]:
-        """Say what is read of a model with posterior sampling."""
+        """Say that a dispersion was given, or what is read of a model with posterior sampling."""
         final = unwrap(model)[1]
         if not (final.is_fitted() and _sampled(final)):
-            return ()
+            return super().remarks(model)
         members = f"the mixture of {self.virtual_ensembles} virtual ensembles"
         return (f"Trained with posterior_sampling: read is {members}, whose mean is not exactly that of its predict.",)
 

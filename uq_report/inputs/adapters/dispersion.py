@@ -49,6 +49,23 @@ def check_dispersion(who: str, value: Any) -> None:
         raise InputError(f"{who}.dispersion must be None or a finite number > 0; got {value!r}.")
 
 
+def remarks_on(dispersion: float | None) -> tuple[str, ...]:
+    """Return what a reader must know of a dispersion that was given; nothing of none.
+
+    Examples
+    --------
+    >>> remarks_on(0.5)[0].partition(":")[0]
+    'The dispersion 0.5 was given, not fitted by the model'
+    """
+    if dispersion is None:
+        return ()
+    measure = (
+        "Where outcomes may be 0 (Tweedie), entropy and nll count the probability of 0 beside the density above it."
+    )
+    given = f"The dispersion {dispersion:g} was given, not fitted by the model: all uncertainty rests on it."
+    return (f"{given} {measure}",)
+
+
 def dispersed(
     who: str, what: str, mean: FloatArray, power: float, dispersion: float | None, estimate: Estimate
 ) -> Distribution:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from ...core.adapter import Match
 from ...core.arrays import Table
 from ...core.predictive import Distribution
-from .dispersion import Estimate, check_dispersion, dispersed
+from .dispersion import Estimate, check_dispersion, dispersed, remarks_on
 from .outputs import point_prediction
 from .sklearn_ import SklearnAdapter, is_a, transform, unwrap
 
@@ -69,6 +69,10 @@ class GlmAdapter(SklearnAdapter):
         mean = point_prediction(final, transform(steps, X))
         estimate = _HELD if is_a(final, ("HistGradientBoostingRegressor",)) else _FITTED
         return dispersed(self.name, what, mean, float(power or 0), self.dispersion, estimate)
+
+    def remarks(self, model: Any) -> tuple[str, ...]:
+        """Say that a dispersion was given."""
+        return remarks_on(self.dispersion)
 
 
 def _power(final: Any) -> float | None:

@@ -65,6 +65,8 @@ class LightGBMAdapter(BoostedAdapter):
             raise InputError(f"model must be fitted; got a {type(final).__name__} without trees. Call fit first.")
         booster, rows, what = _booster(final), transform(steps, X), type(final).__name__
         name = _objective(booster)
+        if name not in _POWERS:
+            self.refuse_dispersion(name)
         if name == _APART:
             raise InputError(
                 "lightgbm.objective must be multiclass; got multiclassova, whose probabilities do not sum to 1. "

@@ -80,6 +80,8 @@ class XGBoostAdapter(BoostedAdapter):
         steps, final = unwrap(model)
         booster, rows = _booster(final), transform(steps, X)
         objective, what = _objective(booster), type(final).__name__
+        if objective.name not in _POWERS:
+            self.refuse_dispersion(objective.name)
         native, classifier = comes_from(final, _BOOSTER), comes_from(final, _CLASSIFIER)
         if objective.name in _NO_PROBABILITY and not (classifier and objective.name == "multi:softmax"):
             remedy = _NO_PROBABILITY[objective.name]
@@ -111,18 +113,18 @@ class XGBoostAdapter(BoostedAdapter):
         return predicted_labels(model, X) if comes_from(unwrap(model)[1], _CLASSIFIER) else None
 
     def remarks(self, model: Any) -> tuple[str, ...]:
-        """Say what is read of a survival model, and of a Booster that stopped early."""
+        """Say that a dispersion was given, and what is read of a survival model and of a Booster that stopped early."""
         final = unwrap(model)[1]
-        said = []
+        remarks = list(super().remarks(model))
         if _named(final) == _AFT:
-            said.append("survival:aft gives the distribution of the time itself: y is read as times of events.")
+            remarks.append("survival:aft gives the distribution of the time itself: y is read as times of events.")
         best = final.attr("best_iteration") if comes_from(final, _BOOSTER) else None
         if best is not None and int(best) + 1 < final.num_boosted_rounds():
-            said.append(
+            remarks.append(
                 f"The Booster's predict uses all {final.num_boosted_rounds()} rounds, though its best was {best}; "
                 f"model[: {int(best) + 1}] keeps the best."
             )
-        return tuple(said)
+        return tuple(remarks)
 
 
 def _named(final: Any) -> str | None:
