@@ -123,9 +123,9 @@ def test_another_unit_of_y_scales_what_is_above_0(factor: float) -> None:
     np.testing.assert_allclose(scaled.crps(y * factor), q.crps(y) * factor, rtol=1e-8)
 
 
-@pytest.mark.parametrize("power", [1.2, 1.6])
-def test_entropy_and_crps_go_on_smoothly_to_the_expansion(power: float) -> None:
+def test_entropy_and_crps_go_on_smoothly_to_the_expansion() -> None:
     """At a squared skewness of 1e-3 quadrature gives way to the expansion."""
+    power = 1.2
     shape = (2 - power) / (power - 1)
     rate = (shape + 2) ** 2 / (shape * (shape + 1) * 1e-3)
     dispersion = 1 / (rate * np.array([1 - 1e-9, 1 + 1e-9]) * (2 - power))
