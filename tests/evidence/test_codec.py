@@ -56,7 +56,8 @@ def test_methods_and_measures_of_a_real_run_say_what_was_done() -> None:
     assert pfi.options["n_repeats"] > 0
     assert run.result(ids.PFI).measures["nll"] == MeasureFacts("negative log-likelihood", "nats", "loss", "larger")
     thresholds = {rule.code: rule.thresholds for outcome in run.outcomes for rule in outcome.rules}
-    assert thresholds["UQ101"] == {"level": 0.05, "effect": 0.02, "medium": 0.05, "high": 0.1}
+    gate = {"level": 0.05, "effect": 0.02, "medium": 0.05, "high": 0.1, "missed": 0.02, "some": 0.05, "many": 0.1}
+    assert thresholds["UQ101"] == gate
 
 
 def test_thresholds_causes_and_sizes_come_back() -> None:
