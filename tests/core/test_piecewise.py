@@ -120,6 +120,17 @@ def test_shift_and_scale(shift: float, scale: float) -> None:
     )
 
 
+@pytest.mark.parametrize("scale", [1e-250, 1e250])
+def test_units_as_small_or_large_as_floats_go(scale: float) -> None:
+    """Nothing overflows or vanishes, whose value is a float."""
+    q, moved = Quantiles(LEVELS, TABLE), Quantiles(LEVELS, scale * TABLE)
+    np.testing.assert_allclose(moved.entropy(), q.entropy() + np.log(scale))
+    np.testing.assert_allclose(moved.crps(np.zeros(3)), scale * q.crps(np.zeros(3)))
+    np.testing.assert_allclose(moved.kl(Quantiles(LEVELS, scale * OTHER)), q.kl(Quantiles(LEVELS, OTHER)))
+    bars = Histogram(scale * EDGES, BARS[0], half_normal_ends=True)
+    np.testing.assert_allclose(bars.crps(np.ones(3)), np.abs(1 - bars.mean()) if scale < 1 else bars.crps(np.zeros(3)))
+
+
 def test_a_tail_far_inside_cells_of_the_other_keeps_its_mass() -> None:
     """KL of a narrow table from a wide one is their difference of log densities: no tail is lost by underflow."""
     narrow = Quantiles([0.3, 0.5, 0.7], [[0.5, 0.5 + 1e-6, 0.5 + 2e-6]])

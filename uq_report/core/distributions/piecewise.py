@@ -63,7 +63,7 @@ class Piecewise(Rowwise):
             inside = np.log(_of(self.masses, cell)) - np.log(_of(np.diff(self.edges), cell))
             log_tails = np.log(self.beyond) - np.log(self.scales)
         y = np.asarray(y, dtype=float)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             lower = log_tails[:, 0] + self.tail.log_density(self._beyond(y, 0))
             upper = log_tails[:, 1] + self.tail.log_density(self._beyond(y, 1))
         values = np.where(below, lower, np.where(above, upper, inside))
@@ -95,13 +95,15 @@ class Piecewise(Rowwise):
         start, end, width = self.edges[:, :-1], self.edges[:, 1:], np.diff(self.edges)
         inside = np.clip(y[:, None], start, end)
         with np.errstate(divide="ignore", invalid="ignore"):
-            parts = (np.square(inside - start) + np.square(end - inside)) / (2 * width)
+            left, right = (inside - start) / width, (end - inside) / width
+            parts = (left * (inside - start) + right * (end - inside)) / 2
         off = np.abs(y[:, None] - inside)  # from the cell, where y is outside it
         distance = np.where(off > 0, off + width / 2, np.where(width > 0, parts, 0.0))
         score = row_sum(self.masses * distance)
         for side, edge in enumerate((self.edges[:, 0] - y, y - self.edges[:, -1])):
             scale = self.scales[:, side]
-            far = self.tail.distance(np.maximum(edge, 0.0) / scale) * scale
+            with np.errstate(over="ignore"):  # the square of a distance whose exponential is 0
+                far = self.tail.distance(self._beyond(y, side)) * scale
             score += self.beyond[:, side] * np.where(edge > 0, far, scale * self.tail.mean - edge)
         return score - self._spread()
 
@@ -141,7 +143,8 @@ class Piecewise(Rowwise):
     def _beyond(self, y: FloatArray, side: int) -> FloatArray:
         """Return how far y lies beyond the lowest (side 0) or highest edge, in scales; 0 inside."""
         out = y - self.edges[:, -1] if side else self.edges[:, 0] - y
-        return np.asarray(np.maximum(out, 0.0) / self.scales[:, side])
+        with np.errstate(over="ignore"):  # so far out that the tail has nothing left
+            return np.asarray(np.maximum(out, 0.0) / self.scales[:, side])
 
     def _inverse(self, p: FloatArray) -> FloatArray:
         """Return quantiles at levels of shape (n, L) of its own for every row, shape (n, L)."""

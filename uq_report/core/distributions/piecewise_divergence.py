@@ -23,6 +23,15 @@ class Pieces(Protocol):
     scales: FloatArray
 
 
+class Scaled(NamedTuple):
+    """The same pieces in other units, in which no square leaves the range of floats."""
+
+    edges: FloatArray
+    masses: FloatArray
+    beyond: FloatArray
+    scales: FloatArray
+
+
 class Line(NamedTuple):
     """A log density a + b u on every interval, shape (n, G)."""
 
@@ -52,6 +61,8 @@ def half_of_pieces(p: Pieces, q: Pieces) -> FloatArray:
 
 def _lines(p: Pieces, q: Pieces) -> tuple[Line, Line, FloatArray, FloatArray]:
     """Return both log densities on the intervals between all edges, the widths, and which is open to the left."""
+    origin, unit = p.edges[:, :1], p.edges[:, -1:] - p.edges[:, :1]
+    p, q = (Scaled((d.edges - origin) / unit, d.masses, d.beyond, d.scales / unit) for d in (p, q))
     both = np.concatenate([p.edges, q.edges], axis=1)
     order = np.argsort(both, axis=1, kind="stable")
     grid = np.take_along_axis(both, order, axis=1)

@@ -146,7 +146,7 @@ class Quantiles(Piecewise):
         first = filled.argmax(axis=1)
         last = width.shape[1] - 1 - filled[:, ::-1].argmax(axis=1)
         ends = [self.beyond[:, i] * width[rows, cell] / self.masses[rows, cell] for i, cell in enumerate((first, last))]
-        return np.where(filled.any(axis=1)[:, None], np.column_stack(ends), 1.0)
+        return np.where(filled.max(axis=1, keepdims=True), np.column_stack(ends), 1.0)
 
 
 def _named(rows: BoolArray) -> str:
