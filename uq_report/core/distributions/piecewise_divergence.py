@@ -62,29 +62,27 @@ def half_of_pieces(p: Pieces, q: Pieces) -> FloatArray:
 def _lines(p: Pieces, q: Pieces) -> tuple[Line, Line, FloatArray, FloatArray]:
     """Return both log densities on the intervals between all edges, the widths, and which is open to the left."""
     origin, unit = p.edges[:, :1], p.edges[:, -1:] - p.edges[:, :1]
-    p, q = (Scaled((d.edges - origin) / unit, d.masses, d.beyond, d.scales / unit) for d in (p, q))
-    both = np.concatenate([p.edges, q.edges], axis=1)
+    first, second = (Scaled((d.edges - origin) / unit, d.masses, d.beyond, d.scales / unit) for d in (p, q))
+    both = np.concatenate([first.edges, second.edges], axis=1)
     order = np.argsort(both, axis=1, kind="stable")
     grid = np.take_along_axis(both, order, axis=1)
     start = np.column_stack([grid[:, :1], grid])  # the finite end from which u is measured
-    of_p = np.column_stack([np.zeros(len(grid), dtype=int), np.cumsum(order < p.edges.shape[1], axis=1)])
+    of_p = np.column_stack([np.zeros(len(grid), dtype=int), np.cumsum(order < first.edges.shape[1], axis=1)])
     of_q = np.arange(start.shape[1]) - of_p
     width = np.column_stack([np.full(len(grid), np.inf), np.diff(grid), np.full(len(grid), np.inf)])
     left = np.zeros(start.shape)
     left[:, 0] = 1.0
-    return _line(p, of_p, start), _line(q, of_q, start), width, left
+    return _line(first, of_p, start), _line(second, of_q, start), width, left
 
 
-def _line(pieces: Pieces, passed: IntArray, start: FloatArray) -> Line:
+def _line(pieces: Scaled, passed: IntArray, start: FloatArray) -> Line:
     """Return the log density on intervals that begin after `passed` edges."""
     last = pieces.edges.shape[1]
     with np.errstate(divide="ignore", invalid="ignore"):
         inside = np.log(pieces.masses) - np.log(np.diff(pieces.edges))
         tails = np.log(pieces.beyond) - np.log(pieces.scales)
-    low, high = (
-        (start - pieces.edges[:, :1]) / pieces.scales[:, :1],
-        (pieces.edges[:, -1:] - start) / pieces.scales[:, 1:],
-    )
+    low = (start - pieces.edges[:, :1]) / pieces.scales[:, :1]
+    high = (pieces.edges[:, -1:] - start) / pieces.scales[:, 1:]
     cell = np.take_along_axis(inside, np.clip(passed - 1, 0, last - 2), axis=1)
     below, above = passed == 0, passed == last
     a = np.where(below, tails[:, :1] + low, np.where(above, tails[:, 1:] + high, cell))
