@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite, nan
 from pathlib import Path
 from typing import Unpack
 from urllib.parse import quote
@@ -88,13 +89,13 @@ def _overview(rows: list[Row]) -> Overview:
 
 def _row(name: str, run: AuditRun, links: tuple[Link, ...]) -> Row:
     severities = [finding.severity for finding in run.findings]
-    score = scores_of(run.run).get(LOG_SCORE)
+    score = scores_of(run.run).get(LOG_SCORE, nan)
     return Row(
         name=clean(name),
         label=clean(run.run.subject["label"]),
         as_of=clean(run.run.as_of),
         rating=rating(run.run.outcomes),
         findings=counted({severity: severities.count(severity) for severity in SEVERITIES}),
-        score=None if score is None else f"{score:.3g}",
+        score=f"{score:.3g}" if isfinite(score) else None,
         links=links,
     )

@@ -231,7 +231,7 @@ def test_an_output_can_be_pickled_and_names_are_listed() -> None:
     assert listed(tuple("abcdefghij")).endswith("'h' or 2 more")
 
 
-def test_all_outputs_give_one_report_each_and_a_page_over_them(tmp_path: Any) -> None:
+def test_all_outputs_give_one_report_each_and_a_page_over_them(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     model = RandomForestRegressor(**FEW, min_samples_leaf=8).fit(X, Y)
     subjects = uq.explain_outputs(model, X, Y.rename(columns={"height": "height/cm"}), train=(X, Y), label="Growth")
     assert [subject.label for subject in subjects.values()] == ["Growth: height/cm", "Growth: weight"]
@@ -244,6 +244,9 @@ def test_all_outputs_give_one_report_each_and_a_page_over_them(tmp_path: Any) ->
     assert len(links) == len(runs) == 2
     assert all((folder / link).is_file() for link in links)
     assert uq.load(folder / "weight").run.subject == runs["weight"].run.subject
+    monkeypatch.setattr("uq_report.api.outputs.scores_of", lambda run: {"log_score": float("inf")})
+    assert "<td>–</td>" in (runs.write(tmp_path / "infinite", formats=["markdown"]) / "index.html").read_text()
+    assert "<td>–</td>" not in page
     with pytest.raises(InputError, match=r"audit\.previous must be an earlier run of one subject"):
         uq.audit(subjects, previous=folder / "weight")  # type: ignore[call-overload]
     with pytest.raises(InputError, match=r"audit\.subject must be at least one"):
