@@ -89,7 +89,7 @@ def test_fifty_classes_fill_no_more_pages_than_two() -> None:
 def test_the_class_that_the_prediction_is_of_is_named() -> None:
     run, text = audited("fifty")
     label = run.subject["positive_class"]
-    assert label == max(run.subject["classes"], key=dict(_counts(run)).get)  # the most frequent
+    assert label == max(run.subject["classes"], key=dict(_counts(run)).__getitem__)  # the most frequent
     assert (
         f"the probability of the most frequent class, “{label}”, most, on average by" in text or "cannot tell" in text
     )
