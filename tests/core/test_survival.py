@@ -34,7 +34,7 @@ def test_a_curve_of_two_steps_by_hand() -> None:
     np.testing.assert_allclose(curve.mean(), [1 + 0.5 * 2])
     np.testing.assert_allclose(curve.variance(), [1 + 0.5 * 8 - 4])  # E min(T, 3)² = 0.5 + 0.5 * 9
     np.testing.assert_allclose(curve.entropy(), stats.entropy([0.5, 0.3, 0.2]))
-    np.testing.assert_array_equal(curve.quantile([0.4, 0.6, 0.9]), [[1.0, 3.0, 3.0]])
+    np.testing.assert_array_equal(curve.quantile(np.array([0.4, 0.6, 0.9])), [[1.0, 3.0, 3.0]])
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_cells_add_up_the_mass_of_their_steps() -> None:
 
 def test_a_cell_without_mass_makes_the_loss_infinite_and_no_nan() -> None:
     curve = Survival([1.0, 2.0, 3.0], [[0.5, 0.5, 0.0]])
-    np.testing.assert_array_equal(np.isneginf(curve.take([0, 0]).log_prob(events([1.5, 9.0]))), True)
+    np.testing.assert_array_equal(np.isneginf(curve.take(np.array([0, 0])).log_prob(events([1.5, 9.0]))), True)
     assert np.isfinite(curve.entropy()).all()
     for y in (events([1.5]), events([3.0]), events([9.0]), censored([9.0])):
         assert np.isfinite(curve.expected_nll(y)).all()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import uq_report as uq
+from uq_report.core.distributions import Survival
 from uq_report.core.errors import InputError, UnsupportedError
 from uq_report.inputs.adapters.sksurv_ import SksurvAdapter
 
@@ -48,26 +49,32 @@ def model(request: pytest.FixtureRequest) -> Any:
     return MODELS[request.param].fit(X[TRAIN], Y[TRAIN])
 
 
+def curves(adapter: SksurvAdapter, fitted: Any, rows: Any) -> Survival:
+    dist = adapter.predict(fitted, rows)
+    assert isinstance(dist, Survival)
+    return dist
+
+
 def test_curves_are_the_librarys_own(model: Any) -> None:
     adapter = SksurvAdapter()
     match = adapter.matches(model)
     assert match is not None
     assert match.distance == 1
-    dist = adapter.predict(model, X[TEST])
+    dist = curves(adapter, model, X[TEST])
     for row, curve in enumerate(model.predict_survival_function(X[TEST])[:20]):
         at = np.linspace(curve.x[0], curve.x[-1], 50)
         for time, own in zip(at, curve(at), strict=True):
-            assert abs(1 - dist.take([row]).cdf(np.array([time]))[0] - own) < 1e-12
+            assert abs(1 - dist.take(np.array([row])).cdf(np.array([time]))[0] - own) < 1e-12
         restricted = curve.x[0] + np.sum(np.diff(curve.x) * curve(curve.x)[:-1])
         np.testing.assert_allclose(dist.mean()[row], restricted, rtol=1e-12)
 
 
 def test_cells_are_five_by_default_and_the_stated_ones_on_request(model: Any) -> None:
-    assert SksurvAdapter().predict(model, X[TEST]).mass.shape == (100, 6)
-    dist = SksurvAdapter(ends=(365.0, 730.0)).predict(model, X[TEST])
+    assert curves(SksurvAdapter(), model, X[TEST]).mass.shape == (100, 6)
+    dist = curves(SksurvAdapter(ends=(365.0, 730.0)), model, X[TEST])
     assert dist.mass.shape == (100, 3)
     assert dist.horizon == 730.0
-    whole = SksurvAdapter().predict(model, X[TEST])
+    whole = curves(SksurvAdapter(), model, X[TEST])
     np.testing.assert_allclose(dist.mass[:, 0], whole.cdf(np.full(100, 365.0)), atol=1e-12)
     np.testing.assert_allclose(dist.mass[:, 2], 1 - whole.cdf(np.full(100, 730.0)), atol=1e-12)
 
@@ -89,9 +96,9 @@ def test_a_row_of_trees_is_the_same_bit_by_bit_alone(name: str) -> None:
     rows = adapter.batch_rows(fitted)
     assert rows is not None
     assert rows >= 1000
-    whole = adapter.predict(fitted, X[TEST])
+    whole = curves(adapter, fitted, X[TEST])
     for part in (slice(0, 1), slice(3, 20), slice(20, 100)):
-        some = adapter.predict(fitted, X[TEST].iloc[part])
+        some = curves(adapter, fitted, X[TEST].iloc[part])
         np.testing.assert_array_equal(some.survival, whole.survival[part])
         np.testing.assert_array_equal(some.entropy(), whole.entropy()[part])
 
@@ -117,11 +124,17 @@ def test_what_has_no_survival_function_is_refused_with_the_line_to_type(name: st
         uq.explain(estimator.fit(X[TRAIN], Y[TRAIN]), X[TEST], Y[TEST])
 
 
-@pytest.mark.parametrize("name", ["coxnet", "boosted", "low memory"])
+TYPED: dict[str, dict[str, Any]] = {
+    "coxnet": {"fit_baseline_model": True},
+    "boosted": {"loss": "coxph"},
+    "low memory": {"low_memory": False},
+}
+
+
+@pytest.mark.parametrize("name", TYPED)
 def test_the_line_to_type_works(name: str) -> None:
     estimator, _ = REFUSED[name]
-    change = {"coxnet": {"fit_baseline_model": True}, "boosted": {"loss": "coxph"}, "low memory": {"low_memory": False}}
-    fitted = estimator.set_params(**change[name]).fit(X[TRAIN], Y[TRAIN])
+    fitted = estimator.set_params(**TYPED[name]).fit(X[TRAIN], Y[TRAIN])
     assert uq.explain(fitted, X[TEST], Y[TEST]).adapter.name == "sksurv"
 
 
