@@ -11,6 +11,8 @@ from ..arrays import AnyArray, FloatArray
 from .numeric import Parametric, score_of
 from .validate import levels
 
+_LARGE = 1e3  # of the shape, from where on the terms of the density cancel
+
 
 class Gamma(Parametric):
     """n gamma distributions of y > 0.
@@ -54,7 +56,11 @@ class Gamma(Parametric):
         """Return the log density at y; -inf at y < 0, its limit at 0."""
         z, k = np.asarray(y) / self.scale, self.shape
         inside = np.maximum(z, 0.0)
-        return np.where(z < 0, -np.inf, xlogy(k - 1, inside) - inside - gammaln(k) - np.log(self.scale))
+        density = xlogy(k - 1, inside) - inside - gammaln(k)
+        large = np.flatnonzero((k >= _LARGE) & (inside > 0.5 * k) & (inside < 2 * k))
+        if len(large):
+            density[large] = _near_its_mean(inside[large], k[large])
+        return np.where(z < 0, -np.inf, density - np.log(self.scale))
 
     def cdf(self, y: AnyArray) -> FloatArray:
         """Return P(Y <= y)."""
@@ -96,6 +102,13 @@ class Gamma(Parametric):
         """Return [[ψ'(k), 1/theta], [1/theta, k/theta²]], shape (n, 2, 2)."""
         k, theta = self.shape, self.scale
         return symmetric(polygamma(1, k), 1 / theta, k / np.square(theta))
+
+
+def _near_its_mean(z: FloatArray, k: FloatArray) -> FloatArray:
+    """Return (k - 1) log z - z - log Γ(k) without its cancelling terms, by Stirling's series; k >= 1e3."""
+    off = (z - k) / k
+    stirling = 0.5 * np.log(2 * np.pi / k) + (1 / 12 - 1 / (360 * np.square(k))) / k
+    return np.asarray(-k * (off - np.log1p(off)) - np.log(z) - stirling)
 
 
 def entropy_of_gamma(k: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ import numpy as np
 from ..arrays import BoolArray, FloatArray, IntArray
 from .rowwise import row_sum
 
+_CROWD = 256  # panels of a row that are halved at once
 _CELLS = 1 << 16  # numbers in one array of nodes, so that it stays in the processor's cache
 
 _NODES = np.array([0.991455371120812639206854697526329, 0.949107912342758524526189684047851,
@@ -86,6 +87,9 @@ def integral(
 ) -> FloatArray:
     """Return each row's integral over its panels, shape (n,).
 
+    A row with more panels to halve at once than 256, and than four times those it began with, is left as it is: its
+    integrand is rough by rounding, and halving would not end.
+
     Parameters
     ----------
     n : int
@@ -101,11 +105,14 @@ def integral(
     members : int
         Numbers that the integrand holds per node.
     """
+    crowd = np.maximum(4 * np.bincount(panels.row, minlength=n), _CROWD)
     total, left = np.zeros(n), halvings
     while len(panels.row):
         value, error = _rules(panels, integrand, members)
-        share = tolerance / np.maximum(np.bincount(panels.row, minlength=n), 1)
+        count = np.bincount(panels.row, minlength=n)
+        share = tolerance / np.maximum(count, 1)
         good = (error <= np.maximum(share[panels.row], relative * np.abs(value))) | (left == 0)
+        good |= (count > crowd)[panels.row]
         total += np.bincount(panels.row[good], value[good], n)
         panels, left = panels.at(~good).halved(), left - 1
     return total
