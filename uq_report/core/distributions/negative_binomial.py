@@ -32,7 +32,7 @@ class NegativeBinomial(Parametric):
     Examples
     --------
     >>> NegativeBinomial([1.0], [2.0]).entropy().round(4)
-    array([1.4012])
+    array([1.3725])
     """
 
     family = "negative binomial"
