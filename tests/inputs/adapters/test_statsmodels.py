@@ -35,6 +35,7 @@ GLMS: dict[str, tuple[Any, pd.Series]] = {
     "gamma": (sm.families.Gamma(sm.families.links.Log()), Y),
     "inverse gaussian": (sm.families.InverseGaussian(sm.families.links.Log()), Y),
     "poisson": (sm.families.Poisson(), COUNTS),
+    "tweedie": (sm.families.Tweedie(sm.families.links.Log(), var_power=1.5), COUNTS),
     "negative binomial": (sm.families.NegativeBinomial(alpha=0.7), COUNTS),
     "binomial": (sm.families.Binomial(), HIGH),
 }
@@ -153,6 +154,7 @@ def test_exposure_and_offset_come_from_a_column(keyword: str, glm: bool) -> None
         (lambda: sm.OLS(Y, C), "must be fitted; got a OLS of statsmodels. Pass what its fit"),
         (lambda: sm.GLM(COUNTS, C, family=sm.families.Poisson()).fit(scale="X2"), "scale must be 1.*quasi"),
         (lambda: sm.GLM(np.c_[COUNTS, 99 + 0 * COUNTS], C, family=sm.families.Binomial()).fit(), "one trial per row"),
+        (lambda: sm.GLM(Y, C, family=sm.families.Tweedie(var_power=2.0)).fit(), "between 1 and 2; got 2. Fit Gaussian"),
         (lambda: fitted(sm.ZeroInflatedPoisson(COUNTS, C, exog_infl=C)), "exog_infl must be a constant alone"),
     ],
 )

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import invgauss
 
 from ...core.adapter import Adapter, Match, class_names
-from ...core.arrays import Table
+from ...core.arrays import FloatArray, Table
 from ...core.distributions import (
     Categorical,
     Gamma,
@@ -21,6 +21,7 @@ from ...core.distributions import (
     Poisson,
     Scipy,
     StudentT,
+    Tweedie,
     ZeroInflated,
 )
 from ...core.errors import InputError
@@ -134,6 +135,16 @@ def _generalised(model: Any, rows: Rows) -> Distribution:
     return _GLM[family](model, mean, scale)
 
 
+def _tweedie(power: float, mean: FloatArray, scale: float) -> Distribution:
+    """Return Tweedie's distribution; the powers outside of (1, 2) have families of their own, or none."""
+    if not 1 < power < 2:
+        raise InputError(
+            f"GLM.family Tweedie must have a var_power between 1 and 2; got {power:g}. "
+            "Fit Gaussian for 0, Poisson for 1, Gamma for 2, InverseGaussian for 3."
+        )
+    return Tweedie(mean, scale, power)
+
+
 def _two_classes(model: Any, p: Any) -> Distribution:
     return Categorical(np.column_stack([1 - p, p]), labels(model, 2))
 
@@ -183,6 +194,7 @@ _GLM: Mapping[str, Callable[[Any, Any, float], Distribution]] = MappingProxyType
         "Gamma": lambda _, mean, scale: Gamma(1 / scale, mean * scale),
         "InverseGaussian": lambda _, mean, scale: Scipy(invgauss(mean * scale, scale=1 / scale)),
         "Poisson": lambda _, mean, __: Poisson(mean),
+        "Tweedie": lambda model, mean, scale: _tweedie(float(model.family.var_power), mean, scale),
         "NegativeBinomial": lambda model, mean, _: NegativeBinomial(mean, 1 / float(model.family.alpha)),
         "Binomial": lambda model, mean, _: _two_classes(model, mean),
     }
