@@ -139,6 +139,8 @@ def test_exposure_and_offset_come_from_a_column(keyword: str, glm: bool) -> None
     rows = X.assign(**{keyword: given})
     q = StatsmodelsAdapter(**{keyword: keyword}).predict(fit, rows)
     np.testing.assert_allclose(q.mean(), fit.predict(), rtol=1e-9)
+    typed = uq.explain(fit, rows, COUNTS, adapter=StatsmodelsAdapter(**{keyword: keyword}))
+    assert typed.n == len(COUNTS)
     with pytest.raises(InputError, match=rf"{keyword} must be known of new rows.*StatsmodelsAdapter\({keyword}="):
         uq.explain(fit, rows, COUNTS)
 
