@@ -89,8 +89,8 @@ def lay_over(subject: Subject, residuals: str | Residuals, deny: Sequence[str] =
 
 def _own(subject: Subject, deny: Sequence[str]) -> str:
     """Return the name of the adapter that reads a distribution from the model itself; empty if none can."""
-    closest = _closest(subject.model, _all_adapters(deny))
     try:
+        closest = _closest(subject.model, _all_adapters(deny))
         if closest is not None:
             closest[0].predict(subject.model, take_rows(subject.X, np.arange(1)))
             return str(closest[0].name)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.base import BaseEstimator
+from sklearn.cluster import KMeans
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import (
@@ -31,7 +32,7 @@ from uq_report.core.residuals import Residuals
 from uq_report.core.subject import Subject
 from uq_report.inputs.adapters.residual_bags import out_of_bag
 from uq_report.inputs.adapters.residual_points import folds
-from uq_report.inputs.adapters.residuals import FLOOR, line_for
+from uq_report.inputs.adapters.residuals import FLOOR, ResidualsAdapter
 
 from .whole_audit import whole_audit
 
@@ -265,7 +266,9 @@ class Own(BaseEstimator):  # type: ignore[misc]
 HALF = Residuals(rows=(FRAME[270:330], TARGET[270:330]))
 SHUFFLED = TRAIN[0].sample(frac=1, random_state=0), TRAIN[1]
 PROBABLE = LogisticRegression().fit(TRAIN[0], TRAIN[1] > 140)
-FROZEN = make_pipeline(StandardScaler(), FrozenEstimator(LINEAR)).fit(*TRAIN)
+FROZEN = make_pipeline(StandardScaler(), FrozenEstimator(LinearRegression().fit(TRAIN[0].to_numpy(), TRAIN[1]))).fit(
+    *TRAIN
+)
 
 
 @pytest.mark.parametrize(
@@ -354,18 +357,33 @@ def test_the_adapter_by_itself_says_how_it_is_used() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "residuals"),
-    [(FOREST, "oob"), (LINEAR, "normal"), (make_pipeline(StandardScaler(), FOREST), "oob"), (Column(), "rows")],
+    ("model", "word"),
+    [
+        (LINEAR, 'residuals="normal"'),
+        (make_pipeline(StandardScaler(), LinearRegression()).fit(*TRAIN), 'residuals="normal"'),
+        (FROZEN, "rows=(X_calibration, y_calibration)"),
+        (FrozenEstimator(LINEAR), "rows=(X_calibration, y_calibration)"),
+        (Column(), "rows=(X_calibration, y_calibration)"),
+    ],
+    ids=["line", "pipeline", "frozen step", "frozen", "column"],
 )
-def test_the_line_for_a_model_works_when_typed(model: Any, residuals: str) -> None:
-    typed = line_for(model)
-    assert residuals in typed
-    names = {"uq": uq, "X": X, "y": Y, "X_train": TRAIN[0], "y_train": TRAIN[1]}
-    held = {"X_held_out": HELD[0], "y_held_out": HELD[1]}
-    if isinstance(model, BaseEstimator) and hasattr(model, "steps"):
-        model.fit(*TRAIN)
-    laid = eval(typed, {**names, **held, "model": model})
+def test_a_regressor_of_points_is_refused_with_the_line_that_works(model: Any, word: str) -> None:
+    with pytest.raises(InputError, match=r"which predicts points\. Type:") as refused:
+        uq.explain(model, X, Y, train=TRAIN)
+    (typed,) = [line.strip() for line in str(refused.value).splitlines() if "uq.explain" in line]
+    assert word in typed
+    names = {"uq": uq, "model": model, "X": X, "y": Y, "X_train": TRAIN[0], "y_train": TRAIN[1]}
+    laid = eval(typed, names | {"X_calibration": HELD[0], "y_calibration": HELD[1]})
     assert laid.assumption is not None
+
+
+def test_advice_for_forests_is_their_bags_and_none_for_what_predicts_no_number() -> None:
+    adapter = ResidualsAdapter()
+    advice = adapter.advise(FOREST)
+    assert advice is not None
+    assert 'residuals="oob"' in advice.code
+    strangers = (PROBABLE, LinearRegression, StandardScaler(), KMeans(), object())
+    assert [adapter.advise(stranger) for stranger in strangers] == [None] * 5
 
 
 def test_models_of_other_kinds_fail_as_models() -> None:

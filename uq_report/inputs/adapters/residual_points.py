@@ -15,7 +15,7 @@ from .outputs import refuse_rows
 from .sklearn_ import in_order
 
 LEAST = 20  # residuals from which a spread is taken
-GIVE_ROWS = "Give rows of your own: residuals=uq.Residuals(rows=(X_held_out, y_held_out))."
+GIVE_ROWS = "Give rows of your own: residuals=uq.Residuals(rows=(X_calibration, y_calibration))."
 _STREAM = 0x12E5  # of the folds
 
 

@@ -39,9 +39,18 @@ def refitted(model: Any, X: Table, y: FloatArray, asked: Residuals, *, mixed: bo
 
 
 def can_refit(model: Any) -> bool:
-    """Say whether a model can be fitted again from its parameters, as scikit-learn's can."""
+    """Say whether a model and all its parts can be fitted again from their parameters, as scikit-learn's can."""
+    return _has_parameters(model) and not _fixed(model)
+
+
+def _has_parameters(model: Any) -> bool:
     methods = all(callable(getattr(model, name, None)) for name in ("get_params", "fit"))
-    return methods and not isinstance(model, type) and not _stays(model)
+    return methods and not isinstance(model, type)
+
+
+def _fixed(model: Any) -> list[str]:
+    """Return the parts of a model that are fitted and not changed by another fit."""
+    return [name for name, part in {"itself": model, **model.get_params(deep=True)}.items() if _stays(part)]
 
 
 def _blank(model: Any, seed: int) -> Any:
@@ -51,10 +60,9 @@ def _blank(model: Any, seed: int) -> Any:
     """
     if is_a(model, ("BaseSearchCV",)) and hasattr(model, "best_estimator_"):
         model = model.best_estimator_
-    if not can_refit(model):
+    if not _has_parameters(model):
         raise InputError(f"{_MUST}; got {type(model).__name__}, which no clone of it can. {GIVE_ROWS}")
-    parameters = model.get_params(deep=True)
-    if fixed := [name for name, value in parameters.items() if _stays(value)]:
+    if fixed := _fixed(model):
         raise InputError(
             f"{_MUST}; got {type(model).__name__} with parts that stay as they are ({', '.join(fixed)}) and have seen "
             f"every fold. {GIVE_ROWS}"
@@ -63,7 +71,11 @@ def _blank(model: Any, seed: int) -> Any:
         blank = import_module("sklearn.base").clone(model)
     except (TypeError, RuntimeError) as error:
         raise InputError(f"{_MUST}; {type(model).__name__} cannot be cloned: {error}. {GIVE_ROWS}") from error
-    free = [name for name, value in parameters.items() if value is None and name.split("__")[-1] == "random_state"]
+    free = [
+        name
+        for name, value in model.get_params(deep=True).items()
+        if value is None and name.split("__")[-1] == "random_state"
+    ]
     return blank.set_params(**dict.fromkeys(free, seed)) if free else blank
 
 

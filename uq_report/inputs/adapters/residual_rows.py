@@ -64,7 +64,7 @@ def _pair(given: tuple[Table, AnyArray | None] | None, what: str) -> tuple[Table
         got = "None" if given is None else "no y"
         raise InputError(
             f"{what} must be a pair (X, y) for residuals to be taken from; got {got}. Pass train=(X_train, y_train), "
-            "or rows outside the fit: residuals=uq.Residuals(rows=(X_held_out, y_held_out))."
+            "or rows outside the fit: residuals=uq.Residuals(rows=(X_calibration, y_calibration))."
         )
     try:
         return given[0], np.asarray(given[1], dtype=float)

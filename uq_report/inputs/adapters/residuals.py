@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from ...core.adapter import Match
+from ...core.adapter import Advice, Match
 from ...core.arrays import FloatArray, Table
 from ...core.distributions import Normal, NormalMixture, Smoothed
 from ...core.distributions.quantiles import Quantiles
@@ -24,13 +24,16 @@ from .residual_points import Collected, Predicted, predicted
 from .residual_refits import can_refit
 from .residual_rows import collected
 from .residual_scale import modelled
-from .sklearn_ import SklearnAdapter, unwrap
+from .sklearn_ import SklearnAdapter, is_a, unwrap
 
 FLOOR = 0.1  # least share of the residuals' mean square that is noise, whatever members explain
 MOST_CENTRES = 200
 BIASED = 3.0  # standard errors from which a mean residual is mentioned
 # levels of the conformal form, rounded outwards to residuals
 LEVELS = (0.025, 0.05, 0.1, 0.175, 0.25, 0.375, 0.5, 0.625, 0.75, 0.825, 0.9, 0.95, 0.975)
+
+_TRAINED = 'uq.explain(model, X, y, train=(X_train, y_train), residuals="{}")'
+_CALIBRATED = "uq.explain(model, X, y, residuals=uq.Residuals(rows=(X_calibration, y_calibration)))"
 
 Scale = Callable[[Table, FloatArray], FloatArray]
 Around = Callable[[FloatArray, FloatArray], Distribution]  # the prediction and the scale of rows
@@ -102,6 +105,21 @@ class ResidualsAdapter(SklearnAdapter):
         mixed = self.noise is not None and self.noise.mixed
         return EnsembleAdapter().batch_rows(model) if mixed else super().batch_rows(model)
 
+    def advise(self, model: Any) -> Advice | None:
+        """Return how a regressor that predicts points gets a distribution from rows that the fit did not use.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> ResidualsAdapter().advise(LinearRegression()).code
+        'uq.explain(model, X, y, train=(X_train, y_train), residuals="normal")'
+        """
+        points = callable(getattr(model, "predict", None)) and not is_a(model, ("ClusterMixin", "OutlierMixin"))
+        if isinstance(model, type) or not points or _decides(model):
+            return None
+        word = "oob" if has_bags(model) else "normal" if can_refit(model) else ""
+        return Advice(2, "predicts points", _TRAINED.format(word) if word else _CALIBRATED)
+
     def laid_over(self, subject: Subject, asked: Residuals, replaces: str = "") -> Subject:
         """Return the subject with this adapter fitted to residuals, the assumption and what a reader must know of it.
 
@@ -141,22 +159,9 @@ class ResidualsAdapter(SklearnAdapter):
         )
 
 
-def line_for(model: Any) -> str:
-    """Return the line that gives this very model a distribution from residuals.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import RandomForestRegressor
-    >>> line_for(RandomForestRegressor(2).fit([[0.0], [1.0]], [0.0, 1.0]))
-    'uq.explain(model, X, y, train=(X_train, y_train), residuals="oob")'
-    >>> line_for(lambda X: X[:, 0])
-    'uq.explain(model, X, y, residuals=uq.Residuals(rows=(X_held_out, y_held_out)))'
-    """
-    if has_bags(model):
-        return 'uq.explain(model, X, y, train=(X_train, y_train), residuals="oob")'
-    if can_refit(model):
-        return 'uq.explain(model, X, y, train=(X_train, y_train), residuals="normal")'
-    return "uq.explain(model, X, y, residuals=uq.Residuals(rows=(X_held_out, y_held_out)))"
+def _decides(model: Any) -> bool:
+    """Say whether a model predicts classes."""
+    return callable(getattr(model, "predict_proba", None)) or hasattr(unwrap(model)[1], "classes_")
 
 
 def _refuse_unfit(subject: Subject) -> None:
@@ -164,7 +169,7 @@ def _refuse_unfit(subject: Subject) -> None:
     if isinstance(model, type):
         raise InputError(f"model must be a fitted model; got the class {model.__name__} itself. Fit an object of it.")
     given = isinstance(model, ScoredRows)
-    if given or callable(getattr(model, "predict_proba", None)) or hasattr(unwrap(model)[1], "classes_"):
+    if given or _decides(model):
         what = "stored predictions" if given else f"{type(model).__name__}, which predicts classes"
         raise InputError(f"explain.residuals must be for a regressor; got {what}. Leave residuals out.")
     if not (callable(model) or callable(getattr(model, "predict", None))):
