@@ -104,7 +104,8 @@ def test_audit_of_a_regressor() -> None:
 
 
 def test_audit_of_a_classifier() -> None:
-    run = whole_audit(uq.explain(classifier(), WINE[110:], LABELS[110:]))
+    subject = uq.explain(classifier(), WINE[110:], LABELS[110:])
+    run = whole_audit(subject, explainers=["pfi", "pdp", "calibration"])
     assert {"miscoverage", "confidence_gap"} <= set(table(run, "calibration").estimates["item"])
 
 
