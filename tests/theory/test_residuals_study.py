@@ -48,4 +48,5 @@ def test_a_modelled_scale_covers_where_the_noise_is_largest(study: Any, form: st
 def test_even_normal_noise_is_covered_by_every_assumption(study: Any) -> None:
     for options in study.ASSUMPTIONS.values():
         covered = study.repeated(study.NOISES["even"], options, ROWS, REPS).levels
-        np.testing.assert_allclose(covered, study.LEVELS, atol=0.03)
+        # 0.026 is that of the normal form with a modelled scale, whose standardised residuals are not quite normal
+        assert (np.abs(covered - study.LEVELS) <= 0.026 + error(study.LEVELS)).all()
