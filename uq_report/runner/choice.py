@@ -11,7 +11,7 @@ import numpy as np
 from ..core.adapter import Adapter, Advice, Advises, Combines, PicksOutput, Unpacks
 from ..core.arrays import take_rows
 from ..core.errors import InputError, PluginError, UQReportError, to_type
-from ..core.outputs import whole
+from ..core.outputs import Output, whole
 from ..core.residuals import Residuals
 from ..core.subject import Subject
 from . import plugins
@@ -19,6 +19,7 @@ from . import plugins
 RESIDUALS = "residuals"  # the adapter that lays a distribution over point predictions
 _log = logging.getLogger(__name__)
 A = TypeVar("A", bound=Adapter)
+_EXPLAIN = "uq.explain(model, X, y)"
 _NOTHING = Advice(
     9,
     "has no method that uq_report knows",
@@ -136,15 +137,29 @@ def _all_adapters(deny: Sequence[str]) -> list[Adapter]:
     return adapters
 
 
+def line_to_type(model: Any, deny: Sequence[str] = ()) -> str:
+    """Return the lines that explain a model, with what it lacks where no adapter reads it as it is."""
+    adapters = _all_adapters(deny)
+    return _EXPLAIN if _closest(model, adapters) is not None else _best(model, adapters).code
+
+
 def _none_matches(model: Any, adapters: list[Adapter]) -> str:
     """Say why no adapter reads `model`, and what to type for it."""
     if isinstance(model, type):
         return f"model must be a fitted model; got the class {model.__name__} itself. Make an object of it and fit it."
+    best = _best(model, adapters)
+    got = f"{_name(model)}, which {best.lacks}"
+    return f"model must give a distribution of the target for every row; got {got}. {to_type(best.code)}"
+
+
+def _best(model: Any, adapters: list[Adapter]) -> Advice:
+    """Return the closest advice on a model; on one of several outputs with its position."""
     advising = (adapter for adapter in adapters if isinstance(adapter, Advises))
     advice = [text for adapter in advising if (text := adapter.advise(model)) is not None]
     best = min(advice, key=lambda text: text.distance, default=_NOTHING)
-    got = f"{_name(model)}, which {best.lacks}"
-    return f"model must give a distribution of the target for every row; got {got}. {to_type(best.code)}"
+    if not isinstance(model, Output):
+        return best
+    return best._replace(code=best.code.replace(_EXPLAIN[:-1], f"{_EXPLAIN[:-1]}, output={model.position}"))
 
 
 def _name(model: Any) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..core import inputs
-from ..core.errors import InputError
+from ..core.errors import InputError, to_type
 from ..core.outputs import Output, listed, output_column, output_names, output_position
-from .choice import output_picker
+from .choice import line_to_type, output_picker
 
 
 def named_outputs(arguments: Mapping[str, Any], deny: Sequence[str] = ()) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def pick_output(
     predicts = any(callable(getattr(model, method, None)) for method in ("predict", "predict_proba"))
     if output is None:
         if names and predicts:
-            raise InputError(_unnamed(type(model).__name__, names))
+            raise InputError(_unnamed(arguments, names, deny))
         return dict(arguments), ""
     if not predicts:
         raise InputError(
@@ -69,11 +69,15 @@ def pick_output(
     return _picked(arguments, position, names, deny)
 
 
-def _unnamed(who: str, names: tuple[str, ...]) -> str:
+def _unnamed(arguments: Mapping[str, Any], names: tuple[str, ...], deny: Sequence[str]) -> str:
+    """Say that an output must be named, and what to type for the first."""
     first = names[0] if names[0].isdigit() else repr(names[0])
+    line = line_to_type(_picked(arguments, 0, names, deny)[0]["model"], deny)
+    named = line.replace("output=0", f"output={first}")
+    code = named if named != line or "output=" in line else line.replace("X, y", f"X, y, output={first}")
     return (
-        f"explain.output must name one of {len(names)} outputs, {listed(names)}; got none. {who} is audited one output "
-        f"at a time: uq.explain(model, X, Y, output={first}), or uq.explain_outputs(model, X, Y) for all."
+        f"explain.output must name one of {len(names)} outputs, {listed(names)}; got none. "
+        f"{type(arguments['model']).__name__} is audited one output at a time, all by uq.explain_outputs. {to_type(code)}"
     )
 
 

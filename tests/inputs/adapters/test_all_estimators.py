@@ -24,7 +24,6 @@ from .families import counts, numbers
 
 FIT, CALIBRATION, AUDITED = slice(0, 70), slice(70, 110), slice(110, 140)
 SOME = Parameter("any", Parameter.KEYWORD_ONLY, default=0)
-INSIDE = (Parameter.empty, None)
 COUNTS = ("PoissonRegressor", "GammaRegressor", "TweedieRegressor")  # of a target above 0, here in whole numbers
 ONE_COLUMN = ("IsotonicRegression",)
 SEVERAL = ("MultiTask", "MultiOutput", "RegressorChain", "ClassifierChain", "CCA", "PLSCanonical")
@@ -43,7 +42,10 @@ def made(estimator: Any) -> Any:
         return estimator(radius=9.0)
     if parameters.get("estimators", SOME).default is Parameter.empty:
         return estimator(estimators=[("a", inner), ("b", inner)])
-    return estimator(estimator=inner) if parameters.get("estimator", SOME).default in INSIDE else estimator()
+    if estimator.__name__ == "IsotonicRegression":  # defined beyond the rows of its fit
+        return estimator(out_of_bounds="clip")
+    inside = "SelfTraining" in estimator.__name__ or parameters.get("estimator", SOME).default is Parameter.empty
+    return estimator(estimator=inner) if inside else estimator()
 
 
 def data(model: Any) -> tuple[pd.DataFrame, Any]:

@@ -99,7 +99,7 @@ class CatBoostAdapter(BoostedAdapter):
         if name in _CLASSES:
             return classes_of(final.predict(rows, prediction_type="Probability"), n, what, final.classes_)
         mean = numbers_of(final.predict(rows, prediction_type="Exponent"), n, what)
-        estimate = Estimate("CatBoostAdapter", __name__, "model.predict(X_held, prediction_type='Exponent')")
+        estimate = Estimate("CatBoostAdapter", __name__, "model.predict(X_calibration, prediction_type='Exponent')")
         power = float(options.get("variance_power", _POWERS[name]))
         return dispersed(self.name, f"{what} with {name}", mean, power, self.dispersion, estimate)
 

@@ -10,17 +10,16 @@ from scipy.stats import invgauss
 
 from ...core.arrays import FloatArray
 from ...core.distributions import Gamma, Poisson, Scipy, Tweedie
-from ...core.errors import InputError
+from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
 from .outputs import refuse_rows
 
-_ESTIMATE = """{who}.dispersion must be a number > 0 for {what}, which fits the mean alone; got None.
-Estimate it on {rows}:
-  import uq_report as uq
-  from {module} import {adapter}
-  mean = {mean}
-  dispersion = float(((y_{suffix} - mean) ** 2 / mean**{power:g}).sum() / {divisor})
-  uq.explain(model, X, y, adapter={adapter}(dispersion=dispersion))"""
+_ESTIMATE = """\
+from {module} import {adapter}
+
+mean = {mean}  # of {rows}
+dispersion = float(((y_{suffix} - mean) ** 2 / mean**{power:g}).sum() / {divisor})
+uq.explain(model, X, y, adapter={adapter}(dispersion=dispersion))"""
 
 
 class Estimate(NamedTuple):
@@ -36,7 +35,7 @@ class Estimate(NamedTuple):
     adapter: str
     module: str
     mean: str
-    suffix: str = "held"
+    suffix: str = "calibration"
     rows: str = "rows that were neither fitted nor audited"
     divisor: str = "len(mean)"
 
@@ -101,7 +100,10 @@ def dispersed(
             )
         return Poisson(mean)
     if dispersion is None:
-        raise InputError(_ESTIMATE.format(who=who, what=what, power=power, **estimate._asdict()))
+        code = _ESTIMATE.format(power=power, **estimate._asdict())
+        raise InputError(
+            f"{who}.dispersion must be a number > 0 for {what}, which fits the mean alone; got None. {to_type(code)}"
+        )
     if power == 2:
         return Gamma(1 / dispersion, mean * dispersion)
     if power == 3:

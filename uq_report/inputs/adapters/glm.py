@@ -20,7 +20,7 @@ _FITTED = Estimate(
     "the training rows (Pearson's chi-square over the degrees of freedom)",
     "(len(mean) - X_train.shape[1] - 1)",
 )
-_HELD = Estimate("GlmAdapter", __name__, "model.predict(X_held)")
+_HELD = Estimate("GlmAdapter", __name__, "model.predict(X_calibration)")
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ class LightGBMAdapter(BoostedAdapter):
         if name in _CLASSES:
             return classes_of(values, X.shape[0], what)
         power = float(booster.params.get("tweedie_variance_power", 1.5)) if name == "tweedie" else _POWERS[name]
-        estimate = Estimate("LightGBMAdapter", __name__, "model.predict(X_held)")
+        estimate = Estimate("LightGBMAdapter", __name__, "model.predict(X_calibration)")
         mean = numbers_of(values, X.shape[0], what)
         return dispersed(self.name, f"{what} with {name}", mean, power, self.dispersion, estimate)
 

@@ -13,13 +13,14 @@ from ...core.adapter import Match, class_names
 from ...core.arrays import FloatArray, Table
 from ...core.distributions import Quantiles
 from ...core.distributions.quantiles import Ties
-from ...core.errors import InputError
+from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
 from .outputs import point_prediction
 from .quantile_levels import levels_of, words
 from .sklearn_ import ROWWISE_BATCH, SklearnAdapter, batch_rows, each_alone, transform, unwrap
 
 _LINE = "uq.explain({0.05: low, 0.5: middle, 0.95: high}, X, y)"
+_LEVELS = ("quantile", "alpha", "quantile_alpha")  # the names of the level
 _TREES = ("xgboost.", "lightgbm.", "catboost.")
 
 
@@ -78,8 +79,8 @@ class QuantilesAdapter(SklearnAdapter):
         levels = np.array(levels_of(final))
         if len(levels) < 3:
             raise InputError(
-                f"model must predict at least 3 quantiles; got {type(final).__name__} for {levels.tolist()} alone. Fit "
-                f"one for each of three levels or more, and pass all: {_LINE}."
+                f"model must predict at least 3 quantiles; got {type(final).__name__} for {levels.tolist()} alone. "
+                f"{to_type(_more(model))}"
             )
         values = _table(final, transform(steps, X), len(levels))
         order = np.argsort(levels)
@@ -97,6 +98,15 @@ class QuantilesAdapter(SklearnAdapter):
         parts = [super(QuantilesAdapter, self).rows_together(part) for part in model.values()]
         known = [rows for rows in parts if rows is not None]
         return min(known) if len(known) == len(parts) else None
+
+
+def _more(model: Any) -> str:
+    """Return how models of further levels are fitted, and passed with each other."""
+    names = model.get_params() if callable(getattr(model, "get_params", None)) else ()
+    own = next((name for name in names if name.rpartition("__")[2] in _LEVELS), "")
+    fit = f"clone(model).set_params({own}=level).fit(X_train, y_train) for level in (0.05, 0.25, 0.5, 0.75, 0.95)"
+    lines = f"from sklearn.base import clone\n\nmodels = {{level: {fit}}}\nuq.explain(models, X, y)"
+    return lines if own else _LINE
 
 
 def _checked_keys(models: Mapping[Any, Any]) -> list[Any]:

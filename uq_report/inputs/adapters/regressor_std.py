@@ -12,14 +12,14 @@ from ...core.adapter import Match, class_names
 from ...core.arrays import Table
 from ...core.derivatives import Derivatives
 from ...core.distributions import Normal
-from ...core.errors import InputError
+from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
 from .gp_derivatives import gp_derivatives
 from .outputs import check_noise, mean_and_std, refuse_rows
 from .sklearn_ import SklearnAdapter, gives_std, is_a, unwrap
 
 _GAUSSIAN_PROCESS = ("GaussianProcessRegressor",)
-_TARGET_WRAPPER = ("TransformedTargetRegressor",)
+_POINTS = 'uq.explain(model, X, y, train=(X_train, y_train), residuals="normal")'
 _POSITIVE = "Add a WhiteKernel to a Gaussian process, or give the adapter a noise_variance."
 
 
@@ -62,8 +62,6 @@ class RegressorStdAdapter(SklearnAdapter):
         if isinstance(model, type):
             return None
         final = unwrap(model)[1]
-        if is_a(final, _TARGET_WRAPPER):
-            return Match(3, "a TransformedTargetRegressor, which has no std in units of y")
         if is_a(final, _GAUSSIAN_PROCESS):
             return Match(1, self._gaussian_process(final))
         if is_a(final, ("BayesianRidge", "ARDRegression")):
@@ -74,17 +72,12 @@ class RegressorStdAdapter(SklearnAdapter):
         """Return a normal distribution per row; refuse a std that is 0 or no number, by row."""
         final = unwrap(model)[1]
         who = type(final).__name__
-        if is_a(final, _TARGET_WRAPPER):
-            raise InputError(
-                f"model must be a regressor that gives a std in units of y; got {who}, which cannot pass it on. "
-                "Fit its regressor on the transformed target and audit that, with y transformed too, "
-                "or pass a function that returns a Distribution."
-            )
         if is_a(final, _GAUSSIAN_PROCESS) and not hasattr(final, "X_train_"):
             raise InputError(f"model must be fitted; got a {who} that would answer from its prior. Call fit first.")
         mean, std = mean_and_std(model, X)
         std = np.hypot(std, math.sqrt(self.noise_variance))
-        refuse_rows(f"{who}.predict must return a std > 0", std == 0, _POSITIVE)
+        remedy = _POSITIVE if is_a(final, _GAUSSIAN_PROCESS) else to_type(_POINTS)
+        refuse_rows(f"{who}.predict must return a std > 0", std == 0, remedy)
         return Normal(mean, std)
 
     def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:

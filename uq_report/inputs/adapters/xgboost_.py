@@ -97,7 +97,7 @@ class XGBoostAdapter(BoostedAdapter):
         values = numbers_of(values, X.shape[0], what)
         if objective.name == _AFT:
             return _failure_time(values, objective.options)
-        mean = "model.inplace_predict(X_held)" if native else "model.predict(X_held)"
+        mean = "model.inplace_predict(X_calibration)" if native else "model.predict(X_calibration)"
         power = float(objective.options.get("tweedie_variance_power", _POWERS[objective.name]))
         return dispersed(
             self.name,
