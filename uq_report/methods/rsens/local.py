@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.arrays import BoolArray, FloatArray
 from ...core.derivatives import Derivatives, mixed_differences, predicted
-from ...core.distributions import Categorical, Normal, Poisson, StudentT
+from ...core.distributions import Categorical, Laplace, Logistic, NegativeBinomial, Normal, Poisson, StudentT
 from ...core.divergence import Order, divergence, sensitivity
 from ...core.predictive import Distribution
 from ...core.results import Omission
@@ -20,6 +20,7 @@ from ...evidence.importance import RSENS2
 from .sample import Sample, level_chances
 
 UNSTABLE_SHARE = 0.1  # of rows without a derivative, above which steps are used
+_MEAN_FIRST = (Normal, Poisson, Laplace, Logistic, NegativeBinomial)  # families whose first parameter is the mean
 _TOLERANCE = 0.05  # of a row's value
 _FLOOR = 1e-3  # of the strongest feature's mean, below which an error does not matter
 _CELLS = 64
@@ -73,7 +74,7 @@ def mean_position(dist: Distribution) -> int | None:
     """Return which parameter is the mean (of classes, the positive one's probability), or None."""
     if isinstance(dist, Categorical):
         return dist.positive
-    return 0 if isinstance(dist, Normal | Poisson) or (isinstance(dist, StudentT) and dist.moments) else None
+    return 0 if isinstance(dist, _MEAN_FIRST) or (isinstance(dist, StudentT) and dist.moments) else None
 
 
 def _rule(rates: Derivatives) -> str:
