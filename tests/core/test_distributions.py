@@ -303,8 +303,10 @@ def test_take_is_the_same_rows_bit_by_bit(make: Callable[[Any], Distribution]) -
 def test_a_row_does_not_depend_on_its_neighbours_in_any_bit(make: Callable[[Any], Distribution]) -> None:
     whole_y = outcomes(make(ALL))
     whole = dict(answers(make(ALL), whole_y))
-    for step in (1, 2, 3, 8):
-        parts = [np.arange(start, min(start + step, N)) for start in range(0, N, step)]
+    ways = [[np.arange(start, min(start + step, N)) for start in range(0, N, step)] for step in (1, 2, 3, 8)]
+    if isinstance(make(ALL), Numeric) and not isinstance(make(ALL), Parametric):  # slower: one way to part the rows
+        ways = [[ALL[:1], ALL[1:2], ALL[2:5], ALL[5:13], ALL[13:]]]
+    for parts in ways:
         found = [dict(answers(make(rows), whole_y[rows])) for rows in parts]
         for name, answer in whole.items():
             if name != "sample":
