@@ -1,5 +1,6 @@
 """Outcomes that may be censored: every form they come in, and what is refused instead of being misread."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,12 +8,17 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
+from uq_report import runner
 from uq_report.core import measures
 from uq_report.core.digest import vector_sha256
 from uq_report.core.distributions import Normal, Survival
 from uq_report.core.errors import InputError, UQReportError
 from uq_report.core.inputs import vector
 from uq_report.core.lifetimes import LIFETIME, is_lifetimes, lifetimes, recorded
+from uq_report.core.results import Omission
+from uq_report.methods.groups.values import row_values
+from uq_report.methods.segments.terms import Term, _Of
+from uq_report.runner.mistakes import make_settings
 
 TIMES, EVENTS = [2.0, 3.0, 4.0], [True, False, True]
 WANTED = recorded(np.array(TIMES), np.array(EVENTS))
@@ -80,8 +86,12 @@ def test_no_arithmetic_takes_a_lifetime_for_a_number() -> None:
             misread(WANTED)
 
 
+def _ending(end: float, X: Any) -> Survival:
+    return Survival([1.0, 3.0], np.tile([[0.6, end]], (len(X), 1)))
+
+
 def _survival(X: Any) -> Survival:
-    return Survival([1.0, 3.0], np.tile([[0.6, 0.3]], (len(X), 1)))
+    return _ending(0.3, X)
 
 
 NUMBERS = (measures.SQUARED_ERROR, measures.ABSOLUTE_ERROR, measures.BRIER, measures.ZERO_ONE)
@@ -97,6 +107,22 @@ def test_the_loss_of_a_survival_model_is_the_nll() -> None:
     subject = uq.explain(_survival, X, (TIMES, EVENTS))
     frame = uq.importance(subject, measures=["loss"], n_repeats=2).frame
     assert set(frame["measure"]) == {"nll"}
+
+
+def test_the_loss_beyond_what_is_expected_is_that_of_the_time_observed() -> None:
+    """Groups and segments compare the nll with `expected_nll`, never with the entropy or a variance."""
+    rows = np.tile(X, (40, 1))
+    y = (TIMES * 40, EVENTS * 40)
+    for end in (0.3, 0.0):  # at 0 the events beyond the last time have no mass, and their loss is infinite
+        subject = uq.explain(partial(_ending, end), rows, y)
+        engine = runner.make_engine(subject, runner.load_measures(), make_settings({}), None)
+        gap = _Of(engine)("confidence_gap")
+        assert isinstance(gap, Term)
+        assert engine.y is not None
+        q = _ending(end, rows)
+        np.testing.assert_array_equal(gap.rows, -q.log_prob(engine.y) - q.expected_nll(engine.y))
+        assert isinstance(_Of(engine)("excess_loss"), Omission)
+        assert "excess_loss" not in {value.measure for value in row_values(engine)[0]}
 
 
 def test_models_and_outcomes_of_two_kinds_are_refused() -> None:

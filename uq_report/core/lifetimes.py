@@ -23,6 +23,11 @@ def is_lifetimes(y: AnyArray | None) -> bool:
     return y is not None and y.dtype == LIFETIME
 
 
+def are_lifetimes(y: Any) -> bool:
+    """Say whether outcomes as a user gives them are times with events."""
+    return _parts(y) is not None
+
+
 def lifetimes(y: Any, n: int, what: str) -> AnyArray | None:
     """Return outcomes given as times with events as an array of `LIFETIME`, shape (n,); None for any other y.
 
@@ -75,7 +80,8 @@ def _parts(y: Any) -> tuple[Any, Any] | None:
     if isinstance(y, tuple) and len(y) == 2 and np.ndim(y[0]) == 1:
         return y
     if isinstance(y, pd.DataFrame):
-        return (y.iloc[:, 0], y.iloc[:, 1]) if y.shape[1] == 2 and _flags(np.asarray(y.iloc[:, 1])) else None
+        flags = [_flags(np.asarray(column)) for _, column in y.items()]
+        return (y.iloc[:, 0], y.iloc[:, 1]) if flags == [False, True] else None
     names = getattr(getattr(y, "dtype", None), "names", None)
     if names is None:
         return None

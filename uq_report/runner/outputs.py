@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core import inputs
 from ..core.errors import InputError, to_type
+from ..core.lifetimes import are_lifetimes
 from ..core.outputs import Output, listed, output_column, output_names, output_position
 from .choice import line_to_type, output_picker
 
@@ -29,6 +30,8 @@ def named_outputs(arguments: Mapping[str, Any], deny: Sequence[str] = ()) -> tup
     model = arguments["model"]
     picker = output_picker(model, deny)
     n = picker.outputs(model) if picker is not None else 1
+    if n == 1 and are_lifetimes(arguments.get("y")):
+        return ()
     if names and n > 1 and len(names) != n:
         raise InputError(
             f"explain.y must have one column per output of {type(model).__name__}, {n}; got {len(names)}: "

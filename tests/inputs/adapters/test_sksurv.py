@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import uq_report as uq
@@ -77,6 +78,16 @@ def test_cells_are_five_by_default_and_the_stated_ones_on_request(model: Any) ->
     whole = curves(SksurvAdapter(), model, X[TEST])
     np.testing.assert_allclose(dist.mass[:, 0], whole.cdf(np.full(100, 365.0)), atol=1e-12)
     np.testing.assert_allclose(dist.mass[:, 2], 1 - whole.cdf(np.full(100, 730.0)), atol=1e-12)
+
+
+def test_a_frame_of_times_and_events_is_one_outcome() -> None:
+    frame = pd.DataFrame({"time": Y["lenfol"], "event": Y["fstat"]})
+    fitted = MODELS["cox"].fit(X[TRAIN], Y[TRAIN])
+    own = uq.explain(fitted, X[TEST], frame[TEST], train=(X[TRAIN], frame[TRAIN]))
+    plain = uq.explain(fitted, X[TEST], Y[TEST], train=(X[TRAIN], Y[TRAIN]))
+    np.testing.assert_array_equal(own.y, plain.y)
+    with pytest.raises(InputError, match=r"events that are True or False|output must name"):
+        uq.explain(fitted, X[TEST], frame[["event", "time"]][TEST])
 
 
 def test_two_models_on_the_same_cells_have_comparable_losses() -> None:
@@ -163,7 +174,7 @@ def test_a_forest_is_audited_end_to_end() -> None:
     subject = uq.explain(fitted, X[TEST][:60], Y[TEST][:60], train=(X[TRAIN], Y[TRAIN]))
     run = whole_audit(subject)
     assert run.subject["task"] == "survival"
-    assert {entry.name for entry in run.not_run} == {"cid", "cover", "groups"}
+    assert {entry.name for entry in run.not_run} == {"cid", "cover", "groups", "segments"}
     results = {result.id: result for result in run.results}
     scores = results["calibration"].estimates.set_index("item")
     assert {"log_score", "confidence_gap", "pit_distance", "coverage_gap"} <= set(scores.index)

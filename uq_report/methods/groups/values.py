@@ -145,7 +145,7 @@ def _expected_loss(q: Distribution) -> FloatArray | None:
     """Return the Brier score or squared error that the model expects of each row, or None where it has none."""
     if "proba" in q.supports:
         return np.asarray(1 - np.square(cast("Categorical", q).probabilities).sum(axis=1))
-    return q.variance() if "variance" in q.supports else None
+    return q.variance() if "variance" in q.supports and not q.censored else None
 
 
 def _rates(engine: Engine, y: AnyArray) -> Iterator[Values | Omission]:

@@ -103,8 +103,10 @@ class _Of:
         expected = self(ENTROPY.name) if name == CONFIDENCE_GAP else _expected(self.engine.baseline)
         if isinstance(expected, Omission):
             return Omission(name, "", expected.reason)
+        if isinstance(expected, Term):  # where outcomes are censored, the loss expected while each was observed
+            expected = self.engine.baseline.expected_nll(np.asarray(self.engine.y))
         with np.errstate(invalid="ignore"):
-            rows = loss.rows - (expected.rows if isinstance(expected, Term) else expected)
+            rows = loss.rows - expected
         return Term(name, MeasureFacts(TITLES[name], loss.facts.unit, "loss"), rows)
 
 
@@ -112,6 +114,8 @@ def _expected(q: Distribution) -> FloatArray | Omission:
     """Return the Brier score or squared error that the model expects of each row."""
     if "proba" in q.supports:
         return np.asarray(1 - np.square(cast("Categorical", q).probabilities).sum(axis=1))
+    if q.censored:
+        return Omission(EXCESS_LOSS, "", "only the log score has an expectation for outcomes that may be censored")
     if VARIANCE.name in q.supports:
         return q.variance()
     return Omission(EXCESS_LOSS, "", q.why_not(VARIANCE.name))
