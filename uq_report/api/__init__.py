@@ -129,7 +129,8 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     arguments = {**unpacked, **explicit, "model": unpacked["model"]}
     if arguments.get("X") is None:
         raise InputError("explain.X must be the rows to audit; got None. Pass a DataFrame or an array.")
-    arguments, note = runner.pick_output(arguments, output, denied)
+    arguments, note = runner.pick_output({**arguments, "residuals": residuals}, output, denied)
+    residuals = arguments.pop("residuals")
     if residuals is None:
         arguments["adapter"], reason = runner.choose_adapter(arguments["model"], arguments.get("adapter"), denied)
         subject = replace(make_subject(**arguments), adapter_reason=reason)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..core import inputs
 from ..core.errors import InputError, to_type
 from ..core.lifetimes import are_lifetimes
 from ..core.outputs import Output, listed, output_column, output_names, output_position
+from ..core.residuals import Residuals
 from .choice import line_to_type, output_picker
 
 
@@ -78,9 +80,10 @@ def _unnamed(arguments: Mapping[str, Any], names: tuple[str, ...], deny: Sequenc
     line = line_to_type(_picked(arguments, 0, names, deny)[0]["model"], deny)
     named = line.replace("output=0", f"output={first}")
     code = named if named != line or "output=" in line else line.replace("X, y", f"X, y, output={first}")
+    who = type(arguments["model"]).__name__
     return (
-        f"explain.output must name one of {len(names)} outputs, {listed(names)}; got none. "
-        f"{type(arguments['model']).__name__} is audited one output at a time, all by uq.explain_outputs. {to_type(code)}"
+        f"explain.output must name one of {len(names)} outputs, {listed(names)}; got none. {who} is audited one output "
+        f"at a time, all by uq.explain_outputs. {to_type(code)}"
     )
 
 
@@ -92,6 +95,9 @@ def _picked(
     if own.get("y") is not None:
         own["y"] = output_column(own["y"], position, len(names), "y")
     own["train"] = _train(own.get("train"), position, names)
+    residuals = own.get("residuals")
+    if isinstance(residuals, Residuals) and residuals.rows is not None:
+        own["residuals"] = replace(residuals, rows=_train(residuals.rows, position, names))
     table, features = inputs.table(own["X"], "X", model)
     rows = inputs.training(own["train"], table, features, model)
     picker = output_picker(model, deny)

@@ -117,7 +117,9 @@ def test_tweedie_asks_for_its_dispersion_with_a_line_that_works(interface: Any) 
     model, y = interface("Tweedie:variance_power=1.3", AMOUNTS_OR_0), AMOUNTS_OR_0
     with pytest.raises(InputError, match=r"catboost\.dispersion must be a number > 0 for .* got None") as error:
         uq.explain(model, ROWS, y[AUDIT])
-    subject = typed(str(error.value), model=model, X=ROWS, y=y[AUDIT], X_held=X[380:], y_held=y[380:])["subject"]
+    subject = typed(str(error.value), model=model, X=ROWS, y=y[AUDIT], X_calibration=X[380:], y_calibration=y[380:])[
+        "subject"
+    ]
     dist = subject.adapter.predict(model, ROWS)
     assert isinstance(dist, Tweedie)
     assert dist.power == 1.3

@@ -69,7 +69,7 @@ def test_the_line_of_the_refusal_works_when_typed(model: Any, y: Any, family: ty
     model = fitted(model, y)
     with pytest.raises(InputError, match=r"glm\.dispersion must be a number > 0 .* got None") as error:
         uq.explain(model, ROWS, y[AUDIT])
-    rows = {"X_train": X[FIT], "y_train": y[FIT], "X_held": X[380:], "y_held": y[380:]}
+    rows = {"X_train": X[FIT], "y_train": y[FIT], "X_calibration": X[380:], "y_calibration": y[380:]}
     subject = typed(str(error.value), model=model, X=ROWS, y=y[AUDIT], **rows)["subject"]
     assert isinstance(subject.adapter.predict(model, ROWS), family)
     assert 0.05 < subject.adapter.dispersion < 2

@@ -97,7 +97,7 @@ def test_the_line_of_the_refusal_works_when_typed(interface: Any) -> None:
     model = interface("tweedie", AMOUNTS_OR_0)
     with pytest.raises(InputError, match=r"lightgbm\.dispersion must be a number > 0 for .* got None") as error:
         uq.explain(model, ROWS, AMOUNTS_OR_0[AUDIT])
-    held = {"X_held": X[380:], "y_held": AMOUNTS_OR_0[380:]}
+    held = {"X_calibration": X[380:], "y_calibration": AMOUNTS_OR_0[380:]}
     names = typed(str(error.value), model=model, X=ROWS, y=AMOUNTS_OR_0[AUDIT], **held)
     assert 0.05 < names["subject"].adapter.dispersion < 2
 

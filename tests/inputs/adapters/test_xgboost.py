@@ -94,7 +94,9 @@ def test_the_line_of_the_refusal_works_when_typed(interface: Any) -> None:
     model = interface("reg:gamma", AMOUNTS)
     with pytest.raises(InputError, match=r"xgboost\.dispersion must be a number > 0 for .* got None") as error:
         uq.explain(model, ROWS, AMOUNTS[AUDIT])
-    names = typed(str(error.value), model=model, X=ROWS, y=AMOUNTS[AUDIT], X_held=X[380:], y_held=AMOUNTS[380:])
+    names = typed(
+        str(error.value), model=model, X=ROWS, y=AMOUNTS[AUDIT], X_calibration=X[380:], y_calibration=AMOUNTS[380:]
+    )
     assert 0.05 < names["subject"].adapter.dispersion < 2
 
 

@@ -103,7 +103,7 @@ class QuantilesAdapter(SklearnAdapter):
 def _more(model: Any) -> str:
     """Return how models of further levels are fitted, and passed with each other."""
     names = model.get_params() if callable(getattr(model, "get_params", None)) else ()
-    own = next((name for name in names if name.rpartition("__")[2] in _LEVELS), "")
+    own = next((name for level in _LEVELS for name in names if name.rpartition("__")[2] == level), "")
     fit = f"clone(model).set_params({own}=level).fit(X_train, y_train) for level in (0.05, 0.25, 0.5, 0.75, 0.95)"
     lines = f"from sklearn.base import clone\n\nmodels = {{level: {fit}}}\nuq.explain(models, X, y)"
     return lines if own else _LINE

@@ -10,7 +10,9 @@ import numpy as np
 from ...core.arrays import FloatArray, Table, take_rows
 from ...core.errors import InputError, ModelError
 from ...core.foreign import global_random_state_restored
+from ...core.outputs import Output
 from ...core.residuals import Residuals
+from .chains import Augmented
 from .residual_points import GIVE_ROWS, LEAST, Collected, Predicted, folds, predicted
 from .sklearn_ import in_order, is_a
 
@@ -81,4 +83,5 @@ def _blank(model: Any, seed: int) -> Any:
 
 def _stays(value: Any) -> bool:
     """Say whether a model, or a parameter of one, is fitted and not changed by another fit."""
-    return is_a(value, ("FrozenEstimator",)) or (isinstance(value, str) and value == "prefit")
+    fitted = isinstance(value, Output | Augmented) or is_a(value, ("FrozenEstimator",))
+    return fitted or (isinstance(value, str) and value == "prefit")

@@ -20,10 +20,7 @@ from ...evidence.segments import EXCESS_LOSS
 UNSURE = (ENTROPY.name, VARIANCE.name)
 MEMBERS = (EPISTEMIC.name, EPISTEMIC_VARIANCE.name)
 BEYOND = (CONFIDENCE_GAP, EXCESS_LOSS)
-TITLES = {
-    CONFIDENCE_GAP: "loss less the loss that the model expects (nll − entropy)",
-    EXCESS_LOSS: "loss less the loss that the model expects",
-}
+TITLE = "loss beyond expectation"
 
 
 class Term(NamedTuple):
@@ -107,7 +104,7 @@ class _Of:
             expected = self.engine.baseline.expected_nll(np.asarray(self.engine.y))
         with np.errstate(invalid="ignore"):
             rows = loss.rows - expected
-        return Term(name, MeasureFacts(TITLES[name], loss.facts.unit, "loss"), rows)
+        return Term(name, MeasureFacts(TITLE, loss.facts.unit, "loss"), rows)
 
 
 def _expected(q: Distribution) -> FloatArray | Omission:

@@ -6,8 +6,7 @@ from ...document.blocks import make_table
 from ...document.document import Block, Column, Section
 from ...document.evidence import Evidence
 from ...document.text import clean, name, value_words
-from ...evidence.outcomes import CONFIDENCE_GAP
-from ...evidence.segments import EXCESS_LOSS, SegmentFeatures, SegmentLine, Segments
+from ...evidence.segments import SegmentFeatures, SegmentLine, Segments
 from ..optional import paragraphs
 
 TITLE = "Where is it unsure or wrong?"
@@ -16,7 +15,6 @@ NONE = (
     "No segment of rows that a small tree sets apart is shown to be less sure, or more wrong, than the others on rows "
     "that the tree has not seen."
 )
-BEYOND = {CONFIDENCE_GAP, EXCESS_LOSS}
 
 
 def unsure(e: Evidence) -> Section | None:
@@ -27,8 +25,8 @@ def unsure(e: Evidence) -> Section | None:
     keys = view.raised(1)[:MOST]
     blocks: tuple[Block, ...] = paragraphs(NONE)
     if keys:
-        titles = {m: "loss beyond what it expects" if m in BEYOND else e.words(m).title for m in view.measures}
-        columns: list[Column | str] = ["rows where", Column("rows", "integer"), *titles.values()]
+        titles = [e.words(measure, view.result).title for measure in view.measures]
+        columns: list[Column | str] = ["rows where", Column("rows", "integer"), *titles]
         columns.append("brought closest by exchanging")
         rows = [_row(view, key, SegmentFeatures.find(e.run)) for key in keys]
         caption = "Segments of rows that stand out, on rows that did not make them."
