@@ -1,7 +1,5 @@
 """Small real tables for models of other libraries: numbers, counts, amounts and classes."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.datasets import load_diabetes
 
@@ -22,11 +20,3 @@ TARGETS = {
     "binary": BINARY,
     "three": THREE,
 }
-
-
-def typed(message: str, **names: Any) -> dict[str, Any]:
-    """Type the indented lines of an error message, as a user would; return the names that they leave."""
-    lines = [line[2:] for line in message.splitlines() if line.startswith("  ")]
-    *before, last = lines
-    exec("\n".join([*before, f"subject = {last}"]), names)
-    return names

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
 import warnings
-from collections.abc import Mapping
 from inspect import Parameter, signature
 from typing import Any
 
@@ -21,6 +19,7 @@ import uq_report as uq
 from uq_report.core.errors import UQReportError
 
 from .families import counts, numbers
+from .typed_lines import typed
 
 FIT, CALIBRATION, AUDITED = slice(0, 70), slice(70, 110), slice(110, 140)
 SOME = Parameter("any", Parameter.KEYWORD_ONLY, default=0)
@@ -70,15 +69,6 @@ def flowers() -> tuple[pd.DataFrame, Any]:
     return X.iloc[order].round().reset_index(drop=True), y.to_numpy()[order]
 
 
-def typed(refusal: str, names: Mapping[str, Any]) -> Any:
-    """Run the lines of a refusal as a user would type them, and return the subject of the last one."""
-    lines = refusal.split("Type:\n\n")[1].split("\n\ndocs/", maxsplit=1)[0]
-    body, _, last = textwrap.dedent(lines).rpartition("\n")
-    scope = {"uq": uq, **names}
-    exec(body, scope)
-    return eval(last, scope)
-
-
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_it_is_audited_or_its_refusal_works_when_typed(estimator: Any) -> None:
     with warnings.catch_warnings():
@@ -93,7 +83,7 @@ def test_it_is_audited_or_its_refusal_works_when_typed(estimator: Any) -> None:
         try:
             subject = uq.explain(model, X[AUDITED], y[AUDITED])
         except UQReportError as error:
-            subject = typed(str(error), names)
+            subject = typed(str(error), **names)
     run = uq.audit(subject, explainers=["calibration", "pfi"], options={"pfi": {"n_repeats": 3}}, progress=False).run
     assert {"calibration", "pfi"} <= {result.id for result in run.results}
     assert not run.result("calibration").estimates["estimate"].isna().any()

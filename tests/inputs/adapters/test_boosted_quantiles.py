@@ -13,6 +13,7 @@ from uq_report.core.errors import InputError
 from uq_report.inputs.adapters.quantile_levels import levels_of
 from uq_report.inputs.adapters.quantiles import QuantilesAdapter
 
+from .typed_lines import typed
 from .whole_audit import whole_audit
 
 xgboost = pytest.importorskip("xgboost", reason="these tests use XGBoost")
@@ -115,8 +116,10 @@ def test_boosters_of_one_quantile_each_make_a_table() -> None:
     ids=["XGBoost", "CatBoost", "CatBoost by default", "LightGBM"],
 )
 def test_a_single_quantile_is_refused_with_the_line_to_type(model: Any) -> None:
-    with pytest.raises(InputError, match=r"for \[0\.5\] alone\. .*: uq\.explain\(\{0\.05: low"):
+    with pytest.raises(InputError, match=r"for \[0\.5\] alone\. Type:") as error:
         ADAPTER.predict(model, ROWS)
+    subject = typed(str(error.value), model=model, X=ROWS, y=None, X_train=X, y_train=Y)
+    assert sorted(subject.model) == [0.05, 0.25, 0.5, 0.75, 0.95]
 
 
 def test_other_losses_do_not_match() -> None:

@@ -16,10 +16,11 @@ from uq_report.core.errors import InputError
 from uq_report.inputs.adapters.catboost_ import CatBoostAdapter
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 
-from .small_data import AMOUNTS_OR_0, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X, typed
+from .small_data import AMOUNTS_OR_0, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X
 from .test_rowwise import BINARY as TWO
 from .test_rowwise import MANY, SCORE, assert_same_bits, of_classes, of_mixtures
 from .test_rowwise import X as RANDOM
+from .typed_lines import typed
 from .whole_audit import whole_audit
 
 catboost = pytest.importorskip("catboost", reason="these tests use CatBoost")
@@ -117,9 +118,7 @@ def test_tweedie_asks_for_its_dispersion_with_a_line_that_works(interface: Any) 
     model, y = interface("Tweedie:variance_power=1.3", AMOUNTS_OR_0), AMOUNTS_OR_0
     with pytest.raises(InputError, match=r"catboost\.dispersion must be a number > 0 for .* got None") as error:
         uq.explain(model, ROWS, y[AUDIT])
-    subject = typed(str(error.value), model=model, X=ROWS, y=y[AUDIT], X_calibration=X[380:], y_calibration=y[380:])[
-        "subject"
-    ]
+    subject = typed(str(error.value), model=model, X=ROWS, y=y[AUDIT], X_calibration=X[380:], y_calibration=y[380:])
     dist = subject.adapter.predict(model, ROWS)
     assert isinstance(dist, Tweedie)
     assert dist.power == 1.3

@@ -15,9 +15,10 @@ from uq_report.core.distributions import Gamma, Poisson, Tweedie
 from uq_report.core.errors import InputError, ModelError
 from uq_report.inputs.adapters.glm import GlmAdapter
 
-from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, COUNTS, FIT, X, typed
+from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, COUNTS, FIT, X
 from .test_rowwise import SCORE, assert_same_bits
 from .test_rowwise import X as RANDOM
+from .typed_lines import typed
 from .whole_audit import whole_audit
 
 ROWS = X[AUDIT]
@@ -70,7 +71,7 @@ def test_the_line_of_the_refusal_works_when_typed(model: Any, y: Any, family: ty
     with pytest.raises(InputError, match=r"glm\.dispersion must be a number > 0 .* got None") as error:
         uq.explain(model, ROWS, y[AUDIT])
     rows = {"X_train": X[FIT], "y_train": y[FIT], "X_calibration": X[380:], "y_calibration": y[380:]}
-    subject = typed(str(error.value), model=model, X=ROWS, y=y[AUDIT], **rows)["subject"]
+    subject = typed(str(error.value), model=model, X=ROWS, y=y[AUDIT], **rows)
     assert isinstance(subject.adapter.predict(model, ROWS), family)
     assert 0.05 < subject.adapter.dispersion < 2
 

@@ -16,9 +16,10 @@ from uq_report.core.errors import InputError
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.lightgbm_ import LightGBMAdapter
 
-from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X, typed
+from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X
 from .test_rowwise import MANY, assert_same_bits, of_classes
 from .test_rowwise import X as RANDOM
+from .typed_lines import typed
 from .whole_audit import whole_audit
 
 lightgbm = pytest.importorskip("lightgbm", reason="these tests use LightGBM")
@@ -98,8 +99,8 @@ def test_the_line_of_the_refusal_works_when_typed(interface: Any) -> None:
     with pytest.raises(InputError, match=r"lightgbm\.dispersion must be a number > 0 for .* got None") as error:
         uq.explain(model, ROWS, AMOUNTS_OR_0[AUDIT])
     held = {"X_calibration": X[380:], "y_calibration": AMOUNTS_OR_0[380:]}
-    names = typed(str(error.value), model=model, X=ROWS, y=AMOUNTS_OR_0[AUDIT], **held)
-    assert 0.05 < names["subject"].adapter.dispersion < 2
+    subject = typed(str(error.value), model=model, X=ROWS, y=AMOUNTS_OR_0[AUDIT], **held)
+    assert 0.05 < subject.adapter.dispersion < 2
 
 
 def test_classes_that_do_not_sum_to_1_are_refused() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -139,7 +138,6 @@ REGRESSORS = {
     "ard": (ARDRegression(), "regressor_std"),
     "std in pipeline": (make_pipeline(StandardScaler(), BayesianRidge()), "regressor_std"),
     "std in search": (GridSearchCV(BayesianRidge(), {"max_iter": [10]}, cv=2), "regressor_std"),
-    "std of transformed target": (TransformedTargetRegressor(BayesianRidge()), "regressor_std"),
     "forest": (RandomForestRegressor(**FEW), "ensemble"),
     "forest with return_std": (WithDefaults(**FEW), "ensemble"),
     "extra trees": (ExtraTreesRegressor(**FEW), "ensemble"),

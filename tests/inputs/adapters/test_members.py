@@ -87,8 +87,8 @@ def test_members_of_several_kinds_share_the_smallest_calls() -> None:
 @pytest.mark.parametrize(
     ("models", "message"),
     [
-        ([RIDGES[0], Lasso().fit(X, Y)], r"model\[1\]: model must be of a family"),
-        ([RIDGES[0], 3], r"model must be of a family an adapter knows; got builtins\.list"),
+        ([RIDGES[0], Lasso().fit(X, Y)], r"model\[1\]: model must give a distribution"),
+        ([RIDGES[0], 3], r"model must give a distribution of the target for every row; got builtins\.list"),
         (
             [RIDGES[0], lambda rows: Poisson(np.ones(len(rows)))],
             r"distributions can be mixed; got Poisson and normal\. Leave out those of another kind",

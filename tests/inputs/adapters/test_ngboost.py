@@ -16,9 +16,10 @@ from uq_report.core.errors import InputError
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ngboost_ import NGBoostAdapter
 
-from .small_data import AMOUNTS, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X, typed
+from .small_data import AMOUNTS, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X
 from .test_rowwise import MANY, SCORE, assert_same_bits, of_classes
 from .test_rowwise import X as RANDOM
+from .typed_lines import typed
 from .whole_audit import whole_audit
 
 ngboost = pytest.importorskip("ngboost", reason="these tests use NGBoost")
@@ -118,7 +119,7 @@ def test_several_outputs_are_refused_with_a_line_that_works() -> None:
     model.fit(X[FIT], y[FIT])
     with pytest.raises(InputError, match=r"ngboost\.Dist must have one output; got MVN") as error:
         ADAPTER.predict(model, ROWS)
-    subject = typed(str(error.value), model=model, X=ROWS, y=y[AUDIT])["subject"]
+    subject = typed(str(error.value), model=model, X=ROWS, y=y[AUDIT])
     own = model.pred_dist(ROWS)
     np.testing.assert_allclose(subject.adapter.predict(subject.model, ROWS).variance(), own.cov[:, 0, 0], rtol=1e-12)
 

@@ -16,6 +16,7 @@ from uq_report.core.distributions import Quantiles
 from uq_report.core.errors import InputError
 from uq_report.inputs.adapters.quantiles import QuantilesAdapter
 
+from .typed_lines import typed
 from .whole_audit import whole_audit
 
 FRAME, TARGET = load_diabetes(return_X_y=True, as_frame=True)
@@ -78,11 +79,10 @@ def test_a_dictionary_is_audited_whole_and_named_by_its_size() -> None:
 
 
 def test_a_single_quantile_is_refused_with_the_line_to_type() -> None:
-    line = (
-        r"got QuantileRegressor for \[0\.5\] alone\. .*: uq\.explain\(\{0\.05: low, 0\.5: middle, 0\.95: high\}, X, y\)"
-    )
-    with pytest.raises(InputError, match=line):
+    with pytest.raises(InputError, match=r"got QuantileRegressor for \[0\.5\] alone\. Type:") as error:
         uq.explain(LINEAR[0.5], ROWS, OUTCOMES)
+    names = {"model": LINEAR[0.5], "X": ROWS, "y": OUTCOMES, "X_train": ROWS, "y_train": OUTCOMES}
+    assert len(typed(str(error.value), **names).model) == 5
     for model in (boosted(0.9), binned(0.9)):
         with pytest.raises(InputError, match=r"for \[0\.9\] alone"):
             ADAPTER.predict(model, ROWS)

@@ -17,9 +17,10 @@ from uq_report.core.errors import InputError, ModelError
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.xgboost_ import XGBoostAdapter
 
-from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X, typed
+from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X
 from .test_rowwise import MANY, assert_same_bits, of_classes
 from .test_rowwise import X as RANDOM
+from .typed_lines import typed
 from .whole_audit import whole_audit
 
 xgboost = pytest.importorskip("xgboost", reason="these tests use XGBoost")
@@ -94,10 +95,10 @@ def test_the_line_of_the_refusal_works_when_typed(interface: Any) -> None:
     model = interface("reg:gamma", AMOUNTS)
     with pytest.raises(InputError, match=r"xgboost\.dispersion must be a number > 0 for .* got None") as error:
         uq.explain(model, ROWS, AMOUNTS[AUDIT])
-    names = typed(
+    subject = typed(
         str(error.value), model=model, X=ROWS, y=AMOUNTS[AUDIT], X_calibration=X[380:], y_calibration=AMOUNTS[380:]
     )
-    assert 0.05 < names["subject"].adapter.dispersion < 2
+    assert 0.05 < subject.adapter.dispersion < 2
 
 
 @pytest.mark.parametrize(("kind", "family"), [("normal", LogNormal), ("extreme", Weibull), ("logistic", Scipy)])

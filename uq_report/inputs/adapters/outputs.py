@@ -14,7 +14,7 @@ from ...core.errors import InputError, ModelError
 from .sklearn_ import in_order, transform, unwrap
 
 SEVERAL = (
-    "A model with several outputs is audited one output at a time: uq.explain(model, X, Y, output=0) picks the first, "
+    "A model with several outputs is audited one output at a time: uq.explain(model, X, y, output=0) picks the first, "
     "uq.explain_outputs(model, X, Y) makes a subject of each."
 )
 

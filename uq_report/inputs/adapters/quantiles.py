@@ -20,7 +20,13 @@ from .quantile_levels import levels_of, words
 from .sklearn_ import ROWWISE_BATCH, SklearnAdapter, batch_rows, each_alone, transform, unwrap
 
 _LINE = "uq.explain({0.05: low, 0.5: middle, 0.95: high}, X, y)"
-_LEVELS = ("quantile", "alpha", "quantile_alpha")  # the names of the level
+# the names of the level, and how one is set
+_LEVELS = {
+    "quantile": "level",
+    "quantile_alpha": "level",
+    "loss_function": "f'Quantile:alpha={level}'",
+    "alpha": "level",
+}
 _TREES = ("xgboost.", "lightgbm.", "catboost.")
 
 
@@ -103,10 +109,19 @@ class QuantilesAdapter(SklearnAdapter):
 def _more(model: Any) -> str:
     """Return how models of further levels are fitted, and passed with each other."""
     names = model.get_params() if callable(getattr(model, "get_params", None)) else ()
-    own = next((name for level in _LEVELS for name in names if name.rpartition("__")[2] == level), "")
-    fit = f"clone(model).set_params({own}=level).fit(X_train, y_train) for level in (0.05, 0.25, 0.5, 0.75, 0.95)"
-    lines = f"from sklearn.base import clone\n\nmodels = {{level: {fit}}}\nuq.explain(models, X, y)"
-    return lines if own else _LINE
+    own = next(((name, value) for level, value in _LEVELS.items() for name in names if _is(name, level)), None)
+    if own is None:
+        return _LINE
+    fit = f"clone(model).set_params({own[0]}={own[1]}).fit(X_train, y_train)"
+    return (
+        f"from sklearn.base import clone\n\nlevels = (0.05, 0.25, 0.5, 0.75, 0.95)\n"
+        f"models = {{level: {fit} for level in levels}}\nuq.explain(models, X, y)"
+    )
+
+
+def _is(parameter: str, name: str) -> bool:
+    """Say whether a parameter has that name, in a pipeline behind that of its step."""
+    return parameter.rpartition("__")[2] == name
 
 
 def _checked_keys(models: Mapping[Any, Any]) -> list[Any]:
