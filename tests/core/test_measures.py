@@ -54,7 +54,7 @@ NATS = {"aleatoric", "epistemic"}
 APPLY = {
     "two classes": CLASSES | {"log_odds", "one_minus_auc"},
     "three classes": CLASSES,
-    "classes in order": CLASSES | {"squared_error", "absolute_error"},
+    "classes in order": CLASSES | {"squared_error", "absolute_error", "crps"},
     "mixture of classes": CLASSES | {"log_odds", "one_minus_auc"} | PARTS | NATS,
     "normal": NUMBER | DENSITY,
     "t": NUMBER | DENSITY,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from uq_report.core.results import (
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
 from uq_report.evidence.information import AFTER, BEFORE, COVERED, MUTUAL, SHARE, WITH_TARGET, WITHOUT_TARGET
+from uq_report.evidence.segments import ALL_ROWS
 
 BLANK: dict[str, Any] = {
     "std_error": np.nan,
@@ -226,7 +228,20 @@ def every_id() -> list[Result]:
         diagnostic(ids.CID_GRAPH, [{"feature": "a", "item": "y", "estimate": 0.5}], nodes=["a", "y"]),
         diagnostic(ids.REDUNDANCY, partners),
         diagnostic(ids.REDUNDANCY_JOINT, pairs),
+        segments(),
     ]
+
+
+def segments() -> Diagnostic:
+    """A segment that stands out, beside all judged rows."""
+    line = {"measure": "entropy", "grown": "entropy", "unit": "nats", "n": 20, "units": 20, "share": 0.4, "n_rest": 30}
+    difference = {"difference": 0.4, "difference_std_error": 0.1, "difference_lower": 0.2, "difference_upper": 0.6}
+    line |= difference | {"freedom": 48, "p_value": 0.001, "p_adjusted": 0.002}
+    rows = [
+        line | {"segment": "entropy 1", "item": "age above 40", "estimate": 0.9},
+        line | {"segment": ALL_ROWS, "item": "all rows", "estimate": 0.6, "p_value": np.nan, "p_adjusted": np.nan},
+    ]
+    return replace(diagnostic(ids.SEGMENTS, rows, judged=50, grown=50), measures=MEASURES)
 
 
 def corners(patches: Iterable[Patch]) -> Any:

@@ -18,8 +18,8 @@ from uq_report.core.results import Diagnostic
 from uq_report.core.sampling import share_interval
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
-from uq_report.methods.calibration.missed import at_most
 from uq_report.methods.calibration.performance import Performance
+from uq_report.methods.calibration.promised import at_most
 
 from . import importances
 from .importances import audited, diagnostic, outcome

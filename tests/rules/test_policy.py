@@ -117,7 +117,7 @@ def test_an_open_rule_is_lower_and_says_what_is_missing() -> None:
     [
         ("postcode not in top 3 of entropy", "no such feature. Did you mean 'post code'?"),
         ("age not in top 3 of entropi", "There are rankings of entropy by pfi and brier by shap.importance."),
-        ("crps <= 1", "the scoring of outcomes has no value for crps: it needs numbers."),
+        ("crps <= 1", "the scoring of outcomes has no value for the loss by the CRPS: it needs numbers."),
         ("coverage 85 >= 0.5", "computed at 80 % and 90 % only"),
         ("off-support share <= 0.05", "the comparison with training rows was not computed"),
     ],

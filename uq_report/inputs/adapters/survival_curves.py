@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -32,8 +32,6 @@ class CurvesAdapter(SklearnAdapter):
 
     n_cells: int = CELLS
     ends: tuple[float, ...] = ()
-
-    name: ClassVar[str] = "survival_curves"
 
     def __post_init__(self) -> None:
         if isinstance(self.n_cells, bool) or not isinstance(self.n_cells, int) or self.n_cells < 2:

@@ -81,8 +81,9 @@ RULES = (
         _of_share,
         code="UQ707",
         title="A class is rare",
-        when="Fewer than {share:pct} of the rows belong to a class, of many classes fewer than half of an equal share.",
-        raised=({"share": Limit("below", "share")},),
+        when="Fewer than {share:pct} of the rows belong to a class, of many classes fewer than {even:pct} of an"
+        " equal share.",
+        raised=({"share": Limit("below", "share"), "even": Limit("below", "even")},),
         grades=(Grade("observation"),),
     ),
     partial(
@@ -154,7 +155,7 @@ class DataQualityCheck:
             {},
             {"share": self.missing, "medium": 0.3},
             {},
-            {"share": self.rare_class},
+            {"share": self.rare_class, "even": 0.5},
             {"few": self.few_rows, "medium": 0.5 * self.few_rows},
         )
         return tuple(rule(thresholds=numbers) for rule, numbers in zip(RULES, thresholds, strict=True))
@@ -294,9 +295,10 @@ def _of_numbers(change: str) -> bool:
 
 def _classes(rule: Rule, view: DataQuality) -> Part:
     lines = of_measure(view.lines, facts.CLASS)
-    limit = min(rule.thresholds["share"], 0.5 / max(1, len(lines)))
-    of_many = rule.thresholds["share"] / limit if limit else 1.0  # all of 50 equal classes are below a share of 5 %
-    rare = sorted((x for x in lines if rule.judge(share=x.estimate * of_many)), key=lambda line: line.count)
+    limit = min(rule.thresholds["share"], rule.thresholds["even"] / max(1, len(lines)))
+    # of 50 equal classes all are below a share of 5 %, so a rare one is far from an equal share too
+    rare = [x for x in lines if rule.judge(share=x.estimate, even=x.estimate * len(lines))]
+    rare.sort(key=lambda line: line.count)
     if not rare:
         passed = f"No class has fewer than {share_words(limit)} of the rows." if lines else ""
         return Part(code=rule.code, passed=passed)
