@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from .derivatives import Derivatives
 from .differentiation import derivatives
 from .errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError, nearest
 from .inference import CONFIDENCE
-from .measures import Measure
+from .measures import EPISTEMIC, LOSS, SPLIT, Measure, split_of
 from .passes import Group, Task, grouped, refuse_base, rows_of
 from .predictive import DecisionRule, Distribution
 from .results import Omission
@@ -146,28 +147,39 @@ class Engine:
     def select(self, names: Iterable[str]) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
         """Return the measures that can be evaluated here, and why the others cannot.
 
-        ``"loss"`` stands for the target's usual loss: the Brier score or the squared error. Where the
-        distribution names a measure that stands in for one it cannot answer, that one is returned too.
+        ``"loss"`` stands for the target's usual loss: the Brier score or the squared error. ``"split"`` stands for
+        the uncertainty and its two parts (`split_of`); without members it stands for nothing, and is left out only
+        where nothing else is asked for. Where the distribution names a measure that stands in for one it cannot
+        answer, that one is returned too.
         """
+        words, has_y = list(names), self.subject.y is not None
         chosen: dict[str, Measure] = {}
         omissions: list[Omission] = []
-        for word in names:
-            name = self.baseline.usual_loss if word == "loss" else word
+        for name in chain.from_iterable(map(self._meant, words)):
             if name not in self.measures:
                 raise InputError(
-                    f"measures must be registered names; got {word!r}. {nearest(word, (*self.measures, 'loss'))}"
+                    f"measures must be registered names; got {name!r}. {nearest(name, (*self.measures, LOSS, SPLIT))}"
                 )
             measure = self.measures[name]
-            reason = measure.why_not(self.baseline, self.subject.y is not None)
+            reason = measure.why_not(self.baseline, has_y)
             other = self.measures.get(self.baseline.stand_ins.get(name, ""))
-            if reason and other is not None and not other.why_not(self.baseline, self.subject.y is not None):
+            if reason and other is not None and not other.why_not(self.baseline, has_y):
                 chosen[other.name] = other
                 reason += f". The {other.title or other.name} stands in its place"
             if reason:
                 omissions.append(Omission(name, "", reason))
             else:
                 chosen[name] = measure
+        if words and not chosen and not omissions:
+            omissions.append(Omission(SPLIT, "", self.baseline.why_not(EPISTEMIC.name)))
         return tuple(chosen.values()), tuple(omissions)
+
+    def _meant(self, word: str) -> tuple[str, ...]:
+        """Return the names of the measures that a word stands for: its own, where it is no word for others."""
+        if word == SPLIT:
+            parts = split_of(self.baseline)
+            return parts if self.measures.keys() >= set(parts) else ()
+        return (self.baseline.usual_loss,) if word == LOSS else (word,)
 
     def rng(self, *key: str | int) -> np.random.Generator:
         """Return the random stream of (seed, explainer, *key), so that names decide and order does not."""

@@ -325,3 +325,26 @@ KL = Measure(
     title="claimed loss (Kullback-Leibler divergence from the unchanged prediction)",
     needs_base=True,
 )
+LOSS, SPLIT = "loss", "split"  # words that stand for measures, which depend on the distribution
+PARTS = (
+    (ENTROPY.name, ALEATORIC.name, EPISTEMIC.name),
+    (VARIANCE.name, ALEATORIC_VARIANCE.name, EPISTEMIC_VARIANCE.name),
+)
+
+
+def split_of(dist: Distribution) -> tuple[str, ...]:
+    """Return the measures of the uncertainty, of its aleatoric and of its epistemic part; none without members.
+
+    The parts add up to the first: in nats, or of the variance where there is no entropy (members that are points).
+
+    Examples
+    --------
+    >>> from uq_report.core.distributions import Normal, NormalMixture
+    >>> split_of(NormalMixture([[0.0, 1.0]], [[1.0, 1.0]]))
+    ('entropy', 'aleatoric', 'epistemic')
+    >>> split_of(NormalMixture([[0.0, 1.0]], [[0.0, 0.0]]))
+    ('variance', 'aleatoric_variance', 'epistemic_variance')
+    >>> split_of(Normal([0.0], 1.0))
+    ()
+    """
+    return next((names for names in PARTS if dist.supports.issuperset(names)), ())

@@ -47,8 +47,8 @@ class AccumulatedLocalEffects(BuiltIn):
     Parameters
     ----------
     measures : tuple of str, optional
-        What is explained, by the names of measures: prediction, nll and entropy by default, and log-odds
-        where there are two classes.
+        What is explained, by the names of measures: prediction, nll and entropy by default, log-odds where there
+        are two classes, and the aleatoric and epistemic part of the uncertainty where a prediction has members.
     features : tuple of str, optional
         All features by default.
     pairs : tuple of (str, str)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
@@ -14,13 +15,13 @@ from ...core.engine import Engine
 from ...core.errors import InputError, nearest
 from ...core.explainer import BuiltIn, Card, Prior
 from ...core.inference import cyclic_donors
-from ...core.measures import ENTROPY, SET_SIZE, VARIANCE, Measure
+from ...core.measures import ENTROPY, PARTS, SET_SIZE, SPLIT, VARIANCE, Measure
 from ...core.results import Importance, Omission, Result
 from ...core.subject import Subject
 from ...core.variants import Variant
 from ...evidence.importance import ALL_FEATURES
 from ..shared.choice import refuse_none
-from ..shared.terms import Rows, Terms, effects_of, feature_terms, usual_margin
+from ..shared.terms import Rows, Terms, effects_of, feature_terms, usual_margin, with_wholes
 from .claims import score_of
 from .claims_result import Claiming
 from .reading import read_pair
@@ -41,10 +42,11 @@ class PermutationImportance(BuiltIn):
 
     Parameters
     ----------
-    measures : tuple of str, default=("loss", "nll", "entropy")
+    measures : tuple of str, default=("loss", "nll", "entropy", "split")
         ``"loss"`` is the Brier score or the squared error. Where a distribution has no entropy, as that of members
         which are single points, its variance stands in its place; of prediction intervals their width does, and the
-        interval score in that of nll. By default the size of label sets is explained too, where there are such.
+        interval score in that of nll. ``"split"`` adds, where a prediction has members, the aleatoric and the epistemic
+        part of the entropy (or variance). By default the size of label sets is explained too, where there are such.
     n_repeats : int, default=30
         Shuffles of each feature; at least 3 for an interval.
     features : tuple of str, optional
@@ -53,7 +55,7 @@ class PermutationImportance(BuiltIn):
         Use all n² pairs of rows, n - 1 cyclic shifts, instead of `n_repeats` shuffles.
     margin : float or mapping of measure to float, optional
         How large an importance must be to matter; by default 0.01 nats, and 1 % of the unpermuted mean of
-        measures in other units. Between -margin and margin is "about 0".
+        measures in other units, of the whole variance for its parts. Between -margin and margin is "about 0".
     train : bool, default=True
         Also compute the importance on training rows, where the subject has them, to show over-fitting: on as
         many as there are test rows, or 1000 if those are fewer and not all pairs are asked for.
@@ -79,7 +81,7 @@ class PermutationImportance(BuiltIn):
     uq_report.core.errors.InputError: pfi.n_repeats must be an integer >= 1; got 0.
     """
 
-    measures: tuple[str, ...] = ("loss", "nll", "entropy")
+    measures: tuple[str, ...] = ("loss", "nll", "entropy", SPLIT)
     n_repeats: int = 30
     features: tuple[str, ...] | None = None
     exact: bool = False
@@ -116,9 +118,10 @@ class PermutationImportance(BuiltIn):
 
     def _check_margin(self) -> None:
         if isinstance(self.margin, Mapping):
-            unknown = [key for key in self.margin if key not in self.measures]
+            allowed = (*self.measures, *(chain(*PARTS) if SPLIT in self.measures else ()))
+            unknown = [key for key in self.margin if key not in allowed]
             if unknown:
-                hint = nearest(str(unknown[0]), self.measures)
+                hint = nearest(str(unknown[0]), allowed)
                 raise InputError(f"pfi.margin must name measures of this explainer; got {unknown[0]!r}. {hint}")
         for value in self.margin.values() if isinstance(self.margin, Mapping) else [self.margin]:
             if value is not None and not 0 < value < np.inf:
@@ -174,9 +177,9 @@ class PermutationImportance(BuiltIn):
             yield feature_terms(T[:own], donors, rows, None if effects is None else effects[:, :own])
 
     def _margins(self, rows: Rows) -> dict[str, float]:
-        """Return each measure's margin: the option, or 0.01 nats, or 1 % of the unpermuted mean."""
+        """Return each measure's margin: the option, or 0.01 nats, or 1 % of the unpermuted mean (of the whole's)."""
         margins: dict[str, float] = {}
-        for measure, mean in zip(rows.measures, rows.unpermuted, strict=True):
+        for measure, mean in zip(rows.measures, with_wholes(rows.measures, rows.unpermuted), strict=True):
             name = "loss" if measure.role == "loss" and measure.name not in self.measures else measure.name
             margin = self.margin.get(name) if isinstance(self.margin, Mapping) else self.margin
             margins[measure.name] = usual_margin(measure, float(mean)) if margin is None else float(margin)
@@ -244,8 +247,8 @@ def _with_spread(
     if lost is None or not spread:
         return measures, omitted
     replaced = replace(lost, reason=f"{lost.reason}. The variance of the predictive distribution stands in its place")
-    others = tuple(measure for measure in measures if measure.name != VARIANCE.name)
-    return (*others, *spread), tuple(replaced if gap is lost else gap for gap in omitted)
+    present = any(measure.name == VARIANCE.name for measure in measures)
+    return (*measures, *(() if present else spread)), tuple(replaced if gap is lost else gap for gap in omitted)
 
 
 def _at_most(training: Subject, limit: int, engine: Engine) -> Subject:

@@ -14,6 +14,7 @@ from ...core.arrays import FloatArray
 from ...core.engine import Engine
 from ...core.errors import InputError, UnsupportedError, check_options, nearest
 from ...core.explainer import BuiltIn, Card, Prior
+from ...core.measures import split_of
 from ...core.results import ESTIMATE_COLUMNS, Importance, Interaction, MeasureFacts, Omission, Result, RowValues
 from ...core.subject import Subject
 from ...evidence import ids
@@ -49,7 +50,9 @@ class RSens(BuiltIn):
     of x_d. R-sens₂ has ∂²λ/∂x_d∂x_e instead. Global values are means over rows; intervals cover new
     test rows. Derivatives are exact where the model's family has a rule, else differences; a model that
     is piecewise constant (trees) gets a finite-step form, and says so. A categorical feature is moved to
-    its other levels, by their shares.
+    its other levels, by their shares. It is not split over members: the distance between two predictive
+    distributions is no sum of an aleatoric and an epistemic distance. The slope of either part along a feature
+    is that of its profile, ``uq.profile(subject, feature, measures=["split"], mode="derivative")``.
 
     Parameters
     ----------
@@ -122,6 +125,7 @@ class RSens(BuiltIn):
                 id=self.name,
                 title="Uncertainty-aware sensitivity (R-sens)",
                 notes=(f"Method: {local.method}.", *local.notes, *main.notes),
+                omissions=(*main.omissions, *unsplit(engine)),
                 measures={RSENS: FACTS[RSENS]},
                 meta=meta | step_meta(sample, local),
             )
@@ -205,6 +209,15 @@ class RSens(BuiltIn):
             "rows_used": sample.rows.tolist(),
             "spreads": sample.spreads,
         }
+
+
+def unsplit(engine: Engine) -> tuple[Omission, ...]:
+    """Say, where there are members, why R-sens has no aleatoric and no epistemic part."""
+    reason = (
+        "R-sens is a distance between whole predictive distributions, which is no sum over an aleatoric and an "
+        "epistemic part; how these move along a feature stands in their profiles"
+    )
+    return tuple(Omission(name, "", reason) for name in split_of(engine.baseline)[1:])
 
 
 def importance_table(

@@ -13,7 +13,7 @@ from ...core.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
 from ...core.engine import Engine
 from ...core.errors import InputError, check_options
 from ...core.explainer import BuiltIn, Card, Prior
-from ...core.measures import Measure
+from ...core.measures import SPLIT, Measure
 from ...core.results import ESTIMATE_COLUMNS, Attribution, Importance, Omission, Result, RowValues
 from ...core.sampling import Sampling, t_quantile
 from ...core.subject import Subject
@@ -54,7 +54,8 @@ class ShapleyValues(BuiltIn):
     Parameters
     ----------
     measures : tuple of str
-        What is explained, by the names of measures.
+        What is explained, by the names of measures; ``"split"`` adds the aleatoric and epistemic part of the
+        uncertainty where a prediction has members.
     rows : tuple of int, optional
         Rows to explain one by one; by default `n_local` each of the most uncertain, the most wrong
         and the typical ones.
@@ -76,7 +77,7 @@ class ShapleyValues(BuiltIn):
     Lundberg & Lee (2017). Watson et al. (2023), arXiv:2306.05724. Mitchell et al. (2022), JMLR 23(43).
     """
 
-    measures: tuple[str, ...] = ("prediction", "entropy", "nll")
+    measures: tuple[str, ...] = ("prediction", "entropy", "nll", SPLIT)
     rows: tuple[int, ...] | None = None
     n_local: int = 1
     n_rows: int = 50

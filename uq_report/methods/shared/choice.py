@@ -13,7 +13,7 @@ from ...core.arrays import FloatArray, IntArray
 from ...core.describe import scalar
 from ...core.engine import Engine
 from ...core.errors import InputError, UnsupportedError
-from ...core.measures import ENTROPY, INTERVAL_SCORE, LOG_ODDS, NLL, PREDICTION, VARIANCE, WIDTH, Measure
+from ...core.measures import ENTROPY, INTERVAL_SCORE, LOG_ODDS, NLL, PREDICTION, SPLIT, VARIANCE, WIDTH, Measure
 from ...core.results import Omission
 
 Roles = Mapping[str, list[int]]
@@ -45,11 +45,13 @@ def row_measures(
 ) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
     """Return the measures that have a value per row, and why the others are left out; refuse if none is left.
 
-    None stands for the measures of profiles: of two classes the log-odds as well, on whose scale models are additive.
+    None stands for the measures of profiles: of two classes the log-odds as well, on whose scale models are additive,
+    and the aleatoric and epistemic part of the uncertainty where a prediction has members.
     """
     if names is None:
         has_odds = LOG_ODDS.name in engine.measures and not LOG_ODDS.why_not(engine.baseline, has_y=False)
-        names = [m.name for m in (PREDICTION, LOG_ODDS, NLL, ENTROPY) if has_odds or m is not LOG_ODDS]
+        usual = (m.name for m in (PREDICTION, LOG_ODDS, NLL, ENTROPY) if has_odds or m is not LOG_ODDS)
+        names = (*usual, SPLIT)
     measures, omitted = engine.select(names)
     rows = tuple(measure for measure in measures if measure.statistic is None)
     reason = "it is a statistic of all rows together, so no row has a value to explain"

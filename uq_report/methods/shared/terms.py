@@ -21,7 +21,7 @@ from ...core.inference import (
     standard_error,
     two_way,
 )
-from ...core.measures import NLL, Measure, Statistic
+from ...core.measures import NLL, PARTS, Measure, Statistic
 from ...core.results import Omission
 from ...core.text import count
 from ...core.trust import Distrust, effective_units, events, few_events, heavy_tails
@@ -116,6 +116,19 @@ def usual_margin(measure: Measure, mean: float) -> float:
     return NATS_MARGIN if measure.unit == "nats" else SHARE_MARGIN * abs(mean)
 
 
+def with_wholes(measures: Sequence[Measure], sizes: FloatArray) -> FloatArray:
+    """Return the sizes of measures, those of the parts of an uncertainty no smaller than that of the whole.
+
+    A part is a difference, or a mean of squared ones: what rounding leaves of it has the size of the whole.
+    """
+    at, larger = {measure.name: m for m, measure in enumerate(measures)}, sizes.copy()
+    for names in PARTS:
+        present = [at[name] for name in names if name in at]
+        for name in (name for name in names[1:] if name in at):
+            larger[at[name]] = sizes[present].max()
+    return larger
+
+
 class Terms(NamedTuple):
     """One feature's numbers for M measures; NaN throughout for a measure with infinite values.
 
@@ -157,7 +170,7 @@ def feature_terms(T: FloatArray, donors: IntArray, rows: Rows, effects: FloatArr
     scores, unchanged = as_means(T, b, donors, rows)
     pairs = pair_terms(scores, unchanged, donors, rows, effects if scores is raw else None)
     repeats, estimate = _plain(pairs, T, donors, rows)
-    size = np.abs(b).mean(axis=1) + np.abs(T[:, -1]).mean(axis=1)
+    size = with_wholes(rows.measures, np.abs(b).mean(axis=1) + np.abs(T[:, -1]).mean(axis=1))
     g = pairs.rows - pairs.repeats.mean(axis=1, keepdims=True)
     zero = _exactly_zero(repeats, g, size, donors)
     se = standard_error(pairs, rows.weights, rows.clusters)
