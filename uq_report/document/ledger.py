@@ -18,6 +18,7 @@ from ..evidence.subject import FeatureFacts
 from ..evidence.view import Estimate, by_feature, lines_of, of_measure
 from .effects import by_role
 from .evidence import Evidence
+from .members import parts_of
 from .places import Ranking
 
 OBSERVATION = "observation"
@@ -72,6 +73,18 @@ class Ledger:
     def doubts(self) -> Mapping[str, PfiLine]:
         """The lines of `doubt` with their verdicts."""
         return self._lines(ids.PFI, PfiLine, self.doubt)
+
+    @cached_property
+    def disagreement(self) -> Ranking | None:
+        """How far wrong values raise the disagreement of the model's members; None without members."""
+        result = self.e.find(ids.PFI)
+        names = () if result is None else parts_of(result.estimates[col.MEASURE])
+        return Ranking.of(self.e, result, names[-1]) if result is not None and names else None
+
+    @cached_property
+    def disagreements(self) -> Mapping[str, PfiLine]:
+        """The lines of `disagreement` with their verdicts."""
+        return self._lines(ids.PFI, PfiLine, self.disagreement)
 
     @cached_property
     def claimed(self) -> Mapping[str, ClaimLine]:

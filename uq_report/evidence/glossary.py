@@ -8,7 +8,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
     {
         "ALE": "Accumulated local effects: how a prediction moves on average when a feature moves a little at a time, "
         "from rows that have such values.",
-        "aleatoric": "The part of the doubt that the members of an ensemble agree on: more rows would not remove it.",
+        "aleatoric": "The part of the doubt that a model's members state themselves, on average: more rows would not "
+        "remove it.",
         "AUC": "The chance that a case is scored higher than a non-case; 0.5 is a coin, 1 is perfect.",
         "Brier": "Squared distance of the stated probabilities to what happened, from 0 (perfect) to 2.",
         "calibration": "Stated probabilities or intervals come true as often as they say.",
@@ -19,8 +20,11 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "CRPS": "How far a predicted distribution is from the outcome, in the outcome's unit.",
         "entropy": "How unsure the model says it is: 0 when it is certain; of a density it can be negative.",
         "Entropy-PFI": "How much less or more sure the model says it is when a feature's values are shuffled.",
-        "epistemic": "The part of the doubt that comes from members of an ensemble that disagree: more rows like these "
-        "would reduce it.",
+        "epistemic": "The part of the doubt that is disagreement of a model's members (the law of total entropy, or of "
+        "total variance): more rows like these could reduce it. It shows what sets these members apart, not all that "
+        "is unknown: of forests and bagging the training rows that each drew, of a deep ensemble the first weights, of "
+        "dropout its rate. Members that are alike have none, however wrong; it depends on their number. Small leaves "
+        "turn aleatoric into epistemic: members that are single points have nothing else.",
         "H-statistic": "Share of a joint effect of two features that is no sum of their single effects.",
         "Holm": "A way to judge several tests at once, so that a false alarm in any of them stays rare.",
         "ICE": "One row's prediction, or its doubt, as one feature is changed.",

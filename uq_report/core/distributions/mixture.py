@@ -130,9 +130,10 @@ class Mixture(Numeric):
         return self._averaged("variance")
 
     def epistemic_variance(self) -> FloatArray:
-        """Return the weighted variance of the components' means."""
+        """Return the weighted variance of the components' means, exactly 0 where these are equal."""
         means = self._each("mean")
-        return row_sum(np.square(means - row_sum(means, self.weights)[:, None]), self.weights)
+        apart = means - means[:, :1]
+        return row_sum(np.square(apart - row_sum(apart, self.weights)[:, None]), self.weights)
 
     def entropy(self) -> FloatArray:
         """Return the entropy in nats by quadrature, to 1e-6 nats."""

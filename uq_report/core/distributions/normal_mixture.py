@@ -97,8 +97,9 @@ class NormalMixture(Rowwise):
         return row_sum(np.square(self.stds), self.weights)
 
     def epistemic_variance(self) -> FloatArray:
-        """Return the weighted variance of the members' means."""
-        return row_sum(np.square(self.means - self.mean()[:, None]), self.weights)
+        """Return the weighted variance of the members' means, exactly 0 where these are equal."""
+        apart = self.means - self.means[:, :1]
+        return row_sum(np.square(apart - row_sum(apart, self.weights)[:, None]), self.weights)
 
     def entropy(self) -> FloatArray:
         """Return the differential entropy by quadrature, to 1e-6 nats; see `mixture_information`."""

@@ -12,6 +12,7 @@ from ...document.document import Block, Bullets, Paragraph, Section
 from ...document.effects import comparable, curve, parts, profile_measures
 from ...document.evidence import Evidence
 from ...document.ledger import Ledger
+from ...document.members import split_ends
 from ...document.tables import ends_table
 from ...document.text import clean, items, joined, mention, plain, value_words
 from ...evidence.profiles import Ale
@@ -42,6 +43,7 @@ class LocalEffectsSection(BuiltIn):
         blocks: list[Block] = [Paragraph(text=LEAD), *notes, *left_out(view.result)]
         blocks += _parting(Ledger(evidence), view, measures)
         blocks += ends_table(evidence, view.result, view.features, measures, "local-effects-table")
+        blocks += split_ends(evidence, view.result, view.features, "local-effects-split-table")
         return Section(id="local-effects", title=TITLE, blocks=tuple(blocks))
 
 

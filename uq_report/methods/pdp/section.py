@@ -10,6 +10,7 @@ from ...document.document import Block, Paragraph, Section
 from ...document.effects import curve, has_levels, profile_measures
 from ...document.evidence import Evidence
 from ...document.ledger import Ledger, leaders
+from ...document.members import split_ends
 from ...document.plots import profile
 from ...document.tables import ends_table
 from ...document.telling import range_words
@@ -44,6 +45,7 @@ class ProfilesSection(BuiltIn):
         notes = [Paragraph(text=notes_of(view.result))] if view.result.notes else []
         blocks: list[Block] = [Paragraph(text=LEAD), *notes, *left_out(view.result)]
         blocks += ends_table(evidence, view.result, features, measures, "profiles-table")
+        blocks += split_ends(evidence, view.result, features, "profiles-split-table")
         figures = [_figure(evidence, view, feature, measures) for feature in chosen]
         blocks += [figure for figure in figures if figure is not None]
         return Section(id="profiles", title=TITLE, blocks=tuple(blocks))

@@ -8,6 +8,7 @@ from ...document import slots
 from ...document.blocks import TOP, intervals_caption, left_out, make_figure
 from ...document.document import Paragraph, Section
 from ...document.evidence import Evidence
+from ...document.members import parts_of, split_table
 from ...document.plots import importance
 from ...document.tables import importance_table
 from ...document.telling import importance_alt, largest_words, margin_words, verdict_words
@@ -31,8 +32,11 @@ class ImportanceSection(BuiltIn):
         key, view = self.name.replace("_", "-"), Pfi.find(evidence.run)
         if view is None:
             return Section(id=key, title=TITLE, blocks=(Paragraph(text=evidence.why_missing(Pfi.id)),))
-        measures = [m for m in view.measures if evidence.is_uncertainty(m) == self.of_uncertainty]
-        parts = tuple(_measure(evidence, view, measure) for measure in measures)
+        together = parts_of(view.measures)[1:]
+        here = [m for m in view.measures if evidence.is_uncertainty(m) == self.of_uncertainty and m not in together]
+        parts = tuple(_measure(evidence, view, measure) for measure in here)
+        if self.of_uncertainty and together:
+            parts += (_split(evidence, view),)
         return Section(id=key, title=TITLE, blocks=() if self.of_uncertainty else left_out(view.result), sections=parts)
 
 
@@ -42,6 +46,12 @@ class UnsureImportanceSection(ImportanceSection):
     name: ClassVar[str] = "importance_uncertainty"
     slot: ClassVar[str] = slots.UNSURE_IMPORTANCE
     of_uncertainty: ClassVar[bool] = True
+
+
+def _split(e: Evidence, view: Pfi) -> Section:
+    """Return the importance for both parts of the uncertainty, side by side."""
+    blocks = split_table(e, view.result, "drivers-split-table")
+    return Section(id="drivers-split", title="The uncertainty in its two parts", blocks=blocks)
 
 
 def _measure(e: Evidence, view: Pfi, measure: str) -> Section:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from ...document import slots
+from ...document.document import Section
+from ...document.evidence import Evidence
+from ...document.members import split_table
 from ...evidence import ids
 from ...evidence.importance import ShapImportance
 from ...evidence.rows import Shap
@@ -23,3 +27,10 @@ class ShapSection(LibrarySection):
         "Shapley's axioms, against background rows. They describe the model, not the world, and composite rows may lie "
         "outside the data."
     )
+
+    def section(self, evidence: Evidence) -> Section:
+        """Return a part per result, and the uncertainty in its two parts where the model has members."""
+        whole = super().section(evidence)
+        table = split_table(evidence, evidence.find(ShapImportance.id), "shap-split-table")
+        part = (Section(id="shap-split", title="The uncertainty in its two parts", blocks=table),) if table else ()
+        return replace(whole, sections=(*whole.sections, *part))

@@ -9,10 +9,12 @@ from typing import NamedTuple
 from ...document.document import Column, Table
 from ...document.effects import FALLS, RISES, Move, curve, move
 from ...document.ledger import Ledger
+from ...document.members import parts_of
 from ...document.places import Ranking
 from ...document.plots.words import number
 from ...document.telling import distrusted, mark
 from ...document.text import interval, joined, mention, mentions, name, value_words
+from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, RAW, RSens
 from ...evidence.view import Estimate
@@ -27,7 +29,8 @@ def reading(ledger: Ledger, feature: str) -> str:
 
     Intervals stand in the table and in the figure; here numbers are rounded to them.
     """
-    return spaced(effect(ledger, feature), cost(ledger, feature), cover(ledger, feature))
+    parts = (effect, cost, disagreement, cover)
+    return spaced(*(part(ledger, feature) for part in parts))
 
 
 def effect(ledger: Ledger, feature: str) -> str:
@@ -129,6 +132,24 @@ def _noticed(ledger: Ledger, feature: str) -> str:
         POSITIVE: f", and the doubt then rises by {size}",
         NEGATIVE: f", yet the doubt then falls by {size}",
     }.get(line.verdict, "")
+
+
+def disagreement(ledger: Ledger, feature: str) -> str:
+    """Say how much of the doubt that wrong values raise is disagreement of the model's members, where that is shown."""
+    line, doubt, parts = ledger.disagreements.get(feature), ledger.doubts.get(feature), ledger.disagreement
+    if line is None or doubt is None or parts is None:
+        return ""
+    raised = doubt.verdict == POSITIVE and doubt.measure == parts_of(parts.result.estimates[col.MEASURE])[0]
+    if line.verdict == ABOUT_0:
+        return "Next to nothing of that doubt is disagreement of the members." if raised else ""
+    if line.verdict == POSITIVE and raised and line.estimate < doubt.estimate:
+        whole, lost = rounded(doubt.estimate, doubt.lower, doubt.upper, parts.unit), ledger.losses.get(feature)
+        noticed = lost is not None and lost.verdict == POSITIVE and bool(_noticed(ledger, feature))
+        lead = f"Of these {whole}," if noticed else f"The doubt then rises by {whole}, of which"
+        return f"{lead} {rounded(line.estimate, line.lower, line.upper)} is disagreement of the members."
+    size = rounded(abs(line.estimate), line.lower, line.upper, parts.unit)
+    way = {POSITIVE: "more", NEGATIVE: "less"}.get(line.verdict, "")
+    return f"The members then disagree {way}, by {size}." if way else ""
 
 
 def cover(ledger: Ledger, feature: str) -> str:

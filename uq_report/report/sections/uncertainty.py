@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import isfinite, isnan, nan
 
 from ...core.numbers import share_words
@@ -11,10 +11,12 @@ from ...document.amounts import share, unbracketed
 from ...document.blocks import intervals_caption, make_figure, notes_of
 from ...document.document import Block, Section, Split
 from ...document.evidence import GATE, Evidence
+from ...document.members import CAUTION
 from ...document.tables import plain_table
 from ...document.text import clean, joined, plain, sentence, value_words
 from ...evidence.importance import Pfi
 from ...evidence.outcomes import CONFIDENCE_GAP, Bins, Calibration, Coverage, Pit, Reliability, ScoreLine, rows_within
+from ...evidence.segments import OFF_SUPPORT, Segments
 from ...evidence.view import table_of
 from ..optional import paragraphs, spaced
 from .outcomes import scores_table
@@ -31,7 +33,7 @@ DIAGRAMS: tuple[type[Bins], ...] = (Reliability, Coverage, Pit)
 def believed(e: Evidence) -> Section:
     """Return the gate in a sentence, one figure or two beside each other, and where the uncertainty comes from."""
     halves = [half for view in DIAGRAMS if (half := _half(e, view))]
-    texts: tuple[Block, ...] = paragraphs(_numbers(e), _parts(e))
+    texts: tuple[Block, ...] = paragraphs(_numbers(e), parts_words(e))
     if len(halves) == 1:
         halves, texts = [halves[0], texts], ()
     sides = (Split(left=halves[0], right=halves[1]),) if halves else ()
@@ -157,15 +159,28 @@ def _widest(view: Reliability, n_classes: int) -> str:
     )
 
 
-def _parts(e: Evidence) -> str:
-    """Say which share of the uncertainty more data could remove, or that it is not known."""
+def parts_words(e: Evidence) -> str:
+    """Say how much of the uncertainty is disagreement of the members and what that is not, or that it is not known."""
     view = Pfi.find(e.run)
     means = {} if view is None else {line.measure: line.unpermuted for line in view.lines}
+    size = _size(e, means)
+    if not size:
+        return "How much of its uncertainty more data could remove is not known: it was not split into parts."
+    return spaced(size, _beyond(e), CAUTION)
+
+
+def _size(e: Evidence, means: Mapping[str, float]) -> str:
+    """Say how much of the uncertainty, on average, is disagreement of the members; empty without members."""
     pairs = [(VARIANCES, "variance")]
     # a share of a density's entropy would depend on the unit of the outcome
     pairs += [(ENTROPIES, "uncertainty")] if e.subject.classes is not None else []
     for (epistemic, aleatoric), what in pairs:
         whole = means.get(epistemic, nan) + means.get(aleatoric, nan)
+        if whole > 0 and means[aleatoric] == 0:
+            return (
+                f"Its members are single points, so all of the stated {what} is their disagreement: it says nothing of "
+                "the noise in the outcomes."
+            )
         if whole > 0:
             return (
                 f"On average {share_words(means[epistemic] / whole)} of the stated {what} is disagreement between the "
@@ -174,7 +189,22 @@ def _parts(e: Evidence) -> str:
     if ENTROPIES[0] in means:
         added = value_words(means[ENTROPIES[0]], unit="nats")
         return f"Disagreement between its members adds {added} to its doubt on average; more data could lessen that."
-    return "How much of its uncertainty more data could remove is not known: it was not split into parts."
+    return ""
+
+
+def _beyond(e: Evidence) -> str:
+    """Say whether the members disagree more, or less, on rows unlike the training rows, where that is shown."""
+    view = Segments.find(e.run)
+    lines = {} if view is None else view.of(OFF_SUPPORT)
+    line = next((lines[m] for m in (ENTROPIES[0], VARIANCES[0]) if m in lines), None)
+    if line is None or not (line.difference_lower > 0 or line.difference_upper < 0):
+        return ""
+    sign, way = (1, "more") if line.difference > 0 else (-1, "less")
+    ends = sorted((sign * line.difference_lower, sign * line.difference_upper))
+    return (
+        f"On {count(line.n, 'row')} unlike the training rows the members disagree {way} than on the others, by "
+        f"{value_words(abs(line.difference), *ends, line.unit)}."
+    )
 
 
 def calibration_in_full(e: Evidence) -> Section:
