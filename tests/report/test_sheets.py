@@ -194,6 +194,38 @@ def test_a_claim_is_called_too_large_or_small_only_where_it_is_shown(
     assert ("though the model claims 0.100" in sheet_words.cost(still_open, "a")) == (difference[0] > 0)
 
 
+RAISED, OPEN = (0.12, 0.08, 0.16, "positive"), (0.12, -0.08, 0.32, "undetermined")
+SHOWN, FALLEN = (0.02, 0.01, 0.03, "positive"), (-0.02, -0.03, -0.01, "negative")
+NOTHING = (0.0, -0.001, 0.001, "about 0")
+
+
+@pytest.mark.parametrize(
+    ("loss", "doubt", "epistemic", "sentence"),
+    [
+        (RAISED, RAISED, SHOWN, "Of these 0.120 nats, 0.020 is disagreement of the members."),
+        (NOTHING, RAISED, SHOWN, "The doubt then rises by 0.120 nats, of which 0.020 is disagreement of the members."),
+        (RAISED, RAISED, NOTHING, "Next to nothing of that doubt is disagreement of the members."),
+        (RAISED, RAISED, (0.2, 0.15, 0.25, "positive"), "The members then disagree more, by 0.20 nats."),
+        (RAISED, OPEN, SHOWN, "The members then disagree more, by 0.020 nats."),
+        (RAISED, RAISED, FALLEN, "The members then disagree less, by 0.020 nats."),
+        (RAISED, OPEN, NOTHING, ""),
+        (RAISED, RAISED, OPEN, ""),
+        (RAISED, RAISED, None, ""),
+    ],
+)
+def test_the_part_of_the_members_is_named_where_it_is_shown(
+    loss: Any, doubt: Any, epistemic: Any, sentence: str
+) -> None:
+    parts = {} if epistemic is None else {"aleatoric": NOTHING, "epistemic": epistemic}
+    assert sheet_words.disagreement(ledger(pfi(nll=loss, entropy=doubt, **parts)), "a") == sentence
+
+
+def test_the_variance_of_members_is_no_part_of_an_entropy() -> None:
+    parts = {"aleatoric_variance": NOTHING, "epistemic_variance": SHOWN}
+    words = sheet_words.disagreement(ledger(pfi(nll=RAISED, entropy=RAISED, **parts)), "a")
+    assert words.startswith("The members then disagree more, by 0.020")
+
+
 def test_cover_is_told_where_it_is_shown_to_hide_what_matters() -> None:
     importance, cover = pfi(nll=(0.2, 0.1, 0.3, "positive")), methods_results.cover(("b", "a"))
     hidden = "Where b cannot stand in for it, wrong values cost 0.825 nats more."

@@ -13,6 +13,7 @@ import pytest
 from uq_report.core.results import Importance, Omission, Result
 from uq_report.document.document import Figure, Section, Split, Table, inside
 from uq_report.document.evidence import Evidence
+from uq_report.document.members import CAUTION
 from uq_report.document.reading import texts
 from uq_report.document.text import unmarked
 from uq_report.evidence import ids
@@ -20,8 +21,9 @@ from uq_report.evidence.finding import Finding, Outcome, RuleRecord
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
 from uq_report.evidence.outcomes import rows_within
 from uq_report.evidence.run import NotRun, Run
+from uq_report.evidence.segments import OFF_SUPPORT
 from uq_report.report.sections.sure import sure
-from uq_report.report.sections.uncertainty import gate_words
+from uq_report.report.sections.uncertainty import gate_words, parts_words
 
 from . import people_results
 from .cases import Case, diagnostic, estimates
@@ -337,4 +339,35 @@ def test_the_share_of_disagreement_does_not_depend_on_the_unit_of_the_outcome(
 ) -> None:
     case = Case(task=task)
     section = sure(Evidence(run_of([scored(("confidence_gap", 0.0, 0.06)), unpermuted(**means)], case=case)))
-    assert words in " ".join(texts([section]))
+    told = " ".join(texts([section]))
+    assert words in told
+    assert told.count(CAUTION) == (len(means) > 1)
+
+
+def test_points_are_said_to_be_points() -> None:
+    case, means = Case(task="regression"), {"variance": 2.0, "aleatoric_variance": 0.0, "epistemic_variance": 2.0}
+    words = parts_words(Evidence(run_of([unpermuted(**means)], case=case)))
+    assert words.startswith("Its members are single points, so all of the stated variance is their disagreement")
+    assert words.endswith(CAUTION)
+
+
+@pytest.mark.parametrize(("difference", "words"), [
+    ((0.2, 0.1, 0.3), "On 12 rows unlike the training rows the members disagree more than on the others, by 0.20 nats"),
+    ((-0.2, -0.3, -0.1), "the members disagree less than on the others, by 0.20 nats (0.10 to 0.30)"),
+    ((0.2, -0.1, 0.5), ""),
+])  # fmt: skip
+def test_disagreement_off_the_support_is_told_only_where_it_is_shown(
+    difference: tuple[float, float, float], words: str
+) -> None:
+    at, lower, upper = difference
+    line = {
+        "measure": "epistemic", "feature": "", "item": "outside", "estimate": 0.3, "segment": OFF_SUPPORT, "grown": "",
+        "n": 12, "units": 12, "share": 0.1, "unit": "nats", "n_rest": 80, "difference": at,
+        "difference_std_error": 0.05, "difference_lower": lower, "difference_upper": upper, "freedom": 90,
+        "p_value": 0.01, "p_adjusted": 0.01, **INTERVAL,
+    }  # fmt: skip
+    segments = replace(diagnostic(ids.SEGMENTS, "Segments", estimates([line])), meta={"judged": 92, "grown": 92})
+    run = run_of([unpermuted(aleatoric=0.3, epistemic=0.1), segments], case=Case(task="classification"))
+    told = parts_words(Evidence(run))
+    assert words in told
+    assert ("unlike the training rows" in told) == bool(words)
