@@ -193,7 +193,7 @@ def importance(
     ----------
     subject : Subject
     measures : sequence of str, optional
-        ``"nll"``, ``"entropy"``, ``"loss"``, ``"variance"`` ...; the explainer's own by default.
+        ``"nll"``, ``"entropy"``, ``"loss"``, ``"split"`` (both parts of the doubt) ...; the explainer's own by default.
     n_repeats : int
         Shuffles of each feature.
     **options
