@@ -17,6 +17,7 @@ from ..core.remarks import remarked
 from ..core.residuals import Residuals, Shorthand
 from ..core.stochastic import MEMBERS, Stochastic, steady
 from ..core.subject import Subject, make_subject
+from ..core.timed import with_long_blocks
 from ..evidence import ids, saved
 from ..evidence.run import Run
 from ..runner.mistakes import make_settings, refuse, settled
@@ -41,6 +42,8 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     categorical: Iterable[str] | None = None,
     sample_weight: Any = None,
     clusters: Any = None,
+    time: Any = None,
+    block_size: int | None = None,
     protected: Iterable[str] | Mapping[str, Any] | None = None,
     label: str | None = None,
     adapter: str | Adapter | None = None,
@@ -76,8 +79,14 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     categorical : names, optional
         Numeric columns that are codes.
     sample_weight : array of shape (n,), optional
-    clusters : array of shape (n,), optional
-        Rows of one cluster are dependent (the same customer, a block of time).
+    clusters : array of shape (n,), or name of a column of X, optional
+        Rows of one cluster are dependent (the same customer, the same patient).
+    time : array of shape (n,), or name of a column of X, optional
+        Numbers, dates or text by ISO 8601: rows depend on each other in order of time. Intervals are then over blocks
+        of successive rows, and permutations move whole blocks.
+    block_size : int, optional
+        Rows of a block, with `time`; by default n^(1/3), or more as the autocorrelation of losses, uncertainties and
+        features asks for, up to n/20. See `uq_report.core.timed`.
     protected : feature names, or mapping of str to array of shape (n,), optional
         Attributes by which performance and uncertainty are told apart, features of the model or not.
     label : str, optional
@@ -138,7 +147,7 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
         subject = _assumed(arguments, residuals, denied)
     subject = replace(subject, notes=(*subject.notes, *([note] if note else [])))
     _try(subject)
-    return remarked(steady(subject, stochastic, n_members, seed))
+    return with_long_blocks(remarked(steady(subject, stochastic, n_members, seed)))
 
 
 def explain_outputs(

@@ -72,6 +72,8 @@ FLAGS = (
     Flag("data.categorical", "Numeric column that is a code; repeat.", MANY),
     Flag("data.sample_weight", "Column with sample weights."),
     Flag("data.clusters", "Column with labels of dependent rows."),
+    Flag("data.time", "Column with times: rows depend on each other in their order."),
+    Flag("data.block_size", "Successive rows of a block, with --time.", int, more={"min": 1}),
     Flag("data.residuals", "What is laid over point predictions: normal, empirical, conformal or oob."),
     Flag("data.max_rows", "Audit at most so many rows, drawn at random.", int, more={"min": 1}),
     Flag("model.trusted", "Further type a .skops file may hold; repeat.", MANY),

@@ -59,6 +59,8 @@ def describe(subject: Subject, dist: Distribution) -> dict[str, Any]:
         n_train=None if train is None else len(train[0]),
         weights=subject.weights is not None,
         clusters=None if subject.clusters is None else len(np.unique(subject.clusters)),
+        block_length=None if subject.blocks is None else subject.blocks.length,
+        block_rule=None if subject.blocks is None else subject.blocks.rule,
         groups={name: list(members) for name, members in subject.groups.items()},
         protected=list(subject.protected),
         features=_features(subject),
@@ -123,6 +125,8 @@ def scalar(value: Any) -> Any:
 def _hashes(subject: Subject) -> dict[str, str]:
     train_X, train_y = subject.train or (None, None)
     vectors = {"y": subject.y, "train_y": train_y, "weights": subject.weights, "clusters": subject.clusters}
+    if subject.blocks is not None:
+        vectors["time"] = subject.blocks.moments
     vectors |= {f"protected {name}": values for name, values in subject.protected.items()}
     hashes = {"model": _IN_MEMORY, "X": table_sha256(subject.X)}
     if train_X is not None:

@@ -330,7 +330,7 @@ class Engine:
 def first_distribution(subject: Subject, n: int) -> Distribution:
     """Return the distribution of the first `n` rows, which needs nothing of the subject but model and rows."""
     few = take_rows(subject.X, slice(n))
-    bare = replace(subject, X=few, y=None, train=None, weights=None, clusters=None, protected={})
+    bare = replace(subject, X=few, y=None, train=None, weights=None, clusters=None, blocks=None, protected={})
     return Engine(bare, {}).baseline
 
 

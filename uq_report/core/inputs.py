@@ -143,17 +143,60 @@ def weights(sample_weight: Any, n: int) -> FloatArray | None:
     return values
 
 
-def clusters(labels: Any, n: int) -> IntArray | None:
-    """Return a code per row for cluster labels of any kind, or None."""
+def clusters(labels: Any, X: Table, features: tuple[str, ...]) -> IntArray | None:
+    """Return a code per row for cluster labels of any kind, or those of a column of X by its name; or None."""
     if labels is None:
         return None
-    codes, _ = pd.factorize(_per_row(np.asarray(labels), n, "clusters", "label"))
+    codes, _ = pd.factorize(np.asarray(_given_or_column(labels, X, features, "clusters", "label")))
     if (codes < 0).any():
         raise InputError(
             f"subject.clusters must have no missing labels; got {int((codes < 0).sum())}. "
             "Give each row of no cluster a label of its own."
         )
     return codes.astype(np.int64)
+
+
+def moments(time: Any, X: Table, features: tuple[str, ...]) -> IntArray | None:
+    """Return each row's rank in time, equal for equal times, from times or the name of a column of X; or None.
+
+    Times are numbers, dates, or text by ISO 8601; zones are brought to one.
+    """
+    if time is None:
+        return None
+    given = pd.Series(_given_or_column(time, X, features, "time", "time"))
+    missing = np.flatnonzero(given.isna())
+    if len(missing):
+        raise InputError(
+            f"subject.time must have no missing times; got {len(missing)} of {len(given)} "
+            f"(rows {', '.join(map(str, missing[:5]))}). Drop those rows, or fill in their times."
+        )
+    return np.unique(_times(given), return_inverse=True)[1].astype(np.int64)
+
+
+def _times(given: pd.Series[Any]) -> AnyArray:
+    """Return times as values that sort in their order."""
+    kinds = pd.api.types
+    if kinds.is_bool_dtype(given.dtype):
+        raise InputError("subject.time must be numbers or dates; got booleans. Give the time of each row.")
+    if kinds.is_numeric_dtype(given.dtype):
+        return given.to_numpy()
+    if isinstance(given.dtype, pd.PeriodDtype):
+        given = given.dt.start_time
+    try:
+        return pd.to_datetime(given, format="ISO8601", utc=True).to_numpy()
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"subject.time must be numbers, dates or text by ISO 8601 such as 2026-01-31; got {given.iloc[0]!r}: "
+            f"{error}. Convert it by pandas.to_datetime with its own format."
+        ) from error
+
+
+def _given_or_column(given: Any, X: Table, features: tuple[str, ...], what: str, noun: str) -> Any:
+    """Return values per row: those given, or a column of X by its name."""
+    if isinstance(given, str):
+        return column(X, features.index(_names(given, features, what, f", or hold one {noun} per row")[0]))
+    values = given.array if isinstance(given, pd.Series | pd.Index) else np.asarray(given)
+    return _per_row(values, len(X), what, noun)
 
 
 def protected(

@@ -10,6 +10,7 @@ from scipy import sparse, special
 
 from .arrays import AnyArray, FloatArray, IntArray
 from .inference import n_units
+from .series import Blocks
 from .subject import Subject
 
 FEW_CLUSTERS = 20
@@ -20,26 +21,27 @@ _ROUNDING = 1e-12  # of a share: what summing weights leaves
 class Sampling:
     """How rows enter a mean: `weights` of shape (n,) summing to one, and the `units` that are independent.
 
-    Units are clusters where they are given, else rows; rows of weight zero are no units.
-    `codes` is None where every row is a unit of its own.
+    Units are clusters where they are given, blocks of rows in order of time, else rows; rows of weight zero are no
+    units. `codes` is None where every row is a unit of its own. `blocks` are the blocks of all rows, where there are.
     """
 
     weights: FloatArray
     units: int
     codes: IntArray | None = None
+    blocks: Blocks | None = None
 
     @classmethod
     def of(cls, subject: Subject, rows: AnyArray | None = None) -> Sampling:
         """Return the sampling of a subject's rows, or of those at positions `rows`."""
         raw = np.ones(subject.n) if subject.weights is None else subject.weights
-        whole = cls(raw, subject.n, subject.clusters)
+        whole = cls(raw, subject.n, subject.clusters, subject.blocks)
         return whole.part(np.arange(subject.n) if rows is None else rows)
 
     def part(self, rows: AnyArray) -> Sampling:
         """Return the sampling of some of the rows, given by position or as a mask."""
         raw = self.weights[rows]
         codes = None if self.codes is None else self.codes[rows]
-        return Sampling(raw / (raw.sum() or 1.0), n_units(raw, codes), codes)
+        return Sampling(raw / (raw.sum() or 1.0), n_units(raw, codes), codes, self.blocks)
 
     def independent_rows(self, rng: np.random.Generator) -> IntArray:
         """Return the rows in random order cut to one per unit, sorted, so that they are independent."""
@@ -93,8 +95,10 @@ class Sampling:
         if np.ptp(self.weights) > 0:
             notes.append("Means and standard errors use the sample weights.")
         if self.codes is not None:
-            few = f"; with fewer than {FEW_CLUSTERS} clusters intervals are rough" if self.units < FEW_CLUSTERS else ""
-            notes.append(f"Standard errors are over {self.units} clusters, not rows{few}.")
+            kind = "clusters" if self.blocks is None else "blocks"
+            few = f"; with fewer than {FEW_CLUSTERS} {kind} intervals are rough" if self.units < FEW_CLUSTERS else ""
+            what = kind if self.blocks is None else self.blocks.words
+            notes.append(f"Standard errors are over {self.units} {what}, not rows{few}.")
         return tuple(notes)
 
 

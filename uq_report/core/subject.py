@@ -15,6 +15,7 @@ from .arrays import AnyArray, FloatArray, IntArray, Table, column, take_rows
 from .errors import InputError, nearest
 from .inputs import Kind
 from .residuals import Assumption
+from .series import Blocks, shortest_length
 from .text import count
 
 
@@ -24,7 +25,8 @@ class Subject:
 
     Rows are held as a copy with a fresh row index 0 .. n-1, which is the row number in every result.
     `groups` maps a name to feature names; `clusters` holds a code per row (rows of one cluster are
-    dependent); `protected` maps an attribute to its values per row, whether the model uses it or not;
+    dependent), of rows in order of time that of their block among `blocks`; `protected` maps an attribute
+    to its values per row, whether the model uses it or not;
     `sampled_from` is the number of rows before a row limit drew from them. `notes` say what a reader must
     know of how the model is called, `assumption` what was laid over its predictions. `sources` and `hashes` say
     where the model and the data were read from, where that is known.
@@ -40,6 +42,7 @@ class Subject:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     weights: FloatArray | None = None
     clusters: IntArray | None = None
+    blocks: Blocks | None = None
     protected: Mapping[str, AnyArray] = field(default_factory=dict)
     label: str = "model"
     positive_class: Any = None
@@ -86,14 +89,19 @@ class Subject:
             y=None if self.y is None else self.y[rows],
             weights=None if self.weights is None else self.weights[rows],
             clusters=None if self.clusters is None else self.clusters[rows],
+            blocks=None if self.blocks is None else self.blocks.take(rows),
             protected={name: values[rows] for name, values in self.protected.items()},
         )
+
+    def in_blocks(self, blocks: Blocks) -> Subject:
+        """Return the subject whose rows depend on each other in these blocks."""
+        return replace(self, blocks=blocks, clusters=blocks.codes)
 
     def training(self) -> Subject | None:
         """Return the same model with its training rows as the rows, if they were given."""
         if self.train is None:
             return None
-        bare = replace(self, train=None, weights=None, clusters=None, protected={}, sampled_from=None)
+        bare = replace(self, train=None, weights=None, clusters=None, blocks=None, protected={}, sampled_from=None)
         return replace(bare, X=self.train[0], y=self.train[1], label=f"{self.label} (train)")
 
 
@@ -108,6 +116,8 @@ def make_subject(  # noqa: PLR0913 - the arguments of the public `explain`
     categorical: Iterable[str] | None = None,
     sample_weight: Any = None,
     clusters: Any = None,
+    time: Any = None,
+    block_size: int | None = None,
     protected: Iterable[str] | Mapping[str, Any] | None = None,
     label: str | None = None,
     positive_class: Any = None,
@@ -126,12 +136,38 @@ def make_subject(  # noqa: PLR0913 - the arguments of the public `explain`
         train=inputs.training(train, table, features, model),
         groups=inputs.groups(groups, features),
         weights=inputs.weights(sample_weight, len(table)),
-        clusters=inputs.clusters(clusters, len(table)),
+        clusters=inputs.clusters(clusters, table, features),
         protected=inputs.protected(protected, table, features),
         label=label or _name(model),
         positive_class=positive_class,
     )
-    return subject if max_rows is None else _sampled(subject, max_rows, seed)
+    moments = inputs.moments(time, table, features)
+    if moments is not None:
+        subject = replace(subject, blocks=Blocks(moments, 1))
+    subject = subject if max_rows is None else _sampled(subject, max_rows, seed)
+    return _in_blocks(subject, block_size)
+
+
+def _in_blocks(subject: Subject, block_size: int | None) -> Subject:
+    """Return the subject with its rows in blocks of `block_size` rows in order of time, by default of n^(1/3)."""
+    if subject.blocks is None:
+        if block_size is not None:
+            raise InputError(f"subject.block_size must come with time; got {block_size} without. Pass time= too.")
+        return subject
+    if subject.clusters is not None:
+        raise InputError(
+            "subject.time must be None where clusters are given; got both. Rows of one cluster may depend in any way, "
+            "in order of time too: leave out time."
+        )
+    whole = isinstance(block_size, int) and not isinstance(block_size, bool)
+    if block_size is not None and not (whole and 1 <= block_size <= subject.n):
+        raise InputError(
+            f"subject.block_size must be a number of rows from 1 to {subject.n}; got {block_size!r}. "
+            "Leave it out for one from the autocorrelation of the rows."
+        )
+    if block_size is None:
+        return subject.in_blocks(replace(subject.blocks, length=shortest_length(subject.n), rule="n^(1/3)"))
+    return subject.in_blocks(replace(subject.blocks, length=block_size, rule="as given", given=True))
 
 
 def _name(model: Any) -> str:

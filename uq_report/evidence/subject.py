@@ -51,10 +51,11 @@ class SubjectFacts(Frozen):
     """What was audited: the model, its rows, their features, and the hashes of all of them.
 
     ``n`` rows of ``d`` features were predicted, drawn from ``sampled_from`` where there were more; ``clusters`` counts
-    the clusters of rows. ``classes`` is None where the model predicts no classes. ``notes`` say what a reader must know
-    of how the model is called, ``assumption`` what was laid over its predictions; ``decisions`` names the rule by which
-    it decides for a class. ``parameters_at_default`` names those of the model's parameters that nobody chose, None
-    where that is not recorded.
+    the clusters of rows, of rows in order of time their blocks, of about ``block_length`` rows by ``block_rule``.
+    ``classes`` is None where the model predicts no classes. ``notes`` say what a reader must know of how the model is
+    called, ``assumption`` what was laid over its predictions; ``decisions`` names the rule by which it decides for a
+    class. ``parameters_at_default`` names those of the model's parameters that nobody chose, None where that is not
+    recorded.
 
     Examples
     --------
@@ -85,6 +86,8 @@ class SubjectFacts(Frozen):
     n_train: int | None = None
     weights: bool | None = None
     clusters: int | None = None
+    block_length: int | None = None
+    block_rule: str = ""
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     protected: tuple[str, ...] = ()
     features: tuple[FeatureFacts, ...] = ()

@@ -84,7 +84,8 @@ class DataPart(Part):
     `target` is the column of y; of a model that predicts several outputs the list of theirs, of which `output` is
     audited.
     Columns that are not named here are features; `ignore` lists those that are not. By `protected` attributes
-    performance and uncertainty are told apart. With an `event` column the target is a time that may be censored. The
+    performance and uncertainty are told apart. Rows depend on each other within `clusters`, or in order of `time`, in
+    blocks of `block_size` rows. With an `event` column the target is a time that may be censored. The
     model's own list of features says which of them it uses; where it has none, all are features, or those in
     `protected_features`. `residuals` names the assumption that is laid over predictions that come without an
     uncertainty, `residual_scale` whether its spread depends on the row.
@@ -99,6 +100,8 @@ class DataPart(Part):
     train_query: str = ""
     sample_weight: str | None = None
     clusters: str | None = None
+    time: str | None = None
+    block_size: Positive | None = None
     protected: Names = ()
     protected_features: Names | None = None
     ignore: Names = ()

@@ -11,7 +11,7 @@ from ..core.errors import nearest
 from ..core.text import clean, count, short
 from .audit_file import AuditFile
 
-ROLES = ("event", "sample_weight", "clusters")
+ROLES = ("event", "sample_weight", "clusters", "time")
 _LEVELS = 5
 _NAMED = ("features", "pairs")  # options of explainers that list features
 

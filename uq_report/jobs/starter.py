@@ -34,6 +34,7 @@ _MAX_LISTED = 60
 _MAX_CODES = 12
 _PROTECTED = re.compile(r"(^|_)(sex|gender|age|race|ethnic\w*|religion|nationality|disab\w*|marital\w*)(_|$)", re.I)
 _WEIGHTS = re.compile(r"(^|_)(w|weights?|exposure)(_|$)", re.I)
+_TIMES = re.compile(r"(^|_)(date|time|timestamp|day|month|year|hour)(_|$)", re.I)
 _CLUSTERS = re.compile(r"(^|_)(household|customer|client|patient|group|cluster|site|id)(_|$)", re.I)
 _TARGETS = re.compile(r"^(y|target|label|outcome|class|response|default)$", re.I)
 
@@ -114,7 +115,7 @@ def _data(audit: AuditFile, subject: Subject, table: pd.DataFrame, base: Path) -
 def _keys(audit: AuditFile, subject: Subject, table: pd.DataFrame) -> Iterable[tuple[str, Any, str]]:
     """Return the keys, each with columns that suit it by their names, where people have to decide, and a comment."""
     data = audit.data
-    taken = (*data.targets, data.event, data.sample_weight, data.clusters)
+    taken = (*data.targets, data.event, data.sample_weight, data.clusters, data.time)
     free = [name for name in map(str, table.columns) if name not in taken]
     repeated = [name for name in _like(free, _CLUSTERS) if table[name].nunique() < len(table)]
     codes = [name for name in subject.features if _is_code(subject, name)]
@@ -127,6 +128,8 @@ def _keys(audit: AuditFile, subject: Subject, table: pd.DataFrame) -> Iterable[t
         ("ignore", ["id"], "no features of the model"),
         ("sample_weight", (_like(free, _WEIGHTS) or ["w"])[0], "a column of sample weights"),
         ("clusters", (repeated or ["customer"])[0], "rows of one value depend on each other"),
+        ("time", (_like(free, _TIMES) or ["date"])[0], "rows depend on each other in order of this column"),
+        ("block_size", 20, "successive rows of a block, with time; by default from their autocorrelation"),
         ("categorical", codes[:_MAX_LISTED], "whole numbers of few values: codes, if they are"),
         ("max_rows", 2000, "audits at most so many rows, drawn at random"),
         ("residuals", "normal", "laid over a regressor that gives points: normal, empirical, conformal, oob"),

@@ -46,7 +46,8 @@ def check_pair(champion: Subject, challenger: Subject) -> None:
     for part, name in (("y", "y"), ("sample_weight", "weights"), ("clusters", "clusters")):
         if not np.array_equal(getattr(champion, name), getattr(challenger, name)):  # None equals None only
             raise InputError(
-                f"audit.subjects must hold the same {part}; got different ones. Explain both on the same rows."
+                f"audit.subjects must hold the same {part}; got different ones. Explain both on the same rows"
+                f"{', and in order of time with the same block_size' * (champion.blocks is not None)}."
             )
     shared = set(champion.features) & set(challenger.features)
     if not shared and champion.y is None:

@@ -23,6 +23,7 @@ from ...evidence import ids
 from ...evidence.importance import ABOUT_0, UNDETERMINED, CoverCorrectedLine, Pfi
 from ...evidence.information import CidCover
 from ...evidence.view import View
+from ..shared.shuffles import shuffle
 from ..shared.terms import Rows, Terms, as_means, feature_terms, infinite_values
 
 V = TypeVar("V", bound=View)
@@ -97,9 +98,10 @@ class CoverCorrection(BuiltIn):
             weights=np.ones(subject.n) if subject.weights is None else subject.weights,
             clusters=subject.clusters,
             exact=False,
+            blocks=subject.blocks is not None,
             classes="proba" in engine.baseline.supports,
         )
-        donors = np.stack([engine.rng("shuffle", repeat).permutation(subject.n) for repeat in range(self.n_repeats)])
+        donors = np.stack([shuffle(subject, engine.rng("shuffle", repeat)) for repeat in range(self.n_repeats)])
         terms = dict(zip(partners, Shuffles(subject, engine, rows, donors).terms(partners), strict=True))
         margins = {line.measure: line.margin for line in plain.lines}
         return [_Corrected(rows, partners, terms, margins, engine.confidence).result(asdict(self), omitted)]

@@ -21,6 +21,7 @@ from ...core.subject import Subject
 from ...core.variants import Variant
 from ...evidence.importance import ALL_FEATURES
 from ..shared.choice import refuse_none
+from ..shared.shuffles import shuffle
 from ..shared.terms import Rows, Terms, effects_of, feature_terms, usual_margin, with_wholes
 from .claims import score_of
 from .claims_result import Claiming
@@ -62,7 +63,9 @@ class PermutationImportance(BuiltIn):
 
     Notes
     -----
-    The mean over all n! shuffles is the mean over all n² pairs, a row with itself included.
+    The mean over all n! shuffles is the mean over all n² pairs, a row with itself included. Rows in order of time are
+    shuffled in whole blocks, put on a circle: the mean over these shuffles is the same mean over all pairs, and the
+    spread is that of values which keep their order inside blocks. Rows of a cluster are shuffled as single rows.
     No conditional Entropy-PFI is offered: it is 0 by construction (Wood et al., proposition 3).
 
     Results: ``pfi`` (rows: the terms g that carry the sampling error), ``pfi.delta`` (rows: each row's own
@@ -220,7 +223,7 @@ class PermutationImportance(BuiltIn):
         """Return the shuffles of a feature, shape (m, n): a stream for each repeat, or all cyclic shifts."""
         if self.exact:
             return cyclic_donors(n)
-        return np.stack([engine.rng(feature, repeat).permutation(n) for repeat in range(self.n_repeats)])
+        return np.stack([shuffle(engine.subject, engine.rng(feature, repeat)) for repeat in range(self.n_repeats)])
 
 
 def _evaluable(names: Sequence[str], engine: Engine) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:

@@ -176,11 +176,17 @@ def _reader_notes(rows: Rows, n_shuffles: int, n_features: int, alpha: float) ->
         notes.append(
             "All n² pairs of rows were used, as n cyclic shifts, repeat 0 being the unchanged rows: no shuffling error."
         )
+    elif rows.blocks:
+        notes.append(
+            "Rows are in order of time: shuffles move whole blocks of them, so that values keep their order inside "
+            "blocks. The estimate is that of shuffled rows, the mean over all pairs of rows."
+        )
     reason = rows.why_no_interval(n_shuffles)
     notes.append(f"No interval: {reason}." if reason else "Intervals are for new test rows and this fixed model.")
     notes.append("The spread shows the shuffles only; it is no interval for the importance.")
     if not rows.exchangeable:
-        notes.append("No permutation p-value: with weights or clusters, single rows are not exchangeable.")
+        what = "rows in order of time" if rows.blocks else "weights or clusters"
+        notes.append(f"No permutation p-value: with {what}, single rows are not exchangeable.")
     elif 1 / (n_shuffles + 1) > alpha + 1e-12:
         notes.append(_out_of_reach(n_shuffles, n_features, alpha))
     if any(measure.statistic for measure in rows.measures):

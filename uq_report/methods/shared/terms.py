@@ -36,7 +36,7 @@ SOLVED = 1e-8  # of a measure's size: row terms closer than this are equal, give
 class Rows:
     """The rows that are shuffled: all measures `b` unchanged, shape (M, n), and how each row counts.
 
-    `classes` says that the outcomes `y` are positions of classes.
+    `classes` says that the outcomes `y` are positions of classes, `blocks` that whole blocks of rows are shuffled.
     """
 
     measures: Sequence[Measure]
@@ -46,6 +46,7 @@ class Rows:
     clusters: IntArray | None
     exact: bool
     classes: bool = False
+    blocks: bool = False
 
     @classmethod
     def of(cls, engine: Engine, measures: Sequence[Measure], *, exact: bool = False) -> Rows:
@@ -54,7 +55,16 @@ class Rows:
         weights = np.ones(subject.n) if subject.weights is None else subject.weights
         classes = "proba" in engine.baseline.supports
         base = engine.unchanged(measures)
-        return cls(measures, base, np.zeros(subject.n) if y is None else y, weights, subject.clusters, exact, classes)
+        return cls(
+            measures,
+            base,
+            np.zeros(subject.n) if y is None else y,
+            weights,
+            subject.clusters,
+            exact,
+            classes,
+            subject.blocks is not None,
+        )
 
     @property
     def n(self) -> int:
@@ -65,6 +75,11 @@ class Rows:
     def units(self) -> int:
         """Number of independent units."""
         return n_units(self.weights, self.clusters)
+
+    @property
+    def kind(self) -> str:
+        """What the clusters are called."""
+        return "blocks" if self.blocks else "clusters"
 
     @property
     def exchangeable(self) -> bool:
@@ -98,7 +113,7 @@ class Rows:
             return Distrust()
         if outcomes and self.few.reason:
             return self.few
-        unit = "rows" if self.clusters is None else "clusters"
+        unit = "rows" if self.clusters is None else self.kind
         tails = heavy_tails(effective_units(g, self.weights, self.clusters), self.units, unit)
         return tails._replace(rows=tails.rows * self.n / self.units)
 
@@ -107,7 +122,8 @@ class Rows:
         if n_shuffles < MIN_SHUFFLES and not self.exact:
             return f"{n_shuffles} shuffles cannot tell rows from donors; at least {MIN_SHUFFLES} are needed"
         if self.clusters is not None and self.units < MIN_CLUSTERS:
-            return f"{count(self.units, 'cluster')} cannot show how clusters vary; at least {MIN_CLUSTERS} are needed"
+            few = count(self.units, self.kind[:-1])
+            return f"{few} cannot show how {self.kind} vary; at least {MIN_CLUSTERS} are needed"
         return ""
 
 
@@ -203,10 +219,18 @@ def _infinite(T: FloatArray) -> IntArray:
 def pair_terms(
     scores: FloatArray, unchanged: FloatArray, donors: IntArray, rows: Rows, effects: FloatArray | None
 ) -> PairTerms:
-    """Return the terms of all pairs, or of the shuffles, by their `effects` where those are known."""
+    """Return the terms of all pairs, or of the shuffles, by their `effects` where those are known.
+
+    Residuals of neighbours in a shuffled block are alike, so what the choice of shuffles adds to the estimate is read
+    off the repeats themselves. What it adds to the sums over blocks is taken off them as for single rows, too little:
+    the interval is rather wide than narrow.
+    """
     if rows.exact:
         return all_pairs(scores, unchanged, rows.weights)
-    return shuffled_pairs(scores, unchanged, donors, rows.weights, None if effects is None else tuple(effects))
+    pairs = shuffled_pairs(scores, unchanged, donors, rows.weights, None if effects is None else tuple(effects))
+    if not rows.blocks or len(donors) < MIN_SHUFFLES:
+        return pairs
+    return pairs._replace(mean_noise=pairs.repeats.var(axis=1, ddof=1) / len(donors))
 
 
 def as_means(T: FloatArray, b: FloatArray, donors: IntArray, rows: Rows) -> tuple[FloatArray, FloatArray]:

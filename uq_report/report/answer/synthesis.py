@@ -145,13 +145,13 @@ def _few_events(e: Evidence) -> str:
 
 def _few_clusters(e: Evidence) -> str:
     """Say that the clusters are too few for an interval: of importances, and of one cluster for any."""
-    clusters = e.subject.clusters or MIN_CLUSTERS
+    clusters, kind = e.subject.clusters or MIN_CLUSTERS, "cluster" if e.subject.block_length is None else "block"
     permuted = Pfi.find(e.run) is not None
     what = joined([CALIBRATED] * (clusters == 1 and _is_open(e)) + ["the importances"] * permuted)
     if clusters >= MIN_CLUSTERS or not what:
         return ""
     verb = "does" if clusters == 1 else "do"
-    return f"{what}, because {count(clusters, 'cluster')} {verb} not show how clusters vary ({MIN_CLUSTERS} would do)"
+    return f"{what}, because {count(clusters, kind)} {verb} not show how {kind}s vary ({MIN_CLUSTERS} would do)"
 
 
 def _is_open(e: Evidence) -> bool:

@@ -56,12 +56,20 @@ def _rows_and_features(about: SubjectFacts, *, whole: bool) -> tuple[Block, ...]
         ("Outcomes given", as_cell(about.has_y)),
         ("Training data given", f"yes, {count(about.n_train or 0, 'row')}" if about.has_train else "no"),
         ("Sample weights", as_cell(about.weights)),
-        ("Clusters of rows", about.clusters or "none"),
+        _dependence(about),
         ("Feature groups", "; ".join(together) or "none"),
         ("Protected attributes", as_cell(about.protected) if about.protected else "none named"),
         *_outcome(about),
     )
     return (Facts(rows=facts), *_warnings(about.features), *(_features(about.features) if whole else ()))
+
+
+def _dependence(about: SubjectFacts) -> tuple[str, Cell]:
+    """Return how rows depend on each other, as far as it was stated."""
+    if about.block_length is None or about.clusters is None:
+        return "Clusters of rows", about.clusters or "none"
+    blocks, length = count(about.clusters, "block"), count(about.block_length, "successive row")
+    return "Rows in order of time", f"{blocks} of about {length} (length {about.block_rule})"
 
 
 def _outcome(about: SubjectFacts) -> tuple[tuple[str, Cell], ...]:

@@ -103,6 +103,12 @@ def _about_data(e: Evidence) -> Iterator[str]:
             f"a sampling error (standard error, for all {total} rows) of at most {math.ceil(10 * error) / 10:g} "
             "percentage points."
         )
+    if e.subject.block_length is not None and e.subject.clusters:
+        blocks, length = count(e.subject.clusters, "block"), count(e.subject.block_length, "successive row")
+        yield (
+            f"Rows depend on each other in order of time: intervals are over {blocks} of about {length} (length "
+            f"{e.subject.block_rule}). They do not cover a trend, or a season longer than a block."
+        )
     missing = mentions(f.name for f in e.subject.features if f.missing)
     if missing:
         verb = "has" if len(missing) == 1 else "have"
