@@ -158,7 +158,7 @@ def _line(tables: Tables, m: int, feature: str, term: Terms) -> dict[str, Any]:
     return estimate(value, se, interval, tables.confidence, tables.names[m], feature) | {
         "verdict": ABOUT_0 if zero and not np.isnan(se) else verdict,
         "margin": margin,
-        "p_value": permutation_p_value(shuffled) if rows.exchangeable else np.nan,
+        "p_value": permutation_p_value(shuffled) if rows.tested else np.nan,
         "spread_low": float(low),
         "spread_high": float(high),
         "unpermuted": float(rows.unpermuted[m]),
@@ -176,17 +176,17 @@ def _reader_notes(rows: Rows, n_shuffles: int, n_features: int, alpha: float) ->
         notes.append(
             "All n² pairs of rows were used, as n cyclic shifts, repeat 0 being the unchanged rows: no shuffling error."
         )
-    elif rows.blocks:
+    if rows.blocks and not rows.exact:
         notes.append(
             "Rows are in order of time: shuffles move whole blocks of them, so that values keep their order inside "
-            "blocks. The estimate is that of shuffled rows, the mean over all pairs of rows."
+            "blocks. The estimate is that of shuffled rows, the mean over all pairs of rows; p-values are nearly "
+            "exact, as far as blocks do not depend on each other."
         )
     reason = rows.why_no_interval(n_shuffles)
     notes.append(f"No interval: {reason}." if reason else "Intervals are for new test rows and this fixed model.")
     notes.append("The spread shows the shuffles only; it is no interval for the importance.")
-    if not rows.exchangeable:
-        what = "rows in order of time" if rows.blocks else "weights or clusters"
-        notes.append(f"No permutation p-value: with {what}, single rows are not exchangeable.")
+    if not rows.tested:
+        notes.append("No permutation p-value: with weights or clusters, single rows are not exchangeable.")
     elif 1 / (n_shuffles + 1) > alpha + 1e-12:
         notes.append(_out_of_reach(n_shuffles, n_features, alpha))
     if any(measure.statistic for measure in rows.measures):

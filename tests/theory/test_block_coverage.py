@@ -1,0 +1,120 @@
+"""How often intervals over blocks hold the truth where rows depend on each other in order of time."""
+
+import os
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+from scipy.stats import t as student
+
+from uq_report.core.arrays import FloatArray, IntArray
+from uq_report.core.distributions import Normal
+from uq_report.core.measures import ENTROPY, NLL
+from uq_report.core.sampling import Sampling
+from uq_report.core.series import Blocks
+from uq_report.core.subject import make_subject
+from uq_report.core.timed import with_long_blocks
+from uq_report.core.verdicts import permutation_p_value
+from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.methods.shared.terms import Rows, feature_terms
+
+M = 10
+
+
+def ar(rho: float, n: int, rng: np.random.Generator) -> FloatArray:
+    """Return a stationary AR(1) series of variance 1."""
+    steps = rng.normal(size=n) * np.sqrt(1 - rho**2)
+    steps[0] /= np.sqrt(1 - rho**2)
+    return np.asarray(lfilter([1.0], [1.0, -rho], steps))
+
+
+def model(X: FloatArray) -> Normal:
+    """A regression that is slightly wrong in mean and spread, and leans on its third feature for nothing."""
+    mean = 0.9 * X[..., 0] + 0.1 * X[..., 0] * X[..., 1] + 0.2 * X[..., 2]
+    return Normal(mean, np.exp(0.6 * np.tanh(X[..., 0] * (1 + X[..., 1]))))
+
+
+def evaluate(X: FloatArray, y: FloatArray) -> FloatArray:
+    """Return nll and entropy, shape (2, ...)."""
+    shape, dist = X.shape[:-1], model(X.reshape(-1, X.shape[-1]))
+    return np.stack([-dist.log_prob(np.broadcast_to(y, shape).ravel()), dist.entropy()]).reshape(2, *shape)
+
+
+def draw(n: int, rho: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Draw rows whose first and third features, and whose outcomes given them, have autocorrelation `rho`."""
+    X = np.column_stack([ar(rho, n, rng), rng.normal(size=n), ar(rho, n, rng)])
+    return X, X[:, 0] + ar(rho, n, rng)
+
+
+@cache
+def truth() -> FloatArray:
+    """Return mean loss and importance of the first feature for nll and entropy in the population."""
+    rng = np.random.default_rng(9)
+    X, y = draw(2_000_000, 0.0, rng)
+    unchanged = evaluate(X, y)
+    X[:, 0] = rng.permutation(X[:, 0])
+    return np.r_[unchanged[0].mean(), (evaluate(X, y) - unchanged).mean(axis=1)]
+
+
+def held(X: FloatArray, y: FloatArray, donors: IntArray, clusters: IntArray | None, *, blocks: bool) -> FloatArray:
+    """Say which of the three 95 % intervals hold their truth."""
+    n = len(y)
+    shuffled = np.broadcast_to(X, (M, *X.shape)).copy()
+    shuffled[..., 0] = X[donors, 0]
+    own = Rows((NLL, ENTROPY), evaluate(X, y), y, np.ones(n), clusters, exact=False, blocks=blocks)
+    terms = feature_terms(evaluate(shuffled, y), donors, own)
+    mean, error = Sampling(np.full(n, 1 / n), own.units, clusters).mean(own.b[:1])
+    reach = student.ppf(0.975, own.units - 1) * np.r_[error, terms.se]
+    return np.abs(np.r_[mean, terms.estimate] - truth()) <= reach
+
+
+def covered(n: int, rho: float, reps: int) -> tuple[FloatArray, FloatArray]:
+    """Return the shares of samples whose intervals hold the truth: over blocks, and as if rows were independent."""
+    rng, ours, naive = np.random.default_rng([n, int(100 * rho)]), np.zeros(3), np.zeros(3)
+    for _ in range(reps):
+        X, y = draw(n, rho, rng)
+        blocks = with_long_blocks(make_subject(model, FunctionAdapter(), X, y, time=np.arange(n))).blocks
+        assert blocks is not None
+        ours += held(X, y, np.stack([blocks.donors(rng) for _ in range(M)]), blocks.codes, blocks=True)
+        naive += held(X, y, np.stack([rng.permutation(n) for _ in range(M)]), None, blocks=False)
+    return ours / reps, naive / reps
+
+
+def rejected(n: int, rho: float, reps: int, *, blocks: bool) -> float:
+    """Return how often a test at 5 % rejects for the third feature, which neither rows nor outcomes depend on."""
+    rng, count, whole = np.random.default_rng([n, int(100 * rho)]), 0, Blocks(np.arange(n), n // 20)
+    for _ in range(reps):
+        X, y = draw(n, rho, rng)
+        donors = np.stack([whole.donors(rng) if blocks else rng.permutation(n) for _ in range(19)])
+        shuffled = np.broadcast_to(X, (19, *X.shape)).copy()
+        shuffled[..., 2] = X[donors, 2]
+        changes = (evaluate(shuffled, y) - evaluate(X, y)[:, None])[0].mean(axis=1)
+        count += permutation_p_value(changes) <= 0.05
+    return count / reps
+
+
+def test_blocks_cover_and_rows_do_not() -> None:
+    ours, naive = covered(400, 0.8, 60)
+    assert (ours >= 0.85).all(), ours
+    assert (naive[:2] < 0.8).all(), naive
+
+
+@pytest.mark.study
+@pytest.mark.parametrize(("n", "rho"), [(400, 0.6), (400, 0.8), (1000, 0.8)])
+def test_coverage_of_many_samples(n: int, rho: float) -> None:
+    """Nominal 95 %: 90 to 98 % over blocks, but for two binomial errors; clearly less where rows are taken as rows."""
+    reps = int(os.environ.get("UQ_STUDY_REPS", "200"))
+    ours, naive = covered(n, rho, reps)
+    slack = 2 * np.sqrt(0.95 * 0.05 / reps)
+    assert (ours >= 0.90 - slack).all(), ours
+    assert (ours <= 0.98 + slack).all(), ours
+    assert (naive[:2] <= ours[:2] - 0.05).all(), naive
+
+
+@pytest.mark.study
+def test_the_level_of_shuffled_blocks() -> None:
+    reps = int(os.environ.get("UQ_STUDY_REPS", "300"))
+    slack = 4 * np.sqrt(0.05 * 0.95 / reps)
+    assert rejected(400, 0.8, reps, blocks=True) <= 0.05 + slack
+    assert rejected(400, 0.8, reps, blocks=False) > 0.05 + slack
