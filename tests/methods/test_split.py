@@ -29,6 +29,7 @@ from uq_report.core.explainer import BuiltIn
 from uq_report.core.measures import PARTS, Measure, split_of
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject
+from uq_report.evidence import ids
 from uq_report.methods.ale.explain import AccumulatedLocalEffects
 from uq_report.methods.pdp.explain import PartialDependence
 from uq_report.methods.pfi.explain import PermutationImportance
@@ -171,3 +172,14 @@ def test_measures_that_are_not_registered_are_no_parts() -> None:
     chosen, omitted = Engine(s, known).select(["entropy", "split"])
     assert [measure.name for measure in chosen] == ["entropy"]
     assert omitted == ()
+
+
+def test_parts_are_ranked_and_corrected_with_their_whole_only() -> None:
+    options = {"pfi": {"n_repeats": 3}, "shap": {"n_rows": 10, "n_background": 5}, "cover": {"n_repeats": 3}}
+    explainers = ["pfi", "shap", "cid", "cover", "agreement"]
+    run = uq.audit(subject("classes"), explainers=explainers, options=options, as_of="2026-01-01", progress=False).run
+    measured = {result.id: set(result.estimates["measure"]) for result in run.results if len(result.estimates)}
+    assert set(NATS) <= measured[ids.PFI] & measured[ids.SHAP_IMPORTANCE]
+    for key in (ids.COVER, ids.AGREEMENT):
+        assert "entropy" in measured[key], key
+        assert not measured[key] & set(NATS[1:]), key

@@ -22,7 +22,7 @@ array([0. , 0.5])
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
@@ -348,3 +348,16 @@ def split_of(dist: Distribution) -> tuple[str, ...]:
     ()
     """
     return next((names for names in PARTS if dist.supports.issuperset(names)), ())
+
+
+def without_parts(names: Iterable[str]) -> list[str]:
+    """Return measures, each once, without the parts of an uncertainty that is itself among them.
+
+    Examples
+    --------
+    >>> without_parts(["nll", "entropy", "aleatoric", "epistemic", "epistemic_variance"])
+    ['nll', 'entropy', 'epistemic_variance']
+    """
+    every = list(dict.fromkeys(names))
+    parts = {part for whole, *both in PARTS if whole in every for part in both}
+    return [name for name in every if name not in parts]

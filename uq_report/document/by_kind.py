@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..core.measures import without_parts
 from ..core.results import Result
 from ..core.text import count
 from ..evidence import columns as col
@@ -39,7 +40,7 @@ def part(e: Evidence, result: Result) -> Section:
 def measures_of(result: Result) -> list[str]:
     """Return the measures a result has numbers of, at most those one figure can show."""
     table = result.estimates if len(result.estimates) else result.frame
-    return [str(m) for m in dict.fromkeys(table[col.MEASURE])][:PANELS]
+    return without_parts(map(str, table[col.MEASURE]))[:PANELS]
 
 
 def table_only(e: Evidence, result: Result) -> list[Block]:  # noqa: ARG001 - one signature for every kind
@@ -134,7 +135,7 @@ def _attribution(e: Evidence, result: Result) -> list[Block]:
     blocks: list[Block] = [Paragraph(text=notes_of(result))] if result.notes else []
     for k, (row, role) in enumerate(list(_roles(result).items())[:ROWS], 1):
         here = result.frame[result.frame[col.ROW] == row]
-        measures = [str(m) for m in dict.fromkeys(here[col.MEASURE])][: attribution.PANELS]
+        measures = without_parts(map(str, here[col.MEASURE]))[: attribution.PANELS]
         blocks += [_row_figure(e, result, here, measures, role, k), _row_table(e, result, here, measures, k)]
     return blocks
 

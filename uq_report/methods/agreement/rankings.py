@@ -13,6 +13,7 @@ from ...core.arrays import FloatArray, IntArray
 from ...core.engine import Engine
 from ...core.explainer import Prior
 from ...core.inference import MIN_CLUSTERS, n_units
+from ...core.measures import without_parts
 from ...core.ranking import ROUNDING, RankIntervals, normal_draws, rank_intervals, ranks, term_covariance
 from ...core.results import Importance, Interaction, MeasureFacts, Omission, Result
 from ...core.subject import Subject
@@ -69,7 +70,8 @@ def methods(
     rankings, gaps = [], []
     for result in chain.from_iterable(prior.values()):
         tables = {measure: rows[rows[col.FEATURE].isin(names)] for measure, rows in _tables(result)}
-        for measure, table in tables.items():
+        for measure in without_parts(tables):
+            table = tables[measure]
             if table[col.FEATURE].duplicated().any():
                 gaps.append(Omission(measure, "", "one method has several values for one feature: no ranking"))
                 continue

@@ -14,6 +14,7 @@ from ...core.arrays import FloatArray, IntArray
 from ...core.engine import Engine
 from ...core.errors import UnsupportedError, check_options
 from ...core.explainer import BuiltIn, Card, Prior
+from ...core.measures import without_parts
 from ...core.results import Importance, Omission, Result, RowValues
 from ...core.sampling import t_quantile
 from ...core.subject import Subject
@@ -87,7 +88,7 @@ class CoverCorrection(BuiltIn):
         """Return ``cover``: plain, corrected and joint importance of every feature with a covering set."""
         plain, sets = _prior(Pfi, prior), _prior(CidCover, prior).sets()
         partners = {feature: sets[feature] for feature in subject.features if feature in sets}
-        measures, omitted = engine.select(plain.measures)
+        measures, omitted = engine.select(without_parts(plain.measures))
         if not measures or not partners:
             what = f"measure of {ids.PFI}" if not measures else "covering set of a feature"
             raise UnsupportedError(f"cover: there is no {what} to correct.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from ...core.measures import without_parts
 from ...document import slots
 from ...document.blocks import intervals_caption, make_table
 from ...document.document import Column, Paragraph, Section, Table
@@ -33,7 +34,11 @@ class TrainingSection(BuiltIn):
         if test is None or train is None:
             text = evidence.why_missing(Pfi.id) if test is None else "There are no importances on training rows."
             return Section(id="drivers-train", title=TITLE, blocks=(Paragraph(text=text),))
-        tables = [_table(evidence, test, train, measure) for measure in train.measures if measure in test.measures]
+        tables = [
+            _table(evidence, test, train, measure)
+            for measure in without_parts(train.measures)
+            if measure in test.measures
+        ]
         return Section(id="drivers-train", title=TITLE, blocks=(Paragraph(text=LEAD), *tables))
 
 

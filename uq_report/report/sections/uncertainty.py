@@ -200,10 +200,10 @@ def _beyond(e: Evidence) -> str:
     if line is None or not (line.difference_lower > 0 or line.difference_upper < 0):
         return ""
     sign, way = (1, "more") if line.difference > 0 else (-1, "less")
-    ends = sorted((sign * line.difference_lower, sign * line.difference_upper))
+    lower, upper = sorted((sign * line.difference_lower, sign * line.difference_upper))
     return (
         f"On {count(line.n, 'row')} unlike the training rows the members disagree {way} than on the others, by "
-        f"{value_words(abs(line.difference), *ends, line.unit)}."
+        f"{value_words(abs(line.difference), lower, upper, line.unit)}."
     )
 
 
