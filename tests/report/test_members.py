@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
 from uq_report.document.document import Document, Section, Table, inside
-from uq_report.document.members import CAUTION
+from uq_report.document.members import CAUTION, CURVES, SIZES, SUMS
 from uq_report.document.reading import texts
 from uq_report.report.assemble import document
 
@@ -50,6 +50,11 @@ def test_every_method_shows_both_parts_of_every_feature(key: str) -> None:
     assert heads.index("aleatoric") < heads.index("epistemic")
     assert sorted(str(row[0]) for row in table.rows) == ["a", "b", "c"]
     assert all(cell for row in table.rows for cell in row)
+
+
+@pytest.mark.parametrize(("key", "note"), [*zip(KEYS, (SUMS, CURVES, CURVES, SIZES), strict=True)])
+def test_the_note_says_what_adds_up(key: str, note: str) -> None:
+    assert tables(audited(members=True).sections)[key].note == note
 
 
 def test_without_members_no_method_speaks_of_parts() -> None:

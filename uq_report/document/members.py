@@ -20,7 +20,10 @@ CAUTION = (
     "first weights or their dropout: it does not measure all that is unknown. Members that are alike have none, "
     "however wrong; it changes with their number, and in forests smaller leaves turn noise into disagreement."
 )
-AGREE = "The two parts add up to the whole. The caution in “Can its stated uncertainty be believed?” holds here too."
+HEEDED = "The caution in “Can its stated uncertainty be believed?” holds here too."
+SUMS = f"The two parts add up to the whole. {HEEDED}"
+CURVES = f"At every point the two curves add up to that of the whole. {HEEDED}"
+SIZES = f"Values of single rows add up to the whole; mean sizes need not, for the two parts may cancel. {HEEDED}"
 
 
 def parts_of(measures: Iterable[object]) -> tuple[str, ...]:
@@ -46,7 +49,8 @@ def split_table(e: Evidence, result: Result | None, key: str) -> tuple[Table, ..
     columns = [Column("feature"), *(Column(e.words(m, result).title, unit=e.words(m, result).unit) for m in lines)]
     rows = [(name(feature), *(_words(part, feature) for part in lines.values())) for feature in order]
     caption = f"The uncertainty in its two parts, feature by feature. {intervals_caption(table)}"
-    return (make_table(key, caption, columns, rows, evidence=result.id, note=AGREE),)
+    note = SIZES if result.meta.get("sizes") else SUMS
+    return (make_table(key, caption, columns, rows, evidence=result.id, note=note),)
 
 
 def _words(lines: pd.DataFrame, feature: str) -> str | None:
@@ -69,4 +73,4 @@ def split_ends(e: Evidence, result: Result, features: Sequence[str], key: str) -
             rows.append((name(feature), *(cell for pair in ends for cell in (pair[:2] if pair else (None, None)))))
     caption = f"The two parts of the uncertainty along each feature. {intervals_caption(table)}"
     columns = [Column("feature"), *heads]
-    return (make_table(key, caption, columns, rows, evidence=result.id, note=AGREE),) if rows else ()
+    return (make_table(key, caption, columns, rows, evidence=result.id, note=CURVES),) if rows else ()
