@@ -1,5 +1,7 @@
 """Blocks of rows in order of time: their codes, their lengths by the rule, shuffles of whole blocks."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,7 +24,7 @@ def ar(rho: float, n: int, rng: np.random.Generator) -> FloatArray:
     return np.asarray(lfilter([1.0], [1.0, -rho], steps))
 
 
-def persistent(rho: float, n: int = 400, **options: object) -> Subject:
+def persistent(rho: float, n: int = 400, **options: Any) -> Subject:
     """Return a model that misses an error of autocorrelation `rho`."""
     rng = np.random.default_rng(1)
     X = pd.DataFrame({"x": rng.normal(size=n), "clock": np.arange(n) // 3})
@@ -168,6 +170,6 @@ def test_means_are_over_blocks_and_say_so() -> None:
         ({"time": np.arange(6), "block_size": 2.0}, "a number of rows from 1 to 6; got 2.0"),
     ],
 )
-def test_bad_times_are_refused(options: dict[str, object], match: str) -> None:
+def test_bad_times_are_refused(options: dict[str, Any], match: str) -> None:
     with pytest.raises(InputError, match=match):
-        uq.explain(lambda X: Normal(X[:, 0], np.ones(len(X))), np.eye(6), **options)  # type: ignore[arg-type]  # wrong
+        uq.explain(lambda X: Normal(X[:, 0], np.ones(len(X))), np.eye(6), **options)

@@ -64,6 +64,16 @@ def test_columns_take_their_roles_and_features_the_order_of_the_model(folder: Pa
     assert len(made.train[0]) == 120
 
 
+def test_rows_in_order_of_a_column_of_times(folder: Path) -> None:
+    made = subject(time="application", block_size=4, ignore=["household", "exposure"])
+    rows = pd.read_csv("test.csv")
+    assert made.blocks is not None
+    np.testing.assert_array_equal(made.blocks.order, np.argsort(rows["application"], kind="stable"))
+    assert (made.blocks.length, made.sources["time"]) == (4, "application")
+    with pytest.raises(InputError, match=r"subject\.time must be None where clusters are given"):
+        subject(time="application", clusters="household", ignore=["exposure"])
+
+
 def test_protected_attributes_that_the_model_uses_stay_features(folder: Path) -> None:
     made = subject(protected=["sex", "age"])
     assert set(made.protected) == {"sex", "age"}

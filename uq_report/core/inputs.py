@@ -195,7 +195,7 @@ def _given_or_column(given: Any, X: Table, features: tuple[str, ...], what: str,
     """Return values per row: those given, or a column of X by its name."""
     if isinstance(given, str):
         return column(X, features.index(_names(given, features, what, f", or hold one {noun} per row")[0]))
-    values = given.array if isinstance(given, pd.Series | pd.Index) else np.asarray(given)
+    values: Any = given.array if isinstance(given, pd.Series | pd.Index) else np.asarray(given)
     return _per_row(values, len(X), what, noun)
 
 

@@ -30,7 +30,7 @@ def limitations(e: Evidence) -> Section:
     """Return what this run lacks, what did not run or gave no verdict, and what no run can tell."""
     # which inputs are lacking is said by itself
     ended = [text for text in (*_not_run(e), *_no_verdict(e)) if INPUT_MISSING not in text]
-    here, room = [*_assumed(e), *_lacking(e), *ended, *_about_data(e)], MOST - len(ALWAYS)
+    here, room = [*_assumed(e), *_dependent(e), *_lacking(e), *ended, *_about_data(e)], MOST - len(ALWAYS)
     if len(here) > room:
         more = f"{count(len(here) - room + 1, 'further limit')} of this run: see the annex in full."
         here = [*here[: room - 1], more]
@@ -75,6 +75,16 @@ def _by_reason(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return shared
 
 
+def _dependent(e: Evidence) -> Iterator[str]:
+    """Yield what intervals cover where rows depend on each other in order of time."""
+    if e.subject.block_length is not None and e.subject.clusters:
+        blocks, length = count(e.subject.clusters, "block"), count(e.subject.block_length, "successive row")
+        yield (
+            f"Rows depend on each other in order of time: intervals are over {blocks} of about {length} (length "
+            f"{e.subject.block_rule}). They do not cover a trend, or a season longer than a block."
+        )
+
+
 def _lacking(e: Evidence) -> Iterator[str]:
     """Yield what was not given, and what that leaves open."""
     about = e.subject
@@ -102,12 +112,6 @@ def _about_data(e: Evidence) -> Iterator[str]:
             f"{n} of {total} rows were drawn at random; the others were not looked at. A share of rows stated here has "
             f"a sampling error (standard error, for all {total} rows) of at most {math.ceil(10 * error) / 10:g} "
             "percentage points."
-        )
-    if e.subject.block_length is not None and e.subject.clusters:
-        blocks, length = count(e.subject.clusters, "block"), count(e.subject.block_length, "successive row")
-        yield (
-            f"Rows depend on each other in order of time: intervals are over {blocks} of about {length} (length "
-            f"{e.subject.block_rule}). They do not cover a trend, or a season longer than a block."
         )
     missing = mentions(f.name for f in e.subject.features if f.missing)
     if missing:
