@@ -21,7 +21,7 @@ from ...core.subject import Subject
 from ...core.variants import Variant
 from ...evidence.importance import ALL_FEATURES
 from ..shared.choice import refuse_none
-from ..shared.shuffles import shuffle
+from ..shared.shuffles import shuffle, shuffle_within
 from ..shared.terms import Rows, Terms, effects_of, feature_terms, usual_margin, with_wholes
 from .claims import score_of
 from .claims_result import Claiming
@@ -57,6 +57,10 @@ class PermutationImportance(BuiltIn):
     margin : float or mapping of measure to float, optional
         How large an importance must be to matter; by default 0.01 nats, and 1 % of the unpermuted mean of
         measures in other units, of the whole variance for its parts. Between -margin and margin is "about 0".
+    within_clusters : bool, default=False
+        Shuffle among the rows of a cluster: the importance of what differs inside clusters (the visits of a patient),
+        ``mean over i of mean over k in the cluster of i of (T_ik - b_i)``. By default a row gets the value of any row,
+        and the importance is that of all the feature says, between clusters too. No training importance then.
     train : bool, default=True
         Also compute the importance on training rows, where the subject has them, to show over-fitting: on as
         many as there are test rows, or 1000 if those are fewer and not all pairs are asked for.
@@ -89,6 +93,7 @@ class PermutationImportance(BuiltIn):
     features: tuple[str, ...] | None = None
     exact: bool = False
     margin: Mapping[str, float] | float | None = None
+    within_clusters: bool = False
     train: bool = True
 
     name: ClassVar[str] = "pfi"
@@ -130,13 +135,28 @@ class PermutationImportance(BuiltIn):
             if value is not None and not 0 < value < np.inf:
                 raise InputError(f"pfi.margin must be a number > 0 in the measure's unit; got {value!r}.")
 
+    def _check_clusters(self, subject: Subject) -> None:
+        """Refuse rows that cannot be shuffled within clusters."""
+        if not self.within_clusters:
+            return
+        wrong = (
+            (subject.clusters is None, "no clusters; pass clusters= to uq.explain"),
+            (subject.blocks is not None, "blocks of time, which are shuffled whole; pass clusters= in place of time="),
+            (subject.weights is not None, "sample weights; leave them out"),
+            (self.exact, "exact=True; leave it out"),
+        )
+        for fault, got in wrong:
+            if fault:
+                raise InputError(f"pfi.within_clusters must have clusters of equal rows; got {got}.")
+
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Shuffle every feature and return importance, row changes, reading and training importance."""
         if subject.n < MIN_ROWS:
             raise InputError(f"subject.X must have at least {MIN_ROWS} rows for pfi; got {subject.n}. Give more rows.")
+        self._check_clusters(subject)
         measures, omitted = _evaluable(self._names(engine), engine)
         refuse_none(self.name, measures, omitted)
-        rows = Rows.of(engine, measures, exact=self.exact)
+        rows = Rows.of(engine, measures, exact=self.exact, within=self.within_clusters)
         score = score_of(engine.baseline)
         claims = Claiming.of(score, engine, rows)
         tables = self._tables(claims, omitted, self._margins(rows))
@@ -145,7 +165,7 @@ class PermutationImportance(BuiltIn):
         if score is not None:
             claims.add_all(self._donors(engine, ALL_FEATURES, subject.n))
             results.append(claims.result(score, tables.options))
-        training = subject.training() if self.train else None
+        training = subject.training() if self.train and not self.within_clusters else None
         results.append(read_pair(tables, main.estimates))
         results.append(None if training is None else self._training(training, engine, tables, main))
         return [result for result in results if result is not None]
@@ -223,6 +243,9 @@ class PermutationImportance(BuiltIn):
         """Return the shuffles of a feature, shape (m, n): a stream for each repeat, or all cyclic shifts."""
         if self.exact:
             return cyclic_donors(n)
+        codes = engine.subject.clusters
+        if self.within_clusters and codes is not None:
+            return np.stack([shuffle_within(codes, engine.rng(feature, repeat)) for repeat in range(self.n_repeats)])
         return np.stack([shuffle(engine.subject, engine.rng(feature, repeat)) for repeat in range(self.n_repeats)])
 
 

@@ -176,6 +176,11 @@ def _reader_notes(rows: Rows, n_shuffles: int, n_features: int, alpha: float) ->
         notes.append(
             "All n² pairs of rows were used, as n cyclic shifts, repeat 0 being the unchanged rows: no shuffling error."
         )
+    if rows.within:
+        notes.append(
+            "Values are shuffled among the rows of a cluster: the importance is that of what differs inside clusters; "
+            "what the rows of a cluster share is kept."
+        )
     if rows.blocks and not rows.exact:
         notes.append(
             "Rows are in order of time: shuffles move whole blocks of them, so that values keep their order inside "

@@ -15,3 +15,20 @@ def shuffle(subject: Subject, rng: np.random.Generator) -> IntArray:
     mean over all pairs of rows.
     """
     return rng.permutation(subject.n) if subject.blocks is None else subject.blocks.donors(rng)
+
+
+def shuffle_within(clusters: IntArray, rng: np.random.Generator) -> IntArray:
+    """Return a donor of each row among those of its cluster, shape (n,).
+
+    Examples
+    --------
+    >>> codes = np.array([0, 1, 0, 1, 2])
+    >>> donors = shuffle_within(codes, np.random.default_rng(0))
+    >>> bool((codes[donors] == codes).all())
+    True
+    """
+    order = np.argsort(clusters, kind="stable")
+    at_random = rng.permutation(len(clusters))
+    donors = np.empty(len(clusters), dtype=np.int64)
+    donors[order] = at_random[np.argsort(clusters[at_random], kind="stable")]
+    return donors

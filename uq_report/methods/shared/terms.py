@@ -36,7 +36,8 @@ SOLVED = 1e-8  # of a measure's size: row terms closer than this are equal, give
 class Rows:
     """The rows that are shuffled: all measures `b` unchanged, shape (M, n), and how each row counts.
 
-    `classes` says that the outcomes `y` are positions of classes, `blocks` that whole blocks of rows are shuffled.
+    `classes` says that the outcomes `y` are positions of classes, `blocks` that whole blocks of rows are shuffled,
+    `within` that rows are shuffled within their clusters.
     """
 
     measures: Sequence[Measure]
@@ -47,9 +48,10 @@ class Rows:
     exact: bool
     classes: bool = False
     blocks: bool = False
+    within: bool = False
 
     @classmethod
-    def of(cls, engine: Engine, measures: Sequence[Measure], *, exact: bool = False) -> Rows:
+    def of(cls, engine: Engine, measures: Sequence[Measure], *, exact: bool = False, within: bool = False) -> Rows:
         """Return the rows of an engine's subject, each of weight 1 where there are no weights."""
         subject, y = engine.subject, engine.y
         weights = np.ones(subject.n) if subject.weights is None else subject.weights
@@ -64,6 +66,7 @@ class Rows:
             exact,
             classes,
             subject.blocks is not None,
+            within,
         )
 
     @property
@@ -181,7 +184,7 @@ def effects_of(T: FloatArray, donors: IntArray, rows: Rows) -> FloatArray | None
 
     None where there is none to make: of all pairs, of too few shuffles, or where a value is infinite.
     """
-    if rows.exact or len(donors) < MIN_SHUFFLES or _infinite(T).any():
+    if rows.exact or rows.within or len(donors) < MIN_SHUFFLES or _infinite(T).any():
         return None
     return np.stack(two_way(T, donors))
 
@@ -240,10 +243,22 @@ def pair_terms(
     """
     if rows.exact:
         return all_pairs(scores, unchanged, rows.weights)
+    if rows.within:
+        return _within_terms(scores, unchanged)
     pairs = shuffled_pairs(scores, unchanged, donors, rows.weights, None if effects is None else tuple(effects))
     if not rows.blocks or len(donors) < MIN_SHUFFLES:
         return pairs
     return pairs._replace(mean_noise=pairs.repeats.var(axis=1, ddof=1) / len(donors))
+
+
+def _within_terms(scores: FloatArray, unchanged: FloatArray) -> PairTerms:
+    """Return the terms of shuffles within clusters: each row's own change.
+
+    Donors and receivers are of one cluster, whose sum is the same however a pair's change is dealt among both. Clusters
+    are shuffled independently, so the variance of their sums has the noise of the shuffles in it.
+    """
+    changes, none = scores - unchanged[:, None], np.zeros(len(scores))
+    return PairTerms(changes.mean(axis=2), changes.mean(axis=1), none, none)
 
 
 def as_means(T: FloatArray, b: FloatArray, donors: IntArray, rows: Rows) -> tuple[FloatArray, FloatArray]:
