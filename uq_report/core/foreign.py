@@ -43,8 +43,8 @@ def numeric_target(engine: Engine) -> FloatArray | None:
     """Return y as numbers, of classes 1 for the positive one and 0 for all others; None if not known of all rows."""
     if engine.y is None or engine.baseline.censored:
         return None
-    positive = getattr(engine.baseline, "positive", None)
-    return np.asarray(engine.y if positive is None else engine.y == positive, dtype=float)
+    q: Any = engine.baseline
+    return np.asarray(engine.y == q.positive if "proba" in q.supports else engine.y, dtype=float)
 
 
 def mean_measure(observed: AnyArray, predicted: AnyArray) -> float:  # noqa: ARG001 - the signature of a loss
