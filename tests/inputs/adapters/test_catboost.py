@@ -144,8 +144,12 @@ def test_cross_entropy_gives_classes() -> None:
 
 
 def test_classes_that_do_not_sum_to_1_are_refused() -> None:
-    with pytest.raises(InputError, match=r"must be MultiClass; got MultiClassOneVsAll, whose probabilities do not sum"):
-        ADAPTER.predict(native("MultiClassOneVsAll", THREE), ROWS)
+    model = native("MultiClassOneVsAll", THREE)
+    with pytest.raises(InputError, match=r"must be MultiClass; got MultiClassOneVsAll, .* do not sum to 1") as error:
+        ADAPTER.predict(model, ROWS)
+    fit = {"X_train": X[FIT], "y_train": THREE[FIT]}
+    subject = typed(str(error.value), model=model, X=ROWS, y=THREE[AUDIT], **fit)
+    assert subject.adapter.predict(subject.model, ROWS).probabilities.shape == (80, 3)
 
 
 def test_point_and_quantile_losses_match_nothing() -> None:
@@ -172,8 +176,12 @@ def test_virtual_ensembles_are_a_whole_number(count: Any) -> None:
 
 def test_too_few_trees_for_the_virtual_ensembles_are_refused() -> None:
     model = classifier(BINARY, posterior_sampling=True)
-    with pytest.raises(InputError, match=r"catboost\.virtual_ensembles must be at most half the trees, 20; got 30"):
+    with pytest.raises(
+        InputError, match=r"catboost\.virtual_ensembles must be at most half the trees, 20; got 30"
+    ) as error:
         CatBoostAdapter(virtual_ensembles=30).predict(model, ROWS)
+    subject = typed(str(error.value), model=model, X=ROWS, y=BINARY[AUDIT])
+    assert subject.adapter == CatBoostAdapter(virtual_ensembles=20)
 
 
 def test_a_model_from_a_file_is_the_same(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from uq_report.core.distributions import Categorical
 from uq_report.core.errors import InputError, ModelError
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 
+from .typed_lines import typed
+
 ADAPTER = ClassifierAdapter()
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
@@ -188,5 +190,7 @@ def test_search_that_kept_no_model_is_refused_with_the_remedy() -> None:
     match = ADAPTER.matches(search)
     assert match is not None
     assert match.distance == 3
-    with pytest.raises(InputError, match="refit=True"):
+    with pytest.raises(InputError, match="refit must be True; got False") as error:
         ADAPTER.predict(search, X)
+    subject = typed(str(error.value), model=search, X=X, y=CODES, X_train=X, y_train=CODES)
+    assert subject.model.best_estimator_.C == 1.0

@@ -8,6 +8,7 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import uq_report as uq
+from tests.inputs.adapters.typed_lines import typed
 from tests.inputs.adapters.whole_audit import whole_audit
 from uq_report.core.distributions import Draws, Intervals, LabelSets
 from uq_report.core.errors import InputError
@@ -76,9 +77,10 @@ def test_categories_of_unequal_size_are_refused_with_the_line_to_type() -> None:
     model = WrapRegressor(RandomForestRegressor(5, min_samples_leaf=5, random_state=0))
     model.fit(X[:150], Y[:150])
     model.calibrate(X[150:300], Y[150:300], mc=lambda rows: rows[:, 2] > 0.02, cps=True)
-    with pytest.raises(InputError, match=r"equally many thresholds.*CrepesAdapter\(intervals=True\)"):
-        CrepesAdapter().predict(model, X[300:340])
-    assert isinstance(CrepesAdapter(intervals=True).predict(model, X[300:340]), Intervals)
+    with pytest.raises(InputError, match="equally many thresholds") as error:
+        uq.explain(model, X[300:340], Y[300:340])
+    subject = typed(str(error.value), model=model, X=X[300:340], y=Y[300:340])
+    assert isinstance(subject.adapter.predict(subject.model, X[300:340]), Intervals)
 
 
 def test_label_sets_repeat_and_hold_at_least_the_smoothed_ones() -> None:
@@ -110,8 +112,11 @@ def test_audit_of_a_classifier() -> None:
 
 
 def test_a_model_that_is_not_calibrated_is_refused() -> None:
-    with pytest.raises(InputError, match=r"must be calibrated; got a WrapRegressor.*Call model.calibrate"):
-        uq.explain(WrapRegressor(RandomForestRegressor(5).fit(X[:50], Y[:50])), X[:20], Y[:20])
+    model, audited = WrapRegressor(RandomForestRegressor(5).fit(X[:50], Y[:50])), {"X": X[:20], "y": Y[:20]}
+    with pytest.raises(InputError, match="must be calibrated; got a WrapRegressor") as error:
+        uq.explain(model, **audited)
+    typed(str(error.value), model=model, X_calibration=X[50:150], y_calibration=Y[50:150], **audited)
+    assert model.calibrated
 
 
 def test_too_few_calibration_rows_are_refused_by_row() -> None:

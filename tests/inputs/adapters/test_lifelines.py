@@ -13,6 +13,7 @@ from uq_report.core.errors import UQReportError
 from uq_report.core.lifetimes import lifetimes
 from uq_report.inputs.adapters.lifelines_ import LifelinesAdapter
 
+from .typed_lines import typed
 from .whole_audit import whole_audit
 
 pytest.importorskip("lifelines", reason="these tests use lifelines")
@@ -101,7 +102,7 @@ def test_cells_end_at_times_of_events() -> None:
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "no features": (KaplanMeierFitter, "KaplanMeierFitter must predict .* from lifelines import WeibullAFTFitter"),
+    "no features": (KaplanMeierFitter, "KaplanMeierFitter must predict a survival function"),
     "intervals": (CoxTimeVaryingFitter, "rows that are intervals"),
 }
 
@@ -109,8 +110,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_no_curve_per_row_is_refused_with_the_line_to_type(name: str) -> None:
     model, says = REFUSED[name]
-    with pytest.raises(UQReportError, match=says):
+    with pytest.raises(UQReportError, match=says) as error:
         uq.explain(model(), TEST[FEATURES], TEST[OUTCOMES])
+    fit = {"X_train": TRAIN[FEATURES], "y_train": TRAIN[OUTCOMES]}
+    assert isinstance(typed(str(error.value), X=TEST[FEATURES], y=TEST[OUTCOMES], **fit).model, WeibullAFTFitter)
 
 
 def test_negative_hazards_are_refused_by_row() -> None:
@@ -121,8 +124,12 @@ def test_negative_hazards_are_refused_by_row() -> None:
 
 
 def test_an_array_has_no_columns_of_the_fit() -> None:
-    with pytest.raises(UQReportError, match=r"DataFrame with the columns CoxPHFitter was fitted on; got an array"):
+    with pytest.raises(
+        UQReportError, match=r"DataFrame with the columns CoxPHFitter was fitted on; got an array"
+    ) as error:
         uq.explain(CURVES["cox"](), TEST[FEATURES].to_numpy(), TEST[OUTCOMES])
+    rows = {"X": TEST[FEATURES].to_numpy(), "y": TEST[OUTCOMES], "X_train": TRAIN[FEATURES]}
+    assert typed(str(error.value), model=CURVES["cox"](), **rows).features == tuple(FEATURES)
 
 
 def test_other_models_are_not_matched() -> None:

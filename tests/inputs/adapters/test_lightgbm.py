@@ -105,8 +105,13 @@ def test_the_line_of_the_refusal_works_when_typed(interface: Any) -> None:
 
 def test_classes_that_do_not_sum_to_1_are_refused() -> None:
     for model in (native("multiclassova", THREE, num_class=3), classifier(THREE, objective="multiclassova")):
-        with pytest.raises(InputError, match=r"must be multiclass; got multiclassova, whose probabilities do not sum"):
+        with pytest.raises(
+            InputError, match=r"must be multiclass; got multiclassova, whose probabilities do not sum"
+        ) as e:
             ADAPTER.predict(model, ROWS)
+        fit = {"X_train": X[FIT], "y_train": THREE[FIT]}
+        subject = typed(str(e.value), model=model, X=ROWS, y=THREE[AUDIT], **fit)
+        assert subject.adapter.predict(subject.model, ROWS).probabilities.shape == (80, 3)
 
 
 def test_point_regressors_and_rankers_match_nothing() -> None:

@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, QuantileR
 from sklearn.tree import DecisionTreeRegressor
 
 import uq_report as uq
+from tests.inputs.adapters.typed_lines import typed
 from tests.inputs.adapters.whole_audit import whole_audit
 from uq_report.core.distributions import Intervals, LabelSets
 from uq_report.core.errors import InputError
@@ -132,5 +133,9 @@ def test_audit_of_a_classifier_does_not_ignore_its_sets() -> None:
 
 
 def test_a_series_is_refused_with_the_line_to_type() -> None:
-    with pytest.raises(InputError, match=r"got a TimeSeriesRegressor of MAPIE.*Intervals"):
-        uq.explain(TimeSeriesRegressor(LinearRegression()), X[:20], Y[:20])
+    model = TimeSeriesRegressor(LinearRegression(), cv=3).fit(X[:100], Y[:100])
+    with pytest.raises(InputError, match="got a TimeSeriesRegressor of MAPIE") as error:
+        uq.explain(model, X[:20], Y[:20])
+    held = {"X_calibration": X[100:200], "y_calibration": Y[100:200]}
+    subject = typed(str(error.value), model=model, X=X[200:220], y=Y[200:220], **held)
+    np.testing.assert_array_equal(subject.adapter.predict(model, X[200:220]).mean(), model.predict(X[200:220]))

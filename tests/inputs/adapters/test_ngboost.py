@@ -1,17 +1,18 @@
 """NGBoost: every family's entropy and log-likelihood are those of its own scipy objects."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import gumbel_r
+from scipy.stats import gumbel_r, norm
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import uq_report as uq
-from uq_report.core.distributions import Categorical, Normal, StudentT
+from uq_report.core.distributions import Beta, Categorical, Normal, StudentT
 from uq_report.core.errors import InputError
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ngboost_ import NGBoostAdapter
@@ -127,8 +128,11 @@ def test_several_outputs_are_refused_with_a_line_that_works() -> None:
 def test_another_family_is_refused_by_name() -> None:
     model = ngboost.NGBRegressor(Dist=distns.LogitNormal, n_estimators=2, verbose=False)
     model.fit(X[FIT], AMOUNTS[FIT] / 5)  # the one family without a scipy object
-    with pytest.raises(InputError, match=r"ngboost\.Dist must be one of Beta, .*; got LogitNormal"):
+    with pytest.raises(InputError, match=r"ngboost\.Dist must be one of Beta, .*; got LogitNormal") as error:
         ADAPTER.predict(model, ROWS)
+    rows = {"X": ROWS, "y": AMOUNTS[AUDIT] / 5, "X_train": X[FIT], "y_train": AMOUNTS[FIT] / 5}
+    subject = typed(str(error.value), model=model, **rows)
+    assert isinstance(ADAPTER.predict(subject.model, ROWS), Beta)
 
 
 def test_a_family_of_the_users_is_read_by_its_scipy_object() -> None:
@@ -147,6 +151,30 @@ def test_a_family_of_the_users_is_read_by_its_scipy_object() -> None:
     dist, own = ADAPTER.predict(model, ROWS), model.pred_dist(ROWS).dist
     np.testing.assert_allclose(dist.log_prob(AMOUNTS[AUDIT]), own.logpdf(AMOUNTS[AUDIT]), rtol=1e-9)
     np.testing.assert_allclose(dist.entropy(), own.entropy(), atol=1e-6)
+
+
+def test_a_family_of_the_users_without_a_scipy_object_is_refused_with_a_line_that_works() -> None:
+    class Bare(distns.RegressionDistn):  # type: ignore[misc] # NGBoost is untyped
+        n_params = 2
+        scores = distns.Normal.scores
+
+        def __init__(self, params: Any) -> None:
+            super().__init__(params)
+            self.loc, self.scale = params[0], np.exp(params[1])
+            self.var, self.dist = self.scale**2, SimpleNamespace(logpdf=norm(self.loc, self.scale).logpdf)
+
+        fit = staticmethod(distns.Normal.fit)
+
+        def mean(self) -> Any:
+            return self.loc
+
+    natural = {"natural_gradient": False}
+    model = ngboost.NGBRegressor(Dist=Bare, n_estimators=3, verbose=False, **natural).fit(X[FIT], NUMBERS[FIT])
+    with pytest.raises(InputError, match="got Bare") as error:
+        ADAPTER.predict(model, ROWS)
+    held = {"X_calibration": X[380:], "y_calibration": NUMBERS[380:]}
+    subject = typed(str(error.value), model=model, X=ROWS, y=NUMBERS[AUDIT], **held)
+    assert subject.assumption.form == "normal"
 
 
 def test_an_unfitted_model_is_refused() -> None:

@@ -12,6 +12,7 @@ from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.inputs.adapters.draws import DrawsAdapter
 
+from .typed_lines import typed
 from .whole_audit import whole_audit
 
 arviz = pytest.importorskip("arviz", reason="these tests use ArviZ")
@@ -86,14 +87,6 @@ def test_a_function_that_samples_runs_everything() -> None:
     ("model", "message"),
     [
         (arviz.from_dict(posterior={"b": np.zeros((4, 50))}), r"a group predictions or posterior_predictive; got none"),
-        (
-            arviz.from_dict(posterior_predictive={"y": DRAWS, "z": DRAWS}),
-            r"InferenceData\.posterior_predictive must hold one variable, the draws of y; got \['y', 'z'\]\. Pass one",
-        ),
-        (
-            arviz.from_dict(posterior_predictive={"y": DRAWS[..., None]}),
-            r"y\.dims must be chain and draw .* got \['chain', 'draw', 'y_dim_0', 'y_dim_1'\]\. Pass uq\.",
-        ),
         (Draws(DRAWS[0, :, :9]), r"explain\.X must have one row for each predictive distribution, 9; got 60"),
     ],
 )
@@ -102,14 +95,37 @@ def test_other_objects_are_refused(model: Any, message: str) -> None:
         uq.explain(model, ROWS)
 
 
+TWO = arviz.from_dict(posterior_predictive={"y": DRAWS, "z": DRAWS})
+WIDE = arviz.from_dict(posterior_predictive={"y": np.stack([DRAWS, 0 * DRAWS], axis=3)})
+HOLDS = r"InferenceData\.posterior_predictive must hold one variable, the draws of y; got \['y', 'z'\]"
+DIMS = r"y\.dims must be chain and draw .* got \['chain', 'draw', 'y_dim_0', 'y_dim_1'\]"
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (TWO, HOLDS),
+        (TWO.posterior_predictive, "Dataset must hold one variable"),
+        (WIDE, DIMS),
+        (WIDE.posterior_predictive["y"], DIMS),
+    ],
+)
+def test_draws_of_several_outcomes_are_refused_with_a_line_that_works(model: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message) as error:
+        uq.explain(model, ROWS)
+    subject = typed(str(error.value), model=model, X=ROWS, y=OUTCOMES)
+    np.testing.assert_allclose(Engine(subject, {}).baseline.mean(), DRAWS.mean(axis=(0, 1)))
+
+
 def test_any_distribution_is_audited_with_the_rows_it_is_of() -> None:
     dist = baseline(Normal(OUTCOMES.to_numpy(), 50.0), OUTCOMES)
     np.testing.assert_array_equal(dist.mean(), OUTCOMES)
     subject = uq.explain(Normal(np.arange(60.0), 1.0), ROWS).take(np.array([7, 3]))
     np.testing.assert_array_equal(Engine(subject, {}).baseline.mean(), [7.0, 3.0])
     assert DrawsAdapter().matches(object()) is None
-    with pytest.raises(InputError, match=r"Open it with unpack, as uq\.explain\(idata, X, y\) does"):
+    with pytest.raises(InputError, match="Open it with unpack") as error:
         DrawsAdapter().predict(IDATA, ROWS)
+    assert typed(str(error.value), model=IDATA, X=ROWS, y=OUTCOMES).label == "draws of y"
 
 
 def test_ordered_classes_are_audited_as_classes() -> None:

@@ -17,6 +17,8 @@ from uq_report.core.distributions import Normal
 from uq_report.core.errors import InputError, ModelError
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 
+from .typed_lines import typed
+
 ADAPTER = RegressorStdAdapter()
 X, Y = make_regression(60, 3, noise=5.0, random_state=0)
 NEW = np.random.default_rng(1).normal(size=(7, 3))
@@ -114,8 +116,11 @@ def test_process_without_noise_has_std_0_at_its_training_rows_and_is_refused() -
     with pytest.warns(UserWarning, match="Predicted variances smaller than 0"):
         std = model.predict(X, return_std=True)[1]
     first = np.flatnonzero(std == 0)[0]
-    with pytest.warns(UserWarning, match="smaller than 0"), pytest.raises(ModelError, match=f"rows {first}"):
+    with pytest.warns(UserWarning, match="smaller than 0"), pytest.raises(ModelError, match=f"rows {first}") as error:
         ADAPTER.predict(model, X)
+    with pytest.warns(UserWarning, match="smaller than 0"):
+        subject = typed(str(error.value), model=model, X=X, y=Y, X_calibration=NEW, y_calibration=np.ones(7))
+    assert subject.adapter.noise_variance > 0
 
 
 @pytest.mark.parametrize("std", [np.nan, np.inf, -1.0])

@@ -13,6 +13,7 @@ from sklearn.linear_model import LinearRegression, QuantileRegressor
 from sklearn.preprocessing import StandardScaler
 
 import uq_report as uq
+from tests.inputs.adapters.typed_lines import typed
 from tests.inputs.adapters.whole_audit import whole_audit
 from uq_report.core.distributions import Draws, Mixture, Normal, NormalMixture, Quantiles
 from uq_report.core.errors import InputError
@@ -158,16 +159,27 @@ class TestRegressors:
 def test_what_is_not_fitted_or_has_two_outcomes_is_refused() -> None:
     with pytest.raises(InputError, match="must be fitted; got a ResidualDouble of skpro"):
         uq.explain(ResidualDouble(LinearRegression()), X[:9], Y[:9])
-    with pytest.raises(InputError, match=r"one outcome per row; got shape \(2, 2\)"):
+    with pytest.raises(InputError, match=r"one outcome per row; got shape \(2, 2\)") as error:
         from_skpro(distributions.Normal(mu=np.zeros((2, 2)), sigma=1.0))
+    both, rows = np.column_stack([Y, Y]), {"X": X[300:340], "X_train": X[:200]}
+    model = ResidualDouble(LinearRegression())
+    subject = typed(str(error.value), model=model, y=both[300:340], y_train=both[:200], **rows)
+    assert subject.model.is_fitted
 
 
 def test_draws_of_unequal_number_are_refused() -> None:
     index = pd.MultiIndex.from_tuples([(0, "a"), (1, "a"), (0, "b")])
-    with pytest.raises(InputError, match="equally many draws of equal weight in every row; got 1 to 2 draws"):
+    with pytest.raises(InputError, match="equally many draws of equal weight in every row; got 1 to 2 draws") as error:
         from_skpro(distributions.Empirical(pd.DataFrame({"y": [1.0, 2.0, 3.0]}, index)))
+    model = BootstrapRegressor(LinearRegression(), n_bootstrap_samples=9, random_state=0).fit(X[:200], TABLE[:200])
+    subject = typed(str(error.value), model=model, X=X[300:340], y=Y[300:340])
+    expected = model.predict_quantiles(X[300:340], alpha=[0.5]).to_numpy()
+    np.testing.assert_allclose(subject.model(X[300:340]).quantile(np.array([0.5])), expected)
 
 
 def test_a_point_is_refused_with_the_line_to_type() -> None:
-    with pytest.raises(InputError, match=r"got Delta\..*lambda X: Draws"):
+    with pytest.raises(InputError, match=r"got Delta\.") as error:
         from_skpro(distributions.Delta(c=A))
+    model, rows = ResidualDouble(LinearRegression()).fit(X[:200], TABLE[:200]), {"X": X[300:340], "y": Y[300:340]}
+    subject = typed(str(error.value), model=model, X_calibration=X[200:300], y_calibration=Y[200:300], **rows)
+    assert subject.assumption.form == "normal"

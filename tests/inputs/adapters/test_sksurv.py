@@ -11,6 +11,7 @@ from uq_report.core.distributions import Survival
 from uq_report.core.errors import InputError, UnsupportedError
 from uq_report.inputs.adapters.sksurv_ import SksurvAdapter
 
+from .typed_lines import typed
 from .whole_audit import whole_audit
 
 pytest.importorskip("sksurv", reason="these tests use scikit-survival")
@@ -120,33 +121,23 @@ def test_models_that_multiply_matrices_get_no_batch_size() -> None:
 
 
 REFUSED = {
-    "svm": (FastSurvivalSVM(random_state=0), "none: it ranks rows .* CoxPHSurvivalAnalysis"),
+    "svm": (FastSurvivalSVM(random_state=0), "none: it ranks rows"),
     "ridge": (IPCRidge(), "none: it ranks rows or predicts a time"),
-    "coxnet": (CoxnetSurvivalAnalysis(alphas=[0.1]), r"set_params\(fit_baseline_model=True\).fit\(X_train, y_train\)"),
-    "boosted": (GradientBoostingSurvivalAnalysis(loss="squared", n_estimators=2), r"set_params\(loss='coxph'\)"),
-    "low memory": (RandomSurvivalForest(2, low_memory=True), r"set_params\(low_memory=False\).fit\(X_train, y_train\)"),
+    "coxnet": (CoxnetSurvivalAnalysis(alphas=[0.1]), "with fit_baseline_model=True"),
+    "boosted": (GradientBoostingSurvivalAnalysis(loss="squared", n_estimators=2), "with loss='coxph' .* got 'squared'"),
+    "behind a step": (make_pipeline(StandardScaler(), CoxnetSurvivalAnalysis(alphas=[0.1])), "fit_baseline_model=True"),
+    "low memory": (RandomSurvivalForest(2, low_memory=True), "with low_memory=False"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_no_survival_function_is_refused_with_the_line_to_type(name: str) -> None:
     estimator, says = REFUSED[name]
-    with pytest.raises(UnsupportedError, match=says):
-        uq.explain(estimator.fit(X[TRAIN], Y[TRAIN]), X[TEST], Y[TEST])
-
-
-TYPED: dict[str, dict[str, Any]] = {
-    "coxnet": {"fit_baseline_model": True},
-    "boosted": {"loss": "coxph"},
-    "low memory": {"low_memory": False},
-}
-
-
-@pytest.mark.parametrize("name", TYPED)
-def test_the_line_to_type_works(name: str) -> None:
-    estimator, _ = REFUSED[name]
-    fitted = estimator.set_params(**TYPED[name]).fit(X[TRAIN], Y[TRAIN])
-    assert uq.explain(fitted, X[TEST], Y[TEST]).adapter.name == "sksurv"
+    model = estimator.fit(X[TRAIN], Y[TRAIN])
+    with pytest.raises(UnsupportedError, match=says) as error:
+        uq.explain(model, X[TEST], Y[TEST])
+    rows = {"X": X[TEST], "y": Y[TEST], "X_train": X[TRAIN], "y_train": Y[TRAIN]}
+    assert typed(str(error.value), model=model, **rows).adapter.name == "sksurv"
 
 
 @pytest.mark.parametrize(

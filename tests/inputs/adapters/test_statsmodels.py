@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 import uq_report as uq
+from tests.inputs.adapters.typed_lines import typed
 from tests.inputs.adapters.whole_audit import whole_audit
 from uq_report.core.distributions import Categorical, Normal, Ordinal, StudentT
 from uq_report.core.errors import InputError, ModelError
@@ -139,28 +140,51 @@ def test_exposure_and_offset_come_from_a_column(keyword: str, glm: bool) -> None
     rows = X.assign(**{keyword: given})
     q = StatsmodelsAdapter(**{keyword: keyword}).predict(fit, rows)
     np.testing.assert_allclose(q.mean(), fit.predict(), rtol=1e-9)
-    typed = uq.explain(fit, rows, COUNTS, adapter=StatsmodelsAdapter(**{keyword: keyword}))
-    assert typed.n == len(COUNTS)
-    with pytest.raises(InputError, match=rf"{keyword} must be known of new rows.*StatsmodelsAdapter\({keyword}="):
+    with pytest.raises(InputError, match=rf"{keyword} must be known of new rows") as error:
         uq.explain(fit, rows, COUNTS)
+    subject = typed(str(error.value), model=fit, X=rows, y=COUNTS)
+    assert subject.adapter == StatsmodelsAdapter(**{keyword: keyword})
+
+
+TWEEDIE = sm.families.Tweedie(sm.families.links.Log(), var_power=2.0)
+FAR = sm.families.Tweedie(sm.families.links.Log(), var_power=2.5)
+POISSON = sm.families.Poisson()
+REFUSED: dict[str, tuple[Fit, str, str]] = {
+    "quantiles": (lambda: sm.QuantReg(Y, C).fit(), "got QuantReg of", "quantiles"),
+    "robust": (lambda: sm.RLM(Y, C).fit(), "got RLM of", "residuals"),
+    "generalised": (lambda: sm.GLS(Y, C).fit(), "got GLS of", "residuals"),
+    "formula": (lambda: smf.gls("y ~ bmi", DATA).fit(), "got GLS of", "residuals"),
+    "regularised": (lambda: sm.OLS(Y, C).fit_regularized(alpha=0.1), "got a regularised OLS", "residuals"),
+    "counts": (lambda: fitted(sm.GeneralizedPoisson(COUNTS, C)), "got GeneralizedPoisson of", "statsmodels"),
+    "quasi": (lambda: sm.GLM(COUNTS, C, family=POISSON).fit(scale="X2"), "scale must be 1.*quasi", "statsmodels"),
+    "gamma": (lambda: sm.GLM(Y, C, family=TWEEDIE).fit(), "between 1 and 2; got 2", "statsmodels"),
+    "power": (lambda: sm.GLM(Y, C, family=FAR).fit(), r"between 1 and 2; got 2\.5", "residuals"),
+    "inflation": (lambda: fitted(sm.ZeroInflatedPoisson(COUNTS, C, exog_infl=C)), "constant alone", "statsmodels"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::statsmodels.tools.sm_exceptions.ConvergenceWarning")  # short fits are enough
+@pytest.mark.filterwarnings("ignore::scipy.optimize.OptimizeWarning")  # as above
+@pytest.mark.parametrize("rows", [X, C], ids=["without the constant", "with it"])
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_states_no_distribution_is_refused_with_lines_that_work(name: str, rows: pd.DataFrame) -> None:
+    fit, words, adapter = REFUSED[name]
+    model, y = fit(), COUNTS if name in ("counts", "quasi", "inflation") else Y
+    with pytest.raises(InputError, match=words) as error:
+        uq.explain(model, rows[:30], y[:30])
+    held = {"X_calibration": rows[300:], "y_calibration": y[300:]}
+    assert typed(str(error.value), model=model, X=rows[:30], y=y[:30], **held).adapter.name == adapter
 
 
 @pytest.mark.parametrize(
     ("fit", "words"),
     [
-        (lambda: sm.QuantReg(Y, C).fit(), r"got QuantReg.*lambda X: Quantiles"),
-        (lambda: sm.RLM(Y, C).fit(), r"got RLM of.*lambda X: Normal\(results.predict\(X\), sd\)"),
-        (lambda: sm.GLS(Y, C).fit(), "got GLS of"),
-        (lambda: sm.OLS(Y, C).fit_regularized(alpha=0.1), "got a regularised OLS"),
-        (lambda: fitted(sm.GeneralizedPoisson(COUNTS, C)), "got GeneralizedPoisson of.*NegativeBinomialP"),
         (lambda: sm.OLS(Y, C), "must be fitted; got a OLS of statsmodels. Pass what its fit"),
-        (lambda: sm.GLM(COUNTS, C, family=sm.families.Poisson()).fit(scale="X2"), "scale must be 1.*quasi"),
         (lambda: sm.GLM(np.c_[COUNTS, 99 + 0 * COUNTS], C, family=sm.families.Binomial()).fit(), "one trial per row"),
-        (lambda: sm.GLM(Y, C, family=sm.families.Tweedie(var_power=2.0)).fit(), "between 1 and 2; got 2. Fit Gaussian"),
-        (lambda: fitted(sm.ZeroInflatedPoisson(COUNTS, C, exog_infl=C)), "exog_infl must be a constant alone"),
+        (lambda: sm.tsa.AutoReg(Y, 1).fit(), "got AutoReg of .* Pass a function of the rows"),
     ],
 )
-def test_what_states_no_distribution_is_refused_with_the_line_to_type(fit: Fit, words: str) -> None:
+def test_where_there_is_nothing_to_type_a_sentence_says_what_to_do(fit: Fit, words: str) -> None:
     with pytest.raises(InputError, match=words):
         uq.explain(fit(), X[:30], Y[:30])
 

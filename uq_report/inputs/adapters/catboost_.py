@@ -11,18 +11,22 @@ from scipy.special import expit
 from ...core.adapter import Match
 from ...core.arrays import AnyArray, FloatArray, Table
 from ...core.distributions import CategoricalMixture, Mixture, Normal, NormalMixture, Poisson
-from ...core.errors import InputError
+from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
 from .boosted import BoostedAdapter, classes_of, comes_from, numbers_of, softmax_of
 from .dispersion import Estimate, dispersed
 from .outputs import predicted_labels
-from .sklearn_ import transform, unwrap
+from .sklearn_ import refitted, transform, unwrap
 
 _MODELS, _CLASSIFIER = frozenset({"catboost.CatBoost"}), frozenset({"catboost.CatBoostClassifier"})
 _GAUSSIAN = "RMSEWithUncertainty"
 _CLASSES = ("Logloss", "CrossEntropy", "MultiClass")
 _POWERS = {"Poisson": 1.0, "Tweedie": 1.5}
 _APART = "MultiClassOneVsAll"
+_FEWER = f"""\
+from {__name__} import CatBoostAdapter
+
+uq.explain(model, X, y, adapter=CatBoostAdapter(virtual_ensembles={{}}))"""
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ class CatBoostAdapter(BoostedAdapter):
         if name == _APART:
             raise InputError(
                 "catboost.loss_function must be MultiClass; got MultiClassOneVsAll, whose probabilities do not sum "
-                "to 1. Fit it with loss_function='MultiClass', or one Logloss model per class."
+                f"to 1. {to_type(refitted(model, 'loss_function', repr('MultiClass')))}"
             )
         if _sampled(final):
             return self._mixture(final, rows, n, name)
@@ -124,7 +128,7 @@ class CatBoostAdapter(BoostedAdapter):
         if self.virtual_ensembles > most:
             raise InputError(
                 f"catboost.virtual_ensembles must be at most half the trees, {most}; got {self.virtual_ensembles}. "
-                f"Pass adapter=CatBoostAdapter(virtual_ensembles=...) of {__name__}, or fit more trees."
+                f"{to_type(_FEWER.format(most)) if most > 1 else 'Fit more trees.'}"
             )
         raw = np.asarray(final.virtual_ensembles_predict(rows, virtual_ensembles_count=self.virtual_ensembles))
         raw = raw.reshape(n, self.virtual_ensembles, -1)

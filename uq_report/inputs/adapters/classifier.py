@@ -9,11 +9,11 @@ from ...core.adapter import Advice, Match
 from ...core.arrays import AnyArray, Table
 from ...core.derivatives import Derivatives
 from ...core.distributions import Categorical
-from ...core.errors import InputError
+from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
 from .class_derivatives import class_derivatives
 from .outputs import class_labels, predicted_labels, probabilities
-from .sklearn_ import SklearnAdapter, is_a
+from .sklearn_ import SklearnAdapter, is_a, refitted
 
 _CALIBRATED = """\
 from sklearn.calibration import CalibratedClassifierCV
@@ -73,7 +73,7 @@ class ClassifierAdapter(SklearnAdapter):
         if _not_refitted(model):
             raise InputError(
                 f"{type(model).__name__}.refit must be True; got {model.refit!r}. "
-                "Fit the search with refit=True, or pass a model fitted with its best parameters."
+                f"{to_type(refitted(model, 'refit', 'True'))}"
             )
         p = probabilities(model, X)
         return Categorical(p, classes=class_labels(model, p.shape[1]))

@@ -13,11 +13,16 @@ from ...core.adapter import Adapter, Match, class_names
 from ...core.arrays import AnyArray, FloatArray, Table
 from ...core.distributions import Draws, Intervals, LabelSets
 from ...core.distributions.intervals import checked_levels
-from ...core.errors import InputError
+from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
 from .outputs import class_labels, level_words, point_prediction, predicted_labels, probabilities
 
 _REGRESSOR, _CLASSIFIER = "crepes.WrapRegressor", "crepes.WrapClassifier"
+_CALIBRATED = "model.calibrate(X_calibration, y_calibration)\nuq.explain(model, X, y)"
+_INTERVALS = f"""\
+from {__name__} import CrepesAdapter
+
+uq.explain(model, X, y, adapter=CrepesAdapter(intervals=True))"""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class CrepesAdapter(Adapter):
         if not getattr(model, "calibrated", False):
             raise InputError(
                 f"model must be calibrated; got a {type(model).__name__} of crepes that is not. "
-                "Call model.calibrate(X_cal, y_cal) with rows that neither fitted nor audit it."
+                f"Calibrate it with rows that neither fitted nor audit it. {to_type(_CALIBRATED)}"
             )
         if _CLASSIFIER in class_names(model):
             p = probabilities(model.learner, X)
@@ -116,7 +121,6 @@ def _thresholds(model: Any, X: Table) -> Draws:
     if len({len(row) for row in own}) > 1:
         raise InputError(
             "crepes.predict_cpds must give equally many thresholds in every row; got other numbers in other categories "
-            "(mc). Read its intervals: uq.explain(model, X, y, adapter=CrepesAdapter(intervals=True)) with "
-            "from uq_report.inputs.adapters.crepes_ import CrepesAdapter."
+            f"(mc). Read its intervals. {to_type(_INTERVALS)}"
         )
     return Draws(np.stack([np.asarray(row, dtype=float) for row in own], axis=1))

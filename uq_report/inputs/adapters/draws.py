@@ -11,13 +11,12 @@ import numpy as np
 from ...core.adapter import Adapter, Match, class_names
 from ...core.arrays import Table
 from ...core.distributions import Categorical, CountDraws, Draws
-from ...core.errors import InputError
+from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
 
 _TREES = ("arviz.InferenceData", "xarray.DataTree")
 _GROUPS = ("predictions", "posterior_predictive")
 _SAMPLES = ("chain", "draw", "sample")
-_LINE = "uq.explain(Draws(values), X, y) with values of shape (draws, rows)"
 
 
 @dataclass(frozen=True)
@@ -44,13 +43,13 @@ class DrawsAdapter(Adapter):
 
     def unpack(self, model: Any) -> Mapping[str, Any]:
         """Return the draws as a distribution, the model of an audit of stored predictions."""
-        draws = _variable(model)
+        draws, path = _variable(model)
         samples = [name for name in _SAMPLES if name in draws.dims]
         others = [name for name in draws.dims if name not in samples]
         if not samples or len(others) != 1:
             raise InputError(
                 f"{draws.name or 'draws'}.dims must be chain and draw (or sample) and one of the rows; got "
-                f"{list(map(str, draws.dims))}. Pass {_LINE}."
+                f"{list(map(str, draws.dims))}. {_of_one(path, others) if samples and others else ''}".rstrip()
             )
         values = draws.transpose(*samples, *others).to_numpy()
         label = f"draws of {draws.name}" if draws.name else "draws"
@@ -59,17 +58,23 @@ class DrawsAdapter(Adapter):
     def predict(self, model: Any, X: Table) -> NoReturn:
         """Refuse: the object must be unpacked."""
         raise InputError(
-            f"model must be a distribution; got a {type(model).__name__} for {len(X)} rows. Open it with unpack, as "
-            f"uq.explain(idata, X, y) does, or pass {_LINE}."
+            f"model must be a distribution; got a {type(model).__name__} for {len(X)} rows. Open it "
+            f"with unpack. {to_type('uq.explain(model, X, y)')}"
         )
 
 
-def _variable(model: Any) -> Any:
-    """Return the one variable of an object that holds draws."""
+def _of_one(path: str, dims: list[Any]) -> str:
+    """Return what to type where draws have dimensions beside that of the rows, taken to be the first."""
+    first = ", ".join(f"{name}=0" for name in dims[1:])
+    return f"Pass those of one outcome. {to_type(f'uq.explain({path}.isel({first}), X, y)')}"
+
+
+def _variable(model: Any) -> tuple[Any, str]:
+    """Return the one variable of an object that holds draws, and the expression that gives it."""
     names = class_names(model)
     if "xarray.DataArray" in names:
-        return model
-    data, who = model, type(model).__name__
+        return model, "model"
+    data, who, path = model, type(model).__name__, "model"
     if not set(names).isdisjoint(_TREES):
         group = next((name for name in _GROUPS if hasattr(model, name)), None)
         if group is None:
@@ -77,13 +82,13 @@ def _variable(model: Any) -> Any:
                 f"{who} must have a group predictions or posterior_predictive; got none of them. Draw it, as in "
                 "pm.sample_posterior_predictive(idata, predictions=True, extend_inferencedata=True)."
             )
-        data, who = model[group], f"{who}.{group}"
+        data, who, path = model[group], f"{who}.{group}", f'model["{group}"]'
     variables = list(map(str, data.data_vars))
+    first = f"{path}[{variables[0]!r}]" if variables else path
     if len(variables) != 1:
-        raise InputError(
-            f"{who} must hold one variable, the draws of y; got {variables}. Pass one: uq.explain(data[name], X, y)."
-        )
-    return data[variables[0]]
+        line = to_type(f"uq.explain({first}, X, y)")
+        raise InputError(f"{who} must hold one variable, the draws of y; got {variables}. Pass one. {line}")
+    return data[variables[0]], first
 
 
 def _distribution(values: Any) -> Distribution:

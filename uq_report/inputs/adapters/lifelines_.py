@@ -14,11 +14,20 @@ from scipy.special import ndtr
 from ...core.adapter import Match, class_names
 from ...core.arrays import BoolArray, FloatArray, Table
 from ...core.distributions import Censored, LogLogistic, LogNormal, Weibull
-from ...core.errors import InputError, UnsupportedError
+from ...core.errors import InputError, UnsupportedError, to_type
 from ...core.predictive import Distribution
 from .survival_curves import CurvesAdapter
 
-_LINE = "from lifelines import WeibullAFTFitter; model = WeibullAFTFitter().fit(frame, 'time', 'event')"
+_FITTED = """\
+from lifelines import WeibullAFTFitter
+
+time, event = y_train.columns
+model = WeibullAFTFitter().fit(X_train.join(y_train), time, event)
+uq.explain(model, X, y)"""
+_NAMED = """\
+import pandas as pd
+
+uq.explain(model, pd.DataFrame(X, columns=X_train.columns), y)"""
 
 
 class _Accelerated(NamedTuple):
@@ -63,12 +72,11 @@ class LifelinesAdapter(CurvesAdapter):
         if not callable(getattr(model, "predict_survival_function", None)):
             raise UnsupportedError(
                 f"{who} must predict a survival function of each row; it has none: it has no features, or rows that "
-                f"are intervals. Audit a regression model: {_LINE}"
+                f"are intervals. Audit a regression model. {to_type(_FITTED)}"
             )
         if not isinstance(X, pd.DataFrame):
             raise InputError(
-                f"explain.X must be a DataFrame with the columns {who} was fitted on; got an array. Type: "
-                "X = pd.DataFrame(X, columns=[...])"
+                f"explain.X must be a DataFrame with the columns {who} was fitted on; got an array. {to_type(_NAMED)}"
             )
         rows, accelerated = X.reset_index(drop=True), _accelerated(model)
         if accelerated is None:

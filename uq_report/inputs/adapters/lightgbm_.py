@@ -8,18 +8,24 @@ from typing import Any, ClassVar
 from ...core.adapter import Match
 from ...core.arrays import AnyArray, Table
 from ...core.distributions import Categorical
-from ...core.errors import InputError
+from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
 from .boosted import BoostedAdapter, classes_of, comes_from, numbers_of
 from .dispersion import Estimate, dispersed
 from .outputs import class_labels, predicted_labels, probabilities
-from .sklearn_ import transform, unwrap
+from .sklearn_ import refitted, transform, unwrap
 
 _CLASSIFIER, _BOOSTER = frozenset({"lightgbm.LGBMClassifier"}), frozenset({"lightgbm.Booster"})
 _MODELS = _BOOSTER | {"lightgbm.LGBMModel"}
 _CLASSES = ("binary", "multiclass", "cross_entropy")
 _POWERS = {"poisson": 1.0, "gamma": 2.0, "tweedie": 1.5}
 _APART = "multiclassova"
+_TRAINED = """\
+import lightgbm
+
+options = {**model.params, "objective": "multiclass"}
+model = lightgbm.train(options, lightgbm.Dataset(X_train, y_train), model.current_iteration())
+uq.explain(model, X, y)"""
 
 
 @dataclass(frozen=True)
@@ -68,9 +74,10 @@ class LightGBMAdapter(BoostedAdapter):
         if name not in _POWERS:
             self.refuse_dispersion(name)
         if name == _APART:
+            code = _TRAINED if comes_from(model, _BOOSTER) else refitted(model, "objective", "'multiclass'")
             raise InputError(
                 "lightgbm.objective must be multiclass; got multiclassova, whose probabilities do not sum to 1. "
-                "Fit it with objective='multiclass', or one binary model per class."
+                f"{to_type(code)}"
             )
         if comes_from(final, _CLASSIFIER):
             p = probabilities(final, rows)

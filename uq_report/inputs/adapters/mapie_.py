@@ -10,9 +10,9 @@ import numpy as np
 from ...core.adapter import Adapter, Match, class_names
 from ...core.arrays import AnyArray, FloatArray, Table
 from ...core.distributions import Intervals, LabelSets
-from ...core.errors import InputError
+from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
-from .outputs import class_labels, level_words, probabilities
+from .outputs import POINTS, class_labels, level_words, probabilities
 
 _REGRESSORS = {
     "mapie.SplitConformalRegressor",
@@ -57,8 +57,7 @@ class MapieAdapter(Adapter):
         if _SERIES in names:
             raise InputError(
                 "model must predict rows that do not depend on their order; got a TimeSeriesRegressor of MAPIE. "
-                "Audit its fitted estimator, or the intervals as stored: uq.explain(lambda X: Intervals(levels, lower, "
-                "upper, point), X, y) with from uq_report.core.distributions import Intervals."
+                f"Lay residuals over its predictions. {to_type(POINTS)}"
             )
         levels = _levels(model)
         if names & _CLASSIFIERS:

@@ -23,11 +23,11 @@ from ...core.distributions import (
     StudentT,
     Weibull,
 )
-from ...core.errors import InputError
+from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
 from .boosted import softmax_of
-from .outputs import predicted_labels
-from .sklearn_ import ROWWISE_BATCH, each_alone, transform, unwrap
+from .outputs import POINTS, predicted_labels
+from .sklearn_ import ROWWISE_BATCH, each_alone, refitted, transform, unwrap
 
 _MODELS = {"ngboost.NGBRegressor", "ngboost.NGBClassifier", "ngboost.NGBSurvival", "ngboost.NGBoost"}
 # the nearest class decides, so a Cauchy is one before it is a t
@@ -46,6 +46,13 @@ _FAMILIES: dict[str, Callable[[Any], Distribution]] = {
     "TFixedDfFixedVar": lambda q: StudentT(float(q.fixed_df), q.loc, q.scale),
 }
 _BY_NAME = {f"ngboost.{name}": make for name, make in _FAMILIES.items()}
+_BETA = "from ngboost.distns import Beta\n"
+_MARGIN = """\
+def margin(X):
+    q = model.pred_dist(X)
+    return uq.Normal(q.loc[:, 0], q.cov[:, 0, 0] ** 0.5)
+
+uq.explain(margin, X, y[:, 0])"""
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,7 @@ class NGBoostAdapter(Adapter):
             return make(dist)
         own = getattr(dist, "dist", None)
         if not hasattr(own, "ppf"):
-            raise InputError(_unknown(names[0].partition(".")[2]))
+            raise InputError(_unknown(model, names[0].partition(".")[2]))
         return Scipy(own)
 
     def decide(self, model: Any, X: Table) -> AnyArray | None:
@@ -108,19 +115,11 @@ class NGBoostAdapter(Adapter):
         return ("NGBSurvival gives the distribution of the time itself: y is read as times of events, none censored.",)
 
 
-def _unknown(family: str) -> str:
+def _unknown(model: Any, family: str) -> str:
     if family == "MVN":
-        return (
-            f"ngboost.Dist must have one output; got {family}. Audit one margin at a time, here output 0:\n"
-            "  import uq_report as uq\n"
-            "  from uq_report.core.distributions import Normal\n"
-            "  def margin(X):\n"
-            "      q = model.pred_dist(X)\n"
-            "      return Normal(q.loc[:, 0], q.cov[:, 0, 0] ** 0.5)\n"
-            "  uq.explain(margin, X, y[:, 0])"
-        )
+        return f"ngboost.Dist must have one output; got {family}. Audit one margin at a time. {to_type(_MARGIN)}"
     known = ", ".join(sorted(_FAMILIES))
-    return (
-        f"ngboost.Dist must be one of {known}, classes, or built on a scipy distribution; got {family}. "
-        "Pass a function of the rows that returns a distribution."
-    )
+    must = f"ngboost.Dist must be one of {known}, classes, or built on a scipy distribution; got {family}."
+    if family == "LogitNormal":  # whose predictions are random, so that residuals are of no use
+        return f"{must} Fit a beta. {to_type(_BETA + refitted(model, 'Dist', 'Beta'))}"
+    return f"{must} Lay residuals over its predictions. {to_type(POINTS)}"

@@ -10,12 +10,13 @@ import numpy as np
 
 from ...core.arrays import AnyArray, BoolArray, FloatArray, Table
 from ...core.distributions.intervals import nearest_level
-from ...core.errors import InputError, ModelError
+from ...core.errors import InputError, ModelError, to_type
 from .sklearn_ import in_order, transform, unwrap
 
+POINTS = "uq.explain(model, X, y, residuals=uq.Residuals(rows=(X_calibration, y_calibration)))"
 SEVERAL = (
-    "A model with several outputs is audited one output at a time: uq.explain(model, X, y, output=0) picks the first, "
-    "uq.explain_outputs(model, X, Y) makes a subject of each."
+    "A model with several outputs is audited one output at a time, all by uq.explain_outputs. "
+    f"{to_type('uq.explain(model, X, y, output=0)')}"
 )
 
 

@@ -11,12 +11,18 @@ from ...core.adapter import Match, class_names
 from ...core.arrays import Table
 from ...core.distributions import Quantiles
 from ...core.distributions.quantiles import Ties
-from ...core.errors import InputError
+from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
 from .quantile_levels import words
 from .sklearn_ import ROWWISE_BATCH, SklearnAdapter, each_alone, in_order, transform, unwrap
 
 _FOREST = "quantile_forest.BaseForestQuantileRegressor"
+_FIRST = """\
+import numpy as np
+from sklearn.base import clone
+
+model = clone(model).fit(X_train, np.asarray(y_train)[:, 0])
+uq.explain(model, X, np.asarray(y)[:, 0])"""
 LEVELS = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
 
 
@@ -62,7 +68,8 @@ class QuantileForestAdapter(SklearnAdapter):
             raise InputError(f"model must be fitted; got a {who} without trees. Call fit first.")
         if final.n_outputs_ != 1:
             raise InputError(
-                f"{who}.n_outputs_ must be 1; got {final.n_outputs_}. Fit one forest per column of y and audit each."
+                f"{who}.n_outputs_ must be 1; got {final.n_outputs_}. Fit one forest for each, here for the first. "
+                f"{to_type(_FIRST)}"
             )
         with in_order():
             values = final.predict(transform(steps, X), quantiles=list(levels))

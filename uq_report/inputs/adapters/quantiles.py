@@ -17,7 +17,16 @@ from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
 from .outputs import point_prediction
 from .quantile_levels import levels_of, words
-from .sklearn_ import ROWWISE_BATCH, SklearnAdapter, batch_rows, each_alone, transform, unwrap
+from .sklearn_ import (
+    ROWWISE_BATCH,
+    SklearnAdapter,
+    batch_rows,
+    each_alone,
+    fitted_anew,
+    named_parameter,
+    transform,
+    unwrap,
+)
 
 _LINE = "uq.explain({0.05: low, 0.5: middle, 0.95: high}, X, y)"
 # the names of the level, and how one is set
@@ -108,20 +117,14 @@ class QuantilesAdapter(SklearnAdapter):
 
 def _more(model: Any) -> str:
     """Return how models of further levels are fitted, and passed with each other."""
-    names = model.get_params() if callable(getattr(model, "get_params", None)) else ()
-    own = next(((name, value) for level, value in _LEVELS.items() for name in names if _is(name, level)), None)
+    own = next((item for item in _LEVELS.items() if named_parameter(model, item[0])), None)
     if own is None:
         return _LINE
-    fit = f"clone(model).set_params({own[0]}={own[1]}).fit(X_train, y_train)"
+    fit, clone = fitted_anew(model, *own)
     return (
-        f"from sklearn.base import clone\n\nlevels = (0.05, 0.25, 0.5, 0.75, 0.95)\n"
+        f"{clone}levels = (0.05, 0.25, 0.5, 0.75, 0.95)\n"
         f"models = {{level: {fit} for level in levels}}\nuq.explain(models, X, y)"
     )
-
-
-def _is(parameter: str, name: str) -> bool:
-    """Say whether a parameter has that name, in a pipeline behind that of its step."""
-    return parameter.rpartition("__")[2] == name
 
 
 def _checked_keys(models: Mapping[Any, Any]) -> list[Any]:

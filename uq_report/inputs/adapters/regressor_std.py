@@ -15,12 +15,15 @@ from ...core.distributions import Normal
 from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
 from .gp_derivatives import gp_derivatives
-from .outputs import check_noise, mean_and_std, refuse_rows
+from .outputs import POINTS, check_noise, mean_and_std, refuse_rows
 from .sklearn_ import SklearnAdapter, gives_std, is_a, unwrap
 
 _GAUSSIAN_PROCESS = ("GaussianProcessRegressor",)
-_POINTS = 'uq.explain(model, X, y, train=(X_train, y_train), residuals="normal")'
-_POSITIVE = "Add a WhiteKernel to a Gaussian process, or give the adapter a noise_variance."
+_NOISE = f"""\
+from {__name__} import RegressorStdAdapter
+
+noise = float(((y_calibration - model.predict(X_calibration)) ** 2).mean())
+uq.explain(model, X, y, adapter=RegressorStdAdapter(noise_variance=noise))"""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class RegressorStdAdapter(SklearnAdapter):
             raise InputError(f"model must be fitted; got a {who} that would answer from its prior. Call fit first.")
         mean, std = mean_and_std(model, X)
         std = np.hypot(std, math.sqrt(self.noise_variance))
-        remedy = _POSITIVE if is_a(final, _GAUSSIAN_PROCESS) else to_type(_POINTS)
+        remedy = to_type(_NOISE if is_a(final, _GAUSSIAN_PROCESS) else POINTS)
         refuse_rows(f"{who}.predict must return a std > 0", std == 0, remedy)
         return Normal(mean, std)
 

@@ -19,6 +19,7 @@ from ...core.residuals import Assumption, Residuals
 from ...core.scored import ScoredRows
 from ...core.subject import Subject
 from .ensemble import EnsembleAdapter
+from .outputs import POINTS
 from .residual_bags import has_bags
 from .residual_points import Collected, Predicted, predicted
 from .residual_refits import can_refit
@@ -33,7 +34,6 @@ BIASED = 3.0  # standard errors from which a mean residual is mentioned
 LEVELS = (0.025, 0.05, 0.1, 0.175, 0.25, 0.375, 0.5, 0.625, 0.75, 0.825, 0.9, 0.95, 0.975)
 
 _TRAINED = 'uq.explain(model, X, y, train=(X_train, y_train), residuals="{}")'
-_CALIBRATED = "uq.explain(model, X, y, residuals=uq.Residuals(rows=(X_calibration, y_calibration)))"
 
 Scale = Callable[[Table, FloatArray], FloatArray]
 Around = Callable[[FloatArray, FloatArray], Distribution]  # the prediction and the scale of rows
@@ -118,7 +118,7 @@ class ResidualsAdapter(SklearnAdapter):
         if isinstance(model, type) or not points or _decides(model):
             return None
         word = "oob" if has_bags(model) else "normal" if can_refit(model) else ""
-        return Advice(2, "predicts points", _TRAINED.format(word) if word else _CALIBRATED)
+        return Advice(2, "predicts points", _TRAINED.format(word) if word else POINTS)
 
     def laid_over(self, subject: Subject, asked: Residuals, replaces: str = "") -> Subject:
         """Return the subject with this adapter fitted to residuals, the assumption and what a reader must know of it.

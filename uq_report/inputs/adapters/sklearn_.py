@@ -60,6 +60,38 @@ class SklearnAdapter(Adapter):
         return ROWWISE_BATCH if all(name.startswith("sklearn.") for name in names) else None
 
 
+def refitted(model: Any, name: str, value: str) -> str:
+    """Return the lines that fit a model anew with a parameter of its own or of a part, and explain it.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.pipeline import make_pipeline
+    >>> print(refitted(make_pipeline(Ridge()), "alpha", "2.0"))
+    from sklearn.base import clone
+    <BLANKLINE>
+    model = clone(model).set_params(ridge__alpha=2.0).fit(X_train, y_train)
+    uq.explain(model, X, y)
+    """
+    fit, clone = fitted_anew(model, name, value)
+    return f"{clone}model = {fit}\nuq.explain(model, X, y)"
+
+
+def fitted_anew(model: Any, name: str, value: str) -> tuple[str, str]:
+    """Return the expression that fits a model anew with a parameter, and the import before it."""
+    if class_names(model)[0] == "catboost.CatBoost":  # takes its parameters as one dictionary, so has no clone
+        return f'type(model)({{**model.get_params(), "{name}": {value}}}).fit(X_train, y_train)', ""
+    given = named_parameter(model, name) or name
+    fit = f"clone(model).set_params({given}={value}).fit(X_train, y_train)"
+    return fit, "from sklearn.base import clone\n\n"
+
+
+def named_parameter(model: Any, name: str) -> str | None:
+    """Return the full name of a parameter of a model or of a part, as of a step of a pipeline; None if it has none."""
+    names = model.get_params() if callable(getattr(model, "get_params", None)) else ()
+    return next((own for own in names if own.rpartition("__")[2] == name), None)
+
+
 def is_a(model: Any, names: Iterable[str]) -> bool:
     """Say whether any class of the model, nearest or inherited, is one of scikit-learn's `names`."""
     return not {f"sklearn.{name}" for name in names}.isdisjoint(class_names(model))

@@ -32,12 +32,21 @@ from ...core.distributions import (
     StudentT,
     Weibull,
 )
-from ...core.errors import InputError
+from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
+from .outputs import POINTS
 
 Parameters = Mapping[str, FloatArray]
 
 LEVELS = np.arange(1, 100) / 100  # at which a distribution without an exact density is read
+_FIRST = """\
+import numpy as np
+
+model = model.clone().fit(X_train, np.asarray(y_train)[:, 0])
+uq.explain(model, X, np.asarray(y)[:, 0])"""
+_TABLE = """\
+levels = [0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95]
+uq.explain(lambda X: uq.Quantiles(levels, model.predict_quantiles(X, alpha=levels)), X, y)"""
 
 FAMILIES: Mapping[str, Callable[[Parameters], Distribution]] = MappingProxyType(
     {
@@ -78,7 +87,7 @@ def from_skpro(dist: Any) -> Distribution:
     if dist.shape[1:] != (1,):
         raise InputError(
             f"skpro.predict_proba must give one outcome per row; got shape {dist.shape}. "
-            "Fit one model per outcome and audit each."
+            f"Fit one model for each, here for the first. {to_type(_FIRST)}"
         )
     if who in FAMILIES:
         return FAMILIES[who](_parameters(dist))
@@ -121,7 +130,8 @@ def _empirical(dist: Any) -> Distribution:
     if counts.min() < counts.max() or unequal:
         raise InputError(
             f"skpro.{type(dist).__name__} must hold equally many draws of equal weight in every row; got "
-            f"{counts.min()} to {counts.max()} draws{', weighted' if unequal else ''}. Draw without weights."
+            f"{counts.min()} to {counts.max()} draws{', weighted' if unequal else ''}. Read its quantiles. "
+            f"{to_type(_TABLE)}"
         )
     table = dist.spl.iloc[:, 0].unstack(level=0).loc[dist.index]  # noqa: PD010 - one column, no aggregation
     return Draws(table.to_numpy(dtype=float).T)
@@ -141,8 +151,7 @@ def _by_quantiles(dist: Any) -> Distribution:
     if "continuous" not in str(dist.get_tag("distr:measuretype")) and type(dist).__name__ != "TransformedDistribution":
         raise InputError(
             f"skpro.predict_proba must give a distribution with a density or quantiles; got {type(dist).__name__}. "
-            "Audit a function that returns one: uq.explain(lambda X: Draws(draws), X, y) with from "
-            "uq_report.core.distributions import Draws."
+            f"Lay residuals over its predictions. {to_type(POINTS.replace('model', 'model.predict'))}"
         )
     with _quiet():
         table = [np.asarray(dist.ppf(pd.DataFrame(level, dist.index, dist.columns)), float)[:, 0] for level in LEVELS]

@@ -9,15 +9,20 @@ import numpy as np
 
 from ...core.adapter import Match, class_names
 from ...core.arrays import BoolArray, FloatArray, Table
-from ...core.errors import UnsupportedError
+from ...core.errors import UnsupportedError, to_type
 from ...core.predictive import Distribution
-from .sklearn_ import ROWWISE_BATCH, in_order, transform, unwrap
+from .sklearn_ import ROWWISE_BATCH, in_order, refitted, transform, unwrap
 from .survival_curves import CurvesAdapter
 
 _BATCH_CELLS = 2_500_000  # rows x times of a call
 _FORESTS = ("RandomSurvivalForest", "ExtraSurvivalTrees", "SurvivalTree", "ExtraSurvivalTree")
 _FORESTS_NAMES = {f"sksurv.{name}" for name in _FORESTS}
-_COX = "from sksurv.linear_model import CoxPHSurvivalAnalysis; model = CoxPHSurvivalAnalysis(alpha=0.1).fit(X, y)"
+_NEEDED = (("fit_baseline_model", True), ("loss", "coxph"), ("low_memory", False))
+_COX = """\
+from sksurv.linear_model import CoxPHSurvivalAnalysis
+
+model = CoxPHSurvivalAnalysis(alpha=0.1).fit(X_train, y_train)
+uq.explain(model, X, y)"""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class SksurvAdapter(CurvesAdapter):
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return the survival curves of the rows."""
         steps, final = unwrap(model)
-        _refuse_rankings(final)
+        _refuse_rankings(model)
         rows = transform(steps, X)
         with in_order():
             survival = final.predict_survival_function(rows, return_array=True)
@@ -65,24 +70,16 @@ def _event_times(model: Any, hazard: FloatArray) -> BoolArray:
 
 def _refuse_rankings(model: Any) -> None:
     """Refuse what has no survival function, with the line that gives one."""
-    who = type(model).__name__
-    if not callable(getattr(model, "predict_survival_function", None)):
+    final = unwrap(model)[1]
+    who = type(final).__name__
+    if not callable(getattr(final, "predict_survival_function", None)):
         raise UnsupportedError(
             f"{who} must have a survival function; it has none: it ranks rows or predicts a time, without a "
-            f"probability. Audit a model that has one, such as: {_COX}"
+            f"probability. Audit a model that has one. {to_type(_COX)}"
         )
-    if hasattr(model, "fit_baseline_model") and not model.fit_baseline_model:
-        raise UnsupportedError(
-            f"{who} must be fitted with a baseline; it was not. Type: "
-            f"model = model.set_params(fit_baseline_model=True).fit(X_train, y_train)"
-        )
-    if getattr(model, "loss", "coxph") != "coxph":
-        raise UnsupportedError(
-            f"{who} must be fitted with loss='coxph' to have a survival function; got loss={model.loss!r}. Type: "
-            "model = model.set_params(loss='coxph').fit(X_train, y_train)"
-        )
-    if getattr(model, "low_memory", False):
-        raise UnsupportedError(
-            f"{who} must be fitted with low_memory=False to keep its survival curves; got True. Type: "
-            "model = model.set_params(low_memory=False).fit(X_train, y_train)"
-        )
+    for name, right in _NEEDED:
+        if (got := getattr(final, name, right)) != right:
+            raise UnsupportedError(
+                f"{who} must be fitted with {name}={right!r} to have a survival function; got {got!r}. "
+                f"{to_type(refitted(model, name, repr(right)))}"
+            )

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import invgauss
 
 from ...core.adapter import Adapter, Match, class_names
-from ...core.arrays import FloatArray, Table
+from ...core.arrays import Table
 from ...core.distributions import (
     Categorical,
     Gamma,
@@ -24,22 +24,10 @@ from ...core.distributions import (
     Tweedie,
     ZeroInflated,
 )
-from ...core.errors import InputError
+from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
+from .statsmodels_lines import EXPLAIN, instead, of_residuals, refitted
 from .statsmodels_rows import Rows, added_constant, labels, rows_of
-
-_DOOR = "Pass a function that returns a distribution instead: "
-_IMPORT = "with from uq_report.core.distributions import"
-_LINES = MappingProxyType(
-    {
-        "QuantReg": (
-            "fit one result for each level and audit uq.explain(lambda X: Quantiles([0.05, 0.5, 0.95], "
-            f"np.column_stack([r.predict(X) for r in (r05, r50, r95)])), X, y) {_IMPORT} Quantiles."
-        ),
-        "GeneralizedPoisson": "fit a NegativeBinomialP, whose distribution is known here, and audit that.",
-    }
-)
-_ELSE = f"uq.explain(lambda X: Normal(results.predict(X), sd), X, y) {_IMPORT} Normal, sd from rows held out."
 
 
 @dataclass(frozen=True)
@@ -83,11 +71,13 @@ class StatsmodelsAdapter(Adapter):
         if getattr(model, "params", None) is None or not hasattr(model, "model"):
             raise InputError(f"model must be fitted; got a {kind} of statsmodels. Pass what its fit() returns.")
         if kind in ("OLS", "WLS") and not hasattr(model, "get_prediction"):
-            raise InputError(f"model must know the error of its prediction; got a regularised {kind}. {_DOOR}{_ELSE}")
+            raise InputError(
+                f"model must know the error of its prediction; got a regularised {kind}. {of_residuals(model, X)}"
+            )
         if kind not in _FAMILIES:
             raise InputError(
                 f"model must state a distribution of new outcomes that does not depend on other rows; got {kind} of "
-                f"statsmodels. {_DOOR if kind not in _LINES else 'Instead '}{_LINES.get(kind, _ELSE)}"
+                f"statsmodels. {instead(model, X)}"
             )
         return _FAMILIES[kind](model, rows_of(model, X, self.exposure, self.offset))
 
@@ -121,12 +111,14 @@ def _generalised(model: Any, rows: Rows) -> Distribution:
     if family in ("Poisson", "Binomial", "NegativeBinomial") and scale != 1:
         raise InputError(
             f"GLM.scale must be 1 for the family {family}; got {scale:g}: a quasi-likelihood, which is no "
-            "distribution. Fit without scale=, or a NegativeBinomial."
+            f"distribution. Fit without scale=. {to_type('model = model.model.fit()' + EXPLAIN)}"
         )
     if family not in _GLM:
         raise InputError(
-            f"GLM.family must be one of {', '.join(_GLM)}; got {family}. {_DOOR}{_ELSE.replace('Normal', 'Gamma')}"
+            f"GLM.family must be one of {', '.join(_GLM)}; got {family}. {of_residuals(model, rows.given)}"
         )
+    if family == "Tweedie":
+        _refuse_power(model, rows)
     if family == "Binomial" and np.any(np.asarray(model.model.n_trials) != 1):
         raise InputError(
             "GLM.endog must be one trial per row; got counts of successes out of several trials. "
@@ -135,14 +127,15 @@ def _generalised(model: Any, rows: Rows) -> Distribution:
     return _GLM[family](model, mean, scale)
 
 
-def _tweedie(power: float, mean: FloatArray, scale: float) -> Distribution:
-    """Return Tweedie's distribution; the powers outside of (1, 2) have families of their own, or none."""
-    if not 1 < power < 2:
-        raise InputError(
-            f"GLM.family Tweedie must have a var_power between 1 and 2; got {power:g}. "
-            "Fit Gaussian for 0, Poisson for 1, Gamma for 2, InverseGaussian for 3."
-        )
-    return Tweedie(mean, scale, power)
+def _refuse_power(model: Any, rows: Rows) -> None:
+    """Refuse the powers of Tweedie's variance outside of (1, 2), which have families of their own, or none."""
+    power = float(model.family.var_power)
+    if 1 < power < 2:
+        return
+    name = _POWERS.get(power)
+    family = f", family=sm.families.{name}(model.family.link)"
+    remedy = of_residuals(model, rows.given) if name is None else refitted(model, "GLM", family)
+    raise InputError(f"GLM.family Tweedie must have a var_power between 1 and 2; got {power:g}. {remedy}")
 
 
 def _two_classes(model: Any, p: Any) -> Distribution:
@@ -167,8 +160,7 @@ def _zero_inflated(model: Any, rows: Rows) -> Distribution:
     if inner.k_inflate != 1 or np.ptp(inner.exog_infl) > 0:
         raise InputError(
             f"{type(inner).__name__}.exog_infl must be a constant alone; got {inner.k_inflate} columns, which new rows "
-            f"do not hold. {_DOOR}uq.explain(lambda X: ZeroInflated(p_zero, Poisson(mean)), X, y) {_IMPORT} "
-            "Poisson, ZeroInflated, both from results.predict."
+            f"do not hold. {refitted(model, type(inner).__name__)}"
         )
     p_zero = float(np.ravel(inner.model_infl.predict(params[:1], np.ones((1, 1))))[0])
     mean = np.asarray(inner.model_main.predict(params[1:], rows.exog, **rows.keywords), dtype=float)
@@ -188,13 +180,14 @@ def _ordered(model: Any, rows: Rows) -> Distribution:
     return Ordinal(p, classes=names) if names.dtype.kind in "iuf" else Categorical(p, classes=names)
 
 
+_POWERS = MappingProxyType({0.0: "Gaussian", 1.0: "Poisson", 2.0: "Gamma", 3.0: "InverseGaussian"})
 _GLM: Mapping[str, Callable[[Any, Any, float], Distribution]] = MappingProxyType(
     {
         "Gaussian": lambda _, mean, scale: Normal(mean, np.sqrt(scale)),
         "Gamma": lambda _, mean, scale: Gamma(1 / scale, mean * scale),
         "InverseGaussian": lambda _, mean, scale: Scipy(invgauss(mean * scale, scale=1 / scale)),
         "Poisson": lambda _, mean, __: Poisson(mean),
-        "Tweedie": lambda model, mean, scale: _tweedie(float(model.family.var_power), mean, scale),
+        "Tweedie": lambda model, mean, scale: Tweedie(mean, scale, float(model.family.var_power)),
         "NegativeBinomial": lambda model, mean, _: NegativeBinomial(mean, 1 / float(model.family.alpha)),
         "Binomial": lambda model, mean, _: _two_classes(model, mean),
     }

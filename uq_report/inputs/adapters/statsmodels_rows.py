@@ -9,15 +9,24 @@ import numpy as np
 import pandas as pd
 
 from ...core.arrays import AnyArray, FloatArray, Table
-from ...core.errors import InputError
+from ...core.errors import InputError, to_type
 from .outputs import refuse_rows
+
+_NAMED = """\
+from uq_report.inputs.adapters.statsmodels_ import StatsmodelsAdapter
+
+uq.explain(model, X, y, adapter=StatsmodelsAdapter({name}="{name}"))"""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """`exog` as the model's ``predict`` takes it, raw rows for a formula, and exposure and offset by keyword."""
+    """`exog` as the model's ``predict`` takes it, raw rows for a formula, and exposure and offset by keyword.
+
+    `given` are the rows that may lack the constant.
+    """
 
     exog: Any
+    given: Table
     keywords: dict[str, FloatArray] = field(default_factory=dict)
 
     def new_outcome(self, model: Any) -> Any:
@@ -47,8 +56,8 @@ def rows_of(results: Any, X: Table, exposure: str | None, offset: str | None) ->
             raise InputError(f"X must be a DataFrame with the columns of the formula {own.formula!r}; got an array.")
         missing = X.isna().any(axis=1).to_numpy()
         refuse_rows("X of a formula must have no missing values", missing, "statsmodels would drop these rows.")
-        return Rows(X, keywords)
-    return Rows(_exog(own, X), keywords)
+        return Rows(X, X, keywords)
+    return Rows(_exog(own, X), X, keywords)
 
 
 def added_constant(results: Any) -> str:
@@ -97,8 +106,7 @@ def _which(own: Any, name: str, column: str | None) -> str:
     if column is None:
         return (
             f"{type(own).__name__}.{name} must be known of new rows; the model was fitted with one. Keep it as a "
-            f'column of X and name it: uq.explain(results, X, y, adapter=StatsmodelsAdapter({name}="{name}")) with '
-            "from uq_report.inputs.adapters.statsmodels_ import StatsmodelsAdapter."
+            f"column of X and name it. {to_type(_NAMED.format(name=name))}"
         )
     return f"statsmodels.{name} must be None for a model fitted without one; got {column!r}."
 
