@@ -20,6 +20,8 @@ from uq_report.core.errors import InputError, ModelError, UQReportError
 from uq_report.inputs.adapters.onnx.adapter import OnnxAdapter
 from uq_report.inputs.loaders.onnx_ import OnnxLoader
 
+from .typed_lines import typed
+
 onnx = pytest.importorskip("onnx", reason="these tests read and write ONNX files")
 runtime = pytest.importorskip("onnxruntime", reason="ONNX graphs are run by onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx", reason="these tests convert scikit-learn models")
@@ -87,17 +89,21 @@ def test_frames_are_split_into_named_inputs_of_their_types(tmp_path: Path) -> No
 def test_what_states_no_distribution_is_refused_with_what_is_needed(tmp_path: Path) -> None:
     graph = loaded(tmp_path / "m.onnx", LinearRegression().fit(X, X[:, 0]))
     assert OnnxAdapter().matches(graph) is not None
-    with pytest.raises(UQReportError, match=r"onnx\.outputs must .*variable tensor\(float\).*'return_std': True"):
+    with pytest.raises(
+        UQReportError, match=r"onnx\.outputs must .*variable tensor\(float\).*'return_std': True"
+    ) as error:
         uq.explain(graph, X)
+    held = {"X_calibration": X[60:], "y_calibration": X[60:, 1]}
+    assert typed(str(error.value), model=graph, X=X[:60], y=X[:60, 1], **held).assumption.form == "normal"
 
 
-def hand_made(labels: bool, name: str = "out") -> Any:
+def hand_made(labels: bool, name: str = "out", by: str = "ArgMax") -> Any:
     """Return a session that turns 3 inputs into 3 probabilities, with or without a label, and names no class."""
     make = onnx.helper.make_node
     nodes = [make("Softmax", ["x"], [name])]
     out = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [None, 3])]
     if labels:
-        nodes.append(make("ArgMax", [name], ["label"], axis=1, keepdims=0))
+        nodes.append(make(by, [name], ["label"], axis=1, keepdims=0))
         out.append(onnx.helper.make_tensor_value_info("label", onnx.TensorProto.INT64, [None]))
     x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [None, 3])
     graph = onnx.helper.make_graph(nodes, "g", [x], out)
@@ -117,6 +123,11 @@ def test_a_session_is_taken_as_it_is_and_unstated_labels_are_numbers_or_given() 
     assert named.classes.tolist() == ["a", "b", "c"]
     with pytest.raises(ModelError, match="one per probability, 3"):
         OnnxAdapter(classes=("a", "b")).predict(hand_made(labels=True), X)
+    other = hand_made(labels=True, by="ArgMin")
+    with pytest.raises(InputError, match=r"onnx\.classes must be given") as error:
+        OnnxAdapter().predict(other, X)
+    letters = np.array(["a", "b", "c"])[X.argmax(axis=1)]
+    assert typed(str(error.value), model=other, X=X, y=letters, y_train=letters).adapter.classes == ("a", "b", "c")
     with pytest.raises(InputError, match="It needs an output of class probabilities"):
         OnnxAdapter().predict(hand_made(labels=False), X)
 

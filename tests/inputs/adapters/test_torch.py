@@ -19,6 +19,8 @@ from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.inputs.adapters.torch.adapter import TorchAdapter
 from uq_report.methods.rsens.explain import RSens
 
+from .typed_lines import typed
+
 torch = pytest.importorskip("torch", reason="the torch adapter reads torch modules")
 laws = torch.distributions
 Module: Any = torch.nn.Module
@@ -185,10 +187,24 @@ def test_anything_else_is_refused(function: Any, got: str) -> None:
             ask()
 
 
+@pytest.mark.parametrize("columns", [0, slice(0, 1)])
+def test_points_are_refused_with_the_lines_that_lay_residuals_over_them(columns: Any) -> None:
+    model = Head(lambda x, w: (x @ w)[:, columns])
+    with pytest.raises(ModelError, match="got Tensor of shape") as error:
+        ADAPTER.predict(model, X)
+    subject = typed(str(error.value), model=model, X=X, y=X[:, 0], X_calibration=X + 1, y_calibration=X[:, 1])
+    np.testing.assert_allclose(subject.adapter.predict(subject.model, X).mean(), (X @ W.numpy())[:, 0])
+
+
 def test_several_outputs_and_several_df_are_refused() -> None:
     two = Head(lambda x, w: laws.Independent(laws.Normal(x[:, :2], torch.ones_like(x[:, :2])), 1))
-    with pytest.raises(ModelError, match=r"one distribution per row.*shape \(30, 2\).*one output at a time"):
+    with pytest.raises(ModelError, match=r"one distribution per row.*shape \(30, 2\)") as error:
         ADAPTER.predict(two, X)
+    subject = typed(str(error.value), model=two, X=X, y=X[:, :2])
+    np.testing.assert_allclose(subject.model(X).mean(), X[:, 0])
+    three = Head(lambda x, w: laws.Poisson(torch.exp(x)))
+    with pytest.raises(ModelError, match=r"one distribution per row.*shape \(30, 3\).*one output at a time"):
+        ADAPTER.predict(three, X)
     with pytest.raises(ModelError, match=r"StudentT\.df .* one number for all rows; got 30 of them"):
         ADAPTER.predict(Head(lambda x, w: laws.StudentT(torch.exp(x[:, 0]), x[:, 0], torch.exp(x[:, 1]))), X)
 

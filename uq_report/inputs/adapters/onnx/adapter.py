@@ -11,8 +11,9 @@ import numpy as np
 from ....core.adapter import Adapter, Match, class_names
 from ....core.arrays import AnyArray, Table
 from ....core.distributions import Categorical, Normal
-from ....core.errors import InputError, ModelError
+from ....core.errors import InputError, ModelError, to_type
 from ....core.predictive import Distribution
+from ..outputs import POINTS
 from .inputs import feeds
 
 _FLOATS = ("tensor(float)", "tensor(double)")
@@ -21,6 +22,13 @@ _NEEDED = (
     "It needs an output of class probabilities (a ZipMap, a tensor beside a label, or one with 'prob' in its name), or "
     "a mean with a std (skl2onnx: options={GaussianProcessRegressor: {'return_std': True}})."
 )
+_CLASSES = f"""\
+import numpy as np
+from {__name__} import OnnxAdapter
+
+uq.explain(model, X, y, adapter=OnnxAdapter(classes=tuple(np.unique(y_train).tolist())))"""
+_RUN = "model.run(None, {model.get_inputs()[0].name: np.asarray(X, dtype=np.float32)})[0].reshape(-1)"
+_POINTS = "import numpy as np\n\n" + POINTS.replace("model", f"lambda X: {_RUN}")
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,9 @@ class OnnxAdapter(Adapter):
             mean, std = (np.asarray(part, dtype=float) for part in model.run(spread, fed))
             return Normal(mean.reshape(-1), std.reshape(-1))
         got = ", ".join(f"{tensor.name} {tensor.type}{list(tensor.shape)}" for tensor in outputs.values())
-        raise InputError(f"onnx.outputs must state one predictive distribution; got {got}. {_NEEDED}")
+        points = [tensor.shape[1:] for tensor in outputs.values() if tensor.type == "tensor(float)"] in ([[]], [[1]])
+        line = f" Or lay residuals over its predictions. {to_type(_POINTS)}" if points and len(fed) == 1 else ""
+        raise InputError(f"onnx.outputs must state one predictive distribution; got {got}. {_NEEDED}{line}")
 
     def _categorical(self, model: Any, fed: Mapping[str, Any], name: str, outputs: Mapping[str, Any]) -> Categorical:
         label = next((tensor for tensor in outputs.values() if tensor.type in _LABELS), None)
@@ -105,6 +115,6 @@ def _numbered(p: AnyArray, labels: Sequence[Any]) -> range:
     if own.dtype.kind not in "iub" or (own[single] != best[single]).any():
         raise InputError(
             f"onnx.classes must be given, since the graph does not state the labels of its {k} probabilities; "
-            "got None. Pass adapter=OnnxAdapter(classes=(...)), in the order of the probabilities."
+            f"got None. Give them in the order of the probabilities, here that of the alphabet. {to_type(_CLASSES)}"
         )
     return range(k)

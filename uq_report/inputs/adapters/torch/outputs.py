@@ -11,9 +11,9 @@ import numpy as np
 from ....core.adapter import class_names
 from ....core.arrays import FloatArray
 from ....core.distributions import Categorical, Normal, Poisson, StudentT
-from ....core.errors import ModelError
+from ....core.errors import ModelError, to_type
 from ....core.predictive import Distribution
-from ..outputs import class_labels
+from ..outputs import POINTS, class_labels
 
 _WRAP = (
     "Wrap the module so that forward returns a torch.distributions object, as in Normal(mean, std) "
@@ -23,6 +23,23 @@ _SEVERAL = (
     "A model with several outputs is audited one output at a time: wrap the module in one whose forward returns that "
     "output's, as in Normal(d.mean[:, 0], d.stddev[:, 0])."
 )
+_CALL = """\
+import numpy as np
+import torch
+
+def call(X):
+    rows = torch.as_tensor(np.asarray(X), dtype=next(model.parameters()).dtype)
+    with torch.no_grad():
+        return model.eval()(rows)
+
+"""
+_POINTS = _CALL + POINTS.replace("model", "lambda X: call(X).numpy().reshape(-1)")
+_FIRST = f"""\
+{_CALL}def first(X):
+    d = call(X)
+    return uq.Normal(d.mean[:, 0].numpy(), d.stddev[:, 0].numpy())
+
+uq.explain(first, X, y[:, 0])"""
 _JOINT = "gpytorch.MultivariateNormal"  # read row by row
 Build = Callable[[FloatArray], Distribution]
 
@@ -38,15 +55,18 @@ def read(model: Any, output: Any, n: int) -> tuple[Any, Build]:
     who = type(model).__name__
     if kind is None:
         shape = f" of shape {tuple(output.shape)}" if hasattr(output, "shape") else ""
+        points = (f" of shape {(n,)}", f" of shape {(n, 1)}")
         raise ModelError(
             f"{who}.forward must return a torch.distributions object (Normal, StudentT, Poisson, Categorical or "
-            f"Bernoulli) or a gpytorch MultivariateNormal; got {type(dist).__name__}{shape}. {_WRAP}"
+            f"Bernoulli) or a gpytorch MultivariateNormal; got {type(dist).__name__}{shape}. "
+            f"{_WRAP if shape not in points else f'Lay residuals over its predictions. {to_type(_POINTS)}'}"
         )
     size = tuple(dist.event_shape if kind == _JOINT else dist.batch_shape)
     if size not in ((n,), (n, 1)):
         raise ModelError(
             f"{who}.forward must return one distribution per row, shape ({n},) or ({n}, 1); "
-            f"got {type(dist).__name__} of shape {size}. {_SEVERAL}"
+            f"got {type(dist).__name__} of shape {size}. "
+            f"{to_type(_FIRST) if kind == 'torch.Normal' and len(size) == 2 else _SEVERAL}"
         )
     columns, build = _READERS[kind](dist)
     # of shape (n,), (n, 1) or (n, 1, k)
