@@ -163,6 +163,15 @@ def test_point_and_quantile_losses_match_nothing() -> None:
     assert [ADAPTER.matches(model) for model in models] == [None] * len(models)
 
 
+@both
+def test_one_quantile_is_refused_with_lines_that_fit_more(interface: Any) -> None:
+    model = interface("Quantile:alpha=0.9", NUMBERS)
+    with pytest.raises(InputError, match=r"for \[0\.9\] alone") as error:
+        uq.explain(model, ROWS, NUMBERS[AUDIT])
+    fit = {"X_train": X[FIT], "y_train": NUMBERS[FIT]}
+    assert len(typed(str(error.value), model=model, X=ROWS, y=NUMBERS[AUDIT], **fit).model) == 5
+
+
 def test_an_unfitted_model_is_refused() -> None:
     with pytest.raises(InputError, match=r"model must be fitted; got a CatBoostClassifier without trees"):
         uq.explain(catboost.CatBoostClassifier(), ROWS, BINARY[AUDIT])

@@ -154,8 +154,9 @@ MULTI = np.column_stack([CODES > 0, CODES > 1]).astype(int)
     ids=lambda model: type(model).__name__,
 )
 def test_several_outputs_are_refused(model: Any) -> None:
-    with pytest.raises(InputError, match="one output at a time"):
+    with pytest.raises(InputError, match="one output at a time") as error:
         ADAPTER.predict(model.fit(X, MULTI), X)
+    assert "output" in typed(str(error.value), model=model, X=X, y=MULTI).label
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # a short fit is enough here
