@@ -10,14 +10,27 @@ from uq_report.core.engine import Engine
 from uq_report.core.subject import Subject
 from uq_report.runner import load_measures
 
-from .families import Family
+from .family import Family
 from .whole_audit import whole_audit
 
-MEASURES = (
-    "nll", "entropy", "variance", "kl", "aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance",
+MEASURES: Mapping[str, tuple[str, ...]] = {
+    "nll": ("nll",),
+    "entropy": ("entropy",),
+    "crps": ("crps",),
+    "variance": ("variance",),
+    "kl": ("kl",),
+    "entropy split": ("aleatoric", "epistemic"),
+    "variance split": ("aleatoric_variance", "epistemic_variance"),
+    "intervals or sets": ("width", "set_size"),
+}
+SHORT = ("nll", "entropy", "epistemic part", "intervals or sets")
+EXPLAINERS = (
+    "pfi", "cover", "pdp", "ale", "h_statistic", "shap", "dalex", "cid", "rsens", "segments", "support", "calibration",
+    "agreement",
 )  # fmt: skip
-SHORT = ("nll", "entropy", "epistemic part")
-EXPLAINERS = ("pfi", "cover", "pdp", "ale", "h_statistic", "shap", "dalex", "cid", "rsens", "calibration", "agreement")
+ABOVE_THE_TABLE = re.compile(r"needs (the members of an ensemble|prediction intervals|label sets|an ordered target)")
+
+NOT_OF_THE_FAMILY = re.compile(r"^(it|\w+) (?=needs |is )|(?<=did not run): .*|; \d+ of \d+ rows are others|\. [A-Z].*")
 
 
 class Rows(NamedTuple):
@@ -33,8 +46,8 @@ def rows(family: Family) -> Rows:
     subject = family.subject()
     distribution, missing = of_measures(subject)
     not_run = of_explainers(subject)
-    split = "epistemic_variance" not in missing
-    short = (_mark("nll" not in missing), _mark("entropy" not in missing), _mark(split))
+    of_readme = ("nll", "entropy", "variance split", "intervals or sets")
+    short = (_mark(column not in missing) for column in of_readme)
     return Rows(
         _row(family.words, distribution, *_cells(MEASURES, missing)),
         _row(family.words, *_cells(EXPLAINERS, not_run)),
@@ -43,11 +56,15 @@ def rows(family: Family) -> Rows:
 
 
 def of_measures(subject: Subject) -> tuple[str, Mapping[str, str]]:
-    """Return the family of the distribution, and why measures cannot be evaluated on it."""
+    """Return the family of the distribution, and why none of a column's measures can be evaluated on it."""
     measures = load_measures()
     baseline = Engine(subject, measures).baseline
-    reasons = {name: measures[name].why_not(baseline, has_y=True) for name in MEASURES}
-    return baseline.family, {name: reason for name, reason in reasons.items() if reason}
+    missing = {}
+    for column, names in MEASURES.items():
+        reasons = [measures[name].why_not(baseline, has_y=True) for name in names]
+        if all(reasons):
+            missing[column] = reasons[0]
+    return baseline.family, missing
 
 
 def of_explainers(subject: Subject) -> Mapping[str, str]:
@@ -61,11 +78,15 @@ def of_explainers(subject: Subject) -> Mapping[str, str]:
 
 
 def _cells(columns: Iterable[str], reasons: Mapping[str, str]) -> Iterable[str]:
-    """Yield a mark for each column, and then the reasons, each once with the columns that it keeps out."""
+    """Yield a mark for each column, and then the reasons, each once with the columns that it keeps out.
+
+    What the page says above its table is not repeated in its rows.
+    """
     yield from (_mark(name not in reasons) for name in columns)
     by_reason: dict[str, list[str]] = {}
     for name, reason in reasons.items():
-        by_reason.setdefault(re.sub(r"^(it|\w+) (?=needs |is )", "", reason), []).append(name)
+        if not ABOVE_THE_TABLE.search(reason):
+            by_reason.setdefault(NOT_OF_THE_FAMILY.sub("", reason), []).append(name)
     yield "; ".join(f"{', '.join(names)}: {reason}" for reason, names in by_reason.items())
 
 

@@ -18,7 +18,7 @@ from sklearn.utils import all_estimators
 import uq_report as uq
 from uq_report.core.errors import UQReportError
 
-from .families import counts, numbers
+from .family import counts, numbers
 from .typed_lines import typed
 
 FIT, CALIBRATION, AUDITED = slice(0, 70), slice(70, 110), slice(110, 140)
