@@ -44,7 +44,7 @@ def test_the_estimate_is_the_mean_over_pairs_of_a_cluster() -> None:
     result = explained(of, within_clusters=True, n_repeats=200)["pfi"]
     values = repeats(result, "squared_error", "b")
     assert values.mean() == pytest.approx(pairs[same].sum() / SIZE / len(x), abs=4 * values.std() / np.sqrt(200))
-    by_cluster = np.array([pairs[np.ix_(c == CODES, c == CODES)].sum() / SIZE for c in range(C)])
+    by_cluster = np.array([pairs[c == CODES][:, c == CODES].sum() / SIZE for c in range(C)])
     error = by_cluster.std(ddof=1) * np.sqrt(C) / len(x)
     assert line(result, "squared_error", "b")["std_error"] == pytest.approx(error, rel=0.03)
 

@@ -30,6 +30,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*Any type hint is inferred:UserWarning"),  # MLflow, of a type of its own
     pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy:DeprecationWarning"),  # MLflow's own mappers
     pytest.mark.filterwarnings("ignore:Hint. Inferred schema contains integer:UserWarning"),  # MLflow, of y as 0 and 1
+    # MLflow, on its import of XGBoost
+    pytest.mark.filterwarnings("ignore:_ImportHookChainedLoader:ImportWarning"),
+    pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning"),
 ]
 
 FEW: dict[str, Any] = {"explainers": ["calibration"], "as_of": "2026-01-31"}

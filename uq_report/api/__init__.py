@@ -13,6 +13,7 @@ from ..core.adapter import Adapter
 from ..core.engine import Progress, first_distribution
 from ..core.errors import InputError
 from ..core.lifetimes import is_lifetimes
+from ..core.predictive import Distribution
 from ..core.remarks import remarked
 from ..core.residuals import Residuals, Shorthand
 from ..core.stochastic import MEMBERS, Stochastic, steady
@@ -146,8 +147,8 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     else:
         subject = _assumed(arguments, residuals, denied)
     subject = replace(subject, notes=(*subject.notes, *([note] if note else [])))
-    _try(subject)
-    return with_long_blocks(remarked(steady(subject, stochastic, n_members, seed)))
+    few = _try(subject)
+    return with_long_blocks(remarked(steady(subject, stochastic, n_members, seed), few))
 
 
 def explain_outputs(
@@ -430,7 +431,7 @@ def _assumed(arguments: Mapping[str, Any], residuals: str | Residuals, deny: Seq
     return runner.lay_over(make_subject(**{**arguments, "adapter": chosen}), residuals, deny)
 
 
-def _try(subject: Subject) -> None:
+def _try(subject: Subject) -> Distribution:
     """Predict the first rows and encode all of y, so that a model or target of another kind is refused at once."""
     dist = first_distribution(subject, _TRIED_ROWS)
     targets = {"y": subject.y, "train y": None if subject.train is None else subject.train[1]}
@@ -449,3 +450,4 @@ def _try(subject: Subject) -> None:
                 raise InputError(
                     f"explain.{name} must hold values of a {dist.family} distribution; got {values.dtype}: {error}."
                 ) from error
+    return dist

@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from .adapter import Remarks
 from .engine import first_distribution
+from .predictive import Distribution
 from .stochastic import Members
 from .subject import Subject
 
@@ -22,20 +23,20 @@ class RowRemarks(Protocol):
         """Return sentences for the report, with row numbers; none for plain rows."""
 
 
-def remarked(subject: Subject) -> Subject:
-    """Return the subject with the remarks on its model and on its predictions before its other notes."""
+def remarked(subject: Subject, few: Distribution) -> Subject:
+    """Return the subject with the remarks on its model and on its predictions before its other notes.
+
+    All rows are predicted only if those of `few` can have something to say.
+    """
     adapter = subject.adapter.inner if isinstance(subject.adapter, Members) else subject.adapter
     says = isinstance(adapter, Remarks)  # then it knows what it reads
     own = adapter.remarks(subject.model) if isinstance(adapter, Remarks) else ()
     unread = "" if says else unread_output(subject.model)
-    return replace(subject, notes=(*([unread] if unread else []), *own, *_of_rows(subject), *subject.notes))
+    return replace(subject, notes=(*([unread] if unread else []), *own, *_of_rows(subject, few), *subject.notes))
 
 
-def _of_rows(subject: Subject) -> tuple[str, ...]:
-    """Return what the predictions of all rows have to say; they are asked for only where the first row's can."""
-    if not isinstance(first_distribution(subject, 1), RowRemarks):
-        return ()
-    dist = first_distribution(subject, subject.n)
+def _of_rows(subject: Subject, few: Distribution) -> tuple[str, ...]:
+    dist = first_distribution(subject, subject.n) if isinstance(few, RowRemarks) else few
     return dist.row_remarks() if isinstance(dist, RowRemarks) else ()
 
 
