@@ -30,9 +30,9 @@ from uq_report.core.distributions.quantiles import Quantiles
 from uq_report.core.errors import InputError, ModelError, UQReportError
 from uq_report.core.residuals import Residuals
 from uq_report.core.subject import Subject
-from uq_report.inputs.adapters.residual_bags import out_of_bag
-from uq_report.inputs.adapters.residual_points import folds
-from uq_report.inputs.adapters.residuals import FLOOR, ResidualsAdapter
+from uq_report.inputs.adapters.residuals.adapter import FLOOR, ResidualsAdapter
+from uq_report.inputs.adapters.residuals.bags import out_of_bag
+from uq_report.inputs.adapters.residuals.points import folds
 
 from .whole_audit import whole_audit
 

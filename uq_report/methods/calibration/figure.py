@@ -63,7 +63,7 @@ def draw_coverage(result: Result) -> Figure:
         ends = max(0.0, low - 0.05), 1.02
         axes.set(xlim=ends, ylim=ends)
 
-    return _figure(result, fill, "stated level of the interval or set", "share of outcomes inside")
+    return _figure(result, fill, "stated level", "share of outcomes inside")
 
 
 def draw_pit(result: Result) -> Figure:

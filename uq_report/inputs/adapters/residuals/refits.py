@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import FloatArray, Table, take_rows
-from ...core.errors import InputError, ModelError
-from ...core.foreign import global_random_state_restored
-from ...core.outputs import Output
-from ...core.residuals import Residuals
-from .chains import Augmented
-from .residual_points import GIVE_ROWS, LEAST, Collected, Predicted, folds, predicted
-from .sklearn_ import in_order, is_a
+from ....core.arrays import FloatArray, Table, take_rows
+from ....core.errors import InputError, ModelError
+from ....core.foreign import global_random_state_restored
+from ....core.outputs import Output
+from ....core.residuals import Residuals
+from ..chains import Augmented
+from ..sklearn_ import in_order, is_a
+from .points import GIVE_ROWS, LEAST, Collected, Predicted, folds, predicted
 
 _MUST = "explain.model must be able to be fitted again for cross-validated residuals"
 

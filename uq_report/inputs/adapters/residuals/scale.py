@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray, Table, take_rows
-from ...core.errors import InputError
-from ...core.residuals import Residuals
-from .residual_points import GIVE_ROWS, Collected, folds
+from ....core.arrays import FloatArray, Table, take_rows
+from ....core.errors import InputError
+from ....core.residuals import Residuals
+from .points import GIVE_ROWS, Collected, folds
 
 LEAST = 60  # residuals from which a scale is modelled
 # few and small steps of small trees: of a constant scale they make next to nothing

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.arrays import Table
-from ...core.errors import to_type
-from .outputs import POINTS
+from ....core.arrays import Table
+from ....core.errors import to_type
+from ..outputs import POINTS
 
 EXPLAIN = "\nuq.explain(model, X, y)"
 _POINTS = ("GEE", "GLM", "GLS", "GLSAR", "MixedLM", "OLS", "RLM", "WLS")

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.arrays import FloatArray, IntArray, Table
-from ...core.errors import InputError
-from ...core.predictive import Distribution
-from ...core.residuals import Residuals, Source
-from .ensemble import EnsembleAdapter
-from .outputs import refuse_rows
-from .sklearn_ import in_order
+from ....core.arrays import FloatArray, IntArray, Table
+from ....core.errors import InputError
+from ....core.predictive import Distribution
+from ....core.residuals import Residuals, Source
+from ..ensemble import EnsembleAdapter
+from ..outputs import refuse_rows
+from ..sklearn_ import in_order
 
 LEAST = 20  # residuals from which a spread is taken
 GIVE_ROWS = "Give rows of your own: residuals=uq.Residuals(rows=(X_calibration, y_calibration))."

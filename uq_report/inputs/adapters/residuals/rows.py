@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ...core import inputs
-from ...core.arrays import AnyArray, FloatArray, Table
-from ...core.errors import InputError
-from ...core.residuals import Residuals
-from ...core.subject import Subject
-from .residual_bags import has_bags, out_of_bag
-from .residual_points import GIVE_ROWS, LEAST, Collected, predicted
-from .residual_refits import refitted
-from .sklearn_ import unwrap
+from ....core import inputs
+from ....core.arrays import AnyArray, FloatArray, Table
+from ....core.errors import InputError
+from ....core.residuals import Residuals
+from ....core.subject import Subject
+from ..sklearn_ import unwrap
+from .bags import has_bags, out_of_bag
+from .points import GIVE_ROWS, LEAST, Collected, predicted
+from .refits import refitted
 
 COINCIDENCES = 0.01  # share of a table's rows that may be residual rows too, by equal values
 

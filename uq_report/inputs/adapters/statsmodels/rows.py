@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import AnyArray, FloatArray, Table
-from ...core.errors import InputError, to_type
-from .outputs import refuse_rows
+from ....core.arrays import AnyArray, FloatArray, Table
+from ....core.errors import InputError, to_type
+from ..outputs import refuse_rows
 
 _NAMED = """\
-from uq_report.inputs.adapters.statsmodels_ import StatsmodelsAdapter
+from uq_report.inputs.adapters.statsmodels.adapter import StatsmodelsAdapter
 
 uq.explain(model, X, y, adapter=StatsmodelsAdapter({name}="{name}"))"""
 

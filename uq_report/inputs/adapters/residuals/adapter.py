@@ -8,24 +8,24 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from ...core.adapter import Advice, Match
-from ...core.arrays import FloatArray, Table
-from ...core.distributions import Normal, NormalMixture, Smoothed
-from ...core.distributions.quantiles import Quantiles
-from ...core.errors import InputError
-from ...core.numbers import number
-from ...core.predictive import Distribution
-from ...core.residuals import Assumption, Residuals
-from ...core.scored import ScoredRows
-from ...core.subject import Subject
-from .ensemble import EnsembleAdapter
-from .outputs import POINTS
-from .residual_bags import has_bags
-from .residual_points import Collected, Predicted, predicted
-from .residual_refits import can_refit
-from .residual_rows import collected
-from .residual_scale import modelled
-from .sklearn_ import SklearnAdapter, is_a, unwrap
+from ....core.adapter import Advice, Match
+from ....core.arrays import FloatArray, Table
+from ....core.distributions import Normal, NormalMixture, Smoothed
+from ....core.distributions.quantiles import Quantiles
+from ....core.errors import InputError
+from ....core.numbers import number
+from ....core.predictive import Distribution
+from ....core.residuals import Assumption, Residuals
+from ....core.scored import ScoredRows
+from ....core.subject import Subject
+from ..ensemble import EnsembleAdapter
+from ..outputs import POINTS
+from ..sklearn_ import SklearnAdapter, is_a, unwrap
+from .bags import has_bags
+from .points import Collected, Predicted, predicted
+from .refits import can_refit
+from .rows import collected
+from .scale import modelled
 
 FLOOR = 0.1  # least share of the residuals' mean square that is noise, whatever members explain
 MOST_CENTRES = 200

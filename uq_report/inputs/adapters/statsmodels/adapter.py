@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import invgauss
 
-from ...core.adapter import Adapter, Match, class_names
-from ...core.arrays import Table
-from ...core.distributions import (
+from ....core.adapter import Adapter, Match, class_names
+from ....core.arrays import Table
+from ....core.distributions import (
     Categorical,
     Gamma,
     NegativeBinomial,
@@ -24,10 +24,10 @@ from ...core.distributions import (
     Tweedie,
     ZeroInflated,
 )
-from ...core.errors import InputError, to_type
-from ...core.predictive import Distribution
-from .statsmodels_lines import EXPLAIN, instead, of_residuals, refitted
-from .statsmodels_rows import Rows, added_constant, labels, rows_of
+from ....core.errors import InputError, to_type
+from ....core.predictive import Distribution
+from .lines import EXPLAIN, instead, of_residuals, refitted
+from .rows import Rows, added_constant, labels, rows_of
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import FloatArray, IntArray, Table, take_rows
-from ...core.errors import InputError
-from .ensemble import members, moments
-from .residual_points import Collected, Predicted
-from .sklearn_ import is_a, transform, unwrap
+from ....core.arrays import FloatArray, IntArray, Table, take_rows
+from ....core.errors import InputError
+from ..ensemble import members, moments
+from ..sklearn_ import is_a, transform, unwrap
+from .points import Collected, Predicted
 
 BOOTSTRAP = ("RandomForestRegressor", "ExtraTreesRegressor", "BaggingRegressor")
 _CHECKED = 3  # members whose leaves are counted

@@ -1,0 +1,1 @@
+"""Fitted models of statsmodels."""
