@@ -243,13 +243,11 @@ def test_the_closest_adapter_wins_a_tie_lists_both_and_a_name_decides(packages: 
         runner.choose_adapter(_Model())
 
 
-def test_no_adapter_lists_what_each_family_needs() -> None:
+def test_a_model_that_no_adapter_reads_is_refused_with_lines_to_type() -> None:
     with pytest.raises(InputError) as caught:
         runner.choose_adapter(_Model())
-    told = str(caught.value)
-    assert "_Model. Give a function of the rows" in told
-    for name in ("classifier", "ensemble", "function", "regressor_std"):
-        assert f"  {name}: " in told
+    assert "_Model, which has no method that uq_report knows. Type:" in str(caught.value)
+    assert "    uq.explain(f, X, y)" in str(caught.value)
     with pytest.raises(InputError, match="got the class _Model itself"):
         runner.choose_adapter(_Model)
 

@@ -134,6 +134,7 @@ def test_columns_of_every_kind_together_give_a_whole_report() -> None:
     run = uq.audit(subject, explainers=every, options=options, progress=False)
     refused = failures(run.run)
     absent = {"groups": "groups.protected must be given", "support": "support.train must be given"}
+    absent["segments"] = "segments needs at least 80 independent rows; got 40"
     assert {name: word in refused.pop(name) for name, word in absent.items()} == dict.fromkeys(absent, True)
     assert all("must have no missing values; got 8 in '=<Int64>'" in reason for reason in refused.values())
     assert "=&lt;string&gt;" in run.render("html").decode()
@@ -281,9 +282,9 @@ def test_several_outputs_are_refused() -> None:
         uq.explain(coin, X, two)
 
 
-def test_a_model_without_a_distribution_is_told_what_each_family_needs() -> None:
+def test_a_model_without_a_distribution_is_refused_with_the_line_to_type() -> None:
     X = rows()
-    with pytest.raises(UQReportError, match=r"LinearRegression\. Give a function of the rows that returns"):
+    with pytest.raises(UQReportError, match=r"(?s)LinearRegression, which predicts points\. Type:.*residuals="):
         uq.explain(LinearRegression().fit(X, X["a"]), X)
     with pytest.raises(UQReportError, match=r"(?s)not fitted|must be fitted"):
         uq.explain(RandomForestClassifier(), X)
