@@ -190,7 +190,7 @@ def _doubt(read: Reading, loss: Reading | None) -> str:
 def _follows(read: Reading, less: Sequence[Line]) -> str:
     """Say which features make the model less sure when they are wrong."""
     facts = read.ranking.facts
-    margin = f"{margin_of(read.ranking):g} {facts.unit}".strip()
+    margin = f"{margin_of(read.ranking):.3g} {facts.unit}".strip()
     if not less and all(line.verdict == ABOUT_0 for line in read.lines):
         return f"The model's doubt follows no feature: wrong values change it on average by less than {margin}."
     if not less:
