@@ -181,8 +181,7 @@ def _finding(rule: Rule, severity: Severity, line: SegmentLine, margin: float, r
         f"{where} the loss is {own} above what the model expects, {more} further above than for the other "
         f"{line.n_rest} rows: there the model is surer than it is right.{_closest(line, run)}",
         (ids.SEGMENTS, ids.SEGMENTS_FEATURES),
-        remedy=f"Look for wrong labels, or for what the model lacks, {_place(line)}. Until then do not rely there on "
-        "its stated uncertainty.",
+        remedy=f"Check these {line.n} rows for wrong labels and for missing features.",
         measures=measures,
         features=features,
         threshold=margin,
