@@ -128,7 +128,7 @@ def test_the_finding_names_rows_size_rest_and_remedy() -> None:
         "there the model is surer than it is right. Of all features, exchanging income brings these rows closest "
         "to the others: from 0.300 to 0.100 nats apart."
     )
-    assert finding.remedy.startswith("Check these ")
+    assert finding.remedy == "Check these 200 rows for wrong labels and for missing features."
     assert finding.affected == "200 of 1000 rows"
     assert (finding.features, finding.threshold, finding.observed) == (("age",), 0.05, 0.3)
 
@@ -138,7 +138,7 @@ def test_rows_off_the_support_are_named_as_such() -> None:
     assert finding.statement.startswith(
         "For rows unlike any training row (200 of the 1000 rows kept to judge) the loss is"
     )
-    assert "for wrong labels" in finding.remedy
+    assert finding.remedy == "Check these 200 rows for wrong labels and for missing features."
 
 
 def test_a_wide_interval_decides_nothing() -> None:

@@ -180,9 +180,13 @@ def sign(
 
 def _check_report(report: Report, terms: Terms, templates: str | Path | None) -> None:
     """Refuse what is no report, does not verify, or is a draft."""
+    must = "sign.report must be a PDF report with its evidence inside"
     if report.format != "pdf" or RUN not in report.attachments:
-        raise InputError(f"sign.report must be a PDF report with its evidence inside; got {report.name!r}.")
-    about = loads(report.attachments[RUN], RUN).settings.get("about")
+        raise InputError(f"{must}; got {report.name!r}.")
+    try:
+        about = loads(report.attachments[RUN], RUN).settings.get("about")
+    except InputError as error:
+        raise InputError(f"{must}; got {report.name!r}, of which {error}") from error
     status = about.get("status", "") if isinstance(about, Mapping) else ""
     if status != "final" and not terms.draft:
         raise InputError(
