@@ -28,7 +28,7 @@ class Beta(Parametric):
     """
 
     family = "beta"
-    by_row = positive = ("a", "b")
+    by_row = above_zero = ("a", "b")
     within = (0.0, 1.0)
     parametrisation = ("a", "b")
     a: FloatArray

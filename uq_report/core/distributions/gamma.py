@@ -31,7 +31,7 @@ class Gamma(Parametric):
     """
 
     family = "gamma"
-    by_row = positive = ("shape", "scale")
+    by_row = above_zero = ("shape", "scale")
     within = (0.0, np.inf)
     parametrisation = ("k", "theta")
     shape: FloatArray

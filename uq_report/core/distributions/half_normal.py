@@ -28,7 +28,7 @@ class HalfNormal(Parametric):
     """
 
     family = "half-normal"
-    by_row = positive = ("scale",)
+    by_row = above_zero = ("scale",)
     within = (0.0, np.inf)
     parametrisation = ("sigma",)
     scale: FloatArray

@@ -29,7 +29,7 @@ class Laplace(Parametric):
 
     family = "Laplace"
     by_row = ("loc", "scale")
-    positive = ("scale",)
+    above_zero = ("scale",)
     parametrisation = ("mu", "b")
     loc: FloatArray
     scale: FloatArray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.special import betainc, log_expit
@@ -10,10 +10,11 @@ from scipy.special import betainc, log_expit
 from ..arrays import AnyArray, FloatArray
 from ..errors import UnsupportedError
 from .logistic import Logistic
-from .numeric import Parametric, score_of
+from .numeric import score_of
+from .of_logarithm import OfLogarithm, log_of
 
 
-class LogLogistic(Parametric):
+class LogLogistic(OfLogarithm):
     """n distributions of y > 0 whose logarithm is logistic, with P(Y > y) = 1 / (1 + (y / scale)^shape).
 
     Parameters
@@ -30,8 +31,7 @@ class LogLogistic(Parametric):
     """
 
     family = "log-logistic"
-    by_row = positive = ("scale", "shape")
-    within = (0.0, np.inf)
+    by_row = above_zero = ("scale", "shape")
     parametrisation = ("mu", "s")
     scale: FloatArray
     shape: FloatArray
@@ -54,28 +54,28 @@ class LogLogistic(Parametric):
 
     def log_prob(self, y: AnyArray) -> FloatArray:
         """Return the log density at y; -inf at y <= 0."""
-        inside, log_y = _log(y)
-        return np.where(inside, self._log().log_prob(log_y) - log_y, -np.inf)
+        log_y, inside = log_of(y)
+        return np.where(inside, self.logarithm().log_prob(log_y) - log_y, -np.inf)
 
     def log_survival(self, y: AnyArray) -> FloatArray:
         """Return -log(1 + (y / scale)^shape)."""
-        inside, log_y = _log(y)
+        log_y, inside = log_of(y)
         return np.where(inside, log_expit(-self.shape * (log_y - np.log(self.scale))), 0.0)
 
     def cdf(self, y: AnyArray) -> FloatArray:
         """Return P(Y <= y)."""
-        inside, log_y = _log(y)
-        return np.where(inside, self._log().cdf(log_y), 0.0)
+        log_y, inside = log_of(y)
+        return np.where(inside, self.logarithm().cdf(log_y), 0.0)
 
     def quantile(self, p: AnyArray) -> FloatArray:
         """Return the quantiles, shape (n, L)."""
         with np.errstate(over="ignore"):  # then it is beyond the largest float
-            return np.exp(self._log().quantile(p))
+            return np.exp(self.logarithm().quantile(p))
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw `size` values from each, shape (size, n)."""
         with np.errstate(over="ignore"):
-            return np.exp(self._log().sample(rng, size))
+            return np.exp(self.logarithm().sample(rng, size))
 
     def crps(self, y: AnyArray) -> FloatArray:
         """Return the score of Jordan, Krüger & Lerch 2019, appendix A; needs shape > 1 on every row."""
@@ -85,24 +85,8 @@ class LogLogistic(Parametric):
         cdf, mean, s = self.cdf(y), self.mean(), 1 / self.shape
         return score_of(y, cdf, mean, mean * betainc(1 + s, 1 - s, cdf), mean * s)
 
-    def kl(self, other: Self) -> FloatArray:
-        """Return that of the logarithms."""
-        return self._log().kl(other._log())
-
-    def renyi_half(self, other: Self) -> FloatArray:
-        """Return that of the logarithms."""
-        return self._log().renyi_half(other._log())
-
-    @property
-    def parameters(self) -> FloatArray:
-        """Location and scale of the logarithm, shape (n, 2)."""
-        return self._log().parameters
-
-    def fisher_information(self) -> FloatArray:
-        """Return that of the logarithm, shape (n, 2, 2)."""
-        return self._log().fisher_information()
-
-    def _log(self) -> Logistic:
+    def logarithm(self) -> Logistic:
+        """Return the logistic distributions of log y."""
         return Logistic(np.log(self.scale), 1 / self.shape)
 
 
@@ -110,9 +94,3 @@ def _moment(b: FloatArray) -> FloatArray:
     """Return b / sin(b) of 0 < b < π, 1 elsewhere."""
     inside = (b > 0) & (b < np.pi)
     return np.where(inside, b / np.sin(np.where(inside, b, 1.0)), 1.0)
-
-
-def _log(y: AnyArray) -> tuple[AnyArray, FloatArray]:
-    """Return where y > 0, and log y there, 0 elsewhere."""
-    inside = np.asarray(y) > 0
-    return inside, np.log(np.where(inside, y, 1.0))

@@ -30,7 +30,7 @@ class Logistic(Parametric):
 
     family = "logistic"
     by_row = ("loc", "scale")
-    positive = ("scale",)
+    above_zero = ("scale",)
     parametrisation = ("mu", "s")
     loc: FloatArray
     scale: FloatArray

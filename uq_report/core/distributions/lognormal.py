@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from ..arrays import AnyArray, FloatArray
 from .normal import Normal, log_density
-from .numeric import Parametric, score_of
+from .numeric import score_of
+from .of_logarithm import OfLogarithm, log_of
 from .validate import levels
 
 
-class LogNormal(Parametric):
+class LogNormal(OfLogarithm):
     """n distributions of y > 0 whose logarithm is normal.
 
     Parameters
@@ -29,8 +30,7 @@ class LogNormal(Parametric):
 
     family = "log-normal"
     by_row = ("mu", "sigma")
-    positive = ("sigma",)
-    within = (0.0, np.inf)
+    above_zero = ("sigma",)
     parametrisation = ("mu", "sigma2")
     mu: FloatArray
     sigma: FloatArray
@@ -50,21 +50,21 @@ class LogNormal(Parametric):
 
     def entropy(self) -> FloatArray:
         """Return mu + 1/2 + log(2 pi sigma²) / 2."""
-        return self.mu + self._log().entropy()
+        return self.mu + self.logarithm().entropy()
 
     def log_prob(self, y: AnyArray) -> FloatArray:
         """Return the log density at y; -inf at y <= 0."""
-        log_y, inside = _log(y)
+        log_y, inside = log_of(y)
         return np.where(inside, log_density((log_y - self.mu) / self.sigma, self.sigma) - log_y, -np.inf)
 
     def cdf(self, y: AnyArray) -> FloatArray:
         """Return Phi((log y - mu) / sigma)."""
-        log_y, inside = _log(y)
+        log_y, inside = log_of(y)
         return np.where(inside, ndtr((log_y - self.mu) / self.sigma), 0.0)
 
     def log_survival(self, y: AnyArray) -> FloatArray:
         """Return log Phi((mu - log y) / sigma)."""
-        log_y, inside = _log(y)
+        log_y, inside = log_of(y)
         return np.where(inside, log_ndtr((self.mu - log_y) / self.sigma), 0.0)
 
     def quantile(self, p: AnyArray) -> FloatArray:
@@ -79,33 +79,11 @@ class LogNormal(Parametric):
 
     def crps(self, y: AnyArray) -> FloatArray:
         """Return the score in closed form (Baran & Lerch 2015)."""
-        log_y, inside = _log(y)
+        log_y, inside = log_of(y)
         mean, z = self.mean(), (log_y - self.mu) / self.sigma
         cdf, partial = (np.where(inside, ndtr(at), 0.0) for at in (z, z - self.sigma))
         return score_of(y, cdf, mean, mean * partial, mean * (2 * ndtr(self.sigma / np.sqrt(2)) - 1))
 
-    def kl(self, other: Self) -> FloatArray:
-        """Return that of the logarithms."""
-        return self._log().kl(other._log())
-
-    def renyi_half(self, other: Self) -> FloatArray:
-        """Return that of the logarithms."""
-        return self._log().renyi_half(other._log())
-
-    @property
-    def parameters(self) -> FloatArray:
-        """(mu, sigma²), shape (n, 2)."""
-        return self._log().parameters
-
-    def fisher_information(self) -> FloatArray:
-        """Return that of the logarithm, shape (n, 2, 2)."""
-        return self._log().fisher_information()
-
-    def _log(self) -> Normal:
+    def logarithm(self) -> Normal:
+        """Return the normal distributions of log y."""
         return Normal(self.mu, self.sigma)
-
-
-def _log(y: AnyArray) -> tuple[FloatArray, AnyArray]:
-    """Return log y, 0 where y <= 0, and where y > 0."""
-    inside = np.asarray(y) > 0
-    return np.log(np.where(inside, y, 1.0)), inside

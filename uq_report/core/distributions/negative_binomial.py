@@ -36,7 +36,7 @@ class NegativeBinomial(Parametric):
     """
 
     family = "negative binomial"
-    by_row = positive = ("average", "size")
+    by_row = above_zero = ("average", "size")
     within = (0.0, np.inf)
     discrete = True
     parametrisation = ("m", "r")

@@ -112,12 +112,12 @@ class Numeric(Distribution):
 class Parametric(Rowwise, Numeric):
     """A family whose parameters are arrays (n,), or one number for all rows: the attributes in `by_row`.
 
-    Parameters that `positive` names must be greater than 0; outcomes lie strictly within `within`, or, of a
+    Parameters that `above_zero` names must be greater than 0; outcomes lie strictly within `within`, or, of a
     discrete family, are integers from its first number on.
     """
 
     supports = WHOLE
-    positive: ClassVar[tuple[str, ...]] = ()
+    above_zero: ClassVar[tuple[str, ...]] = ()
     within: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
 
     def hold(self, **values: Any) -> None:
@@ -125,7 +125,7 @@ class Parametric(Rowwise, Numeric):
         lengths = [np.shape(value)[0] for value in values.values() if np.ndim(value)]
         for name, value in values.items():
             floats = same_length(f"{self._who()}.{name}", value, lengths[0] if lengths else 1)
-            if name in self.positive:
+            if name in self.above_zero:
                 remedy = "Look at these rows' inputs and at the model's link: it may give a logarithm."
                 refuse(f"{self._who()}.{name}", "greater than 0", floats, floats <= 0, remedy)
             setattr(self, name, floats)

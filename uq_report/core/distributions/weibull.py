@@ -28,7 +28,7 @@ class Weibull(Parametric):
     """
 
     family = "Weibull"
-    by_row = positive = ("shape", "scale")
+    by_row = above_zero = ("shape", "scale")
     within = (0.0, np.inf)
     parametrisation = ("k", "lambda")
     shape: FloatArray

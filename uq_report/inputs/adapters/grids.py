@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,6 +14,7 @@ from ...core.arrays import FloatArray, Table
 from ...core.distributions import Histogram
 from ...core.errors import ModelError
 from ...core.predictive import Distribution
+from .sklearn_ import predict_takes
 
 _NEEDED = ("criterion", "logits")
 _FULL_SUPPORT = "FullSupportBarDistribution"
@@ -42,7 +42,9 @@ class GridsAdapter(Adapter):
             return None
         if "tabpfn.TabPFNRegressor" in class_names(model):
             return Match(0, "TabPFNRegressor: its bar distribution")
-        return Match(1, "predict takes output_type: a bar distribution") if _takes_output_type(model) else None
+        return (
+            Match(1, "predict takes output_type: a bar distribution") if predict_takes(model, "output_type") else None
+        )
 
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return the bar distributions as histograms."""
@@ -61,16 +63,6 @@ class GridsAdapter(Adapter):
             )
         ends = any(name.endswith(f".{_FULL_SUPPORT}") for name in class_names(output["criterion"]))
         return Histogram(edges, softmax(logits, axis=1), half_normal_ends=ends)
-
-
-def _takes_output_type(model: Any) -> bool:
-    predict = getattr(model, "predict", None)
-    if not callable(predict):
-        return False
-    try:
-        return "output_type" in inspect.signature(predict).parameters
-    except (TypeError, ValueError):  # compiled callables have no signature to read
-        return False
 
 
 def _floats(values: Any) -> FloatArray:

@@ -173,12 +173,17 @@ def in_order() -> Any:
 
 def gives_std(model: Any) -> bool:
     """Say whether the final estimator's ``predict`` takes ``return_std``."""
-    predict = getattr(unwrap(model)[1], "predict", None)
+    return predict_takes(unwrap(model)[1], "return_std")
+
+
+def predict_takes(model: Any, argument: str) -> bool:
+    """Say whether the model's ``predict`` names an argument; False where it has no signature to read."""
+    predict = getattr(model, "predict", None)
     if not callable(predict):
         return False
     try:
-        return "return_std" in inspect.signature(predict).parameters
-    except (TypeError, ValueError):  # compiled callables have no signature to read
+        return argument in inspect.signature(predict).parameters
+    except (TypeError, ValueError):  # compiled callables
         return False
 
 
