@@ -1,9 +1,11 @@
 """Limits of time and memory cut an audit short, and it says so."""
 
+from collections.abc import Callable
+
 import pytest
 
 from uq_report import runner
-from uq_report.core.engine import Progress
+from uq_report.core.engine import Engine
 from uq_report.core.errors import BudgetError
 from uq_report.runner import budget
 from uq_report.runner.settings import Settings
@@ -40,14 +42,19 @@ def test_limits_that_are_not_reached_change_nothing() -> None:
     assert all(a.frame.equals(b.frame) for a, b in zip(limited.results, free.results, strict=True))
 
 
-def test_an_explainer_at_work_is_stopped_at_its_next_step() -> None:
-    seen: list[Progress] = []
-    watched = budget.Watch(seconds=-1.0).around(seen.append)
-    assert watched is not None
-    with pytest.raises(BudgetError, match=r"the time limit of -1 s was reached; pfi was stopped"):
-        watched(Progress("pfi", 1, 2))
-    assert seen == [Progress("pfi", 1, 2)]
-    assert budget.Watch().around(None) is None
+def test_an_explainer_at_work_is_stopped_where_it_checks_its_limits() -> None:
+    engine = Engine(linear_subject(20), {}, limits=budget.Watch(seconds=-1.0).exceeded).bound("pfi")
+    steps: tuple[Callable[[], object], ...] = (
+        engine.check,
+        lambda: engine.rng("feature"),
+        lambda: engine.predict(engine.subject.X),
+    )
+    for step in steps:
+        with pytest.raises(BudgetError, match=r"the time limit of -1 s was reached; pfi was stopped\. Raise"):
+            step()
+    assert not engine.rows_predicted
+    Engine(linear_subject(20), {}, limits=budget.Watch().exceeded).check()
+    Engine(linear_subject(20), {}).check()
 
 
 def test_the_memory_in_use_is_told() -> None:

@@ -71,6 +71,8 @@ class Engine:
         Level of every interval of the run; explainers read it here.
     progress : callable, optional
         Called with a `Progress` after each group.
+    limits : callable, optional
+        Returns which limit of time or memory is reached, or an empty text; `check` asks it.
     """
 
     subject: Subject
@@ -83,6 +85,7 @@ class Engine:
     row_budget: int | None = None
     confidence: float = CONFIDENCE
     progress: Callable[[Progress], None] | None = None
+    limits: Callable[[], str] | None = None
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be used, and take the adapter's rule for calls where none is set."""
@@ -183,9 +186,24 @@ class Engine:
 
     def rng(self, *key: str | int) -> np.random.Generator:
         """Return the random stream of (seed, explainer, *key), so that names decide and order does not."""
+        self.check()
         text = "\x1f".join((str(self.seed), self.explainer, *map(str, key)))
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         return np.random.default_rng(int.from_bytes(digest, "big"))
+
+    def check(self) -> None:
+        """Stop the explainer at work where a limit is reached: loops that compute call it once a round.
+
+        The engine calls it before every prediction and every random stream.
+
+        Raises
+        ------
+        BudgetError
+            Which limit was reached.
+        """
+        reason = self.limits() if self.limits else ""
+        if reason:
+            raise BudgetError(f"{reason}; {self.explainer} was stopped. Raise the limit, or ask for less.")
 
     def evaluate(
         self, variants: Iterable[Variant], measures: Sequence[Measure], rows: IntArray | None = None, total: int = 0
@@ -273,8 +291,8 @@ class Engine:
             raise UnsupportedError(self.subject.adapter.only_given_rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the progress callback behind: it belongs to the parent process."""
-        return {**self.__dict__, "progress": None}
+        """Leave progress and limits behind: they belong to the parent process."""
+        return {**self.__dict__, "progress": None, "limits": None}
 
     def _together(self) -> int:
         """Return the rows that variants of the same columns may share a call up to."""
@@ -299,7 +317,8 @@ class Engine:
             yield first, group
 
     def _charge(self, rows: int) -> None:
-        """Count rows about to be predicted; refuse those beyond the budget."""
+        """Count rows about to be predicted; refuse those beyond the budget, and all once a limit is reached."""
+        self.check()
         counts = self._rows
         spent = sum(counts.values())
         if self.row_budget is not None and spent + rows > self.row_budget:

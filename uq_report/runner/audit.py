@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -21,7 +21,7 @@ from ..core.subject import Subject
 from ..evidence import codec
 from ..evidence.run import NotRun, Run
 from . import plugins, recorded
-from .budget import Callback, Watch
+from .budget import Watch
 from .changes import changes, check_comparable
 from .compare import check_pair, compare
 from .judge import judge
@@ -30,6 +30,7 @@ from .prepare import Prepared, load_measures, make_explainer, prepare
 from .recorded import described, measure_facts, method_of, with_measures
 from .settings import Settings
 
+Callback = Callable[[Progress], None]
 _log = logging.getLogger(__name__)
 # settings that are the engine's
 _OF_ENGINE = {"seed", "n_jobs", "backend", "batch_rows", "row_budget", "confidence"}
@@ -70,7 +71,7 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None) -> _
     catalog = plugins.catalog(settings.deny, settings.require)
     prepared = prepare(catalog, settings)
     watch = Watch(settings.time_limit, settings.memory_limit_mb)
-    engine = make_engine(subject, prepared.measures, settings, watch.around(progress))
+    engine = make_engine(subject, prepared.measures, settings, progress)
     start = Run(
         as_of=settings.as_of,
         subject=codec.plain(describe(subject, engine.baseline), "run.subject"),
@@ -78,6 +79,7 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None) -> _
         environment=codec.plain(recorded.environment(catalog, subject), "run.environment"),
         not_run=(*prepared.not_run, *recorded.denied(settings)),
     )
+    engine.limits = watch.exceeded  # from here on: without its own rows predicted, a run has nothing to say
     return _Audit(subject, settings, engine, catalog, prepared, start, progress, watch)
 
 

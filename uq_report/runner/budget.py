@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
-
-from ..core.engine import Progress
-from ..core.errors import BudgetError
-
-Callback = Callable[[Progress], None]
 
 
 @dataclass
@@ -38,20 +32,6 @@ class Watch:
             reason = f"the memory limit of {self.memory_mb} MB was reached ({used:.0f} MB in use)"
         self.cut = self.cut or reason
         return reason
-
-    def around(self, progress: Callback | None) -> Callback | None:
-        """Return a progress callback that also stops the explainer at work when a limit is reached."""
-        if self.seconds is None and self.memory_mb is None:
-            return progress
-
-        def watched(step: Progress) -> None:
-            if progress:
-                progress(step)
-            reason = self.exceeded()
-            if reason:
-                raise BudgetError(f"{reason}; {step.explainer} was stopped. Raise the limit, or ask for less.")
-
-        return watched
 
 
 def memory_mb() -> float:
