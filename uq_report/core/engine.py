@@ -11,9 +11,11 @@ free memory or a stopwatch, so the bytes of a result do not depend on how it was
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import chain
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,9 +99,11 @@ class Engine:
             raise InputError(f"engine.confidence must be a number between 0.5 and 1; got {self.confidence}.")
         self.batch_rows = self.batch_rows or self.subject.adapter.batch_rows(self.subject.model)
         self.explainer = "engine"
-        # shared by the engines of one run: rows by explainer, and whether the model writes to its rows, once known
+        # shared by the engines of one run: rows by explainer, whether the model writes to its rows, once known, and
+        # rows and seconds of all calls
         self._rows: dict[str, int] = {}
         self._writes: list[bool] = []
+        self._called = [0.0, 0.0]
         self._focus = self.subject.positive_class
         self._rule: DecisionRule | None = None
         self._baseline: Distribution | None = None
@@ -120,6 +124,12 @@ class Engine:
     def rows_predicted(self) -> Mapping[str, int]:
         """Rows predicted so far, per explainer."""
         return dict(self._rows)
+
+    @property
+    def row_seconds(self) -> float:
+        """Seconds that the model took for a row so far; decides no number, only what fits a limit of time."""
+        rows, seconds = self._called
+        return seconds / rows if rows else math.inf
 
     @property
     def baseline(self) -> Distribution:
@@ -332,12 +342,14 @@ class Engine:
         """Call the model on rows already counted, the only place that does; one that writes to them gets copies."""
         rows = X.copy() if any(self._writes) or not self._writes else X
         label = self.subject.label
+        start = perf_counter()
         try:
             dist = self.subject.adapter.predict(self.subject.model, rows)
         except UQReportError:
             raise
         except Exception as error:  # the model is foreign code; whatever it raises is told to the user
             raise ModelError(f"{label} failed to predict {len(X)} rows: {error}{_missing_hint(X)}") from error
+        self._called[:] = [self._called[0] + len(X), self._called[1] + perf_counter() - start]
         if not self._writes:
             self._writes.append(not same_table(X, rows))
         if len(dist) != len(X):

@@ -11,6 +11,7 @@ from .results import Result
 from .subject import Subject
 
 Prior = Mapping[str, Sequence[Result]]
+LAST = 100  # the priority of an explainer that has none of its own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +80,26 @@ class HasCard(Protocol):
     """Optional: an explainer with a method card of its own; without, its docstring is the card."""
 
     card: ClassVar[Card]
+
+
+@runtime_checkable
+class HasPriority(Protocol):
+    """Optional: how early an explainer runs, which matters under a limit of time; 1 before 2, and `LAST` without."""
+
+    priority: ClassVar[int]
+
+
+@runtime_checkable
+class Costs(Protocol):
+    """Optional: an explainer that says what it costs before it runs, so that a limit of time can pass over it."""
+
+    def cost(self, subject: Subject, engine: Engine) -> int:
+        """Return about how many rows it will have predicted."""
+
+
+def priority_of(explainer: Explainer) -> int:
+    """Return how early an explainer runs."""
+    return explainer.priority if isinstance(explainer, HasPriority) else LAST
 
 
 def wishes(explainer: Explainer | type[Explainer]) -> tuple[str, ...]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,7 +16,7 @@ from typing import Any
 from ..core.describe import describe
 from ..core.engine import Engine, Progress
 from ..core.errors import InputError, PluginError, UnsupportedError, UQReportError
-from ..core.explainer import Explainer, wishes
+from ..core.explainer import Costs, Explainer, wishes
 from ..core.measures import Measure
 from ..core.results import MeasureFacts, Result
 from ..core.subject import Subject
@@ -34,6 +36,9 @@ Callback = Callable[[Progress], None]
 _log = logging.getLogger(__name__)
 # settings that are the engine's
 _OF_ENGINE = {"seed", "n_jobs", "backend", "batch_rows", "row_budget", "confidence"}
+
+# an explainer takes about twice the time of its predictions
+WORK = 2
 
 
 @dataclass(frozen=True)
@@ -68,9 +73,9 @@ def facts(subject: Subject, settings: Settings) -> Run:
 
 def _begun(subject: Subject, settings: Settings, progress: Callback | None) -> _Audit:
     """Prepare an audit; a model that cannot predict its rows stops it here, with one error."""
+    watch = Watch(settings.time_limit, settings.memory_limit_mb)
     catalog = plugins.catalog(settings.deny, settings.require)
     prepared = prepare(catalog, settings)
-    watch = Watch(settings.time_limit, settings.memory_limit_mb)
     engine = make_engine(subject, prepared.measures, settings, progress)
     start = Run(
         as_of=settings.as_of,
@@ -79,6 +84,8 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None) -> _
         environment=codec.plain(recorded.environment(catalog, subject), "run.environment"),
         not_run=(*prepared.not_run, *recorded.denied(settings)),
     )
+    if watch.exceeded():
+        watch.cut += f": the model took {_about(subject.n * engine.row_seconds)} to predict its {subject.n} rows once"
     engine.limits = watch.exceeded  # from here on: without its own rows predicted, a run has nothing to say
     return _Audit(subject, settings, engine, catalog, prepared, start, progress, watch)
 
@@ -161,6 +168,7 @@ class _Audit:
     results: dict[str, tuple[Result, ...]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    row_seconds: float = math.inf
 
     @cached_property
     def measures(self) -> Mapping[str, MeasureFacts]:
@@ -168,15 +176,54 @@ class _Audit:
         return measure_facts(self.prepared.measures.values(), self.engine.baseline)
 
     def explain(self) -> None:
-        """Run the explainers in their order."""
+        """Run the explainers in their order, those first whose predictions fit what is left of a time limit."""
+        waiting = dict(self.prepared.explainers)
+        while waiting:
+            name = self._next(waiting)
+            self._run(name, waiting.pop(name))
+
+    def _next(self, waiting: Mapping[str, Explainer]) -> str:
+        """Return the first explainer that comes after none of the waiting and fits; if none does, the first."""
+        first = next(iter(waiting))
+        for name, explainer in waiting.items():
+            before = {*explainer.needs, *wishes(explainer)}
+            ready = before.isdisjoint(waiting) and (name == first or "*" not in before)
+            if ready and not self.watch.too_long(self._seconds(name)):
+                return name
+        return first
+
+    def _run(self, name: str, explainer: Explainer) -> None:
+        """Run one explainer, or note why it does not run."""
+        if self.progress:
+            self.progress(Progress(name, 0, 0))
+        start = perf_counter()
+        reason = self._blocked(explainer) or self._passed_over(name) or self._attempt(name, explainer)
+        self.seconds[f"explainers.{name}"] = taken = perf_counter() - start
+        if reason:
+            self.reasons[name] = reason
+        elif self.costs[name]:
+            self.row_seconds = min(self.row_seconds, taken / self.costs[name])
+
+    @cached_property
+    def costs(self) -> Mapping[str, int]:
+        """About how many rows each explainer predicts; 0 where it does not say, or where nobody asks."""
+        costs = dict.fromkeys(self.prepared.explainers, 0)
         for name, explainer in self.prepared.explainers.items():
-            if self.progress:
-                self.progress(Progress(name, 0, 0))
-            start = perf_counter()
-            reason = self.watch.exceeded() or self._blocked(explainer) or self._attempt(name, explainer)
-            if reason:
-                self.reasons[name] = reason
-            self.seconds[f"explainers.{name}"] = perf_counter() - start
+            if self.settings.time_limit is not None and isinstance(explainer, Costs):
+                with suppress(UQReportError):  # what is wrong with it, it says when it runs
+                    costs[name] = explainer.cost(self.subject, self.engine.bound(name))
+        return costs
+
+    def _seconds(self, name: str) -> float:
+        """Return about what an explainer takes, from the pace of the model, or of a faster explainer so far."""
+        return self.costs[name] and self.costs[name] * min(self.row_seconds, WORK * self.engine.row_seconds)
+
+    def _passed_over(self, name: str) -> str:
+        """Say why an explainer is not begun, and what it would have cost; or nothing."""
+        seconds = self._seconds(name)
+        reason = self.watch.exceeded() or self.watch.misfit(seconds)
+        cost = f": it would predict about {self.costs[name]} rows and take {_about(seconds)}"
+        return reason and reason + (cost if seconds else "")
 
     def _blocked(self, explainer: Explainer) -> str:
         """Say what keeps an explainer from running, or nothing."""
@@ -234,6 +281,10 @@ def make_engine(
 ) -> Engine:
     """Return the engine that settings ask for."""
     return Engine(subject, measures, progress=progress, **settings.model_dump(include=_OF_ENGINE))
+
+
+def _about(seconds: float) -> str:
+    return f"about {seconds:.0f} s" if seconds >= 10 else f"about {seconds:.1f} s"
 
 
 def _unsupported(explainer: Explainer, engine: Engine) -> str:

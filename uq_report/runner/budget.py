@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -23,10 +24,26 @@ class Watch:
         """Start."""
         self.started = perf_counter()
 
+    @property
+    def left(self) -> float:
+        """Seconds until the time limit, infinite without one."""
+        return math.inf if self.seconds is None else self.seconds - (perf_counter() - self.started)
+
+    def too_long(self, seconds: float) -> bool:
+        """Say whether work of so many seconds does not fit the time that is left."""
+        return seconds > max(0.0, self.left)
+
+    def misfit(self, seconds: float) -> str:
+        """Say why work of so many seconds is not begun, or nothing."""
+        if not self.too_long(seconds):
+            return ""
+        self.cut = self.cut or f"what did not fit the time limit of {self.seconds:g} s was left out"
+        return f"it does not fit the {self.left:.2g} s left of the time limit of {self.seconds:g} s"
+
     def exceeded(self) -> str:
         """Say which limit is reached, or nothing."""
         reason = ""
-        if self.seconds is not None and perf_counter() - self.started > self.seconds:
+        if self.left < 0:
             reason = f"the time limit of {self.seconds:g} s was reached"
         elif self.memory_mb is not None and (used := memory_mb()) > self.memory_mb:
             reason = f"the memory limit of {self.memory_mb} MB was reached ({used:.0f} MB in use)"

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get
 
 from ..core.adapter import Adapter, Differentiates, HoldsGivenRows, PicksOutput, SharesCalls, Unpacks
 from ..core.errors import MissingDependencyError, PluginError, nearest
-from ..core.explainer import Explainer, HasCard, RunsAfter
+from ..core.explainer import Costs, Explainer, HasCard, HasPriority, RunsAfter
 from ..core.loader import Cautions, HasSha256, Loader, TakesOptions
 from ..core.measures import Measure
 from ..document.contract import Renderer, SectionPlugin
@@ -38,7 +38,7 @@ API_VERSION = 1
 GROUPS = (EXPLAINERS, ADAPTERS, MEASURES, RULES, SECTIONS, FIGURES, RENDERERS, LOADERS)
 # The contract of each group, and its optional hooks.
 _CONTRACTS: Mapping[str, tuple[type, tuple[type, ...]]] = {
-    EXPLAINERS: (Explainer, (RunsAfter, HasCard)),
+    EXPLAINERS: (Explainer, (RunsAfter, HasCard, HasPriority, Costs)),
     ADAPTERS: (Adapter, (Unpacks, SharesCalls, HoldsGivenRows, Differentiates, PicksOutput)),
     RULES: (Check, ()),
     SECTIONS: (SectionPlugin, ()),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from typing import Any
 
 from ..core.errors import InputError, PluginError, UQReportError, nearest
-from ..core.explainer import Explainer, wishes
+from ..core.explainer import Explainer, priority_of, wishes
 from ..core.measures import Measure
 from ..evidence.run import NotRun
 from ..rules.contract import Check
@@ -80,17 +81,26 @@ def make_explainer(name: str, options: Mapping[str, Any], deny: Iterable[str] = 
 
 
 def ordered(explainers: Mapping[str, Explainer]) -> list[str]:
-    """Return the names so that each comes after what it needs, or wishes to come after, else by name."""
+    """Return the names so that each comes after what it needs, or wishes to come after, else by priority and name."""
     graph = {name: {need for need in explainers[name].needs if need in explainers} for name in sorted(explainers)}
     last = {name for name in graph if "*" in wishes(explainers[name])}
     early = set(graph) - _dependents(graph, last)
     for name in graph:
         graph[name] |= (early if name in last else set()) | (set(wishes(explainers[name])) & set(graph))
+    sorter = TopologicalSorter(graph)
     try:
-        return list(TopologicalSorter({name: sorted(before) for name, before in graph.items()}).static_order())
+        sorter.prepare()
     except CycleError as error:
         circle = " -> ".join(error.args[1])
         raise PluginError(f"explainers.needs must not form a circle; got {circle}. Deny one of them.") from error
+    ready: list[tuple[int, str]] = []
+    order: list[str] = []
+    while sorter.is_active():
+        for name in sorter.get_ready():
+            heappush(ready, (priority_of(explainers[name]), name))
+        order.append(heappop(ready)[1])
+        sorter.done(order[-1])
+    return order
 
 
 def _dependents(graph: Mapping[str, set[str]], names: set[str]) -> set[str]:

@@ -71,6 +71,7 @@ class AccumulatedLocalEffects(BuiltIn):
 
     name: ClassVar[str] = "ale"
     section: ClassVar[str] = "soundness.local-effects"
+    priority: ClassVar[int] = 6
     card: ClassVar[Card] = Card(
         title="Accumulated local effects (ALE)",
         definition="Mean change of a measure between the edges of each bin, over the rows in the bin, added up from "
@@ -86,6 +87,11 @@ class AccumulatedLocalEffects(BuiltIn):
         """Refuse options that cannot be used."""
         limits = (*at_least(self, n_bins=1), ("pairs", are_pairs(self.pairs), "pairs of two features"))
         check_options("ale", self, limits)
+
+    def cost(self, subject: Subject, engine: Engine) -> int:
+        """Return about how many rows it will have predicted: two ends of a bin, four corners of a cell."""
+        features = len(subject.features if self.features is None else self.features)
+        return subject.n * (2 * features + 4 * len(self.pairs))
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``ale``, and ``ale.interaction`` where pairs are asked for."""

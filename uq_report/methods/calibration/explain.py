@@ -67,6 +67,7 @@ class Calibration(BuiltIn):
 
     name: ClassVar[str] = "calibration"
     section: ClassVar[str] = "uncertainty-quality.calibration"
+    priority: ClassVar[int] = 2
     card: ClassVar[Card] = Card(
         title="Calibration and the gate",
         definition="Confidence gap G = mean of (negative log-likelihood − entropy), in nats; scores and tests against "

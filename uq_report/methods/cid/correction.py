@@ -64,6 +64,7 @@ class CoverCorrection(BuiltIn):
 
     name: ClassVar[str] = ids.COVER
     section: ClassVar[str] = "relations.cover"
+    priority: ClassVar[int] = 14
     card: ClassVar[Card] = Card(
         title="Importance corrected for cover",
         definition="PFI(C and x) − PFI(C): how much worse the model predicts when values of a feature are wrong and "

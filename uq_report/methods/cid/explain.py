@@ -84,6 +84,7 @@ class CoveredInformation(BuiltIn):
 
     name: ClassVar[str] = "cid"
     section: ClassVar[str] = "relations.cover"
+    priority: ClassVar[int] = 8
     card: ClassVar[Card] = Card(
         title="Covered information (CID)",
         definition="CI = I(X; Y) − I(X; Y | all other features), from one Markov random field fitted to features and "

@@ -74,6 +74,7 @@ class DalexExplanations(BuiltIn):
 
     name: ClassVar[str] = "dalex"
     section: ClassVar[str] = "prediction.dalex"
+    priority: ClassVar[int] = 13
     card: ClassVar[Card] = Card(
         title="DALEX",
         definition="DALEX's permutation importance, profiles, break-down and performance, with the measure as the "

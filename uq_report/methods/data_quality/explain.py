@@ -43,6 +43,7 @@ class DataQuality(BuiltIn):
 
     name: ClassVar[str] = "data_quality"
     section: ClassVar[str] = "data.quality"
+    priority: ClassVar[int] = 1
     card: ClassVar[Card] = Card(
         title="Data quality",
         definition="Counts of missing, constant, copied and sparse columns, duplicate rows, rows that occur in "

@@ -68,6 +68,7 @@ class Groups(BuiltIn):
 
     name: ClassVar[str] = "groups"
     section: ClassVar[str] = "outcomes.groups"
+    priority: ClassVar[int] = 5
     card: ClassVar[Card] = Card(
         title="Groups",
         definition="Means of prediction, outcome, loss, uncertainty and error rates over the rows of each group of a "

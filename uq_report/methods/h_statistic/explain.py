@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations
+from math import comb
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -70,6 +71,7 @@ class HStatistic(BuiltIn):
 
     name: ClassVar[str] = "h_statistic"
     section: ClassVar[str] = "robustness.interactions"
+    priority: ClassVar[int] = 12
     card: ClassVar[Card] = Card(
         title="H-statistic",
         definition="H² of a pair: variance of the joint partial dependence that is no sum of the single ones, as a "
@@ -89,6 +91,13 @@ class HStatistic(BuiltIn):
             ("unstable_below", 0 <= self.unstable_below < 1, "a number in [0, 1)"),
         )
         check_options("h_statistic", self, limits)
+
+    def cost(self, subject: Subject, engine: Engine) -> int:
+        """Return about how many rows it will have predicted: every row with another row's values."""
+        features = len(subject.features if self.features is None else self.features)
+        pairs = comb(features if self.top is None else min(self.top, features), 2)
+        rows = min(subject.n, self.max_rows)
+        return rows * (rows - 1) * (features + pairs)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``h_statistic``: pairs, and rows with an empty ``feature_2`` for one feature with all others."""

@@ -73,6 +73,7 @@ class PartialDependence(BuiltIn):
 
     name: ClassVar[str] = "pdp"
     section: ClassVar[str] = "soundness.profiles"
+    priority: ClassVar[int] = 7
     card: ClassVar[Card] = Card(
         title="Profiles (PDP and ICE)",
         definition="ICE: one row's measure as one feature is changed. PDP: the mean of all rows' curves.",
@@ -94,6 +95,12 @@ class PartialDependence(BuiltIn):
             ("pairs", are_pairs(self.pairs), "pairs of two features"),
         )
         check_options("pdp", self, limits)
+
+    def cost(self, subject: Subject, engine: Engine) -> int:
+        """Return about how many rows it will have predicted."""
+        features = len(subject.features if self.features is None else self.features)
+        points = features * self.grid_resolution + len(self.pairs) * self.grid_resolution**2
+        return subject.n * points
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``pdp``, ``pdp.own`` and ``pdp.distribution``, and ``pdp.surface`` where pairs are asked for."""

@@ -98,6 +98,7 @@ class PermutationImportance(BuiltIn):
 
     name: ClassVar[str] = "pfi"
     section: ClassVar[str] = "prediction.importance"
+    priority: ClassVar[int] = 3
     card: ClassVar[Card] = Card(
         title="Permutation importance (PFI, Likelihood-PFI, Entropy-PFI)",
         definition="Mean change of a measure when a feature's values are shuffled between rows: of a loss (PFI), of "
@@ -148,6 +149,14 @@ class PermutationImportance(BuiltIn):
         for fault, got in wrong:
             if fault:
                 raise InputError(f"pfi.within_clusters must have clusters of equal rows; got {got}.")
+
+    def cost(self, subject: Subject, engine: Engine) -> int:
+        """Return about how many rows it will have predicted."""
+        features = len(subject.targets if self.features is None else self.features)
+        sizes = [subject.n]
+        if self.train and not self.within_clusters and subject.train is not None:
+            sizes.append(min(len(subject.train[0]), max(TRAIN_ROWS, subject.n)))
+        return sum(features * n * (n - 1 if self.exact else self.n_repeats) for n in sizes)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Shuffle every feature and return importance, row changes, reading and training importance."""

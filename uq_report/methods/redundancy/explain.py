@@ -70,6 +70,7 @@ class Redundancy(BuiltIn):
 
     name: ClassVar[str] = "redundancy"
     section: ClassVar[str] = "relations.dependence"
+    priority: ClassVar[int] = 10
     card: ClassVar[Card] = Card(
         title="Redundancy",
         definition="R² of predicting each feature from all others by a random forest, scored on rows its trees have "

@@ -92,6 +92,7 @@ class RSens(BuiltIn):
 
     name: ClassVar[str] = "rsens"
     section: ClassVar[str] = "uncertainty.sensitivity"
+    priority: ClassVar[int] = 9
     card: ClassVar[Card] = Card(
         title="R-sens and its comparators",
         definition="R-sens = √(∂λ/∂x' I(λ) ∂λ/∂x), with λ the parameters of the predictive distribution and I their "

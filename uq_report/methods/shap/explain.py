@@ -88,6 +88,7 @@ class ShapleyValues(BuiltIn):
 
     name: ClassVar[str] = "shap"
     section: ClassVar[str] = "prediction.shapley"
+    priority: ClassVar[int] = 11
     card: ClassVar[Card] = Card(
         title="Shapley values (SHAP)",
         definition="A row's measure less its mean over background rows, split among the features by Shapley's formula; "
@@ -110,6 +111,14 @@ class ShapleyValues(BuiltIn):
             ("n_permutations", orders >= 4 and orders % 2 == 0, "an even number >= 4"),
         )
         check_options(self.name, self, limits)
+
+    def cost(self, subject: Subject, engine: Engine) -> int:
+        """Return about how many rows it will have predicted: all coalitions of every row on the background."""
+        players = len(subject.features)
+        coalitions = 2**players if players <= self.max_exact else self.n_permutations * (players - 1) + 2
+        local = len(positions(chosen_rows(self.name, self.rows, engine, self.n_local)))
+        rows = local + self._sample_size(players, self.n_background, local)
+        return min(rows, subject.n) * coalitions * self.n_background
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``shap``, the values of every explained row, and ``shap.importance``, the mean of their sizes."""

@@ -68,6 +68,7 @@ class Support(BuiltIn):
 
     name: ClassVar[str] = "support"
     section: ClassVar[str] = "robustness.support"
+    priority: ClassVar[int] = 4
     card: ClassVar[Card] = Card(
         title="Extrapolation and support",
         definition="A row lies outside the support if it is farther from its k-th nearest training row than all but a "
