@@ -73,9 +73,9 @@ def facts(subject: Subject, settings: Settings) -> Run:
 
 def _begun(subject: Subject, settings: Settings, progress: Callback | None) -> _Audit:
     """Prepare an audit; a model that cannot predict its rows stops it here, with one error."""
-    watch = Watch(settings.time_limit, settings.memory_limit_mb)
     catalog = plugins.catalog(settings.deny, settings.require)
     prepared = prepare(catalog, settings)
+    watch = Watch(settings.time_limit, settings.memory_limit_mb)
     engine = make_engine(subject, prepared.measures, settings, progress)
     start = Run(
         as_of=settings.as_of,

@@ -162,6 +162,7 @@ class CoveredInformation(BuiltIn):
         tables = []
         for j, feature in enumerate(features):
             for number, (partner, information) in enumerate(greedy.steps(j)):
+                engine.check()
                 item = "" if partner is None else features[partner]
                 table = _means((feature,), item, information[:, None], sampling, engine.confidence)
                 tables.append(table.assign(step=number))
