@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
-from .arrays import AnyArray, IntArray, Table
+from .arrays import AnyArray, FloatArray, IntArray, Table
 from .derivatives import Derivatives
 from .predictive import Distribution
 
@@ -99,6 +99,20 @@ class Differentiates(Protocol):
 
     def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
         """Return the derivatives by all columns up to `order`, NaN where no rule holds; None if there is no rule."""
+
+
+@runtime_checkable
+class Scores(Protocol):
+    """Optional: an adapter of models whose prediction is a function of a score, such as a sum over columns or trees.
+
+    Both members belong together.
+    """
+
+    def score(self, model: Any, X: Any) -> FloatArray | None:
+        """Return the score of each row, shape (n, k): before link and probabilities; None if `model` has none."""
+
+    def from_score(self, model: Any, scores: FloatArray) -> Distribution:
+        """Return the distribution that `predict` gives rows of these scores, shape (n, k). May overwrite `scores`."""
 
 
 @runtime_checkable

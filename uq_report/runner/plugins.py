@@ -15,11 +15,12 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, e
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from ..core.adapter import Adapter, Differentiates, HoldsGivenRows, PicksOutput, SharesCalls, Unpacks
+from ..core.adapter import Adapter, Differentiates, HoldsGivenRows, PicksOutput, Scores, SharesCalls, Unpacks
 from ..core.errors import MissingDependencyError, PluginError, nearest
 from ..core.explainer import Costs, Explainer, HasCard, HasPriority, RunsAfter
 from ..core.loader import Cautions, HasSha256, Loader, TakesOptions
 from ..core.measures import Measure
+from ..core.shortcut import FastPath
 from ..document.contract import Renderer, SectionPlugin
 from ..document.plots.contract import FigurePlugin, TakesCompanions
 from ..document.slots import CHAPTERS, chapter_of
@@ -33,18 +34,20 @@ SECTIONS = "uq_report.sections"
 FIGURES = "uq_report.figures"
 RENDERERS = "uq_report.renderers"
 LOADERS = "uq_report.loaders"
+FAST_PATHS = "uq_report.fast_paths"
 
 API_VERSION = 1
-GROUPS = (EXPLAINERS, ADAPTERS, MEASURES, RULES, SECTIONS, FIGURES, RENDERERS, LOADERS)
+GROUPS = (EXPLAINERS, ADAPTERS, MEASURES, RULES, SECTIONS, FIGURES, RENDERERS, LOADERS, FAST_PATHS)
 # The contract of each group, and its optional hooks.
 _CONTRACTS: Mapping[str, tuple[type, tuple[type, ...]]] = {
     EXPLAINERS: (Explainer, (RunsAfter, HasCard, HasPriority, Costs)),
-    ADAPTERS: (Adapter, (Unpacks, SharesCalls, HoldsGivenRows, Differentiates, PicksOutput)),
+    ADAPTERS: (Adapter, (Unpacks, SharesCalls, HoldsGivenRows, Differentiates, PicksOutput, Scores)),
     RULES: (Check, ()),
     SECTIONS: (SectionPlugin, ()),
     FIGURES: (FigurePlugin, (TakesCompanions,)),
     RENDERERS: (Renderer, ()),
     LOADERS: (Loader, (TakesOptions, Cautions, HasSha256)),
+    FAST_PATHS: (FastPath, ()),
 }
 _TOOL_EXTRAS = frozenset({"test", "tests", "lint", "dev", "docs"})
 

@@ -14,7 +14,9 @@ import pandas as pd
 from joblib import parallel_config
 
 from ...core.adapter import Adapter, class_names
-from ...core.arrays import Table
+from ...core.arrays import FloatArray, Table
+from ...core.predictive import Distribution
+from .scores import rescored, score_of
 
 ROWWISE_BATCH = 25_000
 PROCESS_BATCH = 250
@@ -58,6 +60,15 @@ class SklearnAdapter(Adapter):
         if names[-1].startswith("sklearn.GaussianProcess"):
             return PROCESS_BATCH
         return ROWWISE_BATCH if all(name.startswith("sklearn.") for name in names) else None
+
+    def score(self, model: Any, X: Any) -> FloatArray | None:
+        """Return the final estimator's scores, shape (n, k), where its class is known to predict from them alone."""
+        steps, final = unwrap(model)
+        return score_of(final, transform(steps, X))
+
+    def from_score(self, model: Any, scores: FloatArray) -> Distribution:
+        """Return what `predict` makes of these scores, by the estimator's own link."""
+        return self.predict(rescored(unwrap(model)[1], scores), scores)
 
 
 def refitted(model: Any, name: str, value: str) -> str:

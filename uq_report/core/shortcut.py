@@ -1,0 +1,63 @@
+"""Predictions of changed rows from the structure of a model: the contract of fast paths, and when one is believed.
+
+A fast path never decides by itself that it is right: the engine compares it with the model's own predictions in the
+run, and leaves it for the rest of the run where they differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from .adapter import Adapter
+from .arrays import IntArray, Table
+from .predictive import Distribution
+from .variants import Variant
+
+API_VERSION = 1
+# largest difference from the plain prediction, in units of a measure's largest value
+TOLERANCE = 1e-9
+# rows of a comparison
+COMPARED = 32
+
+
+@runtime_checkable
+class Shortcut(Protocol):
+    """Predicts changed rows of one model and one table from what is the same in all of them.
+
+    It holds no state that a call changes: threads share it, and other processes get a copy.
+    """
+
+    def covers(self, variant: Variant) -> bool:
+        """Say whether this change of rows can be predicted."""
+
+    def predict(self, group: Sequence[Variant], rows: IntArray) -> Distribution:
+        """Return the distribution of every row under every variant: row r of variant v at ``r * len(group) + v``.
+
+        Parameters
+        ----------
+        group : sequence of Variant
+            Donors and row-wise values have one entry per entry of `rows`; donors are positions in the whole table.
+        rows : ndarray of int
+            Positions of the rows in the whole table.
+        """
+
+
+@runtime_checkable
+class FastPath(Protocol):
+    """A plugin of the group ``uq_report.fast_paths``: finds the structure that makes a shortcut.
+
+    Class variables
+    ---------------
+    name : the entry-point name and file name
+    title : what it is, for the report: "column-wise pipeline"
+    rank : the path of the lowest rank that covers a change predicts it
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    rank: ClassVar[int]
+    api_version: ClassVar[int]
+
+    def shortcut(self, model: Any, adapter: Adapter, X: Table) -> Shortcut | None:
+        """Return the shortcut for the rows of `X`; None where the model has no such structure."""

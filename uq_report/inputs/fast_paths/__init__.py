@@ -1,0 +1,1 @@
+"""Shortcuts to predictions of changed rows, one file a structure of models."""
