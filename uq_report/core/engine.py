@@ -14,7 +14,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from itertools import chain
+from itertools import chain, starmap
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -30,9 +30,10 @@ from .differentiation import derivatives
 from .errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError, nearest
 from .inference import CONFIDENCE
 from .measures import EPISTEMIC, LOSS, SPLIT, Measure, split_of
-from .passes import Group, Task, grouped, refuse_base, rows_of
+from .passes import Calls, Done, Group, Task, grouped, refuse_base, rows_of
 from .predictive import DecisionRule, Distribution
 from .results import Omission
+from .shortcut import FastPath, Served, Shortcuts
 from .subject import Subject
 from .variants import Variant
 
@@ -75,6 +76,8 @@ class Engine:
         Called with a `Progress` after each group.
     limits : callable, optional
         Returns which limit of time or memory is reached, or an empty text; `check` asks it.
+    fast_paths : sequence of FastPath, default=()
+        What may predict changed rows in place of the model, where it agrees with the model (`Shortcuts`).
     """
 
     subject: Subject
@@ -88,6 +91,7 @@ class Engine:
     confidence: float = CONFIDENCE
     progress: Callable[[Progress], None] | None = None
     limits: Callable[[], str] | None = None
+    fast_paths: Sequence[FastPath] = ()
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be used, and take the adapter's rule for calls where none is set."""
@@ -104,6 +108,8 @@ class Engine:
         self._rows: dict[str, int] = {}
         self._writes: list[bool] = []
         self._called = [0.0, 0.0]
+        self.served = {path.name: Served() for path in self.fast_paths}
+        self._known: Shortcuts | None = None
         self._focus = self.subject.positive_class
         self._rule: DecisionRule | None = None
         self._baseline: Distribution | None = None
@@ -117,7 +123,7 @@ class Engine:
         if subject is not None and subject is not self.subject:
             _ = self.baseline  # the positive class and the decision rule are those of the audited rows
             other._focus, other._rule = self._focus, self._rule
-            other.subject, other._baseline, other._y = subject, None, None
+            other.subject, other._baseline, other._y, other._known = subject, None, None, None
         return other
 
     @property
@@ -233,7 +239,8 @@ class Engine:
             Number of variants, for progress, where it is known.
         """
         self._ask_model()
-        task = Task(self.call_model, self.subject.X, rows, measures, self.y, self.baseline, self.batch_rows)
+        calls = Calls(self.call_model, self._by_shortcut)
+        task = Task(calls, self.subject.X, rows, measures, self.y, self.baseline, self.batch_rows)
         width = max(1, (self.batch_rows or max(self.subject.n, self._together())) // task.n)
         parts = grouped(variants, width, mixed=self.batch_rows is not None)
         done = 0
@@ -311,20 +318,47 @@ class Engine:
         return rows or SHORT_CALL
 
     def _mapped(self, parts: Iterator[tuple[int, list[Variant]]], task: Task) -> Iterator[Group]:
-        charged = self._charged(parts, task.n)
+        charged = self._charged(parts, task)
         if self.n_jobs == 1:
-            yield from (Group(first, task(group)) for first, group in charged)
+            yield from map(self._counted, starmap(task, charged))
             return
         with parallel_config(self.backend, n_jobs=self.n_jobs):  # the only door to dask's and ray's backends
             parallel = Parallel(return_as="generator" if self.backend in STREAMING else "list")
-            for first, values in parallel(delayed(task.alone)(first, group) for first, group in charged):
-                yield Group(first, values)
+            yield from map(self._counted, parallel(delayed(task.alone)(*part) for part in charged))
 
-    def _charged(self, parts: Iterator[tuple[int, list[Variant]]], n: int) -> Iterator[tuple[int, list[Variant]]]:
-        """Yield the groups, each counted before it is predicted."""
+    def _charged(
+        self, parts: Iterator[tuple[int, list[Variant]]], task: Task
+    ) -> Iterator[tuple[int, list[Variant], str]]:
+        """Yield the groups, each counted before it is predicted, with the shortcut that predicts it.
+
+        Shortcuts are chosen here, in the order of the groups and never by workers.
+        """
+        names = [measure.name for measure in task.measures]
         for first, group in parts:
-            self._charge(n * len(group))
-            yield first, group
+            self._charge(task.n * len(group))
+            yield first, group, self._shortcuts.chosen(group, names, task.compared)
+
+    def _counted(self, done: Done) -> Group:
+        """Return a group's results, with the rows counted that a shortcut was chosen for."""
+        if done.shortcut:
+            served, rows = self.served[done.shortcut], done.group.values[0].size
+            served.rows += rows * done.short
+            served.failed += rows * (not done.short)
+        return done.group
+
+    @property
+    def _shortcuts(self) -> Shortcuts:
+        """The shortcuts of the subject's rows, found when first asked for."""
+        if self._known is None:
+            subject = self.subject
+            rows = subject.X.copy() if any(self._writes) else subject.X
+            self._known = Shortcuts(self.fast_paths, self.served, subject.model, subject.adapter, rows)
+        return self._known
+
+    def _by_shortcut(self, name: str, group: Sequence[Variant], rows: IntArray) -> Distribution:
+        """Return what a shortcut predicts of rows under each variant, as `call_model` returns it."""
+        dist = self._shortcuts[name].predict(group, rows)
+        return self._checked(dist, len(rows) * len(group), f"fast path {name!r}")
 
     def _charge(self, rows: int) -> None:
         """Count rows about to be predicted; refuse those beyond the budget, and all once a limit is reached."""
@@ -352,8 +386,12 @@ class Engine:
         self._called[:] = [self._called[0] + len(X), self._called[1] + perf_counter() - start]
         if not self._writes:
             self._writes.append(not same_table(X, rows))
-        if len(dist) != len(X):
-            raise ModelError(f"{label} must return one distribution per row, {len(X)}; got {len(dist)}.")
+        return self._checked(dist, len(X), label)
+
+    def _checked(self, dist: Distribution, n: int, who: str) -> Distribution:
+        """Return distributions, one for each of `n` rows, with the positive class and the decision rule set."""
+        if len(dist) != n:
+            raise ModelError(f"{who} must return one distribution per row, {n}; got {len(dist)}.")
         dist = dist if self._focus is None else dist.focus(self._focus)
         return dist if self._rule is None else dist.deciding(self._rule)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
+from functools import cached_property
 from itertools import groupby, islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -13,7 +14,10 @@ from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
 from .errors import ModelError, UnsupportedError
 from .measures import Measure
 from .predictive import Distribution
+from .shortcut import COMPARED, Comparison, compared
 from .variants import Buffer, Variant, make_buffer
+
+Kept = TypeVar("Kept")
 
 
 class Group(NamedTuple):
@@ -23,16 +27,31 @@ class Group(NamedTuple):
     values: FloatArray
 
 
+class Calls(NamedTuple):
+    """How rows are predicted: a table by the model itself, or the rows under a group's variants by a named shortcut."""
+
+    plain: Callable[[Table], Distribution]
+    short: Callable[[str, Sequence[Variant], IntArray], Distribution]
+
+
+class Done(NamedTuple):
+    """A group's results, the shortcut chosen for it (empty for none), and whether that predicted it."""
+
+    group: Group
+    shortcut: str
+    short: bool
+
+
 class Task:
     """Evaluates variants, several in a call, of the `rows` of `X`; keeps its buffers between groups in one thread.
 
-    `call` predicts a table, in parts of at most `most` rows of the given; `base` is predicted of all rows of `X`
+    `calls` predict, in parts of at most `most` rows of the given; `base` is predicted of all rows of `X`
     unchanged, where a measure needs it.
     """
 
     def __init__(
         self,
-        call: Callable[[Table], Distribution],
+        calls: Calls,
         X: Table,
         rows: IntArray | None,
         measures: Sequence[Measure],
@@ -40,45 +59,87 @@ class Task:
         base: Distribution,
         most: int | None,
     ) -> None:
-        self.call = call
+        self.calls = calls
         self.measures = measures
         self.source = Columns(X)
         self.rows = X if rows is None else take_rows(X, rows)
+        self.at = np.arange(len(X)) if rows is None else rows
         self.y = y if y is None or rows is None else y[rows]
+        self.own = base, y
         self.base = None
         if any(measure.needs_base for measure in measures):
             self.base = base if rows is None else base.take(rows)
         self.n = len(self.rows)
         self.step = min(self.n, most or self.n)
-        self.buffers: dict[tuple[int, int, int], tuple[Buffer, AnyArray | None, Distribution | None]] = {}
+        self.buffers: dict[tuple[int, ...], Buffer] = {}
+        self.outcomes: dict[tuple[int, ...], tuple[AnyArray | None, Distribution | None]] = {}
 
-    def __call__(self, group: Sequence[Variant]) -> FloatArray:
+    def __call__(self, first: int, group: Sequence[Variant], shortcut: str = "") -> Done:
+        """Evaluate the group that begins with variant `first`, by the model itself where a shortcut fails."""
+        if shortcut:
+            try:
+                return Done(Group(first, self._values(group, shortcut)), shortcut, short=True)
+            except Exception:  # noqa: BLE001, S110 - the model itself says what is wrong with such rows, if anything is
+                pass
+        return Done(Group(first, self._values(group, "")), shortcut, short=False)
+
+    def alone(self, first: int, group: Sequence[Variant], shortcut: str) -> Done:
+        """Evaluate a group in a worker, with buffers of its own."""
+        worker = copy(self)
+        worker.buffers, worker.outcomes = {}, {}
+        return worker(first, group, shortcut)
+
+    def compared(self, shortcut: str, variant: Variant) -> Comparison:
+        """Return how far a shortcut is from the model itself on some rows of a variant."""
+        at = np.unique(np.linspace(0, self.n - 1, COMPARED).astype(int))
+        few, rows = [variant.part(at)], self.at[at]
+        y = None if self.y is None else self.y[at]
+        base = None if self.base is None else self.base.take(at)
+        table = make_buffer(take_rows(self.rows, at), 1).filled(self.source, 0, len(at), few)
+        plain = rows_of(self.calls.plain(table), self.measures, y, base)
+        return compared(
+            lambda: rows_of(self.calls.short(shortcut, few, rows), self.measures, y, base), plain, self._usual
+        )
+
+    @cached_property
+    def _usual(self) -> FloatArray:
+        """The largest finite value of each measure on all unchanged rows; 1 of those that compare with them."""
+        base, y = self.own
+        values = rows_of(base, self.measures, y, base)
+        largest = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
+        return np.where([measure.needs_base for measure in self.measures], 1.0, largest)
+
+    def _values(self, group: Sequence[Variant], shortcut: str) -> FloatArray:
         """Return (measures, variants, rows) of one group."""
-        parts = [self._part(group, start, min(start + self.step, self.n)) for start in range(0, self.n, self.step)]
+        starts = range(0, self.n, self.step)
+        parts = [self._part(group, start, min(start + self.step, self.n), shortcut) for start in starts]
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
 
-    def alone(self, first: int, group: Sequence[Variant]) -> tuple[int, FloatArray]:
-        """Evaluate the group that begins with variant `first` in a worker, with buffers of its own."""
-        worker = copy(self)
-        worker.buffers = {}
-        return first, worker(group)
-
-    def _part(self, group: Sequence[Variant], start: int, stop: int) -> FloatArray:
-        buffer, y, base = self._repeated(start, stop, len(group))
-        values = rows_of(self.call(buffer.filled(self.source, start, stop, group)), self.measures, y, base)
+    def _part(self, group: Sequence[Variant], start: int, stop: int, shortcut: str) -> FloatArray:
+        key = (start, stop, len(group))
+        if shortcut:
+            few = [variant.part(slice(start, stop)) for variant in group]
+            dist = self.calls.short(shortcut, few, self.at[start:stop])
+        else:
+            buffer = _kept(self.buffers, key, lambda: make_buffer(self.rows[start:stop], len(group)))
+            dist = self.calls.plain(buffer.filled(self.source, start, stop, group))
+        y, base = _kept(self.outcomes, key, lambda: self._repeated(start, stop, len(group)))
+        values = rows_of(dist, self.measures, y, base)
         return values.reshape(len(self.measures), stop - start, len(group)).swapaxes(1, 2)
 
-    def _repeated(self, start: int, stop: int, variants: int) -> tuple[Buffer, AnyArray | None, Distribution | None]:
-        """Return these rows so many times, with y and base; two such stay, for full groups and the last."""
-        key = (start, stop, variants)
-        if key not in self.buffers:
-            while len(self.buffers) > 1:
-                self.buffers.pop(next(iter(self.buffers)))
-            at = np.repeat(np.arange(start, stop), variants)
-            y = None if self.y is None else self.y[at]
-            base = None if self.base is None else self.base.take(at)
-            self.buffers[key] = make_buffer(self.rows[start:stop], variants), y, base
-        return self.buffers[key]
+    def _repeated(self, start: int, stop: int, variants: int) -> tuple[AnyArray | None, Distribution | None]:
+        """Return y and base of these rows, each so many times."""
+        at = np.repeat(np.arange(start, stop), variants)
+        return None if self.y is None else self.y[at], None if self.base is None else self.base.take(at)
+
+
+def _kept(kept: dict[tuple[int, ...], Kept], key: tuple[int, ...], make: Callable[[], Kept]) -> Kept:
+    """Return what is kept by `key`, made if it is not; two stay, for full groups and the last."""
+    if key not in kept:
+        while len(kept) > 1:
+            kept.pop(next(iter(kept)))
+        kept[key] = make()
+    return kept[key]
 
 
 def grouped(variants: Iterable[Variant], width: int, *, mixed: bool) -> Iterator[tuple[int, list[Variant]]]:

@@ -6,15 +6,18 @@ run, and leaves it for the rest of the run where they differ.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol, runtime_checkable
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
 
 from .adapter import Adapter
-from .arrays import IntArray, Table
+from .arrays import FloatArray, IntArray, Table
 from .predictive import Distribution
 from .variants import Variant
 
-API_VERSION = 1
 # largest difference from the plain prediction, in units of a measure's largest value
 TOLERANCE = 1e-9
 # rows of a comparison
@@ -61,3 +64,150 @@ class FastPath(Protocol):
 
     def shortcut(self, model: Any, adapter: Adapter, X: Table) -> Shortcut | None:
         """Return the shortcut for the rows of `X`; None where the model has no such structure."""
+
+
+@dataclass
+class Served:
+    """What one fast path did in a run.
+
+    Parameters
+    ----------
+    rows, failed, compared : int
+        Rows that it predicted, rows that it was chosen for but could not predict, and rows predicted both ways.
+    difference : float
+        The largest difference between the two, in units of a measure's largest value.
+    dropped : str
+        Why it was left; empty while it is believed.
+    """
+
+    rows: int = 0
+    failed: int = 0
+    compared: int = 0
+    difference: float = 0.0
+    dropped: str = ""
+
+    def __str__(self) -> str:
+        """Say it in one sentence.
+
+        Examples
+        --------
+        >>> str(Served(rows=5000, compared=64, difference=3e-16))
+        'predicted 5,000 rows; in 64 rows compared with the model itself at most 1e-15 apart'
+        """
+        if not (self.rows or self.failed or self.dropped):
+            return "not used"
+        apart = f"at most {_power_above(self.difference)} apart" if self.difference else "equal to the last bit"
+        words = f"predicted {self.rows:,} rows; in {self.compared:,} rows compared with the model itself {apart}"
+        failed = f"; the model itself predicted {self.failed:,} rows that it could not" if self.failed else ""
+        return words + failed + (f"; then left: {self.dropped}" if self.dropped else "")
+
+
+class Comparison(NamedTuple):
+    """How far a shortcut is from the plain path on `rows` rows; `failed` is what it raised."""
+
+    rows: int
+    difference: float
+    failed: str = ""
+
+
+Compare = Callable[[str, Variant], Comparison]
+
+
+class Shortcuts:
+    """The shortcuts for one table, the one of lowest rank first; each believed only where comparisons agree.
+
+    A shortcut is compared once for every column and kind of change, for every number of columns (one or more), and for
+    every measure asked. One that differs anywhere is left for the rest of the run.
+
+    Parameters
+    ----------
+    paths : sequence of FastPath
+    served : mapping of str to Served
+        By name of the path; of the whole run.
+    model, adapter, X
+        What the shortcuts are of.
+    """
+
+    def __init__(
+        self, paths: Sequence[FastPath], served: Mapping[str, Served], model: Any, adapter: Adapter, X: Table
+    ) -> None:
+        self._served = served
+        self._agreed: set[tuple[Any, ...]] = set()
+        self._by_name: dict[str, Shortcut] = {}
+        for path in sorted(paths, key=lambda path: (path.rank, path.name)):
+            try:
+                shortcut = path.shortcut(model, adapter, X)
+            except Exception as error:  # noqa: BLE001 - foreign code may be asked; what it raises is reported
+                served[path.name].dropped = _words(error)
+                continue
+            if shortcut is not None:
+                self._by_name[path.name] = shortcut
+
+    def __getitem__(self, name: str) -> Shortcut:
+        """Return the shortcut of a path."""
+        return self._by_name[name]
+
+    def chosen(self, group: Sequence[Variant], measures: Sequence[str], compare: Compare) -> str:
+        """Return the path that predicts a group, compared where it was not yet; empty for none."""
+        for name, shortcut in self._by_name.items():
+            if self._served[name].dropped or not all(map(shortcut.covers, group)):
+                continue
+            if all(self._agrees(name, variant, measures, compare) for variant in group):
+                return name
+        return ""
+
+    def _agrees(self, name: str, variant: Variant, measures: Sequence[str], compare: Compare) -> bool:
+        keys = {(name, measure, *kind) for measure in measures for kind in _kinds(variant)}
+        if keys <= self._agreed:
+            return True
+        served, (rows, difference, failed) = self._served[name], compare(name, variant)
+        served.compared += rows
+        served.difference = max(served.difference, difference)
+        if failed or not difference <= TOLERANCE:
+            served.dropped = failed or (
+                f"its predictions differ from the model's own by {difference:.1g} of a measure's largest value, more "
+                f"than {TOLERANCE:g}"
+            )
+            return False
+        self._agreed |= keys
+        return True
+
+
+def compared(shortcut: Callable[[], FloatArray], plain: FloatArray, usual: FloatArray) -> Comparison:
+    """Return how far measures of a shortcut's predictions are from those of the `plain` ones, shape (measures, rows).
+
+    In units of each measure's largest finite value, here or among the `usual` ones of shape (measures,).
+    """
+    try:
+        values = shortcut()
+    except Exception as error:  # noqa: BLE001 - whatever a shortcut raises, the model itself is asked
+        return Comparison(plain.shape[1], 0.0, _words(error))
+    finite = np.where(np.isfinite(plain), np.abs(plain), 0.0)
+    units = np.maximum(finite.max(axis=1), usual)
+    with np.errstate(invalid="ignore"):
+        apart = np.where(values == plain, 0.0, np.abs(values - plain)).max(axis=1)
+    relative = np.divide(apart, units, out=np.where(apart == 0, 0.0, np.inf), where=(units > 0) & (apart > 0))
+    return Comparison(plain.shape[1], float(relative.max(initial=0.0)))
+
+
+def _kinds(variant: Variant) -> Iterator[tuple[Any, ...]]:
+    """Yield each column with what is put into it, and whether others change with it."""
+    several = len(variant.columns) > 1
+    for position, column in enumerate(variant.columns):
+        kind = "donors" if variant.donors is not None else np.ndim(variant.values[position])
+        yield column, kind, several
+
+
+def _words(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def _power_above(value: float) -> str:
+    """Return the smallest power of ten that is not below a value > 0.
+
+    Examples
+    --------
+    >>> _power_above(3e-16)
+    '1e-15'
+    """
+    return f"1e{math.ceil(math.log10(value)):+03d}"

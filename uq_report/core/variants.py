@@ -38,6 +38,11 @@ class Variant:
             return [source[c][self.donors[start:stop]] for c in self.columns]
         return [v if np.ndim(v) == 0 else v[start:stop] for v in self.values]
 
+    def part(self, at: slice | IntArray) -> Variant:
+        """Return the same change of some of the evaluated rows."""
+        donors = None if self.donors is None else self.donors[at]
+        return Variant(self.columns, tuple(v if np.ndim(v) == 0 else v[at] for v in self.values), donors)
+
 
 class Buffer(Protocol):
     """A table of rows x variants: row r of variant v stands at position ``r * variants + v``."""

@@ -18,9 +18,9 @@ _LOGISTIC = (
 )
 _LOG_LINKED = "PoissonRegressor GammaRegressor TweedieRegressor"
 _POINTS = (
-    "LinearRegression Ridge RidgeCV Lasso LassoCV LassoLars LassoLarsCV LassoLarsIC Lars LarsCV ElasticNet ElasticNetCV "
-    "OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV HuberRegressor TheilSenRegressor QuantileRegressor "
-    "SGDRegressor LinearSVR GradientBoostingRegressor"
+    "LinearRegression Ridge RidgeCV Lasso LassoCV LassoLars LassoLarsCV LassoLarsIC Lars LarsCV ElasticNet "
+    "ElasticNetCV OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV HuberRegressor TheilSenRegressor "
+    "QuantileRegressor SGDRegressor LinearSVR GradientBoostingRegressor"
 )
 # method that gives the score, by class: what the estimator predicts is a function of nothing else
 _METHODS = {
@@ -46,5 +46,5 @@ def rescored(final: Any, scores: FloatArray) -> Any:
     method = _METHODS[class_names(final)[0]]
     own = scores if method == "_raw_predict" or scores.shape[1] > 1 else scores[:, 0]
     stub = copy(final)
-    setattr(stub, method, lambda X: own)
+    setattr(stub, method, lambda _: own)
     return stub
