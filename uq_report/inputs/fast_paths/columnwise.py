@@ -1,0 +1,160 @@
+"""Rows after steps that treat every column by itself: transformed once, and of changed columns only these again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ...core.adapter import class_names
+from ...core.arrays import Columns, IntArray, Table, take_rows
+from ...core.variants import Variant
+from ..adapters.sklearn_ import transform
+
+_NAMES = (
+    "StandardScaler MinMaxScaler MaxAbsScaler RobustScaler PowerTransformer QuantileTransformer Binarizer "
+    "KBinsDiscretizer SplineTransformer OneHotEncoder OrdinalEncoder TargetEncoder SimpleImputer MissingIndicator "
+    "VarianceThreshold SelectKBest SelectPercentile SelectFromModel SelectFdr SelectFpr SelectFwe"
+)
+_COLUMNWISE = {f"sklearn.{name}" for name in _NAMES.split()}
+
+
+class Change(NamedTuple):
+    """One column under one variant: row r has the transformed values ``values[index[r]]``.
+
+    `values` has the columns that the changed one makes; None stands for those of the unchanged rows.
+    """
+
+    variant: int
+    column: int
+    values: Any
+    index: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Columnwise:
+    """A table, the same after the steps, and which columns there each column makes.
+
+    Parameters
+    ----------
+    X : DataFrame or ndarray
+    steps : tuple of objects
+        Fitted transformers.
+    rows : ndarray, DataFrame or sparse matrix
+        `X` after the steps.
+    made : tuple of ndarray of int
+        Positions in `rows` of what each column of `X` makes.
+    """
+
+    X: Table
+    steps: tuple[Any, ...]
+    rows: Any
+    made: tuple[IntArray, ...]
+
+    @classmethod
+    def of(cls, steps: Sequence[Any], X: Table) -> Columnwise | None:
+        """Return the table after the steps; None if they are not known to treat columns one by one."""
+        owner: IntArray | None = np.arange(X.shape[1])
+        for step in steps:
+            owner = None if owner is None else _owners(step, owner)
+        if owner is None:
+            return None
+        rows = transform(steps, X)
+        if rows.shape != (len(X), len(owner)):
+            return None
+        return cls(X, tuple(steps), rows, tuple(np.flatnonzero(owner == c) for c in range(X.shape[1])))
+
+    @cached_property
+    def _source(self) -> Columns:
+        return Columns(self.X)
+
+    def changes(self, group: Sequence[Variant]) -> Iterator[Change]:
+        """Yield every change of a column under every variant; values given by number are transformed once a column."""
+        given: dict[int, list[tuple[int, Any]]] = {}
+        for v, variant in enumerate(group):
+            for position, column in enumerate(variant.columns):
+                if variant.donors is not None:
+                    yield Change(v, column, None, variant.donors)
+                else:
+                    given.setdefault(column, []).append((v, variant.values[position]))
+        for column, pairs in given.items():
+            sizes = [np.size(values) for _, values in pairs]
+            transformed, index = self._transformed(column, [values for _, values in pairs], sizes)
+            for (v, _), part in zip(pairs, np.split(index, np.cumsum(sizes)[:-1]), strict=True):
+                yield Change(v, column, transformed, part)
+
+    def _transformed(self, column: int, values: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, IntArray]:
+        """Return what distinct values of a column become, and which of them each value is."""
+        own = self._source[column][np.zeros(sum(sizes), dtype=int)]  # of the column's own kind, as in the model's rows
+        for part, start, size in zip(values, np.cumsum([0, *sizes]), sizes, strict=False):
+            own[start : start + size] = part
+        index = pd.factorize(own, use_na_sentinel=False)[0]
+        distinct = own[np.unique(index, return_index=True)[1]]
+        table = take_rows(self.X, np.zeros(len(distinct), dtype=int))
+        if isinstance(table, pd.DataFrame):
+            table.isetitem(column, distinct)
+        else:
+            table[:, column] = distinct
+        return columns_of(transform(self.steps, table), self.made[column]), index
+
+
+def columns_of(rows: Any, columns: IntArray) -> Any:
+    """Return columns of a transformed table, as an array or a sparse matrix."""
+    if hasattr(rows, "tocsc"):
+        return rows.tocsc()[:, columns]
+    return (rows.to_numpy() if isinstance(rows, pd.DataFrame) else rows)[:, columns]
+
+
+def _owners(step: Any, owner: IntArray) -> IntArray | None:
+    """Return the column of the first table that makes each column after a step, given that before it; None if several.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import OneHotEncoder
+    >>> step = OneHotEncoder().fit([["a", 1], ["b", 1]])
+    >>> _owners(step, np.array([4, 7])).tolist()
+    [4, 4, 7]
+    """
+    name = class_names(step)[0]
+    if isinstance(step, str):
+        return owner if step == "passthrough" else owner[:0]
+    if name == "sklearn.FunctionTransformer":  # what a column transformer makes of "passthrough"
+        return owner if step.func is None else None
+    if name == "sklearn.Pipeline":
+        inner: IntArray | None = owner
+        for _, part in step.steps:
+            inner = inner if part is None or inner is None else _owners(part, inner)
+        return inner
+    if name == "sklearn.ColumnTransformer":
+        return _side_by_side(step, owner)
+    return _named_owners(step, owner) if name in _COLUMNWISE else None
+
+
+def _side_by_side(step: Any, owner: IntArray) -> IntArray | None:
+    """Return the owners after a column transformer."""
+    places = step.output_indices_
+    after = np.full(max((place.stop for place in places.values()), default=0), -1)
+    for name, part, _ in step.transformers_:
+        place = places.get(name, slice(0, 0))
+        if place.start == place.stop:
+            continue
+        inner = _owners(part, owner[step._transformer_to_input_indices[name]])  # noqa: SLF001 - names resolved
+        if inner is None or len(inner) != place.stop - place.start:
+            return None
+        after[place] = inner
+    return after
+
+
+def _named_owners(step: Any, owner: IntArray) -> IntArray:
+    """Return the owners after a step whose columns are named after the ones they are made of."""
+    unnamed = copy(step)
+    unnamed.__dict__.pop("feature_names_in_", None)
+    names = unnamed.get_feature_names_out([f"<{position}>" for position in range(len(owner))])
+    found = [re.search(r"<(\d+)>", str(name)) for name in names]
+    return owner[[int(match[1]) for match in found if match]]
