@@ -86,6 +86,12 @@ FLAGS = (
     Flag("run.seed", "Seed of every random stream. Default: 0.", int, more={"min": 0}),
     Flag("run.confidence", "Level of every interval. Default: 0.95.", float),
     Flag("run.n_jobs", "Workers; they change no number. Default: 1.", int),
+    Flag(
+        "run.fast_paths",
+        "Predict changed rows by the model's structure where that agrees with the model. Default: yes.",
+        bool,
+        more={"names": ["--fast-paths/--no-fast-paths"]},
+    ),
     Flag("run.as_of", "The report's date, YYYY-MM-DD."),
     Flag("run.deny", "Plugin or distribution not to import; repeat.", MANY),
     Flag("run.require", "Plugin that must be there; one that fails ends in exit code 1; repeat.", MANY),

@@ -19,6 +19,7 @@ from ..core.errors import InputError, PluginError, UnsupportedError, UQReportErr
 from ..core.explainer import Costs, Explainer, wishes
 from ..core.measures import Measure
 from ..core.results import MeasureFacts, Result
+from ..core.shortcut import FastPath
 from ..core.subject import Subject
 from ..evidence import codec
 from ..evidence.run import NotRun, Run
@@ -28,7 +29,7 @@ from .changes import changes, check_comparable
 from .compare import check_pair, compare
 from .judge import judge
 from .plugins import Catalog
-from .prepare import Prepared, load_measures, make_explainer, prepare
+from .prepare import Prepared, load_fast_paths, load_measures, make_explainer, prepare
 from .recorded import described, measure_facts, method_of, with_measures
 from .settings import Settings
 
@@ -76,7 +77,7 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None) -> _
     catalog = plugins.catalog(settings.deny, settings.require)
     prepared = prepare(catalog, settings)
     watch = Watch(settings.time_limit, settings.memory_limit_mb)
-    engine = make_engine(subject, prepared.measures, settings, progress)
+    engine = make_engine(subject, prepared.measures, settings, progress, prepared.fast_paths)
     start = Run(
         as_of=settings.as_of,
         subject=codec.plain(describe(subject, engine.baseline), "run.subject"),
@@ -101,7 +102,8 @@ def side_by_side(
     check_pair(champion, challenger)
     first, second = (run(subject, settings, progress) for subject in (champion, challenger))
     measures = load_measures(settings.deny)
-    engines = tuple(make_engine(subject, measures, settings, None) for subject in (champion, challenger))
+    paths = load_fast_paths(settings)
+    engines = tuple(make_engine(subject, measures, settings, None, paths) for subject in (champion, challenger))
     differences = compare(first.run, second.run, (engines[0], engines[1]))
     facts = measure_facts(measures.values(), engines[0].baseline)
     results = (*first.run.results, *(codec.as_saved(with_measures(result, facts)) for result in differences))
@@ -126,7 +128,7 @@ def single(
     UQReportError
         If it cannot run, or left out everything that was asked for; the message says why.
     """
-    engine = make_engine(subject, load_measures(settings.deny), settings, progress)
+    engine = make_engine(subject, load_measures(settings.deny), settings, progress, load_fast_paths(settings))
     prior: dict[str, tuple[Result, ...]] = {}
 
     def explain(explainer: Explainer) -> tuple[Result, ...]:
@@ -272,15 +274,19 @@ class _Audit:
         checked = judge(self.catalog, self.prepared.checks, run, self.settings)
         self.seconds |= checked.seconds
         run = replace(run, outcomes=checked.outcomes, not_run=(*run.not_run, *checked.failed))
-        records = recorded.plugin_records(self.catalog, run, self.subject, self.engine.rows_predicted)
+        records = recorded.plugin_records(self.catalog, run, self.engine)
         return Audited(replace(run, plugins=records), recorded.clock(self.settings, self.started, self.seconds))
 
 
 def make_engine(
-    subject: Subject, measures: Mapping[str, Measure], settings: Settings, progress: Callback | None
+    subject: Subject,
+    measures: Mapping[str, Measure],
+    settings: Settings,
+    progress: Callback | None,
+    fast_paths: Sequence[FastPath] = (),
 ) -> Engine:
     """Return the engine that settings ask for."""
-    return Engine(subject, measures, progress=progress, **settings.model_dump(include=_OF_ENGINE))
+    return Engine(subject, measures, progress=progress, fast_paths=fast_paths, **settings.model_dump(include=_OF_ENGINE))
 
 
 def _about(seconds: float) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from ..core.errors import InputError, PluginError, UQReportError, nearest
 from ..core.explainer import Explainer, priority_of, wishes
 from ..core.measures import Measure
+from ..core.shortcut import FastPath
 from ..evidence.run import NotRun
 from ..rules.contract import Check
 from . import plugins
@@ -28,6 +29,7 @@ class Prepared:
     explainers: Mapping[str, Explainer]
     checks: Mapping[str, Check]
     not_run: tuple[NotRun, ...]
+    fast_paths: tuple[FastPath, ...] = ()
 
 
 def prepare(catalog: Catalog, settings: Settings) -> Prepared:
@@ -52,9 +54,10 @@ def prepare(catalog: Catalog, settings: Settings) -> Prepared:
         classes = _loaded(selected, settings, broken)
         objects[group] = {name: _object(cls, f"{group}.{name}", options, mistakes) for name, cls in classes.items()}
     _loaded(catalog[plugins.ADAPTERS], settings, broken)
+    paths = _loaded(catalog[plugins.FAST_PATHS], settings, broken) if settings.fast_paths else {}
     refuse(mistakes)
     explainers = {name: objects["explainers"][name] for name in ordered(objects["explainers"])}
-    return Prepared(measures, explainers, objects["rules"], tuple(broken))
+    return Prepared(measures, explainers, objects["rules"], tuple(broken), tuple(path() for path in paths.values()))
 
 
 def option_mistakes(settings: Settings) -> list[str]:
@@ -69,6 +72,12 @@ def option_mistakes(settings: Settings) -> list[str]:
 def load_measures(deny: Iterable[str] = ()) -> dict[str, Measure]:
     """Return every registered measure by name."""
     return {plugin.name: plugins.load(plugin) for plugin in plugins.find(plugins.MEASURES, deny)}
+
+
+def load_fast_paths(settings: Settings) -> tuple[FastPath, ...]:
+    """Return every registered fast path, or none where the settings turn them off."""
+    registered = plugins.find(plugins.FAST_PATHS, settings.deny) if settings.fast_paths else ()
+    return tuple(plugins.load(plugin)() for plugin in registered)
 
 
 def make_explainer(name: str, options: Mapping[str, Any], deny: Iterable[str] = ()) -> Explainer:

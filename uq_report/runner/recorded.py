@@ -16,6 +16,7 @@ from os import cpu_count
 from typing import Any, cast
 
 from ..core.distributions import Categorical
+from ..core.engine import Engine
 from ..core.explainer import Card, Explainer, HasCard
 from ..core.measures import PREDICTION, Measure
 from ..core.predictive import Distribution
@@ -112,21 +113,27 @@ def denied(settings: Settings) -> list[NotRun]:
     return [NotRun(plugin.name, plugin.short_group, reason) for plugin in plugins.denied(settings.deny)]
 
 
-def plugin_records(catalog: Catalog, run: Run, subject: Subject, rows: Mapping[str, int]) -> tuple[PluginRecord, ...]:
+def plugin_records(catalog: Catalog, run: Run, engine: Engine) -> tuple[PluginRecord, ...]:
     """Return every plugin with what it did.
 
     Parameters
     ----------
-    rows : mapping of str to int
-        Rows predicted for each explainer; the adapter in use predicted them all.
+    engine : Engine
+        After its work: the rows predicted for each explainer, all by the adapter in use or a fast path.
     """
+    rows, served, adapter = engine.rows_predicted, engine.served, engine.subject.adapter.name
     reasons = {(entry.group, entry.name): entry.reason for entry in run.not_run}
 
     def record(plugin: Plugin) -> PluginRecord:
         group = plugin.short_group
         reason = reasons.get((group, plugin.name))
-        in_use = group == "adapters" and plugin.name == subject.adapter.name
-        predicted = sum(rows.values()) if in_use else rows.get(plugin.name, 0) if group == "explainers" else 0
+        predicted = rows.get(plugin.name, 0) if group == "explainers" else 0
+        if group == "adapters" and plugin.name == adapter:
+            predicted = sum(rows.values()) - sum(path.rows for path in served.values())
+        outcome = _outcome(group, plugin.name, run, adapter)
+        if group == "fast_paths":
+            path = served.get(plugin.name)
+            predicted, outcome = (path.rows, str(path)) if path else (0, "turned off by the settings")
         return PluginRecord(
             group=group,
             name=plugin.name,
@@ -134,13 +141,13 @@ def plugin_records(catalog: Catalog, run: Run, subject: Subject, rows: Mapping[s
             version=plugin.version,
             api_version=0 if plugin.entry.group in _NOT_IMPORTED else plugins.API_VERSION,
             rows_predicted=predicted,
-            outcome=f"not run: {reason}" if reason else _outcome(group, plugin.name, run, subject),
+            outcome=f"not run: {reason}" if reason else outcome,
         )
 
     return tuple(record(plugin) for members in catalog.values() for plugin in members)
 
 
-def _outcome(group: str, name: str, run: Run, subject: Subject) -> str:
+def _outcome(group: str, name: str, run: Run, adapter: str) -> str:
     """Say in a word what a plugin did."""
     if group == "explainers":
         return f"ran: {count(sum(result.explainer == name for result in run.results), 'result')}"
@@ -149,7 +156,7 @@ def _outcome(group: str, name: str, run: Run, subject: Subject) -> str:
     if group == "measures":
         return "used" if any((result.estimates[col.MEASURE] == name).any() for result in run.results) else "not used"
     if group == "adapters":
-        return "used" if name == subject.adapter.name else "not used"
+        return "used" if name == adapter else "not used"
     return "available"
 
 

@@ -139,6 +139,7 @@ class RunSettings(Part):
     n_jobs: Workers = 1
     backend: Literal["threading", "loky", "dask", "ray"] = "threading"
     as_of: Date = Field(default_factory=logical_date)
+    fast_paths: bool = True
     deny: Names = ()
     require: Names = ()
 
@@ -172,6 +173,9 @@ class Settings(RunSettings, BudgetSettings):
     n_jobs : int
         Workers; they change no number.
     backend : {"threading", "loky", "dask", "ray"}
+    fast_paths : bool
+        Whether the structure of a model may be used to predict changed rows, where that agrees with the model itself
+        on rows compared in the run; they change results by rounding only.
     batch_rows, row_budget : int, optional
         Rows per predict call, and in all; see `core.engine.Engine`.
     time_limit : float, optional
