@@ -105,7 +105,7 @@ FAMILIES: dict[str, Callable[[Any], Distribution]] = {
     "scipy counts": lambda rows: Scipy(stats.binom(12, PAIRS[rows, 0])),
 }
 ALL = np.arange(N)
-MARKERS = {"proba", "intervals", "label_sets"}
+MARKERS = {"proba", "intervals", "label_sets", "members"}
 LEVELS = np.array([0.05, 0.5, 0.975])
 
 families = pytest.mark.parametrize("make", FAMILIES.values(), ids=FAMILIES.keys())
@@ -217,6 +217,7 @@ NOT_METHODS = {
     "focus",
     "rule",
     "stand_ins",
+    "members",
     "deciding",
     "why_not",
 }

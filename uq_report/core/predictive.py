@@ -7,7 +7,7 @@ with the reason, so that a measure that needs it is listed as not run rather tha
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -196,9 +196,16 @@ class Distribution(ABC):
         """Return the variance of the members' means, shape (n,)."""
         self._cannot("epistemic_variance")
 
+    def members(self) -> Iterator[tuple[float, Distribution]]:
+        """Yield the relative weight, greater than 0, and the n distributions of each member, in one order always.
+
+        Their weighted mean is this distribution.
+        """
+        self._cannot("members")
+
     def why_not(self, method: str) -> str:
         """Say in one sentence why `method` is not among `supports`."""
-        if method.startswith(("aleatoric", "epistemic")):
+        if method.startswith(("aleatoric", "epistemic", "members")):
             return f"{method} needs the members of an ensemble; a {self.family} predictive distribution has none"
         return f"{method} is not defined for a {self.family} predictive distribution"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +17,7 @@ from .validate import numbers, shares
 
 _WEIGHTS = "categorical_mixture.weights"
 _AGREE = 1e-6  # how far the mean of the members may lie from the probabilities: single precision
-_SPLIT = frozenset({"aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance"})
+_SPLIT = frozenset({"aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance", "members"})
 
 
 class CategoricalMixture(Categorical):
@@ -26,7 +27,7 @@ class CategoricalMixture(Categorical):
     ----------
     members : array of shape (n, m, k), or a callable
         The members' probabilities. A callable returns that array, or an iterable of m arrays (n, k),
-        of which one is held at a time. It is called at most once, when the split is first asked for.
+        of which one is held at a time. It is called when the split is first asked for, and for the `members`.
     classes, positive
         As for `Categorical`.
     weights : array of shape (m,), optional
@@ -86,6 +87,11 @@ class CategoricalMixture(Categorical):
         """Return the weighted variance of the members' p, positive class; rounding below 0 is 0."""
         return np.maximum(self._mean_square() - np.square(self.mean()), 0.0)
 
+    def members(self) -> Iterator[tuple[float, Categorical]]:
+        """Yield the relative weight and the class probabilities of each member."""
+        for weight, p in self._split.members():
+            yield weight, Categorical(p[self.rows], self.classes, self.positive)
+
     def _mean_square(self) -> FloatArray:
         return np.asarray(self._split.moments[1][self.rows, self.positive])
 
@@ -94,7 +100,7 @@ class CategoricalMixture(Categorical):
 class _Split:
     """The members, reduced on first use to their mean entropy (n,) and mean squared probabilities (n, k).
 
-    `source` is an array (n, m, k), any iterable of arrays (n, k), or a callable that returns one of the two.
+    `source` is an array (n, m, k), or a callable that returns one or an iterable of arrays (n, k).
     """
 
     source: Any
@@ -104,27 +110,33 @@ class _Split:
     @cached_property
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """The mean entropy and the mean square, for which the members are evaluated once."""
+        entropy, square, total = np.zeros(len(self.mean)), np.zeros(self.mean.shape), 0.0
+        for weight, p in self.members():
+            entropy += weight * entropy_of(p)
+            square += weight * np.square(p)
+            total += weight
+        return entropy / total, square / total
+
+    def members(self) -> Iterator[tuple[float, FloatArray]]:
+        """Yield relative weight and probabilities of each member, and refuse those whose mean is not the given one."""
         members = self.source() if callable(self.source) else self.source
-        self.source = None
         if isinstance(members, np.ndarray) and members.ndim == 3:
             members = np.moveaxis(members, 1, 0)
         weights, shape = self.weights, self.mean.shape
-        entropy, mean, square = np.zeros(shape[0]), np.zeros(shape), np.zeros(shape)
-        count, total = 0, 0.0
+        mean, count, total = np.zeros(shape), 0, 0.0
         for member in members:
             p = checked_probabilities(f"categorical_mixture.members[{count}]", member)
             if p.shape != shape:
                 raise InputError(f"categorical_mixture.members must each have the shape {shape}; got {p.shape}.")
-            weight = 1.0 if weights is None else weights[count] if count < len(weights) else 0.0
-            entropy += weight * entropy_of(p)
+            weight = 1.0 if weights is None else float(weights[count]) if count < len(weights) else 0.0
             mean += weight * p
-            square += weight * np.square(p)
             count, total = count + 1, total + weight
+            if weight > 0:
+                yield weight, p
         if count == 0 or (weights is not None and count != len(weights)):
             needed = "at least 1" if weights is None else len(weights)
             raise InputError(f"categorical_mixture.members must hold {needed} members; got {count}.")
         self._compare(mean / total)
-        return entropy / total, square / total
 
     def _compare(self, mean: FloatArray) -> None:
         """Refuse members whose mean is not the given one: the split would not add up."""

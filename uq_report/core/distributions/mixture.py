@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -28,6 +28,7 @@ _NEEDS: dict[str, set[str]] = {
     "epistemic_variance": {"mean"},
     "aleatoric": {"entropy"},
     "epistemic": {"log_prob", "quantile"},
+    "members": {"log_prob", "quantile"},
     "entropy": {"entropy", "log_prob", "quantile"},
     "kl": {"log_prob", "quantile"},
     "renyi_half": {"log_prob", "quantile"},
@@ -151,6 +152,12 @@ class Mixture(Numeric):
             bound = entr(self.weights).sum()
             self.information = np.clip(self._total(self._information, tolerance=_TOLERANCE), 0.0, bound)
         return self.information
+
+    def members(self) -> Iterator[tuple[float, Distribution]]:
+        """Yield the weight and the distributions of each component."""
+        if self._lacking("members"):
+            self._cannot("members")
+        yield from zip(self.weights.tolist(), self.components, strict=True)
 
     def kl(self, other: Self) -> FloatArray:
         """Return the divergence in nats by quadrature."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -11,14 +12,14 @@ from ..arrays import AnyArray, FloatArray
 from ..errors import InputError
 from .mixture_information import Mixtures, kl_of_mixtures, mutual_information
 from .mixture_quantiles import quantiles, standardised
-from .normal import FISHER, LOG_2PI, absolute_moment, log_density
+from .normal import FISHER, LOG_2PI, Normal, absolute_moment, log_density
 from .rowwise import Rowwise, row_sum
 from .validate import levels, numbers, shares
 
 _REMEDY = "raise min_samples_leaf, or give the members a noise variance with residuals='oob' (others: 'normal')"
 _SPLIT = {"aleatoric_variance", "epistemic_variance"}
 _ALWAYS = frozenset({"mean", "variance", "cdf", "quantile", "sample", "crps"}) | _SPLIT
-_DENSITY = frozenset({"entropy", "log_prob", "aleatoric", "epistemic", "kl"})
+_DENSITY = frozenset({"entropy", "log_prob", "aleatoric", "epistemic", "members", "kl"})
 
 
 class NormalMixture(Rowwise):
@@ -36,7 +37,7 @@ class NormalMixture(Rowwise):
 
     Notes
     -----
-    With points there is no density: entropy, log_prob, aleatoric, epistemic and kl are not supported,
+    With points there is no density: entropy, log_prob, aleatoric, epistemic, members and kl are not supported,
     the rest is. ``entropy`` = ``aleatoric`` + ``epistemic`` in nats and ``variance`` likewise.
 
     Examples
@@ -117,6 +118,13 @@ class NormalMixture(Rowwise):
         if self.information is None:
             self.information = mutual_information(Mixtures(self.means, self.stds, self.weights))
         return self.information
+
+    def members(self) -> Iterator[tuple[float, Normal]]:
+        """Yield the weight and the normal distributions of each member."""
+        self._need_density("members")
+        for weight, mean, std in zip(self.weights, self.means.T, self.stds.T, strict=True):
+            if weight > 0:
+                yield float(weight), Normal(mean, std)
 
     def kl(self, other: Self) -> FloatArray:
         """Return the divergence from `other` by quadrature, to 1e-6 nats; see `mixture_information`."""

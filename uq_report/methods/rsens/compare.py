@@ -13,9 +13,8 @@ from ...core.measures import PREDICTION
 from ...core.results import Omission
 from ...core.variants import Variant
 from .local import Local
-from .sample import Sample
+from .sample import Sample, Terms
 
-Terms = dict[tuple[str, str], FloatArray]
 Donors = list[tuple[IntArray, FloatArray]]  # the donor of each row, and f with its value
 
 NAMES = ("ead", "aed", "apc", "var", "pd")

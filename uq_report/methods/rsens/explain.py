@@ -14,22 +14,26 @@ from ...core.arrays import FloatArray
 from ...core.engine import Engine
 from ...core.errors import InputError, UnsupportedError, check_options, nearest
 from ...core.explainer import BuiltIn, Card, Prior
-from ...core.measures import split_of
+from ...core.measures import EPISTEMIC, EPISTEMIC_VARIANCE
+from ...core.predictive import Distribution
 from ...core.results import ESTIMATE_COLUMNS, Importance, Interaction, MeasureFacts, Omission, Result, RowValues
 from ...core.subject import Subject
 from ...evidence import ids
-from ...evidence.importance import RSENS, RSENS2
+from ...evidence.importance import RSENS, RSENS2, RSENS_HIDDEN, RSENS_MEMBERS
 from ..shared.curves import stacked
 from ..shared.options import at_least, positive
-from .compare import NAMES, Terms, comparators
-from .local import Local, Pairs, local_values, pair_values
-from .sample import Sample, make_sample
+from .compare import NAMES, comparators
+from .local import Local, local_values
+from .pairs import Pairs, pair_values
+from .sample import Sample, Terms, make_sample
 
 COLUMNS = (*ESTIMATE_COLUMNS, "raw", "per_spread", "spread", "rank")
 ORDER = {RSENS2: 0, "eah": 1, "aeh": 2}
 UNITLESS = ("var", "pd")  # in units of the prediction, whatever the feature's unit
 FACTS = {
     RSENS: MeasureFacts("R-sens", "Fisher length", "uncertainty"),
+    RSENS_MEMBERS: MeasureFacts("R-sens of the members", "Fisher length", "uncertainty"),
+    RSENS_HIDDEN: MeasureFacts("R-sens hidden by the members' disagreement", "Fisher length", "uncertainty"),
     RSENS2: MeasureFacts("R-sens₂", "Fisher length", "uncertainty"),
     "ead": MeasureFacts("expected absolute derivative", "prediction", "prediction"),
     "aed": MeasureFacts("absolute expected derivative", "prediction", "prediction"),
@@ -50,9 +54,13 @@ class RSens(BuiltIn):
     of x_d. R-sens₂ has ∂²λ/∂x_d∂x_e instead. Global values are means over rows; intervals cover new
     test rows. Derivatives are exact where the model's family has a rule, else differences; a model that
     is piecewise constant (trees) gets a finite-step form, and says so. A categorical feature is moved to
-    its other levels, by their shares. It is not split over members: the distance between two predictive
-    distributions is no sum of an aleatoric and an epistemic distance. The slope of either part along a feature
-    is that of its profile, ``uq.profile(subject, feature, measures=["split"], mode="derivative")``.
+    its other levels, by their shares.
+
+    Where an ensemble's members have densities, outcome and member together have the mean of the members' own
+    information about a step, ``mean_m F_m``. By the chain rule it is that of the mixture, R-sens squared, plus what
+    the members' disagreement hides: the mean information of the posterior over the members, given the outcome.
+    The roots of all three are returned; their squares add up. It is no slope of the epistemic uncertainty, which is
+    that of its profile, ``uq.profile(subject, feature, measures=["split"], mode="derivative")``.
 
     Parameters
     ----------
@@ -112,7 +120,7 @@ class RSens(BuiltIn):
         check_options(self.name, self, limits)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
-        """Return ``rsens`` and, where asked for, ``rsens.interaction`` and ``rsens.comparators``."""
+        """Return ``rsens``, with members ``rsens.members``; if asked ``rsens.interaction``, ``rsens.comparators``."""
         sample = make_sample(subject, engine, self._features(subject), self.max_rows)
         if not sample.features:
             raise UnsupportedError(f"rsens: no feature can be moved: {'; '.join(g.reason for g in sample.omissions)}.")
@@ -126,11 +134,13 @@ class RSens(BuiltIn):
                 id=self.name,
                 title="Uncertainty-aware sensitivity (R-sens)",
                 notes=(f"Method: {local.method}.", *local.notes, *main.notes),
-                omissions=(*main.omissions, *unsplit(engine)),
+                omissions=(*main.omissions, *unsplit(sample.engine.baseline)),
                 measures={RSENS: FACTS[RSENS]},
                 meta=meta | step_meta(sample, local),
             )
         ]
+        if local.members:
+            results.append(replace(self._of_members(sample, terms | local.members), meta=meta))
         if self.interactions:
             results.append(self._pairs(sample, pair_values(sample, local, self.top, self.alpha, self.step)))
         if self.comparators:
@@ -169,6 +179,19 @@ class RSens(BuiltIn):
             notes=self._notes(sample),
             omissions=(*sample.omissions, *gaps, *omissions),
             measures={name: FACTS[name] for name in NAMES},
+        )
+
+    def _of_members(self, sample: Sample, terms: Terms) -> Importance:
+        """Return R-sens of the members, of their mixture, and what is hidden; no ranking, as its rank is R-sens's."""
+        measures = {name: FACTS[name] for name in (RSENS_MEMBERS, RSENS, RSENS_HIDDEN)}
+        ordered = {key: terms[key] for key in product(measures, sample.features)}
+        members = self._importance(sample, ordered, keep_rows=True)
+        return replace(
+            members,
+            id=ids.RSENS_MEMBERS,
+            title="R-sens of the members, and what their disagreement hides",
+            estimates=members.estimates.assign(ranked=False),
+            measures=measures,
         )
 
     def _pairs(self, sample: Sample, pairs: Pairs) -> Interaction:
@@ -212,13 +235,11 @@ class RSens(BuiltIn):
         }
 
 
-def unsplit(engine: Engine) -> tuple[Omission, ...]:
-    """Say, where there are members, why R-sens has no aleatoric and no epistemic part."""
-    reason = (
-        "R-sens is a distance between whole predictive distributions, which is no sum over an aleatoric and an "
-        "epistemic part; how these move along a feature stands in their profiles"
-    )
-    return tuple(Omission(name, "", reason) for name in split_of(engine.baseline)[1:])
+def unsplit(dist: Distribution) -> tuple[Omission, ...]:
+    """Say, where there are members without densities, why nothing is said of them."""
+    if "members" in dist.supports or EPISTEMIC_VARIANCE.name not in dist.supports:
+        return ()
+    return tuple(Omission(name, "", dist.why_not(EPISTEMIC.name)) for name in (RSENS_MEMBERS, RSENS_HIDDEN))
 
 
 def importance_table(

@@ -1,30 +1,28 @@
-"""Sensitivities of single rows, and R-sens₂ of pairs: by derivatives where they exist, else by steps."""
+"""Sensitivities of single rows: by derivatives where they exist, else by steps."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, combinations_with_replacement
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.arrays import BoolArray, FloatArray
-from ...core.derivatives import Derivatives, mixed_differences, predicted
+from ...core.arrays import BoolArray, FloatArray, IntArray
+from ...core.derivatives import Derivatives, predicted
 from ...core.distributions import Categorical, Laplace, Logistic, NegativeBinomial, Normal, Poisson, StudentT
-from ...core.divergence import Order, divergence, sensitivity
+from ...core.divergence import Members, Order, divergence, divergences_of_members, in_cells, sensitivity
 from ...core.predictive import Distribution
-from ...core.results import Omission
 from ...core.variants import Variant
-from ...evidence.importance import RSENS2
-from .sample import Sample, level_chances
+from ...evidence.importance import RSENS, RSENS_HIDDEN, RSENS_MEMBERS
+from .members import hidden, hidden_rate
+from .sample import Sample, Terms, level_chances
 
 UNSTABLE_SHARE = 0.1  # of rows without a derivative, above which steps are used
 _MEAN_FIRST = (Normal, Poisson, Laplace, Logistic, NegativeBinomial)  # families whose first parameter is the mean
 _TOLERANCE = 0.05  # of a row's value
 _FLOOR = 1e-3  # of the strongest feature's mean, below which an error does not matter
 _CELLS = 64
-_NOISE = 1e-7  # of the largest R-sens, below which a second difference is rounding
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,8 @@ class Local:
     """Sensitivity per unit of each feature and row, and the change of the prediction per unit, signed.
 
     Rows where a feature has no value hold NaN. `changes` is empty where the family has no mean; for a
-    categorical feature it is the mean size of a level change.
+    categorical feature it is the mean size of a level change. `members` holds, by measure and feature, what an
+    ensemble's members have; nothing without members.
     """
 
     values: dict[str, FloatArray]
@@ -41,6 +40,7 @@ class Local:
     levels: dict[str, FloatArray] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     derivatives: Derivatives | None = None
+    members: Terms = field(default_factory=dict)
 
 
 def local_values(sample: Sample, alpha: float, step: float) -> Local:
@@ -53,21 +53,27 @@ def local_values(sample: Sample, alpha: float, step: float) -> Local:
     local = _steps(sample, sample.features if rates is None or reason else sample.categorical, step, reason)
     if rates is not None and not reason:
         local = _by_derivatives(sample, rates, local)
-    return replace(local, values={f: np.sqrt(alpha) * values for f, values in local.values.items()})
+    values = {f: np.sqrt(alpha) * own for f, own in local.values.items()}
+    return replace(local, values=values, members={key: np.sqrt(alpha) * own for key, own in local.members.items()})
 
 
 def _by_derivatives(sample: Sample, rates: Derivatives, steps: Local) -> Local:
     """Return derivatives of numeric features, beside the steps of the categorical ones."""
-    base, values, changes = sample.engine.baseline, dict(steps.values), dict(steps.changes)
+    base, values, changes, members = sample.engine.baseline, dict(steps.values), dict(steps.changes), {}
     at = mean_position(base)
     for j, feature in enumerate(sample.numeric):
-        hidden = np.where(sample.has_value(feature), 0.0, np.nan)
-        values[feature] = base.fisher_norm(rates.first[:, j]) + hidden
+        unknown = np.where(sample.has_value(feature), 0.0, np.nan)
+        values[feature] = base.fisher_norm(rates.first[:, j]) + unknown
         if at is not None:
-            changes[feature] = rates.first[:, j, at] + hidden
+            changes[feature] = rates.first[:, j, at] + unknown
+        if "members" in base.supports:
+            rest = hidden_rate(sample, feature, rates.precision)
+            members[RSENS_MEMBERS, feature] = np.hypot(values[feature], rest)
+            members[RSENS_HIDDEN, feature] = rest + unknown
     method = f"{rates.method}; {steps.method}" if sample.categorical else rates.method
     ordered = {f: values[f] for f in sample.features}
-    return Local(ordered, changes, method, steps.levels, (_rule(rates), *steps.notes), rates)
+    notes = (_rule(rates), *steps.notes)
+    return Local(ordered, changes, method, steps.levels, notes, rates, members | steps.members)
 
 
 def mean_position(dist: Distribution) -> int | None:
@@ -121,23 +127,27 @@ def _unstable(rates: Derivatives, base: Distribution, sample: Sample, step: floa
 def _steps(sample: Sample, features: Sequence[str], step: float, reason: str) -> Local:
     """Return the finite-step form: √(2 KL) / |Δx|, or √(4 D_half) / |Δx| for all where a KL is infinite."""
     plans = {f: _plan(sample, f, step) for f in features}
-    kl, half, means = _moved(sample, [v for variants, *_ in plans.values() for v in variants])
-    infinite = int(np.isinf(kl).sum())
-    order: Order = "half" if infinite else "kl"
-    lengths = sensitivity(half if infinite else kl, order)
-    local = Local({}, {}, _words(order, step, reason), {}, _why(sample, infinite, reason))
+    moved = _moved(sample, [v for variants, *_ in plans.values() for v in variants])
+    infinite = {RSENS: moved.kl, RSENS_MEMBERS: moved.joint_kl}
+    counts = {measure: int(np.isinf(kl).sum()) for measure, kl in infinite.items()}
+    order: Order = "half" if any(counts.values()) else "kl"
+    lengths = {m: sensitivity(d, order) for m, d in moved.divergences(order).items()}
+    local = Local({}, {}, _words(order, step, reason), {}, _why(sample, counts, reason))
+    means = moved.means
     own, start = sample.engine.baseline.mean() if len(means) else np.empty(0), 0
     for f, (variants, chance, sign) in plans.items():
         part = slice(start, start + len(variants))
         start = part.stop
-        hidden = np.where(sample.has_value(f), 0.0, np.nan)
+        unknown = np.where(sample.has_value(f), 0.0, np.nan)
         unit = 1.0 if f in sample.categorical else step * sample.spreads[f]
-        with np.errstate(invalid="ignore"):  # no chance of an infinite move: only rows that are hidden
-            local.values[f] = (chance * lengths[part]).sum(axis=0) / unit + hidden
+        with np.errstate(invalid="ignore"):  # no chance of an infinite move: only rows that are unknown
+            rates = {m: (chance * length[part]).sum(axis=0) / unit + unknown for m, length in lengths.items()}
+        local.values[f] = rates.pop(RSENS)
+        local.members.update({(m, f): rate for m, rate in rates.items()})
         if len(means):
             gained = means[part] - own
             size = gained * sign if f in sample.numeric else np.abs(gained)
-            local.changes[f] = (chance * size).sum(axis=0) / unit + hidden
+            local.changes[f] = (chance * size).sum(axis=0) / unit + unknown
             if f in sample.categorical:
                 local.levels[f] = means[part]
     return local
@@ -155,19 +165,48 @@ def _plan(sample: Sample, feature: str, step: float) -> tuple[list[Variant], Flo
     return moves, np.full((2, 1), 0.5), np.array([[1.0], [-1.0]])
 
 
-def _moved(sample: Sample, variants: Sequence[Variant]) -> list[FloatArray]:
-    """Return divergences of both orders, and the mean where there is one, of every row: each (variants, rows)."""
-    engine, n = sample.engine, len(sample.rows)
-    base, edges = engine.baseline, _edges(engine.baseline)
-    moves: list[list[FloatArray]] = [[], [], []]
+class _Moved(NamedTuple):
+    """Divergences in nats and the mean after each move, (variants, rows); empty where there are no members, no mean."""
+
+    kl: FloatArray
+    half: FloatArray
+    means: FloatArray
+    joint_kl: FloatArray
+    joint_half: FloatArray
+
+    def divergences(self, order: Order) -> dict[str, FloatArray]:
+        """Return those of the prediction, and, where there are members, of these and of what they hide."""
+        mixed, joint = (self.kl, self.joint_kl) if order == "kl" else (self.half, self.joint_half)
+        if not len(joint):
+            return {RSENS: mixed}
+        return {RSENS: mixed, RSENS_MEMBERS: np.maximum(joint, mixed), RSENS_HIDDEN: hidden(joint, mixed)}
+
+
+def _moved(sample: Sample, variants: Sequence[Variant]) -> _Moved:
+    """Return what the variants of every row diverge by, and their means."""
+    engine, n, edges = sample.engine, len(sample.rows), _edges(sample.engine.baseline)
+    base = engine.baseline if edges is None else in_cells(engine.baseline, edges)
+    members = list(base.members()) if "members" in base.supports else []
+    moves: dict[str, list[FloatArray]] = {name: [] for name in _Moved._fields}
     for dist in predicted(sample.subject.X, variants, engine.predict, engine.batch_rows) if variants else ():
         width = len(dist) // n
-        before = base.take(np.repeat(np.arange(n), width))
-        values = [divergence(before, dist, "kl", edges), divergence(before, dist, "half", edges)]
-        values += [np.array(dist.mean())] if "mean" in base.supports else []
-        for rows, value in zip(moves, values, strict=False):
-            rows += list(value.reshape(n, width).T)
-    return [np.array(rows).reshape(-1, n) for rows in moves]
+        after = dist if edges is None else in_cells(dist, edges)
+        values = _divergences(base, members, after, np.repeat(np.arange(n), width))
+        if "mean" in engine.baseline.supports:
+            values["means"] = np.array(dist.mean())
+        for name, value in values.items():
+            moves[name] += list(value.reshape(n, width).T)
+    return _Moved(**{name: np.array(rows).reshape(-1, n) for name, rows in moves.items()})
+
+
+def _divergences(base: Distribution, members: Members, after: Distribution, rows: IntArray) -> dict[str, FloatArray]:
+    """Return the divergences of both orders from `base` of the given rows to `after`, and of the members."""
+    before = base.take(rows)
+    values = {"kl": divergence(before, after, "kl"), "half": divergence(before, after, "half")}
+    if members:
+        own = ((weight, member.take(rows)) for weight, member in members)
+        values["joint_kl"], values["joint_half"] = divergences_of_members(own, after.members())
+    return values
 
 
 def _edges(base: Distribution) -> FloatArray | None:
@@ -185,116 +224,19 @@ def _words(order: Order, step: float, reason: str) -> str:
     return f"finite-step form {form}, steps of {step:g} standard deviations; level changes alike"
 
 
-def _why(sample: Sample, infinite: int, reason: str) -> tuple[str, ...]:
+def _why(sample: Sample, infinite: Mapping[str, int], reason: str) -> tuple[str, ...]:
     notes = []
     if reason:
         notes.append(
             f"The model is {reason}. Numeric features therefore use the finite-step form of Paananen et al. (section "
             "2.5): how far the distribution moves over a step to either side, per unit. It is no derivative."
         )
-    if infinite:
+    if any(infinite.values()):
+        where = f"{infinite[RSENS]} moves" if infinite[RSENS] else f"members on {infinite[RSENS_MEMBERS]} moves"
         notes.append(
-            f"KL is infinite for {infinite} moves, to a probability of 0 for what was possible: the Rényi divergence "
+            f"KL is infinite for {where}, to a probability of 0 for what was possible: the Rényi divergence "
             "of order 1/2 is used for all of them, which has the same limit for small steps."
         )
     if _edges(sample.engine.baseline) is not None:
         notes.append(f"Divergences compare the probabilities of {_CELLS} cells of y, which can only lower them.")
     return tuple(notes)
-
-
-# ---------------------------------------------------------------------- pairs
-
-
-class Pairs(NamedTuple):
-    """Local values of pairs of features, (features, features, rows), symmetric; NaN where a row has none."""
-
-    features: tuple[str, ...] = ()
-    rsens2: FloatArray = np.empty((0, 0, 0))
-    hessian: FloatArray | None = None
-    method: str = ""
-    notes: tuple[str, ...] = ()
-    omissions: tuple[Omission, ...] = ()
-
-
-def pair_values(sample: Sample, local: Local, top: int, alpha: float, step: float) -> Pairs:
-    """Return the values of all pairs of the `top` numeric features with the largest R-sens per spread."""
-    base = sample.engine.baseline
-    if "fisher_norm" not in base.supports:
-        reason = f"R-sens₂ needs parameters and their Fisher information; {base.why_not('fisher_norm')}"
-        return Pairs(omissions=(Omission(RSENS2, "", reason),))
-    names, notes = _strongest(sample, local, top)
-    if len(names) < 2:
-        reason = f"pairs need two numeric features that vary; got {len(names)}"
-        return Pairs(omissions=(Omission(RSENS2, "", reason),))
-    columns = [sample.column(f) for f in names]
-    error: FloatArray | None = None
-    if local.derivatives is not None:
-        rates = sample.engine.derivatives(columns, order=2)
-        second, error, method = np.array(rates.second), rates.second_error, rates.method
-    else:
-        reach, engine = np.array([step * sample.spreads[f] for f in names]), sample.engine
-        second, _ = mixed_differences(sample.subject.X, columns, reach, engine.predict, engine.batch_rows, halve=False)
-        method = f"parameters differenced over steps of {step:g} standard deviations, no derivatives"
-    if error is not None:
-        second[_rounding(sample, local, names, second)] = 0.0
-        notes = (*notes, f"Second differences below {_NOISE:g} of the largest R-sens are rounding, and set to 0.")
-    present = np.all([sample.has_value(f) for f in names], axis=0)
-    hidden = np.where(present, 0.0, np.nan)
-    values = _norms(sample, second) + hidden
-    omissions = _rough(names, values, None if error is None else _norms(sample, error), sample, present)
-    at = mean_position(base)
-    hessian = None if at is None else np.moveaxis(second[..., at], 0, 2) + hidden
-    rule = (f"R-sens₂ depends on the parametrisation: here ({', '.join(base.parametrisation)}).", *notes)
-    return Pairs(names, np.sqrt(alpha) * values, hessian, method, rule, omissions)
-
-
-def _strongest(sample: Sample, local: Local, top: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the numeric features whose pairs are computed, in the order of the table, and notes on the others."""
-    strength = {}
-    for f in sample.numeric:
-        finite = local.values[f][np.isfinite(local.values[f])]
-        strength[f] = float(finite.mean()) * sample.spreads[f] if len(finite) else 0.0
-    chosen = sorted(sample.numeric, key=lambda f: -strength[f])[:top]
-    notes = []
-    if len(chosen) < len(sample.numeric):
-        notes.append(f"Pairs are among the {top} of {len(sample.numeric)} numeric features with the largest R-sens.")
-    if sample.categorical:
-        notes.append("Pairs with a categorical feature are left out: a second derivative needs two numbers.")
-    return tuple(f for f in sample.numeric if f in chosen), tuple(notes)
-
-
-def _rounding(sample: Sample, local: Local, names: tuple[str, ...], second: FloatArray) -> BoolArray:
-    """Return where second differences, (n, d, d, M), are too small to be told from rounding: (n, d, d)."""
-    largest = max(float(np.nanmean(local.values[f])) * sample.spreads[f] for f in sample.numeric)
-    spread = np.array([sample.spreads[f] for f in names])
-    norms = np.moveaxis(_norms(sample, second), 2, 0)
-    return np.asarray(norms * np.outer(spread, spread) < _NOISE * largest)
-
-
-def _norms(sample: Sample, second: FloatArray) -> FloatArray:
-    """Return the Fisher length of second derivatives (n, d, d, M), shape (d, d, n), exactly symmetric."""
-    d, base = second.shape[1], sample.engine.baseline
-    norms = np.empty((d, d, len(second)))
-    for a, b in combinations_with_replacement(range(d), 2):
-        norms[a, b] = norms[b, a] = base.fisher_norm(second[:, b, a])
-    return norms
-
-
-def _rough(
-    names: tuple[str, ...], values: FloatArray, errors: FloatArray | None, sample: Sample, present: BoolArray
-) -> tuple[Omission, ...]:
-    """Return the pairs whose values are infinite or whose differences do not converge."""
-    unit = np.array([sample.spreads[f] for f in names])
-    area = unit[:, None] * unit
-    floor = 1e-3 * (np.where(np.isfinite(values), values, 0.0).mean(axis=2) * area).max() / area
-    omissions = []
-    for a, b in combinations(range(len(names)), 2):
-        infinite, reason = int(np.isinf(values[a, b]).sum()), ""
-        rough = errors is not None and unstable_rows(values[a, b], errors[a, b], floor[a, b])[present].mean()
-        if infinite:
-            reason = f"infinite on {infinite} rows: a probability of 0 changes; calibrate or smooth the probabilities"
-        elif rough > UNSTABLE_SHARE:
-            reason = f"its second differences do not converge on {rough:.0%} of the rows"
-        if reason:
-            omissions.append(Omission(RSENS2, f"{names[a]} x {names[b]}", reason))
-    return tuple(omissions)

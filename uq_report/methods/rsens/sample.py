@@ -17,6 +17,8 @@ from ...core.subject import Subject
 from ..shared.choice import draw
 from ..shared.grids import Grid, make_grid
 
+Terms = dict[tuple[str, str], FloatArray]  # by measure and feature, shape (rows,)
+
 PD_POINTS = 8
 MAX_LEVELS = 10
 

@@ -10,12 +10,24 @@ from ...document import slots
 from ...document.blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
 from ...document.document import Block, Callout, Column, Paragraph, Section, Table
 from ...document.evidence import Evidence
+from ...document.members import HEEDED, side_by_side
 from ...document.places import places
 from ...document.plots import importance, matrix
 from ...document.telling import largest_words
 from ...document.text import clean, joined, name, sentence, value_words
 from ...evidence import columns as col
-from ...evidence.importance import RAW, RSENS, RSENS2, RSens, RSensComparators, RSensInteraction, RSensPairLine
+from ...evidence.importance import (
+    RAW,
+    RSENS,
+    RSENS2,
+    RSENS_HIDDEN,
+    RSENS_MEMBERS,
+    RSens,
+    RSensComparators,
+    RSensInteraction,
+    RSensMembers,
+    RSensPairLine,
+)
 from ...evidence.view import largest_first, of_measure, table_of
 from ..shared.wording import SHORT, BuiltIn, absent
 
@@ -32,6 +44,16 @@ FINITE = (
     "the R-sens of a smooth model."
 )
 TOGETHER = "R-sens₂ is the change of these derivatives with a second feature: 0 where two features do not act together."
+HIDDEN = (
+    "A step of a feature may move every member of the ensemble and leave their mixture where it is, if members move "
+    "apart. Outcome and member together say more of the step than the outcome alone, whose part is R-sens squared: the "
+    "rest, which lies in what the outcome says of the members, is hidden by their disagreement."
+)
+SQUARES = (
+    "Squares add up, at each row and step: that of the members is that of the mixture and that of the hidden part. "
+    "Lengths do not, nor do their means here. What is hidden is no slope of the epistemic uncertainty, and does not "
+    f"say how far apart the members lie: members far apart that move alike hide nothing. {HEEDED}"
+)
 COMPARED = (
     "The same rows, the prediction alone: mean absolute derivative, absolute mean derivative, average predictive "
     "comparison, variance along the feature given the others, and the spread of its partial dependence. A feature that "
@@ -45,10 +67,10 @@ class SensitivitySection(BuiltIn):
 
     name: ClassVar[str] = "sensitivity"
     slot: ClassVar[str] = slots.SENSITIVITY
-    shows: ClassVar[tuple[str, ...]] = (RSens.id, RSensInteraction.id, RSensComparators.id)
+    shows: ClassVar[tuple[str, ...]] = (RSens.id, RSensMembers.id, RSensInteraction.id, RSensComparators.id)
 
     def section(self, evidence: Evidence) -> Section:
-        """Return R-sens as a figure and a table, and a part on pairs and on the comparators."""
+        """Return R-sens as a figure and a table, and a part on members, on pairs and on the comparators."""
         view, section = RSens.find(evidence.run), Section(id="sensitivity", title=TITLE)
         if view is None or not view.lines:
             return absent(evidence, section, RSens.id, view, "R-sens has no value for any feature.")
@@ -60,7 +82,7 @@ class SensitivitySection(BuiltIn):
             title = "Finite changes, not derivatives"
             blocks.append(Callout(tone="neutral", title=title, text=FINITE, evidence=(view.id,)))
         blocks += [*_main(evidence, view, called, text), *_steps(view), *left_out(view.result)]
-        parts = (*_pairs(evidence), *_comparators(evidence, view))
+        parts = (*_members(evidence), *_pairs(evidence), *_comparators(evidence, view))
         return Section(id="sensitivity", title=TITLE, blocks=tuple(blocks), sections=parts)
 
 
@@ -104,6 +126,18 @@ def _steps(view: RSens) -> list[Block]:
     columns = [Column("feature"), Column("step", "number"), Column("largest relative error", "number")]
     caption = "Steps of the differences, and their error."
     return [make_table("sensitivity-steps", caption, columns, rows, evidence=view.id)]
+
+
+def _members(e: Evidence) -> tuple[Section, ...]:
+    """Return R-sens of an ensemble's members, of their mixture and what is hidden, side by side."""
+    view = RSensMembers.find(e.run)
+    if view is None:
+        return ()
+    names = [m for m in (RSENS_MEMBERS, RSENS, RSENS_HIDDEN) if m in view.measures]
+    words = ("R-sens of the members, of their mixture, and what their disagreement hides.", SQUARES)
+    table = [side_by_side(e, view.result, "sensitivity-members-table", names, words)] if names else []
+    blocks: tuple[Block, ...] = (Paragraph(text=HIDDEN), *table, *left_out(view.result))
+    return (Section(id="sensitivity-members", title="What the members' disagreement hides", blocks=blocks),)
 
 
 def _pairs(e: Evidence) -> tuple[Section, ...]:
