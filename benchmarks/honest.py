@@ -1,10 +1,12 @@
 """How often every rule speaks of honest, fitted models: its size, on real audits.
 
     python benchmarks/honest.py [--reps 20] [--designs "rare class" ...] [--jobs 2] [--write FILE]
+    python benchmarks/honest.py --explainers support segments --rules UQ121 UQ122 --write uq_report/rules/rates.json
 
 Every model is of the family that its data come from, or nearly, and fitted as people fit it. Rates are shares of
 audits, with exact binomial 95 % intervals; the rate of a rule is the worst over the designs. `--write` keeps the worst
-rates in the file that reports print (``uq_report/rules/rates.json``).
+rates in the file that reports print (``uq_report/rules/rates.json``). For a new rule, `--explainers` runs those that it
+reads and no other, and `--rules` puts its rate beside the rates that the file has.
 """
 
 from __future__ import annotations
@@ -104,12 +106,14 @@ def registered() -> Mapping[str, str]:
     return dict(sorted((rule.code, rule.title) for check in checks for rule in check.rules))
 
 
-def audited(case: Case, seed: int) -> Heard:
-    """Audit a case; what cannot be audited at all is refused."""
+def audited(case: Case, seed: int, only: Sequence[str] = ()) -> Heard:
+    """Audit a case, with all explainers but the costly or `only` some; what cannot be audited at all is refused."""
     start = perf_counter()
     try:
         subject = uq.explain(case.model, *case.test, train=case.train, **case.told)
-        asked: dict[str, Any] = {"explainers": explainers(case.also), "options": {**OPTIONS, **case.options}}
+        names = [*only] or explainers(case.also)
+        options = {name: value for name, value in {**OPTIONS, **case.options}.items() if not only or name in names}
+        asked: dict[str, Any] = {"explainers": names, "options": options}
         run = uq.audit(subject, **asked, seed=seed, progress=False).run
     except UQReportError as error:
         return Heard(refused=str(error), seconds=perf_counter() - start)
@@ -293,15 +297,15 @@ DESIGNS: tuple[Design, ...] = (
 )
 
 
-def one(draw: Callable[[Rng], Case], name: str, number: int) -> Heard:
+def one(draw: Callable[[Rng], Case], name: str, number: int, only: Sequence[str] = ()) -> Heard:
     """Audit data set `number` of a kind."""
-    return audited(draw(np.random.default_rng([zlib.crc32(name.encode()), number])), number)
+    return audited(draw(np.random.default_rng([zlib.crc32(name.encode()), number])), number, only)
 
 
-def measured(designs: Sequence[Any], reps: int, jobs: int = 1) -> dict[str, list[Heard]]:
+def measured(designs: Sequence[Any], reps: int, jobs: int = 1, only: Sequence[str] = ()) -> dict[str, list[Heard]]:
     """Audit every design `reps` times, or its share of that."""
     tasks = [(d, k) for d in designs for k in range(max(1, round(reps * getattr(d, "share", 1.0))))]
-    heard = Parallel(n_jobs=jobs)(delayed(one)(design.draw, design.name, k) for design, k in tasks)
+    heard = Parallel(n_jobs=jobs)(delayed(one)(design.draw, design.name, k, only) for design, k in tasks)
     table: dict[str, list[Heard]] = {design.name: [] for design in designs}
     for (design, _), said in zip(tasks, heard, strict=True):
         table[design.name].append(said)
@@ -420,23 +424,40 @@ def chosen(among: Sequence[Any], names: Sequence[str] | None) -> list[Any]:
     return [one for one in among if not names or one.name in names]
 
 
-def arguments(doc: str, reps: int, **more: str) -> argparse.Namespace:
-    """Read --reps, --designs and --jobs, and `more` options with their defaults."""
+def arguments(doc: str, reps: int, **more: str | list[str]) -> argparse.Namespace:
+    """Read --reps, --designs and --jobs, and `more` options with their defaults; a list takes several values."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--reps", type=int, default=reps)
     parser.add_argument("--designs", nargs="*", help="names; all by default")
     parser.add_argument("--jobs", type=int, default=1)
     for name, default in more.items():
-        parser.add_argument(f"--{name}", default=default)
+        parser.add_argument(f"--{name}", default=default, nargs="*" if isinstance(default, list) else None)
     return parser.parse_args()
 
 
+def kept(rates: Mapping[str, Any], rules: Sequence[str], before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rates to write: all of them, or those of `rules` beside the others as they were.
+
+    Raises
+    ------
+    SystemExit
+        If no audit judged one of `rules`.
+    """
+    if not rules:
+        return dict(rates)
+    if unknown := sorted({*rules} - {*rates}):
+        raise SystemExit(f"--rules must be codes that some audit judged; got {unknown}. Run the explainers they read.")
+    return dict(sorted({**before, **{code: rates[code] for code in rules}}.items()))
+
+
 def main() -> None:
-    options = arguments(__doc__, 20, write="")
-    table = measured(chosen(DESIGNS, options.designs), options.reps, options.jobs)
+    options = arguments(__doc__, 20, write="", explainers=[], rules=[])
+    table = measured(chosen(DESIGNS, options.designs), options.reps, options.jobs, options.explainers)
     printed(table)
     if options.write:
-        Path(options.write).write_text(json.dumps(worst_rates(table), indent=1) + "\n")
+        path = Path(options.write)
+        before = json.loads(path.read_text()) if path.exists() else {}
+        path.write_text(json.dumps(kept(worst_rates(table), options.rules, before), indent=1) + "\n")
 
 
 if __name__ == "__main__":

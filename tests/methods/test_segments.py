@@ -28,7 +28,9 @@ from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.methods.segments.coding import Coded, coded, shortest
 from uq_report.methods.segments.contrast import contrast
 from uq_report.methods.segments.explain import Segments
-from uq_report.methods.segments.tree import Grower, subtree_values
+from uq_report.methods.segments.judge import Judged
+from uq_report.methods.segments.terms import terms
+from uq_report.methods.segments.tree import Grower, Segment, subtree_values
 from uq_report.methods.support.explain import Support
 
 from ..inputs.adapters.whole_audit import whole_audit
@@ -270,6 +272,29 @@ def test_tests_are_adjusted_over_segments_and_measures() -> None:
     assert all(x.grown == x.measure for x in tested)
     least = min(tested, key=lambda x: x.p_value)
     assert least.p_adjusted == pytest.approx(min(1.0, len(tested) * least.p_value))
+
+
+@pytest.mark.parametrize(("part", "tested"), [(100, True), (101, False), (150, False)])
+def test_a_leaf_of_more_than_half_of_the_judged_rows_is_no_segment(part: int, tested: bool) -> None:
+    """Nobody can say where the model is unsure by naming most of the rows."""
+    X = np.arange(200.0)[:, None]
+    given = uq.explain(lambda Z: Normal(np.zeros(len(Z)), np.where(Z[:, 0] < part, 3.0, 1.0)), X, np.ones(200))
+    engine = Engine(given, MEASURES).bound(ids.SEGMENTS)
+    rows = X[:, 0] < part
+    found = Judged(engine, terms(engine, ("entropy",))[0], np.ones(200, dtype=bool), np.zeros(200, dtype=bool))
+    lines = found.lines({"entropy": [Segment("low", ("x0",), rows), Segment("high", ("x0",), ~rows)]})
+    p = {line["item"]: line["p_value"] for line in lines}
+    assert bool(np.isfinite(p["low"])) is tested
+    assert bool(np.isfinite(p["high"])) is (200 - part <= 100)
+
+
+def test_most_rows_off_the_support_are_still_named() -> None:
+    """They are not chosen by a tree: how many they are is itself worth knowing."""
+    given = testing.linear_subject(200)
+    engine = Engine(given, MEASURES).bound(ids.SEGMENTS)
+    outside = np.arange(200) < 150
+    found = Judged(engine, terms(engine, ("entropy",))[0], ~outside, outside).lines({"entropy": []})
+    assert [line["p_value"] >= 0 for line in found if line["segment"] == OFF_SUPPORT] == [True]
 
 
 def test_clusters_stay_together() -> None:

@@ -73,6 +73,22 @@ def test_intervals_of_shares_are_exact(honest: Any, count: int, n: int, low: flo
     assert honest.exact(count, n) == pytest.approx((low, high), abs=5e-4)
 
 
+def test_rates_of_named_rules_stand_beside_the_others(honest: Any) -> None:
+    before, rates = {"UQ001": [0, 60, ""]}, {"UQ121": (1, 60, "Poisson"), "UQ001": (0, 2, "")}
+    assert honest.kept(rates, ["UQ121"], before) == {"UQ001": [0, 60, ""], "UQ121": (1, 60, "Poisson")}
+    assert honest.kept(rates, [], before) == rates
+    with pytest.raises(SystemExit, match=r"--rules must be codes that some audit judged; got \['UQ999'\]"):
+        honest.kept(rates, ["UQ999"], before)
+
+
+def test_an_audit_runs_the_named_explainers_only(honest: Any) -> None:
+    design = next(x for x in honest.DESIGNS if x.name == "200 rows in all")
+    heard = honest.one(design.draw, design.name, 0, ("support", "segments"))
+    assert heard.refused == ""
+    assert "UQ121" not in heard.unjudged
+    assert {"UQ401", "UQ101"} <= heard.unjudged
+
+
 def test_a_fault_without_a_rule_never_passes(faults: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(faults, "registered", dict)
     line = faults.line(faults.FAULTS[0], [faults.Heard()])

@@ -12,6 +12,7 @@ from .information import ItemLine
 from .view import View
 
 LEVEL = 0.05  # of the adjusted p-values by which segments are chosen to be shown
+LARGEST = 0.5  # share of the judged rows in a segment of a tree, at most: of two leaves the smaller is the segment
 EXCESS_LOSS = "excess_loss"  # the usual loss less what the model expects of it
 ALL_ROWS, OFF_SUPPORT = "all", "outside"  # `SegmentLine.segment` of the judged rows, and of those unlike training rows
 
@@ -20,7 +21,8 @@ class SegmentLine(ItemLine):
     """The mean of a measure in one segment, named by `item`, of `n` judged rows, and its difference to the rest.
 
     `grown` is the measure whose tree made the segment, empty where no tree did. `p_value` is that of no difference,
-    `p_adjusted` over all that are tested; both are NaN where the tree of another measure made the segment.
+    `p_adjusted` over all that are tested; both are NaN where the tree of another measure made the segment, and where
+    it holds more than `LARGEST` of the rows.
     """
 
     segment: str

@@ -39,7 +39,8 @@ class Segments(BuiltIn):
     (entropy, else variance), its epistemic part where there are members, the loss, and the loss less the loss that
     the model expects (``confidence_gap`` = nll - entropy; where that is infinite ``excess_loss``, of the Brier score
     or squared error). The other half, which no tree has seen, judges each leaf: its mean and that mean less the
-    mean of the other judged rows, with t-intervals, and p-values adjusted over all leaves and measures (Holm).
+    mean of the other judged rows, with t-intervals, and p-values adjusted over all leaves and measures (Holm). A leaf
+    of more than half of the judged rows is no segment and has no p-value: the other leaves are what differs from it.
     Rows that `support` finds outside the training support take no part in the trees: they are a segment of their own.
 
     Parameters

@@ -12,7 +12,7 @@ from ...core.engine import Engine
 from ...core.results import Omission
 from ...core.sampling import Sampling
 from ...core.verdicts import holm
-from ...evidence.segments import ALL_ROWS, OFF_SUPPORT
+from ...evidence.segments import ALL_ROWS, LARGEST, OFF_SUPPORT
 from ..shared.estimates import estimate
 from .contrast import contrast
 from .terms import Term
@@ -23,6 +23,7 @@ COLUMNS = (
     *("difference_lower", "difference_upper", "freedom", "p_value", "p_adjusted"),
 )
 LEAST_UNITS = 10  # of a segment that is judged
+ROUNDING = 1e-9  # of a share
 OUTSIDE = "rows unlike any training row"
 Record = dict[str, Any]
 
@@ -67,6 +68,8 @@ class Judged:
         mean, difference = found.intervals(self.engine.confidence)
         line = estimate(found.mean, found.mean_std_error, mean, self.engine.confidence, term.measure)
         every = self.sampling.weights[self.rows | segment.rows].sum()
+        share = float(self.sampling.weights[segment.rows].sum() / every)
+        tested = not grown or (grown == term.measure and share <= LARGEST + ROUNDING)
         return line | {
             "item": segment.words,
             "segment": key,
@@ -75,13 +78,13 @@ class Judged:
             "n": int(segment.rows.sum()),
             "units": found.units,
             "n_rest": int(rest.sum()),
-            "share": float(self.sampling.weights[segment.rows].sum() / every),
+            "share": share,
             "difference": found.difference,
             "difference_std_error": found.std_error,
             "freedom": found.freedom,
             "difference_lower": difference[0],
             "difference_upper": difference[1],
-            "p_value": found.p_value if grown in (term.measure, "") else np.nan,
+            "p_value": found.p_value if tested else np.nan,
         }
 
     def _all(self, term: Term) -> Record:

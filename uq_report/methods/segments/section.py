@@ -19,9 +19,9 @@ from .figure import MOST, draw, labelled
 
 LEAD = (
     "Half of the rows grew a small tree for each measure; the other half, which no tree has seen, gives every number "
-    "here. Shown is where the model is less sure, or its loss higher, than for the other rows. Doubt and loss differ "
-    "between rows in an honest model, too; the loss beyond expectation (less the loss that the model expects) does "
-    "not: it is 0 on average in all rows if the model is right."
+    "here. A segment is a leaf of at most half of these rows. Shown is where the model is less sure, or its loss "
+    "higher, than for the other rows. Doubt and loss differ between rows in an honest model, too; the loss beyond "
+    "expectation (less the loss that the model expects) does not: it is 0 on average in all rows if the model is right."
 )
 EXCHANGED = (
     "The last column names the feature whose exchange between rows brings the segment closest to the others, with the "
