@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,16 @@ pytest.importorskip("pyhanko", reason="signing needs pyHanko: pip install 'uq_re
 
 from uq_report import cli
 from uq_report.core.errors import InputError
-from uq_report.ops import signing
+from uq_report.ops import signing, verification
 from uq_report.ops.signing import Signed, Terms, load_signer, sign
-from uq_report.ops.verification import Verification, rendering, verify
+from uq_report.ops.verification import Verification, rendering
 from uq_report.ops.verification.signatures import judge_signatures
 
 from ..render.structure import programs
 from . import verify_cases
 from .verify_cases import PASSPHRASE, Keys
+
+verify = partial(verification.verify, deep=True)
 
 # asyncio's loops, which pyHanko opens and closes, are told of late by the collector in some Python versions.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed event loop:ResourceWarning")
@@ -122,7 +125,7 @@ def test_tampering_three_ways_fails_with_exit_code_5(place: Path, signed: Signed
     for name, content in (("flip", bytes(flipped)), ("save", saved.getvalue()), ("update", updated.getvalue())):
         file = place / f"{name}.pdf"
         file.write_bytes(content)
-        told = CliRunner().invoke(cli.app, ["verify", str(file)])
+        told = CliRunner().invoke(cli.app, ["verify", "--deep", str(file)])
         assert told.exit_code == 5, (name, told.output)
         assert "FAILED" in told.stdout
 
@@ -267,5 +270,8 @@ def test_the_command_takes_the_passphrase_from_the_environment_alone(
     told = CliRunner().invoke(cli.app, command)
     assert told.exit_code == 0, told.output
     assert "have SHA-256" in told.stdout
-    assert CliRunner().invoke(cli.app, ["verify", str(output), "--trust", str(keys.authority), "-q"]).output == ""
+    assert (
+        CliRunner().invoke(cli.app, ["verify", "--deep", str(output), "--trust", str(keys.authority), "-q"]).output
+        == ""
+    )
     assert signing.is_encrypted(key)

@@ -16,8 +16,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from uq_report import api, cli
+from uq_report.evidence import sums
 from uq_report.evidence.run import Run
-from uq_report.ops.history import History, inputs_key, sums
+from uq_report.ops.history import History, inputs_key
 
 from ..jobs import audits_made
 from . import store_runs

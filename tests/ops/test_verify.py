@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ from uq_report.core.errors import InputError
 from uq_report.document.document import Document
 from uq_report.evidence import codec
 from uq_report.evidence.run import Run
-from uq_report.ops.verification import Verification, rendering, verify
+from uq_report.ops import verification
+from uq_report.ops.verification import Verification, rendering
 from uq_report.ops.verification.evidence import judge_files, sha256
 from uq_report.ops.verification.words import absent, html_blocks, pdf_text
 from uq_report.render import html
@@ -34,6 +36,8 @@ from uq_report.report import kinds
 from uq_report.report.sections.annex import EXTENTS
 
 from . import verify_cases
+
+verify = partial(verification.verify, deep=True)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +91,7 @@ def keep_documents(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_folder_as_written_is_proven_and_inputs_not_given_are_not_judged(folder: Path) -> None:
-    found = uq.verify(folder)
+    found = uq.verify(folder, deep=True)
     assert found.ok
     assert found.run_sha256 == hashlib.sha256((folder / "run.json").read_bytes()).hexdigest()
     judged = {(claim.file, claim.name): claim.state for claim in found.claims}
@@ -298,7 +302,7 @@ def test_model_and_data_are_held_against_their_hashes(folder: Path, rendered_onc
 
 def test_the_command_tells_each_claim_and_its_exit_code(folder: Path, rendered_once: None, tmp_path: Path) -> None:
     def call(*words: str) -> Any:
-        return CliRunner().invoke(cli.app, ["verify", *words])
+        return CliRunner().invoke(cli.app, ["verify", "--deep", *words])
 
     good = call(str(folder))
     assert good.exit_code == 0, good.output

@@ -176,7 +176,7 @@ class AuditRun:
         return content
 
     def write(self, folder: str | Path, formats: Iterable[str] = FORMATS, **style: Unpack[Style]) -> Path:
-        """Write the report, run.json, evidence/*.csv and clock.json into `folder`; return the folder.
+        """Write the report, run.json, evidence/*.csv, clock.json and SHA256SUMS into `folder`; return the folder.
 
         An audit is called report.html, other templates by their name: brief.html. Everything is rendered first, as
         `render` does, and put in place last: if anything fails, an old report there stays whole.
@@ -185,7 +185,7 @@ class AuditRun:
 
     def write_reports(self, folder: str | Path, formats: Iterable[str] = FORMATS, **style: Unpack[Style]) -> Path:
         """Write the report files alone into `folder`; return the folder."""
-        return saved.write_files(folder, self.reports(formats, **style))
+        return saved.write_reports(self.run, folder, self.reports(formats, **style))
 
     def reports(
         self,

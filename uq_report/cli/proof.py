@@ -26,14 +26,19 @@ def verify(  # noqa: PLR0913, PLR0917 - flags
     train: Annotated[Path | None, typer.Option(help="The file with the training rows.")] = None,
     templates: Templates = None,
     trust: Annotated[list[Path] | None, typer.Option(help="Certificate a signer's must lead to; repeat.")] = None,
+    deep: Annotated[bool, typer.Option("--deep", help="Make the report again and compare it byte by byte.")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check that a report is what its evidence says, and the evidence what was audited; exit code 5 if not."""
+    """Check that a report is what its evidence says, and the evidence what was audited; exit code 5 if not.
+
+    Without --deep, pages are compared with the hash listed in SHA256SUMS, and not made again.
+    """
     with errors_reported():
         from ..ops.verification import verify as verified
 
-        verdict = verified(path, run=run, model=model, data=data, train=train, templates=templates, trust=trust or ())
+        files = {"run": run, "model": model, "data": data, "train": train, "templates": templates}
+        verdict = verified(path, **files, trust=trust or (), deep=deep)
         if as_json:
             print_json(verdict.as_dict())
         elif not (quiet and verdict.ok):

@@ -19,7 +19,7 @@ import pandas as pd
 
 from ..core.errors import InputError
 from ..core.text import file_stem
-from . import stage
+from . import stage, sums
 from .codec import dumps, loads
 from .run import Run
 
@@ -33,7 +33,7 @@ The numbers of the report are in run.json, which is the copy for programs; nothi
 
 
 def write(run: Run, folder: str | Path, *, reports: Mapping[str, bytes], clock: Mapping[str, Any]) -> Path:
-    """Write run.json, the reports, evidence/*.csv and clock.json; return the folder.
+    """Write run.json, the reports, evidence/*.csv, SHA256SUMS over these, and clock.json; return the folder.
 
     Parameters
     ----------
@@ -45,7 +45,19 @@ def write(run: Run, folder: str | Path, *, reports: Mapping[str, bytes], clock: 
     clock : mapping
         Durations, host and workers; the only file that differs between equal runs.
     """
-    return write_files(folder, contents(run, reports=reports, clock=clock))
+    files = contents(run, reports=reports, clock=clock)
+    listed = sums.hashes({name: content for name, content in files.items() if name != CLOCK})
+    return write_files(folder, {**files, sums.SUMS: sums.dumps(listed)})
+
+
+def write_reports(run: Run, folder: str | Path, reports: Mapping[str, bytes]) -> Path:
+    """Write reports alone into a folder; its SHA256SUMS lists them if they are of the run that it lists."""
+    listed, more = sums.loads(Path(folder)), {}
+    if listed:
+        others = {name: digest for name, digest in listed.items() if name not in reports}
+        same = sums.hashes({RUN: dumps(run)})[RUN] == listed.get(RUN)
+        more = {sums.SUMS: sums.dumps({**others, **(sums.hashes(reports) if same else {})})}
+    return write_files(folder, {**reports, **more})
 
 
 def contents(run: Run, *, reports: Mapping[str, bytes], clock: Mapping[str, Any]) -> dict[str, bytes]:

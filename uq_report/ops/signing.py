@@ -193,7 +193,7 @@ def _check_report(report: Report, terms: Terms, templates: str | Path | None) ->
             f"sign.report must have the status 'final'; got {status or 'none'!r}. Make it with "
             "about={'status': 'final'}, or sign it as a draft by --draft."
         )
-    verified = verify(report.path, templates=templates)
+    verified = verify(report.path, templates=templates, deep=True)
     if not verified.ok:
         raise InputError(f"sign.report must verify; got {(*verified.failed, 'no evidence')[0]}. Nothing was signed.")
 

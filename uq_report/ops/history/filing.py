@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...core.errors import InputError, UQReportError
+from ...evidence import sums
 from ...evidence.run import Run
 from ...evidence.saved import CLOCK, RUN, contents, read, write_through
 from . import entry as entries
-from . import names, sums
+from . import names
 from .entry import ENTRY, Entry
 
 LATEST = "latest"
@@ -74,7 +75,7 @@ class Filing:
         entry = entries.make_entry(self.name, run, digest, last)
         target = self._audit / entry.folder
         try:
-            self._write({**files, sums.SUMS: sums.dumps(files), ENTRY: entry.dumps()}, target)
+            self._write({**files, sums.SUMS: sums.dumps(sums.hashes(files)), ENTRY: entry.dumps()}, target)
         except OSError as error:
             shutil.rmtree(self._audit / _STAGE, ignore_errors=True)
             raise InputError(f"history must be writable; got {target}: {error}. Nothing was filed.") from error

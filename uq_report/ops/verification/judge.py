@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...core.errors import InputError
+from ...core.text import count
+from ...evidence import sums
 from ...evidence.run import Run
 from ...evidence.saved import EVIDENCE, evidence_files
 from ...report.kinds import KINDS
 from .claims import Claim, Verdict, Verification
-from .evidence import RUN, judge_files, judge_run, sha256
+from .evidence import RUN, first_change, judge_files, judge_run, sha256
 from .inputs import judge_inputs
 from .rendering import Maker, Rendered, judge_rendering, of_ours
 from .reports import Report, open_report
 from .signatures import judge_signatures
 
 FilePath = str | Path
+NOT_RENDERED = "pages, figures and attached tables were not made again from run.json; --deep does"
 
 
-def verify(
+def verify(  # noqa: PLR0913 - files and flags
     path: FilePath,
     *,
     run: FilePath | None = None,
@@ -28,12 +31,16 @@ def verify(
     train: FilePath | None = None,
     templates: FilePath | None = None,
     trust: Iterable[FilePath] = (),
+    deep: bool = False,
 ) -> Verification:
     """Return what is proven of a report, claim by claim; what was not looked at is never passed.
 
-    The evidence is the run.json inside a PDF, in the folder, or beside the report. The report is made again
-    from it: equal bytes prove every number and figure. Bytes are promised for equal versions only; where these
-    differ, the printed words and numbers are compared.
+    The evidence is the run.json inside a PDF, in the folder, or beside the report. It is read, judged, and tied to
+    the report: by the copy inside a PDF, by its SHA-256 in other formats. Pages are compared with the hash that
+    SHA256SUMS lists of them, which shows damage but not a forger who writes that list too.
+
+    If `deep`, the report is made again from the evidence: equal bytes prove every number and figure. Bytes are
+    promised for equal versions only; where these differ, the printed words and numbers are compared.
 
     Parameters
     ----------
@@ -47,6 +54,8 @@ def verify(
         The house style the report was made with.
     trust : paths
         Certificates a signer's must lead to.
+    deep : bool, default=False
+        Make the report again, which costs what making it did.
 
     Returns
     -------
@@ -65,11 +74,19 @@ def verify(
     recorded = judge_run(evidence, source)
     claims = [Claim(source, *verdict) for verdict in recorded.verdicts]
     if recorded.run is not None:
-        maker = Maker(recorded.run, None if templates is None else Path(templates), recorded.format)
+        house = None if templates is None else Path(templates)
+        maker = Maker(recorded.run, house, recorded.format) if deep else None
+        listed = sums.loads(folder)
         for report in reports:
-            claims += [Claim(report.name, *verdict) for verdict in _judge_report(report, maker, evidence, tuple(trust))]
+            signatures = list(judge_signatures(report.data, tuple(trust))) if report.has_signature else []
+            compared = (
+                _compare_listed(report, evidence, listed)
+                if maker is None
+                else _compare_rendered(report, maker, evidence, signatures)
+            )
+            claims += [Claim(report.name, *verdict) for verdict in (*compared, *signatures)]
         if place.is_dir():
-            claims.append(Claim(EVIDENCE, *_judge_tables(place, recorded.run)))
+            claims.append(Claim(EVIDENCE, *_judge_tables(place, recorded.run, {} if deep else listed)))
         inputs = {"model": model, "data": data, "train": train}
         claims += [Claim(source, *verdict) for verdict in judge_inputs(recorded.run, inputs, folder)]
     return Verification(str(path), sha256(evidence), tuple(claims))
@@ -107,17 +124,47 @@ def _evidence(place: Path, reports: Sequence[Report], named: FilePath | None) ->
         ) from error
 
 
-def _judge_report(report: Report, maker: Maker, evidence: bytes, trust: Sequence[FilePath]) -> Iterator[Verdict]:
-    """Compare one report with its evidence."""
+def _compare_listed(report: Report, evidence: bytes, listed: Mapping[str, str]) -> Iterator[Verdict]:
+    """Tie one report to its evidence and to its listed hash, and say that it was not made again."""
+    digest, recorded = sha256(report.data), listed.get(report.name)
+    if report.format != "pdf":
+        yield _printed(report, None, sha256(evidence))
+    elif recorded == digest and listed.get(RUN) == sha256(evidence):
+        yield Verdict("evidence", "ok", f"{sums.SUMS} lists it as made from run.json of SHA-256 {listed[RUN]}")
+    else:
+        yield _inside(report, evidence)
+    if recorded is None:
+        yield Verdict("hash", "not judged", f"no {sums.SUMS} lists it; its SHA-256 is {digest}")
+    elif recorded == digest:
+        yield Verdict("hash", "ok", f"{sums.SUMS} lists its SHA-256 {digest[:16]}…; who forges one can forge both")
+    else:
+        yield Verdict("hash", "FAILED", f"its SHA-256 is {digest}; {sums.SUMS} lists {recorded}")
+    yield Verdict("rendering", "not judged", NOT_RENDERED)
+
+
+def _inside(report: Report, evidence: bytes) -> Verdict:
+    """Say whether the run.json inside a PDF is the evidence."""
+    try:
+        own = report.attachments.get(RUN)
+    except InputError as error:
+        return Verdict("evidence", "FAILED", str(error))
+    if own == evidence:
+        return Verdict("evidence", "ok", f"the run.json inside has SHA-256 {sha256(evidence)}")
+    fault = "there is no run.json inside" if own is None else first_change(own, evidence)
+    return Verdict("evidence", "FAILED", f"the run.json inside is not that of SHA-256 {sha256(evidence)}: {fault}")
+
+
+def _compare_rendered(
+    report: Report, maker: Maker, evidence: bytes, signatures: Sequence[Verdict]
+) -> Iterator[Verdict]:
+    """Compare one report with the one its evidence renders to."""
     rendered = maker.like(report)
     yield _printed(report, rendered, sha256(evidence))
     if report.format == "pdf" and rendered is not None:
         yield _judge_attachments(report, rendered, evidence, of_ours(maker.differing))
-    signatures = list(judge_signatures(report.data, trust)) if report.has_signature else []
     states = {verdict.state for verdict in signatures if verdict.name.startswith("signature")}
     signed = False if "FAILED" in states else True if states == {"ok"} else None
     yield from judge_rendering(report, rendered, maker.differing, signed=signed)
-    yield from signatures
 
 
 def _printed(report: Report, rendered: Rendered | None, digest: str) -> Verdict:
@@ -144,11 +191,18 @@ def _judge_attachments(report: Report, rendered: Rendered, evidence: bytes, excu
         return Verdict("attachments", "FAILED", str(error))
 
 
-def _judge_tables(place: Path, run: Run) -> Verdict:
-    """Compare evidence/*.csv of a folder with run.json."""
+def _judge_tables(place: Path, run: Run, listed: Mapping[str, str]) -> Verdict:
+    """Compare evidence/*.csv of a folder with their listed hashes, or with those made again where none is listed."""
     folder = place / EVIDENCE
     if not folder.is_dir():
         return Verdict("tables", "not judged", "there is no such folder beside the report")
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     contents = {file.relative_to(place).as_posix(): file.read_bytes() for file in files}
-    return judge_files(contents, evidence_files(run), "tables")
+    recorded = {name: digest for name, digest in listed.items() if name.startswith(f"{EVIDENCE}/")}
+    if not recorded:
+        return judge_files(contents, evidence_files(run), "tables")
+    found = sums.hashes(contents)
+    wrong = sorted(name for name in {*found, *recorded} if found.get(name) != recorded.get(name))
+    if wrong:
+        return Verdict("tables", "FAILED", f"{wrong[0]} is not as {sums.SUMS} lists it; {count(len(wrong), 'fault')}")
+    return Verdict("tables", "ok", f"{len(found)} files have the SHA-256 that {sums.SUMS} lists")

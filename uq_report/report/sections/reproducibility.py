@@ -64,7 +64,7 @@ def _warning(e: Evidence) -> tuple[Block, ...]:
 def _facts(e: Evidence, sha256: str) -> tuple[tuple[str, Cell], ...]:
     return (
         ("Rebuild", "uq-report render run.json"),
-        ("Verify", "uq-report verify report.pdf"),
+        ("Verify", "uq-report verify --deep report.pdf"),
         ("SHA-256 of run.json", sha256),
         ("Logical date", clean(e.run.as_of, 20)),
         ("Seed", as_cell(e.run.settings.get("seed"))),

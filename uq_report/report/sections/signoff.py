@@ -14,8 +14,8 @@ TITLE = "Sign-off"
 BLANK = "____________________"
 ROLES = (("Preparer", "preparer"), ("Reviewer", "validator"), ("Approver", "approver"))
 HOW = (
-    "Prove the file with “uq-report verify report.pdf”, sign it with “uq-report sign report.pdf”; a draft must not be "
-    "signed."
+    "Prove the file with “uq-report verify --deep report.pdf”, sign it with “uq-report sign report.pdf”; a draft must "
+    "not be signed."
 )
 PEOPLE = (
     "Only people can judge whether the features may be used by law and policy, whether effects agree with what is "

@@ -1,4 +1,4 @@
-"""Which files a filed run has, with their hashes: SHA256SUMS, in the form that ``sha256sum --check`` reads."""
+"""Which files a run has, with their hashes: SHA256SUMS, in the form that ``sha256sum --check`` reads."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ SUMS = "SHA256SUMS"
 _LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>.+)")
 
 
-def dumps(files: Mapping[str, bytes]) -> bytes:
-    """Return the hashes of files by name.
+def hashes(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the SHA-256 of files by name."""
+    return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+
+
+def dumps(listed: Mapping[str, str]) -> bytes:
+    """Return a list of hashes by file name.
 
     Examples
     --------
-    >>> dumps({"a": b""})[:8], dumps({"a": b""}).decode().split()[1]
+    >>> dumps(hashes({"a": b""}))[:8], dumps(hashes({"a": b""})).decode().split()[1]
     (b'e3b0c442', 'a')
     """
-    lines = (f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(files.items()))
-    return "".join(lines).encode()
+    return "".join(f"{digest}  {name}\n" for name, digest in sorted(listed.items())).encode()
 
 
 def loads(folder: Path) -> dict[str, str]:

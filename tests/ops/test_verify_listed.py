@@ -1,0 +1,160 @@
+"""Verifying without making the report again: what its hash, its evidence and the list of hashes show, and what not."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pikepdf
+import pytest
+from typer.testing import CliRunner
+
+from uq_report import cli
+from uq_report.api.views import AuditRun
+from uq_report.evidence import codec, sums
+from uq_report.ops.verification import Verification, rendering, verify
+from uq_report.ops.verification.evidence import judge_run
+
+from . import verify_cases
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return verify_cases.write(tmp_path_factory.mktemp("written") / "run")
+
+
+@pytest.fixture
+def folder(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a copy of the folder; whoever makes a report again fails."""
+
+    def made_again(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a report was made again")
+
+    for name in ("document", "page"):
+        monkeypatch.setattr(rendering, name, made_again)
+    return Path(shutil.copytree(written, tmp_path / "run"))
+
+
+def states(found: Verification, file: str) -> dict[str, str]:
+    return {claim.name: claim.state for claim in found.claims if claim.file == file}
+
+
+def change(file: Path, position: int) -> None:
+    data = bytearray(file.read_bytes())
+    data[position] ^= 1
+    file.write_bytes(bytes(data))
+
+
+def test_a_folder_as_written_is_proven_by_its_list_and_says_that_no_page_was_made_again(folder: Path) -> None:
+    found = verify(folder)
+    assert found.ok
+    for name in ("brief.html", "brief.pdf"):
+        assert states(found, name) == {"evidence": "ok", "hash": "ok", "rendering": "not judged"}
+    assert states(found, "evidence") == {"tables": "ok"}
+    assert {claim.reason for claim in found.claims if claim.name == "rendering"} == {
+        "pages, figures and attached tables were not made again from run.json; --deep does"
+    }
+
+
+@pytest.mark.parametrize("name", ["brief.html", "brief.pdf", "evidence/pfi.csv"])
+def test_any_changed_byte_of_a_listed_file_is_seen(name: str, folder: Path) -> None:
+    for position in (0, (folder / name).stat().st_size // 2, -1):
+        change(folder / name, position)
+        found = verify(folder)
+        assert not found.ok
+        change(folder / name, position)
+    assert verify(folder).ok
+
+
+def test_a_table_missing_or_added_is_seen(folder: Path) -> None:
+    (folder / "evidence" / "more.csv").write_text("a\n")
+    assert states(verify(folder), "evidence") == {"tables": "FAILED"}
+    (folder / "evidence" / "more.csv").unlink()
+    (folder / "evidence" / "pfi.csv").unlink()
+    assert states(verify(folder), "evidence") == {"tables": "FAILED"}
+
+
+def test_without_a_list_pages_are_not_judged_and_the_evidence_is(folder: Path) -> None:
+    (folder / sums.SUMS).unlink()
+    found = verify(folder)
+    assert found.ok
+    for name in ("brief.html", "brief.pdf"):
+        assert states(found, name) == {"evidence": "ok", "hash": "not judged", "rendering": "not judged"}
+    assert states(found, "evidence") == {"tables": "ok"}  # made again from run.json
+    run = folder / "run.json"
+    run.write_bytes(codec.dumps(verify_cases.run(as_of="2026-02-01")))
+    for name in ("brief.html", "brief.pdf"):
+        assert states(verify(folder), name)["evidence"] == "FAILED"
+    run.write_text(json.dumps(json.loads(run.read_bytes()), indent=1))
+    assert states(verify(folder), "run.json")["canonical"] == "FAILED"
+
+
+def test_the_run_inside_a_pdf_alone_must_be_the_evidence(folder: Path, tmp_path: Path) -> None:
+    alone = Path(shutil.copy(folder / "brief.pdf", tmp_path / "alone.pdf"))
+    assert verify(alone).ok
+    with pikepdf.open(folder / "brief.pdf") as pdf:
+        del pdf.attachments["run.json"]
+        saved = io.BytesIO()
+        pdf.save(saved)
+    alone.write_bytes(saved.getvalue())
+    (claim,) = [claim for claim in verify(alone, run=folder / "run.json").claims if claim.name == "evidence"]
+    assert (claim.state, "there is no run.json inside" in claim.reason) == ("FAILED", True)
+
+
+def test_what_only_deep_sees(written: Path, tmp_path: Path) -> None:
+    """A page changed together with the list; the same page is disproven when it is made again."""
+    place = Path(shutil.copytree(written, tmp_path / "run"))
+    (place / "brief.pdf").unlink()
+    page = place / "brief.html"
+    page.write_bytes(page.read_bytes().replace(b"small model", b"large model"))
+    listed = sums.loads(place) | sums.hashes({"brief.html": page.read_bytes()})
+    del listed["brief.pdf"]
+    (place / sums.SUMS).write_bytes(sums.dumps(listed))
+    assert states(verify(place), "brief.html") == {"evidence": "ok", "hash": "ok", "rendering": "not judged"}
+    deep = states(verify(place, deep=True), "brief.html")
+    assert (deep["numbers"], deep["bytes"]) == ("FAILED", "FAILED")
+
+
+def test_reports_written_later_are_listed_if_they_are_of_the_listed_run(written: Path, tmp_path: Path) -> None:
+    place = Path(shutil.copytree(written, tmp_path / "run"))
+    AuditRun(verify_cases.run()).write_reports(place, ["markdown"], template="brief")
+    assert sums.match(place, sums.loads(place), ["brief.md", "brief.html", "run.json"])
+    AuditRun(verify_cases.run(as_of="2026-02-01")).write_reports(place, ["html"], template="brief")
+    assert "brief.html" not in sums.loads(place)
+    assert states(verify(place), "brief.html")["evidence"] == "FAILED"
+
+
+def test_the_command_says_that_pages_were_not_made_again(folder: Path) -> None:
+    called = CliRunner().invoke(cli.app, ["verify", str(folder)])
+    assert called.exit_code == 0
+    assert "not made again from run.json; --deep does" in called.stdout
+    change(folder / "brief.html", 1000)
+    assert CliRunner().invoke(cli.app, ["verify", str(folder), "-q"]).exit_code == 5
+
+
+@pytest.mark.parametrize("wrong", ["text", -1, 1.5, True])
+def test_one_wrong_number_among_many_breaks_the_schema(wrong: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quick judging of arrays finds what the library finds, wherever it stands."""
+    schema = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+    monkeypatch.setattr("uq_report.ops.verification.evidence.json.loads", lambda _: schema)
+    from uq_report.ops.verification import evidence
+
+    for place in (0, 500, 999):
+        numbers: list[object] = [3] * 1000
+        assert evidence._schema(numbers, evidence.FORMAT).state == "ok"
+        numbers[place] = wrong
+        verdict = evidence._schema(numbers, evidence.FORMAT)
+        assert verdict.state == "FAILED"
+        assert verdict.reason.startswith(f"{place}: ")
+        assert not jsonschema.Draft202012Validator(schema).is_valid(numbers)
+
+
+def test_the_schema_of_a_run_is_judged(written: Path) -> None:
+    assert [verdict.state for verdict in judge_run((written / "run.json").read_bytes(), "run.json").verdicts] == [
+        "ok",
+        "ok",
+    ]
