@@ -1,5 +1,6 @@
 """Terms of pairs: against brute force, repeated rows and the formulas of the methods page."""
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,9 @@ import pytest
 
 from uq_report.core.arrays import FloatArray, IntArray
 from uq_report.core.inference import (
+    PairTerms,
     all_pairs,
     by_donor,
-    cyclic_donors,
     n_units,
     shuffled_pairs,
     standard_error,
@@ -36,6 +37,12 @@ def unchanged(full: FloatArray) -> FloatArray:
 def shuffles(m: int, n: int, seed: int = 1) -> IntArray:
     rng = np.random.default_rng(seed)
     return np.stack([rng.permutation(n) for _ in range(m)])
+
+
+def every(full: FloatArray, weights: FloatArray) -> PairTerms:
+    """Return the terms of all pairs, each row with a value of its own, and of two shuffles."""
+    n = len(weights)
+    return all_pairs(full.swapaxes(1, 2), unchanged(full), np.arange(n), shuffles(2, n), weights)
 
 
 def brute(full: FloatArray, weights: FloatArray) -> FloatArray:
@@ -66,8 +73,8 @@ def test_two_way_is_finite_where_rows_and_donors_are_not_connected() -> None:
 @pytest.mark.parametrize("weights", [np.ones(7), np.array([1.0, 3, 2, 1, 1, 5, 2])])
 def test_all_pairs_is_the_weighted_double_sum(weights: FloatArray) -> None:
     full = pairs(7)
-    terms = all_pairs(at(full, cyclic_donors(7)), unchanged(full), weights)
-    np.testing.assert_allclose(terms.repeats.mean(axis=1), brute(full, weights), atol=1e-14)
+    terms = every(full, weights)
+    np.testing.assert_allclose(terms.estimate, brute(full, weights), atol=1e-14)
     np.testing.assert_allclose(terms.rows @ (weights / weights.sum()), brute(full, weights), atol=1e-14)
 
 
@@ -78,7 +85,7 @@ def test_all_pairs_terms_are_those_of_the_methods_page_with_a_rows_own_pair_incl
     others = full * (1 - np.eye(n))
     h = others.sum(axis=2) / (n - 1) - b + others.sum(axis=1) / (n - 1)
     expected = (n - 1) / n * h + b / n
-    rows = all_pairs(at(full, cyclic_donors(n)), b, np.ones(n)).rows
+    rows = every(full, np.ones(n)).rows
     np.testing.assert_allclose(rows - rows.mean(axis=1, keepdims=True), expected - expected.mean(axis=1, keepdims=True))
 
 
@@ -86,21 +93,53 @@ def test_integer_weights_equal_repeated_rows_known_to_be_copies() -> None:
     full, counts = pairs(8), np.array([1, 2, 3, 1, 4, 1, 2, 1])
     copies = np.repeat(np.arange(8), counts)
     again = full[:, copies][:, :, copies]
-    few = all_pairs(at(full, cyclic_donors(8)), unchanged(full), counts.astype(float))
-    many = all_pairs(at(again, cyclic_donors(len(copies))), unchanged(again), np.ones(len(copies)))
-    np.testing.assert_allclose(few.repeats.mean(axis=1), many.repeats.mean(axis=1), atol=1e-12)
+    few = every(full, counts.astype(float))
+    many = every(again, np.ones(len(copies)))
+    np.testing.assert_allclose(few.estimate, many.estimate, atol=1e-12)
     np.testing.assert_allclose(few.rows[:, copies], many.rows, atol=1e-12)
     np.testing.assert_allclose(
         standard_error(few, counts.astype(float)), standard_error(many, np.ones(len(copies)), copies), atol=1e-12
     )
 
 
+@pytest.mark.parametrize("weights", [np.ones(9), np.array([1.0, 3, 0, 2, 1, 5, 2, 1, 1])])
+def test_distinct_values_are_all_pairs_of_rows(weights: FloatArray) -> None:
+    """Rows of one value donate alike: n G numbers give the terms of n² pairs, with both parts of their variance."""
+    values, codes = pairs(9)[:, :, :3], np.array([0, 2, 1, 0, 0, 2, 1, 2, 0])
+    donors = shuffles(4, 9)
+    full = values[:, :, codes]
+    few = all_pairs(values.swapaxes(1, 2), unchanged(full), codes, donors, weights)
+    many = all_pairs(full.swapaxes(1, 2), unchanged(full), np.arange(9), donors, weights)
+    for a, b in zip(few, many, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
+    clusters = np.array([0, 0, 1, 1, 2, 2, 3, 3, 3])
+    for codes_of in (None, clusters):
+        np.testing.assert_allclose(
+            standard_error(few, weights, codes_of), standard_error(many, weights, codes_of), rtol=0, atol=1e-12
+        )
+
+
+def test_the_repeats_of_all_pairs_are_those_of_the_shuffles() -> None:
+    full, donors = pairs(11), shuffles(5, 11)
+    plain = shuffled_pairs(at(full, donors), unchanged(full), donors, np.ones(11))
+    known = all_pairs(full.swapaxes(1, 2), unchanged(full), np.arange(11), donors, np.ones(11))
+    np.testing.assert_allclose(known.repeats, plain.repeats, rtol=0, atol=1e-13)
+
+
+def test_weighted_repeats_of_all_pairs_have_the_estimate_as_their_mean() -> None:
+    """Over all shuffles of four rows."""
+    full, weights, donors = pairs(4), np.array([1.0, 3, 2, 5]), np.array(list(permutations(range(4))))
+    known = all_pairs(full.swapaxes(1, 2), unchanged(full), np.arange(4), donors, weights)
+    np.testing.assert_allclose(known.repeats.mean(axis=1), brute(full, weights), atol=1e-13)
+    assert known.repeats.std(axis=1).min() > 0.01
+
+
 def test_rows_of_weight_zero_do_not_count() -> None:
     full, weights = pairs(8), np.array([1.0, 0, 2, 1, 0, 1, 2, 1])
     kept = np.flatnonzero(weights)
     part = full[:, kept][:, :, kept]
-    with_zeros = all_pairs(at(full, cyclic_donors(8)), unchanged(full), weights)
-    without = all_pairs(at(part, cyclic_donors(6)), unchanged(part), weights[kept])
+    with_zeros = every(full, weights)
+    without = every(part, weights[kept])
     np.testing.assert_allclose(standard_error(with_zeros, weights), standard_error(without, weights[kept]), atol=1e-12)
     assert n_units(weights) == 6
 
@@ -121,12 +160,12 @@ def test_unweighted_shuffles_give_their_own_means_and_the_printed_standard_error
 def test_all_shuffles_of_a_latin_square_agree_with_all_pairs() -> None:
     """The n cyclic shifts hold every pair once, so the fit is the exact decomposition."""
     full, weights = pairs(8), np.arange(1.0, 9)
-    donors = cyclic_donors(8)
+    donors = (np.arange(8) + np.arange(8)[:, None]) % 8
     fitted = two_way(at(full, donors), donors)
     exact = full.mean(axis=2), full.mean(axis=1) - full.mean(axis=(1, 2))[:, None]
     np.testing.assert_allclose(fitted, exact, atol=1e-12)
     plain = shuffled_pairs(at(full, donors), unchanged(full), donors, np.ones(8))
-    np.testing.assert_allclose(plain.rows, all_pairs(at(full, donors), unchanged(full), np.ones(8)).rows, atol=1e-12)
+    np.testing.assert_allclose(plain.rows, every(full, np.ones(8)).rows, atol=1e-12)
     assert not np.allclose(brute(full, weights), brute(full, np.ones(8)), atol=0.01)
 
 
@@ -159,8 +198,8 @@ def test_clusters_of_copies_count_once() -> None:
     full = pairs(25)
     copies = np.tile(np.arange(25), 3)
     again = full[:, copies][:, :, copies]
-    few = standard_error(all_pairs(at(full, cyclic_donors(25)), unchanged(full), np.ones(25)), np.ones(25))
-    terms = all_pairs(at(again, cyclic_donors(75)), unchanged(again), np.ones(75))
+    few = standard_error(every(full, np.ones(25)), np.ones(25))
+    terms = every(again, np.ones(75))
     np.testing.assert_allclose(standard_error(terms, np.ones(75), copies), few, rtol=1e-12)
     np.testing.assert_allclose(standard_error(terms, np.ones(75)), few * np.sqrt(24 / 74), rtol=1e-12)
     assert n_units(np.ones(75), copies) == 25

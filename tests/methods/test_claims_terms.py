@@ -7,7 +7,8 @@ from uq_report.core.distributions import Categorical
 from uq_report.core.inference import shuffled_pairs, standard_error
 from uq_report.core.measures import KL
 from uq_report.methods.pfi.claims import CLASS_KL, claim_terms, score_of
-from uq_report.methods.shared.terms import Rows, effects_of
+from uq_report.methods.shared.changes import Changes
+from uq_report.methods.shared.rows import Rows
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -19,8 +20,9 @@ def test_the_error_of_the_share_is_that_of_its_own_shuffles(weighted: bool, fitt
     b = np.stack([np.zeros(n), rng.random(n)])
     T = rng.random((2, m, n)) + b[:, None]
     weights = rng.random(n) + 0.5 if weighted else np.ones(n)
-    rows = Rows((), np.zeros((0, n)), np.zeros(n), weights, None, exact=False)
-    claim = claim_terms(T, b, donors, rows, np.zeros((1, n)), effects_of(T, donors, rows) if fitted else None)
+    rows = Rows((), np.zeros((0, n)), np.zeros(n), weights, None)
+    changes = Changes(T, donors)
+    claim = claim_terms(changes.fitted(rows) if fitted else changes, b, rows, np.zeros((1, n)))
     s = claim.share
     direct = shuffled_pairs((T[1] - s * T[0])[None], (b[1] - s * b[0])[None], donors, weights)
     assert claim.share_se == pytest.approx(standard_error(direct, weights)[0] / claim.estimate[0], rel=1e-9)

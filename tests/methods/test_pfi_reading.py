@@ -12,7 +12,8 @@ from uq_report.core.measures import ENTROPY, NLL
 from uq_report.core.results import Diagnostic
 from uq_report.methods.pfi.reading import read_pair
 from uq_report.methods.pfi.tables import Tables
-from uq_report.methods.shared.terms import Rows, Terms
+from uq_report.methods.shared.rows import Rows
+from uq_report.methods.shared.terms import Terms
 
 from .pfi_cases import explained, subject
 
@@ -21,9 +22,10 @@ def read(
     E: str, L: str, *, still: float = 0.0, needed: float = np.nan, se: float = 0.1, why: str = ""
 ) -> tuple[str, str]:
     """Return reading and sentence of feature x with these two verdicts."""
-    rows = Rows((ENTROPY, NLL), np.zeros((2, 3)), np.zeros(3), np.ones(3), None, exact=False)
+    rows = Rows((ENTROPY, NLL), np.zeros((2, 3)), np.zeros(3), np.ones(3), None)
     empty: Any = np.zeros((2, 3))
-    terms = Terms(empty, empty[:, 0], empty[:, 0], empty, empty, np.zeros(2, dtype=bool), np.full(2, still), empty)
+    none, zero = empty[:, 0], np.zeros(2, dtype=bool)
+    terms = Terms(empty, none, none, none, empty, empty, zero, np.full(2, still), empty, exact=False)
     estimates = pd.DataFrame(
         {
             "measure": ["entropy", "nll"],

@@ -21,7 +21,7 @@ ROLES = {
     "prediction": "prediction",
 }
 MARGIN = 0.01
-NUMBERS = dict.fromkeys(("p_value", "spread_low", "spread_high", "unpermuted", "n_needed"), np.nan)
+NUMBERS = dict.fromkeys(("p_value", "spread_low", "spread_high", "unpermuted", "n_needed", "shuffling_error"), np.nan)
 UNREAD: Mapping[str, Any] = {**NUMBERS, "exact_zero": False, "remark": ""}  # columns of pfi that these tests leave open
 
 

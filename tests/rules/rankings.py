@@ -74,7 +74,6 @@ def pfi(
     *lines: Mapping[str, Any],
     repeats: Mapping[str, Sequence[float]] | None = None,
     rows: Mapping[str, FloatArray] | None = None,
-    exact: bool = False,
     id: str = "pfi",
     meta: Mapping[str, Any] | None = None,
 ) -> Importance:
@@ -90,7 +89,6 @@ def pfi(
         frame=pd.DataFrame(frame, columns=list(Importance.columns)),
         estimates=pd.DataFrame(list(lines), columns=[*ESTIMATE_COLUMNS, "verdict", "margin", *UNREAD]),
         rows=terms,
-        options={"exact": exact},
         meta={"degrees_of_freedom": 199} | dict(meta or {}),
         measures={str(one["measure"]): MeasureFacts("", "nats", ROLES[str(one["measure"])]) for one in lines},
     )

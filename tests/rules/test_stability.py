@@ -1,5 +1,6 @@
 """Stability judges the audit: leaders that are open, seeds that move the numbers, importances of a few rows."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.results import Importance
 from uq_report.evidence.finding import Finding, Outcome
+from uq_report.evidence.importance import Pfi
 from uq_report.evidence.run import NotRun
-from uq_report.methods.agreement.stability import Stability
+from uq_report.methods.agreement.stability import Stability, shufflings
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.testing import linear_subject, measures
 
@@ -27,6 +29,11 @@ SHARE = float(np.var(WILD, ddof=1)) / 10 / 0.1**2  # of the shuffles, at the sta
 def even(n: int = 400) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return row terms of mean 0.5 that all rows share."""
     return 0.5 + np.tile([-0.1, 0.1], n // 2)
+
+
+def exactly(pair: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line of permutation importance of which all pairs of rows are known."""
+    return {**pair, "shuffling_error": 0.0}
 
 
 def importance(verdict: str = "positive", **parts: Any) -> Importance:
@@ -89,8 +96,8 @@ def test_one_observation_for_each_question() -> None:
         ranking("pfi", "squared_error", WIDE),
         ranking("pfi", "entropy", WIDE),
     )
-    lines = [line("a", "positive", measure=name) for name in ("nll", "squared_error", "entropy")]
-    found = Stability().check(run(agreement(*rankings), pfi(*lines, repeats={"a": CALM}, exact=True)))
+    lines = [exactly(line("a", "positive", measure=name)) for name in ("nll", "squared_error", "entropy")]
+    found = Stability().check(run(agreement(*rankings), pfi(*lines, repeats={"a": CALM})))
     open_ones = [finding for finding in found.findings if finding.code == "UQ501"]
     assert [finding.measures for finding in open_ones] == [("nll", "squared_error"), ("entropy",)]
 
@@ -143,15 +150,25 @@ def test_features_that_are_about_0_do_not_count() -> None:
     assert Stability().check(run(agreement(ranking("pfi", "nll", SURE)), result)).state == "passed"
 
 
+def test_a_feature_of_which_all_pairs_are_known_has_no_noise_of_shuffles() -> None:
+    """Its error is the rows'; the shuffles' share of both errors is that of the other feature."""
+    lines, repeats = (line("a", "positive"), line("b", "positive")), {"a": WILD, "b": WILD}
+    views = (Pfi.from_result(pfi(*two, repeats=repeats)) for two in (lines, (lines[0], exactly(lines[1]))))
+    both, one = (next(shufflings(view, {"level": 0.05, "seed_share": 0.1})) for view in views)
+    assert one.share == pytest.approx(both.share / 2)
+    assert one.share < SHARE
+
+
 @pytest.mark.parametrize(
-    ("parts", "words"),
+    ("result", "words"),
     [
-        ({"exact": True, "repeats": {"a": WILD}}, "no seed enters"),
-        ({"repeats": {"a": WILD[:2]}}, "UQ502 was not judged: fewer than 3 random shuffles"),
+        (pfi(exactly(line("a", "positive")), repeats={"a": WILD}, rows={"a": even()}), "no seed enters"),
+        (pfi(line("a", "positive"), repeats={"a": WILD[:2]}, rows={"a": even()}), "fewer than 3 random shuffles"),
     ],
+    ids=["exact", "two shuffles"],
 )
-def test_where_no_seed_enters_or_none_can_be_judged(parts: dict[str, Any], words: str) -> None:
-    outcome = Stability().check(run(agreement(ranking("pfi", "nll", SURE)), importance(**parts)))
+def test_where_no_seed_enters_or_none_can_be_judged(result: Importance, words: str) -> None:
+    outcome = Stability().check(run(agreement(ranking("pfi", "nll", SURE)), result))
     assert codes(outcome) == []
     assert words in outcome.reason
 

@@ -18,7 +18,9 @@ from uq_report.core.subject import make_subject
 from uq_report.core.timed import with_long_blocks
 from uq_report.core.verdicts import permutation_p_value
 from uq_report.inputs.adapters.function import FunctionAdapter
-from uq_report.methods.shared.terms import Rows, feature_terms
+from uq_report.methods.shared.changes import Changes
+from uq_report.methods.shared.rows import Rows
+from uq_report.methods.shared.terms import feature_terms
 
 M = 10
 
@@ -63,8 +65,8 @@ def held(X: FloatArray, y: FloatArray, donors: IntArray, clusters: IntArray | No
     n = len(y)
     shuffled = np.broadcast_to(X, (M, *X.shape)).copy()
     shuffled[..., 0] = X[donors, 0]
-    own = Rows((NLL, ENTROPY), evaluate(X, y), y, np.ones(n), clusters, exact=False, blocks=blocks)
-    terms = feature_terms(evaluate(shuffled, y), donors, own)
+    own = Rows((NLL, ENTROPY), evaluate(X, y), y, np.ones(n), clusters, blocks=blocks)
+    terms = feature_terms(Changes(evaluate(shuffled, y), donors), own)
     mean, error = Sampling(np.full(n, 1 / n), own.units, clusters).mean(own.b[:1])
     reach = student.ppf(0.975, own.units - 1) * np.r_[error, terms.se]
     return np.abs(np.r_[mean, terms.estimate] - truth()) <= reach

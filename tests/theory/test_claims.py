@@ -25,7 +25,8 @@ from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFF
 from uq_report.evidence.view import by_feature, largest_first
 from uq_report.methods.pfi.claims import score_of
 from uq_report.methods.pfi.claims_result import Claiming
-from uq_report.methods.shared.terms import Rows
+from uq_report.methods.shared.changes import Changes
+from uq_report.methods.shared.rows import Rows
 from uq_report.testing import KnownLinear, KnownTruth, linear_subject, logistic_subject
 
 REPS = int(os.environ.get("UQ_STUDY_REPS", "20"))
@@ -155,14 +156,14 @@ def test_a_group_claims_more_than_its_features() -> None:
 
 def test_rows_with_an_infinite_divergence_are_counted_and_none_is_dropped() -> None:
     p = np.array([[0.5, 0.5], [0.4, 0.6], [0.3, 0.7], [0.6, 0.4]])
-    rows = Rows((), np.zeros((0, 4)), np.zeros(4), np.ones(4), None, exact=False)
+    rows = Rows((), np.zeros((0, 4)), np.zeros(4), np.ones(4), None)
     engine: Any = SimpleNamespace(y=np.array([0, 1, 1, 0]), unchanged=lambda measures: np.zeros((len(measures), 4)))
     score = score_of(Categorical(p))
     assert score is not None
     claiming = Claiming.of(score, engine, rows)
     T = np.zeros((2, 3, 4))
     T[0, 1, 2] = T[1, 0, 2] = T[0, 0, 3] = np.inf
-    claiming.add("x", T, np.zeros((3, 4)), np.tile(np.arange(4), (3, 1)))
+    claiming.add("x", Changes(T, np.tile(np.arange(4), (3, 1))), np.zeros((3, 4)))
     assert "infinite in 2 of 4 rows" in claiming.omissions[0].reason
     assert not claiming.claims
 

@@ -4,10 +4,11 @@ With T_ik the measure of row i carrying row k's value, b_i the measure unchanged
 (summing to 1), the quantity is ``θ = Σ_ik ω_i ω_k (T_ik - b_i)``, a two-sample U-statistic in which
 every row plays both parts. To first order, new rows move θ by the weighted sum of their terms
 ``g_i = Σ_k ω_k T_ik + Σ_k ω_k T_ki - b_i`` (receiver, donor, unchanged; up to a constant).
-Either all pairs are known, or m shuffles of the rows are, and row and donor effects are fitted.
+Either all pairs are known, by the distinct values among the rows, or m shuffles of the rows are, and row and donor
+effects are fitted.
 
-Nothing here knows models or features. Shapes: M measures, m shuffles, n rows; ``T[:, r, i]`` has row i
-carry the value of row ``donors[r, i]``.
+Nothing here knows models or features. Shapes: M measures, m shuffles, G distinct values, n rows; in shuffles
+``T[:, r, i]`` has row i carry the value of row ``donors[r, i]``.
 """
 
 from __future__ import annotations
@@ -31,52 +32,60 @@ class PairTerms(NamedTuple):
 
     Attributes
     ----------
+    estimate : ndarray of shape (M,)
+        θ where all pairs are known, else the mean of the shuffles.
     repeats : ndarray of shape (M, m)
-        θ as each shuffle gives it; their mean is the estimate. Without weights, the shuffle's own mean.
+        θ as each shuffle gives it. Without weights, the shuffle's own mean.
     rows : ndarray of shape (M, n)
         The terms g, shifted so that their weighted mean is the estimate.
     row_noise, mean_noise : ndarray of shape (M,)
         Variance that the choice of shuffles adds to one g_i and to the estimate; 0 where all pairs are known.
     """
 
+    estimate: FloatArray
     repeats: FloatArray
     rows: FloatArray
     row_noise: FloatArray
     mean_noise: FloatArray
 
 
-def cyclic_donors(n: int) -> IntArray:
-    """Return the n cyclic shifts, shape (n, n): every pair of rows once, each row with itself first.
+def all_pairs(T: FloatArray, b: FloatArray, codes: IntArray, donors: IntArray, weights: FloatArray) -> PairTerms:
+    """Return the terms where all n² pairs are known, and what the shuffles `donors` say of them.
 
-    Examples
-    --------
-    >>> cyclic_donors(3)
-    array([[0, 1, 2],
-           [1, 2, 0],
-           [2, 0, 1]])
-    """
-    steps = np.arange(n)
-    return (steps + steps[:, None]) % n
-
-
-def all_pairs(T: FloatArray, b: FloatArray, weights: FloatArray) -> PairTerms:
-    """Return the terms where all n² pairs are known, as the shuffles of `cyclic_donors`.
-
-    A row with itself counts as a pair, as it does in the mean over all n! shuffles. The terms are exact;
+    A row with itself counts as a pair, as it does in the mean over all n! shuffles. Rows of one value donate the same,
+    so n G numbers are all n² pairs, each value counted as often, or as heavily, as it occurs. The terms are exact;
     for a measure that is additive in the shuffled value they are all equal, so θ and its error are 0.
 
+    Parameters
+    ----------
+    T : ndarray of shape (M, G, n)
+        ``T[:, g, i]`` has row i carry the distinct value g.
+    b : ndarray of shape (M, n)
+    codes : ndarray of shape (n,)
+        The distinct value of each row, 0 to G - 1.
+    donors : ndarray of shape (m, n)
+    weights : ndarray of shape (n,)
+
     Examples
     --------
-    >>> a, f = np.array([1.0, 2.0, 4.0]), np.array([0.0, 3.0, 5.0])
-    >>> T = (a + f[cyclic_donors(3)])[None]
-    >>> all_pairs(T, (a + f)[None], np.ones(3)).rows
+    >>> a, f, codes = np.array([1.0, 2.0, 4.0]), np.array([0.0, 3.0]), np.array([0, 1, 1])
+    >>> all_pairs((a + f[:, None])[None], (a + f[codes])[None], codes, codes[None], np.ones(3)).rows
     array([[0., 0., 0.]])
     """
-    donors = cyclic_donors(T.shape[2])
-    v, u = T.mean(axis=1), by_donor(T, donors)
-    u -= u.mean(axis=1, keepdims=True)
-    repeats, rows, _ = _weighted(T, b, (v, u), donors, weights, 1.0)
-    return PairTerms(repeats, rows, np.zeros(len(T)), np.zeros(len(T)))
+    omega = weights / weights.sum()
+    share = np.bincount(codes, omega, T.shape[1])
+    v, u = np.stack([share @ t for t in T]), T @ omega
+    theta = v @ omega
+    effects = v, (u - theta[:, None])[:, codes]
+    estimate = theta - b @ omega
+    rows = effects[0] + effects[1] - b
+    rows += (estimate - rows @ omega)[:, None]
+    values, at, repeats = T.reshape(len(T), -1), np.arange(len(omega)), np.empty((len(T), len(donors)))
+    for r, shuffle in enumerate(donors):
+        interaction = values[:, codes[shuffle] * len(at) + at] - effects[0] - effects[1][:, shuffle]
+        repeats[:, r] = interaction @ (len(at) * omega * omega[shuffle])
+    none = np.zeros(len(T))
+    return PairTerms(estimate, repeats + estimate[:, None], rows, none, none)
 
 
 def shuffled_pairs(
@@ -96,10 +105,10 @@ def shuffled_pairs(
     m, n = donors.shape
     if m < MIN_SHUFFLES:
         repeats, rows, _ = _weighted(T, b, (b, np.zeros_like(b)), donors, weights, 1.0)
-        return PairTerms(repeats, rows, np.full(len(T), np.inf), np.full(len(T), np.inf))
+        return PairTerms(repeats.mean(axis=1), repeats, rows, np.full(len(T), np.inf), np.full(len(T), np.inf))
     effects = two_way(T, donors) if effects is None else effects
     repeats, rows, squares = _weighted(T, b, effects, donors, weights, m / (m - 2))
-    return PairTerms(repeats, rows, *_noise(squares / (n * m - 2 * n + 1), m, weights))
+    return PairTerms(repeats.mean(axis=1), repeats, rows, *_noise(squares / (n * m - 2 * n + 1), m, weights))
 
 
 def standard_error(terms: PairTerms, weights: FloatArray, clusters: IntArray | None = None) -> FloatArray:

@@ -33,6 +33,7 @@ class PfiLine(Estimate):
     """Permutation importance of one feature for one measure, with its verdict against ±`margin`.
 
     ``p_value`` is the exact one of the shuffles; ``spread_low`` and ``spread_high`` show the shuffles only.
+    ``shuffling_error`` is the part of ``std_error`` that their choice has: 0 where all pairs of rows are known.
     ``distrust`` says why the interval is not to be trusted; then the verdict is undetermined.
     """
 
@@ -46,6 +47,7 @@ class PfiLine(Estimate):
     exact_zero: bool
     remark: str
     distrust: str = ""
+    shuffling_error: float = UNKNOWN
 
 
 class Pfi(View):

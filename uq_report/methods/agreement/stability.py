@@ -204,7 +204,7 @@ def _verdict(result: Result | None, leader: RankLine) -> str:
 
 def _seeds(rule: Rule, view: Pfi) -> Part:
     """Judge how much of the variance the choice of shuffles has."""
-    if view.result.options.get("exact"):
+    if view.lines and all(line.shuffling_error == 0 for line in view.lines):
         return Part(code=rule.code, passed="All pairs of rows were used: no seed enters the permutation importances.")
     if view.result.frame[col.REPEAT].nunique() < MIN_SHUFFLES:
         return Part(code=rule.code, absent=f"fewer than {MIN_SHUFFLES} random shuffles have no variance to judge")
@@ -262,7 +262,8 @@ def shufflings(view: Pfi, thresholds: Mapping[str, float]) -> Iterator[Shuffling
     """Yield the shuffles' share for each measure, over the features that are not about 0.
 
     ``Σ_j s_j²/m / Σ_j se_j²`` with s_j² the variance over the m shuffles, and the χ² interval of its numerator
-    with Satterthwaite's degrees of freedom: the shuffles of different features are drawn independently.
+    with Satterthwaite's degrees of freedom: the shuffles of different features are drawn independently. A feature of
+    which all pairs of rows are known has an s_j² of 0.
     """
     used = [line for line in view.lines if line.verdict != ABOUT_0 and line.std_error > 0]
     by_measure, frame = grouped(used, lambda line: line.measure), view.result.frame
@@ -271,6 +272,7 @@ def shufflings(view: Pfi, thresholds: Mapping[str, float]) -> Iterator[Shuffling
         values = frame[frame[col.MEASURE] == measure].groupby(col.FEATURE)[col.VALUE]
         m = int(values.size().iloc[0])
         noise = (values.var(ddof=1) / m).reindex(features).to_numpy(dtype=float)
+        noise[[line.shuffling_error == 0 for line in lines]] = 0.0  # all pairs of rows are known
         if not noise.sum() > 0:
             continue
         df = (m - 1) * noise.sum() ** 2 / (noise**2).sum()

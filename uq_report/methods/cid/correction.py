@@ -24,8 +24,10 @@ from ...evidence import ids
 from ...evidence.importance import ABOUT_0, UNDETERMINED, CoverCorrectedLine, Pfi
 from ...evidence.information import CidCover
 from ...evidence.view import View
+from ..shared.changes import Changes, as_means
+from ..shared.rows import Rows
 from ..shared.shuffles import shuffle
-from ..shared.terms import Rows, Terms, as_means, feature_terms, infinite_values
+from ..shared.terms import Terms, feature_terms, infinite_values
 
 V = TypeVar("V", bound=View)
 Features = frozenset[str]
@@ -99,7 +101,6 @@ class CoverCorrection(BuiltIn):
             y=np.zeros(subject.n) if engine.y is None else engine.y,
             weights=np.ones(subject.n) if subject.weights is None else subject.weights,
             clusters=subject.clusters,
-            exact=False,
             blocks=subject.blocks is not None,
             classes="proba" in engine.baseline.supports,
         )
@@ -159,7 +160,8 @@ class Shuffles:
         with np.errstate(invalid="ignore"):  # infinite values of both sets; they are counted and left out
             corrected = together if partners is self._unchanged else self._unchanged + (together - partners)
             change = corrected - (alone - self._unchanged)
-        return CoverTerms(*(feature_terms(T, self.donors, self._means) for T in (alone, together, corrected, change)))
+        every = (Changes(T, self.donors) for T in (alone, together, corrected, change))
+        return CoverTerms(*(feature_terms(changes, self._means) for changes in every))
 
     @cached_property
     def _means(self) -> Rows:
@@ -170,7 +172,7 @@ class Shuffles:
     @cached_property
     def _unchanged(self) -> FloatArray:
         """The measures of the rows as they are, shape (M, 1, n)."""
-        return as_means(self.rows.b[:, None], self.rows.b, self.donors[:1], self.rows)[1][:, None]
+        return as_means(Changes(self.rows.b[:, None], self.donors[:1]), self.rows.b, self.rows)[1][:, None]
 
     def _scored(self, sets: Sequence[Features]) -> Iterator[tuple[Features, FloatArray]]:
         """Yield each set with all measures of its shuffled rows, shape (M, m, n), from one stream of variants."""
@@ -183,7 +185,7 @@ class Shuffles:
                 values[:, filled] = group.values[:, v]
                 filled += 1
                 if filled == m:
-                    yield next(order), as_means(values, self.rows.b, self.donors, self.rows)[0].copy()
+                    yield next(order), as_means(Changes(values, self.donors), self.rows.b, self.rows)[0].T.copy()
                     filled = 0
 
 

@@ -15,14 +15,15 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from ...core.arrays import AnyArray, FloatArray, IntArray
+from ...core.arrays import AnyArray, FloatArray
 from ...core.distributions import Categorical
 from ...core.distributions.rowwise import row_sum
 from ...core.inference import PairTerms, standard_error
 from ...core.measures import BRIER, KL, NLL, Measure
 from ...core.predictive import Distribution
 from ..shared.blocks import blocks
-from ..shared.terms import Rows, pair_terms
+from ..shared.changes import Changes, pair_terms
+from ..shared.rows import Rows
 
 # claimed, delivered and their difference as combinations of what there is: the divergence, and with outcomes the loss
 PARTS_OF: Mapping[int, FloatArray] = {1: np.ones((1, 1)), 2: np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])}
@@ -152,8 +153,8 @@ _FAMILIES: Mapping[str, tuple[Sequence[Part], Callable[[AnyArray], FloatArray]]]
 class Claim(NamedTuple):
     """What a set of features claims and delivers; the first axis is claimed and, with outcomes, delivered, difference.
 
-    `rows` are the terms of each row, `excess` (P, n) the coefficients of the score, averaged over the shuffles, less
-    those of the unchanged row.
+    `rows` are the terms of each row, `excess` (P, n) the coefficients of the score, averaged over the shuffles or all
+    pairs, less those of the unchanged row.
     """
 
     repeats: FloatArray
@@ -165,29 +166,24 @@ class Claim(NamedTuple):
     excess: FloatArray
 
 
-def claim_terms(
-    T: FloatArray, b: FloatArray, donors: IntArray, rows: Rows, excess: FloatArray, effects: FloatArray | None
-) -> Claim:
+def claim_terms(changes: Changes, b: FloatArray, rows: Rows, excess: FloatArray) -> Claim:
     """Return the claim of one set of features.
 
     Parameters
     ----------
-    T : ndarray of shape (1 or 2, m, n)
-        The divergence of the shuffled rows and, where there are outcomes, their loss; finite.
+    changes : Changes
+        The divergence of the changed rows and, where there are outcomes, their loss; finite.
     b : ndarray of shape (1 or 2, n)
         Both unchanged.
-    donors : ndarray of shape (m, n)
     rows : Rows
     excess : ndarray of shape (P, n)
-    effects : ndarray of shape (2, 1 or 2, n), optional
-        Row and donor effects of T, where they are known.
     """
-    C = PARTS_OF[len(T)]
-    pairs = pair_terms(np.tensordot(C, T, 1), C @ b, donors, rows, None if effects is None else C @ effects)
+    C = PARTS_OF[len(b)]
+    pairs = pair_terms(changes.combined(C), C @ b, rows)
     se = standard_error(pairs, rows.weights, rows.clusters)
-    estimate = pairs.repeats.mean(axis=1)
+    estimate = pairs.estimate
     share = share_se = float("nan")
-    if len(T) > 1 and estimate[0] > 0:
+    if len(b) > 1 and estimate[0] > 0:
         share = float(estimate[1] / estimate[0])
     if not np.isnan([share, se[0]]).any():
         # L - sK has mean 0 at the share s, and its error over K is that of the ratio (delta method)
@@ -199,7 +195,7 @@ def _less(pairs: PairTerms, s: float) -> PairTerms:
     """Return the terms of L - sK from those of K, L and K - L: a variance at any s follows from those three."""
     C, squares = np.array([-s, 1.0, 0.0]), np.array([s * (s - 1), 1 - s, s])
     noise = (np.maximum(squares @ noise, 0.0)[None] for noise in (pairs.row_noise, pairs.mean_noise))
-    return PairTerms((C @ pairs.repeats)[None], (C @ pairs.rows)[None], *noise)
+    return PairTerms(*((C @ part)[None] for part in (pairs.estimate, pairs.repeats, pairs.rows)), *noise)
 
 
 def exact_p_values(

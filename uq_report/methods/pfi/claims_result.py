@@ -18,8 +18,10 @@ from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission
 from ...core.sampling import t_quantile
 from ...evidence import ids
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
+from ..shared.changes import Changes
 from ..shared.estimates import estimate
-from ..shared.terms import Rows, effects_of, usual_margin
+from ..shared.rows import Rows
+from ..shared.terms import usual_margin
 from .claims import Claim, Score, claim_terms, exact_p_values
 
 PARTS = (CLAIMED, DELIVERED, DIFFERENCE)
@@ -59,31 +61,30 @@ class Claiming:
         """Positions of the compared measures."""
         return [self.measures.index(measure) for measure in self.compared]
 
-    def add(
-        self, name: str, T: FloatArray, means: FloatArray, donors: IntArray, effects: FloatArray | None = None
-    ) -> None:
-        """Add a set of features: its shuffles `T` (`n_full`, m, n) with their effects, and mean coefficients (P, n)."""
-        self._add(name, T[self.at], means, donors, None if effects is None else effects[:, self.at])
+    def add(self, name: str, changes: Changes, means: FloatArray) -> None:
+        """Add a set of features: the first `n_full` measures of its changed rows, and mean coefficients (P, n)."""
+        self._add(name, changes.of(self.at), means)
 
-    def add_all(self, donors: IntArray) -> None:
+    def add_all(self, donors: IntArray, *, exact: bool) -> None:
         """Add all features together: a row with all values of another has its distribution, so nothing is predicted."""
-        q, y = self.engine.baseline, self.engine.y
-        T = np.stack([rows_of(q.take(shuffle), self.compared, y, q) for shuffle in donors], axis=1)
-        means = self.base[self.n_full :][:, donors].mean(axis=1)
-        self._add(ALL_FEATURES, T, means, donors, None)
+        q, y, rows = self.engine.baseline, self.engine.y, np.arange(self.rows.n)
+        sources = np.tile(rows[:, None], self.rows.n) if exact else donors
+        T = np.stack([rows_of(q.take(source), self.compared, y, q) for source in sources], axis=1)
+        means = self.base[self.n_full :][:, sources].mean(axis=1)
+        self._add(ALL_FEATURES, Changes(T, donors, rows if exact else None), means)
 
-    def _add(self, name: str, T: FloatArray, means: FloatArray, donors: IntArray, effects: FloatArray | None) -> None:
+    def _add(self, name: str, changes: Changes, means: FloatArray) -> None:
         if self.score is None:
             return
         base = self.base[self.at]
-        infinite = int((~np.isfinite(T).all(axis=1) | ~np.isfinite(base)).any(axis=0).sum())
+        infinite = int((~np.isfinite(changes.T).all(axis=1) | ~np.isfinite(base)).any(axis=0).sum())
         if infinite:
             what = "divergence or the loss" if len(base) > 1 else "divergence"
             reason = f"the {what} is infinite in {infinite} of {self.rows.n} rows, and none was dropped"
             self.omissions.append(Omission(self.score.loss.name, name, reason))
             return
-        effects = effects_of(T, donors, self.rows) if effects is None else effects
-        self.claims[name] = claim_terms(T, base, donors, self.rows, means - self.base[self.n_full :], effects)
+        fitted = changes if changes.effects is not None else changes.fitted(self.rows)
+        self.claims[name] = claim_terms(fitted, base, self.rows, means - self.base[self.n_full :])
 
     def result(self, score: Score, options: Mapping[str, Any]) -> Diagnostic:
         """Return the result, with exact p-values where the score allows them and rows count alike."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
@@ -10,22 +9,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...core.arrays import FloatArray, IntArray, take_rows
+from ...core.arrays import take_rows
 from ...core.engine import Engine
 from ...core.errors import InputError, nearest
 from ...core.explainer import BuiltIn, Card, Prior
-from ...core.inference import cyclic_donors
 from ...core.measures import ENTROPY, PARTS, SET_SIZE, SPLIT, VARIANCE, Measure
 from ...core.results import Importance, Omission, Result
 from ...core.subject import Subject
-from ...core.variants import Variant
 from ...evidence.importance import ALL_FEATURES
 from ..shared.choice import refuse_none
-from ..shared.shuffles import shuffle, shuffle_within
-from ..shared.terms import Rows, Terms, effects_of, feature_terms, usual_margin, with_wholes
+from ..shared.rows import Rows
+from ..shared.terms import Terms, feature_terms, usual_margin, with_wholes
 from .claims import score_of
 from .claims_result import Claiming
 from .reading import read_pair
+from .shuffling import Shuffling
 from .tables import Tables, delta_result, importance_result, training_result, untrained_result
 
 MIN_ROWS = 3
@@ -49,11 +47,14 @@ class PermutationImportance(BuiltIn):
         interval score in that of nll. ``"split"`` adds, where a prediction has members, the aleatoric and the epistemic
         part of the entropy (or variance). By default the size of label sets is explained too, where there are such.
     n_repeats : int, default=30
-        Shuffles of each feature; at least 3 for an interval.
+        Shuffles of each feature; at least 3 for an interval, unless all pairs are used.
     features : tuple of str, optional
         What to shuffle, all by default: features, and sets of them, whose values move together.
-    exact : bool, default=False
-        Use all n² pairs of rows, n - 1 cyclic shifts, instead of `n_repeats` shuffles.
+    exact : bool, optional
+        Whether to use all n² pairs of rows, so that the importance is the mean over all n! shuffles and only the rows
+        have a part in its error: n (G - 1) predictions for a feature of G distinct values. By default where they are
+        no more than those of the shuffles, G <= `n_repeats` + 1. The spread and the p-value are those of `n_repeats`
+        shuffles, which then cost no prediction. False: shuffles only.
     margin : float or mapping of measure to float, optional
         How large an importance must be to matter; by default 0.01 nats, and 1 % of the unpermuted mean of
         measures in other units, of the whole variance for its parts. Between -margin and margin is "about 0".
@@ -91,7 +92,7 @@ class PermutationImportance(BuiltIn):
     measures: tuple[str, ...] = ("loss", "nll", "entropy", SPLIT)
     n_repeats: int = 30
     features: tuple[str, ...] | None = None
-    exact: bool = False
+    exact: bool | None = None
     margin: Mapping[str, float] | float | None = None
     within_clusters: bool = False
     train: bool = True
@@ -165,14 +166,14 @@ class PermutationImportance(BuiltIn):
         self._check_clusters(subject)
         measures, omitted = _evaluable(self._names(engine), engine)
         refuse_none(self.name, measures, omitted)
-        rows = Rows.of(engine, measures, exact=self.exact, within=self.within_clusters)
+        rows = Rows.of(engine, measures, within=self.within_clusters)
         score = score_of(engine.baseline)
         claims = Claiming.of(score, engine, rows)
         tables = self._tables(claims, omitted, self._margins(rows))
         main = importance_result(tables)
         results: list[Result | None] = [main, delta_result(tables)]
         if score is not None:
-            claims.add_all(self._donors(engine, ALL_FEATURES, subject.n))
+            claims.add_all(self._shuffling(claims).donors(ALL_FEATURES), exact=bool(self.exact))
             results.append(claims.result(score, tables.options))
         training = subject.training() if self.train and not self.within_clusters else None
         results.append(read_pair(tables, main.estimates))
@@ -191,7 +192,7 @@ class PermutationImportance(BuiltIn):
         measures, omitted = _evaluable(tables.names, own)
         if not measures:
             return untrained_result(main, omitted)
-        unclaimed = Claiming.of(None, own, Rows.of(own, measures, exact=self.exact))
+        unclaimed = Claiming.of(None, own, Rows.of(own, measures))
         return training_result(self._tables(unclaimed, omitted, tables.margins), sampled.sampled_from)
 
     def _tables(self, claims: Claiming, omitted: tuple[Omission, ...], margins: Mapping[str, float]) -> Tables:
@@ -201,12 +202,24 @@ class PermutationImportance(BuiltIn):
         return Tables(claims.rows, features, terms, margins, claims.engine.confidence, asdict(self), omitted)
 
     def _terms(self, claims: Claiming, features: tuple[str, ...]) -> Iterator[Terms]:
-        """Yield the terms of each feature, and add its shuffles to the claims, whose measures ride on the pass."""
-        rows, own = claims.rows, len(claims.rows.measures)
-        for feature, (donors, T, means) in zip(features, self._shuffled(claims, features), strict=True):
-            effects = effects_of(T, donors, rows)
-            claims.add(feature, T, means, donors, effects)
-            yield feature_terms(T[:own], donors, rows, None if effects is None else effects[:, :own])
+        """Yield the terms of each feature, and add its changes to the claims, whose measures ride on the pass."""
+        rows, own = claims.rows, slice(len(claims.rows.measures))
+        passes = self._shuffling(claims).changes(features)
+        for feature, (changes, means) in zip(features, passes, strict=True):
+            fitted = changes.fitted(rows)
+            claims.add(feature, fitted, means)
+            yield feature_terms(fitted.of(own), rows)
+
+    def _shuffling(self, claims: Claiming) -> Shuffling:
+        return Shuffling(
+            claims.engine,
+            claims.measures,
+            claims.base,
+            claims.n_full,
+            self.n_repeats,
+            self.exact,
+            self.within_clusters,
+        )
 
     def _margins(self, rows: Rows) -> dict[str, float]:
         """Return each measure's margin: the option, or 0.01 nats, or 1 % of the unpermuted mean (of the whole's)."""
@@ -216,46 +229,6 @@ class PermutationImportance(BuiltIn):
             margin = self.margin.get(name) if isinstance(self.margin, Mapping) else self.margin
             margins[measure.name] = usual_margin(measure, float(mean)) if margin is None else float(margin)
         return margins
-
-    def _shuffled(
-        self, claims: Claiming, features: tuple[str, ...]
-    ) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
-        """Yield donors (m, n), values (`n_full`, m, n) and means of the further measures (., n), feature by feature.
-
-        All features and repeats are one stream of variants, so that the engine can fill its calls; the arrays are
-        used again. Of measures beyond the first `n_full` only the mean over the shuffles stays.
-        """
-        engine, n, full, base = claims.engine, claims.rows.n, claims.n_full, claims.base
-        per = n - 1 if self.exact else self.n_repeats
-        queue: deque[IntArray] = deque()  # the engine asks for variants ahead of the values it yields
-
-        def variants() -> Iterator[Variant]:
-            for feature in features:
-                queue.append(self._donors(engine, feature, n))
-                positions = engine.subject.positions(feature)
-                yield from (Variant(positions, donors=donors) for donors in queue[-1][self.exact :])
-
-        values = np.empty((full, per + self.exact, n))
-        values[:, : self.exact] = base[:full, None]
-        start = base[full:] * self.exact / values.shape[1]
-        means = start.copy()
-        for group in engine.evaluate(variants(), claims.measures, total=per * len(features)):
-            for v in range(group.values.shape[1]):
-                repeat = (group.first + v) % per
-                values[:, repeat + self.exact] = group.values[:full, v]
-                means += group.values[full:, v] / values.shape[1]
-                if repeat == per - 1:
-                    yield queue.popleft(), values, means
-                    means = start.copy()
-
-    def _donors(self, engine: Engine, feature: str, n: int) -> IntArray:
-        """Return the shuffles of a feature, shape (m, n): a stream for each repeat, or all cyclic shifts."""
-        if self.exact:
-            return cyclic_donors(n)
-        codes = engine.subject.clusters
-        if self.within_clusters and codes is not None:
-            return np.stack([shuffle_within(codes, engine.rng(feature, repeat)) for repeat in range(self.n_repeats)])
-        return np.stack([shuffle(engine.subject, engine.rng(feature, repeat)) for repeat in range(self.n_repeats)])
 
 
 def _evaluable(names: Sequence[str], engine: Engine) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:

@@ -11,14 +11,18 @@ import numpy as np
 import pandas as pd
 
 from ...core.arrays import FloatArray
+from ...core.inference import MIN_SHUFFLES
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, RowValues
+from ...core.text import short
 from ...core.verdicts import judge, permutation_p_value
+from ...document.text import joined
 from ...evidence.importance import ABOUT_0, UNDETERMINED
 from ..shared.estimates import estimate
-from ..shared.terms import Rows, Terms, infinite_values
+from ..shared.rows import Rows
+from ..shared.terms import Terms, infinite_values
 
 OWN_COLUMNS = (
-    *("verdict", "margin", "p_value", "spread_low", "spread_high"),
+    *("verdict", "margin", "p_value", "spread_low", "spread_high", "shuffling_error"),
     *("unpermuted", "n_needed", "exact_zero", "remark", "distrust"),
 )
 QUANTILES_FROM = 20
@@ -44,14 +48,19 @@ class Tables:
         return tuple(measure.name for measure in self.rows.measures)
 
     @property
-    def first(self) -> int:
-        """Position of the first real shuffle: all pairs begin with the unchanged rows."""
-        return int(self.rows.exact)
+    def n_shuffles(self) -> int:
+        """Number of shuffles."""
+        return len(self.terms[0].repeats[0])
 
     @property
-    def n_shuffles(self) -> int:
-        """Number of shuffles, the unchanged rows not counted."""
-        return len(self.terms[0].repeats[0]) - self.first
+    def exact(self) -> tuple[str, ...]:
+        """The features of which all pairs of rows are known."""
+        return tuple(feature for feature, term in zip(self.features, self.terms, strict=True) if term.exact)
+
+    @property
+    def all_exact(self) -> bool:
+        """Whether all pairs of rows are known of all features."""
+        return len(self.exact) == len(self.features)
 
     def stacked(self, field: str) -> FloatArray:
         """Return one field of all features, shape (measures, features, ...)."""
@@ -69,8 +78,8 @@ def importance_result(tables: Tables) -> Importance:
         _estimates(tables),
         id="pfi",
         title="Permutation importance",
-        rows=tables.row_values("rows") if tables.rows.exact or tables.n_shuffles >= 3 else None,
-        notes=_reader_notes(tables.rows, tables.n_shuffles, len(tables.features), 1 - tables.confidence),
+        rows=tables.row_values("rows") if tables.all_exact or tables.n_shuffles >= MIN_SHUFFLES else None,
+        notes=_reader_notes(tables),
     )
 
 
@@ -147,7 +156,7 @@ def _estimates(tables: Tables) -> pd.DataFrame:
 def _line(tables: Tables, m: int, feature: str, term: Terms) -> dict[str, Any]:
     """Return one line of the estimates."""
     rows, value, se, zero = tables.rows, float(term.estimate[m]), float(term.se[m]), bool(term.zero[m])
-    margin, shuffled = tables.margins[tables.names[m]], term.repeats[m, tables.first :]
+    margin, shuffled = tables.margins[tables.names[m]], term.repeats[m]
     judgement = judge(value, se, rows.units - 1, margin, n=rows.n, confidence=tables.confidence)
     distrust = rows.distrust(term.rows[m], se, outcomes=rows.measures[m].needs_y)
     verdict = UNDETERMINED if distrust.reason else judgement.verdict
@@ -161,6 +170,7 @@ def _line(tables: Tables, m: int, feature: str, term: Terms) -> dict[str, Any]:
         "p_value": permutation_p_value(shuffled) if rows.tested else np.nan,
         "spread_low": float(low),
         "spread_high": float(high),
+        "shuffling_error": float(term.noise[m]),
         "unpermuted": float(rows.unpermuted[m]),
         "n_needed": needed if needed > rows.n and not zero else np.nan,
         "exact_zero": zero,
@@ -169,38 +179,55 @@ def _line(tables: Tables, m: int, feature: str, term: Terms) -> dict[str, Any]:
     }
 
 
-def _reader_notes(rows: Rows, n_shuffles: int, n_features: int, alpha: float) -> tuple[str, ...]:
+def _reader_notes(tables: Tables) -> tuple[str, ...]:
     """Return the notes of the result ``pfi``."""
-    notes = []
-    if rows.exact:
-        notes.append(
-            "All n² pairs of rows were used, as n cyclic shifts, repeat 0 being the unchanged rows: no shuffling error."
-        )
+    rows, alpha = tables.rows, 1 - tables.confidence
+    notes = [_exact_words(tables)] if tables.exact else []
     if rows.within:
         notes.append(
             "Values are shuffled among the rows of a cluster: the importance is that of what differs inside clusters; "
             "what the rows of a cluster share is kept."
         )
-    if rows.blocks and not rows.exact:
+    if rows.blocks:
         notes.append(
             "Rows are in order of time: shuffles move whole blocks of them, so that values keep their order inside "
             "blocks. The estimate is that of shuffled rows, the mean over all pairs of rows; p-values are nearly "
             "exact, as far as blocks do not depend on each other."
         )
-    reason = rows.why_no_interval(n_shuffles)
-    notes.append(f"No interval: {reason}." if reason else "Intervals are for new test rows and this fixed model.")
+    notes += _interval_words(tables)
     notes.append("The spread shows the shuffles only; it is no interval for the importance.")
     if not rows.tested:
         notes.append("No permutation p-value: with weights or clusters, single rows are not exchangeable.")
-    elif 1 / (n_shuffles + 1) > alpha + 1e-12:
-        notes.append(_out_of_reach(n_shuffles, n_features, alpha))
+    elif 1 / (tables.n_shuffles + 1) > alpha + 1e-12:
+        notes.append(_out_of_reach(tables.n_shuffles, len(tables.features), alpha))
     if any(measure.statistic for measure in rows.measures):
         notes.append("1 - AUC and the like are no mean over rows: a row counts by its influence on them.")
-        if rows.exact:
+        if tables.exact:
             notes.append(
-                "Their estimate is that of all pairs together; the mean of the repeats is within order 1/n of it."
+                "Where all pairs are used their estimate is that of all pairs together; the mean over shuffles is "
+                "within order 1/n of it."
             )
     return tuple(notes)
+
+
+def _interval_words(tables: Tables) -> list[str]:
+    """Say what the intervals are for, and where there is none."""
+    some, reason = (tables.rows.why_no_interval(tables.n_shuffles, exact=exact) for exact in (True, tables.all_exact))
+    which = "" if some or not tables.exact else " of the other importances"
+    words = [f"No interval{which}: {reason}."] if reason else []
+    return words if reason and not which else [*words, "Intervals are for new test rows and this fixed model."]
+
+
+def _exact_words(tables: Tables) -> str:
+    """Say which importances are exact over all shuffles, and what their interval covers."""
+    which = (
+        "All importances" if tables.all_exact else f"Those of {joined([short(feature) for feature in tables.exact])}"
+    )
+    return (
+        f"{which} are exact over all permutations: every row was predicted with each distinct value, which is "
+        "all pairs of rows. Their intervals are of the rows only; spread and p-value are of shuffles that these "
+        "predictions give."
+    )
 
 
 def _out_of_reach(n_shuffles: int, n_features: int, alpha: float) -> str:
