@@ -2,11 +2,15 @@
 
 import io
 import sys
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
+import uq_report as uq
+from uq_report.api import progress
 from uq_report.api.progress import reported
 from uq_report.core.engine import Progress
+from uq_report.testing import linear_subject
 
 
 class Terminal(io.StringIO):
@@ -39,6 +43,61 @@ def test_nothing_elsewhere_and_nothing_if_unwanted(monkeypatch: pytest.MonkeyPat
         with reported(wanted) as callback:
             assert callback is None
         assert stream.getvalue() == ""
+
+
+def test_a_terminal_names_the_part_and_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    with reported(True) as callback:
+        assert callback is not None
+        callback(Progress("pfi", 0, 0, 3, 14))
+        callback(Progress("pfi", 5, 10))
+    assert "pfi (3 of 14)" in screen.getvalue()
+    assert "0:00:00" in screen.getvalue()
+
+
+class Notebook:
+    """IPython as a kernel has it: what is displayed is kept."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.lines: list[str] = []
+        for name in ("IPython", "IPython.display"):
+            module = ModuleType(name)
+            vars(module).update(get_ipython=lambda: SimpleNamespace(kernel=object()), display=self.display)
+            monkeypatch.setitem(sys.modules, name, module)
+        monkeypatch.setattr(sys, "stderr", io.StringIO())
+
+    def display(self, content: dict[str, str], *, raw: bool, display_id: bool) -> "Notebook":
+        assert raw
+        assert display_id
+        return self
+
+    def update(self, content: dict[str, str], *, raw: bool) -> None:
+        assert raw
+        self.lines.append(content["text/plain"])
+
+
+def test_a_notebook_shows_one_line_for_each_part_and_half_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook, clock = Notebook(monkeypatch), iter([0.0, 1.0, 1.4, 1.5, 1.6])
+    monkeypatch.setattr(progress, "perf_counter", lambda: next(clock))
+    with reported(None) as callback:
+        assert callback is not None
+        for step in (Progress("pfi", 0, 0, 3, 14), Progress("pfi", 1, 9), Progress("pfi", 2, 9), Progress("pdp", 0, 0)):
+            callback(step)
+    assert notebook.lines == ["pfi (3 of 14), 1 s", "pfi (3 of 14), 2 of 9, 2 s", "pdp, 2 s", ""]
+    with reported(False) as silent:
+        assert silent is None
+
+
+def test_every_explainer_and_format_is_announced_with_its_number() -> None:
+    steps: list[Progress] = []
+    run = uq.audit(linear_subject(30), explainers=["calibration", "data_quality"], progress=steps.append)
+    assert [step[3:] for step in steps if step.parts] == [(1, 2), (2, 2)]
+    assert {step.explainer for step in steps if step.parts} == {"calibration", "data_quality"}
+    steps.clear()
+    run.reports(["junit", "markdown"], progress=steps.append)
+    assert steps == [Progress("writing junit", 0, 0, 1, 2), Progress("writing markdown", 0, 0, 2, 2)]
 
 
 def test_a_callable_is_handed_on() -> None:

@@ -183,7 +183,7 @@ def test_rows_and_environment_are_recorded() -> None:
 def test_progress_names_every_explainer() -> None:
     steps: list[Progress] = []
     runner.run(linear_subject(30), Settings(explainers=("pdp",), as_of=AS_OF), steps.append)
-    assert steps[0] == Progress("pdp", 0, 0)
+    assert steps[0] == Progress("pdp", 0, 0, 1, 1)
     assert steps[-1].done == steps[-1].total > 0
 
 

@@ -1,10 +1,14 @@
-"""Progress of long work, on the terminal's error stream; silent anywhere else."""
+"""Progress of long work, on the terminal's error stream or below a notebook's cell; silent anywhere else."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from math import inf
+from time import perf_counter
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
@@ -13,6 +17,7 @@ from ..core.engine import Progress as Step
 from ..core.text import short
 
 Callback = Callable[[Step], None]
+SECONDS = 0.5  # between two lines of one part in a notebook
 
 
 @contextmanager
@@ -22,30 +27,75 @@ def reported(progress: bool | Callback | None) -> Iterator[Callback | None]:
     Parameters
     ----------
     progress : bool, callable or None
-        A callable is used as it is; False shows nothing; None and True show bars if stderr is a terminal.
+        A callable is used as it is; False shows nothing; None and True show bars if stderr is a terminal, and a line
+        in a notebook. Both are gone when the work is done.
     """
     if callable(progress):
         yield progress
-    elif progress is False or not sys.stderr.isatty():
+    elif progress is False:
         yield None
-    else:
+    elif sys.stderr.isatty():
         columns = (SpinnerColumn(), "{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
             yield Bars(bars)
+    elif (show := _cell()) is not None:
+        try:
+            yield Line(show)
+        finally:
+            show("")
+    else:
+        yield None
+
+
+class Place:
+    """Which part is at work: ``pfi (3 of 14)``."""
+
+    def __init__(self) -> None:
+        self._explainer = self._of = ""
+
+    def __call__(self, step: Step) -> tuple[str, bool]:
+        """Return the words for a step, and whether it is of another part than the one before."""
+        new = step.explainer != self._explainer
+        if new or step.parts:
+            self._of = f" ({step.part} of {step.parts})" if step.parts else ""
+        self._explainer = step.explainer
+        return f"{short(step.explainer)}{self._of}", new
 
 
 class Bars:
-    """One bar per explainer: variants done of the last question it asked the engine."""
+    """One bar: variants done of the last question that the explainer at work asked the engine, and the time in all."""
 
     def __init__(self, bars: Progress) -> None:
-        self._bars = bars
-        self._current = ""
+        self._bars, self._place = bars, Place()
         self._task = bars.add_task("starting", total=None)
 
     def __call__(self, step: Step) -> None:
         """Show one step."""
-        if step.explainer != self._current:
-            self._bars.remove_task(self._task)
-            self._current = step.explainer
-            self._task = self._bars.add_task(short(step.explainer), total=None)
-        self._bars.update(self._task, completed=step.done, total=step.total or None)
+        words, _ = self._place(step)
+        self._bars.update(self._task, description=words, completed=step.done, total=step.total or None)
+
+
+class Line:
+    """One line of text, shown anew for every part and at most every half second: ``pfi (3 of 14), 40 of 540, 12 s``."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        self._show, self._place = show, Place()
+        self._started, self._shown = perf_counter(), -inf
+
+    def __call__(self, step: Step) -> None:
+        """Show one step."""
+        words, new = self._place(step)
+        now = perf_counter()
+        if new or now - self._shown >= SECONDS:
+            self._shown = now
+            done = f", {step.done} of {step.total}" if step.total else ""
+            self._show(f"{words}{done}, {now - self._started:.0f} s")
+
+
+def _cell() -> Callable[[str], None] | None:
+    """Return what shows text below the notebook's cell at work, where there is one."""
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if not hasattr(shell, "kernel"):
+        return None
+    handle = import_module("IPython.display").display({"text/plain": ""}, raw=True, display_id=True)
+    return lambda text: handle.update({"text/plain": text}, raw=True)

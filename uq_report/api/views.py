@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import pandas as pd
 
+from ..core.engine import Progress
 from ..core.errors import InputError, UnsupportedError
 from ..core.results import Attribution, Result
 from ..core.text import clean
@@ -20,6 +21,7 @@ from ..evidence.run import Changes, Run
 from ..report.answer import answer_of, as_html, as_lines
 from ..report.kinds import document
 from ..runner import figures, plugins
+from .progress import reported
 from .to_dalex import to_dalex
 from .to_shap import to_shap
 
@@ -36,6 +38,7 @@ class Style(TypedDict, total=False):
     template: str
     templates: str | Path | None
     annex: str
+    progress: bool | Callable[[Progress], None] | None
 
 
 class ResultView:
@@ -162,6 +165,8 @@ class AuditRun:
         annex : {"none", "short", "full"}
             What follows the sign-off of an audit: nothing, what a check of the report needs, or all tables and
             figures of every method as well. run.json and the numbers of every result travel in a PDF with any.
+        progress : bool or callable, optional
+            As for `uq_report.audit`.
 
         Raises
         ------
@@ -194,6 +199,7 @@ class AuditRun:
         template: str = "audit",
         templates: str | Path | None = None,
         annex: str = "short",
+        progress: bool | Callable[[Progress], None] | None = None,
     ) -> dict[str, bytes]:
         """Return the report files by name, as `write` puts them into a folder; see `render` for the arguments."""
         classes = {name: _renderer(name, self.run.denied) for name in formats}
@@ -204,9 +210,15 @@ class AuditRun:
                 "Leave it out or add such a format."
             )
         options = {} if templates is None else {"templates": Path(templates)}
-        report = document(self.run, template, annex=annex)
         renderers = [renderer(**options if name in styled else {}) for name, renderer in classes.items()]
-        return {_file_name(template, renderer): renderer.render(report) for renderer in renderers}
+        files = {}
+        with reported(progress) as callback:
+            report = document(self.run, template, annex=annex)
+            for part, renderer in enumerate(renderers, 1):
+                if callback:
+                    callback(Progress(f"writing {renderer.name}", 0, 0, part, len(renderers)))
+                files[_file_name(template, renderer)] = renderer.render(report)
+        return files
 
     def __repr__(self) -> str:
         """Return the answer in about ten lines."""

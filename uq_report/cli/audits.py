@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .flags import FLAGS, fills
-from .shared import Annex, Formats, Output, Quiet, Template, Templates, app, errors_reported, logged, print_line, say
+from .shared import (
+    Annex,
+    Formats,
+    Output,
+    Quiet,
+    Template,
+    Templates,
+    app,
+    begun,
+    errors_reported,
+    logged,
+    print_line,
+    say,
+)
 
 if TYPE_CHECKING:
     from ..ops.run import WrittenAudit
@@ -34,13 +47,13 @@ def demo(  # noqa: PLR0913, PLR0917 - flags
 ) -> None:
     """Audit a model fitted on the spot, on real or simulated data that come with the installed packages."""
     with errors_reported(), logged(quiet):
+        if not quiet:
+            say(f"Fitting the {which} model ...", err=True)
         from ..jobs import demo as samples
         from ..jobs.audit_file import OutputPart
         from ..ops.run import audit_subject
         from ..runner.mistakes import make_settings
 
-        if not quiet:
-            say(f"Fitting the {which} model ...", err=True)
         subject, texts = samples.build(which)
         settings = make_settings({**texts, "seed": seed, "as_of": as_of}, "audit")
         style = None if templates is None else str(templates)
@@ -76,6 +89,7 @@ def run(
         raise typer.BadParameter("give an audit.toml, or --model and --data")
     silent = quiet or as_json
     with errors_reported(as_json), logged(quiet, silent):
+        begun("Starting the audit ...", silent)
         from ..ops.run import run as run_audit
 
         done = run_audit(file, changes, previous=previous, force=force, progress=False if silent else None)
@@ -103,11 +117,13 @@ def render(
 ) -> None:
     """Render a saved run again; the model is not needed."""
     with errors_reported():
+        begun("Rendering the report ...", quiet)
         from ..api import load
 
         folder = output or (saved if saved.is_dir() else saved.parent)
         chosen = formats or ("html", "pdf")
-        load(saved).write_reports(folder, chosen, template=template, templates=templates, annex=annex)
+        shown = False if quiet else None
+        load(saved).write_reports(folder, chosen, template=template, templates=templates, annex=annex, progress=shown)
         if not quiet:
             say(f"Report rendered in {folder}")
 

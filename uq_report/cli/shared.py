@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +43,12 @@ Annex = Annotated[str, typer.Option(help=ANNEX)]
 def say(text: object, *, err: bool = False) -> None:
     """Print text, whatever names are in it: a terminal must not act on them."""
     typer.echo(harmless(str(text)), err=err)
+
+
+def begun(text: str, quiet: bool) -> None:
+    """Say on a terminal what begins, before the libraries are loaded that it needs."""
+    if not quiet and sys.stderr.isatty():
+        say(text, err=True)
 
 
 @contextmanager

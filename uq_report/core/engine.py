@@ -45,11 +45,16 @@ STREAMING = ("threading", "loky")
 
 
 class Progress(NamedTuple):
-    """How far one explainer is with what it asked last: variants done, of `total` (0 if unknown)."""
+    """How far one explainer is with what it asked last: variants done, of `total` (0 if unknown).
+
+    At the start of a part of longer work, `part` is its number, of `parts`: the third of 14 explainers.
+    """
 
     explainer: str
     done: int
     total: int
+    part: int = 0
+    parts: int = 0
 
 
 @dataclass(eq=False, repr=False)

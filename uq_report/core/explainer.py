@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, runtime_checkable
 
-from .engine import Engine
-from .results import Result
-from .subject import Subject
+if TYPE_CHECKING:
+    from .engine import Engine
+    from .results import Result
+    from .subject import Subject
 
-Prior = Mapping[str, Sequence[Result]]
+Prior: TypeAlias = "Mapping[str, Sequence[Result]]"
 LAST = 100  # the priority of an explainer that has none of its own
 
 

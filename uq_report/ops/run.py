@@ -168,7 +168,9 @@ def audit_subject(
         if entry.group == "explainers":
             _log.info("Not run: %s: %s", entry.name, entry.reason)
     _log.info("Writing the report ...")
-    reports = run.reports(place.formats, template=place.template, templates=place.templates, annex=place.annex)
+    reports = run.reports(
+        place.formats, template=place.template, templates=place.templates, annex=place.annex, progress=progress
+    )
     filed = None if filing is None else filing.add(run.run, reports=reports, clock=run.clock)
     output = place.folder or (DEFAULT_FOLDER if filed is None else None)
     if output is not None:

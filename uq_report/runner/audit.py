@@ -180,8 +180,10 @@ class _Audit:
     def explain(self) -> None:
         """Run the explainers in their order, those first whose predictions fit what is left of a time limit."""
         waiting = dict(self.prepared.explainers)
-        while waiting:
+        for part in range(1, len(waiting) + 1):
             name = self._next(waiting)
+            if self.progress:
+                self.progress(Progress(name, 0, 0, part, len(self.prepared.explainers)))
             self._run(name, waiting.pop(name))
 
     def _next(self, waiting: Mapping[str, Explainer]) -> str:
@@ -196,8 +198,6 @@ class _Audit:
 
     def _run(self, name: str, explainer: Explainer) -> None:
         """Run one explainer, or note why it does not run."""
-        if self.progress:
-            self.progress(Progress(name, 0, 0))
         start = perf_counter()
         reason = self._blocked(explainer) or self._passed_over(name) or self._attempt(name, explainer)
         self.seconds[f"explainers.{name}"] = taken = perf_counter() - start
