@@ -159,6 +159,20 @@ def test_how_much_follows_the_sign_off_is_a_flag(folder: Path) -> None:
     assert "report.annex must be one of ['none', 'short', 'full']; got 'ful'. Did you mean 'full'?" in result.stderr
 
 
+def test_the_limits_of_the_pdf_are_flags_and_keys(folder: Path) -> None:
+    run("--output", "out", "--format", "html")
+    result = call("render", "out", "--format", "pdf", "--pdf-memory-mb", "30")
+    assert result.exit_code == 4
+    assert "30" in result.stderr
+    assert "memory_mb" in result.stderr
+    result = call("render", "out", "--format", "pdf", "--pdf-cpu-seconds", "0")
+    assert result.exit_code == 3
+    assert "pdf.cpu_seconds must be a number of seconds above 0; got 0.0." in result.stderr
+    result = call("run", "--model", "m.skops", "--data", "rows.csv", "--target", "y", "--pdf-cpu-seconds", "-1")
+    assert result.exit_code == 3
+    assert "output.pdf_cpu_seconds must be greater than 0" in result.stderr
+
+
 def test_failed_rendering_is_exit_code_4_and_the_old_report_stays(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

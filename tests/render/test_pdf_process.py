@@ -46,8 +46,11 @@ def test_a_page_printed_apart_is_the_page_printed_here(document: Document) -> No
 
 def test_a_page_without_end_is_stopped_and_its_process_is_gone() -> None:
     before = processes()
-    with pytest.raises(RenderError, match=r"pdf\.timeout_seconds must be enough for the page; 2 s passed\. Raise it"):
-        print_apart(ENDLESS, (), "2026-11-21", PdfRenderer(timeout_seconds=2.0, memory_mb=2048))
+    with pytest.raises(
+        RenderError,
+        match=r"pdf\.cpu_seconds must be enough for the page; 2 s of processor time were used up\. Raise it",
+    ):
+        print_apart(ENDLESS, (), "2026-11-21", PdfRenderer(cpu_seconds=2.0, memory_mb=2048))
     assert processes() == before
 
 
@@ -58,16 +61,16 @@ def test_a_page_that_takes_too_much_memory_is_stopped(megabytes: int) -> None:
     words = r"pdf\.memory_mb must be enough|raise memory_mb"
     with pytest.raises(RenderError, match=words):
         print_apart(
-            ENDLESS.replace("20px", "900px"), (), "2026-11-21", PdfRenderer(timeout_seconds=100.0, memory_mb=megabytes)
+            ENDLESS.replace("20px", "900px"), (), "2026-11-21", PdfRenderer(cpu_seconds=100.0, memory_mb=megabytes)
         )
 
 
 @posix
-@pytest.mark.parametrize(("number", "words"), [(signal.SIGXCPU, "timeout_seconds"), (signal.SIGABRT, "SIGABRT")])
+@pytest.mark.parametrize(("number", "words"), [(signal.SIGXCPU, "cpu_seconds"), (signal.SIGABRT, "SIGABRT")])
 def test_a_child_that_dies_is_told_by_its_cause(number: signal.Signals, words: str) -> None:
     done = subprocess.CompletedProcess[bytes]([], -number, b"", b"out of memory")
     with pytest.raises(RenderError, match=words):
-        pdf._read(done, PdfRenderer(timeout_seconds=1.0, memory_mb=100))
+        pdf._read(done, PdfRenderer(cpu_seconds=1.0, memory_mb=100))
 
 
 def test_an_answer_cut_off_is_no_page() -> None:
@@ -75,19 +78,19 @@ def test_an_answer_cut_off_is_no_page() -> None:
     for cut in (whole[:-2], whole[:9], b""):
         done = subprocess.CompletedProcess[bytes]([], 0, cut, b"")
         with pytest.raises(RenderError, match=r"pdf\.process must end with a page; it ended with exit code 0"):
-            pdf._read(done, PdfRenderer(timeout_seconds=1.0, memory_mb=100))
+            pdf._read(done, PdfRenderer(cpu_seconds=1.0, memory_mb=100))
 
 
 def test_a_python_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(RenderError, match=r"pdf\.process must start; got .*nowhere"):
-        print_apart(ONE_PAGE, (), "2026-11-21", PdfRenderer(timeout_seconds=9.0, memory_mb=2048))
+        print_apart(ONE_PAGE, (), "2026-11-21", PdfRenderer(cpu_seconds=9.0, memory_mb=2048))
     monkeypatch.setattr(sys, "executable", "")
     with pytest.raises(RenderError, match="Set isolated=False to print in this process"):
-        print_apart(ONE_PAGE, (), "2026-11-21", PdfRenderer(timeout_seconds=9.0, memory_mb=2048))
+        print_apart(ONE_PAGE, (), "2026-11-21", PdfRenderer(cpu_seconds=9.0, memory_mb=2048))
 
 
-@pytest.mark.parametrize("options", [{"timeout_seconds": 0.0}, {"timeout_seconds": float("nan")}, {"memory_mb": -1}])
+@pytest.mark.parametrize("options", [{"cpu_seconds": 0.0}, {"cpu_seconds": float("nan")}, {"memory_mb": -1}])
 def test_limits_that_are_none_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(InputError, match=rf"pdf\.{next(iter(options))} must be a number of \w+ above 0; got"):
         PdfRenderer(**options)  # type: ignore[arg-type]
@@ -98,7 +101,7 @@ def test_warnings_of_the_child_are_raised_here() -> None:
     done = subprocess.CompletedProcess[bytes]([], 0, answer(head, b"x"), b"Fontconfig error: none\n")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        assert pdf._read(done, PdfRenderer(timeout_seconds=1.0, memory_mb=100)) == (b"x", ["p"])
+        assert pdf._read(done, PdfRenderer(cpu_seconds=1.0, memory_mb=100)) == (b"x", ["p"])
     kinds = [(w.category, str(w.message)) for w in caught]
     expected = [(DeprecationWarning, "old"), (UserWarning, "odd"), (UserWarning, "pdf: Fontconfig error: none")]
     assert kinds == expected

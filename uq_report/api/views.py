@@ -38,6 +38,8 @@ class Style(TypedDict, total=False):
     template: str
     templates: str | Path | None
     annex: str
+    pdf_cpu_seconds: float | None
+    pdf_memory_mb: int | None
     progress: bool | Callable[[Progress], None] | None
 
 
@@ -165,6 +167,10 @@ class AuditRun:
         annex : {"none", "short", "full"}
             What follows the sign-off of an audit: nothing, what a check of the report needs, or all tables and
             figures of every method as well. run.json and the numbers of every result travel in a PDF with any.
+        pdf_cpu_seconds : float, optional
+            Processor time that printing a PDF may take; 300 by default.
+        pdf_memory_mb : int, optional
+            Memory that printing a PDF may take; 2048 by default.
         progress : bool or callable, optional
             As for `uq_report.audit`.
 
@@ -199,18 +205,24 @@ class AuditRun:
         template: str = "audit",
         templates: str | Path | None = None,
         annex: str = "short",
+        pdf_cpu_seconds: float | None = None,
+        pdf_memory_mb: int | None = None,
         progress: bool | Callable[[Progress], None] | None = None,
     ) -> dict[str, bytes]:
         """Return the report files by name, as `write` puts them into a folder; see `render` for the arguments."""
         classes = {name: _renderer(name, self.run.denied) for name in formats}
-        styled = {name for name, renderer in classes.items() if _takes_templates(renderer)}
-        if templates is not None and not styled:
+        if templates is not None and not any(_takes(renderer, "templates") for renderer in classes.values()):
             raise InputError(
                 f"report.templates must go with a format that has templates, html or pdf; got {sorted(classes)}. "
                 "Leave it out or add such a format."
             )
-        options = {} if templates is None else {"templates": Path(templates)}
-        renderers = [renderer(**options if name in styled else {}) for name, renderer in classes.items()]
+        style = None if templates is None else Path(templates)
+        options = {"templates": style, "cpu_seconds": pdf_cpu_seconds, "memory_mb": pdf_memory_mb}
+        usable = {name: value for name, value in options.items() if value is not None}
+        renderers = [
+            renderer(**{name: value for name, value in usable.items() if _takes(renderer, name)})
+            for renderer in classes.values()
+        ]
         files = {}
         with reported(progress) as callback:
             report = document(self.run, template, annex=annex)
@@ -246,8 +258,8 @@ def _renderer(name: str, deny: Iterable[str]) -> Any:
     return plugins.load(plugins.named(plugins.find(plugins.RENDERERS, deny), name, "format"))
 
 
-def _takes_templates(renderer: Any) -> bool:
-    return is_dataclass(renderer) and any(field.name == "templates" for field in fields(renderer))
+def _takes(renderer: Any, option: str) -> bool:
+    return is_dataclass(renderer) and any(field.name == option for field in fields(renderer))
 
 
 def _table(title: str, frame: pd.DataFrame, notes: Iterable[str]) -> str:

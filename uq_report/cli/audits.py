@@ -12,6 +12,8 @@ from .shared import (
     Annex,
     Formats,
     Output,
+    PdfMemory,
+    PdfSeconds,
     Quiet,
     Template,
     Templates,
@@ -106,13 +108,15 @@ def run(
 
 
 @app.command()
-def render(
+def render(  # noqa: PLR0913, PLR0917 - flags
     saved: Annotated[Path, typer.Argument(metavar="RUN", help="A run.json, or the folder that holds it.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder; that of the run by default.")] = None,
     formats: Formats = None,
     template: Template = "audit",
     templates: Templates = None,
     annex: Annex = "short",
+    pdf_cpu_seconds: PdfSeconds = None,
+    pdf_memory_mb: PdfMemory = None,
     quiet: Quiet = False,
 ) -> None:
     """Render a saved run again; the model is not needed."""
@@ -122,8 +126,16 @@ def render(
 
         folder = output or (saved if saved.is_dir() else saved.parent)
         chosen = formats or ("html", "pdf")
-        shown = False if quiet else None
-        load(saved).write_reports(folder, chosen, template=template, templates=templates, annex=annex, progress=shown)
+        load(saved).write_reports(
+            folder,
+            chosen,
+            template=template,
+            templates=templates,
+            annex=annex,
+            pdf_cpu_seconds=pdf_cpu_seconds,
+            pdf_memory_mb=pdf_memory_mb,
+            progress=False if quiet else None,
+        )
         if not quiet:
             say(f"Report rendered in {folder}")
 

@@ -29,6 +29,8 @@ FORMATS = "html, pdf, markdown or junit; repeat for more. Default: html, pdf."
 TEMPLATE = "audit, brief (two pages) or model-card."
 TEMPLATES = "Folder of a house style, see templates/README.md."
 ANNEX = "What follows an audit's sign-off: none, short, or full (every method's tables and figures)."
+PDF_SECONDS = "Processor seconds that printing a PDF may take. Default: 300."
+PDF_MEMORY = "Megabytes that printing a PDF may take. Default: 2048."
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something fails.")]
@@ -38,6 +40,8 @@ Formats = Annotated[list[str] | None, typer.Option("--format", help=FORMATS)]
 Template = Annotated[str, typer.Option(help=TEMPLATE)]
 Templates = Annotated[Path | None, typer.Option(help=TEMPLATES)]
 Annex = Annotated[str, typer.Option(help=ANNEX)]
+PdfSeconds = Annotated[float | None, typer.Option(help=PDF_SECONDS)]
+PdfMemory = Annotated[int | None, typer.Option(help=PDF_MEMORY)]
 
 
 def say(text: object, *, err: bool = False) -> None:

@@ -129,6 +129,7 @@ class OutputPart(Part):
     """Where the report goes, and in which form; `name` is the audit's name in the history.
 
     Without a folder it is ``uq-report``, or with a history none but the run's own there. `keep` so many runs there.
+    Printing a PDF may take `pdf_cpu_seconds` of processor time and `pdf_memory_mb`.
     """
 
     folder: str | None = None
@@ -136,6 +137,8 @@ class OutputPart(Part):
     template: str = "audit"
     templates: str | None = None
     annex: str = "short"
+    pdf_cpu_seconds: Annotated[float, Field(gt=0)] | None = None
+    pdf_memory_mb: Positive | None = None
     history: str | None = None
     name: str | None = None
     keep: Positive | None = None

@@ -169,7 +169,13 @@ def audit_subject(
             _log.info("Not run: %s: %s", entry.name, entry.reason)
     _log.info("Writing the report ...")
     reports = run.reports(
-        place.formats, template=place.template, templates=place.templates, annex=place.annex, progress=progress
+        place.formats,
+        template=place.template,
+        templates=place.templates,
+        annex=place.annex,
+        pdf_cpu_seconds=place.pdf_cpu_seconds,
+        pdf_memory_mb=place.pdf_memory_mb,
+        progress=progress,
     )
     filed = None if filing is None else filing.add(run.run, reports=reports, clock=run.clock)
     output = place.folder or (DEFAULT_FOLDER if filed is None else None)

@@ -26,6 +26,7 @@ from .html import page
 
 CHILD = "uq_report.render.printer"
 _TIME = tuple(getattr(signal, name, 0) for name in ("SIGXCPU", "SIGALRM"))
+CLOCK = 10  # seconds by the clock for one of processor time, on a busy machine
 _LESS = "Raise it, leave sections out, or use the HTML."
 
 
@@ -42,8 +43,9 @@ class PdfRenderer:
     strict : bool, default=False
         Fail on what is only a warning otherwise: a character that no installed font has, an
         image that cannot be drawn, a link without target.
-    timeout_seconds : float, default=300
-        Wall time the page may take; a report of 60 pages takes about 10 s.
+    cpu_seconds : float, default=300
+        Processor time the page may take, however busy the machine; a report of 60 pages takes about 10 s. Ten times
+        so long by the clock ends it as well, which is the only limit on Windows.
     memory_mb : int, default=2048
         Address space the page may take; a report of 60 pages takes about 500 MB. Not bounded on Windows.
     isolated : bool, default=True
@@ -55,7 +57,7 @@ class PdfRenderer:
     api_version: ClassVar[int] = 1
     templates: Path | None = None
     strict: bool = False
-    timeout_seconds: float = 300.0
+    cpu_seconds: float = 300.0
     memory_mb: int = 2048
     isolated: bool = True
 
@@ -64,7 +66,7 @@ class PdfRenderer:
             "pdf",
             self,
             (
-                ("timeout_seconds", 0 < self.timeout_seconds < 1e6, "a number of seconds above 0"),
+                ("cpu_seconds", 0 < self.cpu_seconds < 1e6, "a number of seconds above 0"),
                 ("memory_mb", 0 < self.memory_mb < 1e9, "a number of megabytes above 0"),
             ),
         )
@@ -111,12 +113,12 @@ def print_apart(
             _command(limits),
             input=job,
             capture_output=True,
-            timeout=limits.timeout_seconds,
+            timeout=CLOCK * limits.cpu_seconds,
             env=_environment(),
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise _too_slow(limits) from error
+        raise _too_slow(f"{CLOCK * limits.cpu_seconds:g} s passed by the clock") from error
     except OSError as error:
         raise RenderError(f"pdf.process must start; got {error}. Free memory, or set isolated=False.") from error
     return _read(done, limits)
@@ -128,7 +130,8 @@ def _command(limits: PdfRenderer) -> list[str]:
             f"pdf.process must be started by a Python interpreter; sys.executable is {sys.executable!r}. "
             "Set isolated=False to print in this process, without limits."
         )
-    return [sys.executable, "-P", "-m", CHILD, str(math.ceil(limits.timeout_seconds)), str(limits.memory_mb)]
+    seconds = limits.cpu_seconds, CLOCK * limits.cpu_seconds
+    return [sys.executable, "-P", "-m", CHILD, *(str(math.ceil(most)) for most in seconds), str(limits.memory_mb)]
 
 
 def _environment() -> dict[str, str]:
@@ -142,7 +145,7 @@ def _read(done: subprocess.CompletedProcess[bytes], limits: PdfRenderer) -> tupl
     """Return the child's answer, raise its error, and warn of what it warned of."""
     noise = clean(done.stderr.decode(errors="replace"), 500)
     if done.returncode < 0 and -done.returncode in _TIME:
-        raise _too_slow(limits)
+        raise _too_slow(f"{limits.cpu_seconds:g} s of processor time were used up")
     line, _, pdf = done.stdout.partition(b"\n")
     try:
         head = json.loads(line)
@@ -171,5 +174,5 @@ def _category(name: str) -> type[Warning]:
     return category if isinstance(category, type) and issubclass(category, Warning) else UserWarning
 
 
-def _too_slow(limits: PdfRenderer) -> RenderError:
-    return RenderError(f"pdf.timeout_seconds must be enough for the page; {limits.timeout_seconds:g} s passed. {_LESS}")
+def _too_slow(what: str) -> RenderError:
+    return RenderError(f"pdf.cpu_seconds must be enough for the page; {what}. {_LESS}")

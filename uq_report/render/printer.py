@@ -192,20 +192,23 @@ def _declare_ua(metadata: Any) -> None:
     metadata.generate_rdf_metadata = lambda *args: make(*args).replace(b"</rdf:RDF>", UA + b"</rdf:RDF>")
 
 
-def limit(seconds: int, megabytes: int) -> None:
-    """Bound time and memory of this process, and leave no core file; a lower bound that is set already stays."""
+def limit(cpu_seconds: int, seconds: int, megabytes: int) -> None:
+    """Bound processor time, time by the clock and memory of this process, and leave no core file.
+
+    A lower bound that is set already stays.
+    """
     if sys.platform == "win32":  # there are no such limits; the parent's clock is the only one
         return
     signal.alarm(seconds + GRACE)
-    for what, most in (
-        (resource.RLIMIT_AS, megabytes * 2**20),
-        (resource.RLIMIT_CPU, seconds + 1),
-        (resource.RLIMIT_CORE, 0),
+    for what, soft, most in (
+        (resource.RLIMIT_AS, megabytes * 2**20, megabytes * 2**20),
+        (resource.RLIMIT_CPU, cpu_seconds, cpu_seconds + 1),  # the first ends it by SIGXCPU, the other by SIGKILL
+        (resource.RLIMIT_CORE, 0, 0),
     ):
         hard = resource.getrlimit(what)[1]
         bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
         try:
-            resource.setrlimit(what, (bound, bound))
+            resource.setrlimit(what, (min(soft, bound), bound))
         except (ValueError, OSError) as error:  # macOS refuses some of them
             warnings.warn(f"the printing process could not be limited: {error}", stacklevel=2)
 
