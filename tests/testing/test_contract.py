@@ -29,6 +29,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     plugins.FIGURES: testing.figure_checks(),
     plugins.RENDERERS: testing.renderer_checks(),
     plugins.LOADERS: testing.loader_checks(),
+    plugins.FAST_PATHS: testing.fast_path_checks(),
 }
 CASES = [
     pytest.param(plugin, check, id=f"{plugin.name}-{check.__name__}")

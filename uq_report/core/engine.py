@@ -341,7 +341,9 @@ class Engine:
         names = [measure.name for measure in task.measures]
         for first, group in parts:
             self._charge(task.n * len(group))
-            yield first, group, self._shortcuts.chosen(group, names, task.compared)
+            with parallel_config("sequential"):  # inside a model, joblib would end the workers that wait for groups
+                shortcut = self._shortcuts.chosen(group, names, task.compared)
+            yield first, group, shortcut
 
     def _counted(self, done: Done) -> Group:
         """Return a group's results, with the rows counted that a shortcut was chosen for."""

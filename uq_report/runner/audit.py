@@ -286,7 +286,9 @@ def make_engine(
     fast_paths: Sequence[FastPath] = (),
 ) -> Engine:
     """Return the engine that settings ask for."""
-    return Engine(subject, measures, progress=progress, fast_paths=fast_paths, **settings.model_dump(include=_OF_ENGINE))
+    return Engine(
+        subject, measures, progress=progress, fast_paths=fast_paths, **settings.model_dump(include=_OF_ENGINE)
+    )
 
 
 def _about(seconds: float) -> str:

@@ -15,6 +15,8 @@ from .adapter import adapter_model_checks as adapter_model_checks
 from .contract import ContractError as ContractError
 from .explainer import explain as explain
 from .explainer import explainer_checks as explainer_checks
+from .fast_path import fast_path_checks as fast_path_checks
+from .fast_path import fast_path_model_checks as fast_path_model_checks
 from .figure import figure_checks as figure_checks
 from .known import KnownLinear as KnownLinear
 from .known import KnownLogistic as KnownLogistic

@@ -1,0 +1,63 @@
+"""The contract of fast paths: by themselves, and with a subject whose model has their structure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ..core.engine import Engine
+from ..core.shortcut import FastPath
+from ..core.subject import Subject
+from ..core.variants import Variant
+from ..runner import plugins
+from .contract import require, require_declared
+from .known import linear_subject, measures
+
+
+def fast_path_checks() -> tuple[Callable[[type[FastPath]], None], ...]:
+    """Return every check of a fast path class."""
+    return (check_fast_path_declares_itself, check_fast_path_ignores_strangers)
+
+
+def fast_path_model_checks() -> tuple[Callable[[type[FastPath], Subject], None], ...]:
+    """Return every check that takes a fast path class and a subject it is for."""
+    return (check_fast_path_agrees_with_the_model,)
+
+
+def check_fast_path_declares_itself(cls: type[FastPath]) -> None:
+    """Require the members of the contract, and a title."""
+    require_declared(plugins.FAST_PATHS, cls)
+    require(bool(cls.title.strip()), cls, "must have a title")
+
+
+def check_fast_path_ignores_strangers(cls: type[FastPath]) -> None:
+    """Require that it finds no structure in a model that it does not know."""
+    subject = linear_subject()
+    shortcut = cls().shortcut(subject.model, subject.adapter, subject.X)
+    require(shortcut is None, cls, "must return None for a model without its structure")
+
+
+def check_fast_path_agrees_with_the_model(cls: type[FastPath], subject: Subject) -> None:
+    """Require that it predicts changed rows as the model does, in every measure, and leaves the rows alone."""
+    plain, fast = (Engine(subject, measures(), fast_paths=paths) for paths in ((), (cls(),)))
+    chosen = plain.select(plain.measures)[0]
+    before = subject.X.copy()
+    for engines in zip(*(engine.evaluate(_changes(subject), chosen) for engine in (plain, fast)), strict=True):
+        theirs, ours = (group.values for group in engines)
+        require(np.allclose(theirs, ours, rtol=1e-9, atol=1e-9), cls, "must predict changed rows as the model does")
+    served = fast.served[cls.name]
+    require(served.rows > 0 and not served.dropped, cls, f"must predict changed rows; it {served}")
+    same = before.equals(subject.X) if hasattr(before, "equals") else np.array_equal(before, subject.X)
+    require(same, cls, "must not change the rows")
+
+
+def _changes(subject: Subject) -> Iterator[Variant]:
+    """Yield each column and neighbouring pair with other rows' values, with one value, and with a value a row."""
+    order, last = np.random.default_rng(0).permutation(subject.n), subject.n - 1
+    source = [subject.values(feature) for feature in subject.features]
+    pairs = [(c, c + 1) for c in range(len(source) - 1)]
+    for columns in ((), *((c,) for c in range(len(source))), *pairs):
+        yield Variant(columns, donors=order)
+        yield Variant(columns, tuple(source[c][last] for c in columns))
+        yield Variant(columns, tuple(source[c][order[::-1]] for c in columns))
