@@ -14,17 +14,19 @@ from matplotlib import pyplot as plt
 
 from uq_report import testing
 from uq_report.core.adapter import Match
+from uq_report.core.arrays import Columns, take_rows
 from uq_report.core.derivatives import Derivatives
 from uq_report.core.distributions import Normal
 from uq_report.core.measures import Measure
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance
+from uq_report.core.variants import Variant, make_buffer
 from uq_report.document import slots
 from uq_report.document.document import Facts, Paragraph, Section
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Outcome
 from uq_report.rules.rule import Grade, Limit, Rule
 from uq_report.runner import plugins
-from uq_report.testing import adapter, explainer, figure, loader, renderer, rule, section
+from uq_report.testing import adapter, explainer, fast_path, figure, loader, renderer, rule, section
 from uq_report.testing import measure as measure_
 
 X = np.random.default_rng(0).normal(size=(20, 2))
@@ -369,6 +371,47 @@ class Unhashed(Loader):
         return "abc"
 
 
+class FastPath:
+    """Predicts changed rows of one kind of model by making them."""
+
+    name: ClassVar[str] = "odd"
+    title: ClassVar[str] = "rows made anew"
+    rank: ClassVar[int] = 1
+    api_version: ClassVar[int] = 1
+    models: ClassVar[tuple[type, ...]] = (testing.KnownLogistic,)
+
+    def shortcut(self, model: Any, adapter: Any, X: Any) -> Any:
+        self.model, self.adapter, self.X = model, adapter, X
+        return self if isinstance(model, self.models) else None
+
+    def covers(self, variant: Variant) -> bool:
+        return True
+
+    def predict(self, group: Any, rows: Any) -> Any:
+        buffer = make_buffer(take_rows(self.X, rows), len(group))
+        return self.adapter.predict(self.model, buffer.filled(Columns(self.X), 0, len(rows), group))
+
+
+class Untitled(FastPath):
+    title: ClassVar[str] = " "
+
+
+class Everywhere(FastPath):
+    models: ClassVar[tuple[type, ...]] = (object,)
+
+
+class Unmoved(FastPath):
+    def predict(self, group: Any, rows: Any) -> Any:
+        return self.adapter.predict(self.model, take_rows(self.X, np.repeat(rows, len(group))))
+
+
+class Writing(FastPath):
+    def predict(self, group: Any, rows: Any) -> Any:
+        made = super().predict(group, rows)
+        self.X.iloc[0, 0] += 1e-12
+        return made
+
+
 CASES: list[tuple[Callable[..., None], Any, str]] = [
     (explainer.check_explainer_declares_itself, Handless, "lacks explain, needs, requires, section"),
     (explainer.check_explainer_declares_itself, Thawed, "must be frozen"),
@@ -430,6 +473,10 @@ CASES: list[tuple[Callable[..., None], Any, str]] = [
     (loader.check_loader_reads_its_source, Lister, "a DataFrame with rows"),
     (loader.check_loader_reads_its_source, Unhashed, "a SHA-256 or nothing; got 'abc'"),
     (loader.check_loader_leaves_its_source_alone, Eraser, "must not change its source"),
+    (fast_path.check_fast_path_declares_itself, Untitled, "must have a title"),
+    (fast_path.check_fast_path_ignores_strangers, Everywhere, "must return None for a model without"),
+    (fast_path.check_fast_path_agrees_with_the_model, Unmoved, "then left: its predictions differ"),
+    (fast_path.check_fast_path_agrees_with_the_model, Writing, "must not change the rows"),
 ]
 
 
@@ -447,6 +494,8 @@ def test_a_broken_plugin_is_refused(check: Callable[..., None], plugin: Any, mes
         arguments = ("odd model", X.copy())
     elif check in testing.loader_source_checks():
         arguments = (source,)
+    elif check in testing.fast_path_model_checks():
+        arguments = (testing.logistic_subject(),)
     with pytest.raises(testing.ContractError, match=message):
         check(plugin, *arguments)
     plt.close("all")
@@ -455,7 +504,7 @@ def test_a_broken_plugin_is_refused(check: Callable[..., None], plugin: Any, mes
 def test_every_check_has_a_plugin_that_breaks_it() -> None:
     tuples = [getattr(testing, name)() for name in vars(testing) if name.endswith("_checks")]
     assert {check for checks in tuples for check in checks} == {check for check, _, _ in CASES}
-    modules = (adapter, explainer, figure, loader, measure_, renderer, rule, section)
+    modules = (adapter, explainer, fast_path, figure, loader, measure_, renderer, rule, section)
     names = {name for module in modules for name in vars(module) if name.startswith("check_")}
     assert names == {check.__name__ for check, _, _ in CASES}
 
@@ -469,6 +518,8 @@ def test_the_plugins_that_are_broken_on_purpose_are_whole_otherwise(source: str)
         (testing.section_checks(), (Part,)),
         (testing.loader_checks(), (Loader,)),
         (testing.loader_source_checks(), (Loader, source)),
+        (testing.fast_path_checks(), (FastPath,)),
+        (testing.fast_path_model_checks(), (FastPath, testing.logistic_subject())),
     ]
     for checks, arguments in sound:
         for check in checks:

@@ -169,10 +169,11 @@ def test_random_pipelines(seed: int) -> None:
     )
     of = subject(make_pipeline(step, LogisticRegression(max_iter=10_000)), rows=rows)
     plain = values(of)[0]
-    for paths in ([ADDITIVE], [SEPARABLE], [SEPARABLE, ADDITIVE]):
+    ways: list[tuple[list[Any], str]] = [([ADDITIVE], "additive"), ([SEPARABLE], "separable")]
+    for paths, first in (*ways, ([SEPARABLE, ADDITIVE], "additive")):  # the lower rank comes first
         fast, served = values(of, paths)
         np.testing.assert_allclose(fast, plain, rtol=1e-10, atol=1e-13)
-        assert served[paths[-1].name].rows == plain[0].size  # the lower rank comes first
+        assert served[first].rows == plain[0].size
 
 
 def test_no_feature_moves_another_s_bits() -> None:
@@ -213,7 +214,8 @@ class Crooked(SeparablePath):
         self.bad, self.off = bad, off
 
     def shortcut(self, model: Any, adapter: Adapter, X: Any) -> Any:
-        inner, bad, off = super().shortcut(model, adapter, X), self.bad, self.off
+        inner: Any = super().shortcut(model, adapter, X)
+        bad, off = self.bad, self.off
 
         class Wrong:
             def covers(self, variant: Variant) -> bool:
@@ -259,7 +261,7 @@ def test_what_a_path_raises_in_a_comparison_leaves_it(n_jobs: int) -> None:
 def test_rows_that_a_path_cannot_predict_are_the_model_s_and_counted() -> None:
     class Fragile(SeparablePath):
         def shortcut(self, model: Any, adapter: Adapter, X: Any) -> Any:
-            inner = super().shortcut(model, adapter, X)
+            inner: Any = super().shortcut(model, adapter, X)
 
             class Short:
                 covers = staticmethod(lambda variant: True)
@@ -300,7 +302,7 @@ def test_other_steps_have_no_shortcut(name: str, path: Any) -> None:
 
 
 def test_a_subclass_predicts_in_its_own_way() -> None:
-    class Mine(LogisticRegression):
+    class Mine(LogisticRegression):  # type: ignore[misc]
         pass
 
     of = subject(Mine(), rows=X[["age", "rate"]].to_numpy())
@@ -342,7 +344,12 @@ def test_an_unseen_category_is_refused_in_the_model_s_words() -> None:
 
 def test_the_run_says_what_ran_and_the_setting_turns_it_off() -> None:
     of = ADDED["logistic"]()
-    options = {"explainers": ["pfi"], "rules": [], "options": {"pfi": {"n_repeats": 3}}, "as_of": "2026-01-01"}
+    options: dict[str, Any] = {
+        "explainers": ["pfi"],
+        "rules": [],
+        "options": {"pfi": {"n_repeats": 3}},
+        "as_of": "2026-01-01",
+    }
     fast, plain = audit(of, **options), audit(of, **options, fast_paths=False)
     records = [{p.name: p for p in run.run.plugins if p.group == "fast_paths"} for run in (fast, plain)]
     assert records[0]["additive"].rows_predicted == 3 * len(of.features) * N

@@ -34,7 +34,9 @@ class AdditivePath:
         """Return the shortcut of an estimator with one weight for each column and score."""
         steps, final = unwrap(model)
         coefficients = getattr(final, "coef_", None)
-        columns = Columnwise.of(steps, X) if coefficients is not None and isinstance(adapter, Scores) else None
+        if coefficients is None or not isinstance(adapter, Scores):
+            return None
+        columns = Columnwise.of(steps, X)
         scores = None if columns is None else adapter.score(final, columns.rows)
         if columns is None or scores is None:
             return None
@@ -66,10 +68,10 @@ class _Additive:
     def predict(self, group: Sequence[Variant], rows: IntArray) -> Distribution:
         """Return the distributions of the rows' scores with the shares of each variant's columns replaced."""
         scores = np.repeat(self.scores[rows][:, None], len(group), axis=1)
-        for variant, column, values, index in self.columns.changes(group):
+        for variant, column, values, at in self.columns.changes(group):
             own = self.shares[column]
             share = own if values is None else _share(values, self.weights[column])
-            scores[:, variant] += share[index] - own[rows]
+            scores[:, variant] += share[at] - own[rows]
         return self.adapter.from_score(self.final, scores.reshape(-1, scores.shape[2]))
 
 

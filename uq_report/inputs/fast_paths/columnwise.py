@@ -26,7 +26,7 @@ _COLUMNWISE = {f"sklearn.{name}" for name in _NAMES.split()}
 
 
 class Change(NamedTuple):
-    """One column under one variant: row r has the transformed values ``values[index[r]]``.
+    """One column under one variant: row r has the transformed values ``values[at[r]]``.
 
     `values` has the columns that the changed one makes; None stands for those of the unchanged rows.
     """
@@ -34,7 +34,7 @@ class Change(NamedTuple):
     variant: int
     column: int
     values: Any
-    index: IntArray
+    at: IntArray
 
 
 @dataclass(frozen=True, eq=False)

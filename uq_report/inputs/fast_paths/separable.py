@@ -54,7 +54,7 @@ class _Separable:
         """Return the distributions of the rows with the transformed columns of each variant put in."""
         before = self.columns.rows
         table = np.repeat(before[rows][:, None], len(group), axis=1)
-        for variant, column, values, index in self.columns.changes(group):
+        for variant, column, values, at in self.columns.changes(group):
             made = self.columns.made[column]
-            table[:, variant, made] = before[index[:, None], made] if values is None else values[index]
+            table[:, variant, made] = before[at[:, None], made] if values is None else values[at]
         return self.adapter.predict(self.final, table.reshape(-1, before.shape[1]))
