@@ -71,7 +71,7 @@ class _Additive:
         for variant, column, values, at in self.columns.changes(group):
             own = self.shares[column]
             share = own if values is None else _share(values, self.weights[column])
-            scores[:, variant] += share[at] - own[rows]
+            scores[:, variant] += share.take(at, axis=0) - own.take(rows, axis=0)
         return self.adapter.from_score(self.final, scores.reshape(-1, scores.shape[2]))
 
 
