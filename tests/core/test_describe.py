@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -52,6 +53,15 @@ def test_tasks_are_told_apart() -> None:
     assert task(Categorical([[0.5, 0.5]])) == "classification"
     assert task(Poisson([1.0])) == "count"
     assert task(Normal([0.0], [1.0])) == "regression"
+
+
+def test_several_models_are_called_by_what_holds_them() -> None:
+    several = {0.1: LinearRegression(), 0.5: LinearRegression(), 0.9: Ridge()}
+    for model, words in ((several, "dict of 2 LinearRegression and 1 Ridge"), ([Ridge()], "list of 1 Ridge")):
+        facts = describe(subject(frame(), model), Normal(np.zeros(4), np.ones(4)))
+        assert facts["model_class"] == words
+    one = describe(subject(frame(), Ridge()), Normal(np.zeros(4), np.ones(4)))
+    assert one["model_class"].endswith(".Ridge")
 
 
 def test_parameters_that_nobody_chose_are_told_apart() -> None:

@@ -24,7 +24,7 @@ VIEWS: dict[str, type[View]] = {
     if isinstance(part, type) and issubclass(part, View) and part.id
 }
 EXPLAINERS_ONLY = {ids.DALEX}  # it gives parts and no result of its own name
-RUNS = ["format 1", "normal", "logistic", "over-confident", "two models"]
+RUNS = ["format 1", "normal", "logistic", "over-confident", "two models", "members"]
 
 
 def line_of(view: type[View]) -> Any:

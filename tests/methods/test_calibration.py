@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 from uq_report import testing
-from uq_report.core.distributions import Categorical, Normal, NormalMixture, Poisson
+from uq_report.core.distributions import Categorical, Gamma, Normal, NormalMixture, Poisson, ZeroInflated
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.measures import NLL
@@ -129,7 +129,14 @@ def test_counts_have_the_non_randomised_pit() -> None:
     first = np.clip((0.1 - lower) / (upper - lower), 0, 1).mean() * 10
     assert pit.estimates["estimate"].iloc[0] == pytest.approx(first)
     assert "non-randomised" in pit.meta["form"]
-    assert any("randomised PIT" in note for note in result["calibration.coverage"].notes)
+    assert any("randomised PIT: intervals of counts" in note for note in result["calibration.coverage"].notes)
+
+
+def test_intervals_that_end_at_an_atom_are_not_called_those_of_counts() -> None:
+    amounts = ZeroInflated(np.full(80, 0.4), Gamma(np.full(80, 2.0), 1.0))
+    notes = explain(given(amounts, amounts.sample(RNG, 1)[0]))["calibration.coverage"].notes
+    assert any("randomised PIT: intervals that end at a value with a probability of its own" in note for note in notes)
+    assert not any("of counts" in note for note in notes)
 
 
 def test_train_gives_the_baseline() -> None:
@@ -164,6 +171,11 @@ def test_point_members_have_no_density_so_the_gate_cannot_judge() -> None:
     assert "density" in {o.measure: o.reason for o in result.omissions}["confidence_gap"]
     assert {"crps", "pit_distance", "coverage_gap"} <= set(result.estimates["item"])
     assert gate(given(q, q.sample(RNG, 1)[0])) == "UQ102"
+
+
+def test_point_members_whose_intervals_miss_the_outcomes_fail_the_gate() -> None:
+    q = NormalMixture(RNG.normal(size=(120, 50)), np.zeros((120, 50)))
+    assert gate(given(q, 4 * RNG.normal(size=120))) == "UQ101"
 
 
 class NoCdf(Normal):

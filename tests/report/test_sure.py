@@ -209,14 +209,20 @@ def test_a_regression_has_coverage_and_the_transform_side_by_side() -> None:
 
 @pytest.mark.parametrize(("x", "words"), [(0.5, "as many outcomes as they state"), (0.8, "50 % intervals hold more"),
                                           (0.2, "50 % intervals hold fewer")])  # fmt: skip
-def test_coverage_is_called_by_its_intervals(x: float, words: str) -> None:
+def test_coverage_is_called_by_its_intervals_or_label_sets(x: float, words: str) -> None:
     rows = [{"measure": "", "feature": "", "item": "coverage", "x": 0.5, "estimate": x, "lower": x - 0.1,
              "upper": x + 0.1, "n": 50, **INTERVAL}]  # fmt: skip
     case = Case(task="regression")
     made = diagnostic(ids.CALIBRATION_COVERAGE, "Coverage", estimates(rows))
-    section = parts(run_of([scored(("confidence_gap", 0.0, 0.1)), made], case=case))["sure-believed"]
-    (figure,) = (block for block in inside(section.blocks) if isinstance(block, Figure))
-    assert words in figure.caption
+    results = [scored(("confidence_gap", 0.0, 0.1)), made]
+    captions = []
+    for more in ({"case": case, "classes": None}, {}):
+        section = parts(run_of(results, **more))["sure-believed"]
+        (figure,) = (block for block in inside(section.blocks) if isinstance(block, Figure))
+        captions.append(figure.caption)
+    assert words in captions[0]
+    assert words.replace("intervals", "label sets") in captions[1]
+    assert "ntervals hold" not in captions[1]
 
 
 def claims(differences: Mapping[str, tuple[float, float]], margin: float = 0.01, *, outcomes: bool = True) -> Result:

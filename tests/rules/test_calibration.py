@@ -24,6 +24,7 @@ def judged(
     *,
     gain_reach: float = 0.0005,
     infinite: int = 0,
+    off: float = NONE,
     gate: CalibrationGate | None = None,
 ) -> Outcome:
     """Return the outcome for a confidence gap with the 90 % interval gap ± reach; NaN means not computed."""
@@ -32,6 +33,7 @@ def judged(
         {"item": "ece", "estimate": 0.1, "p_adjusted": p_adjusted},
         {"item": "recalibration_gain", "estimate": gain, "lower_90": gain - gain_reach, "upper_90": gain + gain_reach},
     ]
+    rows.append({"item": "coverage_gap", "estimate": off, "null_mean": 0.01, "p_adjusted": p_adjusted})
     known = [row for row in rows if not np.isnan(row["estimate"])]
     result = Diagnostic(
         id="calibration",
@@ -39,7 +41,7 @@ def judged(
         title="",
         frame=pd.DataFrame(columns=list(Diagnostic.columns)),
         estimates=pd.DataFrame(
-            known, columns=[*ESTIMATE_COLUMNS, "item", "unit", "p_adjusted", "lower_90", "upper_90"]
+            known, columns=[*ESTIMATE_COLUMNS, "item", "unit", "p_adjusted", "null_mean", "lower_90", "upper_90"]
         ),
         omissions=(Omission("confidence_gap", "", "entropy needs a density"),) if np.isnan(gap) else (),
         meta={"infinite_nll": infinite, "n": 200},
@@ -128,6 +130,30 @@ def test_an_effect_of_a_thousandth_of_a_nat_raises_nothing() -> None:
     assert code(judged(gap=0.001, gain=0.001, reach=0.01, p_adjusted=0.0001)) == "passed"
 
 
+@pytest.mark.parametrize(
+    ("off", "p_adjusted", "expected"),
+    [
+        (0.031, 0.05, "low"), (0.029, 0.05, "observation"), (0.031, 0.051, "observation"), (0.059, 0.05, "low"),
+        (0.061, 0.05, "medium"), (0.111, 0.05, "high"),
+    ],
+)  # fmt: skip
+def test_without_a_density_coverage_is_judged(off: float, p_adjusted: float, expected: str) -> None:
+    """By what it is off beyond the 0.01 of outcomes drawn from the model."""
+    finding = judged(gap=NONE, gain=NONE, off=off, p_adjusted=p_adjusted).findings[0]
+    assert (finding.severity, finding.code) == (expected, "UQ102" if expected == "observation" else "UQ101")
+    if finding.code == "UQ101":
+        assert "Its central intervals do not hold what they state" in finding.statement
+        assert "outcomes drawn from the model would give 1 %" in finding.statement.replace("\xa0", " ")
+        assert finding.observed == pytest.approx(off - 0.01)
+
+
+def test_with_a_density_coverage_alone_fails_nothing() -> None:
+    assert code(judged(off=0.5, p_adjusted=0.001)) == "passed"
+    assert (
+        "probability of 0" in judged(gap=NONE, gain=NONE, infinite=2, off=0.5, p_adjusted=0.001).findings[0].statement
+    )
+
+
 def test_rows_that_would_do_come_with_their_condition_and_only_above_the_present_number() -> None:
     wide = judged(gap=0.0, reach=0.1).findings[0].statement
     assert "would, if gap and spread stay as they are" in wide
@@ -153,6 +179,8 @@ def test_without_the_result_it_does_not_apply() -> None:
         "not_applicable",
         "the scoring of outcomes was not computed: y was not given",
     )
+    full_stop = run(not_run=(NotRun("calibration", "explainers", "y must be given. Give y."),))
+    assert CalibrationGate().check(full_stop).reason.endswith("was not computed: y must be given. Give y")
     assert CalibrationGate().check(run()).reason == "the scoring of outcomes was not computed"
 
 

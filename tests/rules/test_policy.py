@@ -35,7 +35,10 @@ def calibration(*lines: tuple[str, float, float, float], id: str = "calibration"
     )
 
 
-SCORES = calibration(("log_score", 0.5, 0.45, 0.55), ("confidence_gap", 0.0, -0.02, 0.02), ("ece", 0.03, NONE, NONE))
+SCORES = calibration(
+    ("log_score", 0.5, 0.45, 0.55), ("confidence_gap", 0.0, -0.02, 0.02), ("ece", 0.03, NONE, NONE),
+    ("miscoverage", 0.12, 0.08, 0.16), ("interval_score", 5.0, 4.0, 6.0),
+)  # fmt: skip
 COVERAGE = calibration(
     ("coverage", 0.81, 0.75, 0.86), ("coverage", 0.90, 0.87, 0.93), id="calibration.coverage", x=[0.8, 0.9]
 )
@@ -82,6 +85,9 @@ def only(outcome: Outcome) -> Finding:
         ("confidence_gap >= -0.05", "passed"),
         ("confidence_gap >= 0.05", "UQ951"),
         ("ece <= 0.05", "UQ952"),
+        ("miscoverage <= 0.16", "passed"),
+        ("miscoverage <= 0.07", "UQ951"),
+        ("interval_score <= 5.5", "UQ952"),
         ("crps <= 1", "UQ952"),
         ("off-support share <= 0.05", "UQ952"),
     ],

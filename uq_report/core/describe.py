@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from inspect import signature
 from typing import Any
@@ -153,7 +154,16 @@ def _target(y: AnyArray, dist: Distribution) -> dict[str, Any]:
 
 
 def _dotted(thing: Any) -> str:
-    """Return the dotted name of a model's class, or of a function."""
+    """Return the dotted name of a model's class, or of a function; of several models what holds them and how many.
+
+    Examples
+    --------
+    >>> _dotted({0.1: object(), 0.9: object()})
+    'dict of 2 object'
+    """
+    if isinstance(thing, dict | list | tuple):
+        kinds = Counter(type(part).__name__ for part in (thing.values() if isinstance(thing, dict) else thing))
+        return f"{type(thing).__name__} of {' and '.join(f'{number} {kind}' for kind, number in kinds.items())}"
     named = thing if hasattr(thing, "__qualname__") else type(thing)
     return f"{named.__module__}.{named.__qualname__}"
 

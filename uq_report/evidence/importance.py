@@ -208,10 +208,17 @@ class RSens(View):
         return "finite-step" in self.method
 
 
+class RSensMembersLine(RSensLine):
+    """One of three lengths of a feature; none is `ranked` beside R-sens, which is one of them."""
+
+    ranked: bool
+
+
 class RSensMembers(RSens):
     """R-sens of an ensemble's members, of their mixture, and what the members' disagreement hides of it."""
 
     id: ClassVar[str] = ids.RSENS_MEMBERS
+    lines: tuple[RSensMembersLine, ...]
 
 
 class RSensComparators(RSens):

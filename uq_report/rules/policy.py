@@ -30,8 +30,8 @@ QUANTITIES: Mapping[str, tuple[type[Calibration] | type[Support], str]] = Mappin
     "nll": (Calibration, LOG_SCORE),
     "nll_skill": (Calibration, LOG_SCORE_SKILL),
     **{name: (Calibration, name) for name in (
-        CONFIDENCE_GAP, "brier", "crps", "squared_error", "recalibration_gain", "mean_error", "accuracy", "roc_auc",
-        "brier_skill", "crps_skill", "ece", "pit_distance", "coverage_gap",
+        CONFIDENCE_GAP, "brier", "crps", "interval_score", "miscoverage", "squared_error", "recalibration_gain",
+        "mean_error", "accuracy", "roc_auc", "brier_skill", "crps_skill", "ece", "pit_distance", "coverage_gap",
     )},
 })  # fmt: skip
 FORMS = "'FEATURE [not] in top K of MEASURE [by METHOD]', 'coverage LEVEL >= VALUE' or 'QUANTITY <= VALUE'"
@@ -69,10 +69,10 @@ class Policy:
         QUANTITY <= VALUE                                 'nll <= 0.6', 'off-support share <= 0.1'
 
     ``<=`` and ``>=`` both work. A feature may stand in single quotes. METHOD is permutation importance by default,
-    MEASURE one that it ranked, or ``loss``. LEVEL is in percent. QUANTITY is nll, brier, crps, squared_error,
-    confidence_gap, recalibration_gain, mean_error, accuracy, roc_auc, nll_skill, brier_skill, crps_skill,
-    off-support share (by construction 5 % for rows drawn as the training rows), or one of ece, pit_distance and
-    coverage_gap, which have no interval and so stay undetermined.
+    MEASURE one that it ranked, or ``loss``. LEVEL is in percent. QUANTITY is nll, brier, crps, interval_score,
+    miscoverage, squared_error, confidence_gap, recalibration_gain, mean_error, accuracy, roc_auc, nll_skill,
+    brier_skill, crps_skill, off-support share (by construction 5 % for rows drawn as the training rows), or one of ece,
+    pit_distance and coverage_gap, which have no interval and so stay undetermined.
 
     A rule is broken if the interval excludes what it asks for (UQ951), holds if it excludes everything
     else, and cannot be judged otherwise (UQ952). Rules are not adjusted for their number: at a true value

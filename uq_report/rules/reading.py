@@ -121,10 +121,13 @@ def absent(run: Run, id: str) -> str:
     explainer = ids.explainer_of(id)
     if run.find(explainer) is not None:
         return f"{method_words(explainer)} gave no such result"
-    reasons = (
-        f": {clean(entry.reason)}" for entry in run.not_run if entry.name == explainer and entry.group != "rules"
-    )
+    reasons = (_because(entry.reason) for entry in run.not_run if entry.name == explainer and entry.group != "rules")
     return f"{method_words(explainer)} was not computed{next(reasons, '')}"
+
+
+def _because(reason: str) -> str:
+    """Return a reason as the end of a sentence whose full stop the reader of it sets."""
+    return f": {clean(reason).removesuffix('.')}"
 
 
 def method_words(id: str) -> str:
@@ -152,7 +155,7 @@ def measure_words(measure: str) -> str:
 
 def lacking(view: View, measure: str) -> str:
     """Say why a result has no values of a measure."""
-    reasons = (f": {clean(gap.reason)}" for gap in view.omissions if gap.measure in (measure, ""))
+    reasons = (_because(gap.reason) for gap in view.omissions if gap.measure in (measure, ""))
     return f"{method_words(view.id)} has no value for {measure_words(measure)}{next(reasons, '')}"
 
 

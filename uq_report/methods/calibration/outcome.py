@@ -113,7 +113,7 @@ def number_parts(q: Distribution, setting: Setting) -> Parts:
         scores.append(Score("recalibration_gain", "nats", gain))
     figures = [
         pit_histogram(q, lower, upper, setting.sampling, setting.confidence),
-        coverage(pit, _widths(q, setting.sampling), q.atoms, setting.sampling, setting.confidence),
+        coverage(q, pit, _widths(q, setting.sampling), setting.sampling, setting.confidence),
     ]
     return Parts(scores, tests, figures, (note,), omissions)
 

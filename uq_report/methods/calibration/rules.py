@@ -7,7 +7,7 @@ from math import ceil, inf, isnan, nan
 from typing import Any, ClassVar, NamedTuple
 
 from ...core.errors import check_options
-from ...core.numbers import value_words
+from ...core.numbers import share_words, value_words
 from ...core.text import count
 from ...core.trust import LEAST_EVENTS, Distrust, few_events
 from ...evidence import ids
@@ -26,7 +26,29 @@ MEASURES = (
     "epistemic_variance",
 )  # fmt: skip
 RESTS_ON = "E_q[−log q(Y)] = H(q): loss and entropy agree on average when y follows the model (confidence gap)"
-GAP, GAIN = CONFIDENCE_GAP, "recalibration_gain"
+GAP, GAIN, COVERAGE_GAP = CONFIDENCE_GAP, "recalibration_gain", "coverage_gap"
+_OFF = ("estimate", "null_mean", "p_adjusted")  # what `Off` reads of a score
+
+
+class Off(NamedTuple):
+    """By how much the coverage of a central interval is off beyond chance, NaN where a gap or a gain can be judged."""
+
+    share: float = nan
+    chance: float = nan
+    p_adjusted: float = nan
+
+    @property
+    def excess(self) -> float:
+        """What is more than in outcomes drawn from the model."""
+        return self.share - self.chance
+
+    @property
+    def words(self) -> str:
+        """How far off it is, and what chance does."""
+        return (
+            f"the share of outcomes in one of them is off by {share_words(self.share)}, where outcomes drawn from the "
+            f"model would give {share_words(self.chance)}"
+        )
 
 
 class Gap(NamedTuple):
@@ -39,6 +61,7 @@ class Gap(NamedTuple):
     gain_lower: float
     p_adjusted: float
     missed: Missed
+    off: Off
     view: Calibration
 
     @property
@@ -56,6 +79,7 @@ class Gap(NamedTuple):
             saved, surely = abs(self.gap), max(self.lower, -self.upper)
         tests = {"infinite": self.view.infinite_nll, "p_adjusted": self.p_adjusted}
         missed = {"missed": self.missed.excess, "missed_surely": self.missed.lower, "missed_p": self.missed.p_adjusted}
+        missed |= {"off": self.off.excess, "off_p": self.off.p_adjusted}
         return {**tests, **missed, "gap": abs(self.gap), "saved": saved, "surely": surely}
 
 
@@ -71,7 +95,9 @@ class CalibrationGate:
 
     Prediction intervals and label sets promise to hold at least their stated share of the outcomes: the gate
     fails when an exact test rejects that and `missed` of the rows more than stated lie outside, and passes when
-    the 90 % interval of that excess ends below `room`. Where there is no density, that alone is judged.
+    the 90 % interval of that excess ends below `room`. Where there is no density, that alone is judged; and of a
+    distribution without one, which has a coverage but no gap, the gate fails when the test of the coverage rejects and
+    that of one central interval is off by `missed` more than chance does.
 
     Parameters
     ----------
@@ -124,9 +150,11 @@ class CalibrationGate:
                 "it is infinite or the gain is at least {high} nats, medium from {medium}, low from {effect}, each "
                 "with an interval above 0, else an observation. Where the gain is not known the gap's size counts. "
                 "Likewise where {missed:pct} of the rows more than stated lie outside prediction intervals or label "
-                "sets: medium from {some:pct}, high from {many:pct}.",
+                "sets, or, without a density, the coverage of a central interval is off by so much beyond chance: "
+                "medium from {some:pct}, high from {many:pct}.",
                 raised=(
                     {"missed_p": Limit("at most", "level"), "missed": Limit("at least", "missed")},
+                    {"off_p": Limit("at most", "level"), "off": Limit("at least", "missed")},
                     {"infinite": Limit("above", 0)},
                     {"p_adjusted": Limit("at most", "level"), "saved": Limit("at least", "effect")},
                     {"p_adjusted": Limit("at most", "level"), "gap": Limit("at least", "effect")},
@@ -135,10 +163,13 @@ class CalibrationGate:
                     Grade("high", {"infinite": Limit("above", 0)}),
                     Grade("high", {"saved": Limit("at least", "high"), **surely}),
                     Grade("high", {"missed": Limit("at least", "many"), **outside}),
+                    Grade("high", {"off": Limit("at least", "many")}),
                     Grade("medium", {"missed": Limit("at least", "some"), **outside}),
+                    Grade("medium", {"off": Limit("at least", "some")}),
                     Grade("medium", {"saved": Limit("at least", "medium"), **surely}),
                     Grade("low", {"saved": Limit("at least", "effect"), **surely}),
                     Grade("low", {"missed": Limit("at least", "missed"), **outside}),
+                    Grade("low", {"off": Limit("at least", "missed")}),
                     Grade("observation"),
                 ),
                 rests_on=RESTS_ON,
@@ -182,6 +213,9 @@ class CalibrationGate:
             what = "prediction intervals" if isnan(gap.gap) else "label sets"
             words = f"Its {what} do not hold what they state: {missed.words}."
             return _finding(rule, words, missed.excess, missed, threshold=self.missed, **parts)
+        if not isnan(gap.off.excess):
+            words = f"Its central intervals do not hold what they state: {gap.off.words}."
+            return _finding(rule, words, gap.off.excess, Missed(), threshold=self.missed, **parts)
         observed = nan if gap.view.infinite_nll else gap.observed["saved"]
         return _finding(rule, _wrong_words(gap), observed, gap, threshold=self.effect, **parts)
 
@@ -238,7 +272,10 @@ def _read(view: Calibration) -> Gap:
         getattr(lines.get(item), name, nan) for item in (GAP, GAIN) for name in ("estimate", "lower_90", "upper_90")
     )
     tests = (line.p_adjusted for line in view.lines if line.item != MISCOVERAGE and not isnan(line.p_adjusted))
-    return Gap(gap, lower, upper, gain, gain_lower, min(tests, default=nan), Missed.of(lines.get(MISCOVERAGE)), view)
+    coverage, missed = lines.get(COVERAGE_GAP), Missed.of(lines.get(MISCOVERAGE))
+    bare = isnan(gap) and isnan(gain) and not view.infinite_nll
+    off = Off(*(getattr(coverage, name) for name in _OFF)) if bare and coverage is not None else Off()
+    return Gap(gap, lower, upper, gain, gain_lower, min(tests, default=nan), missed, off, view)
 
 
 def _finding(

@@ -92,7 +92,7 @@ def pit_histogram(
 
 
 def coverage(
-    pit: FloatArray, widths: FloatArray | None, discrete: bool, sampling: Sampling, level: float
+    q: Distribution, pit: FloatArray, widths: FloatArray | None, sampling: Sampling, level: float
 ) -> Diagnostic:
     """Return how often the central intervals hold y, with Clopper-Pearson intervals; `widths` is per level."""
     table = []
@@ -101,8 +101,9 @@ def coverage(
         place = {"item": "coverage", "x": nominal, "n": len(pit), "width": np.nan if widths is None else widths[k]}
         table.append(share_of(hits, sampling, level) | place)
     notes = ["x is the nominal level of the central interval, the estimate the share of rows inside."]
-    if discrete:
-        notes.append("Judged by the randomised PIT: intervals of counts hold more than their level by construction.")
+    if q.atoms:
+        cause = "intervals of counts" if q.discrete else "intervals that end at a value with a probability of its own"
+        notes.append(f"Judged by the randomised PIT: {cause} hold more than their level by construction.")
     title = "Coverage of central intervals"
     return diagnostic(ids.CALIBRATION_COVERAGE, title, pd.DataFrame(table), notes=tuple(notes))
 

@@ -62,8 +62,8 @@ def _outcome(engine: Engine) -> Any:
         raise InputError("cid.y must be given: covered information is about y; got none.")
     if engine.baseline.censored:
         raise InputError(
-            "cid.y must be known of every row; got times that may be censored. Covered information about them is not "
-            "defined here; permutation importance and profiles of the same model are."
+            "cid.y must not be censored; got times that may be. Covered information about them is not defined here; "
+            "use permutation importance and profiles of the same model."
         )
     y = np.asarray(engine.y)
     if len(np.unique(y)) < 2:

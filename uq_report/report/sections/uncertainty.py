@@ -108,8 +108,9 @@ def _title(e: Evidence, view: Bins) -> str:
     # bins whose interval misses what is stated
     outside = [x for x in view.lines if not x.lower <= view.ideal(x) <= x.upper and isfinite(x.lower)]
     if isinstance(view, Coverage):
-        wrong = [f"{100 * x.x:.0f} % intervals hold {'fewer' if x.upper < x.x else 'more'}" for x in outside]
-        good = f"Intervals hold as many outcomes as they state, as far as {rows} tell."
+        kind = "intervals" if e.subject.classes is None else "label sets"
+        wrong = [f"{100 * x.x:.0f} % {kind} hold {'fewer' if x.upper < x.x else 'more'}" for x in outside]
+        good = f"{kind.capitalize()} hold as many outcomes as they state, as far as {rows} tell."
         return f"{joined(wrong)} outcomes than they state." if wrong else good
     if not outside:
         return f"No part of the stated distributions is shown to be wrong by {rows}."
