@@ -7,11 +7,14 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import BayesianRidge
 
+from uq_report.core.distributions import Censored, Weibull
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
+from uq_report.core.lifetimes import recorded
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
 from uq_report.evidence.information import CidCover
+from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 from uq_report.methods.cid.discrete import fit_field
 from uq_report.methods.cid.explain import CoveredInformation, alone
@@ -339,3 +342,11 @@ def test_the_size_of_a_set_and_the_least_gain_are_options() -> None:
 def test_bad_options(option: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         CoveredInformation(**option)
+
+
+def test_times_that_may_be_censored_are_refused() -> None:
+    times = Weibull(np.full(6, 1.5), np.full(6, 2.0))
+    y = recorded(np.array([1.0, 2.0, 0.5, 3.0, 1.5, 2.5]), np.arange(6) % 2 == 0)
+    subject = make_subject(lambda X: Censored(times.take(np.arange(len(X)))), FunctionAdapter(), np.eye(6), y)
+    with pytest.raises(InputError, match=r"cid\.y must not be censored; got times that may be\."):
+        CoveredInformation().explain(subject, Engine(subject, measures()).bound("cid"), {})
