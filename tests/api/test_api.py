@@ -15,9 +15,10 @@ from sklearn.linear_model import BayesianRidge, LogisticRegression
 
 import uq_report as uq
 from uq_report.api.views import AuditRun, ResultView
-from uq_report.core.distributions import Normal
+from uq_report.core.distributions import Normal, Quantiles
 from uq_report.core.engine import Progress
 from uq_report.core.errors import InputError, UnsupportedError, UQReportError
+from uq_report.core.predictive import Distribution
 from uq_report.core.subject import Subject
 from uq_report.testing import linear_subject, logistic_subject
 
@@ -226,3 +227,23 @@ def test_denied_plugins_are_not_imported_by_any_verb(packages: Packages) -> None
     assert set(uq.importance(subject, ["entropy"], n_repeats=3, deny=["boom"]).frame["measure"]) == {"entropy"}
     run = uq.audit(subject, explainers=[], deny=["denied_pkg"], progress=False)
     assert {n.group for n in run.run.not_run if n.name == "boom"} == {"adapters", "measures"}
+
+
+@pytest.mark.parametrize(("time", "crossing", "calls"), [
+    (True, True, [200, 100, 100, 300]), (True, False, [200, 100, 100, 300]), (False, False, [200, 100, 100]),
+])  # fmt: skip
+def test_all_rows_are_predicted_once_and_only_where_they_are_needed(
+    time: bool, crossing: bool, calls: list[int]
+) -> None:
+    asked: list[int] = []
+
+    def model(X: Any) -> Distribution:
+        asked.append(len(X))
+        centre = np.asarray(X)[:, 0]
+        return Quantiles([0.1, 0.5, 0.9], centre[:, None] + [1.0, 0.0, 2.0]) if crossing else Normal(centre, 1.0)
+
+    X = np.linspace(0.0, 1.0, 300)[:, None]
+    subject = uq.explain(model, X, X[:, 0], time=np.arange(300) if time else None)
+    assert asked == calls
+    assert any("cross in 300 of 300 rows" in note for note in subject.notes) == crossing
+    assert (subject.blocks is not None) == time

@@ -11,6 +11,7 @@ from scipy.stats import t as student
 
 from uq_report.core.arrays import FloatArray, IntArray
 from uq_report.core.distributions import Normal
+from uq_report.core.engine import Engine
 from uq_report.core.measures import ENTROPY, NLL
 from uq_report.core.sampling import Sampling
 from uq_report.core.series import Blocks
@@ -77,7 +78,8 @@ def covered(n: int, rho: float, reps: int) -> tuple[FloatArray, FloatArray]:
     rng, ours, naive = np.random.default_rng([n, int(100 * rho)]), np.zeros(3), np.zeros(3)
     for _ in range(reps):
         X, y = draw(n, rho, rng)
-        blocks = with_long_blocks(make_subject(model, FunctionAdapter(), X, y, time=np.arange(n))).blocks
+        subject = make_subject(model, FunctionAdapter(), X, y, time=np.arange(n))
+        blocks = with_long_blocks(subject, Engine(subject, {})).blocks
         assert blocks is not None
         ours += held(X, y, np.stack([blocks.donors(rng) for _ in range(M)]), blocks.codes, blocks=True)
         naive += held(X, y, np.stack([rng.permutation(n) for _ in range(M)]), None, blocks=False)

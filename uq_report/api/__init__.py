@@ -10,7 +10,7 @@ from typing import Any, cast, overload
 
 from .. import runner
 from ..core.adapter import Adapter
-from ..core.engine import Progress, first_distribution
+from ..core.engine import Engine, Progress, first_distribution
 from ..core.errors import InputError
 from ..core.lifetimes import is_lifetimes
 from ..core.predictive import Distribution
@@ -148,7 +148,9 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
         subject = _assumed(arguments, residuals, denied)
     subject = replace(subject, notes=(*subject.notes, *([note] if note else [])))
     few = _try(subject)
-    return with_long_blocks(remarked(steady(subject, stochastic, n_members, seed), few))
+    subject = steady(subject, stochastic, n_members, seed)
+    rows = Engine(subject, {})  # predicts them all once, if remarks on them or blocks of time need that
+    return with_long_blocks(remarked(subject, few, rows), rows)
 
 
 def explain_outputs(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 from .adapter import Remarks
-from .engine import first_distribution
+from .engine import Engine
 from .predictive import Distribution
 from .stochastic import Members
 from .subject import Subject
@@ -23,20 +23,20 @@ class RowRemarks(Protocol):
         """Return sentences for the report, with row numbers; none for plain rows."""
 
 
-def remarked(subject: Subject, few: Distribution) -> Subject:
+def remarked(subject: Subject, few: Distribution, rows: Engine) -> Subject:
     """Return the subject with the remarks on its model and on its predictions before its other notes.
 
-    All rows are predicted only if those of `few` can have something to say.
+    All rows are predicted, by the engine `rows`, only if those of `few` can have something to say.
     """
     adapter = subject.adapter.inner if isinstance(subject.adapter, Members) else subject.adapter
     says = isinstance(adapter, Remarks)  # then it knows what it reads
     own = adapter.remarks(subject.model) if isinstance(adapter, Remarks) else ()
     unread = "" if says else unread_output(subject.model)
-    return replace(subject, notes=(*([unread] if unread else []), *own, *_of_rows(subject, few), *subject.notes))
+    return replace(subject, notes=(*([unread] if unread else []), *own, *_of_rows(few, rows), *subject.notes))
 
 
-def _of_rows(subject: Subject, few: Distribution) -> tuple[str, ...]:
-    dist = first_distribution(subject, subject.n) if isinstance(few, RowRemarks) else few
+def _of_rows(few: Distribution, rows: Engine) -> tuple[str, ...]:
+    dist = rows.baseline if isinstance(few, RowRemarks) else few
     return dist.row_remarks() if isinstance(dist, RowRemarks) else ()
 
 

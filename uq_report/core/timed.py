@@ -29,20 +29,20 @@ class _Demand(NamedTuple):
     series: str
 
 
-def with_long_blocks(subject: Subject) -> Subject:
+def with_long_blocks(subject: Subject, rows: Engine) -> Subject:
     """Return the subject with blocks as long as the autocorrelation of its rows asks for.
 
     The longest of n^(1/3) and of 1.5 times the lengths of Politis & White (2004) for losses and uncertainties of the
     rows and for each feature, in order of time: an importance by permutation averages over donors too, and their values
     depend as the feature does. Theirs is best for the squared error of a variance; blocks that are too short make
     intervals too narrow, longer ones cost degrees of freedom only. A feature that only rises or only falls is left out,
-    since it is time itself. At most n/20, so that 20 blocks show how blocks vary. The model predicts its rows once for
-    this; a length that was given stays.
+    since it is time itself. At most n/20, so that 20 blocks show how blocks vary. The engine of its
+    `rows` predicts them once for this; a length that was given stays.
     """
     blocks = subject.blocks
     if blocks is None or blocks.given:
         return subject
-    averaged = [_demand(name, row) for name, row in _averaged(subject, blocks)]
+    averaged = [_demand(name, row) for name, row in _averaged(rows, blocks)]
     donated = [_demand(name, row) for name, row in _features(subject, blocks)]
     longest = max(*averaged, *donated, _Demand(1, ""), key=lambda demand: demand.length)
     least, most = shortest_length(subject.n), max(1, subject.n // MIN_CLUSTERS)
@@ -61,10 +61,9 @@ def _demand(series: str, values: FloatArray) -> _Demand:
     return _Demand(math.ceil(LONGER * stationary_length(values)), series)
 
 
-def _averaged(subject: Subject, blocks: Blocks) -> Iterator[tuple[str, FloatArray]]:
+def _averaged(engine: Engine, blocks: Blocks) -> Iterator[tuple[str, FloatArray]]:
     """Yield losses and uncertainties of the unchanged rows in order of time; one with infinite values is left out."""
-    engine = Engine(subject, {})
-    dist, has_y = engine.baseline, subject.y is not None
+    dist, has_y = engine.baseline, engine.subject.y is not None
     measures = [measure for measure in _AVERAGED if not measure.why_not(dist, has_y)]
     for measure, values in zip(measures, engine.unchanged(measures), strict=True):
         if np.isfinite(values).all():
