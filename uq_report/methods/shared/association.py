@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from ...core.arrays import FloatArray
+from ...core.arrays import FloatArray, IntArray
 from ...core.subject import Subject
 
 
@@ -38,6 +40,11 @@ def coded(subject: Subject, feature: str) -> Coded:
     return Coded(feature, np.where(values < 0, np.nan, values), ordered=False)
 
 
+def kind_of(a: Coded, b: Coded) -> str:
+    """Return the name of the association of two columns, which depends on their kinds."""
+    return "spearman" if a.ordered and b.ordered else "correlation_ratio" if a.ordered or b.ordered else "cramers_v"
+
+
 def association(a: Coded, b: Coded) -> tuple[str, float]:
     """Return the name and the size, in [0, 1], of the association of two columns on their common rows.
 
@@ -51,40 +58,79 @@ def association(a: Coded, b: Coded) -> tuple[str, float]:
     >>> association(x, Coded("y", np.array([1.0, 4.0, 9.0, 16.0]), ordered=True))
     ('spearman', 1.0)
     """
-    both = ~(np.isnan(a.numbers) | np.isnan(b.numbers))
-    u, v = a.numbers[both], b.numbers[both]
-    if a.ordered and b.ordered:
-        return "spearman", abs(_correlation(rankdata(u), rankdata(v)))
-    if not (a.ordered or b.ordered):
-        return "cramers_v", _cramers_v(u, v)
-    return "correlation_ratio", _correlation_ratio(u, v) if b.ordered else _correlation_ratio(v, u)
+    return kind_of(a, b), float(associations([a, b])[0, 1])
 
 
-def _correlation(u: FloatArray, v: FloatArray) -> float:
-    if len(u) < 2 or np.ptp(u) == 0 or np.ptp(v) == 0:
-        return 0.0
-    return float(np.clip(np.corrcoef(u, v)[0, 1], -1, 1))
+def associations(columns: Sequence[Coded]) -> FloatArray:
+    """Return the size of the association of every two columns, shape (d, d), with -1 on the diagonal.
+
+    Columns that lack the same rows are compared at once.
+    """
+    size = np.full((len(columns), len(columns)), -1.0)
+    alike: dict[bytes, list[int]] = {}
+    for j, column in enumerate(columns):
+        alike.setdefault(np.isnan(column.numbers).tobytes(), []).append(j)
+    for first, second in combinations_with_replacement(alike.values(), 2):
+        both = ~(np.isnan(columns[first[0]].numbers) | np.isnan(columns[second[0]].numbers))
+        a, b = (
+            [Coded(columns[j].name, columns[j].numbers[both], columns[j].ordered) for j in g] for g in (first, second)
+        )
+        block = _between(a, b) if both.sum() > 1 else np.zeros((len(first), len(second)))
+        size[np.ix_(first, second)], size[np.ix_(second, first)] = block, block.T
+    np.fill_diagonal(size, -1.0)
+    return size
+
+
+def _between(a: Sequence[Coded], b: Sequence[Coded]) -> FloatArray:
+    """Return the association of each of the first columns with each of the second; none lacks a row."""
+    size = np.empty((len(a), len(b)))
+    (numbers, levels), (others, other_levels) = (
+        ([j for j, c in enumerate(columns) if c.ordered], [j for j, c in enumerate(columns) if not c.ordered])
+        for columns in (a, b)
+    )
+    u, v = _unit_ranks([a[j] for j in numbers]), _unit_ranks([b[k] for k in others])
+    if numbers and others:
+        size[np.ix_(numbers, others)] = np.minimum(np.abs(u.T @ v), 1)
+    for j in levels:
+        size[j, others] = _correlation_ratios(a[j].numbers, v)
+        size[j, other_levels] = [_cramers_v(a[j].numbers, b[k].numbers) for k in other_levels]
+    for k in other_levels:
+        size[numbers, k] = _correlation_ratios(b[k].numbers, u)
+    return size
+
+
+def _unit_ranks(columns: Sequence[Coded]) -> FloatArray:
+    """Return centred ranks of length 1, shape (n, d); 0 where all are equal."""
+    if not columns:
+        return np.empty((0, 0))
+    ranks = rankdata(np.column_stack([column.numbers for column in columns]), axis=0)
+    ranks -= ranks.mean(axis=0)
+    length = np.sqrt(np.square(ranks).sum(axis=0))
+    return np.asarray(np.divide(ranks, length, out=np.zeros_like(ranks), where=length > 0))
 
 
 def _cramers_v(u: FloatArray, v: FloatArray) -> float:
     """Return Cramér's V with the bias of chance removed."""
-    n = len(u)
-    if n < 2:
-        return 0.0
-    table = pd.crosstab(u, v).to_numpy(dtype=float)
+    n, (r, u), (k, v) = len(u), *((len(levels), codes) for levels, codes in map(_codes, (u, v)))
+    table = np.bincount(u * k + v, minlength=r * k).reshape(r, k)
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
-    r, k = table.shape
     phi2 = max(0.0, float(((table - expected) ** 2 / expected).sum()) / n - (r - 1) * (k - 1) / (n - 1))
     most = min(r - (r - 1) ** 2 / (n - 1), k - (k - 1) ** 2 / (n - 1)) - 1
     return float(min(1.0, np.sqrt(phi2 / most))) if most > 0 else 0.0
 
 
-def _correlation_ratio(levels: FloatArray, values: FloatArray) -> float:
-    """Return the share of the ranks' variance between levels, as a square root, bias corrected."""
-    n, k = len(values), len(np.unique(levels))
-    if n <= k or np.ptp(values) == 0:
-        return 0.0
-    ranks = pd.Series(rankdata(values))
-    within = float((ranks - ranks.groupby(levels).transform("mean")).pow(2).sum())
-    total = float((ranks - ranks.mean()).pow(2).sum())
-    return float(np.sqrt(max(0.0, 1 - within / total * (n - 1) / (n - k))))
+def _codes(values: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the levels, and the position among them of each value."""
+    return np.unique(values, return_inverse=True)
+
+
+def _correlation_ratios(levels: FloatArray, ranks: FloatArray) -> FloatArray:
+    """Return the share of each column of unit ranks' variance between levels, as a square root, bias corrected."""
+    n, (names, codes) = len(levels), _codes(levels)
+    if n <= len(names) or not ranks.size:
+        return np.zeros(ranks.shape[1])
+    sums = np.zeros((len(names), ranks.shape[1]))
+    np.add.at(sums, codes, ranks)
+    between = (np.square(sums) / np.bincount(codes)[:, None]).sum(axis=0)
+    share = np.maximum(0.0, 1 - (1 - between) * (n - 1) / (n - len(names)))
+    return np.asarray(np.sqrt(np.where(ranks.any(axis=0), share, 0.0)))

@@ -1,0 +1,227 @@
+"""Out-of-fold forecasts of a feature from others: a linear fit and trees, weighed by what they did in other folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.linalg import eigh
+from scipy.optimize import nnls
+from sklearn import config_context
+from sklearn.tree import ExtraTreeRegressor
+
+from ...core.arrays import BoolArray, FloatArray, IntArray
+from ..shared.association import Coded
+
+MAX_LEVELS = 20
+LEADING = 20
+N_TREES = 6
+MIN_LEAF = 5
+BINS = 8
+PENALTIES = 10.0 ** np.arange(-6, 2)
+
+
+class Predictors(NamedTuple):
+    """The columns in the three forms that are read here, `owner` and `binned` saying whose each of theirs is.
+
+    `ranks` (n, d), NaN where missing, is for trees. `scaled` (n, p) has mean 0 and variance 1, or is 0: numbers, and
+    indicators of levels. `bins` (n, b) are indicators of levels, or of eighths of the ranks, and of what is missing.
+    """
+
+    ranks: FloatArray
+    scaled: FloatArray
+    owner: IntArray
+    bins: FloatArray
+    binned: IntArray
+
+    @classmethod
+    def of(cls, columns: Sequence[Coded]) -> Predictors:
+        """Return columns in these forms."""
+        scaled, bins = [_scaled(c) for c in columns], [_bins(c) for c in columns]
+        return cls(
+            np.column_stack([_dense_ranks(c.numbers) if c.ordered else c.numbers for c in columns]),
+            np.hstack(scaled),
+            np.repeat(np.arange(len(columns)), [block.shape[1] for block in scaled]),
+            np.hstack(bins),
+            np.repeat(np.arange(len(columns)), [block.shape[1] for block in bins]),
+        )
+
+    def at_rows(self, rows: IntArray) -> Predictors:
+        """Return these forms of some rows."""
+        return self._replace(ranks=self.ranks[rows], scaled=self.scaled[rows], bins=self.bins[rows])
+
+
+def _dense_ranks(values: FloatArray) -> FloatArray:
+    """Return ranks, equal for equal values: trees need no more, and infinite or huge values fit."""
+    return np.asarray(pd.Series(values).rank(method="dense"), dtype=float)
+
+
+def truth(column: Coded) -> FloatArray:
+    """Return a numeric column scaled to at most 1 in size, or the indicators of its levels; NaN where missing.
+
+    Beyond the `MAX_LEVELS` - 1 most frequent levels all are one.
+    """
+    known = ~np.isnan(column.numbers)
+    if column.ordered:
+        centred = column.numbers - np.median(column.numbers[known])
+        return np.asarray(centred / (np.abs(centred[known]).max() or 1.0))[:, None]
+    levels, codes, counts = np.unique(column.numbers[known], return_inverse=True, return_counts=True)
+    if len(levels) > MAX_LEVELS:
+        rare = np.argsort(-counts, kind="stable")[MAX_LEVELS - 1 :]
+        codes = np.where(np.isin(codes, rare), rare[0], codes)
+    indicators = np.full((len(known), len(np.unique(codes))), np.nan)
+    indicators[known] = codes[:, None] == np.unique(codes)[None, :]
+    return indicators
+
+
+def _scaled(column: Coded) -> FloatArray:
+    """Return numbers and their squares, or indicators of levels, with mean 0 and variance 1.
+
+    What is missing stands at the mean, what is infinite at the nearest value.
+    """
+    numbers = column.numbers
+    if not np.isfinite(numbers).any():
+        return np.zeros((len(numbers), 1))
+    finite = numbers[np.isfinite(numbers)]
+    values = _standard(truth(Coded(column.name, np.clip(numbers, finite.min(), finite.max()), column.ordered)))
+    return np.nan_to_num(np.hstack([values, _standard(np.square(values))]) if column.ordered else values)
+
+
+def _standard(values: FloatArray) -> FloatArray:
+    values = values - np.nanmean(values, axis=0)
+    spread = np.sqrt(np.nanmean(np.square(values), axis=0))
+    return np.divide(values, spread, out=np.zeros_like(values), where=spread > 1e-12)
+
+
+def _bins(column: Coded) -> FloatArray:
+    missing = np.isnan(column.numbers)
+    if column.ordered:
+        eighth = np.ceil(pd.Series(column.numbers).rank(pct=True).to_numpy(dtype=float, na_value=0.0) * BINS)
+        inside = eighth[:, None] == np.arange(1, BINS + 1)
+    else:
+        inside = np.nan_to_num(truth(column)) > 0 if not missing.all() else np.zeros((len(missing), 0), dtype=bool)
+    return np.column_stack([inside, missing]).astype(float)
+
+
+def leaders(
+    predictors: Predictors, truths: Sequence[FloatArray], own: Sequence[int], train: BoolArray
+) -> list[IntArray]:
+    """Return the `LEADING` columns that most tell each truth in the training rows; all others, of that many columns.
+
+    `own` is each truth's own column, which is none of them. Half have the largest share of variance between their
+    bins; half the largest of what a linear fit on these leaves, or of its square, where products show.
+    """
+    d = predictors.ranks.shape[1]
+    if d <= LEADING + 1:
+        return [np.delete(np.arange(d), j) for j in own]
+    Y = [_centred(truth, train) for truth in truths]
+    first = _largest(_strength(predictors, Y, own, train), LEADING // 2)
+    left = []
+    for values, columns in zip(Y, first, strict=True):
+        Z = predictors.scaled[np.ix_(train, np.isin(predictors.owner, columns))]
+        left.append(values - ridge(Z, values, Z))
+    squares = [np.square(values) - np.square(values).mean(axis=0) for values in left]
+    rest = np.maximum(*(_strength(predictors, values, own, train) for values in (left, squares)))
+    np.put_along_axis(rest, first, -np.inf, axis=1)
+    return list(np.hstack([first, _largest(rest, LEADING - LEADING // 2)]))
+
+
+def _centred(truth: FloatArray, train: BoolArray) -> FloatArray:
+    """Return the training rows less their mean; 0 where missing."""
+    values, known = np.nan_to_num(truth[train]), ~np.isnan(truth[train])
+    return np.asarray((values - values.sum(axis=0) / np.maximum(known.sum(axis=0), 1)) * known)
+
+
+def _largest(strength: FloatArray, count: int) -> IntArray:
+    return np.argsort(-strength, axis=1, kind="stable")[:, :count]
+
+
+def _strength(predictors: Predictors, Y: Sequence[FloatArray], own: Sequence[int], train: BoolArray) -> FloatArray:
+    """Return the share of each centred truth's variance between each column's bins, less chance's; own: -inf."""
+    bins, stacked = predictors.bins[train], np.hstack(Y)
+    counts = bins.sum(axis=0)
+    first_bins = np.flatnonzero(np.diff(predictors.binned, prepend=-1))
+    first_values = np.cumsum([0, *(values.shape[1] for values in Y[:-1])])
+    between = np.square((bins / np.sqrt(np.maximum(counts, 1))).T @ stacked)
+    explained = np.add.reduceat(np.add.reduceat(between, first_bins, axis=0), first_values, axis=1).T
+    total = np.add.reduceat(np.square(stacked).sum(axis=0), first_values)[:, None]
+    share = np.divide(explained, total, out=np.zeros_like(explained), where=total > 0)
+    used = np.add.reduceat(counts > 0, first_bins, dtype=float) - 1
+    share -= (1 - share) * used / np.maximum(len(bins) - 1 - used, 1)
+    share[np.arange(len(Y)), own] = -np.inf
+    return share
+
+
+def ridge(X: FloatArray, Y: FloatArray, new: FloatArray) -> FloatArray:
+    """Return the forecasts for `new` of a ridge regression of centred Y, the penalty of least generalised CV error.
+
+    ``GCV(α) = |Y - Ŷ|² / (n - 1 - df)²`` (Golub, Heath & Wahba 1979), with df = Σ s/(s + α) over the eigenvalues s of
+    the centred XᵀX, and α from `PENALTIES` times n.
+
+    Examples
+    --------
+    >>> x = np.linspace(-1, 1, 50)[:, None]
+    >>> np.allclose(ridge(x, 3 * x, x[:2]), [[-3], [-2.8775510]], atol=1e-4)
+    True
+    """
+    n, mean = len(X), X.mean(axis=0)
+    Z = X - mean
+    sizes, vectors = eigh(Z.T @ Z, check_finite=False)
+    sizes, c = np.maximum(sizes, 0), vectors.T @ (Z.T @ Y)
+    penalties = PENALTIES[:, None] * n
+    fitted = (sizes + 2 * penalties) / np.square(sizes + penalties) @ np.square(c).sum(axis=1)
+    df = (sizes / (sizes + penalties)).sum(axis=1)
+    errors = np.maximum(np.square(Y).sum() - fitted, 0) / np.square(np.maximum(n - 1 - df, 1e-3))
+    best = penalties[int(errors.argmin())]
+    return np.asarray((new - mean) @ (vectors @ (c / (sizes + best)[:, None])))
+
+
+def trees(X: FloatArray, Y: FloatArray, new: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return the mean forecast for `new` of extremely randomised trees (Geurts, Ernst & Wehenkel 2006)."""
+    data, asked = (np.ascontiguousarray(a, dtype=np.float32) for a in (X, new))
+    incomplete, total = bool(np.isnan(data).any()), np.zeros((len(new), Y.shape[1]))
+    stream = np.random.RandomState(int(rng.integers(2**31)))
+    tree = ExtraTreeRegressor(min_samples_leaf=MIN_LEAF, random_state=stream)
+    for _ in range(N_TREES):
+        with config_context(skip_parameter_validation=True):
+            tree.fit(data, Y, check_input=incomplete)
+        total += tree.tree_.predict(asked).reshape(total.shape)
+    return total / N_TREES
+
+
+def forecasts(
+    predictors: Predictors,
+    Y: FloatArray,
+    folds: IntArray,
+    chosen: Sequence[IntArray],
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Predict every row of Y, shape (n, k) without NaN, by models that saw no row of its fold.
+
+    `chosen` are the predictors of each fold. The forecast is the training mean and, with weights of at least 0 that
+    fit the other folds best (stacking, Breiman 1996), what a linear fit and trees add to it. NaN where no row is left
+    to learn from.
+    """
+    centre, parts = np.full(Y.shape, np.nan), np.zeros((2, *Y.shape))
+    for k, columns in enumerate(chosen):
+        out = folds == k
+        if not out.any() or out.all():
+            continue
+        X, Z = predictors.ranks[:, columns], predictors.scaled[:, np.isin(predictors.owner, columns)]
+        centre[out] = mean = Y[~out].mean(axis=0)
+        parts[0][out] = ridge(Z[~out], Y[~out] - mean, Z[out])
+        parts[1][out] = trees(X[~out], Y[~out] - mean, X[out], rng)
+    return centre + _weighed(parts, Y - centre, folds)
+
+
+def _weighed(parts: FloatArray, Y: FloatArray, folds: IntArray) -> FloatArray:
+    """Return the sum of the parts, each fold's weights those that fit Y best in the other folds."""
+    answer = np.zeros(Y.shape)
+    for k in np.unique(folds):
+        out = folds == k
+        if not out.all():
+            weights = nnls(parts[:, ~out].reshape(len(parts), -1).T, np.nan_to_num(Y[~out]).ravel())[0]
+            answer[out] = np.tensordot(weights, parts[:, out], axes=1)
+    return answer
