@@ -186,3 +186,18 @@ def test_every_built_in_loads_and_keeps_its_contract() -> None:
         for plugin in plugins.find(group):
             if plugin.distribution == "uq_report":
                 plugins.load(plugin)
+
+
+def test_metadata_are_read_once_until_a_folder_changes(packages: Packages, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[object] = []
+    entry_points = plugins.entry_points
+    monkeypatch.setattr(plugins, "entry_points", lambda: [reads.append(1), entry_points()][1])
+    first = plugins.catalog()
+    assert plugins.catalog(deny=["pfi"]) != first == plugins.catalog()
+    assert len(plugins.denied(["pfi"])) == 1
+    assert len(reads) == 1
+    assert plugins.versions(["pkg_extra"]) == {}
+    packages.explainer("extra", explainer("extra"))
+    assert "extra" in [plugin.name for plugin in plugins.find(GROUP)]
+    assert plugins.versions(["pkg_extra"]) == {"pkg_extra": "1.0"}
+    assert len(reads) == 2

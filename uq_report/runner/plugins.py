@@ -1,17 +1,20 @@
 """Find, load and validate plugins: the one door, for built-ins and strangers alike.
 
-The only user of `importlib.metadata`. Finding imports nothing; deny and require lists apply before
+The only user of `importlib.metadata`, which it reads once for each state of the folders of `sys.path`.
+Finding imports nothing; deny and require lists apply before
 any plugin is imported; two plugins of one name in a group stop the run.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import is_dataclass
-from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
+from functools import lru_cache
+from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution, entry_points
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -106,7 +109,7 @@ def _split(group: str, deny: Iterable[str]) -> tuple[tuple[Plugin, ...], tuple[P
     """List the installed plugins of a group, and those that a deny list keeps out."""
     words = tuple(deny)
     parts: tuple[list[Plugin], list[Plugin]] = [], []
-    for plugin in sorted(map(_plugin, entry_points(group=group))):
+    for plugin in _installed(_folders())[group]:
         parts[any(plugin.answers_to(word) for word in words)].append(plugin)
     return tuple(parts[0]), tuple(parts[1])
 
@@ -231,11 +234,8 @@ def _words(annotation: Any) -> str:
 def versions(distributions: Iterable[str]) -> dict[str, str]:
     """Return the versions of distributions and of what they need directly, of those installed."""
     names = {name for owner in distributions for name in (owner, *_needs(owner))}
-    installed: dict[str, str] = {}
-    for name in names:
-        with suppress(PackageNotFoundError):
-            installed[distribution(name).name] = distribution(name).version
-    return dict(sorted(installed.items()))
+    packages = (_package(name, _folders()) for name in names)
+    return dict(sorted((package.name, package.version) for package in packages if package))
 
 
 def optional(name: str, extra: str) -> dict[str, str]:
@@ -253,10 +253,8 @@ def _needs(name: str) -> list[str]:
 
 def _requirements(name: str) -> list[tuple[str, str]]:
     """Return what a distribution requires, each with its extra; nothing of one that is not installed."""
-    try:
-        return [_requirement(line) for line in distribution(name).requires or []]
-    except PackageNotFoundError:
-        return []
+    package = _package(name, _folders())
+    return [_requirement(line) for line in package.requires] if package else []
 
 
 def _requirement(line: str) -> tuple[str, str]:
@@ -291,9 +289,50 @@ def _smallest_extra(library: str, required: Iterable[tuple[str, str]]) -> str:
     return min(extras, key=sizes.__getitem__, default="")
 
 
-def _plugin(entry: EntryPoint) -> Plugin:
-    name, version = (entry.dist.name, entry.dist.version) if entry.dist else ("unknown", "unknown")
-    return Plugin(entry.name, name, version, entry)
+class _Package(NamedTuple):
+    """What the metadata of an installed distribution says."""
+
+    name: str
+    version: str
+    requires: tuple[str, ...]
+
+
+Folders = tuple[tuple[str, int], ...]
+
+
+def _folders() -> Folders:
+    """Return where packages are looked for, each with the time of its last change: what the caches below depend on."""
+    return tuple((path, _changed(path or os.curdir)) for path in sys.path)
+
+
+def _changed(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns  # noqa: PTH116 - a Path for each folder costs more than the rest
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=2)
+def _installed(folders: Folders) -> dict[str, tuple[Plugin, ...]]:  # noqa: ARG001 - the key of the cache
+    """Return the installed plugins of every group, sorted."""
+    entries, owner = entry_points(), lru_cache(maxsize=None)(_owner)
+    return {
+        group: tuple(sorted(Plugin(e.name, *owner(e.dist), e) for e in entries.select(group=group))) for group in GROUPS
+    }
+
+
+def _owner(dist: Distribution | None) -> tuple[str, str]:
+    return (dist.name, dist.version) if dist else ("unknown", "unknown")
+
+
+@lru_cache(maxsize=512)
+def _package(name: str, folders: Folders) -> _Package | None:  # noqa: ARG001 - as above
+    """Return what an installed distribution says of itself; None of one that is not installed."""
+    try:
+        metadata = distribution(name)
+    except PackageNotFoundError:
+        return None
+    return _Package(metadata.name, metadata.version, tuple(metadata.requires or ()))
 
 
 def _normal(name: str) -> str:

@@ -157,6 +157,8 @@ def _strength(predictors: Predictors, Y: Sequence[FloatArray], own: Sequence[int
 def ridge(X: FloatArray, Y: FloatArray, new: FloatArray) -> FloatArray:
     """Return the forecasts for `new` of a ridge regression of centred Y, the penalty of least generalised CV error.
 
+    Like those of trees, they stay within the range of Y: squares of outliers would not.
+
     ``GCV(α) = |Y - Ŷ|² / (n - 1 - df)²`` (Golub, Heath & Wahba 1979), with df = Σ s/(s + α) over the eigenvalues s of
     the centred XᵀX, and α from `PENALTIES` times n.
 
@@ -175,7 +177,7 @@ def ridge(X: FloatArray, Y: FloatArray, new: FloatArray) -> FloatArray:
     df = (sizes / (sizes + penalties)).sum(axis=1)
     errors = np.maximum(np.square(Y).sum() - fitted, 0) / np.square(np.maximum(n - 1 - df, 1e-3))
     best = penalties[int(errors.argmin())]
-    return np.asarray((new - mean) @ (vectors @ (c / (sizes + best)[:, None])))
+    return np.clip((new - mean) @ (vectors @ (c / (sizes + best)[:, None])), Y.min(axis=0), Y.max(axis=0))
 
 
 def trees(X: FloatArray, Y: FloatArray, new: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -200,7 +202,7 @@ def forecasts(
 ) -> FloatArray:
     """Predict every row of Y, shape (n, k) without NaN, by models that saw no row of its fold.
 
-    `chosen` are the predictors of each fold. The forecast is the training mean and, with weights of at least 0 that
+    `chosen` are the predictors of each fold. The forecast is the training mean and, with weights from 0 to 1 that
     fit the other folds best (stacking, Breiman 1996), what a linear fit and trees add to it. NaN where no row is left
     to learn from.
     """
@@ -217,11 +219,11 @@ def forecasts(
 
 
 def _weighed(parts: FloatArray, Y: FloatArray, folds: IntArray) -> FloatArray:
-    """Return the sum of the parts, each fold's weights those that fit Y best in the other folds."""
+    """Return the sum of the parts, each fold's weights those that fit Y best in the other folds, 1 at most."""
     answer = np.zeros(Y.shape)
     for k in np.unique(folds):
         out = folds == k
         if not out.all():
             weights = nnls(parts[:, ~out].reshape(len(parts), -1).T, np.nan_to_num(Y[~out]).ravel())[0]
-            answer[out] = np.tensordot(weights, parts[:, out], axes=1)
+            answer[out] = np.tensordot(np.minimum(weights, 1), parts[:, out], axes=1)
     return answer

@@ -1,0 +1,152 @@
+"""Redundancy by linear fits and trees: what each finds, that nothing leaks, and its parts against closed forms."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from uq_report import testing
+from uq_report.core.arrays import FloatArray
+from uq_report.core.engine import Engine
+from uq_report.core.errors import BudgetError, InputError
+from uq_report.core.measures import NLL
+from uq_report.core.subject import make_subject
+from uq_report.methods.redundancy.explain import Redundancy
+from uq_report.methods.redundancy.stacked import LEADING, Predictors, forecasts, leaders, ridge, truth
+from uq_report.methods.shared.association import Coded, association, associations
+
+
+def skills(X: FloatArray, y: Any = None, **options: Any) -> Any:
+    """Return the R² of each feature without the target, by name."""
+    d = X.shape[1]
+    subject = make_subject(testing.KnownLinear((1.0,) * d, (0.0,) * d), testing.KnownTruth(), X, y)
+    engine = Engine(subject, {"nll": NLL}, seed=0).bound("redundancy")
+    table = Redundancy(**options).explain(subject, engine, {})[0].estimates
+    return table[table["item"] == "without target"].set_index("feature")["estimate"]
+
+
+def numbered(X: FloatArray) -> list[Coded]:
+    return [Coded(f"x{j}", column, ordered=True) for j, column in enumerate(X.T)]
+
+
+@pytest.mark.parametrize(("n", "d"), [(60, 8), (400, 8), (400, 30)])
+def test_squares_and_sums_are_found_whatever_the_number_of_features(n: int, d: int) -> None:
+    X = np.random.default_rng(0).normal(size=(n, d))
+    X[:, 1], X[:, 4] = X[:, 0] ** 2, X[:, 2] + X[:, 3] + X[:, 5]
+    found = skills(X)
+    assert (found[["x1", "x2", "x3", "x4", "x5"]] > (0.99 if n > 60 else 0.95)).all()
+    assert (found[["x0", "x6", "x7"]] < 0.1).all()  # the sign of x0 is not in x1
+
+
+def test_steps_and_products_are_found_by_trees() -> None:
+    X = np.random.default_rng(0).normal(size=(600, 6))
+    X[:, 0], X[:, 3] = np.sign(X[:, 1]) * (X[:, 2] > 0.5), X[:, 4] * X[:, 5]
+    found = skills(X)
+    assert found["x0"] > 0.8
+    assert found["x3"] > 0.6
+
+
+def test_copies_of_a_row_stay_in_one_fold() -> None:
+    X = np.repeat(np.random.default_rng(0).normal(size=(50, 4)), 4, axis=0)
+    assert (skills(X) < 0.1).all()
+
+
+@pytest.mark.parametrize("model", ["stacked", "forest"])
+def test_both_models_predict_a_near_copy(model: str) -> None:
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
+    found = skills(X, model=model)
+    assert (found[["x0", "x1"]] > 0.9).all()
+    assert found["x2"] < 0.1
+
+
+def test_a_model_of_another_name_is_refused() -> None:
+    with pytest.raises(InputError, match=r"redundancy.model must be one of .* got 'boosting'"):
+        Redundancy(model="boosting")
+
+
+def test_ridge_is_the_closed_form_of_its_best_penalty() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5))
+    Y = X @ rng.normal(size=(5, 2)) + rng.normal(size=(40, 2))
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    best, error = None, np.inf
+    for penalty in 40 * 10.0 ** np.arange(-6, 2):
+        hat = X @ np.linalg.solve(X.T @ X + penalty * np.eye(5), X.T)
+        gcv = np.square(Y - hat @ Y).sum() / (39 - np.trace(hat)) ** 2
+        if gcv < error:
+            best, error = np.clip(hat @ Y, Y.min(axis=0), Y.max(axis=0)), gcv
+    np.testing.assert_allclose(ridge(X, Y, X), best, atol=1e-10)
+
+
+def test_forecasts_of_a_fold_do_not_read_its_truth() -> None:
+    rng = np.random.default_rng(0)
+    X, folds = rng.normal(size=(80, 4)), np.arange(80) % 4
+    Y, predictors = X[:, :1] ** 2, Predictors.of(numbered(X))
+    chosen, swapped = [np.array([1, 2, 3])] * 4, Y.copy()
+    swapped[folds == 0] = 100.0
+    one, two = (forecasts(predictors, y, folds, chosen, np.random.default_rng(0)) for y in (Y, swapped))
+    np.testing.assert_array_equal(one[folds == 0], two[folds == 0])
+    assert not np.array_equal(one[folds == 1], two[folds == 1])
+
+
+def test_leaders_hold_every_part_of_a_sum_and_never_the_feature_itself() -> None:
+    X = np.random.default_rng(0).normal(size=(300, 60))
+    X[:, 4] = X[:, 2] + X[:, 3] + X[:, 5]
+    columns = numbered(X)
+    train = np.arange(300) < 240
+    chosen = leaders(Predictors.of(columns), [truth(c) for c in columns], range(60), train)
+    assert all(len(set(lead.tolist()) - {j}) == LEADING for j, lead in enumerate(chosen))
+    assert {3, 4, 5} <= set(chosen[2].tolist())
+    few = leaders(Predictors.of(columns[:21]), [truth(c) for c in columns[:21]], range(21), train)
+    assert [lead.tolist() for lead in few] == [[k for k in range(21) if k != j] for j in range(21)]
+
+
+def test_rare_levels_missing_and_infinite_values_are_read_by_both() -> None:
+    rng = np.random.default_rng(0)
+    levels = np.where(rng.random(300) < 0.97, rng.integers(0, 3, 300), rng.integers(3, 40, 300)).astype(float)
+    number = np.where(levels == 1, 2.0, 0.0) + 0.1 * rng.normal(size=300)
+    number[:9], number[9], levels[20:25] = np.nan, np.inf, np.nan
+    nothing = np.full(300, np.nan)
+    columns = [Coded("level", levels, ordered=False), Coded("number", number, True), Coded("nothing", nothing, True)]
+    predictors = Predictors.of(columns)
+    assert np.isfinite(predictors.scaled).all()
+    assert truth(columns[0]).shape[1] <= 20
+    known = np.flatnonzero(~np.isnan(levels))
+    Y, part = truth(columns[0])[known], predictors.at_rows(known)
+    answer = forecasts(part, Y, known % 5, [np.array([1, 2])] * 5, rng)
+    at_one = levels[known] == 1
+    place = int(truth(columns[0])[known][at_one].sum(axis=0).argmax())
+    assert 1 - np.square(Y - answer)[:, place].sum() / np.square(Y - Y.mean(axis=0))[:, place].sum() > 0.9
+
+
+def test_all_associations_at_once_are_those_of_the_pairs() -> None:
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(0, 5, size=(6, 80)).astype(float)
+    numbers[1, :7], numbers[2, :7], numbers[4, 60:] = np.nan, np.nan, np.nan
+    columns = [Coded(str(j), values, ordered=j % 2 == 0) for j, values in enumerate(numbers)]
+    size = associations(columns)
+    for j in range(6):
+        assert size[j, j] == -1
+        for k in range(j):
+            assert size[j, k] == size[k, j] == pytest.approx(association(columns[j], columns[k])[1], abs=1e-12)
+
+
+def test_the_limits_are_looked_at_before_every_feature() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    subject = make_subject(testing.KnownLinear((1.0,) * 4, (0.0,) * 4), testing.KnownTruth(), X)
+    engine = Engine(subject, {"nll": NLL}, seed=0).bound("redundancy")
+    asked: list[tuple[object, ...]] = []
+    streams = engine.rng
+
+    def rng(*key: str | int) -> np.random.Generator:
+        asked.append(key)
+        if key == ("forest", "x2"):
+            raise BudgetError("the time limit was reached")
+        return streams(*key)
+
+    object.__setattr__(engine, "rng", rng)
+    with pytest.raises(BudgetError):
+        Redundancy().explain(subject, engine, {})
+    assert ("forest", "x1") in asked
+    assert ("forest", "x3") not in asked
