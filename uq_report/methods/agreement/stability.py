@@ -270,17 +270,17 @@ def shufflings(view: Pfi, thresholds: Mapping[str, float]) -> Iterator[Shuffling
     for measure, lines in by_measure.items():
         features = tuple(line.feature for line in lines)
         values = frame[frame[col.MEASURE] == measure].groupby(col.FEATURE)[col.VALUE]
-        m = int(values.size().iloc[0])
-        noise = (values.var(ddof=1) / m).reindex(features).to_numpy(dtype=float)
+        m = values.size().reindex(features).to_numpy(dtype=float)
+        noise = values.var(ddof=1).reindex(features).to_numpy(dtype=float) / m
         noise[[line.shuffling_error == 0 for line in lines]] = 0.0  # all pairs of rows are known
         if not noise.sum() > 0:
             continue
-        df = (m - 1) * noise.sum() ** 2 / (noise**2).sum()
+        df = noise.sum() ** 2 / (noise**2 / (m - 1)).sum()
         share = float(noise.sum() / sum(line.std_error**2 for line in lines))
         tail = thresholds["level"] / len(by_measure)
         low, high = (share * df / float(chdtri(df, p)) for p in (tail, 1 - tail))
         p_adjusted = len(by_measure) * float(chdtrc(df, share * df / thresholds["seed_share"]))
-        yield Shuffling(measure, features, share, low, high, p_adjusted, m)
+        yield Shuffling(measure, features, share, low, high, p_adjusted, int(m.max()))
 
 
 def _few_rows(rule: Rule, view: Pfi, *, weighted: bool) -> Part:

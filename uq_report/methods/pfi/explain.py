@@ -17,14 +17,15 @@ from ...core.measures import ENTROPY, PARTS, SET_SIZE, SPLIT, VARIANCE, Measure
 from ...core.results import Importance, Omission, Result
 from ...core.subject import Subject
 from ...evidence.importance import ALL_FEATURES
+from ..shared.changes import Changes
 from ..shared.choice import refuse_none
 from ..shared.rows import Rows
 from ..shared.terms import Terms, feature_terms, usual_margin, with_wholes
 from .claims import score_of
 from .claims_result import Claiming
 from .reading import read_pair
-from .shuffling import Shuffling
-from .tables import Tables, delta_result, importance_result, training_result, untrained_result
+from .shuffling import Held, Shuffling, stops
+from .tables import Tables, delta_result, importance_result, settled, training_result, untrained_result
 
 MIN_ROWS = 3
 TRAIN_ROWS = 1000
@@ -47,7 +48,11 @@ class PermutationImportance(BuiltIn):
         interval score in that of nll. ``"split"`` adds, where a prediction has members, the aleatoric and the epistemic
         part of the entropy (or variance). By default the size of label sets is explained too, where there are such.
     n_repeats : int, default=30
-        Shuffles of each feature; at least 3 for an interval, unless all pairs are used.
+        Shuffles of each feature at most; at least 3 for an interval, unless all pairs are used.
+    seed_share : float, default=0.1
+        A feature is shuffled no further, from 20 shuffles on, once for every measure their choice has at most this
+        share of the estimate's variance, or the importance is "about 0", and the verdict is the same two standard
+        errors of shuffling above and below the estimate. 0: always `n_repeats` shuffles.
     features : tuple of str, optional
         What to shuffle, all by default: features, and sets of them, whose values move together.
     exact : bool, optional
@@ -91,6 +96,7 @@ class PermutationImportance(BuiltIn):
 
     measures: tuple[str, ...] = ("loss", "nll", "entropy", SPLIT)
     n_repeats: int = 30
+    seed_share: float = 0.1
     features: tuple[str, ...] | None = None
     exact: bool | None = None
     margin: Mapping[str, float] | float | None = None
@@ -124,6 +130,8 @@ class PermutationImportance(BuiltIn):
                 object.__setattr__(self, field, tuple(value))
         if isinstance(self.n_repeats, bool) or not isinstance(self.n_repeats, int) or self.n_repeats < 1:
             raise InputError(f"pfi.n_repeats must be an integer >= 1; got {self.n_repeats!r}.")
+        if not 0 <= self.seed_share < 1:
+            raise InputError(f"pfi.seed_share must be a number in [0, 1); got {self.seed_share!r}.")
         self._check_margin()
 
     def _check_margin(self) -> None:
@@ -198,17 +206,30 @@ class PermutationImportance(BuiltIn):
     def _tables(self, claims: Claiming, omitted: tuple[Omission, ...], margins: Mapping[str, float]) -> Tables:
         subject = claims.engine.subject
         features = tuple(dict.fromkeys(subject.targets if self.features is None else self.features))
-        terms = list(self._terms(claims, features))
-        return Tables(claims.rows, features, terms, margins, claims.engine.confidence, asdict(self), omitted)
+        tables = Tables(claims.rows, features, (), margins, claims.engine.confidence, asdict(self), omitted)
+        return replace(tables, terms=list(self._terms(claims, tables)))
 
-    def _terms(self, claims: Claiming, features: tuple[str, ...]) -> Iterator[Terms]:
+    def _terms(self, claims: Claiming, tables: Tables) -> Iterator[Terms]:
         """Yield the terms of each feature, and add its changes to the claims, whose measures ride on the pass."""
-        rows, own = claims.rows, slice(len(claims.rows.measures))
-        passes = self._shuffling(claims).changes(features)
-        for feature, (changes, means) in zip(features, passes, strict=True):
-            fitted = changes.fitted(rows)
-            claims.add(feature, fitted, means)
-            yield feature_terms(fitted.of(own), rows)
+        shuffling = self._shuffling(claims)
+        for pack in shuffling.packs(tables.features):
+            for held, (changes, terms) in zip(pack, self._evaluated(pack, shuffling, tables), strict=True):
+                claims.add(held.feature, changes, held.means)
+                yield terms
+            pack.clear()  # lets the arrays go before the next are filled
+
+    def _evaluated(self, pack: Sequence[Held], shuffling: Shuffling, tables: Tables) -> list[tuple[Changes, Terms]]:
+        """Return the changes and terms of sets of features, each shuffled until its numbers are settled."""
+        own, ready = slice(len(tables.rows.measures)), dict[str, tuple[Changes, Terms]]()
+        for stop in stops(self.n_repeats, adaptive=self.seed_share > 0):
+            unsettled = [held for held in pack if held.feature not in ready]
+            shuffling.evaluate(unsettled, stop)
+            for held in unsettled:
+                changes = held.changes.fitted(tables.rows)
+                terms = feature_terms(changes.of(own), tables.rows)
+                if stop == self.n_repeats or settled(terms, tables, self.seed_share):
+                    ready[held.feature] = changes, terms
+        return [ready[held.feature] for held in pack]
 
     def _shuffling(self, claims: Claiming) -> Shuffling:
         return Shuffling(

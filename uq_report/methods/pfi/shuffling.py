@@ -1,13 +1,13 @@
 """The prediction pass of permutation importance: which rows each set of features takes values from, and the changes.
 
 A set of G distinct values among the n rows has n G pairs of a row and a value, and they are all n² pairs of rows: with
-no more predictions than the shuffles would take, the mean over all n! of them is known instead of estimated.
+no more predictions than the shuffles would take, the mean over all n! of them is known instead of estimated. Of other
+sets the mean is estimated, in rounds, so that a set whose numbers are settled is shuffled no further.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,57 @@ from ...core.measures import Measure
 from ...core.variants import Variant
 from ..shared.changes import Changes, Distinct
 from ..shared.shuffles import shuffle, shuffle_within
+
+FIRST, MORE = 20, 10  # shuffles before the first look at a set, and between two looks
+_HELD = 2**24  # numbers of the sets that are shuffled together
+
+
+@dataclass
+class Held:
+    """One set of features in work: T (M, m or G, n) and sums of the further measures (., n), as far as evaluated.
+
+    `distinct` are its values where each row takes all of them; else `done` of the shuffles `donors` (m, n) are known.
+    """
+
+    feature: str
+    columns: tuple[int, ...]
+    donors: IntArray
+    distinct: Distinct | None
+    T: FloatArray
+    sums: FloatArray
+    done: int = 0
+
+    @property
+    def changes(self) -> Changes:
+        """What is known of the set."""
+        if self.distinct is None:
+            return Changes(self.T[:, : self.done], self.donors[: self.done])
+        return Changes(self.T, self.donors, self.distinct.codes)
+
+    @property
+    def means(self) -> FloatArray:
+        """The further measures' means over the shuffles, or over all rows' values, shape (., n)."""
+        return self.sums / (self.done if self.distinct is None else self.donors.shape[1])
+
+    def left(self, stop: int) -> range:
+        """Return the shuffles up to `stop` that are not done, or the steps from value to value."""
+        return range(self.done, stop if self.distinct is None else len(self.distinct.first))
+
+    def variant(self, r: int) -> Variant:
+        """Return the rows with the values that others have in a shuffle, or after a step."""
+        return Variant(self.columns, donors=self.donors[r] if self.distinct is None else self.distinct.donors(r))
+
+    def take(self, values: FloatArray) -> None:
+        """Take the next values (measures, n): a shuffle's, or of each row with the value after the last one's."""
+        full = len(self.T)
+        if self.distinct is None:
+            self.T[:, self.done] = values[:full]
+            self.sums += values[full:]
+        else:
+            codes = self.distinct.after(self.done)
+            self.T[:, codes, np.arange(len(codes))] = values[:full]
+            self.sums += values[full:] * np.bincount(self.distinct.codes)[codes]
+        self.done += 1
 
 
 @dataclass(frozen=True)
@@ -37,24 +88,24 @@ class Shuffling:
     exact: bool | None = None
     within: bool = False
 
-    def changes(self, features: Sequence[str]) -> Iterator[tuple[Changes, FloatArray]]:
-        """Yield the changes, and the means of the further measures (., n), feature by feature.
+    def packs(self, features: Sequence[str]) -> Iterator[list[Held]]:
+        """Yield the sets that are shuffled together, as many as are held in 128 MiB: it depends on the sizes only."""
+        pack: list[Held] = []
+        for feature in features:
+            pack.append(self._held(feature))
+            if sum(held.T.size for held in pack) >= _HELD:
+                yield pack
+                pack = []
+        if pack:
+            yield pack
 
-        All features are one stream of variants, so that the engine can fill its calls; the arrays are used again.
-        """
-        every = {feature: self._distinct(feature) for feature in features}
-        queue: deque[IntArray] = deque()  # the engine asks for variants ahead of the values it yields
-        total = sum(self.n_repeats if own is None else len(own.first) - 1 for own in every.values())
-        groups = self.engine.evaluate(self._variants(every, queue), self.measures, total=total)
-        stream = (group.values[:, v] for group in groups for v in range(group.values.shape[1]))
-        buffer = np.empty(0)
-        for feature, own in every.items():
-            size = self.n_full * self.base.shape[1] * (self.n_repeats if own is None else len(own.first))
-            buffer = buffer if len(buffer) >= size else np.empty(size)
-            T = buffer[:size].reshape(self.n_full, -1, self.base.shape[1])
-            yield (
-                self._shuffled(stream, queue, T) if own is None else self._paired(stream, own, self.donors(feature), T)
-            )
+    def evaluate(self, pack: Sequence[Held], stop: int) -> None:
+        """Evaluate shuffles up to `stop`, or all values; all sets are one stream, so that calls are full."""
+        order = [(held, r) for held in pack for r in held.left(stop)]
+        variants = (held.variant(r) for held, r in order)
+        for group in self.engine.evaluate(variants, self.measures, total=len(order)):
+            for v in range(group.values.shape[1]):
+                order[group.first + v][0].take(group.values[:, v])
 
     def donors(self, feature: str) -> IntArray:
         """Return the shuffles of a feature, shape (m, n), from a stream for each repeat."""
@@ -62,6 +113,14 @@ class Shuffling:
         if self.within and subject.clusters is not None:
             return np.stack([shuffle_within(subject.clusters, rng) for rng in streams])
         return np.stack([shuffle(subject, rng) for rng in streams])
+
+    def _held(self, feature: str) -> Held:
+        columns, distinct, n = self.engine.subject.positions(feature), self._distinct(feature), self.base.shape[1]
+        T = np.empty((self.n_full, self.n_repeats if distinct is None else len(distinct.first), n))
+        held = Held(feature, columns, self.donors(feature), distinct, T, np.zeros((len(self.base) - self.n_full, n)))
+        if distinct is not None:
+            held.take(self.base)  # a row's own value changes nothing and is not predicted again
+        return held
 
     def _distinct(self, feature: str) -> Distinct | None:
         """Return the distinct values of a feature where each row takes all of them, else None.
@@ -74,32 +133,14 @@ class Shuffling:
         own = Distinct.of(subject.X, subject.positions(feature))
         return own if self.exact or len(own.first) <= self.n_repeats + 1 else None
 
-    def _variants(self, every: Mapping[str, Distinct | None], queue: deque[IntArray]) -> Iterator[Variant]:
-        for feature, own in every.items():
-            if own is None:
-                queue.append(self.donors(feature))
-            sources = queue[-1] if own is None else (own.donors(step) for step in range(1, len(own.first)))
-            yield from (Variant(self.engine.subject.positions(feature), donors=source) for source in sources)
 
-    def _shuffled(
-        self, stream: Iterator[FloatArray], queue: deque[IntArray], T: FloatArray
-    ) -> tuple[Changes, FloatArray]:
-        """Return what the shuffles change, by the next values of the stream."""
-        means = np.zeros_like(self.base[self.n_full :])
-        for r in range(self.n_repeats):
-            values = next(stream)
-            T[:, r] = values[: self.n_full]
-            means += values[self.n_full :] / self.n_repeats
-        return Changes(T, queue.popleft()), means
+def stops(n_repeats: int, *, adaptive: bool) -> list[int]:
+    """Return after how many shuffles a set is looked at; the last is `n_repeats`.
 
-    def _paired(
-        self, stream: Iterator[FloatArray], own: Distinct, donors: IntArray, T: FloatArray
-    ) -> tuple[Changes, FloatArray]:
-        """Return what every distinct value changes; a row's own changes nothing and is not predicted again."""
-        share, rows = np.bincount(own.codes) / len(own.codes), np.arange(len(own.codes))
-        means = np.zeros_like(self.base[self.n_full :])
-        for step in range(len(own.first)):
-            values, codes = next(stream) if step else self.base, own.after(step)
-            T[:, codes, rows] = values[: self.n_full]
-            means += values[self.n_full :] * share[codes]
-        return Changes(T, donors, own.codes), means
+    Examples
+    --------
+    >>> stops(45, adaptive=True), stops(10, adaptive=True), stops(45, adaptive=False)
+    ([20, 30, 40, 45], [10], [45])
+    """
+    looks = range(FIRST, n_repeats, MORE) if adaptive else ()
+    return [*looks, n_repeats]

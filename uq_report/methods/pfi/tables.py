@@ -12,6 +12,7 @@ import pandas as pd
 
 from ...core.arrays import FloatArray
 from ...core.inference import MIN_SHUFFLES
+from ...core.numbers import share_words
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, RowValues
 from ...core.text import short
 from ...core.verdicts import judge, permutation_p_value
@@ -20,6 +21,7 @@ from ...evidence.importance import ABOUT_0, UNDETERMINED
 from ..shared.estimates import estimate
 from ..shared.rows import Rows
 from ..shared.terms import Terms, infinite_values
+from .shuffling import FIRST
 
 OWN_COLUMNS = (
     *("verdict", "margin", "p_value", "spread_low", "spread_high", "shuffling_error"),
@@ -48,9 +50,15 @@ class Tables:
         return tuple(measure.name for measure in self.rows.measures)
 
     @property
+    def shuffles(self) -> Mapping[str, int]:
+        """Number of shuffles of each feature."""
+        pairs = zip(self.features, self.terms, strict=True)
+        return {feature: term.repeats.shape[1] for feature, term in pairs}
+
+    @property
     def n_shuffles(self) -> int:
-        """Number of shuffles."""
-        return len(self.terms[0].repeats[0])
+        """Smallest number of shuffles."""
+        return min(self.shuffles.values())
 
     @property
     def exact(self) -> tuple[str, ...]:
@@ -104,10 +112,12 @@ def untrained_result(main: Importance, omitted: tuple[Omission, ...]) -> Importa
 
 
 def _importance(tables: Tables, estimates: pd.DataFrame, **parts: Any) -> Importance:
-    values = tables.stacked("repeats")
-    repeats = pd.MultiIndex.from_product(
-        (tables.names, tables.features, range(values.shape[2])), names=("measure", "feature", "repeat")
-    )
+    names, most = ("measure", "feature", "repeat"), max(tables.shuffles.values())
+    values = np.full((len(tables.names), len(tables.features), most), np.nan)
+    for f, term in enumerate(tables.terms):
+        values[:, f, : term.repeats.shape[1]] = term.repeats
+    repeats = pd.MultiIndex.from_product((tables.names, tables.features, range(most)), names=names)
+    shuffles = str(most) if most == tables.n_shuffles else f"{tables.n_shuffles} to {most}"
     spread = "5 % and 95 % quantiles" if tables.n_shuffles >= QUANTILES_FROM else "smallest and largest"
     return Importance(
         explainer="pfi",
@@ -115,7 +125,7 @@ def _importance(tables: Tables, estimates: pd.DataFrame, **parts: Any) -> Import
         estimates=estimates,
         options=tables.options,
         omissions=(*tables.omitted, *infinite_values(tables.rows, tables.features, tables.terms)),
-        meta={"spread": f"{spread} of {tables.n_shuffles} shuffles", "degrees_of_freedom": tables.rows.units - 1},
+        meta={"spread": f"{spread} of {shuffles} shuffles", "degrees_of_freedom": tables.rows.units - 1},
         **parts,
     )
 
@@ -141,6 +151,28 @@ def delta_result(tables: Tables) -> Diagnostic:
         options=tables.options,
         notes=("A row's change is its mean over shuffles; without weights the mean of the rows is the importance.",),
     )
+
+
+def settled(term: Terms, tables: Tables, seed_share: float) -> bool:
+    """Say whether more shuffles would change little of any measure that is finite; nothing where all pairs are known.
+
+    Their choice has at most `seed_share` of the estimate's variance, or the importance is "about 0", and the verdict is
+    the same two standard errors of shuffling above and below the estimate. Ranks rest on the same errors.
+    """
+    if term.exact:
+        return True
+    rows, df = tables.rows, tables.rows.units - 1
+    for name, value, se, noise in zip(tables.names, term.estimate, term.se, term.noise, strict=True):
+        if np.isnan(value):
+            continue
+        verdict, *others = (
+            judge(float(x), float(se), df, tables.margins[name], n=rows.n, confidence=tables.confidence).verdict
+            for x in (value, value - 2 * noise, value + 2 * noise)
+        )
+        small = verdict == ABOUT_0 or noise**2 <= seed_share * se**2
+        if not small or any(other != verdict for other in others):
+            return False
+    return True
 
 
 def _estimates(tables: Tables) -> pd.DataFrame:
@@ -182,7 +214,7 @@ def _line(tables: Tables, m: int, feature: str, term: Terms) -> dict[str, Any]:
 def _reader_notes(tables: Tables) -> tuple[str, ...]:
     """Return the notes of the result ``pfi``."""
     rows, alpha = tables.rows, 1 - tables.confidence
-    notes = [_exact_words(tables)] if tables.exact else []
+    notes = [words for words in (_exact_words(tables), _settled_words(tables)) if words]
     if rows.within:
         notes.append(
             "Values are shuffled among the rows of a cluster: the importance is that of what differs inside clusters; "
@@ -210,6 +242,20 @@ def _reader_notes(tables: Tables) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _settled_words(tables: Tables) -> str:
+    """Say which features were shuffled less often than asked, and why; empty for none."""
+    asked, share = tables.options["n_repeats"], tables.options["seed_share"]
+    early = [feature for feature, m in tables.shuffles.items() if m < asked]
+    if not early:
+        return ""
+    which = "all features" if len(early) == len(tables.features) else joined([short(feature) for feature in early])
+    return (
+        f"Shuffles stop, from {FIRST} on and at {asked} at the latest, once their choice has at most "
+        f"{share_words(share)} of the variance of every importance that is not about 0, and two of its standard errors "
+        f"more or less would change no verdict: so it was for {which}."
+    )
+
+
 def _interval_words(tables: Tables) -> list[str]:
     """Say what the intervals are for, and where there is none."""
     some, reason = (tables.rows.why_no_interval(tables.n_shuffles, exact=exact) for exact in (True, tables.all_exact))
@@ -219,7 +265,9 @@ def _interval_words(tables: Tables) -> list[str]:
 
 
 def _exact_words(tables: Tables) -> str:
-    """Say which importances are exact over all shuffles, and what their interval covers."""
+    """Say which importances are exact over all shuffles, and what their interval covers; empty for none."""
+    if not tables.exact:
+        return ""
     which = (
         "All importances" if tables.all_exact else f"Those of {joined([short(feature) for feature in tables.exact])}"
     )

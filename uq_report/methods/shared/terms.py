@@ -42,7 +42,8 @@ class Terms(NamedTuple):
     """One feature's numbers for M measures; NaN throughout for a measure with infinite values.
 
     `repeats` (M, m) by shuffle, `rows` (M, n) the terms g, `delta` (M, n) each row's own mean change.
-    `noise` (M,): the part of `se` that is the choice of shuffles', 0 where all pairs are known (`exact`).
+    `noise` (M,): the part of `se` that is the choice of shuffles', 0 where all pairs are known (`exact`), NaN where it
+    is not known.
     `zero`: exactly 0 in every shuffle; `still`: the share of rows that no shuffle changed.
     `infinite` (M, 2): how many shuffled values are infinite, and in how many rows.
     """
@@ -72,7 +73,9 @@ def feature_terms(changes: Changes, rows: Rows) -> Terms:
     size = with_wholes(rows.measures, np.abs(b).mean(axis=1) + np.abs(changes.T[:, -1]).mean(axis=1))
     g = pairs.rows - pairs.estimate[:, None]
     zero = _exactly_zero(repeats, g, size) & changes.moved
-    se, noise = standard_error(pairs, rows.weights, rows.clusters), np.sqrt(pairs.mean_noise)
+    se = standard_error(pairs, rows.weights, rows.clusters)
+    unknown = rows.within | ~np.isfinite(pairs.mean_noise)
+    noise = np.sqrt(np.where(unknown, np.nan, pairs.mean_noise))
     if rows.why_no_interval(len(changes.donors), exact=changes.exact):
         se = np.full_like(se, np.nan)
     most = np.maximum(changes.T.max(axis=1) - b, b - changes.T.min(axis=1))
@@ -82,7 +85,7 @@ def feature_terms(changes: Changes, rows: Rows) -> Terms:
         repeats * scale[:, None] + present[:, None],
         estimate * scale + present,
         se * scale + present,
-        np.where(np.isfinite(noise), noise, np.nan) * scale + present,
+        noise * scale + present,
         (g + estimate[:, None]) * scale[:, None] + present[:, None],
         scores.row_means() - unchanged + present[:, None],
         zero & finite,
