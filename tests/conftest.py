@@ -7,6 +7,15 @@ import pytest
 
 from .packages import Packages
 
+# Whole audits, commands and theory run lines again that the tests of each part run, and tracing doubles their time.
+UNTRACED = tuple(
+    Path(__file__).parent / part
+    for part in (
+        "golden", "system", "testing", "theory", "core/test_distributions.py",
+        "inputs/adapters/test_all_estimators.py", "inputs/adapters/test_models_table.py",
+    )
+)  # fmt: skip
+
 
 @pytest.fixture
 def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Packages:
@@ -14,6 +23,13 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Packages:
     folder = tmp_path / "site"
     folder.mkdir()
     return Packages(folder, monkeypatch)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the tests of `UNTRACED` out of the measurement of coverage."""
+    for item in items:
+        if any(item.path.is_relative_to(part) for part in UNTRACED):
+            item.add_marker(pytest.mark.no_cover)
 
 
 @pytest.hookimpl(tryfirst=True)
