@@ -13,7 +13,7 @@ from scipy.special import expit, log_softmax, logsumexp, softmax
 from scipy.stats import norm
 
 from uq_report import testing
-from uq_report.core.arrays import FloatArray, Table
+from uq_report.core.arrays import AnyArray, FloatArray, Table
 from uq_report.core.distributions import (
     Categorical,
     CategoricalMixture,
@@ -150,7 +150,7 @@ def test_the_chain_rule_of_kl_and_of_order_one_half(model: Model) -> None:
         assert joint[1][i] - p.renyi_half(q)[i] == pytest.approx(-2 * np.log(affinity), rel=1e-5)
 
 
-def logs_of_members(dist: Distribution, row: int, y: FloatArray) -> list[FloatArray]:
+def logs_of_members(dist: Distribution, row: int, y: AnyArray) -> list[FloatArray]:
     pairs = list(dist.members())
     total = sum(weight for weight, _ in pairs)
     return [np.log(w / total) + member.take(np.full(len(y), row)).log_prob(y) for w, member in pairs]
