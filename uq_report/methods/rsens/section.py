@@ -74,8 +74,7 @@ class SensitivitySection(BuiltIn):
         view, section = RSens.find(evidence.run), Section(id="sensitivity", title=TITLE)
         if view is None or not view.lines:
             return absent(evidence, section, RSens.id, view, "R-sens has no value for any feature.")
-        scaled = "per unit" if view.ranked_by == RAW else "per standard deviation of the feature"
-        called = f"R-sens{', finite-step form,' if view.is_finite_step else ''} {scaled}"
+        called = f"R-sens{', finite-step form,' if view.is_finite_step else ''} {_scaled(view)}"
         text = largest_words(view.to_frame(), evidence.words(RSENS))
         blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=f"{_method(view)} {text}")]
         if view.is_finite_step:
@@ -84,6 +83,10 @@ class SensitivitySection(BuiltIn):
         blocks += [*_main(evidence, view, called, text), *_steps(view), *left_out(view.result)]
         parts = (*_members(evidence), *_pairs(evidence), *_comparators(evidence, view))
         return Section(id="sensitivity", title=TITLE, blocks=tuple(blocks), sections=parts)
+
+
+def _scaled(view: RSens) -> str:
+    return "per unit" if view.ranked_by == RAW else "per standard deviation of the feature"
 
 
 def _method(view: RSens | RSensInteraction) -> str:
@@ -134,8 +137,8 @@ def _members(e: Evidence) -> tuple[Section, ...]:
     if view is None:
         return ()
     names = [m for m in (RSENS_MEMBERS, RSENS, RSENS_HIDDEN) if m in view.measures]
-    words = ("R-sens of the members, of their mixture, and what their disagreement hides.", SQUARES)
-    table = [side_by_side(e, view.result, "sensitivity-members-table", names, words)] if names else []
+    caption = f"R-sens of the members, of their mixture, and what their disagreement hides, {_scaled(view)}."
+    table = [side_by_side(e, view.result, "sensitivity-members-table", names, (caption, SQUARES))] if names else []
     blocks: tuple[Block, ...] = (Paragraph(text=HIDDEN), *table, *left_out(view.result))
     return (Section(id="sensitivity-members", title="What the members' disagreement hides", blocks=blocks),)
 
