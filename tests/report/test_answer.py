@@ -273,6 +273,25 @@ def test_a_wrong_doubt_has_the_direction_of_its_interval(gap: tuple[float, float
     assert words in one.texts[0]
 
 
+@pytest.mark.parametrize(("severity", "words"), [
+    ("observation", "what it says of its own doubt does not hold"),
+    ("low", "Worst open finding"),
+])  # fmt: skip
+def test_the_first_sentence_names_a_wrong_doubt_whatever_its_severity(severity: Any, words: str) -> None:
+    """A gate that fails by little is an observation: no finding is named, so the clause is."""
+    scores = scored(confidence_gap=(0.2, 0.1, 0.3))
+    answer = answer_of(with_results(scores, outcomes=[gate("UQ101", severity)]))
+    assert words in answer.because
+    assert ("does not hold" in answer.because) is (severity == "observation")
+
+
+def test_a_wrong_doubt_over_lifetimes_names_the_events() -> None:
+    result = scored(confidence_gap=(0.2, 0.1, 0.3))
+    result = replace(result, meta={**result.meta, "seen": 51, "expected": 34.2})
+    texts = card(answer_of(with_results(result, outcomes=[gate("UQ101")])), "Can its doubt").texts
+    assert texts[0].endswith("more than it states. 51 events came where it expects 34.")
+
+
 def test_an_open_doubt_says_how_many_rows_would_do() -> None:
     answer = answer_of(with_results(scored(confidence_gap=(0.0, -0.1, 0.1)), outcomes=[gate("UQ102", "observation")]))
     one = card(answer, "Can its doubt")

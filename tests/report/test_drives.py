@@ -162,6 +162,14 @@ def test_who_leads_is_said_only_of_what_intervals_leave_alone_at_the_head() -> N
     assert "not tested" in agreeing.leads(e, found[3:])
 
 
+def test_what_no_feature_moves_has_no_leader_that_more_rows_would_tell() -> None:
+    e, open_ = Evidence(make_run()), {"a": (1, 1, 2), "b": (1, 1, 2)}
+    doubt = column(DOUBT, open_)
+    still = replace(doubt, table=doubt.table.assign(estimate=0.0))
+    assert "the rise of the doubt" in agreeing.leads(e, [column(ALONE, open_), doubt])
+    assert "doubt" not in agreeing.leads(e, [column(ALONE, open_), still])
+
+
 def disagreement(feature: str, one: ranking.Source, other: ranking.Source, *evidence: str) -> dict[str, Any]:
     pair = [one.id, other.id]
     return {"feature": feature, "methods": pair, "measures": pair, "evidence": list(evidence), "explained": True}

@@ -152,6 +152,15 @@ def test_a_gap_beyond_the_limit_names_no_number_of_rows() -> None:
     assert "would" not in text
 
 
+@pytest.mark.parametrize(("unit", "name", "cell"), [
+    ("units of y", "CRPS (distance to the outcome; lower is better)", "2.00 units of the outcome (1.90 to 2.10)"),
+    ("nats per row", "CRPS (distance to the outcome; lower is better), nats per row", "2.00 (1.90 to 2.10)"),
+])  # fmt: skip
+def test_a_unit_stands_in_the_name_or_in_the_cell(unit: str, name: str, cell: str) -> None:
+    (table,) = tables(parts(run_of([scored(("crps", 2.0, 0.1), unit=unit)]))["sure-scores"])
+    assert table.rows[0][:2] == (name, cell)
+
+
 def test_a_gate_that_is_open_for_another_reason_than_the_gap_names_the_finding() -> None:
     text = gate_words(Evidence(run_of([scored(("confidence_gap", 0.0, 0.04))], ended("unjudged"))))
     assert text == "T. See UQ102."
@@ -187,14 +196,26 @@ def test_without_a_gate_the_reason_is_given_and_no_figure_claims_agreement() -> 
 
 
 @pytest.mark.parametrize(("state", "words"), [
-    ("fails", "Stated probabilities and outcomes disagree."),
-    ("unjudged", "as far as 400 rows tell."),
+    ("fails", "The disagreement shows in no group of rows by itself, as far as 400 rows tell."),
+    ("unjudged", "agree with outcomes, as far as 400 rows tell."),
     ("passed", "Stated probabilities agree with outcomes."),
 ])  # fmt: skip
-def test_the_title_of_a_figure_says_what_the_gate_allows(state: str, words: str) -> None:
+def test_the_title_of_a_figure_says_what_the_gate_allows_and_the_groups_show(state: str, words: str) -> None:
     section = parts(run_of(calibration(Case()), ended(state)))["sure-believed"]
     (figure,) = (block for block in inside(section.blocks) if isinstance(block, Figure))
     assert figure.caption.endswith(words)
+
+
+def test_groups_off_what_is_stated_are_a_disagreement() -> None:
+    made = [
+        replace(r, estimates=r.estimates.assign(lower=r.estimates["x"] + 0.01, upper=r.estimates["x"] + 0.02))
+        if r.id == ids.CALIBRATION_RELIABILITY
+        else r
+        for r in calibration(Case())
+    ]
+    section = parts(run_of(made, ended("fails")))["sure-believed"]
+    (figure,) = (block for block in inside(section.blocks) if isinstance(block, Figure))
+    assert figure.caption.endswith("Stated probabilities and outcomes disagree.")
 
 
 def test_a_regression_has_coverage_and_the_transform_side_by_side() -> None:

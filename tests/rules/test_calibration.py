@@ -26,6 +26,7 @@ def judged(
     infinite: int = 0,
     off: float = NONE,
     gate: CalibrationGate | None = None,
+    **meta: float,
 ) -> Outcome:
     """Return the outcome for a confidence gap with the 90 % interval gap ± reach; NaN means not computed."""
     rows: list[dict[str, Any]] = [
@@ -44,7 +45,7 @@ def judged(
             known, columns=[*ESTIMATE_COLUMNS, "item", "unit", "p_adjusted", "null_mean", "lower_90", "upper_90"]
         ),
         omissions=(Omission("confidence_gap", "", "entropy needs a density"),) if np.isnan(gap) else (),
-        meta={"infinite_nll": infinite, "n": 200},
+        meta={"infinite_nll": infinite, "n": 200, **meta},
     )
     return (gate or CalibrationGate()).check(run(results=(result,)))
 
@@ -90,6 +91,22 @@ def test_a_failure_says_what_rejected_by_how_much_and_which_way() -> None:
     assert (finding.observed, finding.threshold) == (0.12, 0.02)
     assert (finding.lower, finding.upper) == pytest.approx((0.09, 0.11))
     assert {"nll", "entropy", "variance", "aleatoric", "epistemic"} <= set(finding.measures)
+
+
+@pytest.mark.parametrize(("gain_reach", "words"), [
+    (0.029, "Recalibration would save 0.0300 nats a row."),
+    (0.031, "Recalibration is not shown to lower the loss: by 0.030 nats (90 % interval −0.001 to 0.061) a row."),
+])  # fmt: skip
+def test_what_recalibration_saves_is_said_to_be_open_where_its_interval_holds_0(gain_reach: float, words: str) -> None:
+    finding = judged(gap=0.1, gain=0.03, p_adjusted=0.004, gain_reach=gain_reach).findings[0]
+    assert finding.statement.endswith(words)
+    assert (finding.severity == "observation") is (gain_reach > 0.03)
+
+
+def test_of_lifetimes_the_events_are_counted() -> None:
+    """Nats of a gap depend on the unit of time where rows are censored; events do not."""
+    finding = judged(gap=0.1, gain=0.03, p_adjusted=0.004, seen=51, expected=34.24).findings[0]
+    assert "interval 0.090 to 0.110); 51 events came where it expects 34." in finding.statement
 
 
 def test_an_infinite_nll_fails_and_says_why() -> None:

@@ -1,6 +1,7 @@
 """Stability judges the audit: leaders that are open, seeds that move the numbers, importances of a few rows."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,16 @@ def test_methods_without_verdicts_are_judged_by_their_interval() -> None:
     held = type(shap)(**{**vars(shap), "estimates": shap.estimates.drop(columns="verdict"), "id": "pfi.shap"})
     results = (agreement(ranking("pfi.shap", "prediction", WIDE)), held, importance())
     assert codes(Stability().check(run(*results))) == ["UQ501"]
+
+
+@pytest.mark.parametrize(("lower", "raised"), [(0.009, []), (0.011, ["UQ501"])])
+def test_a_size_leads_nothing_where_it_is_within_the_margin(lower: float, raised: list[str]) -> None:
+    """Sizes are positive by nature; those of a doubt that follows no feature have no leader to be named."""
+    sizes = pfi({**line("a", "", measure="entropy"), "lower": lower}, id="pfi.shap")
+    shap = replace(sizes, estimates=sizes.estimates.drop(columns="verdict"))
+    changes = pfi({**line("a", "about 0", measure="entropy"), "margin": 0.01}, repeats={"a": CALM}, exact=True)
+    found = Stability().check(run(agreement(ranking("pfi.shap", "entropy", WIDE)), shap, changes))
+    assert codes(found) == raised
 
 
 def test_one_observation_for_each_question() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import special, stats
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 from sklearn.metrics import log_loss, roc_auc_score
@@ -207,6 +207,31 @@ class TestRecalibration:
         fold = np.r_[np.zeros(25), np.ones(25)].astype(np.int64)
         gain = number_gain(lower, upper, pit, equal(50), fold)[:25]
         assert (upper - lower)[:25] @ np.exp(gain) == pytest.approx(1, abs=1e-9)
+
+    @pytest.mark.parametrize(("m", "s"), [(-0.5, 1.0), (0.3, 1.4), (0.0, 1.0)])
+    def test_of_censored_rows_the_whole_gain_is_found(self, m: float, s: float) -> None:
+        """z ~ N(m, s²), seen up to c only: the gain is that of the true m and s, though most rows are censored.
+
+        A draw of the PIT above a censoring time comes from the model, and would hide most of what is wrong.
+        """
+        n, rng = 20_000, RNG(0)
+        z, c = m + s * rng.normal(size=n), rng.uniform(-2.0, 0.0, n)
+        event = z < c
+        lower = special.ndtr(np.minimum(z, c))
+        upper = np.where(event, lower, 1.0)
+        pit = lower + rng.random(n) * (upper - lower)
+        found = number_gain(lower, upper, pit, equal(n), np.arange(n) % 5)
+        density = stats.norm.logpdf(z, m, s) - stats.norm.logpdf(z)
+        ideal = np.where(event, density, stats.norm.logsf(c, m, s) - stats.norm.logsf(c))
+        assert event.mean() < 0.5
+        assert found.mean() == pytest.approx(ideal.mean(), abs=3e-4)  # 2 parameters cost about 2/(2n)
+
+    def test_a_fold_without_an_event_stays_near_the_model(self) -> None:
+        """Only the prior holds m and s there: without it m would grow without end."""
+        lower = np.full(40, 0.1)
+        gain = number_gain(lower, np.ones(40), np.full(40, 0.5), equal(40), np.arange(40) % 5)
+        assert (gain > 0).all()
+        assert (0.9 * np.exp(gain) < 0.9999).all()
 
     def test_temperature_is_undone(self) -> None:
         rng = RNG(0)

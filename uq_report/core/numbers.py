@@ -12,7 +12,13 @@ SPACE: Final = "\u00a0"  # never breaks between a number and what belongs to it
 NO_NUMBER: Final = "no number"
 DIGITS: Final = 3  # of a number without an error
 # How a unit is told in a sentence; others of several words are left to tables and axes.
-SPOKEN: Final = {"units of y": "units of the outcome", "probability": ""}
+SPOKEN: Final = {
+    "units of y": "units of the outcome",
+    "units of y, squared": "squared units of the outcome",
+    "expected count": "units of the outcome",
+    "mean time, in units of y": "units of time",
+    "probability": "",
+}
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -142,8 +148,8 @@ def spoken(unit: str) -> str:
 
     Examples
     --------
-    >>> spoken("nats"), spoken("units of y"), spoken("units of y, squared")
-    ('nats', 'units of the outcome', '')
+    >>> spoken("nats"), spoken("units of y, squared"), spoken("share of rows")
+    ('nats', 'squared units of the outcome', '')
     """
     return SPOKEN.get(unit, "" if " " in unit else unit)
 

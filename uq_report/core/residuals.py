@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from .errors import InputError, check_options, nearest
-from .numbers import number
+from .numbers import value_words
 
 Form = Literal["normal", "empirical", "conformal"]
 Source = Literal["held_out", "cross_validation", "oob"]
@@ -135,10 +135,10 @@ class Assumption:
         ... ).words.partition(", from ")[2]
         'residuals of 80 held-out rows, is laid over its predictions.'
         """
-        size = self.spread if self.noise is None else self.noise
+        size = value_words(self.spread if self.noise is None else self.noise, unit="units of y")
         spread = {
-            "constant": f"constant spread {number(size)}",
-            "modelled": f"a spread modelled by small boosted trees (on average {number(size)})",
+            "constant": f"constant spread {size}",
+            "modelled": f"a spread modelled by small boosted trees (on average {size})",
         }[self.scale]
         if self.noise is not None:
             return (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from math import ceil
+from math import ceil, floor, log10
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ..core.numbers import number
 from . import columns as col
 from . import ids
 from .information import ItemLine
@@ -53,28 +54,39 @@ FORESEEN = 50  # times the rows at hand; further a forecast of the rows needed i
 def rows_within(estimate: float, lower: float, upper: float, margin: float, n: int) -> int | None:
     """Return the rows at which an interval of `n` rows would lie within ±`margin`, at this estimate and spread.
 
+    A forecast: rounded up to two digits.
+
     None where no number of rows would do, no more than `n` are needed, or so many that nobody could tell.
 
     Examples
     --------
-    >>> rows_within(0.0, -0.1, 0.1, 0.05, 100), rows_within(0.05, -0.1, 0.1, 0.05, 100)
-    (400, None)
+    >>> rows_within(0.0, -0.1, 0.1, 0.053, 100), rows_within(0.05, -0.1, 0.1, 0.05, 100)
+    (360, None)
     """
     room = margin - abs(estimate)
     if np.isnan(lower) or not room > 0:
         return None
-    needed = ceil(n * ((upper - lower) / 2 / room) ** 2)
+    exact = n * ((upper - lower) / 2 / room) ** 2
+    unit = 10.0 ** max(floor(log10(exact)) - 1, 0)
+    needed = ceil(round(exact / unit, 6)) * int(unit)
     return needed if n < needed <= FORESEEN * n else None
 
 
 class Calibration(View):
-    """Scores, the confidence gap, and tests of calibration."""
+    """Scores, the confidence gap, and tests of calibration; of lifetimes also the events `seen` and `expected`."""
 
     id: ClassVar[str] = ids.CALIBRATION
     lines: tuple[ScoreLine, ...]
     family: str = ""
     n: int = 0
     infinite_nll: int = 0
+    seen: int | None = None
+    expected: float = UNKNOWN
+
+    @property
+    def events_words(self) -> str:
+        """How many events there were and should have been; empty where outcomes are not censored."""
+        return "" if self.seen is None else f"{self.seen} events came where it expects {number(self.expected, 2)}"
 
     def of(self, item: str) -> ScoreLine | None:
         """Return the line of a score; None where it is not there or has no number."""

@@ -43,6 +43,7 @@ MEASURES = {
     m.ENTROPY.name: "how unsure the model is", m.VARIANCE.name: "the predicted variance",
     m.ALEATORIC.name: "the unavoidable part of its doubt",
     m.EPISTEMIC.name: "the part of its doubt that more data would settle",
+    "pd": "the spread of its average curve",
 }  # fmt: skip
 
 

@@ -192,6 +192,28 @@ def test_a_mean_residual_beyond_chance_is_told_and_counts_in_the_spread() -> Non
     assert not any("on average" in note for note in subject(LINEAR, Residuals(rows=HELD)).notes)
 
 
+@pytest.mark.parametrize(("model", "residuals", "shared"), [
+    (LINEAR, Residuals(rows=HELD), ""),
+    (LINEAR, "normal", "different folds"),
+    (FOREST, "oob", "out of their bags"),
+])  # fmt: skip
+def test_weights_and_clusters_are_of_the_audited_rows_only_and_a_note_says_so(
+    model: Any, residuals: Any, shared: str
+) -> None:
+    """Nothing says what the residual rows weigh and which of them go together: the spread is that of equal rows."""
+    plain = subject(model, residuals)
+    assert not any("count equally" in note for note in plain.notes)
+    weighted = subject(model, residuals, sample_weight=np.linspace(1, 2, len(X)))
+    clustered = subject(model, residuals, clusters=np.arange(len(X)) // 2)
+    n = plain.assumption.n if plain.assumption is not None else 0
+    assert f"All {n} residuals count equally: sample weights are known of the audited rows only." in weighted.notes
+    (note,) = (note for note in clustered.notes if "count equally" in note)
+    assert note.startswith(f"All {n} residuals count equally, as of independent rows: which rows depend on each other")
+    assert (shared in note, "the assumed spread is too small" in note) == (True, bool(shared))
+    for laid in (weighted, clustered):
+        np.testing.assert_array_equal(dist(laid).variance(), dist(plain).variance())
+
+
 class Column:
     """A model with a ``predict`` alone, which gives a column as neural networks do."""
 

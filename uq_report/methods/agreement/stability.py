@@ -185,19 +185,25 @@ class Leader(NamedTuple):
 
 
 def leaders(view: Agreement, run: Run) -> Iterator[Leader]:
-    """Yield the leader of every ranking with rank intervals of two or more features."""
+    """Yield the leader of every ranking with rank intervals of two or more features.
+
+    A size that is positive by nature matters from the margin of the permutation importances of its measure on.
+    """
+    pfi = Pfi.find(run)
+    margins = {} if pfi is None else {line.measure: line.margin for line in pfi.lines}
     for lines in grouped(view.lines, lambda line: (line.item, line.measure)).values():
         if len(lines) > 1 and all(line.has_interval for line in lines):
             first = min(lines, key=lambda line: line.estimate)
             candidates = tuple(line.feature for line in lines if line.lower == 1)
-            yield Leader(first, len(lines), candidates, _verdict(run.find(first.item), first))
+            margin = margins.get(first.measure, 0.0)
+            yield Leader(first, len(lines), candidates, _verdict(run.find(first.item), first, margin))
 
 
-def _verdict(result: Result | None, leader: RankLine) -> str:
-    """Return the verdict on an importance, or what its interval says where it has none."""
+def _verdict(result: Result | None, leader: RankLine, margin: float) -> str:
+    """Return the verdict on an importance, or where it has none what its interval says against the margin."""
     for line in () if result is None else lines_of(result, SignedLine):
         if (line.measure, line.feature) == (leader.measure, leader.feature):
-            by_interval = POSITIVE if line.lower > 0 else ABOUT_0
+            by_interval = POSITIVE if line.lower > margin else ABOUT_0
             return by_interval if line.verdict == BY_INTERVAL else line.verdict
     return ""
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from ...core.arrays import AnyArray
 from ...core.distributions import Categorical
+from ...core.distributions.lifetimes import Lifetimes
 from ...core.engine import Engine
 from ...core.errors import InputError, check_options
 from ...core.explainer import BuiltIn, Card, Prior
@@ -23,6 +24,7 @@ from ...core.verdicts import holm
 from ...rules.reading import two_sided
 from ..shared.estimates import estimate, share_of
 from ..shared.options import at_least
+from .lifetimes import events_of
 from .nulls import MonteCarlo
 from .outcome import Setting, class_parts, number_parts
 from .promised import Promise, promise, promised_coverage, promised_scores
@@ -107,7 +109,7 @@ class Calibration(BuiltIn):
             options=asdict(self),
             notes=(*parts.notes, *sampling.notes(), *self._test_notes(sampling)),
             omissions=(*missing, *parts.omissions, *gaps.values()),
-            meta={"family": q.family, "n": subject.n, "infinite_nll": infinite},
+            meta={"family": q.family, "n": subject.n, "infinite_nll": infinite, **_events(q, y)},
         )
         return [result, *tables]
 
@@ -156,6 +158,11 @@ def _gap(q: Distribution, y: AnyArray) -> tuple[list[Score], tuple[Omission, ...
     if lacking:
         return [], (Omission("confidence_gap", "", q.why_not(lacking[0])),)
     return [Score("confidence_gap", "nats", confidence_gap(q, y))], ()
+
+
+def _events(q: Distribution, y: AnyArray) -> dict[str, float]:
+    """Return the events seen and expected where outcomes may be censored."""
+    return events_of(cast("Lifetimes", q), y)._asdict() if q.censored else {}
 
 
 def _infinite(score: Score) -> Omission:

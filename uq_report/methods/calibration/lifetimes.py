@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...core.arrays import AnyArray
@@ -11,15 +13,25 @@ from ...core.numbers import number
 _FAR = 3.0  # standard deviations between the events observed and those expected
 
 
-def lifetimes_note(q: Lifetimes, y: AnyArray) -> str:
-    """Return how outcomes were read, and whether the flags look like those of censored rows.
+class Events(NamedTuple):
+    """How many events were seen up to the model's horizon, and how many it expects in the times observed."""
 
-    The events that the model expects while the rows were observed are the sum of their cumulative hazards, the
-    variance of the difference about the same sum (Aalen, Borgan & Gjessing 2008, section 2.2).
+    seen: int
+    expected: float
+
+
+def events_of(q: Lifetimes, y: AnyArray) -> Events:
+    """Return the events seen and those that the model expects: the sum of the rows' cumulative hazards.
+
+    The variance of the difference is about the same sum (Aalen, Borgan & Gjessing 2008, section 2.2).
     """
+    return Events(int((y["event"] & (y["time"] <= q.horizon)).sum()), float(q.cumulative_hazard(y["time"]).sum()))
+
+
+def lifetimes_note(q: Lifetimes, y: AnyArray) -> str:
+    """Return how outcomes were read, and whether the flags look like those of censored rows."""
     events, n = int(y["event"].sum()), len(y)
-    expected = float(q.cumulative_hazard(y["time"]).sum())
-    within = int((y["event"] & (y["time"] <= q.horizon)).sum())
+    within, expected = events_of(q, y)
     until = f", up to {number(q.horizon)}, where {within} were seen" if within < events else ""
     note = (
         f"{events} of {n} rows had an event and {n - events} were censored; the model expects {expected:.0f} in "

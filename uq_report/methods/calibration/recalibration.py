@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import special
+from scipy import optimize, special
 
-from ...core.arrays import AnyArray, FloatArray, IntArray
+from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 FLOOR = 1e-12
 REACH = 8.0
@@ -81,26 +81,51 @@ def number_gain(
 
     The normal score z = Φ⁻¹(PIT) is modelled as N(m, s²), so ``F'(y) = Φ((Φ⁻¹(F(y)) - m)/s)``: for a
     normal q an affine change of mean and standard deviation, for any other the same on its own
-    scale. `lower` and `upper` are F(y-) and F(y); where they differ (counts) masses are compared,
-    else densities. |z| counts as 8 at most.
+    scale. `lower` and `upper` are F(y-) and F(y); where they differ (counts, F(t) and 1 of a row censored at t) masses
+    are compared, else densities; m and s maximise the same log score of the other rows. |z| counts as 8 at most.
     """
-    z = normal_score(pit)
+    z, ends = normal_score(pit), special.ndtri([lower, upper])
+    atom = upper - lower > FLOOR
     gain = np.empty(len(z))
     for k in np.unique(fold):
         out, used = fold == k, fold != k
-        share = weights[used] / weights[used].sum()
-        m = share @ z[used]
-        s = max(float(np.sqrt(share @ np.square(z[used] - m))), 1e-6)
-        gain[out] = _gain(lower[out], upper[out], z[out], float(m), s)
+        m, s = _normal(z[used], ends[:, used], atom[used], weights[used] / weights[used].sum())
+        after = np.diff(special.ndtr((ends[:, out] - m) / s), axis=0)[0]
+        before = (upper - lower)[out]
+        masses = atom[out] & (after > 0)
+        density = (np.square(z[out]) - np.square((z[out] - m) / s)) / 2 - np.log(s)
+        gain[out] = np.where(masses, np.log(np.where(masses, after, 1) / np.where(masses, before, 1)), density)
     return gain
 
 
-def _gain(lower: FloatArray, upper: FloatArray, z: FloatArray, m: float, s: float) -> FloatArray:
-    density = (np.square(z) - np.square((z - m) / s)) / 2 - np.log(s)
-    mass = upper - lower
-    after = special.ndtr((normal_score(upper) - m) / s) - special.ndtr((normal_score(lower) - m) / s)
-    atom = (mass > FLOOR) & (after > 0)
-    return np.asarray(np.where(atom, np.log(np.where(atom, after, 1) / np.where(atom, mass, 1)), density))
+def _normal(z: FloatArray, ends: FloatArray, atom: BoolArray, share: FloatArray) -> tuple[float, float]:
+    """Return m and s of the scores: their mean and standard deviation, unless some are known by their `ends` only.
+
+    A draw between the ends would be drawn as the model has it, and so speak for the model. A unit normal prior around
+    no change, as one row counts, keeps m and s finite where few events tell of them.
+    """
+    if not atom.any():
+        m = float(share @ z)
+        return m, max(float(np.sqrt(share @ np.square(z - m))), 1e-6)
+    prior = 1 / len(z)
+
+    def loss(theta: FloatArray) -> tuple[float, FloatArray]:
+        x, (low, high) = (z - theta[0]) * np.exp(-theta[1]), (ends - theta[0]) * np.exp(-theta[1])
+        mass = np.maximum(special.ndtr(high) - special.ndtr(low), np.finfo(float).tiny)
+        at = np.exp(-np.square([low, high]) / 2) / np.sqrt(2 * np.pi) / mass
+        moved = np.where(atom, at[0] - at[1], x)
+        spread = np.where(atom, _times(low, at[0]) - _times(high, at[1]), np.square(x) - 1)
+        score = np.where(atom, np.log(mass), -np.square(x) / 2 - theta[1])
+        slope = np.array([share @ moved * np.exp(-theta[1]), share @ spread])
+        return float(prior / 2 * theta @ theta - share @ score), prior * theta - slope
+
+    m, log_s = optimize.minimize(loss, np.zeros(2), jac=True, method="BFGS").x
+    return float(m), float(np.exp(log_s))
+
+
+def _times(end: FloatArray, density: FloatArray) -> FloatArray:
+    """Return the product, 0 at an infinite end."""
+    return np.where(np.isfinite(end), end, 0.0) * density
 
 
 def normal_score(u: AnyArray) -> FloatArray:

@@ -59,6 +59,7 @@ class Gap(NamedTuple):
     upper: float
     gain: float
     gain_lower: float
+    gain_upper: float
     p_adjusted: float
     missed: Missed
     off: Off
@@ -268,14 +269,15 @@ def _remedy(run: Run) -> str:
 
 def _read(view: Calibration) -> Gap:
     lines = {line.item: line for line in view.lines}
-    gap, lower, upper, gain, gain_lower, _ = (
+    gap, lower, upper, gain, gain_lower, gain_upper = (
         getattr(lines.get(item), name, nan) for item in (GAP, GAIN) for name in ("estimate", "lower_90", "upper_90")
     )
     tests = (line.p_adjusted for line in view.lines if line.item != MISCOVERAGE and not isnan(line.p_adjusted))
     coverage, missed = lines.get(COVERAGE_GAP), Missed.of(lines.get(MISCOVERAGE))
     bare = isnan(gap) and isnan(gain) and not view.infinite_nll
     off = Off(*(getattr(coverage, name) for name in _OFF)) if bare and coverage is not None else Off()
-    return Gap(gap, lower, upper, gain, gain_lower, min(tests, default=nan), missed, off, view)
+    p = min(tests, default=nan)
+    return Gap(gap, lower, upper, gain, gain_lower, gain_upper, p, missed, off, view)
 
 
 def _finding(
@@ -297,8 +299,18 @@ def _wrong_words(gap: Gap) -> str:
     if gap.view.infinite_nll:
         rows = count(gap.view.infinite_nll, "row")
         return f"In {rows} the model gave what happened a probability of 0. Its stated uncertainty is wrong there."
-    saved = "" if isnan(gap.gain) else f" Recalibration would save {value_words(gap.gain, unit='nats')} a row."
-    return f"The outcomes do not follow the stated probabilities: {_gap_words(gap)}.{saved}"
+    words = "; ".join(filter(None, (_gap_words(gap), gap.view.events_words)))
+    return f"The outcomes do not follow the stated probabilities: {words}.{_saved(gap)}"
+
+
+def _saved(gap: Gap) -> str:
+    """Say what recalibration would save, and where that is not shown to be above 0, its interval."""
+    if isnan(gap.gain):
+        return ""
+    if gap.gain_lower > 0:
+        return f" Recalibration would save {value_words(gap.gain, unit='nats')} a row."
+    words = value_words(gap.gain, gap.gain_lower, gap.gain_upper, "nats", confidence=0.9)
+    return f" Recalibration is not shown to lower the loss: by {words} a row."
 
 
 def _gap_words(gap: Gap) -> str:

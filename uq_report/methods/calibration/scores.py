@@ -111,7 +111,7 @@ def number_scores(q: Distribution, y: FloatArray, baseline: FloatArray | None) -
             ]
     if "mean" in q.supports and not q.censored:
         error = y - q.mean()
-        scores += [Score("mean_error", "units of y", error), Score("squared_error", "units of y squared", error**2)]
+        scores += [Score("mean_error", "units of y", error), Score("squared_error", "units of y, squared", error**2)]
     if "variance" in q.supports:
         scores.append(Score("sharpness_sd", "units of y", np.sqrt(q.variance())))
     if "quantile" in q.supports:

@@ -72,6 +72,16 @@ def score_of(q: Distribution) -> Score | None:
     return Score(NLL, KL, _coefficients(parts), statistics, draws)
 
 
+def why_no_score(q: Distribution) -> str:
+    """Say why there is no proper score to claim in."""
+    if q.censored:
+        return (
+            "outcomes may be censored: unseen rows deliver only what their time under observation shows, so that even "
+            "a right model delivers less than it claims"
+        )
+    return q.why_not(next(need for need in ("kl", "log_prob") if need not in q.supports))
+
+
 def _class_score(q: Categorical) -> Score:
     classes = range(len(q.classes))
     brier = bool((q.probabilities == 0).any())

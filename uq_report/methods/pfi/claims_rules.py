@@ -129,9 +129,7 @@ class ClaimsCheck:
         """Judge the run's claims."""
         view = Claims.find(run)
         if view is None or not view.part(DIFFERENCE):
-            pfi = Pfi.find(run)
-            none = absent(run, ids.PFI_CLAIMS) if pfi is None else lacking(pfi, NLL.name)  # not run, or no proper score
-            reason = none if view is None else _unjudged(view)
+            reason = _unclaimed(run) if view is None else _unjudged(view)
             return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
         over, under = self.rules
         table = differences(view, run)
@@ -155,10 +153,11 @@ class ClaimsCheck:
         worst = max(raised, key=lambda t: t.beyond)
         severity = rule.judge(**worst.observed, share=nan if whole is None else whole.share) or rule.severity
         features = self._named(raised)
-        singles = features[:LEAST] if whole is not None else [t.line.feature for t in raised]
-        sentences = [] if whole is None else [f"{_together(view, whole)}."]
-        if singles:
-            sentences.append(f"{'; '.join(_claims(view, feature) for feature in singles)}.")
+        alone = [t.line.feature for t in raised if t.line.feature != ALL_FEATURES]
+        singles = (features or ([] if len(alone) < len(raised) else alone))[:LEAST]
+        sentences = [f"{'; '.join(_claims(view, feature) for feature in singles)}."] if singles else []
+        if whole is not None:  # first where it over-claims itself, else after the features that do
+            sentences.insert(0 if len(alone) < len(raised) else 1, f"{_together(view, whole)}.")
         return _finding(
             rule,
             view,
@@ -174,6 +173,15 @@ class ClaimsCheck:
         """Return the features that deliver little of what they claim, the smallest share first."""
         lines = sorted((t.line for t in raised if t.line.feature != ALL_FEATURES), key=lambda line: line.share)
         return [line.feature for line in lines if line.share < self.high]
+
+
+def _unclaimed(run: Run) -> str:
+    """Say why there are no claims: permutation importance did not run, or there is no proper score to claim in."""
+    pfi = Pfi.find(run)
+    if pfi is None:
+        return absent(run, ids.PFI_CLAIMS)
+    reasons = (clean(gap.reason) for gap in pfi.omissions if gap.measure == CLAIMED)
+    return next(reasons, lacking(pfi, NLL.name))
 
 
 def _unjudged(view: Claims) -> str:
@@ -222,7 +230,8 @@ def _sides(view: Claims, feature: str) -> tuple[ClaimLine, ClaimLine]:
 def _claims(view: Claims, feature: str) -> str:
     claimed, delivered = _sides(view, feature)
     value = line_words(delivered, _unit(delivered).strip())
-    return f"{_called([feature])} claims {number(claimed.estimate, 2)}{_unit(claimed)} and delivers {value}"
+    claims, delivers = ("claim", "deliver") if feature == ALL_FEATURES else ("claims", "delivers")
+    return f"{_called([feature])} {claims} {number(claimed.estimate, 2)}{_unit(claimed)} and {delivers} {value}"
 
 
 def _called(features: Sequence[str]) -> str:

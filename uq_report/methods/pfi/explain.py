@@ -16,12 +16,12 @@ from ...core.explainer import BuiltIn, Card, Prior
 from ...core.measures import ENTROPY, PARTS, SET_SIZE, SPLIT, VARIANCE, Measure
 from ...core.results import Importance, Omission, Result
 from ...core.subject import Subject
-from ...evidence.importance import ALL_FEATURES
+from ...evidence.importance import ALL_FEATURES, CLAIMED
 from ..shared.changes import Changes
 from ..shared.choice import refuse_none
 from ..shared.rows import Rows
 from ..shared.terms import Terms, feature_terms, usual_margin, with_wholes
-from .claims import score_of
+from .claims import score_of, why_no_score
 from .claims_result import Claiming
 from .reading import read_pair
 from .shuffling import Held, Shuffling, stops
@@ -176,6 +176,8 @@ class PermutationImportance(BuiltIn):
         refuse_none(self.name, measures, omitted)
         rows = Rows.of(engine, measures, within=self.within_clusters)
         score = score_of(engine.baseline)
+        if score is None:
+            omitted = (*omitted, Omission(CLAIMED, "", why_no_score(engine.baseline)))
         claims = Claiming.of(score, engine, rows)
         tables = self._tables(claims, omitted, self._margins(rows))
         main = importance_result(tables)

@@ -204,10 +204,11 @@ def _wrong(view: Calibration, gap: ScoreLine) -> str:
     """Say in which direction the doubt is wrong, as far as its interval tells."""
     if view.infinite_nll:
         return f"In {count(view.infinite_nll, 'row')} it gave what happened a probability of 0."
+    events = f" {view.events_words}." if view.events_words else ""
     if gap.lower_90 > 0:
-        return f"It is too sure: a row costs {_words(gap)} more than it states."
+        return f"It is too sure: a row costs {_words(gap)} more than it states.{events}"
     if gap.upper_90 < 0:
-        return f"It is not sure enough: a row costs {_words(gap, -1)} less than it states."
+        return f"It is not sure enough: a row costs {_words(gap, -1)} less than it states.{events}"
     return f"Outcomes do not follow its stated probabilities; the gap of {_words(gap)} has no clear direction."
 
 

@@ -10,6 +10,7 @@ from math import nan
 from typing import NamedTuple
 
 from ...core.measures import BRIER
+from ...core.numbers import spoken
 from ...core.text import count
 from ...document.amounts import scaled
 from ...document.evidence import Evidence
@@ -190,7 +191,7 @@ def _doubt(read: Reading, loss: Reading | None) -> str:
 def _follows(read: Reading, less: Sequence[Line]) -> str:
     """Say which features make the model less sure when they are wrong."""
     facts = read.ranking.facts
-    margin = f"{margin_of(read.ranking):.3g} {facts.unit}".strip()
+    margin = f"{margin_of(read.ranking):.3g} {spoken(facts.unit)}".strip()
     if not less and all(line.verdict == ABOUT_0 for line in read.lines):
         return f"The model's doubt follows no feature: wrong values change it on average by less than {margin}."
     if not less:

@@ -54,9 +54,11 @@ def because(e: Evidence) -> str:
     """Return what is good and what limits it: skill, whether the doubt can be believed, and the worst finding."""
     text, side = good(e)
     worst = min(e.findings, key=lambda f: SEVERITIES.index(f.severity), default=None)
-    if not (believed(e) == NO and worst is not None and worst.code == REFUTES):
+    if worst is not None and worst.severity == "observation":
+        worst = None
+    if worst is None or (believed(e), worst.code) != (NO, REFUTES):
         text = f"{text}, {'and' if (side > 0) == (believed(e) == YES) else 'but'} {clause(e)}"
-    if worst is None or worst.severity == "observation":
+    if worst is None:
         return f"{text}."
     return f"{text}. Worst open finding: {_title(worst)} ({clean(worst.code, 20)}, {worst.severity})."
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ...core.text import count
 from ...document.evidence import Evidence
 from ...document.text import joined, mention, mentions
+from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import CoverCorrected, CoverCorrectedLine
 from ...evidence.information import Agreement
@@ -38,9 +39,10 @@ UNKNOWN = "Nothing else in this run says why these part, so take neither order a
 def leads(e: Evidence, columns: Sequence[Ranking]) -> str:
     """Say which features certainly lead which ranking, and which cannot be told apart at its head.
 
-    Where correction for cover moves ranks, its own sentence says so.
+    Where correction for cover moves ranks, its own sentence says so; what no feature moves at all has no leader.
     """
-    tested = [column for column in columns if column.has_intervals and column.ranks and column.source.id != ids.COVER]
+    ranked = [column for column in columns if column.has_intervals and column.ranks and column.source.id != ids.COVER]
+    tested = [column for column in ranked if column.table[col.ESTIMATE].any()]
     if not tested:
         return "No method here has intervals on its ranks: their order is not tested."
     heads: dict[tuple[str, ...], list[str]] = {}  # the rankings, by the features that can be first in them

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...core.numbers import spoken
 from ...core.text import count
 from ...document.amounts import amount, is_share, share
 from ...document.blocks import interval_columns, intervals_caption, left_out, make_table
@@ -61,7 +62,8 @@ def _scores(view: Calibration) -> Table:
 def _score(line: ScoreLine) -> str:
     """Return a score's name, with the unit that a cell leaves out."""
     title = TITLES.get(line.item, _item(line))
-    return f"{title}, {name(line.unit)}" if " " in line.unit and not is_share(line.unit) else title
+    left_out = " " in line.unit and not spoken(line.unit) and not is_share(line.unit)
+    return f"{title}, {name(line.unit)}" if left_out else title
 
 
 def _cell(line: ScoreLine | None) -> str:

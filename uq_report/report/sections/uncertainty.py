@@ -99,14 +99,17 @@ def _title(e: Evidence, view: Bins) -> str:
     """Say what a diagram shows, as far as its intervals tell."""
     scores = Calibration.find(e.run)
     rows = f"{(scores.n if scores is not None else 0) or e.subject.n or 0} rows"
-    if isinstance(view, Reliability):
-        return {
-            "good": "Stated probabilities agree with outcomes.",
-            "bad": "Stated probabilities and outcomes disagree.",
-            "unknown": "Outcomes against stated probabilities; whether they agree was not judged.",
-        }.get(e.gate.tone, f"Stated probabilities agree with outcomes, as far as {rows} tell.")
     # bins whose interval misses what is stated
     outside = [x for x in view.lines if not x.lower <= view.ideal(x) <= x.upper and isfinite(x.lower)]
+    if isinstance(view, Reliability):
+        agree = f"Stated probabilities agree with outcomes, as far as {rows} tell."
+        shown = "Stated probabilities and outcomes disagree."
+        hidden = f"The disagreement shows in no group of rows by itself, as far as {rows} tell."
+        return {
+            "good": "Stated probabilities agree with outcomes.",
+            "bad": shown if outside else hidden,
+            "unknown": "Outcomes against stated probabilities; whether they agree was not judged.",
+        }.get(e.gate.tone, agree)
     if isinstance(view, Coverage):
         kind = "intervals" if e.subject.classes is None else "label sets"
         wrong = [f"{100 * x.x:.0f} % {kind} hold {'fewer' if x.upper < x.x else 'more'}" for x in outside]

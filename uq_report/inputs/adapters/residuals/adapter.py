@@ -155,7 +155,7 @@ class ResidualsAdapter(SklearnAdapter):
             adapter=ResidualsAdapter(noise=noise),
             adapter_reason=f"residuals={asked.form!r} was asked for",
             assumption=assumption,
-            notes=(*subject.notes, *rows.notes, *remarks, *_bias(assumption)),
+            notes=(*subject.notes, *rows.notes, *remarks, *_unknown(subject, rows), *_bias(assumption)),
         )
 
 
@@ -256,6 +256,25 @@ def _conformal(z: FloatArray) -> tuple[Around, float, tuple[str, ...]]:
 
 
 _FORMS = {"normal": _normal, "empirical": _empirical, "conformal": _conformal}
+
+
+_SHARED = {
+    "held_out": "",
+    "cross_validation": ". If they depend on each other as the audited rows do, a row and its like may fall into "
+    "different folds, and the assumed spread is too small: pass rows of other clusters, "
+    "residuals=uq.Residuals(rows=(X, y))",
+    "oob": ". If they depend on each other as the audited rows do, trees have seen the like of a row that is out of "
+    "their bags, and the assumed spread is too small: pass rows of other clusters, residuals=uq.Residuals(rows=(X, y))",
+}
+
+
+def _unknown(subject: Subject, rows: Collected) -> tuple[str, ...]:
+    """Say which facts of the audited rows are not known of the rows that residuals are from."""
+    every = f"All {len(rows.residual)} residuals count equally"
+    weights = f"{every}: sample weights are known of the audited rows only."
+    clusters = f"{every}, as of independent rows: which rows depend on each other is known of the audited rows only"
+    remarks = ((subject.weights, weights), (subject.clusters, f"{clusters}{_SHARED[rows.source]}."))
+    return tuple(remark for known, remark in remarks if known is not None)
 
 
 def _bias(assumption: Assumption) -> tuple[str, ...]:
