@@ -8,15 +8,18 @@ import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
+import uq_report as uq
 from uq_report import testing
-from uq_report.core.distributions import Categorical, Gamma, Normal, NormalMixture, Poisson, ZeroInflated
+from uq_report.core.distributions import Categorical, Gamma, Normal, NormalMixture, Poisson, Survival, ZeroInflated
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
+from uq_report.core.lifetimes import recorded
 from uq_report.core.measures import NLL
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
 from uq_report.evidence.run import Run
 from uq_report.methods.calibration.explain import Calibration
+from uq_report.methods.calibration.lifetimes import events_of
 from uq_report.methods.calibration.rules import CalibrationGate
 
 CLASS_ITEMS = {
@@ -237,6 +240,16 @@ def test_weights_are_respected() -> None:
     for item in ("confidence_gap", "log_score", "brier", "accuracy", "roc_auc"):
         assert a.loc[item, "estimate"] == pytest.approx(b.loc[item, "estimate"])
         assert a.loc[item, "std_error"] == pytest.approx(b.loc[item, "std_error"])
+
+
+def test_events_are_counted_up_to_the_horizon_against_the_sum_of_hazards() -> None:
+    """S = 0.8, 0.4, 0.2: hazards 0.2, 1/2, 1/2; the event at 5 lies beyond what the model speaks of."""
+    q = Survival([1.0, 2.0, 3.0], np.tile([0.8, 0.4, 0.2], (4, 1)))
+    y = recorded(np.array([1.0, 2.0, 5.0, 0.5]), np.array([True, False, True, False]))
+    assert events_of(q, y) == (1, pytest.approx(0.2 + 0.7 + 1.2 + 0.0))
+    given = uq.explain(lambda X: Survival([1.0, 2.0, 3.0], np.tile([0.8, 0.4, 0.2], (len(X), 1))), np.eye(4), y)
+    meta = Calibration(n_draws=99).explain(given, Engine(given, {}).bound("calibration"), {})[0].meta
+    assert (meta["seen"], meta["expected"]) == (1, pytest.approx(2.1))
 
 
 def test_it_costs_no_prediction_and_repeats_itself() -> None:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from uq_report.core.distributions import Categorical
+from uq_report.core.distributions import Categorical, Intervals, Survival
 from uq_report.core.inference import shuffled_pairs, standard_error
 from uq_report.core.measures import KL
-from uq_report.methods.pfi.claims import CLASS_KL, claim_terms, score_of
+from uq_report.methods.pfi.claims import CLASS_KL, claim_terms, score_of, why_no_score
 from uq_report.methods.shared.changes import Changes
 from uq_report.methods.shared.rows import Rows
 
@@ -26,6 +26,14 @@ def test_the_error_of_the_share_is_that_of_its_own_shuffles(weighted: bool, fitt
     s = claim.share
     direct = shuffled_pairs((T[1] - s * T[0])[None], (b[1] - s * b[0])[None], donors, weights)
     assert claim.share_se == pytest.approx(standard_error(direct, weights)[0] / claim.estimate[0], rel=1e-9)
+
+
+def test_why_nothing_is_claimed() -> None:
+    survival = Survival([1.0, 2.0], [[0.5, 0.2]])
+    intervals = Intervals([0.9], [[0.0]], [[1.0]], [0.5])
+    assert (score_of(survival), score_of(intervals)) == (None, None)
+    assert why_no_score(survival).startswith("outcomes may be censored")
+    assert why_no_score(intervals) == intervals.why_not("kl")
 
 
 def test_drawn_classes_follow_the_probabilities() -> None:
