@@ -165,7 +165,8 @@ def run(subject: Subject) -> AuditRun:
 
 def test_an_audit_writes_is_loaded_and_renders_the_same_bytes(run: AuditRun, tmp_path: Path) -> None:
     folder = run.write(tmp_path / "out", formats=["html"])
-    assert sorted(p.name for p in folder.iterdir()) == ["SHA256SUMS", "clock.json", "evidence", "report.html", "run.json"]
+    names = sorted(p.name for p in folder.iterdir())
+    assert names == ["SHA256SUMS", "clock.json", "evidence", "report.html", "run.json"]
     loaded = uq.load(folder / "run.json")
     page = (folder / "report.html").read_bytes()
     assert loaded.render("html") == page

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -34,14 +33,6 @@ class Drawn:
         figure.suptitle("a stranger's " + ("figure" if own is None else str(getattr(own, "id", own))))
         return figure
 """
-
-
-@pytest.fixture
-def packages(packages: Packages) -> Iterator[Packages]:
-    """Return an installer, before and after which the figures are listed anew."""
-    figures._registered.cache_clear()
-    yield packages
-    figures._registered.cache_clear()
 
 
 def install(packages: Packages, name: str) -> None:

@@ -103,7 +103,8 @@ def test_saved_results_equal_loaded_ones() -> None:
 def test_a_folder_holds_everything_and_is_read_back(tmp_path: Path) -> None:
     run = store_runs.run()
     place = saved.write(run, tmp_path / "new" / "out", reports=REPORTS, clock={"host": "h"})
-    assert sorted(p.name for p in place.iterdir()) == ["SHA256SUMS", "clock.json", "evidence", "report.html", "run.json"]
+    names = sorted(p.name for p in place.iterdir())
+    assert names == ["SHA256SUMS", "clock.json", "evidence", "report.html", "run.json"]
     assert (place / "evidence" / "pfi.csv").is_file()
     for path in (place, str(place / "run.json")):
         again, clock = saved.read(path)

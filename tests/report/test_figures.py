@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import matplotlib.figure
 import pytest
 
+from uq_report.api.views import AuditRun
+from uq_report.core.errors import InputError
 from uq_report.document import blocks
 from uq_report.document.document import Block, Callout, Document, Figure, inside
+from uq_report.report import kinds
 from uq_report.report.assemble import document
+from uq_report.runner import plugins
 
 from . import reading
 from .cases import Case
@@ -58,3 +64,38 @@ def test_a_figure_that_cannot_be_drawn_becomes_a_callout() -> None:
     assert isinstance(made, Callout)
     assert made.evidence == ("stranger",)
     assert "odd numbers" in made.text
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return a list that grows with every figure drawn."""
+    drawn: list[object] = []
+    to_svg = blocks.to_svg
+    monkeypatch.setattr(blocks, "to_svg", lambda figure: [drawn.append(figure), to_svg(figure)][1])
+    return drawn
+
+
+@pytest.mark.parametrize("formats", [(), ("junit",), ("markdown", "junit")])
+def test_no_figure_is_drawn_for_formats_that_show_none(
+    formats: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, run = counted(monkeypatch), make_run(Case(names=("a", "b")))
+    reports = AuditRun(run).reports(formats)
+    assert len(reports) == len(formats)
+    assert drawn == []
+    document(run, annex="none")
+    assert len(drawn) > 3
+
+
+def test_words_are_the_same_with_figures_and_without() -> None:
+    run = make_run(Case(names=("a", "b")))
+    drawn = kinds.document(run)
+    assert drawn != (bare := kinds.document(run, draws=False))
+    for name in ("markdown", "junit"):
+        renderer = plugins.load(plugins.named(plugins.find(plugins.RENDERERS), name, "format"))()
+        assert renderer.render(drawn) == renderer.render(bare)
+
+
+@pytest.mark.parametrize("style", [{"template": "novel"}, {"annex": "long"}])
+def test_a_style_is_judged_whatever_the_formats(style: Any) -> None:
+    with pytest.raises(InputError, match=f"report.{next(iter(style))} must be one of"):
+        AuditRun(make_run(Case(names=("a", "b")))).reports((), **style)

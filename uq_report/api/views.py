@@ -225,7 +225,8 @@ class AuditRun:
         ]
         files = {}
         with reported(progress) as callback:
-            report = document(self.run, template, annex=annex)
+            draws = any(getattr(renderer, "draws", True) for renderer in renderers)
+            report = document(self.run, template, annex=annex, draws=draws)
             for part, renderer in enumerate(renderers, 1):
                 if callback:
                     callback(Progress(f"writing {renderer.name}", 0, 0, part, len(renderers)))

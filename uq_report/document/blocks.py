@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import matplotlib.figure
@@ -20,6 +22,7 @@ from .text import MENTION, clean, joined, mention, name
 
 MAX_ROWS = 60
 TOP = 20  # features in a figure
+_DRAWS: ContextVar[bool] = ContextVar("draws", default=True)
 # What drawing raises of results that hold what their figure does not expect; one figure must not cost a report.
 FAILURES = (UQReportError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
@@ -86,12 +89,22 @@ def svg_of(figure: Callable[[], matplotlib.figure.Figure]) -> bytes:
     return to_svg(figure())
 
 
+@contextmanager
+def undrawn() -> Iterator[None]:
+    """Make figures of words alone inside this: their SVG is empty."""
+    token = _DRAWS.set(False)
+    try:
+        yield
+    finally:
+        _DRAWS.reset(token)
+
+
 def make_figure(
     key: str, caption: str, alt: str, figure: Callable[[], matplotlib.figure.Figure], evidence: str
 ) -> Figure | Callout:
     """Return a figure, or a callout with the reason if it cannot be drawn: the rest of the report still holds."""
     try:
-        svg = svg_of(figure)
+        svg = svg_of(figure) if _DRAWS.get() else b""
     except FAILURES as error:
         text = f"The figure “{caption}” could not be drawn: {clean(error, 300)} Its numbers are in the evidence."
         return Callout(tone="warning", title="A figure is missing", text=text, evidence=(evidence,))

@@ -30,6 +30,13 @@ class SectionPlugin(Protocol):
 
 
 @runtime_checkable
+class Draws(Protocol):
+    """A renderer that says whether its files show figures: for one that shows none, none is drawn."""
+
+    draws: ClassVar[bool]
+
+
+@runtime_checkable
 class Renderer(Protocol):
     """Turns a document into the bytes of one file.
 

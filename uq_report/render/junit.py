@@ -33,6 +33,7 @@ class JunitRenderer:
     name: ClassVar[str] = "junit"
     extension: ClassVar[str] = ".junit.xml"
     api_version: ClassVar[int] = 1
+    draws: ClassVar[bool] = False
 
     def render(self, document: Document) -> bytes:
         """Return the XML in UTF-8."""

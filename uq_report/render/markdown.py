@@ -90,6 +90,7 @@ class MarkdownRenderer:
     name: ClassVar[str] = "markdown"
     extension: ClassVar[str] = ".md"
     api_version: ClassVar[int] = 1
+    draws: ClassVar[bool] = False
 
     def render(self, document: Document) -> bytes:
         """Return the file in UTF-8."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import UnsupportedError
@@ -46,15 +45,9 @@ def draw_with(figure: FigurePlugin, result: Result, others: Iterable[Result] = (
 
 
 def _figure_of(result: Result, deny: frozenset[str]) -> FigurePlugin:
-    registered = {plugin.name: plugin for plugin in _registered(deny)}
+    registered = {plugin.name: plugin for plugin in plugins.find(plugins.FIGURES, deny)}
     plugin = registered.get(result.id) or registered.get(result.kind)
     if plugin is None:
         raise UnsupportedError(f"figures.draw must get one of {sorted(registered)}; got {result.id!r}, {result.kind}.")
     figure: FigurePlugin = plugins.load(plugin)()
     return figure
-
-
-@cache
-def _registered(deny: frozenset[str]) -> tuple[plugins.Plugin, ...]:
-    """List the figures; the metadata of installed packages is read once, as a report draws many."""
-    return plugins.find(plugins.FIGURES, deny)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Final, NamedTuple
 
 from ...core.errors import InputError, nearest
+from ...document.blocks import undrawn
 from ...document.document import Document
 from ...evidence.run import Run
 from .. import assemble
@@ -30,7 +32,7 @@ KINDS: Mapping[str, Callable[[Run], Document]] = {
 FORMS: Final = (*(Form("audit", extent) for extent in (SHORT, NONE, FULL)), *map(Form, [*KINDS][1:]))
 
 
-def document(run: Run, kind: str = "audit", *, annex: str = SHORT) -> Document:
+def document(run: Run, kind: str = "audit", *, annex: str = SHORT, draws: bool = True) -> Document:
     """Return a run as a document of one kind; each has the template of its name.
 
     Parameters
@@ -39,6 +41,8 @@ def document(run: Run, kind: str = "audit", *, annex: str = SHORT) -> Document:
     kind : {"audit", "brief", "model-card"}
     annex : {"none", "short", "full"}
         How much an audit holds behind its front part; other kinds have no annex.
+    draws : bool, default=True
+        False leaves the SVG of figures empty, for formats that show none.
 
     Raises
     ------
@@ -47,8 +51,7 @@ def document(run: Run, kind: str = "audit", *, annex: str = SHORT) -> Document:
     """
     if annex not in EXTENTS:
         raise InputError(f"report.annex must be one of {list(EXTENTS)}; got {annex!r}. {nearest(annex, EXTENTS)}")
-    if kind == "audit":
-        return assemble.document(run, annex=annex)
     if kind not in KINDS:
         raise InputError(f"report.template must be one of {sorted(KINDS)}; got {kind!r}. {nearest(kind, KINDS)}")
-    return KINDS[kind](run)
+    with nullcontext() if draws else undrawn():
+        return assemble.document(run, annex=annex) if kind == "audit" else KINDS[kind](run)
