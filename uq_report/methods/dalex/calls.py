@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -72,7 +73,7 @@ class Dalex:
     measures: tuple[Measure, ...]
     omitted: tuple[Omission, ...]
     options: Mapping[str, Any]
-    _measured: dict[tuple[str, float | None], FloatArray] = field(default_factory=dict)
+    _measured: dict[tuple[bytes, float | None], FloatArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse to go on without dalex."""
@@ -111,7 +112,7 @@ class Dalex:
         at, encoded = self.measures.index(measure), self.engine.y
 
         def predict(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
-            key = (str(joblib.hash(X)), y)
+            key = (digest(X), y)
             if key not in self._measured:
                 own = None if encoded is None else encoded[X.index.to_numpy()] if y is None else np.full(len(X), y)
                 self._measured[key] = self.engine.measure_rows(from_frame(self.subject, X), self.measures, own)
@@ -151,6 +152,37 @@ class Dalex:
         unread = [name for name, values in columns.items() if values is not None]
         ignored = f"dalex reads no {' and no '.join(unread)}: these numbers count every row once."
         return (used, ignored) if unread else (used,)
+
+
+def digest(frame: pd.DataFrame) -> bytes:
+    """Return a hash of a frame's index, columns and values, at the cost of reading them.
+
+    Examples
+    --------
+    >>> digest(pd.DataFrame({"a": [1, 2]})) == digest(pd.DataFrame({"a": [1, 3]}))
+    False
+    """
+    parts = hashlib.blake2b(str(list(frame.columns)).encode(), digest_size=16)
+    for values in (frame.index.array, *(frame.iloc[:, j].array for j in range(frame.shape[1]))):
+        for part in _parts(values):
+            parts.update(part)
+    return parts.digest()
+
+
+def _parts(values: Any) -> Iterator[bytes]:
+    """Yield what tells a column from another: its type, and its bytes where those are its values."""
+    yield str(values.dtype).encode()
+    if isinstance(values, pd.Categorical):
+        yield values.codes.tobytes()
+        values = values.categories.array
+    plain = values.to_numpy()
+    if plain.dtype != object:
+        yield plain.tobytes()
+    elif pd.api.types.infer_dtype(plain, skipna=True) in ("string", "empty"):
+        yield pd.util.hash_array(plain).tobytes()
+        yield str([type(value) for value in plain[pd.isna(plain)]]).encode()
+    else:
+        yield str(joblib.hash(plain)).encode()
 
 
 def bare_estimates(frame: pd.DataFrame, *further: str) -> pd.DataFrame:
