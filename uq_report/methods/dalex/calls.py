@@ -163,7 +163,7 @@ def digest(frame: pd.DataFrame) -> bytes:
     False
     """
     parts = hashlib.blake2b(str(list(frame.columns)).encode(), digest_size=16)
-    for values in (frame.index.array, *(frame.iloc[:, j].array for j in range(frame.shape[1]))):
+    for values in (frame.index.array, *(column.array for _, column in frame.items())):
         for part in _parts(values):
             parts.update(part)
     return parts.digest()
@@ -179,8 +179,9 @@ def _parts(values: Any) -> Iterator[bytes]:
     if plain.dtype != object:
         yield plain.tobytes()
     elif pd.api.types.infer_dtype(plain, skipna=True) in ("string", "empty"):
-        yield pd.util.hash_array(plain).tobytes()
-        yield str([type(value) for value in plain[pd.isna(plain)]]).encode()
+        codes, texts = pd.factorize(plain)
+        yield codes.tobytes()
+        yield repr((texts.tolist(), [type(value) for value in plain[codes < 0]])).encode()
     else:
         yield str(joblib.hash(plain)).encode()
 
