@@ -33,7 +33,7 @@ from uq_report.ops.verification.evidence import judge_files, sha256
 from uq_report.ops.verification.words import absent, html_blocks, pdf_text
 from uq_report.render import html
 from uq_report.report import kinds
-from uq_report.report.sections.annex import EXTENTS
+from uq_report.report.forms import EXTENTS
 
 from . import verify_cases
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 from .. import runner
 from ..core.errors import nearest
-from ..report.kinds import KINDS
-from ..report.sections.annex import EXTENTS
+from ..report.forms import EXTENTS, NAMES
 from ..runner import plugins
 from ..runner.settings import Settings
 from .audit_file import AuditFile
@@ -39,7 +38,7 @@ def unregistered(audit: AuditFile) -> list[str]:
     entries = [(f"output.formats[{number}]", name, plugins.RENDERERS) for number, name in enumerate(output.formats)]
     entries += [("model.adapter", adapter, plugins.ADAPTERS)] if adapter else []
     names = {key: (name, _names(group, audit.run.deny)) for key, name, group in entries}
-    names |= {"output.template": (output.template, set(KINDS)), "output.annex": (output.annex, set(EXTENTS))}
+    names |= {"output.template": (output.template, set(NAMES)), "output.annex": (output.annex, set(EXTENTS))}
     return [
         f"{key} must be a registered name; got {name!r}. {nearest(name, allowed)}"
         for key, (name, allowed) in names.items()

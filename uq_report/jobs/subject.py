@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..api import explain
 from ..core.errors import InputError, UQReportError, nearest
 from ..core.residuals import Residuals
 from ..core.subject import Subject
@@ -22,7 +21,6 @@ from .options import option_mistakes, unregistered
 from .sources import ReadModel, check_source, read_model, read_table, source_name
 
 _log = logging.getLogger(__name__)
-_ARGUMENTS = frozenset(signature(explain).parameters)
 _PREDICTIONS = "predictions"
 
 
@@ -181,7 +179,10 @@ def _explained(audit: AuditFile, model: Any, features: list[str], tables: Tables
         "deny": audit.run.deny,
         "residuals": _residuals(audit),
     }
-    return explain(model, rows[features], y, **{name: arguments[name] for name in _ARGUMENTS & arguments.keys()})
+    from ..api import explain  # with it come pages and figures, which a description needs none of
+
+    taken = signature(explain).parameters.keys() & arguments.keys()
+    return explain(model, rows[features], y, **{name: arguments[name] for name in taken})
 
 
 def _outcomes(data: DataPart, table: pd.DataFrame) -> Any:

@@ -43,16 +43,8 @@ def prepare(catalog: Catalog, settings: Settings) -> Prepared:
         If explainers need each other in a circle, or a required plugin cannot be used.
     """
     broken: list[NotRun] = []
-    groups_of = {"explainers": catalog[plugins.EXPLAINERS], "rules": catalog[plugins.RULES]}
-    options = {_key(name): dict(values) for name, values in settings.options.items()}
-    keys = {f"{group}.{plugin.name}" for group, registered in groups_of.items() for plugin in registered}
-    mistakes = [_unknown(key, keys) for key in options if key not in keys]
     measures = _loaded(catalog[plugins.MEASURES], settings, broken)
-    objects = {}
-    for group, registered in groups_of.items():
-        selected = _selected(registered, getattr(settings, group), group, broken, mistakes)
-        classes = _loaded(selected, settings, broken)
-        objects[group] = {name: _object(cls, f"{group}.{name}", options, mistakes) for name, cls in classes.items()}
+    objects, mistakes = _objects(catalog, settings, broken)
     _loaded(catalog[plugins.ADAPTERS], settings, broken)
     paths = _loaded(catalog[plugins.FAST_PATHS], settings, broken) if settings.fast_paths else {}
     refuse(mistakes)
@@ -60,13 +52,33 @@ def prepare(catalog: Catalog, settings: Settings) -> Prepared:
     return Prepared(measures, explainers, objects["rules"], tuple(broken), tuple(path() for path in paths.values()))
 
 
+def _objects(
+    catalog: Catalog, settings: Settings, broken: list[NotRun], *, mentioned: bool = False
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Return explainers and checks with their options, and every mistake; `mentioned`: only those the settings name."""
+    groups_of = {"explainers": catalog[plugins.EXPLAINERS], "rules": catalog[plugins.RULES]}
+    options = {_key(name): dict(values) for name, values in settings.options.items()}
+    keys = {f"{group}.{plugin.name}" for group, registered in groups_of.items() for plugin in registered}
+    mistakes = [_unknown(key, keys) for key in options if key not in keys]
+    objects = {}
+    for group, registered in groups_of.items():
+        selected = _selected(registered, getattr(settings, group), group, broken, mistakes)
+        if mentioned:
+            selected = [p for p in selected if f"{group}.{p.name}" in options or _required(p, settings)]
+        classes = _loaded(selected, settings, broken)
+        objects[group] = {name: _object(cls, f"{group}.{name}", options, mistakes) for name, cls in classes.items()}
+    return objects, mistakes
+
+
 def option_mistakes(settings: Settings) -> list[str]:
-    """Return what `prepare` would refuse, one line each."""
+    """Return what `prepare` would refuse of names and options, one line each; what has no options is not imported."""
     try:
-        prepare(plugins.catalog(settings.deny, settings.require), settings)
+        catalog = plugins.catalog(settings.deny, settings.require)
+        for group in (plugins.MEASURES, plugins.ADAPTERS):
+            _loaded([plugin for plugin in catalog[group] if _required(plugin, settings)], settings, [])
+        return _objects(catalog, settings, [], mentioned=True)[1]
     except UQReportError as error:
         return str(error).splitlines()
-    return []
 
 
 def load_measures(deny: Iterable[str] = ()) -> dict[str, Measure]:
@@ -140,10 +152,14 @@ def _loaded(registered: Iterable[Plugin], settings: Settings, broken: list[NotRu
         try:
             loaded[plugin.name] = plugins.load(plugin)
         except UQReportError as error:
-            if any(plugin.answers_to(word) for word in settings.require):
+            if _required(plugin, settings):
                 raise
             broken.append(NotRun(plugin.name, plugin.short_group, str(error)))
     return loaded
+
+
+def _required(plugin: Plugin, settings: Settings) -> bool:
+    return any(map(plugin.answers_to, settings.require))
 
 
 def _object(cls: Any, key: str, options: Mapping[str, dict[str, Any]], mistakes: list[str]) -> Any:

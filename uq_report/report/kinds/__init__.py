@@ -11,7 +11,7 @@ from ...document.blocks import undrawn
 from ...document.document import Document
 from ...evidence.run import Run
 from .. import assemble
-from ..sections.annex import EXTENTS, FULL, NONE, SHORT
+from ..forms import AUDIT, BRIEF, EXTENTS, FULL, MODEL_CARD, NONE, SHORT
 from .brief import brief
 from .model_card import model_card
 
@@ -24,9 +24,9 @@ class Form(NamedTuple):
 
 
 KINDS: Mapping[str, Callable[[Run], Document]] = {
-    "audit": assemble.document,
-    "brief": brief,
-    "model-card": model_card,
+    AUDIT: assemble.document,
+    BRIEF: brief,
+    MODEL_CARD: model_card,
 }
 # every form, those of one kind by what they cost
 FORMS: Final = (*(Form("audit", extent) for extent in (SHORT, NONE, FULL)), *map(Form, [*KINDS][1:]))

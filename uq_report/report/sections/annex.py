@@ -11,6 +11,7 @@ from ...document.evidence import OPEN, Evidence
 from ...document.text import clean, items, joined, name, sentence
 from ...evidence.finding import Outcome
 from ...evidence.importance import Pfi
+from ..forms import FULL, NONE
 from ..optional import bullets, paragraphs, spaced
 from ..placing import Placed
 from .changes import changes_in_full
@@ -24,8 +25,6 @@ from .reproducibility import reproducibility
 from .rules import STATES, checks_ended, monitoring, rules
 from .uncertainty import calibration_in_full
 
-NONE, SHORT, FULL = "none", "short", "full"
-EXTENTS = (NONE, SHORT, FULL)
 GATE = {
     "good": "The calibration check passed: what the model says of its uncertainty may be read as it stands.",
     "bad": "The calibration check failed: what is shown of uncertainty is what the model says of itself.",
