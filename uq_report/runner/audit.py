@@ -85,8 +85,8 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None) -> _
         environment=codec.plain(recorded.environment(catalog, subject), "run.environment"),
         not_run=(*prepared.not_run, *recorded.denied(settings)),
     )
-    if watch.exceeded():
-        watch.cut += f": the model took {_about(subject.n * engine.row_seconds)} to predict its {subject.n} rows once"
+    if watch.exceeded() and watch.seconds and (once := subject.n * engine.row_seconds) > watch.seconds:
+        watch.cut += f": the model took {_about(once)} to predict its {subject.n} rows once"
     engine.limits = watch.exceeded  # from here on: without its own rows predicted, a run has nothing to say
     return _Audit(subject, settings, engine, catalog, prepared, start, progress, watch)
 
@@ -292,7 +292,7 @@ def make_engine(
 
 
 def _about(seconds: float) -> str:
-    return f"about {seconds:.0f} s" if seconds >= 10 else f"about {seconds:.1f} s"
+    return f"about {seconds:.0f} s" if seconds >= 10 else f"about {seconds:.2g} s"
 
 
 def _unsupported(explainer: Explainer, engine: Engine) -> str:

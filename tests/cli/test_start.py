@@ -1,0 +1,55 @@
+"""Commands load what they need and no more: no library of figures or models before one is used."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+HEAVY = ("sklearn", "matplotlib", "shap", "dalex", "weasyprint", "xgboost", "lightgbm", "catboost", "torch", "numba")
+
+
+def loaded_by(*words: str) -> tuple[str, set[str]]:
+    """Return what a command prints in a process of its own, and the heavy libraries that it loads."""
+    code = (
+        "import sys\nfrom uq_report.cli import main\n"
+        f"sys.argv[1:] = {list(words)!r}\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        f"print(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return done.stdout, set(done.stderr.split())
+
+
+@pytest.fixture
+def audit_file(tmp_path: Path) -> Path:
+    pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.5, 0.1, 0.2], "y": [0.0, 1.0, 1.5]}).to_csv(tmp_path / "rows.csv")
+    (tmp_path / "model.skops").write_bytes(b"not read")
+    file = tmp_path / "audit.toml"
+    file.write_text(
+        '[model]\nsource = "model.skops"\n[data]\nsource = "rows.csv"\ntarget = "y"\n[explainers.pfi]\nn_repeats = 3\n'
+    )
+    return file
+
+
+def test_help_loads_no_numbers_either() -> None:
+    code = "import sys\nimport uq_report.cli\nprint(*{'numpy', 'pandas', 'scipy'} & sys.modules.keys())"
+    assert not subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    printed, heavy = loaded_by("--help")
+    assert "history" in printed
+    assert not heavy
+
+
+def test_a_history_is_listed_without_figures_models_or_distributions(tmp_path: Path) -> None:
+    printed, heavy = loaded_by("history", "--history", str(tmp_path))
+    assert "FINDINGS" in printed
+    assert not heavy
+    code = "import sys\nimport uq_report.ops.history\nprint('scipy' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["False"]
+
+
+def test_a_description_is_checked_without_figures_or_models(audit_file: Path) -> None:
+    printed, heavy = loaded_by("config", "check", str(audit_file))
+    assert "no mistakes found" in printed
+    assert not heavy
