@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from uq_report import cli
 from uq_report.api.views import AuditRun
 from uq_report.evidence import codec, sums
+from uq_report.evidence.run import FORMAT
 from uq_report.ops.verification import Verification, rendering, verify
 from uq_report.ops.verification.evidence import judge_run
 
@@ -145,9 +146,9 @@ def test_one_wrong_number_among_many_breaks_the_schema(wrong: object, monkeypatc
 
     for place in (0, 500, 999):
         numbers: list[object] = [3] * 1000
-        assert evidence._schema(numbers, evidence.FORMAT).state == "ok"
+        assert evidence._schema(numbers, FORMAT).state == "ok"
         numbers[place] = wrong
-        verdict = evidence._schema(numbers, evidence.FORMAT)
+        verdict = evidence._schema(numbers, FORMAT)
         assert verdict.state == "FAILED"
         assert verdict.reason.startswith(f"{place}: ")
         assert not jsonschema.Draft202012Validator(schema).is_valid(numbers)

@@ -17,6 +17,7 @@ from ..core.text import count
 from ..evidence import columns as col
 from .document import Badge, Bullets, Callout, Cell, Column, Figure, Table
 from .plots.frames import has_interval, interval_words
+from .plots.style import sketching
 from .plots.svg import to_svg
 from .text import MENTION, clean, joined, mention, name
 
@@ -85,8 +86,12 @@ def _cleaned(text: str) -> str:
 
 
 def svg_of(figure: Callable[[], matplotlib.figure.Figure]) -> bytes:
-    """Draw a figure and return its SVG."""
-    return to_svg(figure())
+    """Draw a figure and return its SVG: as a sketch, or by matplotlib if it asks for what sketches have not."""
+    try:
+        with sketching():
+            return to_svg(figure())
+    except (AttributeError, NotImplementedError, TypeError):
+        return to_svg(figure())
 
 
 @contextmanager

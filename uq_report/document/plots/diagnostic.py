@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from ...core.results import Result
 from ...evidence import columns as col
@@ -50,7 +49,7 @@ def _lines(part: pd.DataFrame, label: str) -> Figure:
         ordered = rows.sort_values(col.X, kind="stable")
         axes.plot(ordered[col.X], ordered[col.VALUE], **look)
         label_ = " ".join(filter(None, (str(feature), str(item))))
-        handles.append(Line2D([], [], label=style.name(label_, 30), **look))
+        handles.append(style.line(label=style.name(label_, 30), **look))
     axes.set_xlabel("x")
     axes.set_ylabel(label)
     style.key(figure, handles if len(handles) > 1 else [])

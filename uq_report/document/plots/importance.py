@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from ...core.results import Importance, Interaction, Result
@@ -164,13 +162,13 @@ def _legend(part: pd.DataFrame) -> list[Any]:
     """Explain only what is drawn."""
     verdicts = {verdict: VERDICTS[verdict] for verdict in VERDICTS if verdict in _verdicts(part)}
     handles: list[Any] = [
-        Line2D([], [], linestyle="", label=verdict, **_marker(*sign, style.INK)) for verdict, sign in verdicts.items()
+        style.line(linestyle="", label=verdict, **_marker(*sign, style.INK)) for verdict, sign in verdicts.items()
     ]
     if has_interval(part).any():
-        handles.append(Line2D([], [], color=style.INK, linewidth=2.0, label=interval_words(part)))
+        handles.append(style.line(color=style.INK, linewidth=2.0, label=interval_words(part)))
     if np.isfinite(numbers(part, col.MARGIN)).any():
-        handles.append(Patch(color=style.BAND, linewidth=0, label="margin of “about 0”"))
+        handles.append(style.patch(color=style.BAND, linewidth=0, label="margin of “about 0”"))
     if np.isfinite(numbers(part, col.SPREAD_LOW)).any():
         thin: dict[str, Any] = {"color": style.SPREAD, "linewidth": 0.8, "marker": "|", "markersize": 4}
-        handles.append(Line2D([], [], label="spread of the shuffles (no interval)", **thin))
+        handles.append(style.line(label="spread of the shuffles (no interval)", **thin))
     return handles

@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from ...core.results import Result
 from ...evidence import columns as col
@@ -225,19 +223,19 @@ def _legend(result: Result, frame: pd.DataFrame, rows: Rows) -> list[Any]:
     table = result.estimates[result.estimates[col.FEATURE] == frame[col.FEATURE].iloc[0]]
     numeric = not frame[col.LEVEL].astype(bool).any()
     look = {"linewidth": 1.9} if numeric else {"linestyle": "", "marker": "o", "markersize": 4.0}
-    handles: list[Any] = [Line2D([], [], color=style.INK, label="average", **look)]
+    handles: list[Any] = [style.line(color=style.INK, label="average", **look)]
     if has_interval(table).any():
         label = f"pointwise {interval_words(table)}"
-        handles.append(Patch(label=label, **BAND) if numeric else Line2D([], [], color=style.INK, label=label))
+        handles.append(style.patch(label=label, **BAND) if numeric else style.line(color=style.INK, label=label))
     if not numeric:
         return handles
     if (frame[col.CURVE] >= 0).any():
         for position, label in enumerate(rows.labels):
             look = {**style.class_style(position), **style.marker(position, 3.5)}
-            handles.append(Line2D([], [], linewidth=0.9, label=f"rows of class {style.name(label, 20)}", **look))
+            handles.append(style.line(linewidth=0.9, label=f"rows of class {style.name(label, 20)}", **look))
         if not rows.classes:
-            handles.append(Line2D([], [], linewidth=0.9, color=style.SPREAD, label="single rows"))
+            handles.append(style.line(linewidth=0.9, color=style.SPREAD, label="single rows"))
     if rows.own is not None and not rows.classes:
         dot = {"color": style.ROLE["prediction"], **style.marker(0, 3.0), **RIM}
-        handles.append(Line2D([], [], linestyle="", label="a row's own value", **dot))
+        handles.append(style.line(linestyle="", label="a row's own value", **dot))
     return handles

@@ -10,15 +10,20 @@ from matplotlib.axes import Axes
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from . import style
+from . import sketch, style
 from .words import number
 
 Rectangle = tuple[float, float, float, float]
 _CODES = (Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY)
 
 
-def rectangles(axes: Axes, boxes: Iterable[Rectangle], color: str, edge: str = "none", linewidth: float = 0.0) -> None:
+def rectangles(
+    axes: Axes | sketch.Axes, boxes: Iterable[Rectangle], color: str, edge: str = "none", linewidth: float = 0.0
+) -> None:
     """Fill rectangles (left, right, bottom, top), in data coordinates, with one colour as one path."""
+    if isinstance(axes, sketch.Axes):
+        axes.rectangles(boxes, color=color, edgecolor=edge, linewidth=linewidth)
+        return
     corners = [[(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)] for x0, x1, y0, y1 in boxes]
     if corners:
         path = Path(np.concatenate([np.array(c, dtype=float) for c in corners]), list(_CODES) * len(corners))

@@ -5,19 +5,23 @@ Colour is never the only sign: verdicts have marker shapes, classes have line st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from typing import Any, cast
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from ...core.text import short
 from .glyphs import legible
+from .sketch import Sample, Sizes, Sketch
 
 WIDTH = 6.5
 FONTS = "'DejaVu Sans', Verdana, sans-serif"
@@ -72,16 +76,36 @@ _RC = {
 }
 
 
+_sketching: ContextVar[bool] = ContextVar("sketching", default=False)
+
+
 def context() -> AbstractContextManager[None]:
     """Return a context with our settings; the caller's own matplotlib settings return afterwards."""
+    if _sketching.get():
+        return nullcontext()
     settings: Any = {**mpl.rcParamsDefault, **_RC}
     settings.pop("backend", None)
     return mpl.rc_context(settings)
 
 
-def new_figure(height: float, width: float = WIDTH) -> Figure:
-    """Return an empty figure that belongs to no window and no pyplot state; sizes in inches."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+@contextmanager
+def sketching() -> Iterator[None]:
+    """Let `new_figure` return sketches, which a page needs and which know only the part of matplotlib that we use."""
+    token = _sketching.set(True)
+    try:
+        yield
+    finally:
+        _sketching.reset(token)
+
+
+def new_figure(height: float, width: float = WIDTH, *, placed: bool = False) -> Figure:
+    """Return an empty figure that belongs to no window and no pyplot state; sizes in inches.
+
+    While `sketching` it is a `Sketch`. The panels of a `placed` one get their places by hand.
+    """
+    if _sketching.get():
+        return cast("Figure", Sketch(width, height, INK, Sizes(SIZE, SMALL, SIZE + 0.5)))
+    figure = Figure(figsize=(width, height), layout=None if placed else "constrained")
     FigureCanvasAgg(figure)
     return figure
 
@@ -89,11 +113,16 @@ def new_figure(height: float, width: float = WIDTH) -> Figure:
 def plain(axes: Axes, grid: str = "") -> Axes:
     """Give axes our look: two spines, and a light grid along `grid` (``"x"``, ``"y"``, ``"both"`` or none)."""
     axes.spines[["top", "right"]].set_visible(False)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(TICKS, steps=[1, 2, 2.5, 5, 10]))
+    round_ticks(axes)
     if grid:
         axes.grid(True, axis=grid, color=GRID, linewidth=0.7)  # type: ignore[arg-type]
     return axes
+
+
+def round_ticks(axes: Axes) -> None:
+    """Put ticks at round numbers, not too many."""
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(TICKS, steps=[1, 2, 2.5, 5, 10]))
 
 
 def name(value: object, limit: int = 28) -> str:
@@ -144,7 +173,22 @@ def segments(starts: Any, ends: Any, at: Any) -> tuple[Any, Any]:
     return np.stack([starts, ends, gap], axis=1).ravel(), np.stack([at, at, gap], axis=1).ravel()
 
 
-def key(figure: Figure, handles: Sequence[Any], columns: int = 2) -> None:
+def line(label: str = "", **look: Any) -> Sample:
+    """Return an entry of a `key`: a line, a mark, or both."""
+    return Sample(label, look, patch=False)
+
+
+def patch(label: str = "", **look: Any) -> Sample:
+    """Return an entry of a `key`: a filled patch."""
+    return Sample(label, look, patch=True)
+
+
+def key(figure: Figure | Sketch, samples: Sequence[Sample], columns: int = 2) -> None:
     """Put a legend below the axes, where it hides nothing."""
-    if handles:
-        figure.legend(handles=list(handles), loc="outside lower left", ncols=columns, columnspacing=1.4)
+    if isinstance(figure, Sketch):
+        figure.key(samples, columns)
+    elif samples:
+        handles = [
+            Patch(label=s.label, **s.look) if s.patch else Line2D([], [], label=s.label, **s.look) for s in samples
+        ]
+        figure.legend(handles=handles, loc="outside lower left", ncols=columns, columnspacing=1.4)

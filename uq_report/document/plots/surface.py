@@ -39,6 +39,7 @@ def draw(result: Result, measure: str | None = None, pair: tuple[str, str] | Non
         bounds = _bounds(table)
         _cells(axes, table, bounds)
         _cross_out(axes, result.estimates, (chosen, first, second))
+        style.round_ticks(axes)
         _ticks(axes.xaxis, frame, col.X, col.LEVEL)
         _ticks(axes.yaxis, frame, col.X_2, col.LEVEL_2)
         axes.set_xlabel(style.name(first, 40))

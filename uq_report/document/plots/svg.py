@@ -17,17 +17,20 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import ScalarFormatter
 
 from .pathdata import relative, short
+from .sketch import Sketch
 from .slim import HREF, REFERENCE, SVG, references, simplify
 from .style import FONTS, context
 
 _NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 
 
-def to_svg(figure: Figure) -> bytes:
+def to_svg(figure: Figure | Sketch) -> bytes:
     """Return the figure as SVG bytes, without date, creator or random ids, and with nothing it does not need.
 
     Text stays text (the page's own DejaVu Sans), so that it can be searched and read aloud.
     """
+    if isinstance(figure, Sketch):
+        return figure.svg(FONTS)
     buffer = io.BytesIO()
     with context():
         canvas: Any = FigureCanvasSVG(figure)

@@ -8,8 +8,6 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from ...core.results import Result
 from ...document.plots import style
@@ -109,11 +107,11 @@ def _points(axes: Axes, table: pd.DataFrame) -> None:
 
 
 def _legend(table: pd.DataFrame) -> list[Any]:
-    handles: list[Any] = [Line2D([], [], **IDEAL, label="as stated")]
+    handles: list[Any] = [style.line(**IDEAL, label="as stated")]
     if has_interval(table).any():
-        handles.append(Line2D([], [], color=style.INK, linewidth=1.3, label=interval_words(table)))
+        handles.append(style.line(color=style.INK, linewidth=1.3, label=interval_words(table)))
     if optional(table, col.NULL_LOWER).notna().any():
-        handles.append(Patch(color=style.BAND, linewidth=0, label="where a right model's points lie"))
+        handles.append(style.patch(color=style.BAND, linewidth=0, label="where a right model's points lie"))
     return handles
 
 

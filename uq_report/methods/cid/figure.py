@@ -9,8 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from ...core.results import Result
 from ...document.plots import style
@@ -63,8 +61,8 @@ def draw(result: Result, top: int = 20) -> Figure:
         axes.set_yticks(at, [style.name(feature) for feature in features])
         axes.set_ylim(len(features) - 0.4, -0.6)
         axes.set_xlabel("information about y (nats)")
-        bar = Patch(color=BAR, linewidth=0, label="I(X; Y), all it says about y")
-        _legend(figure, covered, [bar, Line2D([], [], label="covered by the other features", **DOT)], 1.2, columns=2)
+        bar = style.patch(color=BAR, linewidth=0, label="I(X; Y), all it says about y")
+        _legend(figure, covered, [bar, style.line(label="covered by the other features", **DOT)], 1.2, columns=2)
     return figure
 
 
@@ -80,7 +78,7 @@ def _shares(axes: Axes, share: Any, at: Any) -> None:
 def _legend(figure: Figure, table: pd.DataFrame, handles: list[Any], width: float, columns: int) -> None:
     """Put a legend below the axes, with the line of the intervals where there are some."""
     if has_interval(table).any():
-        handles = [*handles, Line2D([], [], color=style.INK, linewidth=width, label=interval_words(table))]
+        handles = [*handles, style.line(color=style.INK, linewidth=width, label=interval_words(table))]
     style.key(figure, handles, columns=columns)
 
 
@@ -116,7 +114,7 @@ def draw_corrected(
         axes.set_yticks(at, [_with_partners(line.feature, view.partners.get(line.feature, ())) for line in lines])
         axes.set_ylim(len(lines) - 0.4, -0.6)
         axes.set_xlabel(f"importance for {axis_label(chosen, result.measures)}")
-        _legend(figure, table, [Line2D([], [], **look) for look in (PLAIN, CORRECTED)], 1.6, columns=3)
+        _legend(figure, table, [style.line(**look) for look in (PLAIN, CORRECTED)], 1.6, columns=3)
     return figure
 
 
@@ -161,7 +159,7 @@ def draw_moves(result: Result, measure: str | None = None, top: int = 20) -> Fig
         axes.set_xlabel(f"rank by importance for {words(str(chosen), result.measures).title}")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        style.key(figure, [Line2D([], [], label=text, **_move(*ends)) for text, ends in MOVES.items()], columns=3)
+        style.key(figure, [style.line(label=text, **_move(*ends)) for text, ends in MOVES.items()], columns=3)
     return figure
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from ...core.results import Result
 from ...document.plots import style
@@ -84,10 +83,10 @@ def _nodes(axes: Axes, nodes: Sequence[str], angle: Any) -> None:
 def _legend(largest: float, meaning: str) -> list[Any]:
     half = number(largest / 2, 2)
     entries = [(largest, f"{meaning}, size {number(largest, 2)} (the strongest)"), (largest / 2, f"size {half}")]
-    handles = [Line2D([], [], label=text, **_look(value, largest, to_y=False)) for value, text in entries]
+    handles = [style.line(label=text, **_look(value, largest, to_y=False)) for value, text in entries]
     if meaning == PARTIAL_CORRELATION:
-        handles.append(Line2D([], [], label="negative: broken line", **_look(-largest / 2, largest, to_y=False)))
-    handles.append(Line2D([], [], label="edge with y", **_look(largest / 2, largest, to_y=True)))
+        handles.append(style.line(label="negative: broken line", **_look(-largest / 2, largest, to_y=False)))
+    handles.append(style.line(label="edge with y", **_look(largest / 2, largest, to_y=True)))
     return handles
 
 

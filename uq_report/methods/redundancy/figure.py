@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from ...core.results import Result
 from ...document.plots import style
@@ -60,9 +59,9 @@ def _dots(axes: Any, part: pd.DataFrame, item: str) -> None:
 
 
 def _legend(table: pd.DataFrame) -> list[Any]:
-    handles: list[Any] = [Line2D([], [], label=item, **SIZE, **look) for item, look in LOOKS.items()]
+    handles: list[Any] = [style.line(label=item, **SIZE, **look) for item, look in LOOKS.items()]
     if has_interval(table).any():
-        handles.append(Line2D([], [], color=style.INK, linewidth=1.0, label=interval_words(table)))
+        handles.append(style.line(color=style.INK, linewidth=1.0, label=interval_words(table)))
     return handles
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from ...core.results import Result
 from ...document.plots import style
@@ -47,7 +46,7 @@ def draw(result: Result, pairs: Sequence[tuple[str, str]] | None = None) -> Figu
             _panel(axes, part, feature, partner)
         for axes in panels[len(chosen) :]:
             axes.set_visible(False)
-        style.key(figure, [Line2D([], [], linestyle="", label=_WORDS[when], **LOOKS[when]) for when in reversed(LOOKS)])
+        style.key(figure, [style.line(linestyle="", label=_WORDS[when], **LOOKS[when]) for when in reversed(LOOKS)])
     return figure
 
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -78,7 +77,7 @@ def _stack(panels: Sequence[Panel], counts: pd.Series[float], edges: Sequence[fl
     """Draw panels over one another along numbers, with bars of the rows below."""
     bars = BARS + GAP if len(counts) else 0.0
     height = TOP + len(panels) * (TITLE + PANEL) + bars + BOTTOM
-    figure, top = _figure(height), height - TOP
+    figure, top = style.new_figure(height, WIDTH, placed=True), height - TOP
     x = panels[0].average[col.X]
     room = 0.02 * float(x.max() - x.min()) or 0.5
     ends = (float(x.min()) - room, float(x.max()) + room)
@@ -108,7 +107,7 @@ def _rows(panels: Sequence[Panel], counts: pd.Series[float]) -> Figure:
     names = [style.name(legible(level), LETTERS) for level in order[col.LEVEL]]
     left = LETTER * max(map(len, names)) + 0.1
     width, body = (WIDTH - left - RIGHT) / (len(panels) + 0.5 * bool(len(counts))), LEVEL_ROW * len(order) + 0.08
-    figure = _figure(TOP + TITLE + body + BOTTOM + UNITS)
+    figure = style.new_figure(TOP + TITLE + body + BOTTOM + UNITS, WIDTH, placed=True)
     place = {x: k for k, x in enumerate(reversed(order[col.X].tolist()))}
     for k, panel in enumerate(panels):
         head = (panel.role, NAMES.get(panel.role, ""), 0.0 if k else OVER)
@@ -134,12 +133,6 @@ def _side_panel(figure: Figure, box: tuple[float, float, float], head: tuple[str
     _title(figure, title, role, (left - over, BOTTOM + UNITS + body + 0.045))
     axes.set_ylim(-0.6, rows - 0.4)
     return axes
-
-
-def _figure(height: float) -> Figure:
-    figure = Figure(figsize=(WIDTH, height))
-    FigureCanvasAgg(figure)
-    return figure
 
 
 def _axes(figure: Figure, box: tuple[float, float, float, float]) -> Axes:
