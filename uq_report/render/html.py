@@ -12,8 +12,12 @@ from .outline import outline
 
 
 def page(document: Document, templates: Path | None = None, *, paged: bool = False) -> str:
-    """Return the report as HTML text; `paged` adds what the PDF needs on every page, running heads and banner."""
-    return render(templates, document.kind, document=document, outline=outline(document), paged=paged)
+    """Return the report as HTML text; `paged` adds what the PDF needs on every page, running heads and banner.
+
+    Where names may break, paper has the character that WeasyPrint makes of each ``wbr``, a box of its own otherwise.
+    """
+    text = render(templates, document.kind, document=document, outline=outline(document), paged=paged)
+    return text.replace("<wbr>", "\u200b") if paged else text
 
 
 @dataclass(frozen=True)
