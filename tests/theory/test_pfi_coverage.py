@@ -9,7 +9,13 @@ from scipy.special import entr, expit, log_expit
 from scipy.stats import t as student
 
 from uq_report.core.arrays import FloatArray
-from uq_report.core.inference import n_units, shuffled_pairs, standard_error
+from uq_report.core.inference import all_pairs, n_units, shuffled_pairs, standard_error
+from uq_report.core.measures import ENTROPY, NLL
+from uq_report.methods.pfi.shuffling import stops
+from uq_report.methods.pfi.tables import Tables, settled
+from uq_report.methods.shared.changes import Changes
+from uq_report.methods.shared.rows import Rows
+from uq_report.methods.shared.terms import feature_terms
 
 FEATURES = {"dependent": 0, "independent": 2, "irrelevant": 3}
 
@@ -77,6 +83,50 @@ def test_the_interval_covers_new_rows_and_the_spread_of_shuffles_does_not(featur
 def test_copies_of_rows_are_covered_when_they_are_clusters() -> None:
     ours, _ = covered(40, 5, FEATURES["dependent"], 200, copies=3)
     assert within(ours, 200), ours
+
+
+def stopped(n: int, j: int, reps: int) -> tuple[FloatArray, FloatArray, list[int]]:
+    """Return the share of intervals that hold the truth where shuffles stop once settled, and how many there were.
+
+    Between both, the mean difference from the mean over all pairs of the same rows, in its own standard errors.
+    """
+    rng, ones, margins = np.random.default_rng([n, j, 7]), np.ones(n), {"nll": 0.01, "entropy": 0.01}
+    hits, errors, numbers = np.zeros(2), [], []
+    for _ in range(reps):
+        X, y = draw(n, rng)
+        donors = np.stack([rng.permutation(n) for _ in range(60)])
+        pairs = np.broadcast_to(X, (n, *X.shape)).copy()
+        pairs[..., j] = X[:, j, None]  # row i of part k has the value of row k
+        full, b = evaluate(pairs, np.broadcast_to(y, (n, n)))[:2], evaluate(X, y)[:2]
+        rows = Rows((NLL, ENTROPY), b, y, ones, None)
+        tables = Tables(rows, ["x"], (), margins, 0.95, {}, ())
+        for m in stops(60, adaptive=True):
+            terms = feature_terms(Changes(full[:, donors[:m], np.arange(n)], donors[:m]), rows)
+            if settled(terms, tables, 0.1):
+                break
+        exact = all_pairs(full, b, np.arange(n), donors[:1], ones).estimate
+        errors.append(terms.estimate - exact)
+        hits += np.abs(terms.estimate - truth(j)[:2]) <= student.ppf(0.975, n - 1) * terms.se
+        numbers.append(m)
+    return hits / reps, np.mean(errors, axis=0) / (np.std(errors, axis=0) / np.sqrt(reps)), numbers
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_stopping_once_settled_biases_nothing_and_keeps_the_level(feature: str) -> None:
+    reps = 100
+    ours, bias, numbers = stopped(60, FEATURES[feature], reps)
+    assert within(ours, reps), ours
+    assert (np.abs(bias) < 4).all(), bias
+    assert len(set(numbers)) > 1  # some stop, and not all at once
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("feature", FEATURES)
+def test_stopping_keeps_the_level_in_500_samples(feature: str) -> None:
+    reps = int(os.environ.get("UQ_STUDY_REPS", "500"))
+    ours, bias, _ = stopped(200, FEATURES[feature], reps)
+    assert within(ours, reps), ours
+    assert (np.abs(bias) < 4).all(), bias
 
 
 @pytest.mark.study
