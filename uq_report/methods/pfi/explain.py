@@ -115,8 +115,9 @@ class PermutationImportance(BuiltIn):
         fails="It is the price of wrong values, not of values left out: a model that leans on a feature pays for wrong "
         "values of it though others could stand in. Shuffling breaks ties between features, so the model may be asked "
         "about rows that do not occur.",
-        interval="Over new test rows, receiver and donor of each shuffle included. The spread of the shuffles is no "
-        "such interval.",
+        interval="Over new test rows, receiver and donor of each shuffle included. Of features with few values the "
+        "importance is exact over all permutations, and its interval is that of the rows alone. The spread of the "
+        "shuffles is no such interval.",
         references="wood:sections 3 and 3.5; breiman; lecture",
     )
 
