@@ -68,12 +68,15 @@ def test_settings_at_their_defaults_are_counted(run: Run) -> None:
         "options": {"pfi": {"n_repeats": 3}},
         "deny": [],
         "time_limit": None,
+        "fast_paths": True,
         "about": {"title": "T"},
     }
     e = Evidence(replace(run, settings=settings))
     short, full = (reproducibility(e, "ab", whole=whole) for whole in (False, True))
     assert rows(short, "settings-table") == [("options.pfi.n_repeats", "3")]
-    assert "3 other settings" in told(short)  # seed, deny and time_limit
+    assert "4 other settings" in told(short)  # seed, deny, time_limit and fast_paths
+    off = Evidence(replace(run, settings={"fast_paths": False}))
+    assert rows(reproducibility(off, "ab", whole=False), "settings-table") == [("fast_paths", "no")]
     assert [row[0] for row in rows(full, "settings-table")] == [
         "about.title",
         "deny",
@@ -118,6 +121,17 @@ def test_plugins_of_others_are_named_and_ours_are_counted(run: Run) -> None:
     assert "come with this package" not in told(section)
     assert not rows(section, "plugins-table")
     assert len(rows(inventory(Evidence(run), whole=True), "plugins-table")) == len(run.plugins)
+
+
+def test_fast_paths_that_predicted_are_named_with_what_they_did(run: Run) -> None:
+    outcomes = ("predicted 5,000 rows; in 64 rows compared with the model itself at most 1e-15 apart", "not used")
+    records = [
+        PluginRecord("fast_paths", name, "uq-report", "0.1", 1, 0, outcome)
+        for name, outcome in zip("ab", outcomes, strict=True)
+    ]
+    text = told(inventory(Evidence(replace(run, plugins=tuple(records))), whole=False))
+    assert "by these fast paths: a predicted 5,000 rows; in 64 rows compared" in " ".join(text.split())
+    assert " b " not in text
 
 
 def test_a_strangers_results_stand_in_the_short_annex_and_ours_do_not(run: Run) -> None:

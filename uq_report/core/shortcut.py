@@ -7,6 +7,7 @@ run, and leaves it for the rest of the run where they differ.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
@@ -132,7 +133,7 @@ class Shortcuts:
         self, paths: Sequence[FastPath], served: Mapping[str, Served], model: Any, adapter: Adapter, X: Table
     ) -> None:
         self._served = served
-        self._agreed: set[tuple[Any, ...]] = set()
+        self._agreed: defaultdict[tuple[str, str], set[tuple[Any, ...]]] = defaultdict(set)
         self._by_name: dict[str, Shortcut] = {}
         for path in sorted(paths, key=lambda path: (path.rank, path.name)):
             try:
@@ -157,8 +158,8 @@ class Shortcuts:
         return ""
 
     def _agrees(self, name: str, variant: Variant, measures: Sequence[str], compare: Compare) -> bool:
-        keys = {(name, measure, *kind) for measure in measures for kind in _kinds(variant)}
-        if keys <= self._agreed:
+        kinds, agreed = set(_kinds(variant)), [self._agreed[name, measure] for measure in measures]
+        if all(kinds <= known for known in agreed):
             return True
         served, (rows, difference, failed) = self._served[name], compare(name, variant)
         served.compared += rows
@@ -169,7 +170,8 @@ class Shortcuts:
                 f"than {TOLERANCE:g}"
             )
             return False
-        self._agreed |= keys
+        for known in agreed:
+            known.update(kinds)
         return True
 
 
@@ -210,4 +212,4 @@ def _power_above(value: float) -> str:
     >>> _power_above(3e-16)
     '1e-15'
     """
-    return f"1e{math.ceil(math.log10(value)):+03d}"
+    return f"1e{math.ceil(math.log10(value)):+03d}" if math.isfinite(value) else str(value)

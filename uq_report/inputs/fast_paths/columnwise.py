@@ -60,6 +60,9 @@ class Columnwise:
     @classmethod
     def of(cls, steps: Sequence[Any], X: Table) -> Columnwise | None:
         """Return the table after the steps; None if they are not known to treat columns one by one."""
+        names = getattr(steps[0], "feature_names_in_", None) if steps else None
+        if isinstance(X, pd.DataFrame) and names is not None and list(names) != list(X.columns):
+            return None  # a column transformer looks columns up by name
         owner: IntArray | None = np.arange(X.shape[1])
         for step in steps:
             owner = None if owner is None else _owners(step, owner)

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.adapter import Adapter
-from ...core.arrays import AnyArray, IntArray, Table
+from ...core.arrays import IntArray, Table
 from ...core.predictive import Distribution
 from ...core.shortcut import Shortcut
 from ...core.variants import Variant
 from ..adapters.sklearn_ import unwrap
-from .columnwise import Columnwise, columns_of
+from .columnwise import Columnwise
 
 
 class SeparablePath:
@@ -35,16 +35,14 @@ class SeparablePath:
         columns = Columnwise.of(steps, X) if steps else None
         if columns is None or not isinstance(columns.rows, np.ndarray):
             return None
-        blocks = tuple(np.ascontiguousarray(columns_of(columns.rows, made)) for made in columns.made)
-        return _Separable(columns, blocks, final, adapter)
+        return _Separable(columns, final, adapter)
 
 
 @dataclass(frozen=True, eq=False)
 class _Separable:
-    """Predicts from transformed rows by the last estimator; `blocks` are what each column makes."""
+    """Predicts from transformed rows by the last estimator."""
 
     columns: Columnwise
-    blocks: tuple[AnyArray, ...]
     final: Any
     adapter: Adapter
 
@@ -57,7 +55,6 @@ class _Separable:
         before = self.columns.rows
         table = np.repeat(before[rows][:, None], len(group), axis=1)
         for variant, column, values, at in self.columns.changes(group):
-            block = (self.blocks[column] if values is None else values).take(at, axis=0)
             for position, made in enumerate(self.columns.made[column]):
-                table[:, variant, made] = block[:, position]
+                table[:, variant, made] = before[at, made] if values is None else values[at, position]
         return self.adapter.predict(self.final, table.reshape(-1, before.shape[1]))

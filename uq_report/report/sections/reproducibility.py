@@ -78,13 +78,18 @@ def _settings(e: Evidence, *, whole: bool) -> tuple[Block, ...]:
     every = [*flat(e.run.settings)]
     own = [(key, value) for key, value in every if key.partition(".")[0] not in ELSEWHERE]
     # what has a line of its own does not count as set
-    chosen = [(k, v) for k, v in own if k not in ("seed", "confidence", "as_of") and v not in (None, "", [], {}, ())]
+    chosen = [(k, v) for k, v in own if k not in ("seed", "confidence", "as_of") and not _default(k, v)]
     listed = [(k, v) for k, v in every if v or not k.startswith("about.")] if whole else chosen
     caption = "Settings of the run." if whole else "Settings that differ from their defaults."
     table = tables("settings-table", caption, ("setting", "value"), [(name(k), _setting(v)) for k, v in listed])
     rest = f"{count(len(own) - len(chosen), 'other setting')} and all options not named are at their defaults."
     text = rest if chosen else "All settings and options are at their defaults."
     return (*paragraphs(text), *table, *([_options(e)] if whole else []))
+
+
+def _default(key: str, value: Any) -> bool:
+    """Say whether a setting is as it comes: not set, but for fast paths, which are on."""
+    return value is True if key == "fast_paths" else value in (None, "", [], {}, ())
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -161,7 +166,8 @@ def inventory(e: Evidence, *, whole: bool) -> Section:
     plugins = e.run.plugins
     blocks: tuple[Block, ...] = paragraphs("The plugins were not recorded.")
     if plugins:
-        blocks = (*paragraphs(_counted(plugins)), *_strangers(plugins), *([_every_plugin(plugins)] if whole else []))
+        listed = [_every_plugin(plugins)] if whole else []
+        blocks = (*paragraphs(_counted(plugins)), *_fast_paths(plugins), *_strangers(plugins), *listed)
     return Section(id="plugins", title="Plugins", blocks=blocks)
 
 
@@ -181,6 +187,14 @@ def _counted(plugins: Sequence[PluginRecord]) -> str:
     counts = joined([count(numbers[kind], kind.removesuffix("s")) for kind in WORKING if numbers[kind]])
     ours = "" if any(map(foreign, plugins)) else "All plugins come with this package."
     return spaced(f"Found: {counts}." if counts else "", ours)
+
+
+def _fast_paths(plugins: Sequence[PluginRecord]) -> tuple[Block, ...]:
+    """Say what predicted changed rows in place of the model, and how far it was from the model."""
+    used = [p for p in plugins if group_of(p) == "fast_paths" and clean(p.outcome).startswith("predicted ")]
+    lines = bullets(f"{name(p.name)} {clean(p.outcome, 400).rstrip('.')}." for p in used)
+    lead = "Rows with changed columns were predicted from the structure of the model, by these fast paths:"
+    return (*paragraphs(lead if lines else ""), *lines)
 
 
 def _strangers(plugins: Sequence[PluginRecord]) -> tuple[Block, ...]:
