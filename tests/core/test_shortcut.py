@@ -111,7 +111,7 @@ def test_the_lowest_rank_that_covers_the_whole_group_predicts_it() -> None:
     "comparison", [Comparison(9, 2 * TOLERANCE), Comparison(9, np.nan), Comparison(9, 0.0, "Broken: so")]
 )
 def test_one_that_differs_is_left_for_all_tables_and_the_next_takes_over(comparison: Comparison) -> None:
-    paths = Path("first", 1), Path("second", 2)
+    paths: tuple[Any, ...] = (Path("first", 1), Path("second", 2))
     chooser, served = shortcuts(*paths)
 
     def compare(name: str, variant: Variant) -> Comparison:

@@ -80,6 +80,7 @@ def test_settings_at_their_defaults_are_counted(run: Run) -> None:
     assert [row[0] for row in rows(full, "settings-table")] == [
         "about.title",
         "deny",
+        "fast_paths",
         "options.pfi.n_repeats",
         "seed",
         "time_limit",
