@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ..arrays import FloatArray
-from ..errors import InputError
+from ..errors import InputError, UnsupportedError
 from .categorical import Categorical, checked_probabilities, entropy_of
 from .rowwise import row_sum
 from .validate import numbers, shares
@@ -63,13 +63,25 @@ class CategoricalMixture(Categorical):
             members, probabilities = _mean_of(members, weights)
         super().__init__(probabilities, classes, positive)
         relative = None if weights is None else shares(_WEIGHTS, weights, np.size(weights))
-        self._split = _Split(members, relative, self.probabilities)
+        self._split: _Split | _Moments = _Split(members, relative, self.probabilities)
         self.rows = np.arange(len(self))
+
+    @classmethod
+    def of_moments(cls, probabilities: Any, moments: Callable[[], tuple[FloatArray, FloatArray]], classes: Any) -> Self:
+        """Return mixtures whose members are known by their moments only.
+
+        `moments` returns the members' mean entropy (n,) and mean squared probabilities (n, k); it is called at most
+        once, when the split is first asked for.
+        """
+        own = cls((), classes, probabilities=probabilities)
+        own._split = _Moments(moments)
+        return own
 
     @property
     def supports(self) -> frozenset[str]:
-        """What a categorical can do, and the split."""
-        return super().supports | _SPLIT
+        """What a categorical can do, the split, and the members where they are there."""
+        split = _SPLIT if isinstance(self._split, _Split) else _SPLIT - {"members"}
+        return super().supports | split
 
     def aleatoric(self) -> FloatArray:
         """Return the weighted mean entropy of the members."""
@@ -89,6 +101,8 @@ class CategoricalMixture(Categorical):
 
     def members(self) -> Iterator[tuple[float, Categorical]]:
         """Yield the relative weight and the class probabilities of each member."""
+        if isinstance(self._split, _Moments):
+            raise UnsupportedError("categorical_mixture.members must be asked of members; these are moments only.")
         for weight, p in self._split.members():
             yield weight, Categorical(p[self.rows], self.classes, self.positive)
 
@@ -147,6 +161,18 @@ class _Split:
                 f"categorical_mixture.probabilities must be the weighted mean of the members within {_AGREE:g}; "
                 f"got a difference of {off[row]:.3g} in row {row}. Check the weights and the order of the classes."
             )
+
+
+@dataclass(eq=False)
+class _Moments:
+    """The members' moments, by a function that is called once."""
+
+    source: Callable[[], tuple[FloatArray, FloatArray]]
+
+    @cached_property
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """The mean entropy and the mean square."""
+        return self.source()
 
 
 def _mean_of(members: Any, weights: Any) -> tuple[FloatArray, FloatArray]:

@@ -1,0 +1,149 @@
+"""The fast path of tree ensembles: one walk gives the scores of all rows at every value of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from typing import Any, ClassVar, NamedTuple, cast
+
+import numpy as np
+
+from ....core.adapter import Adapter, class_names
+from ....core.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
+from ....core.predictive import Distribution
+from ....core.shortcut import Shortcut
+from ....core.variants import Variant
+from ...adapters.sklearn_ import unwrap
+from .forest import Forest
+from .sklearn import SKLEARN
+from .walkable import Walkable
+
+READERS: Mapping[str, Callable[[Any, Any, Adapter, Table], Walkable | None]] = {**SKLEARN}
+TABLE_CELLS = 1 << 25  # scores of a table of rows x values: 256 MiB
+_KEPT = 2  # tables, for calls that hold the end of one column and the beginning of the next
+
+
+class TreePath:
+    """Forests and boosted trees whose nodes can be read, alone or in a wrapper that only predicts by them.
+
+    Notes
+    -----
+    A change of one column is served while rows x distinct values x scores stay within `TABLE_CELLS`. Sums of leaves
+    are exact; what differs from the model's own prediction is the order in which that rounds.
+    """
+
+    name: ClassVar[str] = "trees"
+    title: ClassVar[str] = "tree walk"
+    rank: ClassVar[int] = 0
+    api_version: ClassVar[int] = 1
+
+    def shortcut(self, model: Any, adapter: Adapter, X: Table) -> Shortcut | None:
+        """Return the walks of a model whose class is known; None for others, and where numba is not installed."""
+        steps, final = unwrap(model)
+        reader = READERS.get(class_names(final)[0])
+        if steps or reader is None or find_spec("numba") is None:
+            return None
+        walkable = reader(model, final, adapter, X)
+        return None if walkable is None else Walks(walkable, X)
+
+
+class _Table(NamedTuple):
+    """The scores (channels, n, m) of some rows at the codes of one column whose `places` (by code) are not negative."""
+
+    rows: IntArray
+    places: IntArray
+    scores: FloatArray
+
+    def holds(self, rows: IntArray, codes: AnyArray) -> bool:
+        """Say whether all these rows and codes are in the table."""
+        known = int(codes.max()) < len(self.places) and bool((self.places[codes] >= 0).all())
+        return known and np.array_equal(rows, self.rows)
+
+
+class Walks:
+    """Changes of one column of a table, predicted from tables of rows x values."""
+
+    def __init__(self, walkable: Walkable, X: Table) -> None:
+        self._walkable = walkable
+        self._X = X
+        self._tables: dict[tuple[bool, int], _Table] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the tables behind: another process walks for itself."""
+        return {**self.__dict__, "_tables": {}}
+
+    def covers(self, variant: Variant) -> bool:
+        """Say whether one column changes, whose table of all rows at all their values is within the limit."""
+        if len(variant.columns) != 1:
+            return False
+        own = self._own[self._walkable.columns[variant.columns[0]]]
+        return len(self._codes[0]) * len(own) * self._walkable.forest.channels <= TABLE_CELLS
+
+    def predict(self, group: Sequence[Variant], rows: IntArray) -> Distribution:
+        """Return the distribution of every row under every variant: row r of variant v at ``r * len(group) + v``."""
+        by_column: dict[int, list[int]] = {}
+        for number, variant in enumerate(group):
+            by_column.setdefault(variant.columns[0], []).append(number)
+        asked = {c: (numbers, self._asked([group[v] for v in numbers], rows)) for c, numbers in by_column.items()}
+
+        def scores(*, split: bool = False) -> FloatArray:
+            forest = self._split if split else self._walkable.forest
+            found = np.empty((len(rows), len(group), forest.channels))
+            for c, (numbers, codes) in asked.items():
+                table = self._table(split, self._walkable.columns[c], rows, codes)
+                places = table.places[codes]
+                for channel in range(forest.channels):
+                    found[:, numbers, channel] = np.take_along_axis(table.scores[channel], places, axis=1)
+            return found.reshape(-1, forest.channels)
+
+        return self._walkable.finish(scores(), lambda: scores(split=True))
+
+    def _asked(self, group: Sequence[Variant], rows: IntArray) -> AnyArray:
+        """Return the codes of one column under variants of it, shape (rows, variants)."""
+        (c,) = group[0].columns
+        column = self._walkable.columns[c]
+        codes = np.empty((len(rows), len(group)), dtype=np.int32)
+        for number, variant in enumerate(group):
+            if variant.donors is not None:
+                codes[:, number] = self._codes[column, variant.donors]
+                continue
+            (values,) = variant.values
+            few = take_rows(self._X, np.zeros(np.size(values), dtype=np.int64))
+            if isinstance(few, np.ndarray):
+                few[:, c] = values
+            else:
+                few.iloc[:, c] = values
+            codes[:, number] = self._walkable.forest.coded(self._walkable.encode(few)[:, column], column)
+        return codes
+
+    def _table(self, split: bool, column: int, rows: IntArray, codes: AnyArray) -> _Table:
+        """Return a kept table that holds these codes, or walk for them and for all that the column's own rows have."""
+        key = split, column
+        kept = self._tables.get(key)
+        if kept is not None and kept.holds(rows, codes):
+            return kept
+        forest = self._split if split else self._walkable.forest
+        asked = np.union1d(self._own[column], codes)
+        places = np.full(int(asked[-1]) + 1, -1, dtype=np.int64)
+        places[asked] = np.arange(len(asked))
+        table = _Table(rows, places, forest.scores(self._codes[:, rows], column, asked))
+        for other in [*self._tables][: 1 - _KEPT]:
+            self._tables.pop(other, None)
+        self._tables[key] = table
+        return table
+
+    @cached_property
+    def _codes(self) -> AnyArray:
+        """The codes of the whole table, shape (features, n)."""
+        return self._walkable.forest.codes(self._walkable.encode(self._X))
+
+    @cached_property
+    def _own(self) -> list[AnyArray]:
+        """The sorted distinct codes of each column."""
+        return [np.unique(codes) for codes in self._codes]
+
+    @cached_property
+    def _split(self) -> Forest:
+        """The forest of what members disagree on; asked only of a distribution that has members."""
+        return cast("Callable[[], Forest]", self._walkable.split)()

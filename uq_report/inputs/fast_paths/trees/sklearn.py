@@ -1,0 +1,124 @@
+"""scikit-learn's trees, forests and gradient boosting as forests to walk.
+
+Private names of scikit-learn that are read here, each compared in the run with the model's own predictions like all
+that a fast path does: ``HistGradientBoosting*._predictors``, ``._bin_mapper``, ``._preprocess_X`` (1.6 to 1.9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import entr
+
+from ....core.adapter import Adapter
+from ....core.arrays import AnyArray, FloatArray, Table
+from ....core.distributions import Categorical, CategoricalMixture
+from ....core.predictive import Distribution
+from .forest import Forest, Tree
+from .walkable import Walkable, by_scores, is_numeric, plain_numbers
+
+
+def _classes(model: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
+    """Read a classification tree or a forest of them: its scores are the probabilities of all classes but the last."""
+    members = getattr(final, "estimators_", [final])
+    if adapter.name not in ("ensemble", "classifier") or final.n_outputs_ != 1 or not is_numeric(X):
+        return None
+
+    def finish(scores: FloatArray, split: Callable[[], FloatArray]) -> Distribution:
+        p = np.column_stack([scores, np.maximum(1 - scores.sum(axis=1), 0.0)])
+        if adapter.name == "classifier":
+            return Categorical(p, classes=final.classes_)
+        return CategoricalMixture.of_moments(p, lambda: _moments(split()), final.classes_)
+
+    return Walkable(
+        _forest(members, lambda p: p[:, :-1]),
+        plain_numbers,
+        tuple(range(X.shape[1])),
+        finish,
+        lambda: _forest(members, lambda p: np.column_stack([entr(p).sum(axis=1), np.square(p)])),
+    )
+
+
+def _forest(members: Sequence[Any], leaves: Callable[[FloatArray], FloatArray]) -> Forest:
+    """Return the forest that adds up the mean of `leaves` of the members' class shares (nodes, k)."""
+    trees = [_tree(member.tree_, leaves(member.tree_.value[:, 0, :]) / len(members)) for member in members]
+    return Forest(trees, members[0].n_features_in_, trees[0].values.shape[1], single=True)
+
+
+def _moments(split: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return np.maximum(split[:, 0], 0.0), split[:, 1:]
+
+
+def _boosted(model: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
+    """Read gradient boosting; a start that is a model of its own is refused."""
+    if not is_numeric(X) or final.init not in (None, "zero"):
+        return None
+    trees = [
+        _tree(tree.tree_, final.learning_rate * tree.tree_.value[:, 0, :], c)
+        for stage in final.estimators_
+        for c, tree in enumerate(stage)
+    ]
+    forest = Forest(trees, final.n_features_in_, final.estimators_.shape[1], single=True)
+    return by_scores(model, adapter, X, forest, plain_numbers, tuple(range(X.shape[1])))
+
+
+def _tree(tree: Any, values: FloatArray, first: int = 0) -> Tree:
+    """Return the flat form of a fitted ``tree_`` with these values by node."""
+    missing = getattr(tree, "missing_go_to_left", np.zeros(tree.node_count, dtype=np.uint8))
+    return Tree(
+        tree.feature, tree.threshold, tree.children_left, tree.children_right, missing.astype(bool), values, first
+    )
+
+
+def _histogram(model: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
+    """Read histogram gradient boosting; its categories come first among its own columns."""
+    if not all(hasattr(final, name) for name in ("_predictors", "_bin_mapper", "_preprocess_X")):
+        return None
+    mapper, listed = final._bin_mapper, final.is_categorical_
+    if listed is None and not is_numeric(X):
+        return None
+    order = np.arange(X.shape[1]) if listed is None else np.argsort(~listed, kind="stable")
+    known = {int(j): mapper.bin_thresholds_[j].astype(float) for j in np.flatnonzero(mapper.is_categorical_)}
+    trees = [_histogram_tree(tree, first) for stage in final._predictors for first, tree in enumerate(stage)]
+    forest = Forest(trees, X.shape[1], final.n_trees_per_iteration_, known=known)
+    columns = tuple(np.argsort(order).tolist())
+
+    def encode(rows: Table) -> AnyArray:
+        return np.asarray(final._preprocess_X(rows, reset=False), dtype=float)
+
+    return by_scores(model, adapter, X, forest, encode, columns)
+
+
+def _histogram_tree(predictor: Any, first: int) -> Tree:
+    """Return one tree; the categories that go left are the set bits of 256."""
+    nodes = predictor.nodes
+    leaf = nodes["is_leaf"].astype(bool)
+    listed = {
+        int(node): _set_bits(predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]])
+        for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf)
+    }
+    return Tree(
+        nodes["feature_idx"],
+        nodes["num_threshold"],
+        np.where(leaf, -1, nodes["left"].astype(np.int64)),
+        np.where(leaf, -1, nodes["right"].astype(np.int64)),
+        nodes["missing_go_to_left"].astype(bool),
+        nodes["value"][:, None].astype(float),
+        first,
+        listed,
+    )
+
+
+def _set_bits(words: AnyArray) -> FloatArray:
+    """Return the positions of the set bits of 32-bit words as floats."""
+    return np.flatnonzero(np.unpackbits(np.ascontiguousarray(words).view(np.uint8), bitorder="little")).astype(float)
+
+
+SKLEARN: Mapping[str, Callable[[Any, Any, Adapter, Table], Walkable | None]] = {
+    **{f"sklearn.{name}": _classes for name in ("DecisionTreeClassifier", "ExtraTreeClassifier")},
+    **{f"sklearn.{name}": _classes for name in ("RandomForestClassifier", "ExtraTreesClassifier")},
+    **{f"sklearn.GradientBoosting{task}": _boosted for task in ("Classifier", "Regressor")},
+    **{f"sklearn.HistGradientBoosting{task}": _histogram for task in ("Classifier", "Regressor")},
+}

@@ -1,0 +1,69 @@
+"""What a reader of one library's trees returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ....core.adapter import Adapter, Scores
+from ....core.arrays import AnyArray, FloatArray, Table, take_rows
+from ....core.predictive import Distribution
+from .forest import Forest
+
+
+class Walkable(NamedTuple):
+    """A model as a forest, with the way into it and out of it.
+
+    Attributes
+    ----------
+    forest : Forest
+    encode : callable
+        Returns the rows of a table as the forest's columns, numbers of shape (n, features).
+    columns : tuple of int
+        The forest's column of each column of the table.
+    finish : callable
+        Returns the distribution of rows from their scores (n, channels), and from a function that returns the
+        scores of `split` for the same rows, called only if a measure needs them.
+    split : callable, optional
+        Returns the forest of what members disagree on.
+    """
+
+    forest: Forest
+    encode: Callable[[Table], AnyArray]
+    columns: tuple[int, ...]
+    finish: Callable[[FloatArray, Callable[[], FloatArray]], Distribution]
+    split: Callable[[], Forest] | None = None
+
+
+def by_scores(
+    model: Any, adapter: Adapter, X: Table, forest: Forest, encode: Callable[[Table], AnyArray], columns: Sequence[int]
+) -> Walkable | None:
+    """Return a model whose adapter makes its prediction of raw scores: the forest's and a start, read off one row."""
+    if not isinstance(adapter, Scores):
+        return None
+    first = take_rows(X, slice(1))
+    raw = adapter.score(model, first)
+    if raw is None or raw.shape != (1, forest.channels):
+        return None
+    codes = forest.codes(encode(first))
+    start = raw[0] - forest.scores(codes, 0, codes[0])[:, 0, 0]
+
+    def finish(scores: FloatArray, _: Callable[[], FloatArray]) -> Distribution:
+        return adapter.from_score(model, scores + start)
+
+    return Walkable(forest, encode, tuple(columns), finish)
+
+
+def is_numeric(X: Table) -> bool:
+    """Say whether all columns are numbers or booleans."""
+    if isinstance(X, np.ndarray):
+        return X.dtype.kind in "fiub"
+    return all(pd.api.types.is_numeric_dtype(dtype) for dtype in X.dtypes)
+
+
+def plain_numbers(X: Table) -> FloatArray:
+    """Return a numeric table as floats of shape (n, d)."""
+    return X.astype(float) if isinstance(X, np.ndarray) else X.to_numpy(dtype=float, na_value=np.nan)
