@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -64,68 +64,87 @@ class Forest:
     known: Mapping[int, FloatArray] = field(default_factory=dict)
 
     @cached_property
+    def nodes(self) -> Tree:
+        """All trees as one, whose nodes are numbered through; `first` is 0."""
+        roots = self.roots
+        sizes = [len(tree.left) for tree in self.trees]
+        offset = np.repeat(roots, sizes)
+        fields = [np.concatenate([getattr(tree, name) for tree in self.trees]) for name in Tree._fields[:6]]
+        left, right = (np.where(fields[2] < 0, -1, child + offset) for child in fields[2:4])
+        listed = {
+            int(root) + node: numbers
+            for root, tree in zip(roots, self.trees, strict=True)
+            for node, numbers in tree.listed.items()
+        }
+        return Tree(fields[0], fields[1], left, right, *fields[4:], 0, listed)
+
+    @cached_property
+    def roots(self) -> IntArray:
+        """The first node of each tree."""
+        return np.cumsum([0, *(len(tree.left) for tree in self.trees[:-1])])
+
+    @cached_property
     def edges(self) -> tuple[FloatArray, ...]:
         """The sorted thresholds of each feature, or the sorted numbers of its lists."""
-        found: list[list[FloatArray]] = [[self.known[j]] if j in self.known else [] for j in range(self.features)]
-        for tree in self.trees:
-            inner = np.flatnonzero(tree.left >= 0)
-            plain = np.array([i for i in inner if i not in tree.listed], dtype=np.int64) if tree.listed else inner
-            for feature in np.unique(tree.feature[plain]):
-                found[feature].append(tree.threshold[plain[tree.feature[plain] == feature]])
-            for node, numbers in tree.listed.items():
-                found[tree.feature[node]].append(numbers)
-        return tuple(np.unique(np.concatenate(parts)) if parts else np.empty(0) for parts in found)
+        nodes, splits = self.nodes, self._splits
+        parts = [nodes.threshold[at] if not self.categorical[j] else np.empty(0) for j, at in enumerate(splits)]
+        lists: list[list[FloatArray]] = [[self.known.get(j, np.empty(0))] for j in range(self.features)]
+        for node, numbers in nodes.listed.items():
+            lists[nodes.feature[node]].append(numbers)
+        return tuple(np.unique(np.concatenate([part, *of])) for part, of in zip(parts, lists, strict=True))
+
+    @cached_property
+    def _splits(self) -> list[IntArray]:
+        """The nodes that split by each feature."""
+        inner = np.flatnonzero(self.nodes.left >= 0)
+        order = inner[np.argsort(self.nodes.feature[inner], kind="stable")]
+        return np.split(order, np.searchsorted(self.nodes.feature[order], np.arange(1, self.features)))
 
     @cached_property
     def categorical(self) -> BoolArray:
         """Which features are split by lists; a feature is split by lists or by thresholds."""
-        mask = np.isin(np.arange(self.features), list(self.known))
-        for tree in self.trees:
-            for node in tree.listed:
-                mask[tree.feature[node]] = True
-        return mask
+        nodes = self.nodes
+        return np.isin(np.arange(self.features), [*self.known, *(nodes.feature[node] for node in nodes.listed)])
 
     @cached_property
     def step(self) -> float:
         """The unit of the leaves, a power of two."""
-        largest = sum(float(np.abs(tree.values).max()) for tree in self.trees)
-        return 2.0 ** (np.frexp(largest)[1] - _BITS) if largest else 1.0
+        total = float(np.maximum.reduceat(np.abs(self.nodes.values).max(axis=1), self.roots).sum())
+        return 2.0 ** (np.frexp(total)[1] - _BITS) if total else 1.0
 
     @cached_property
     def depth(self) -> int:
         """The most nodes on a way from a root to a leaf."""
-        return max(_depth(tree) for tree in self.trees)
+        depth, level = 0, self.roots
+        while len(level):
+            depth += 1
+            inner = level[self.nodes.left[level] >= 0]
+            level = np.concatenate([self.nodes.left[inner], self.nodes.right[inner]])
+        return depth
 
     @cached_property
     def arrays(self) -> tuple[AnyArray, AnyArray, IntArray, IntArray, IntArray]:
-        """The nodes of all trees, their lists as bits, the leaves, the roots and the first score of each tree."""
-        sizes = [len(tree.left) for tree in self.trees]
-        roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-        bits: list[AnyArray] = []
-        nodes = np.concatenate([self._nodes(tree, root, bits) for tree, root in zip(self.trees, roots, strict=True)])
-        values = np.concatenate([np.rint(tree.values / self.step).astype(np.int64) for tree in self.trees])
-        firsts = np.array([tree.first for tree in self.trees], dtype=np.int64)
-        listed = np.concatenate(bits) if bits else np.zeros(1, dtype=np.uint32)
-        return np.ascontiguousarray(nodes), listed, np.ascontiguousarray(values), roots, firsts
+        """What is walked: nodes, bits of the lists, leaves, roots, and the first score of each tree.
 
-    def _nodes(self, tree: Tree, root: int, bits: list[AnyArray]) -> AnyArray:
-        """Return (nodes, 6): feature (-1 for a leaf), low, high, left, right and the place of the list (-1: none)."""
-        nodes = np.full((len(tree.left), 6), -1, dtype=np.int32)
-        inner = np.flatnonzero(tree.left >= 0)
-        nodes[inner, 0] = tree.feature[inner]
-        nodes[inner, 1] = np.where(tree.missing_left[inner], _MISSING, _MISSING + 1)
-        for feature in np.unique(tree.feature[inner]):
-            at = inner[tree.feature[inner] == feature]
-            nodes[at, 2] = np.searchsorted(self.edges[feature], tree.threshold[at]) + 2
-        nodes[inner, 3], nodes[inner, 4] = tree.left[inner] + root, tree.right[inner] + root
-        for node, numbers in tree.listed.items():
-            edges = self.edges[tree.feature[node]]
+        Nodes are (nodes, 6): feature (-1 of a leaf), low, high, left, right and the place of the list (-1: none).
+        """
+        nodes, table = self.nodes, np.full((len(self.nodes.left), 6), -1, dtype=np.int32)
+        for feature, at in enumerate(self._splits):
+            table[at, 0] = feature
+            table[at, 2] = np.searchsorted(self.edges[feature], nodes.threshold[at]) + 2
+        table[:, 1] = np.where(nodes.missing_left, _MISSING, _MISSING + 1)
+        table[:, 3], table[:, 4] = nodes.left, nodes.right
+        bits = [np.zeros(1, dtype=np.uint32)]
+        for node, numbers in nodes.listed.items():
+            edges = self.edges[nodes.feature[node]]
             goes = np.zeros(len(edges) + 2, dtype=bool)
             goes[1 + np.searchsorted(edges, numbers)] = True
-            goes[[0, -1]] = tree.missing_left[node]
-            nodes[node, 5] = sum(map(len, bits))
+            goes[[0, -1]] = nodes.missing_left[node]
+            table[node, 5] = sum(map(len, bits))
             bits.append(_packed(goes))
-        return nodes
+        values = np.rint(nodes.values / self.step).astype(np.int64)
+        firsts = np.array([tree.first for tree in self.trees], dtype=np.int64)
+        return table, np.concatenate(bits), values, self.roots, firsts
 
     def coded(self, values: AnyArray, feature: int) -> AnyArray:
         """Return the codes of one feature's values, int32 and of their shape."""
@@ -151,26 +170,8 @@ class Forest:
         step = max(_ROWS, _CELLS // (m * self.channels))
         for start in range(0, n, step):
             part = np.ascontiguousarray(codes[:, start : start + step])
-            found[:, start : start + step] = walk(self, part, column, asked).swapaxes(1, 2)
-        found *= self.step
+            walk(self, part, column, asked, found[:, start : start + step])
         return found
-
-
-def _depth(tree: Tree) -> int:
-    """Return the most nodes on a way down."""
-    depth = 0
-    for level in _levels(tree):
-        depth += len(level) > 0
-    return depth
-
-
-def _levels(tree: Tree) -> Iterator[AnyArray]:
-    """Yield the nodes of each level, from the root down."""
-    level = np.zeros(1, dtype=np.int64)
-    while len(level):
-        yield level
-        inner = level[tree.left[level] >= 0]
-        level = np.concatenate([tree.left[inner], tree.right[inner]])
 
 
 def _packed(goes: BoolArray) -> AnyArray:

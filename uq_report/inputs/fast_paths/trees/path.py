@@ -60,6 +60,12 @@ class _Table(NamedTuple):
         known = int(codes.max()) < len(self.places) and bool((self.places[codes] >= 0).all())
         return known and np.array_equal(rows, self.rows)
 
+    def at(self, codes: AnyArray) -> FloatArray:
+        """Return the scores (n, v, channels) of the rows under v changes, by codes (n, v)."""
+        from .walk import pick
+
+        return pick(self.scores, self.places, codes)
+
 
 class Walks:
     """Changes of one column of a table, predicted from tables of rows x values."""
@@ -85,16 +91,13 @@ class Walks:
         by_column: dict[int, list[int]] = {}
         for number, variant in enumerate(group):
             by_column.setdefault(variant.columns[0], []).append(number)
-        asked = {c: (numbers, self._asked([group[v] for v in numbers], rows)) for c, numbers in by_column.items()}
+        order = np.argsort(np.concatenate([*by_column.values()]))
+        asked = {c: self._asked([group[v] for v in numbers], rows) for c, numbers in by_column.items()}
 
         def scores(*, split: bool = False) -> FloatArray:
             forest = self._split if split else self._walkable.forest
-            found = np.empty((len(rows), len(group), forest.channels))
-            for c, (numbers, codes) in asked.items():
-                table = self._table(split, self._walkable.columns[c], rows, codes)
-                places = table.places[codes]
-                for channel in range(forest.channels):
-                    found[:, numbers, channel] = np.take_along_axis(table.scores[channel], places, axis=1)
+            parts = [self._table(split, c, rows, codes).at(codes) for c, codes in asked.items()]
+            found = np.concatenate(parts, axis=1)[:, order] if len(parts) > 1 else parts[0]
             return found.reshape(-1, forest.channels)
 
         return self._walkable.finish(scores(), lambda: scores(split=True))
@@ -117,9 +120,9 @@ class Walks:
             codes[:, number] = self._walkable.forest.coded(self._walkable.encode(few)[:, column], column)
         return codes
 
-    def _table(self, split: bool, column: int, rows: IntArray, codes: AnyArray) -> _Table:
+    def _table(self, split: bool, c: int, rows: IntArray, codes: AnyArray) -> _Table:
         """Return a kept table that holds these codes, or walk for them and for all that the column's own rows have."""
-        key = split, column
+        key, column = (split, c), self._walkable.columns[c]
         kept = self._tables.get(key)
         if kept is not None and kept.holds(rows, codes):
             return kept

@@ -20,7 +20,7 @@ from .forest import Forest, Tree
 from .walkable import Walkable, by_scores, is_numeric, plain_numbers
 
 
-def _classes(model: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
+def _classes(_: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
     """Read a classification tree or a forest of them: its scores are the probabilities of all classes but the last."""
     members = getattr(final, "estimators_", [final])
     if adapter.name not in ("ensemble", "classifier") or final.n_outputs_ != 1 or not is_numeric(X):
@@ -76,17 +76,18 @@ def _histogram(model: Any, final: Any, adapter: Adapter, X: Table) -> Walkable |
     """Read histogram gradient boosting; its categories come first among its own columns."""
     if not all(hasattr(final, name) for name in ("_predictors", "_bin_mapper", "_preprocess_X")):
         return None
-    mapper, listed = final._bin_mapper, final.is_categorical_
+    mapper, listed = final._bin_mapper, final.is_categorical_  # noqa: SLF001  # no public form holds the nodes
     if listed is None and not is_numeric(X):
         return None
     order = np.arange(X.shape[1]) if listed is None else np.argsort(~listed, kind="stable")
     known = {int(j): mapper.bin_thresholds_[j].astype(float) for j in np.flatnonzero(mapper.is_categorical_)}
-    trees = [_histogram_tree(tree, first) for stage in final._predictors for first, tree in enumerate(stage)]
+    stages = final._predictors  # noqa: SLF001  # the same
+    trees = [_histogram_tree(tree, first) for stage in stages for first, tree in enumerate(stage)]
     forest = Forest(trees, X.shape[1], final.n_trees_per_iteration_, known=known)
     columns = tuple(np.argsort(order).tolist())
 
     def encode(rows: Table) -> AnyArray:
-        return np.asarray(final._preprocess_X(rows, reset=False), dtype=float)
+        return np.asarray(final._preprocess_X(rows, reset=False), dtype=float)  # noqa: SLF001  # the same
 
     return by_scores(model, adapter, X, forest, encode, columns)
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ....core.arrays import AnyArray, IntArray
+from ....core.arrays import AnyArray, FloatArray, IntArray
 
 FEATURE, LOW, HIGH, LEFT, RIGHT, LISTED = range(6)
 LEAF = -1
+_TOGETHER = 64  # rows summed together
 
 
 def compiled(function: Any) -> Any:
@@ -47,8 +48,8 @@ def _run(nodes, bits, node, asked, start, stop):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _parted(nodes, bits, node, codes, rows, spare, first, last):  # type: ignore[no-untyped-def]  # noqa: PLR0913  # compiled
-    """Put those of rows[first:last] that go left in front, both sides in their order; return where the others start."""
+def _parted(nodes, bits, node, codes, rows, spare, first, last):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
+    """Put those of rows[first:last] that go left in front, all in their order; return where the others start."""
     low, high, listed = nodes[node, LOW], nodes[node, HIGH], nodes[node, LISTED] >= 0
     left, others = first, 0
     for place in range(first, last):
@@ -64,10 +65,20 @@ def _parted(nodes, bits, node, codes, rows, spare, first, last):  # type: ignore
 
 
 @compiled
-def _spread(nodes, bits, values, root, first, codes, column, asked, rows, spare, stack, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913  # compiled
+def _add(leaf, first, rows, start, stop, out):  # type: ignore[no-untyped-def]  # compiled
+    """Add a leaf to the differences of some rows at the start of a run, and take it off behind the run."""
+    for channel in range(len(leaf)):
+        for row in rows:
+            out[first + channel, start, row] += leaf[channel]
+        if stop < out.shape[1]:
+            for row in rows:
+                out[first + channel, stop, row] -= leaf[channel]
+
+
+@compiled
+def _spread(nodes, bits, values, root, first, codes, column, asked, rows, spare, stack, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
     """Add one tree's leaves to the differences of all rows' scores over the sorted asked codes."""
-    m = len(asked)
-    stack[0] = root, 0, len(rows), 0, m
+    stack[0] = root, 0, len(rows), 0, len(asked)
     top = 1
     while top > 0:
         top -= 1
@@ -90,31 +101,51 @@ def _spread(nodes, bits, values, root, first, codes, column, asked, rows, spare,
                 stack[top] = right, middle, end, start, stop
                 top += 1
             node, end = left, middle
-        for channel in range(values.shape[1]):
-            value = values[node, channel]
-            for place in range(begin, end):
-                out[first + channel, start, rows[place]] += value
-            if stop < m:
-                for place in range(begin, end):
-                    out[first + channel, stop, rows[place]] -= value
+        _add(values[node], first, rows[begin:end], start, stop, out)
 
 
 @compiled
-def _walk(nodes, bits, values, roots, firsts, codes, column, asked, depth, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913  # compiled
-    """Fill `out` (channels, asked, rows), zeros before, with the sums over all trees at every asked code."""
-    n = codes.shape[1]
+def _walk(nodes, bits, values, roots, firsts, codes, column, asked, depth, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
+    """Add the differences of all trees to `out` (channels, asked, rows)."""
     stack = np.empty((2 * depth + 1, 5), dtype=np.int64)
-    rows, spare = np.arange(n), np.empty(n, dtype=np.int64)
+    rows, spare = np.arange(codes.shape[1]), np.empty(codes.shape[1], dtype=np.int64)
     for tree in range(len(roots)):
         _spread(nodes, bits, values, roots[tree], firsts[tree], codes, column, asked, rows, spare, stack, out)
-    for channel in range(out.shape[0]):
-        for position in range(1, out.shape[1]):
-            for row in range(n):
-                out[channel, position, row] += out[channel, position - 1, row]
 
 
-def walk(forest: Any, codes: AnyArray, column: int, asked: AnyArray) -> IntArray:
-    """Return the sum of all trees' leaves for every row at every code that its `column` is given.
+@compiled
+def _sum(differences, step, found):  # type: ignore[no-untyped-def]  # compiled
+    """Write the sums of differences (channels, m, n), in units of `step`, to `found` (channels, n, m)."""
+    channels, m, n = differences.shape
+    for channel in range(channels):
+        for begin in range(0, n, _TOGETHER):
+            end = min(n, begin + _TOGETHER)
+            total = np.zeros(end - begin, dtype=np.int64)
+            for position in range(m):
+                total += differences[channel, position, begin:end]
+                for row in range(begin, end):
+                    found[channel, row, position] = total[row - begin] * step
+
+
+@compiled
+def _pick(scores, places, codes, found):  # type: ignore[no-untyped-def]  # compiled
+    """Write to `found` (n, v, channels) what `scores` (channels, n, m) has for each row at the places of its codes."""
+    for row in range(codes.shape[0]):
+        for v in range(codes.shape[1]):
+            place = places[codes[row, v]]
+            for channel in range(scores.shape[0]):
+                found[row, v, channel] = scores[channel, row, place]
+
+
+def pick(scores: FloatArray, places: IntArray, codes: AnyArray) -> FloatArray:
+    """Return the scores (n, v, channels) of rows under v changes, by the place of each code in a table of scores."""
+    found = np.empty((*codes.shape, len(scores)))
+    _pick(scores, places, codes, found)
+    return found
+
+
+def walk(forest: Any, codes: AnyArray, column: int, asked: AnyArray, found: FloatArray) -> None:
+    """Write the sum of all trees' leaves for every row at every code that its `column` is given.
 
     A tree is walked once by all rows together. Where another column decides, the rows part; where the changed one
     decides, all rows go both ways, with the asked codes that go there: a run of the sorted codes. A leaf adds its
@@ -131,11 +162,9 @@ def walk(forest: Any, codes: AnyArray, column: int, asked: AnyArray) -> IntArray
         The feature whose codes are replaced.
     asked : array of int32, shape (m,)
         Sorted codes.
-
-    Returns
-    -------
-    ndarray of int64, shape (channels, m, n)
+    found : array, shape (channels, n, m)
+        Where the scores are written.
     """
-    out = np.zeros((forest.channels, len(asked), codes.shape[1]), dtype=np.int64)
-    _walk(*forest.arrays, codes, column, asked, forest.depth, out)
-    return out
+    differences = np.zeros((forest.channels, len(asked), codes.shape[1]), dtype=np.int64)
+    _walk(*forest.arrays, codes, column, asked, forest.depth, differences)
+    _sum(differences, forest.step, found)
