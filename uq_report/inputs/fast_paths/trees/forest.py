@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ....core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from .walk import Settled
 
 _BITS = 62  # of the largest sum of leaves in fixed point
 _ROWS, _CELLS = 512, 1 << 21  # rows walked together: at least, and such that their scores take 16 MiB at most
@@ -161,16 +164,25 @@ class Forest:
         """Return the codes of rows (n, features), int32 of shape (features, n)."""
         return np.stack([self.coded(rows[:, j], j) for j in range(self.features)])
 
-    def scores(self, codes: AnyArray, column: int, asked: AnyArray) -> FloatArray:
-        """Return the scores of rows (by `codes`) at every one of the sorted codes asked, shape (channels, n, m)."""
+    def settled(self, codes: AnyArray) -> list[Settled]:
+        """Return where rows of these codes are in every tree, in blocks whose largest table stays small."""
+        from .walk import settled
+
+        widest = min(max(map(len, self.edges)), codes.shape[1]) + 2
+        step = max(_ROWS, _CELLS // (widest * self.channels))
+        starts = range(0, codes.shape[1], step)
+        return [settled(self, np.ascontiguousarray(codes[:, start : start + step])) for start in starts]
+
+    def scores(self, blocks: Sequence[Settled], column: int, asked: AnyArray) -> FloatArray:
+        """Return the scores of settled rows at every one of the sorted codes asked, shape (channels, n, m)."""
         from .walk import walk
 
-        n, m = codes.shape[1], len(asked)
-        found = np.empty((self.channels, n, m))
-        step = max(_ROWS, _CELLS // (m * self.channels))
-        for start in range(0, n, step):
-            part = np.ascontiguousarray(codes[:, start : start + step])
-            walk(self, part, column, asked, found[:, start : start + step])
+        found = np.empty((self.channels, sum(block.codes.shape[1] for block in blocks), len(asked)))
+        start = 0
+        for block in blocks:
+            stop = start + block.codes.shape[1]
+            walk(self, block, column, asked, found[:, start:stop])
+            start = stop
         return found
 
 

@@ -74,10 +74,11 @@ class Walks:
         self._walkable = walkable
         self._X = X
         self._tables: dict[tuple[bool, int], _Table] = {}
+        self._places: list[tuple[IntArray, list[Any]]] = []
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the tables behind: another process walks for itself."""
-        return {**self.__dict__, "_tables": {}}
+        return {**self.__dict__, "_tables": {}, "_places": []}
 
     def covers(self, variant: Variant) -> bool:
         """Say whether one column changes, whose table of all rows at all their values is within the limit."""
@@ -130,11 +131,22 @@ class Walks:
         asked = np.union1d(self._own[column], codes)
         places = np.full(int(asked[-1]) + 1, -1, dtype=np.int64)
         places[asked] = np.arange(len(asked))
-        table = _Table(rows, places, forest.scores(self._codes[:, rows], column, asked))
+        table = _Table(rows, places, forest.scores(self._settled(rows), column, asked))
         for other in [*self._tables][: 1 - _KEPT]:
             self._tables.pop(other, None)
         self._tables[key] = table
         return table
+
+    def _settled(self, rows: IntArray) -> list[Any]:
+        """Return where these rows are in the trees; the places of the last two sets of rows stay if they are few."""
+        kept = next((blocks for own, blocks in self._places if np.array_equal(own, rows)), None)
+        if kept is not None:
+            return kept
+        forest = self._walkable.forest
+        blocks = forest.settled(self._codes[:, rows])
+        if len(rows) * len(forest.trees) <= TABLE_CELLS:
+            self._places = [*self._places[1 - _KEPT :], (rows, blocks)]
+        return blocks
 
     @cached_property
     def _codes(self) -> AnyArray:

@@ -5,7 +5,7 @@ Imports numba, so it is imported only where a forest is walked.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -76,10 +76,9 @@ def _add(leaf, first, rows, start, stop, out):  # type: ignore[no-untyped-def]  
 
 
 @compiled
-def _spread(nodes, bits, values, root, first, codes, column, asked, rows, spare, stack, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
-    """Add one tree's leaves to the differences of all rows' scores over the sorted asked codes."""
-    stack[0] = root, 0, len(rows), 0, len(asked)
-    top = 1
+def _spread(nodes, bits, values, first, codes, column, asked, stack, count, rows, spare, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
+    """Add the leaves below node ``stack[0, 0]`` to the differences of rows[:count], over the run ``stack[0, 3:]``."""
+    stack[0, 1], stack[0, 2], top = 0, count, 1
     while top > 0:
         top -= 1
         node, begin, end, start, stop = stack[top]
@@ -105,12 +104,81 @@ def _spread(nodes, bits, values, root, first, codes, column, asked, rows, spare,
 
 
 @compiled
-def _walk(nodes, bits, values, roots, firsts, codes, column, asked, depth, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
-    """Add the differences of all trees to `out` (channels, asked, rows)."""
-    stack = np.empty((2 * depth + 1, 5), dtype=np.int64)
-    rows, spare = np.arange(codes.shape[1]), np.empty(codes.shape[1], dtype=np.int64)
+def _settle(nodes, bits, roots, codes, depth):  # type: ignore[no-untyped-def]  # compiled
+    """Return where rows are unchanged: rows by tree in the order of leaves, each node's part of it, leaves by row."""
+    n = codes.shape[1]
+    order, leaves = np.empty((len(roots), n), dtype=np.int32), np.empty((len(roots), n), dtype=np.int32)
+    spans = np.zeros((len(nodes), 2), dtype=np.int32)
+    stack, spare = np.empty((depth + 1, 3), dtype=np.int64), np.empty(n, dtype=np.int32)
     for tree in range(len(roots)):
-        _spread(nodes, bits, values, roots[tree], firsts[tree], codes, column, asked, rows, spare, stack, out)
+        rows = order[tree]
+        rows[:] = np.arange(n)
+        stack[0, 0], stack[0, 1], stack[0, 2], top = roots[tree], 0, n, 1
+        while top > 0:
+            top -= 1
+            node, begin, end = stack[top]
+            while begin < end:
+                spans[node, 0], spans[node, 1] = begin, end
+                if nodes[node, FEATURE] == LEAF:
+                    leaves[tree][rows[begin:end]] = node
+                    break
+                middle = _parted(nodes, bits, node, codes[nodes[node, FEATURE]], rows, spare, begin, end)
+                stack[top] = np.int64(nodes[node, RIGHT]), middle, end
+                node, end, top = np.int64(nodes[node, LEFT]), middle, top + 1
+    return order, spans, leaves
+
+
+@compiled
+def _divert(values, node, run, tree, first, settled, rows, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
+    """Take the rows that the unchanged column sends to `node` off their own leaves over a run; return how many."""
+    order, spans, leaves = settled
+    count = 0
+    for row in order[tree, spans[node, 0] : spans[node, 1]]:
+        rows[count] = row
+        count += 1
+        leaf = leaves[tree, row]
+        for channel in range(values.shape[1]):
+            out[first + channel, run[0], row] -= values[leaf, channel]
+            if run[1] < out.shape[1]:
+                out[first + channel, run[1], row] += values[leaf, channel]
+    return count
+
+
+@compiled
+def _walk(nodes, bits, values, roots, firsts, settled, codes, column, asked, depth, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
+    """Add the differences from the unchanged rows' sums, of all trees, to `out` (channels, asked, rows)."""
+    stack, below = np.empty((2 * depth + 1, 3), dtype=np.int64), np.empty((2 * depth + 1, 5), dtype=np.int64)
+    rows, spare = np.empty(codes.shape[1], dtype=np.int32), np.empty(codes.shape[1], dtype=np.int32)
+    for tree in range(len(roots)):
+        stack[0, 0], stack[0, 1], stack[0, 2], top = roots[tree], 0, len(asked), 1
+        while top > 0:
+            top -= 1
+            node, start, stop = stack[top]
+            while nodes[node, FEATURE] != LEAF:
+                left, right = np.int64(nodes[node, LEFT]), np.int64(nodes[node, RIGHT])
+                if nodes[node, FEATURE] != column:
+                    stack[top] = right, start, stop
+                    node, top = left, top + 1
+                    continue
+                until = _run(nodes, bits, node, asked, start, stop)
+                if until < stop:
+                    stack[top] = node, until, stop
+                    top, stop = top + 1, until
+                goes = _goes_left(nodes, bits, node, asked[start]) == 1
+                node, other = (left, right) if goes else (right, left)
+                count = _divert(values, other, (start, stop), tree, firsts[tree], settled, rows, out)
+                if count > 0:
+                    below[0, 0], below[0, 3], below[0, 4] = node, start, stop
+                    _spread(nodes, bits, values, firsts[tree], codes, column, asked, below, count, rows, spare, out)
+
+
+@compiled
+def _unchanged(values, firsts, leaves, out):  # type: ignore[no-untyped-def]  # compiled
+    """Add the unchanged rows' sums to the first differences."""
+    for tree in range(len(firsts)):
+        for row in range(leaves.shape[1]):
+            for channel in range(values.shape[1]):
+                out[firsts[tree] + channel, 0, row] += values[leaves[tree, row], channel]
 
 
 @compiled
@@ -144,20 +212,41 @@ def pick(scores: FloatArray, places: IntArray, codes: AnyArray) -> FloatArray:
     return found
 
 
-def walk(forest: Any, codes: AnyArray, column: int, asked: AnyArray, found: FloatArray) -> None:
+class Settled(NamedTuple):
+    """Where unchanged rows are.
+
+    Attributes
+    ----------
+    codes : array of int32, shape (features, n)
+    places : tuple of arrays of int32
+        Per tree the rows in the order of its leaves (trees, n), each node's part of that order as its begin and end
+        (nodes, 2), and the leaf of each row (trees, n).
+    """
+
+    codes: AnyArray
+    places: tuple[AnyArray, AnyArray, AnyArray]
+
+
+def settled(forest: Any, codes: AnyArray) -> Settled:
+    """Return where rows of these codes (features, n) are in every tree."""
+    nodes, bits, _, roots, _ = forest.arrays
+    return Settled(codes, _settle(nodes, bits, roots, codes, forest.depth))
+
+
+def walk(forest: Any, rows: Settled, column: int, asked: AnyArray, found: FloatArray) -> None:
     """Write the sum of all trees' leaves for every row at every code that its `column` is given.
 
-    A tree is walked once by all rows together. Where another column decides, the rows part; where the changed one
-    decides, all rows go both ways, with the asked codes that go there: a run of the sorted codes. A leaf adds its
-    value to the differences at the ends of its run. So a tree costs little more than one prediction of the rows,
-    however many codes are asked.
+    A tree is walked once by all rows together. Where the changed column decides, the rows that it sends one way also
+    go the other, with the asked codes that go there: a run of the sorted codes. Over that run their own leaf is
+    replaced by those that they reach, as differences at its ends. So a feature costs less than one prediction of the
+    rows however many codes are asked, and less the more features there are.
 
     Parameters
     ----------
     forest : Forest
         The flat form of the ensemble; its leaves are whole numbers, so that sums do not depend on their order.
-    codes : array of int32, shape (features, n)
-        The rows' codes.
+    rows : Settled
+        n rows.
     column : int
         The feature whose codes are replaced.
     asked : array of int32, shape (m,)
@@ -165,6 +254,8 @@ def walk(forest: Any, codes: AnyArray, column: int, asked: AnyArray, found: Floa
     found : array, shape (channels, n, m)
         Where the scores are written.
     """
-    differences = np.zeros((forest.channels, len(asked), codes.shape[1]), dtype=np.int64)
-    _walk(*forest.arrays, codes, column, asked, forest.depth, differences)
-    _sum(differences, forest.step, found)
+    nodes, bits, values, roots, firsts = forest.arrays
+    out = np.zeros((forest.channels, len(asked), rows.codes.shape[1]), dtype=np.int64)
+    _unchanged(values, firsts, rows.places[2], out)
+    _walk(nodes, bits, values, roots, firsts, rows.places, rows.codes, column, asked, forest.depth, out)
+    _sum(out, forest.step, found)

@@ -49,7 +49,7 @@ def by_scores(
     if raw is None or raw.shape != (1, forest.channels):
         return None
     codes = forest.codes(encode(first))
-    start = raw[0] - forest.scores(codes, 0, codes[0])[:, 0, 0]
+    start = raw[0] - forest.scores(forest.settled(codes), 0, codes[0])[:, 0, 0]
 
     def finish(scores: FloatArray, _: Callable[[], FloatArray]) -> Distribution:
         return adapter.from_score(model, scores + start)
