@@ -48,6 +48,13 @@ class Shortcut(Protocol):
 
 
 @runtime_checkable
+class Rounds(Protocol):
+    """Optional: a shortcut of a model whose own predictions are rounded more than `TOLERANCE` (single precision)."""
+
+    tolerance: float
+
+
+@runtime_checkable
 class FastPath(Protocol):
     """A plugin of the group ``uq_report.fast_paths``: finds the structure that makes a shortcut.
 
@@ -164,10 +171,12 @@ class Shortcuts:
         served, (rows, difference, failed) = self._served[name], compare(name, variant)
         served.compared += rows
         served.difference = max(served.difference, difference)
-        if failed or not difference <= TOLERANCE:
+        shortcut = self._by_name[name]
+        tolerance = shortcut.tolerance if isinstance(shortcut, Rounds) else TOLERANCE
+        if failed or not difference <= tolerance:
             served.dropped = failed or (
                 f"its predictions differ from the model's own by {difference:.1g} of a measure's largest value, more "
-                f"than {TOLERANCE:g}"
+                f"than {tolerance:g}"
             )
             return False
         for known in agreed:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+from scipy.special import expit
+
 from ...core.adapter import Match
-from ...core.arrays import AnyArray, Table
+from ...core.arrays import AnyArray, FloatArray, Table
 from ...core.distributions import Categorical
 from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
-from .boosted import BoostedAdapter, classes_of, comes_from, numbers_of
+from .boosted import BoostedAdapter, classes_of, comes_from, numbers_of, softmax_of
 from .dispersion import Estimate, dispersed
 from .outputs import class_labels, predicted_labels, probabilities
 from .sklearn_ import refitted, transform, unwrap
@@ -83,11 +86,29 @@ class LightGBMAdapter(BoostedAdapter):
             p = probabilities(final, rows)
             return Categorical(p, classes=class_labels(final, p.shape[1]))
         values = final.predict(rows)
-        if name in _CLASSES:
-            return classes_of(values, X.shape[0], what)
+        return classes_of(values, X.shape[0], what) if name in _CLASSES else self._amounts(final, name, values)
+
+    def score(self, model: Any, X: Any) -> FloatArray | None:
+        """Return the raw scores of rows, shape (n, k)."""
+        steps, final = unwrap(model)
+        return np.asarray(final.predict(transform(steps, X), raw_score=True), dtype=float).reshape(X.shape[0], -1)
+
+    def from_score(self, model: Any, scores: FloatArray) -> Distribution:
+        """Return what `predict` makes of these scores, by the objective's link."""
+        final = unwrap(model)[1]
+        booster, what = _booster(final), type(final).__name__
+        name = _objective(booster)
+        if name in _POWERS:
+            return self._amounts(final, name, np.exp(scores[:, 0]))
+        p = softmax_of(scores) if name == "multiclass" else expit(_steepness(booster) * scores[:, 0])
+        return classes_of(p, len(scores), what, final.classes_ if comes_from(final, _CLASSIFIER) else None)
+
+    def _amounts(self, final: Any, name: str, values: AnyArray) -> Distribution:
+        """Return the distributions of counts or amounts with these means."""
+        booster, what = _booster(final), type(final).__name__
         power = float(booster.params.get("tweedie_variance_power", 1.5)) if name == "tweedie" else _POWERS[name]
         estimate = Estimate("LightGBMAdapter", __name__, "model.predict(X_calibration)")
-        mean = numbers_of(values, X.shape[0], what)
+        mean = numbers_of(values, len(values), what)
         return dispersed(self.name, f"{what} with {name}", mean, power, self.dispersion, estimate)
 
     def decide(self, model: Any, X: Table) -> AnyArray | None:
@@ -105,6 +126,15 @@ def _booster(final: Any) -> Any:
 
 def _objective(booster: Any) -> str:
     """Return the objective by its own name, whatever alias it was asked by; empty for a function of the user's."""
+    return _objective_line(booster).partition(" ")[0]
+
+
+def _steepness(booster: Any) -> float:
+    """Return the factor of the score in the logistic function of two classes."""
+    options = dict(option.split(":", 1) for option in _objective_line(booster).split()[1:] if ":" in option)
+    return float(options.get("sigmoid", 1.0))
+
+
+def _objective_line(booster: Any) -> str:
     lines = booster.model_to_string(num_iteration=1).split("\n", 40)
-    named = next((line for line in lines if line.startswith("objective=")), "objective= ")
-    return named.removeprefix("objective=").partition(" ")[0]
+    return next((line for line in lines if line.startswith("objective=")), "objective= ").removeprefix("objective=")

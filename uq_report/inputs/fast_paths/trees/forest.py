@@ -191,3 +191,8 @@ def _packed(goes: BoolArray) -> AnyArray:
     words = np.zeros(-(-len(goes) // 32) * 32, dtype=np.uint8)
     words[: len(goes)] = goes
     return np.packbits(words, bitorder="little").view(np.uint32)
+
+
+def set_bits(words: AnyArray) -> FloatArray:
+    """Return the positions of the set bits of 32-bit words, as floats."""
+    return np.flatnonzero(np.unpackbits(np.ascontiguousarray(words).view(np.uint8), bitorder="little")).astype(float)

@@ -15,11 +15,19 @@ from ....core.predictive import Distribution
 from ....core.shortcut import Shortcut
 from ....core.variants import Variant
 from ...adapters.sklearn_ import unwrap
+from .catboost import CATBOOST
 from .forest import Forest
+from .lightgbm import LIGHTGBM
 from .sklearn import SKLEARN
 from .walkable import Walkable
+from .xgboost import XGBOOST
 
-READERS: Mapping[str, Callable[[Any, Any, Adapter, Table], Walkable | None]] = {**SKLEARN}
+READERS: Mapping[str, Callable[[Any, Any, Adapter, Table], Walkable | None]] = {
+    **SKLEARN,
+    **LIGHTGBM,
+    **XGBOOST,
+    **CATBOOST,
+}
 TABLE_CELLS = 1 << 25  # scores of a table of rows x values: 256 MiB
 _KEPT = 2  # tables, for calls that hold the end of one column and the beginning of the next
 
@@ -71,6 +79,7 @@ class Walks:
     """Changes of one column of a table, predicted from tables of rows x values."""
 
     def __init__(self, walkable: Walkable, X: Table) -> None:
+        self.tolerance = walkable.tolerance
         self._walkable = walkable
         self._X = X
         self._tables: dict[tuple[bool, int], _Table] = {}

@@ -16,7 +16,7 @@ from ....core.adapter import Adapter
 from ....core.arrays import AnyArray, FloatArray, Table
 from ....core.distributions import Categorical, CategoricalMixture
 from ....core.predictive import Distribution
-from .forest import Forest, Tree
+from .forest import Forest, Tree, set_bits
 from .walkable import Walkable, by_scores, is_numeric, plain_numbers
 
 
@@ -97,7 +97,7 @@ def _histogram_tree(predictor: Any, first: int) -> Tree:
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
     listed = {
-        int(node): _set_bits(predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]])
+        int(node): set_bits(predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]])
         for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf)
     }
     return Tree(
@@ -110,11 +110,6 @@ def _histogram_tree(predictor: Any, first: int) -> Tree:
         first,
         listed,
     )
-
-
-def _set_bits(words: AnyArray) -> FloatArray:
-    """Return the positions of the set bits of 32-bit words as floats."""
-    return np.flatnonzero(np.unpackbits(np.ascontiguousarray(words).view(np.uint8), bitorder="little")).astype(float)
 
 
 SKLEARN: Mapping[str, Callable[[Any, Any, Adapter, Table], Walkable | None]] = {

@@ -11,6 +11,7 @@ import pandas as pd
 from ....core.adapter import Adapter, Scores
 from ....core.arrays import AnyArray, FloatArray, Table, take_rows
 from ....core.predictive import Distribution
+from ....core.shortcut import TOLERANCE
 from .forest import Forest
 
 
@@ -29,6 +30,8 @@ class Walkable(NamedTuple):
         scores of `split` for the same rows, called only if a measure needs them.
     split : callable, optional
         Returns the forest of what members disagree on.
+    tolerance : float
+        How far the model's own predictions may be off, as `core.shortcut.TOLERANCE`.
     """
 
     forest: Forest
@@ -36,10 +39,17 @@ class Walkable(NamedTuple):
     columns: tuple[int, ...]
     finish: Callable[[FloatArray, Callable[[], FloatArray]], Distribution]
     split: Callable[[], Forest] | None = None
+    tolerance: float = TOLERANCE
 
 
-def by_scores(
-    model: Any, adapter: Adapter, X: Table, forest: Forest, encode: Callable[[Table], AnyArray], columns: Sequence[int]
+def by_scores(  # a reader's arguments, and what it read
+    model: Any,
+    adapter: Adapter,
+    X: Table,
+    forest: Forest,
+    encode: Callable[[Table], AnyArray],
+    columns: Sequence[int],
+    tolerance: float = TOLERANCE,
 ) -> Walkable | None:
     """Return a model whose adapter makes its prediction of raw scores: the forest's and a start, read off one row."""
     if not isinstance(adapter, Scores):
@@ -54,7 +64,7 @@ def by_scores(
     def finish(scores: FloatArray, _: Callable[[], FloatArray]) -> Distribution:
         return adapter.from_score(model, scores + start)
 
-    return Walkable(forest, encode, tuple(columns), finish)
+    return Walkable(forest, encode, tuple(columns), finish, tolerance=tolerance)
 
 
 def is_numeric(X: Table) -> bool:
@@ -67,3 +77,25 @@ def is_numeric(X: Table) -> bool:
 def plain_numbers(X: Table) -> FloatArray:
     """Return a numeric table as floats of shape (n, d)."""
     return X.astype(float) if isinstance(X, np.ndarray) else X.to_numpy(dtype=float, na_value=np.nan)
+
+
+def category_codes(categories: Sequence[Sequence[Any]] | None, X: Table) -> Callable[[Table], FloatArray]:
+    """Return how rows become numbers: a frame's columns of categories as codes, among `categories` in their order.
+
+    Without `categories`, the codes are the frame's own.
+    """
+    if isinstance(X, np.ndarray):
+        return plain_numbers
+    named = [c for c, dtype in enumerate(X.dtypes) if isinstance(dtype, pd.CategoricalDtype)]
+    of = dict(zip(named, categories or [X.iloc[:, c].cat.categories for c in named], strict=True))
+
+    def encode(rows: Table) -> FloatArray:
+        columns = [
+            pd.Categorical(column, categories=list(of[c])).codes if c in of else column.to_numpy(float, na_value=np.nan)
+            for c, (_, column) in enumerate(rows.items())
+        ]
+        numbers = np.column_stack([np.asarray(column, dtype=float) for column in columns])
+        numbers[:, named] = np.where(numbers[:, named] < 0, np.nan, numbers[:, named])
+        return numbers
+
+    return encode
