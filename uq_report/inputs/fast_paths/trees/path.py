@@ -141,9 +141,8 @@ class Walks:
         places = np.full(int(asked[-1]) + 1, -1, dtype=np.int64)
         places[asked] = np.arange(len(asked))
         table = _Table(rows, places, forest.scores(self._settled(rows), column, asked))
-        for other in [*self._tables][: 1 - _KEPT]:
-            self._tables.pop(other, None)
-        self._tables[key] = table
+        others = [(other, older) for other, older in self._tables.items() if other != key]
+        self._tables = dict([*others[1 - _KEPT :], (key, table)])
         return table
 
     def _settled(self, rows: IntArray) -> list[Any]:

@@ -34,6 +34,13 @@ def _goes_left(nodes, bits, node, code):  # type: ignore[no-untyped-def]  # comp
 
 
 @compiled
+def _push(stack, top, node, begin, end, start, stop):  # type: ignore[no-untyped-def]  # compiled
+    """Put an entry on a stack; return how many it holds."""
+    stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3], stack[top, 4] = node, begin, end, start, stop
+    return top + 1
+
+
+@compiled
 def _run(nodes, bits, node, asked, start, stop):  # type: ignore[no-untyped-def]  # compiled
     """Return where the run of sorted codes asked[start:stop] that go the way of the first ends."""
     left = _goes_left(nodes, bits, node, asked[start])
@@ -44,7 +51,13 @@ def _run(nodes, bits, node, asked, start, stop):  # type: ignore[no-untyped-def]
     if left == 0 and asked[start] >= nodes[node, HIGH]:
         return stop
     bound = nodes[node, HIGH] if left == 1 else nodes[node, LOW]
-    return start + np.searchsorted(asked[start:stop], bound)
+    while start < stop:
+        middle = (start + stop) >> 1
+        if asked[middle] < bound:
+            start = middle + 1
+        else:
+            stop = middle
+    return start
 
 
 @compiled
@@ -60,19 +73,21 @@ def _parted(nodes, bits, node, codes, rows, spare, first, last):  # type: ignore
         spare[others] = row
         left += goes
         others += 1 - goes
-    rows[left:last] = spare[:others]
+    for place in range(others):
+        rows[left + place] = spare[place]
     return left
 
 
 @compiled
-def _add(leaf, first, rows, start, stop, out):  # type: ignore[no-untyped-def]  # compiled
-    """Add a leaf to the differences of some rows at the start of a run, and take it off behind the run."""
-    for channel in range(len(leaf)):
-        for row in rows:
-            out[first + channel, start, row] += leaf[channel]
+def _add(values, node, first, rows, begin, end, start, stop, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
+    """Add a leaf to the differences of rows[begin:end] at the start of a run, and take it off behind the run."""
+    for channel in range(values.shape[1]):
+        value = values[node, channel]
+        for place in range(begin, end):
+            out[first + channel, start, rows[place]] += value
         if stop < out.shape[1]:
-            for row in rows:
-                out[first + channel, stop, row] -= leaf[channel]
+            for place in range(begin, end):
+                out[first + channel, stop, rows[place]] -= value
 
 
 @compiled
@@ -81,14 +96,13 @@ def _spread(nodes, bits, values, first, codes, column, asked, stack, count, rows
     stack[0, 1], stack[0, 2], top = 0, count, 1
     while top > 0:
         top -= 1
-        node, begin, end, start, stop = stack[top]
+        node, begin, end, start, stop = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3], stack[top, 4]
         while nodes[node, FEATURE] != LEAF:
             feature, left, right = nodes[node, FEATURE], np.int64(nodes[node, LEFT]), np.int64(nodes[node, RIGHT])
             if feature == column:
                 until = _run(nodes, bits, node, asked, start, stop)
                 if until < stop:
-                    stack[top] = node, begin, end, until, stop
-                    top += 1
+                    top = _push(stack, top, node, begin, end, until, stop)
                     stop = until
                 node = left if _goes_left(nodes, bits, node, asked[start]) == 1 else right
                 continue
@@ -97,10 +111,9 @@ def _spread(nodes, bits, values, first, codes, column, asked, stack, count, rows
                 node = right
                 continue
             if middle < end:
-                stack[top] = right, middle, end, start, stop
-                top += 1
+                top = _push(stack, top, right, middle, end, start, stop)
             node, end = left, middle
-        _add(values[node], first, rows[begin:end], start, stop, out)
+        _add(values, node, first, rows, begin, end, start, stop, out)
 
 
 @compiled
@@ -109,66 +122,70 @@ def _settle(nodes, bits, roots, codes, depth):  # type: ignore[no-untyped-def]  
     n = codes.shape[1]
     order, leaves = np.empty((len(roots), n), dtype=np.int32), np.empty((len(roots), n), dtype=np.int32)
     spans = np.zeros((len(nodes), 2), dtype=np.int32)
-    stack, spare = np.empty((depth + 1, 3), dtype=np.int64), np.empty(n, dtype=np.int32)
+    stack, spare = np.empty((depth + 1, 5), dtype=np.int64), np.empty(n, dtype=np.int32)
     for tree in range(len(roots)):
         rows = order[tree]
-        rows[:] = np.arange(n)
-        stack[0, 0], stack[0, 1], stack[0, 2], top = roots[tree], 0, n, 1
+        for row in range(n):
+            rows[row] = row
+        top = _push(stack, 0, roots[tree], 0, n, 0, 0)
         while top > 0:
             top -= 1
-            node, begin, end = stack[top]
+            node, begin, end = stack[top, 0], stack[top, 1], stack[top, 2]
             while begin < end:
                 spans[node, 0], spans[node, 1] = begin, end
                 if nodes[node, FEATURE] == LEAF:
-                    leaves[tree][rows[begin:end]] = node
+                    for place in range(begin, end):
+                        leaves[tree, rows[place]] = node
                     break
                 middle = _parted(nodes, bits, node, codes[nodes[node, FEATURE]], rows, spare, begin, end)
-                stack[top] = np.int64(nodes[node, RIGHT]), middle, end
-                node, end, top = np.int64(nodes[node, LEFT]), middle, top + 1
+                top = _push(stack, top, np.int64(nodes[node, RIGHT]), middle, end, 0, 0)
+                node, end = np.int64(nodes[node, LEFT]), middle
     return order, spans, leaves
 
 
 @compiled
-def _divert(values, node, run, tree, first, settled, rows, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
+def _divert(values, node, start, stop, tree, first, settled, rows, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
     """Take the rows that the unchanged column sends to `node` off their own leaves over a run; return how many."""
     order, spans, leaves = settled
-    count = 0
-    for row in order[tree, spans[node, 0] : spans[node, 1]]:
-        rows[count] = row
-        count += 1
-        leaf = leaves[tree, row]
+    for place in range(spans[node, 0], spans[node, 1]):
+        row = order[tree, place]
+        rows[place - spans[node, 0]] = row
         for channel in range(values.shape[1]):
-            out[first + channel, run[0], row] -= values[leaf, channel]
-            if run[1] < out.shape[1]:
-                out[first + channel, run[1], row] += values[leaf, channel]
-    return count
+            value = values[leaves[tree, row], channel]
+            out[first + channel, start, row] -= value
+            if stop < out.shape[1]:
+                out[first + channel, stop, row] += value
+    return spans[node, 1] - spans[node, 0]
 
 
 @compiled
 def _walk(nodes, bits, values, roots, firsts, settled, codes, column, asked, depth, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
     """Add the differences from the unchanged rows' sums, of all trees, to `out` (channels, asked, rows)."""
-    stack, below = np.empty((2 * depth + 1, 3), dtype=np.int64), np.empty((2 * depth + 1, 5), dtype=np.int64)
+    stack, below = np.empty((2 * depth + 1, 5), dtype=np.int64), np.empty((2 * depth + 1, 5), dtype=np.int64)
     rows, spare = np.empty(codes.shape[1], dtype=np.int32), np.empty(codes.shape[1], dtype=np.int32)
     for tree in range(len(roots)):
-        stack[0, 0], stack[0, 1], stack[0, 2], top = roots[tree], 0, len(asked), 1
+        top = _push(stack, 0, roots[tree], 0, 0, 0, len(asked))
         while top > 0:
             top -= 1
-            node, start, stop = stack[top]
+            node, start, stop = stack[top, 0], stack[top, 3], stack[top, 4]
             while nodes[node, FEATURE] != LEAF:
                 left, right = np.int64(nodes[node, LEFT]), np.int64(nodes[node, RIGHT])
                 if nodes[node, FEATURE] != column:
-                    stack[top] = right, start, stop
-                    node, top = left, top + 1
+                    top = _push(stack, top, right, 0, 0, start, stop)
+                    node = left
                     continue
                 until = _run(nodes, bits, node, asked, start, stop)
                 if until < stop:
-                    stack[top] = node, until, stop
-                    top, stop = top + 1, until
-                goes = _goes_left(nodes, bits, node, asked[start]) == 1
-                node, other = (left, right) if goes else (right, left)
-                count = _divert(values, other, (start, stop), tree, firsts[tree], settled, rows, out)
+                    top = _push(stack, top, node, 0, 0, until, stop)
+                    stop = until
+                other = right
+                if _goes_left(nodes, bits, node, asked[start]) == 1:
+                    node = left
+                else:
+                    node, other = right, left
+                count = _divert(values, other, start, stop, tree, firsts[tree], settled, rows, out)
                 if count > 0:
-                    below[0, 0], below[0, 3], below[0, 4] = node, start, stop
+                    _push(below, 0, node, 0, 0, start, stop)
                     _spread(nodes, bits, values, firsts[tree], codes, column, asked, below, count, rows, spare, out)
 
 
@@ -190,8 +207,8 @@ def _sum(differences, step, found):  # type: ignore[no-untyped-def]  # compiled
             end = min(n, begin + _TOGETHER)
             total = np.zeros(end - begin, dtype=np.int64)
             for position in range(m):
-                total += differences[channel, position, begin:end]
                 for row in range(begin, end):
+                    total[row - begin] += differences[channel, position, row]
                     found[channel, row, position] = total[row - begin] * step
 
 

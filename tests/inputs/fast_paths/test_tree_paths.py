@@ -1,0 +1,394 @@
+"""Walks down trees predict changed rows as the models themselves do, or say that they cannot."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from uq_report.api import explain
+from uq_report.core.arrays import AnyArray, Columns, FloatArray, IntArray, take_rows
+from uq_report.core.distributions import Categorical, CategoricalMixture
+from uq_report.core.engine import Engine
+from uq_report.core.predictive import Distribution
+from uq_report.core.shortcut import TOLERANCE
+from uq_report.core.subject import Subject
+from uq_report.core.variants import Variant, make_buffer
+from uq_report.inputs.adapters.classifier import ClassifierAdapter
+from uq_report.inputs.fast_paths.trees import forest as forests
+from uq_report.inputs.fast_paths.trees import path as paths
+from uq_report.inputs.fast_paths.trees.forest import Forest, Tree
+from uq_report.inputs.fast_paths.trees.path import TreePath, Walks
+from uq_report.inputs.fast_paths.trees.xgboost import SINGLE
+from uq_report.testing import fast_path_model_checks, measures
+
+pytest.importorskip("numba")
+N, RNG = 90, np.random.default_rng(0)
+WHOLE = RNG.normal(size=(N, 5))
+WHOLE[:, 3] = RNG.integers(0, 12, N)
+GAPS = np.where(RNG.random((N, 5)) < 0.1, np.nan, WHOLE)
+Y3 = np.digitize(WHOLE[:, 0] + WHOLE[:, 1] * WHOLE[:, 2] + RNG.normal(size=N), [-1, 1])
+Y2 = (Y3 > 0).astype(int)
+WEIGHTS = RNG.random(N)
+COUNTS = RNG.poisson(np.exp(0.5 * WHOLE[:, 0]))
+FRAME = pd.DataFrame(GAPS, columns=list("abcde")).assign(
+    d=pd.Categorical([f"k{value:.0f}" for value in WHOLE[:, 3]], categories=[f"k{value}" for value in range(14)])
+)
+FORESTS: dict[str, Callable[[], Any]] = {
+    "forest": lambda: RandomForestClassifier(7, random_state=0),
+    "few leaves": lambda: ExtraTreesClassifier(6, max_leaf_nodes=5, random_state=1),
+    "tree": lambda: DecisionTreeClassifier(max_depth=6, random_state=0),
+}
+
+
+def changes(subject: Subject, rows: IntArray, seed: int) -> list[Variant]:
+    """Return each column with donors, a constant, and a value for each row, in mixed order."""
+    rng = np.random.default_rng(seed)
+    source, found = Columns(subject.X), []
+    for c in range(subject.X.shape[1]):
+        found.append(Variant((c,), donors=rng.integers(0, subject.n, len(rows))))
+        found.append(Variant((c,), (source[c][rng.integers(subject.n)],)))
+        found.append(Variant((c,), (source[c][rng.integers(0, subject.n, len(rows))],)))
+    return [found[v] for v in rng.permutation(len(found))]
+
+
+def plain(subject: Subject, group: list[Variant], rows: IntArray) -> Distribution:
+    """Predict by the model itself."""
+    table = make_buffer(take_rows(subject.X, rows), len(group)).filled(Columns(subject.X), 0, len(rows), group)
+    return subject.adapter.predict(subject.model, table)
+
+
+def walks(subject: Subject) -> Walks:
+    shortcut = TreePath().shortcut(subject.model, subject.adapter, subject.X)
+    assert isinstance(shortcut, Walks)
+    return shortcut
+
+
+def compare(model: Any, X: Any, y: Any, tolerance: float = 1e-12) -> None:
+    """Compare all kinds of changes of all rows and of some, in groups of one and of many."""
+    subject = explain(model, X, y)
+    shortcut = walks(subject)
+    for seed, rows in enumerate((np.arange(N), RNG.permutation(N)[:20])):
+        group = changes(subject, rows, seed)
+        assert all(map(shortcut.covers, group))
+        for part in (group, group[:1]):
+            ours, own = shortcut.predict(part, rows), plain(subject, part, rows)
+            assert ours.supports == own.supports
+            assert ours.family == own.family
+            named = [name for name in ("mean", "variance", "entropy", "aleatoric", "epistemic_variance") if
+                     name in own.supports]  # fmt: skip
+            for name in named:
+                expected = getattr(own, name)()
+                assert np.abs(getattr(ours, name)() - expected).max() <= tolerance * np.abs(expected).max(), name
+
+
+@pytest.mark.parametrize(("name", "y"), list(product(FORESTS, (Y2, Y3))))
+def test_classification_trees_agree_and_keep_the_split_of_members(name: str, y: IntArray) -> None:
+    for X in (WHOLE, GAPS):
+        compare(FORESTS[name]().fit(X, y, sample_weight=WEIGHTS), X, y)
+
+
+@pytest.mark.parametrize("y", [Y2, Y3])
+def test_gradient_boosting_agrees(y: IntArray) -> None:
+    compare(GradientBoostingClassifier(n_estimators=9, n_iter_no_change=4, random_state=0).fit(WHOLE, y), WHOLE, y)
+    compare(GradientBoostingClassifier(n_estimators=4, init="zero").fit(WHOLE, y, sample_weight=WEIGHTS), WHOLE, y)
+
+
+@pytest.mark.parametrize("y", [Y2, Y3])
+def test_histogram_boosting_agrees_with_missing_values_categories_and_early_stopping(y: IntArray) -> None:
+    options = {"max_iter": 9, "min_samples_leaf": 4, "early_stopping": True, "random_state": 0}
+    compare(HistGradientBoostingClassifier(**options).fit(GAPS, y), GAPS, y)
+    compare(HistGradientBoostingClassifier(categorical_features=[3], **options).fit(GAPS, y), GAPS, y)
+    compare(HistGradientBoostingClassifier(categorical_features="from_dtype", **options).fit(FRAME, y), FRAME, y)
+
+
+def test_wrappers_that_predict_by_their_model_are_looked_through() -> None:
+    search = GridSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": [2, 3]}, cv=2).fit(WHOLE, Y2)
+    compare(search, WHOLE, Y2)
+
+
+@pytest.mark.parametrize("y", [Y2, Y3])
+@pytest.mark.parametrize("X", [WHOLE, GAPS, FRAME], ids=["whole", "gaps", "frame"])
+def test_lightgbm_agrees(X: Any, y: IntArray) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    options = {"n_estimators": 8, "min_child_samples": 3, "verbose": -1, "num_threads": 1}
+    compare(lightgbm.LGBMClassifier(**options).fit(X, y, sample_weight=WEIGHTS), X, y)
+
+
+def test_lightgbm_stopped_early_counts_and_boosters_agree() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    options = {"min_child_samples": 3, "verbose": -1, "num_threads": 1}
+    later = lightgbm.Dataset(GAPS[60:], Y2[60:])
+    stop = lightgbm.early_stopping(2, verbose=False)
+    fast = {"objective": "binary", "learning_rate": 0.3, **options}
+    stopped = lightgbm.train(
+        fast, lightgbm.Dataset(GAPS[:60], Y2[:60]), 40, [later], callbacks=[stop], keep_training_booster=True
+    )
+    assert 0 < stopped.best_iteration < stopped.current_iteration()
+    compare(stopped, GAPS, Y2)
+    compare(lightgbm.LGBMRegressor(objective="poisson", n_estimators=5, **options).fit(GAPS, COUNTS), GAPS, COUNTS)
+    steep = {"objective": "binary", "sigmoid": 2.5, **options}
+    compare(lightgbm.train(steep, lightgbm.Dataset(WHOLE, Y2), 5), WHOLE, Y2)
+
+
+@pytest.mark.parametrize("y", [Y2, Y3])
+@pytest.mark.parametrize("X", [GAPS, FRAME], ids=["gaps", "frame"])
+def test_xgboost_agrees_to_its_own_single_precision(X: Any, y: IntArray) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    options = {"n_estimators": 8, "max_depth": 4, "enable_categorical": True, "max_cat_to_onehot": 2, "n_jobs": 1}
+    model = xgboost.XGBClassifier(**options).fit(X, y, sample_weight=WEIGHTS)
+    compare(model, X, y, SINGLE)
+    subject = explain(model, X, y)
+    assert walks(subject).tolerance == SINGLE > TOLERANCE
+    compare(model.get_booster(), X, y, SINGLE)
+
+
+def test_xgboost_stopped_early_and_counts_agree() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    stopped = xgboost.XGBClassifier(n_estimators=40, learning_rate=0.9, early_stopping_rounds=2, n_jobs=1)
+    stopped.fit(GAPS[:60], Y2[:60], eval_set=[(GAPS[60:], Y2[60:])], verbose=False)
+    assert stopped.best_iteration + 1 < stopped.get_booster().num_boosted_rounds()
+    compare(stopped, GAPS, Y2, SINGLE)
+    counts = xgboost.XGBRegressor(objective="count:poisson", n_estimators=5, n_jobs=1).fit(GAPS, COUNTS)
+    compare(counts, GAPS, COUNTS, SINGLE)
+
+
+def catboost_of(kind: str, **options: Any) -> Any:
+    catboost = pytest.importorskip("catboost")
+    given = {"iterations": 8, "depth": 3, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
+    return getattr(catboost, f"CatBoost{kind}")(**given, **options)
+
+
+def test_catboost_agrees() -> None:
+    compare(catboost_of("Classifier").fit(GAPS, Y2), GAPS, Y2)
+    compare(catboost_of("Classifier", nan_mode="Max").fit(GAPS, Y3, sample_weight=WEIGHTS), GAPS, Y3)
+    compare(catboost_of("Regressor", loss_function="Poisson").fit(GAPS, COUNTS), GAPS, COUNTS)
+    normal = catboost_of("Regressor", loss_function="RMSEWithUncertainty").fit(GAPS, WHOLE[:, 0])
+    compare(normal, GAPS, WHOLE[:, 0])
+
+
+def refused() -> dict[str, Callable[[], tuple[Any, Any]]]:
+    """Return models of other structure, with their rows."""
+    text = FRAME.assign(d=FRAME["d"].astype(str))
+    return {
+        "another family": lambda: (LogisticRegression().fit(WHOLE, Y2), WHOLE),
+        "a start that is a model": lambda: (
+            GradientBoostingClassifier(n_estimators=2, init=DummyClassifier()).fit(WHOLE, Y2),
+            WHOLE,
+        ),
+        "steps before it": lambda: (make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(WHOLE, Y2), WHOLE),
+        "a class of its own": lambda: (Stranger(max_depth=2).fit(WHOLE, Y2), WHOLE),
+        "categories as statistics": lambda: (catboost_of("Classifier", cat_features=["d"]).fit(text, Y2), text),
+        "trees that are not symmetric": lambda: (
+            catboost_of("Classifier", grow_policy="Lossguide").fit(GAPS, Y2),
+            GAPS,
+        ),
+        "linear leaves": lambda: (of_lightgbm(linear_tree=True), WHOLE),
+        "zeros as missing": lambda: (of_lightgbm(zero_as_missing=True), WHOLE),
+        "averaged trees": lambda: (of_lightgbm(boosting_type="rf", subsample=0.5, subsample_freq=1), WHOLE),
+        "dropped trees": lambda: (of_xgboost(booster="dart"), WHOLE),
+        "a number for missing": lambda: (of_xgboost(missing=-1.0), WHOLE),
+    }
+
+
+class Stranger(DecisionTreeClassifier):
+    """May predict in a way of its own."""
+
+
+def of_lightgbm(**options: Any) -> Any:
+    lightgbm = pytest.importorskip("lightgbm")
+    given = {"n_estimators": 3, "min_child_samples": 3, "verbose": -1, "num_threads": 1}
+    return lightgbm.LGBMClassifier(**given, **options).fit(WHOLE, Y2)
+
+
+def of_xgboost(**options: Any) -> Any:
+    return pytest.importorskip("xgboost").XGBClassifier(n_estimators=3, n_jobs=1, **options).fit(WHOLE, Y2)
+
+
+@pytest.mark.parametrize("name", list(refused()))
+def test_other_structures_are_left_to_the_model(name: str) -> None:
+    model, X = refused()[name]()
+    subject = explain(model, X, Y2)
+    assert TreePath().shortcut(subject.model, subject.adapter, subject.X) is None
+
+
+def test_without_numba_there_is_no_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = explain(FORESTS["tree"]().fit(WHOLE, Y2), WHOLE, Y2)
+    monkeypatch.setattr(paths, "find_spec", {}.get)
+    assert TreePath().shortcut(subject.model, subject.adapter, subject.X) is None
+
+
+def test_a_forest_read_as_a_plain_classifier_has_no_split() -> None:
+    subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2, adapter=ClassifierAdapter())
+    group = [Variant((0,), donors=np.arange(N)[::-1])]
+    ours = walks(subject).predict(group, np.arange(N))
+    assert type(ours) is Categorical
+    assert np.allclose(ours.mean(), plain(subject, group, np.arange(N)).mean(), rtol=0, atol=1e-15)
+
+
+def test_one_column_within_the_limit_is_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = explain(FORESTS["forest"]().fit(WHOLE, Y3), WHOLE, Y3)
+    shortcut = walks(subject)
+    own = len(np.unique(shortcut._codes[1]))
+    monkeypatch.setattr(paths, "TABLE_CELLS", N * own * 2)
+    assert shortcut.covers(Variant((1,), (0.0,)))
+    monkeypatch.setattr(paths, "TABLE_CELLS", N * own * 2 - 1)
+    assert not shortcut.covers(Variant((1,), (0.0,)))
+    assert not shortcut.covers(Variant((0, 1), (0.0, 0.0)))
+    assert not shortcut.covers(Variant())
+
+
+def test_scores_do_not_depend_on_what_else_is_asked_nor_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = explain(HistGradientBoostingClassifier(max_iter=20).fit(GAPS, Y3), GAPS, Y3)
+    rows = np.arange(N)
+    group = changes(subject, rows, 5)
+    whole = walks(subject).predict(group, rows).parameters.reshape(N, len(group), -1)
+    for v, variant in enumerate(group):
+        assert np.array_equal(walks(subject).predict([variant], rows).parameters, whole[:, v])
+    monkeypatch.setattr(forests, "_ROWS", 7)
+    monkeypatch.setattr(forests, "_CELLS", 1)
+    assert np.array_equal(walks(subject).predict(group, rows).parameters.reshape(whole.shape), whole)
+
+
+def test_tables_are_used_again_and_stay_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2)
+    shortcut, rows = walks(subject), np.arange(N)
+    first = shortcut.predict([Variant((0,), donors=rows[::-1])], rows).mean()
+    walked: list[int] = []
+    scores = Forest.scores
+    monkeypatch.setattr(Forest, "scores", lambda own, *given: walked.append(given[1]) or scores(own, *given))
+    for shift in range(3):
+        shortcut.predict([Variant((0,), donors=np.roll(rows, shift))], rows)
+    assert walked == []
+    for c in (1, 2, 0):
+        shortcut.predict([Variant((c,), donors=rows)], rows)
+    assert walked == [1, 2, 0]
+    shortcut.predict([Variant((0,), donors=rows[:5])], rows[:5])
+    assert walked == [1, 2, 0, 0]
+    copy = pickle.loads(pickle.dumps(shortcut._tables))
+    assert len(copy) == 2
+    assert shortcut.__getstate__()["_tables"] == {}
+    assert shortcut.__getstate__()["_places"] == []
+    assert np.array_equal(first, plain(subject, [Variant((0,), donors=rows[::-1])], rows).mean())
+
+
+def stump(threshold: float, left: float, right: float, *, missing_left: bool = False) -> Tree:
+    """Return a tree of one split of feature 0."""
+    return Tree(
+        np.array([0, -2, -2]), np.array([threshold, 0, 0]), np.array([1, -1, -1]), np.array([2, -1, -1]),
+        np.array([missing_left, False, False]), np.array([[0.0], [left], [right]]),
+    )  # fmt: skip
+
+
+def all_scores(forest: Forest, X: FloatArray, asked: FloatArray) -> FloatArray:
+    """Return the scores (n, m) of rows at asked values of feature 0."""
+    codes = forest.coded(asked, 0)
+    distinct, at = np.unique(codes, return_inverse=True)
+    return forest.scores(forest.settled(forest.codes(X)), 0, distinct)[0][:, at]
+
+
+def test_a_number_goes_left_up_to_its_threshold_and_a_missing_one_where_the_node_says() -> None:
+    forest = Forest([stump(0.5, 1.0, 2.0, missing_left=True), stump(1.5, 10.0, 20.0)], 1, 1)
+    asked = np.array([-np.inf, 0.5, np.nextafter(0.5, 1), 1.5, np.nextafter(1.5, 2), np.inf, np.nan])
+    expected = [11.0, 11.0, 12.0, 12.0, 22.0, 22.0, 21.0]
+    assert all_scores(forest, np.array([[0.7], [np.nan]]), asked).tolist() == [expected, expected]
+
+
+def test_single_precision_rounds_before_it_compares() -> None:
+    above = 0.5 + 1e-9
+    asked = np.array([above])
+    assert all_scores(Forest([stump(0.5, 1.0, 2.0)], 1, 1), asked[:, None], asked).item() == 2.0
+    assert all_scores(Forest([stump(0.5, 1.0, 2.0)], 1, 1, single=True), asked[:, None], asked).item() == 1.0
+
+
+def test_listed_numbers_go_left_known_others_right_and_strange_ones_as_missing() -> None:
+    listed = stump(0.0, 1.0, 2.0, missing_left=True)._replace(listed={0: np.array([1.0, 4.0, 40.0])})
+    forest = Forest([listed], 1, 1, known={0: np.arange(41.0)})
+    asked = np.array([0.0, 1.0, 2.0, 4.0, 40.0, 41.0, -1.0, np.nan])
+    assert all_scores(forest, asked[:, None], asked)[0].tolist() == [2.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+
+
+def test_sums_in_fixed_point_are_exact_where_the_leaves_are() -> None:
+    rng = np.random.default_rng(3)
+    trees = [stump(t, *(2.0 ** rng.integers(-8, 8, 2))) for t in rng.normal(size=300)]
+    X = rng.normal(size=(4, 1))
+    expected = sum(np.where(X[:, 0] <= tree.threshold[0], tree.values[1, 0], tree.values[2, 0]) for tree in trees)
+    for order in (trees, trees[::-1]):
+        assert np.array_equal(all_scores(Forest(order, 1, 1), X, X[:, 0]), np.broadcast_to(expected, (4, 4)))
+    flat = Forest([stump(0.0, 0.0, 0.0)], 1, 1)
+    assert all_scores(flat, X, X[:, 0]).tolist() == np.zeros((4, 4)).tolist()
+
+
+def test_members_known_by_their_moments_give_the_split_of_the_members() -> None:
+    p = np.random.default_rng(0).dirichlet([1, 1, 1], (6, 4))
+    whole = CategoricalMixture(p, list("abc"), 1)
+    asked: list[int] = []
+
+    def moments() -> tuple[FloatArray, FloatArray]:
+        asked.append(1)
+        return -(p * np.log(p)).sum(axis=2).mean(axis=1), np.square(p).mean(axis=1)
+
+    known = CategoricalMixture.of_moments(whole.probabilities, moments, list("abc")).focus("b")
+    assert not asked
+    for method in ("aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance"):
+        assert np.allclose(getattr(known, method)(), getattr(whole, method)(), rtol=1e-12, atol=1e-15)
+        few = np.array([4, 1])
+        assert np.array_equal(getattr(known.take(few), method)(), getattr(known, method)()[few])
+    assert asked == [1]
+
+
+@pytest.mark.parametrize("check", fast_path_model_checks())
+@pytest.mark.parametrize("name", list(FORESTS))
+def test_walks_meet_the_contract_in_every_measure(check: Callable[..., None], name: str) -> None:
+    check(TreePath, explain(FORESTS[name]().fit(WHOLE, Y3), WHOLE, Y3))
+
+
+def evaluated(subject: Subject, **options: Any) -> tuple[AnyArray, Engine]:
+    engine = Engine(subject, measures(), **options)
+    chosen = engine.select(["nll", "entropy"])[0]
+    rng = np.random.default_rng(1)
+    variants = [Variant((c,), donors=rng.permutation(N)) for c in range(5) for _ in range(3)]
+    return np.concatenate([group.values for group in engine.evaluate(variants, chosen)], axis=1), engine
+
+
+def test_an_engine_predicts_by_walks_in_any_batch_and_with_any_workers() -> None:
+    subject = explain(HistGradientBoostingClassifier(max_iter=9).fit(GAPS, Y3), GAPS, Y3)
+    fast, engine = evaluated(subject, fast_paths=(TreePath(),))
+    assert engine.served["trees"].rows == 15 * N
+    assert np.allclose(fast, evaluated(subject)[0], rtol=1e-12, atol=1e-12)
+    for options in ({"batch_rows": 40}, {"n_jobs": 2}):
+        assert np.array_equal(fast, evaluated(subject, fast_paths=(TreePath(),), **options)[0])
+
+
+def test_walks_that_differ_from_the_model_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2)
+    scores = Forest.scores
+    monkeypatch.setattr(Forest, "scores", lambda own, *given: scores(own, *given) + 1e-6)
+    values, engine = evaluated(subject, fast_paths=(TreePath(),))
+    assert "differ from the model's own" in engine.served["trees"].dropped
+    assert np.array_equal(values, evaluated(subject)[0])
+
+
+def test_single_precision_is_believed_to_its_own_tolerance() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    subject = explain(xgboost.XGBClassifier(n_estimators=30, n_jobs=1).fit(WHOLE, Y2), WHOLE, Y2)
+    served = evaluated(subject, fast_paths=(TreePath(),))[1].served["trees"]
+    assert not served.dropped
+    assert TOLERANCE < served.difference < SINGLE
