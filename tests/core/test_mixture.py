@@ -36,10 +36,16 @@ FAST = NormalMixture(MEANS, STDS, WEIGHTS)
 Y = RNG.normal(size=9)
 
 
-@pytest.mark.parametrize("name", sorted(FAST.supports - {"sample", "quantile", "kl"}))
+@pytest.mark.parametrize("name", sorted(FAST.supports - {"sample", "quantile", "kl", "members"}))
 def test_normals_are_mixed_as_by_the_normal_mixture(name: str) -> None:
     arguments = (Y,) if name in ("log_prob", "cdf", "crps") else ()
     np.testing.assert_allclose(getattr(ONE, name)(*arguments), getattr(FAST, name)(*arguments), atol=1e-6, rtol=1e-7)
+
+
+def test_members_of_normals_are_those_of_the_normal_mixture() -> None:
+    for (weight, member), (fast_weight, fast) in zip(ONE.members(), FAST.members(), strict=True):
+        assert weight == pytest.approx(fast_weight)
+        np.testing.assert_allclose(member.log_prob(Y), fast.log_prob(Y))
 
 
 def test_quantiles_and_divergences_of_normals_are_those_of_the_normal_mixture() -> None:
