@@ -70,13 +70,13 @@ def test_ridge_is_the_closed_form_of_its_best_penalty() -> None:
     X = rng.normal(size=(40, 5))
     Y = X @ rng.normal(size=(5, 2)) + rng.normal(size=(40, 2))
     X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
-    best, error = None, np.inf
+    best, error = Y, np.inf
     for penalty in 40 * 10.0 ** np.arange(-6, 2):
         hat = X @ np.linalg.solve(X.T @ X + penalty * np.eye(5), X.T)
         gcv = np.square(Y - hat @ Y).sum() / (39 - np.trace(hat)) ** 2
         if gcv < error:
             best, error = np.clip(hat @ Y, Y.min(axis=0), Y.max(axis=0)), gcv
-    np.testing.assert_allclose(ridge(X, Y, X), best, atol=1e-10)
+    assert np.abs(ridge(X, Y, X) - best).max() < 1e-10
 
 
 def test_forecasts_of_a_fold_do_not_read_its_truth() -> None:

@@ -111,8 +111,9 @@ def _unit_ranks(columns: Sequence[Coded]) -> FloatArray:
 
 def _cramers_v(u: FloatArray, v: FloatArray) -> float:
     """Return Cramér's V with the bias of chance removed."""
-    n, (r, u), (k, v) = len(u), *((len(levels), codes) for levels, codes in map(_codes, (u, v)))
-    table = np.bincount(u * k + v, minlength=r * k).reshape(r, k)
+    n, (a, first), (b, second) = len(u), _codes(u), _codes(v)
+    r, k = len(a), len(b)
+    table = np.bincount(first * k + second, minlength=r * k).reshape(r, k)
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
     phi2 = max(0.0, float(((table - expected) ** 2 / expected).sum()) / n - (r - 1) * (k - 1) / (n - 1))
     most = min(r - (r - 1) ** 2 / (n - 1), k - (k - 1) ** 2 / (n - 1)) - 1
