@@ -84,7 +84,7 @@ def number_gain(
     scale. `lower` and `upper` are F(y-) and F(y); where they differ (counts, F(t) and 1 of a row censored at t) masses
     are compared, else densities; m and s maximise the same log score of the other rows. |z| counts as 8 at most.
     """
-    z, ends = normal_score(pit), special.ndtri([lower, upper])
+    z, ends = normal_score(pit), np.asarray(special.ndtri([lower, upper]), dtype=float)
     atom = upper - lower > FLOOR
     gain = np.empty(len(z))
     for k in np.unique(fold):
