@@ -192,4 +192,4 @@ def test_a_key_takes_as_many_columns_as_have_room() -> None:
         )
         return figure
 
-    assert len(sketched(make)._key_rows) == 1
+    assert len(sketched(make)._key.rows(468)) == 1

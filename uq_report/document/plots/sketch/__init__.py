@@ -1,7 +1,8 @@
 """Figures for pages, without matplotlib's layout: measured, placed and written as SVG by a few short modules."""
 
 from .axes import Axes
-from .figure import Sample, Sketch
+from .figure import Sketch
 from .frame import Sizes
+from .key import Sample
 
 __all__ = ["Axes", "Sample", "Sizes", "Sketch"]

@@ -9,28 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ....core.arrays import FloatArray
-from . import frame, metrics, shapes
-from .axes import GRID, Axes, Place, drawn
+from . import frame, shapes
+from .axes import GRID, Axes
 from .frame import Sizes
 from .ink import Box, Ink, Text, filled, svg
+from .key import Key, Sample
 from .scale import Scale
+from .sides import Place
 
 PAD = 2.16  # points around each panel
-HANDLE, HANDLE_PAD, ROW, BORDER = 1.8, 0.8, 1.5, 0.5  # of a key, in units of its size
 PASSES = 3  # what stands out of a panel depends on its size, and the other way round
-
-
-class Sample(NamedTuple):
-    """An entry of a key: its words, and the look of a line with marks or of a patch."""
-
-    label: str
-    look: dict[str, Any]
-    patch: bool
 
 
 class Sketch:
@@ -47,7 +40,7 @@ class Sketch:
         self._ratios: Sequence[float] = ()
         self._boxes: dict[int, tuple[float, float, float, float]] = {}
         self._texts: list[Text] = []
-        self._key: tuple[Sequence[Sample], int] = ((), 1)
+        self._key = Key((), 1, sizes.tick, ink)
 
     # -- in matplotlib's words -------------------------------------------------------------------------------
 
@@ -94,7 +87,7 @@ class Sketch:
 
     def key(self, samples: Sequence[Sample], columns: int) -> None:
         """Explain signs below the panels."""
-        self._key = (samples, columns)
+        self._key = Key(samples, columns, self.sizes.tick, self.ink)
 
     def get_size_inches(self) -> FloatArray:
         """Return width and height."""
@@ -145,7 +138,7 @@ class Sketch:
         width, height = self._size
         shares = np.array(self._ratios, dtype=float) / sum(self._ratios)
         wide = np.maximum((width - left.sum() - right.sum()) * shares, 1.0)
-        high = max((height - self._key_height - top.sum() - bottom.sum()) / rows, 1.0)
+        high = max((height - self._key.height(width) - top.sum() - bottom.sum()) / rows, 1.0)
         x = np.cumsum(left + np.r_[0.0, (wide + right)[:-1]])
         y = np.cumsum(top + np.r_[0.0, (high + bottom)[:-1]])
         return [
@@ -166,46 +159,6 @@ class Sketch:
             PAD + max(box.bottom for box in boxes) - bottom,
         )
 
-    # -- key -------------------------------------------------------------------------------------------------
-
-    @property
-    def _key_rows(self) -> list[list[Sample]]:
-        """The samples column by column, in as many columns as have room."""
-        samples, columns = self._key
-        for count in range(min(columns, len(samples)), 0, -1):
-            parts = [list(part) for part in np.array_split(np.arange(len(samples)), count)]
-            chosen = [[samples[k] for k in part] for part in parts]
-            if count == 1 or sum(map(self._key_width, chosen)) <= self._size[0]:
-                return chosen
-        return []
-
-    def _key_width(self, column: Sequence[Sample]) -> float:
-        size = self.sizes.tick
-        return size * (HANDLE + HANDLE_PAD + 1.4) + max(metrics.width(sample.label, size) for sample in column)
-
-    @property
-    def _key_height(self) -> float:
-        size, rows = self.sizes.tick, max(map(len, self._key_rows), default=0)
-        return rows * ROW * size + 2 * BORDER * size if rows else 0.0
-
-    def _drawn_key(self) -> Iterator[Ink | Text]:
-        size, x = self.sizes.tick, BORDER * self.sizes.tick
-        top = self._size[1] - self._key_height + BORDER * size
-        for column in self._key_rows:
-            for row, sample in enumerate(column):
-                middle, end = top + (row + 0.5) * ROW * size, x + HANDLE * size
-                if sample.patch:
-                    corners = np.array([[x, middle - 0.35 * size, end, middle + 0.35 * size]])
-                    yield filled(shapes.boxes(corners), sample.look["color"], alpha=sample.look.get("alpha", 1.0))
-                else:
-                    look = {name: value for name, value in sample.look.items() if name != "zorder"}
-                    ends, half = np.array([x, end]), np.array([(x + end) / 2])
-                    yield from drawn(ends, np.full(2, middle), self.ink, **{**look, "marker": ""})
-                    yield from drawn(half, np.full(1, middle), self.ink, **{**look, "linestyle": ""})
-                words = Text(sample.label, end + HANDLE_PAD * size, middle, size, self.ink, up="center")
-                yield words._replace(text=sample.label.replace(r"\$", "$"))
-            x += self._key_width(column)
-
     # -- SVG -------------------------------------------------------------------------------------------------
 
     def svg(self, fonts: str) -> bytes:
@@ -220,7 +173,7 @@ class Sketch:
             if axes.visible:
                 inks += self._panel(axes, place, clips)
                 words += frame.texts(axes, place, self.sizes)
-        for entry in self._drawn_key():
+        for entry in self._key.drawn(width, height):
             (words if isinstance(entry, Text) else inks).append(entry)  # type: ignore[arg-type]
         shown = sorted((ink for text in words for ink in text.inks()), key=lambda ink: ink.look)
         attributes = {"stroke-linejoin": "round", "font-family": fonts} | self._scales()

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import shapes
-from .axes import Axes, Place, Side
+from .axes import Axes
 from .ink import ACROSS, Box, Ink, Text, filled, stroke
+from .sides import Place, Side
 
 PAD, TITLE_PAD = 3.5, 5.0  # points between a tick and its label, a panel and its title
 MUTED = "#5d6570"
