@@ -33,7 +33,7 @@ class Path:
 
 
 def shortcuts(*paths: Any, model: Any = "model") -> tuple[Shortcuts, dict[str, Served]]:
-    served = {path.name: Served() for path in paths}
+    served = {path.name: Served("walks") for path in paths}
     adapter: Any = None
     return Shortcuts(paths, served, model, adapter, np.zeros((1, 1))), served
 
@@ -96,7 +96,7 @@ def test_each_column_and_kind_of_change_is_compared_once_for_every_measure() -> 
         before = len(asked)
         assert chooser.chosen(variants, measures, compare) == "p"
         assert len(asked) - before == comparisons
-    assert served["p"] == Served(compared=32 * 6, difference=6e-16)
+    assert served["p"] == Served("walks", compared=32 * 6, difference=6e-16)
 
 
 def test_the_lowest_rank_that_covers_the_whole_group_predicts_it() -> None:
@@ -126,13 +126,13 @@ def test_one_that_differs_is_left_for_all_tables_and_the_next_takes_over(compari
 
 
 def test_what_is_reported() -> None:
-    assert str(Served()) == "not used"
-    assert str(Served(rows=7, compared=4)) == (
-        "predicted 7 rows; in 4 rows compared with the model itself equal to the last bit"
+    assert str(Served("walks")) == "not used"
+    assert str(Served("walks", rows=7, compared=4)) == (
+        "predicted 7 rows (walks); in 4 rows compared with the model itself equal to the last bit"
     )
-    words = str(Served(rows=7000, failed=1200, compared=4, difference=1e-12, dropped="it differs"))
+    words = str(Served("walks", rows=7000, failed=1200, compared=4, difference=1e-12, dropped="it differs"))
     assert words == (
-        "predicted 7,000 rows; in 4 rows compared with the model itself at most 1e-12 apart; "
+        "predicted 7,000 rows (walks); in 4 rows compared with the model itself at most 1e-12 apart; "
         "the model itself predicted 1,200 rows that it could not; then left: it differs"
     )
-    assert "at most inf apart" in str(Served(rows=1, difference=np.inf))
+    assert "at most inf apart" in str(Served("walks", rows=1, difference=np.inf))

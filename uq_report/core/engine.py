@@ -113,7 +113,7 @@ class Engine:
         self._rows: dict[str, int] = {}
         self._writes: list[bool] = []
         self._called = [0.0, 0.0]
-        self.served = {path.name: Served() for path in self.fast_paths}
+        self.served = {path.name: Served(path.title) for path in self.fast_paths}
         self._known: Shortcuts | None = None
         self._focus = self.subject.positive_class
         self._rule: DecisionRule | None = None

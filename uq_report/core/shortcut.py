@@ -80,6 +80,8 @@ class Served:
 
     Parameters
     ----------
+    title : str
+        The path's.
     rows, failed, compared : int
         Rows that it predicted, rows that it was chosen for but could not predict, and rows predicted both ways.
     difference : float
@@ -88,6 +90,7 @@ class Served:
         Why it was left; empty while it is believed.
     """
 
+    title: str
     rows: int = 0
     failed: int = 0
     compared: int = 0
@@ -99,13 +102,14 @@ class Served:
 
         Examples
         --------
-        >>> str(Served(rows=5000, compared=64, difference=3e-16))
-        'predicted 5,000 rows; in 64 rows compared with the model itself at most 1e-15 apart'
+        >>> str(Served("additive score", rows=5000, compared=64, difference=3e-16))
+        'predicted 5,000 rows (additive score); in 64 rows compared with the model itself at most 1e-15 apart'
         """
         if not (self.rows or self.failed or self.dropped):
             return "not used"
         apart = f"at most {_power_above(self.difference)} apart" if self.difference else "equal to the last bit"
-        words = f"predicted {self.rows:,} rows; in {self.compared:,} rows compared with the model itself {apart}"
+        rows = f"predicted {self.rows:,} rows ({self.title})"
+        words = f"{rows}; in {self.compared:,} rows compared with the model itself {apart}"
         failed = f"; the model itself predicted {self.failed:,} rows that it could not" if self.failed else ""
         return words + failed + (f"; then left: {self.dropped}" if self.dropped else "")
 

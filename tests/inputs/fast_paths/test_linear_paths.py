@@ -353,7 +353,9 @@ def test_the_run_says_what_ran_and_the_setting_turns_it_off() -> None:
     fast, plain = audit(of, **options), audit(of, **options, fast_paths=False)
     records = [{p.name: p for p in run.run.plugins if p.group == "fast_paths"} for run in (fast, plain)]
     assert records[0]["additive"].rows_predicted == 3 * len(of.features) * N
-    assert records[0]["additive"].outcome.startswith(f"predicted {3 * len(of.features) * N:,} rows; in ")
+    assert records[0]["additive"].outcome.startswith(
+        f"predicted {3 * len(of.features) * N:,} rows (additive score); in "
+    )
     assert records[0]["separable"].outcome == "not used"
     assert {record.outcome for record in records[1].values()} == {"turned off by the settings"}
     assert plain.run.settings["fast_paths"] is False
