@@ -145,11 +145,12 @@ def _kept(kept: dict[tuple[int, ...], Kept], key: tuple[int, ...], make: Callabl
 def grouped(variants: Iterable[Variant], width: int, *, mixed: bool) -> Iterator[tuple[int, list[Variant]]]:
     """Yield up to `width` consecutive variants and the number of the first.
 
-    Unless `mixed`, a group holds variants of the same columns only: models that multiply matrices
-    change last bits with the place of a row in a call, and no feature may move another's bits.
+    Changes of several columns are never grouped with those of one, which more shortcuts predict. Unless `mixed`,
+    a group holds variants of the same columns only: models that multiply matrices change last bits with the
+    place of a row in a call, and no feature may move another's bits.
     """
     first = 0
-    for _, stream in groupby(variants, key=lambda variant: None if mixed else variant.columns):
+    for _, stream in groupby(variants, key=lambda variant: len(variant.columns) > 1 if mixed else variant.columns):
         while group := list(islice(stream, width)):
             yield first, group
             first += len(group)

@@ -79,7 +79,7 @@ class Forest:
             for root, tree in zip(roots, self.trees, strict=True)
             for node, numbers in tree.listed.items()
         }
-        return Tree(fields[0], fields[1], left, right, *fields[4:], 0, listed)
+        return Tree(fields[0], fields[1], left, right, fields[4], fields[5], listed=listed)
 
     @cached_property
     def roots(self) -> IntArray:

@@ -90,19 +90,19 @@ class Walks:
         return {**self.__dict__, "_tables": {}, "_places": []}
 
     def covers(self, variant: Variant) -> bool:
-        """Say whether one column changes, whose table of all rows at all their values is within the limit."""
-        if len(variant.columns) != 1:
+        """Say whether at most one column changes, whose table of all rows at all their values is within the limit."""
+        if len(variant.columns) > 1:
             return False
-        own = self._own[self._walkable.columns[variant.columns[0]]]
+        own = self._own[self._walkable.columns[_column(variant)]]
         return len(self._codes[0]) * len(own) * self._walkable.forest.channels <= TABLE_CELLS
 
     def predict(self, group: Sequence[Variant], rows: IntArray) -> Distribution:
         """Return the distribution of every row under every variant: row r of variant v at ``r * len(group) + v``."""
         by_column: dict[int, list[int]] = {}
         for number, variant in enumerate(group):
-            by_column.setdefault(variant.columns[0], []).append(number)
+            by_column.setdefault(_column(variant), []).append(number)
         order = np.argsort(np.concatenate([*by_column.values()]))
-        asked = {c: self._asked([group[v] for v in numbers], rows) for c, numbers in by_column.items()}
+        asked = {c: self._asked(c, [group[v] for v in numbers], rows) for c, numbers in by_column.items()}
 
         def scores(*, split: bool = False) -> FloatArray:
             forest = self._split if split else self._walkable.forest
@@ -112,14 +112,13 @@ class Walks:
 
         return self._walkable.finish(scores(), lambda: scores(split=True))
 
-    def _asked(self, group: Sequence[Variant], rows: IntArray) -> AnyArray:
+    def _asked(self, c: int, group: Sequence[Variant], rows: IntArray) -> AnyArray:
         """Return the codes of one column under variants of it, shape (rows, variants)."""
-        (c,) = group[0].columns
         column = self._walkable.columns[c]
         codes = np.empty((len(rows), len(group)), dtype=np.int32)
         for number, variant in enumerate(group):
-            if variant.donors is not None:
-                codes[:, number] = self._codes[column, variant.donors]
+            if variant.donors is not None or not variant.columns:
+                codes[:, number] = self._codes[column, rows if variant.donors is None else variant.donors]
                 continue
             (values,) = variant.values
             few = take_rows(self._X, np.zeros(np.size(values), dtype=np.int64))
@@ -170,3 +169,8 @@ class Walks:
     def _split(self) -> Forest:
         """The forest of what members disagree on; asked only of a distribution that has members."""
         return cast("Callable[[], Forest]", self._walkable.split)()
+
+
+def _column(variant: Variant) -> int:
+    """Return the column that changes; the first where none does."""
+    return variant.columns[0] if variant.columns else 0

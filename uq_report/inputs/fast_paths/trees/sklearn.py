@@ -21,19 +21,19 @@ from .walkable import Walkable, by_scores, is_numeric, plain_numbers
 
 
 def _classes(_: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
-    """Read a classification tree or a forest of them: its scores are the probabilities of all classes but the last."""
+    """Read a classification tree or a forest of them: its scores are the members' probabilities, added up."""
     members = getattr(final, "estimators_", [final])
     if adapter.name not in ("ensemble", "classifier") or final.n_outputs_ != 1 or not is_numeric(X):
         return None
 
     def finish(scores: FloatArray, split: Callable[[], FloatArray]) -> Distribution:
-        p = np.column_stack([scores, np.maximum(1 - scores.sum(axis=1), 0.0)])
+        p = scores / len(members)
         if adapter.name == "classifier":
             return Categorical(p, classes=final.classes_)
-        return CategoricalMixture.of_moments(p, lambda: _moments(split()), final.classes_)
+        return CategoricalMixture.of_moments(p, lambda: _moments(split() / len(members)), final.classes_)
 
     return Walkable(
-        _forest(members, lambda p: p[:, :-1]),
+        _forest(members, lambda p: p),
         plain_numbers,
         tuple(range(X.shape[1])),
         finish,
@@ -42,8 +42,8 @@ def _classes(_: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
 
 
 def _forest(members: Sequence[Any], leaves: Callable[[FloatArray], FloatArray]) -> Forest:
-    """Return the forest that adds up the mean of `leaves` of the members' class shares (nodes, k)."""
-    trees = [_tree(member.tree_, leaves(member.tree_.value[:, 0, :]) / len(members)) for member in members]
+    """Return the forest that adds up `leaves` of the members' class shares (nodes, k)."""
+    trees = [_tree(member.tree_, leaves(member.tree_.value[:, 0, :])) for member in members]
     return Forest(trees, members[0].n_features_in_, trees[0].values.shape[1], single=True)
 
 

@@ -64,7 +64,7 @@ def _run(nodes, bits, node, asked, start, stop):  # type: ignore[no-untyped-def]
 def _parted(nodes, bits, node, codes, rows, spare, first, last):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
     """Put those of rows[first:last] that go left in front, all in their order; return where the others start."""
     low, high, listed = nodes[node, LOW], nodes[node, HIGH], nodes[node, LISTED] >= 0
-    left, others = first, 0
+    left, others = np.int64(first), np.int64(0)
     for place in range(first, last):
         row = rows[place]
         code = codes[row]

@@ -79,7 +79,7 @@ def plain_numbers(X: Table) -> FloatArray:
     return X.astype(float) if isinstance(X, np.ndarray) else X.to_numpy(dtype=float, na_value=np.nan)
 
 
-def category_codes(categories: Sequence[Sequence[Any]] | None, X: Table) -> Callable[[Table], FloatArray]:
+def category_codes(categories: Sequence[Any] | None, X: Table) -> Callable[[Table], FloatArray]:
     """Return how rows become numbers: a frame's columns of categories as codes, among `categories` in their order.
 
     Without `categories`, the codes are the frame's own.
@@ -92,7 +92,7 @@ def category_codes(categories: Sequence[Sequence[Any]] | None, X: Table) -> Call
     def encode(rows: Table) -> FloatArray:
         columns = [
             pd.Categorical(column, categories=list(of[c])).codes if c in of else column.to_numpy(float, na_value=np.nan)
-            for c, (_, column) in enumerate(rows.items())
+            for c, (_, column) in enumerate(pd.DataFrame(rows).items())
         ]
         numbers = np.column_stack([np.asarray(column, dtype=float) for column in columns])
         numbers[:, named] = np.where(numbers[:, named] < 0, np.nan, numbers[:, named])
