@@ -118,7 +118,7 @@ class Walks:
         codes = np.empty((len(rows), len(group)), dtype=np.int32)
         for number, variant in enumerate(group):
             if variant.donors is not None or not variant.columns:
-                codes[:, number] = self._codes[column, rows if variant.donors is None else variant.donors]
+                codes[:, number] = self._codes[column, variant.donors if variant.columns else rows]
                 continue
             (values,) = variant.values
             few = take_rows(self._X, np.zeros(np.size(values), dtype=np.int64))
