@@ -11,6 +11,7 @@ from uq_report.api.views import AuditRun
 from uq_report.core.errors import InputError
 from uq_report.document import blocks
 from uq_report.document.document import Block, Callout, Document, Figure, inside
+from uq_report.document.plots import svg
 from uq_report.report import kinds
 from uq_report.report.assemble import document
 from uq_report.runner import plugins
@@ -69,8 +70,12 @@ def test_a_figure_that_cannot_be_drawn_becomes_a_callout() -> None:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Return a list that grows with every figure drawn."""
     drawn: list[object] = []
-    to_svg = blocks.to_svg
-    monkeypatch.setattr(blocks, "to_svg", lambda figure: [drawn.append(figure), to_svg(figure)][1])
+
+    def to_svg(figure: Any) -> Any:
+        drawn.append(figure)
+        return svg.to_svg(figure)
+
+    monkeypatch.setattr(blocks, "to_svg", to_svg)
     return drawn
 
 

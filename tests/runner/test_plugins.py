@@ -1,6 +1,7 @@
 """The plugin door: find, load, validate; everything that is wrong stops loudly, with the guilty distribution."""
 
 import sys
+from importlib.metadata import EntryPoints, entry_points
 
 import pytest
 
@@ -190,8 +191,12 @@ def test_every_built_in_loads_and_keeps_its_contract() -> None:
 
 def test_metadata_are_read_once_until_a_folder_changes(packages: Packages, monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[object] = []
-    entry_points = plugins.entry_points
-    monkeypatch.setattr(plugins, "entry_points", lambda: [reads.append(1), entry_points()][1])
+
+    def read() -> EntryPoints:
+        reads.append(1)
+        return entry_points()
+
+    monkeypatch.setattr(plugins, "entry_points", read)
     first = plugins.catalog()
     assert plugins.catalog(deny=["pfi"]) != first == plugins.catalog()
     assert len(plugins.denied(["pfi"])) == 1
