@@ -109,12 +109,12 @@ class Engine:
         self.batch_rows = self.batch_rows or self.subject.adapter.batch_rows(self.subject.model)
         self.explainer = "engine"
         # shared by the engines of one run: rows by explainer, whether the model writes to its rows, once known, and
-        # rows and seconds of all calls
+        # rows and seconds of all calls, and what fast paths did; by those of one subject the shortcuts for its rows
         self._rows: dict[str, int] = {}
         self._writes: list[bool] = []
         self._called = [0.0, 0.0]
         self.served = {path.name: Served(path.title) for path in self.fast_paths}
-        self._known: Shortcuts | None = None
+        self._known: list[Shortcuts] = []
         self._focus = self.subject.positive_class
         self._rule: DecisionRule | None = None
         self._baseline: Distribution | None = None
@@ -128,7 +128,7 @@ class Engine:
         if subject is not None and subject is not self.subject:
             _ = self.baseline  # the positive class and the decision rule are those of the audited rows
             other._focus, other._rule = self._focus, self._rule
-            other.subject, other._baseline, other._y, other._known = subject, None, None, None
+            other.subject, other._baseline, other._y, other._known = subject, None, None, []
         return other
 
     @property
@@ -356,11 +356,11 @@ class Engine:
     @property
     def _shortcuts(self) -> Shortcuts:
         """The shortcuts of the subject's rows, found when first asked for."""
-        if self._known is None:
+        if not self._known:
             subject = self.subject
             rows = subject.X.copy() if any(self._writes) else subject.X
-            self._known = Shortcuts(self.fast_paths, self.served, subject.model, subject.adapter, rows)
-        return self._known
+            self._known.append(Shortcuts(self.fast_paths, self.served, subject.model, subject.adapter, rows))
+        return self._known[0]
 
     def _by_shortcut(self, name: str, group: Sequence[Variant], rows: IntArray) -> Distribution:
         """Return what a shortcut predicts of rows under each variant, as `call_model` returns it."""

@@ -192,6 +192,16 @@ def test_workers_change_nothing(backend: str) -> None:
     assert served == also
 
 
+def test_explainers_of_one_run_share_what_was_compared_and_other_rows_are_compared_anew() -> None:
+    of = ADDED["no steps"]()
+    engine = Engine(of, measures(), fast_paths=[ADDITIVE])
+    compared = []
+    for bound in (engine.bound("a"), engine.bound("b"), engine.bound("c", of.take(np.arange(40)))):
+        list(bound.evaluate(permuted(bound.subject), engine.select(["nll"])[0]))
+        compared.append(engine.served["additive"].compared)
+    assert compared == [2 * 32, 2 * 32, 4 * 32]
+
+
 def test_parts_of_rows_and_rows_chosen() -> None:
     of, rows = ADDED["logistic"](), np.array([5, 3, 60, 11])
     donors = np.array([1, 2, 3, 4])
