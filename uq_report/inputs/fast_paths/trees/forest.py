@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .walk import Settled
 
 _BITS = 62  # of the largest sum of leaves in fixed point
-_ROWS, _CELLS = 512, 1 << 21  # rows walked together: at least, and such that their scores take 16 MiB at most
+_ROWS, _CELLS = 512, 1 << 22  # rows walked together: at least, and such that their scores take 32 MiB at most
 _MISSING = 0  # the code of a missing value
 
 
