@@ -94,7 +94,7 @@ def test_open_items_name_unowned_findings_and_vanish_when_all_is_done() -> None:
 def test_the_sign_off_fits_half_a_page_and_says_how_to_prove_and_sign() -> None:
     told = " ".join(texts([sign_off(evidence())]))
     assert len(told.split()) <= 150
-    assert "uq-report verify report.pdf" in told
+    assert "uq-report verify --deep report.pdf" in told
     assert "uq-report sign report.pdf" in told
 
 
@@ -187,7 +187,7 @@ def test_a_direction_check_stands_in_conceptual_soundness_whatever_its_name() ->
 def test_reproducibility_prints_both_commands_and_no_empty_text() -> None:
     section = reproducibility(evidence({"purpose": "", "title": "Mine"}), "ab" * 32)
     told = facts(section)
-    assert (told["Rebuild"], told["Verify"]) == ("uq-report render run.json", "uq-report verify report.pdf")
+    assert (told["Rebuild"], told["Verify"]) == ("uq-report render run.json", "uq-report verify --deep report.pdf")
     keys = [row[0] for row in table(section, "settings-table").rows]
     assert "about.title" in keys
     assert "about.purpose" not in keys
