@@ -95,13 +95,13 @@ def names_of(run: Run) -> set[str]:
 def test_what_fits_runs_in_the_order_of_its_worth_and_the_rest_is_listed_with_its_cost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    clock = Clock(monkeypatch, 0.001)  # ale: 0.6 s, pdp: 6 s, pfi: 9 s
+    clock = Clock(monkeypatch, 0.001)  # ale: 0.6 s, pdp: 6 s, pfi: 6 s
     run = clock.run(4.0)
     assert names_of(run) == {"ale", "calibration"}
     assert clock.now <= 1.2 * 4.0
     reasons = {entry.name: entry.reason for entry in run.not_run if entry.group == "explainers"}
     left = r"it does not fit the 3\.\d s left of the time limit of 4 s"
-    assert re.fullmatch(left + r": it would predict about 9000 rows and take about 9 s", reasons["pfi"])
+    assert re.fullmatch(left + r": it would predict about 6000 rows and take about 6 s", reasons["pfi"])
     assert re.fullmatch(left + r": it would predict about 6000 rows and take about 6 s", reasons["pdp"])
     assert reasons["cid"].startswith("it needs pfi, which did not run: it does not fit")
     assert run.not_reproducible == "what did not fit the time limit of 4 s was left out"
@@ -133,7 +133,7 @@ def test_a_model_slower_than_the_limit_is_said_with_the_time_it_takes(monkeypatc
     reasons = {entry.name: entry.reason for entry in run.not_run if entry.group == "explainers"}
     assert reasons["calibration"] == "the time limit of 1 s was reached"
     assert reasons["pfi"] == (
-        "the time limit of 1 s was reached: it would predict about 9000 rows and take about 1800 s"
+        "the time limit of 1 s was reached: it would predict about 6000 rows and take about 1200 s"
     )
 
 

@@ -24,7 +24,7 @@ from ..shared.terms import Terms, feature_terms, usual_margin, with_wholes
 from .claims import score_of, why_no_score
 from .claims_result import Claiming
 from .reading import read_pair
-from .shuffling import Held, Shuffling, stops
+from .shuffling import Held, Shuffling, distinct_values, stops
 from .tables import Tables, delta_result, importance_result, settled, training_result, untrained_result
 
 MIN_ROWS = 3
@@ -48,7 +48,7 @@ class PermutationImportance(BuiltIn):
         interval score in that of nll. ``"split"`` adds, where a prediction has members, the aleatoric and the epistemic
         part of the entropy (or variance). By default the size of label sets is explained too, where there are such.
     n_repeats : int, default=30
-        Shuffles of each feature at most; at least 3 for an interval, unless all pairs are used.
+        Shuffles of each feature; at least 3 for an interval.
     seed_share : float, default=0.1
         A feature is shuffled no further, from 20 shuffles on, once for every measure their choice has at most this
         share of the estimate's variance, or the importance is "about 0", and the verdict is the same two standard
@@ -161,12 +161,15 @@ class PermutationImportance(BuiltIn):
                 raise InputError(f"pfi.within_clusters must have clusters of equal rows; got {got}.")
 
     def cost(self, subject: Subject, engine: Engine) -> int:
-        """Return about how many rows it will have predicted."""
-        features = len(subject.targets if self.features is None else self.features)
+        """Return about how many rows it will have predicted: most features are settled when first looked at."""
+        first = stops(self.n_repeats, adaptive=self.seed_share > 0)[0]
+        features = dict.fromkeys(subject.targets if self.features is None else self.features)
+        every = (distinct_values(subject, feature, self.n_repeats, self._all_pairs) for feature in features)
+        changes = sum(first if own is None else len(own.first) - 1 for own in every)
         sizes = [subject.n]
         if self.train and not self.within_clusters and subject.train is not None:
             sizes.append(min(len(subject.train[0]), max(TRAIN_ROWS, subject.n)))
-        return sum(features * n * (n - 1 if self.exact else self.n_repeats) for n in sizes)
+        return changes * sum(sizes)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Shuffle every feature and return importance, row changes, reading and training importance."""
@@ -241,9 +244,14 @@ class PermutationImportance(BuiltIn):
             claims.base,
             claims.n_full,
             self.n_repeats,
-            self.exact,
+            self._all_pairs,
             self.within_clusters,
         )
+
+    @property
+    def _all_pairs(self) -> bool | None:
+        """Whether all pairs are used; rows shuffled within clusters have another mean than that over all pairs."""
+        return False if self.within_clusters else self.exact
 
     def _margins(self, rows: Rows) -> dict[str, float]:
         """Return each measure's margin: the option, or 0.01 nats, or 1 % of the unpermuted mean (of the whole's)."""

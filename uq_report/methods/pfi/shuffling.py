@@ -15,6 +15,7 @@ import numpy as np
 from ...core.arrays import FloatArray, IntArray
 from ...core.engine import Engine
 from ...core.measures import Measure
+from ...core.subject import Subject
 from ...core.variants import Variant
 from ..shared.changes import Changes, Distinct
 from ..shared.shuffles import shuffle, shuffle_within
@@ -115,23 +116,21 @@ class Shuffling:
         return np.stack([shuffle(subject, rng) for rng in streams])
 
     def _held(self, feature: str) -> Held:
-        columns, distinct, n = self.engine.subject.positions(feature), self._distinct(feature), self.base.shape[1]
+        subject, n = self.engine.subject, self.base.shape[1]
+        columns, distinct = subject.positions(feature), distinct_values(subject, feature, self.n_repeats, self.exact)
         T = np.empty((self.n_full, self.n_repeats if distinct is None else len(distinct.first), n))
         held = Held(feature, columns, self.donors(feature), distinct, T, np.zeros((len(self.base) - self.n_full, n)))
         if distinct is not None:
             held.take(self.base)  # a row's own value changes nothing and is not predicted again
         return held
 
-    def _distinct(self, feature: str) -> Distinct | None:
-        """Return the distinct values of a feature where each row takes all of them, else None.
 
-        Rows shuffled within clusters take the values of their own cluster only: another mean than that of all pairs.
-        """
-        if self.within or self.exact is False:
-            return None
-        subject = self.engine.subject
-        own = Distinct.of(subject.X, subject.positions(feature))
-        return own if self.exact or len(own.first) <= self.n_repeats + 1 else None
+def distinct_values(subject: Subject, feature: str, n_repeats: int, exact: bool | None) -> Distinct | None:
+    """Return the distinct values of a feature where each row takes all of them, else None."""
+    if exact is False:
+        return None
+    own = Distinct.of(subject.X, subject.positions(feature))
+    return own if exact or len(own.first) <= n_repeats + 1 else None
 
 
 def stops(n_repeats: int, *, adaptive: bool) -> list[int]:
