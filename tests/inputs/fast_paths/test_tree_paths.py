@@ -283,12 +283,12 @@ def test_tables_are_used_again_and_stay_at_home(monkeypatch: pytest.MonkeyPatch)
     for shift in range(3):
         shortcut.predict([Variant((0,), donors=np.roll(rows, shift))], rows)
     assert walked == []
-    for c in (1, 2, 0):
+    for c in (1, 2, 3, 0, 4, 0):
         shortcut.predict([Variant((c,), donors=rows)], rows)
-    assert walked == [1, 2, 0]
+    assert walked == [1, 2, 3, 4, 0]
     shortcut.predict([Variant((0,), donors=rows[:5])], rows[:5])
-    assert walked == [1, 2, 0, 0]
-    assert len(shortcut._tables) == 2
+    assert walked == [1, 2, 3, 4, 0, 0]
+    assert len(shortcut._tables) == 4
     assert shortcut.__getstate__()["_tables"] == {}
     assert shortcut.__getstate__()["_places"] == []
     assert np.array_equal(first, shortcut.predict([Variant((0,), donors=rows[::-1])], rows).mean())

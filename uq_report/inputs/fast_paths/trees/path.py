@@ -28,8 +28,9 @@ READERS: Mapping[str, Callable[[Any, Any, Adapter, Table], Walkable | None]] = {
     **XGBOOST,
     **CATBOOST,
 }
-TABLE_CELLS = 1 << 25  # scores of a table of rows x values: 256 MiB
-_KEPT = 2  # tables, for calls that hold the end of one column and the beginning of the next
+TABLE_CELLS = 1 << 24  # scores of a table of rows x values, and places of rows x trees: 128 MiB
+_TABLES = 4  # kept: for calls that hold the end of one column and the beginning of the next, with their split
+_SETS = 2  # of rows whose places are kept: those of the run, and those compared
 
 
 class TreePath:
@@ -141,7 +142,7 @@ class Walks:
         places[asked] = np.arange(len(asked))
         table = _Table(rows, places, forest.scores(self._settled(rows), column, asked))
         others = [(other, older) for other, older in self._tables.items() if other != key]
-        self._tables = dict([*others[1 - _KEPT :], (key, table)])
+        self._tables = dict([*others[1 - _TABLES :], (key, table)])
         return table
 
     def _settled(self, rows: IntArray) -> list[Any]:
@@ -152,7 +153,7 @@ class Walks:
         forest = self._walkable.forest
         blocks = forest.settled(self._codes[:, rows])
         if len(rows) * len(forest.trees) <= TABLE_CELLS:
-            self._places = [*self._places[1 - _KEPT :], (rows, blocks)]
+            self._places = [*self._places[1 - _SETS :], (rows, blocks)]
         return blocks
 
     @cached_property
