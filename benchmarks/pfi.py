@@ -1,6 +1,6 @@
 """Cost of permutation importance, as ratios to the bare predict calls on the same permuted rows.
 
-    python benchmarks/pfi.py [--quick] [--no-dalex]
+    python benchmarks/pfi.py [--quick] [--no-dalex] [--samples]
 
 The limit is the fastest of a few ways to hand exactly the permuted rows to the model's own predict
 function: as they come (1n), or several shuffles of a row side by side in one call. Every block of the
@@ -19,6 +19,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ from uq_report.core.subject import make_subject
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
+from uq_report.jobs.demo import build
 from uq_report.methods.pfi.explain import PermutationImportance
 
 MEASURES = {m.name: m for m in (measures.BRIER, measures.SQUARED_ERROR, measures.NLL, measures.ENTROPY)}
@@ -112,7 +114,7 @@ def cases(*, quick: bool) -> list[Case]:
     ]
 
 
-EVERY = {"exact": False, "seed_share": 0.0}  # every shuffle that is asked for, as the peers make them
+EVERY: dict[str, Any] = {"exact": False, "seed_share": 0.0}  # every shuffle that is asked for, as the peers make them
 
 
 def ours(case: Case, rows: dict[str, int], name: str, **options: Any) -> Callable[[], Any]:
@@ -227,12 +229,36 @@ def measure(case: Case, rounds: int, *, with_dalex: bool) -> dict[str, float]:
     return {"best limit, s": min(times[best]), **ratios, "rows of the default": rows[DEFAULT] / rows[ALL_SHUFFLES]}
 
 
+def sample_rows(rounds: int = 3) -> pd.DataFrame:
+    """Return rows and CPU seconds of permutation importance on two samples: every shuffle, exact, and the default."""
+    known = {m.name: m for m in vars(measures).values() if isinstance(m, measures.Measure)}
+    modes: dict[str, dict[str, Any]] = {
+        "every shuffle": EVERY,
+        "exact where no dearer": {"seed_share": 0.0},
+        "and until settled": {},
+    }
+    lines = []
+    for which in ("credit", "parcels"):
+        subject, _ = build(which)
+        for mode, options in modes.items():
+            engines = [Engine(subject, known).bound("pfi") for _ in range(rounds)]
+            jobs = [partial(PermutationImportance(**options).explain, subject, engine, {}) for engine in engines]
+            seconds = float(np.median([timed(job) for job in jobs]))
+            lines.append((which, mode, sum(engines[0].rows_predicted.values()), seconds))
+    return pd.DataFrame(lines, columns=["sample", "shuffles", "rows predicted", "CPU s"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="smaller models, two rounds")
     parser.add_argument("--no-dalex", action="store_true")
+    parser.add_argument("--samples", action="store_true", help="rows and CPU of two sample audits only")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.samples:
+        with threadpool_limits(1):
+            print(sample_rows().to_string(index=False))
+        return
     columns = {}
     with threadpool_limits(1):
         for case in cases(quick=options.quick):
