@@ -228,10 +228,12 @@ def test_other_structures_are_left_to_the_model(name: str) -> None:
     assert TreePath().shortcut(subject.model, subject.adapter, subject.X) is None
 
 
-def test_without_numba_there_is_no_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_numba_the_model_predicts_and_the_run_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     subject = explain(FORESTS["tree"]().fit(WHOLE, Y2), WHOLE, Y2)
     monkeypatch.setattr(paths, "find_spec", {}.get)
-    assert TreePath().shortcut(subject.model, subject.adapter, subject.X) is None
+    values, engine = evaluated(subject, fast_paths=(TreePath(),))
+    assert "'trees' needs numba, which is not installed" in str(engine.served["trees"])
+    assert np.array_equal(values, evaluated(subject)[0])
 
 
 def test_a_forest_read_as_a_plain_classifier_has_no_split() -> None:

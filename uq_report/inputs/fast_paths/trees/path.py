@@ -11,6 +11,7 @@ import numpy as np
 
 from ....core.adapter import Adapter, class_names
 from ....core.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
+from ....core.errors import MissingDependencyError
 from ....core.predictive import Distribution
 from ....core.shortcut import Shortcut
 from ....core.variants import Variant
@@ -48,11 +49,13 @@ class TreePath:
     api_version: ClassVar[int] = 1
 
     def shortcut(self, model: Any, adapter: Adapter, X: Table) -> Shortcut | None:
-        """Return the walks of a model whose class is known; None for others, and where numba is not installed."""
+        """Return the walks of a model whose class is known, None for others; the run reports that numba is missing."""
         steps, final = unwrap(model)
         reader = READERS.get(class_names(final)[0])
-        if steps or reader is None or find_spec("numba") is None:
+        if steps or reader is None:
             return None
+        if find_spec("numba") is None:
+            raise MissingDependencyError(f"fast path {self.name!r}", "numba", "shap")
         walkable = reader(model, final, adapter, X)
         return None if walkable is None else Walks(walkable, X)
 
