@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -260,16 +259,6 @@ def test_help_is_cheap_and_complete() -> None:
 
 def test_version() -> None:
     assert call("--version").stdout == f"uq-report {uq.__version__}\n"
-
-
-def test_help_costs_no_more_than_three_times_typer() -> None:
-    def seconds(*arguments: str) -> float:
-        start = time.perf_counter()
-        subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
-        return time.perf_counter() - start
-
-    typer = min(seconds("-c", "import typer") for _ in range(3))
-    assert min(seconds("-m", "uq_report.cli", "--help") for _ in range(3)) <= 3 * typer
 
 
 def test_a_terminal_does_not_act_on_names(capsys: pytest.CaptureFixture[str]) -> None:

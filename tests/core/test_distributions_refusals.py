@@ -1,7 +1,6 @@
 """Bad parameters, labels and targets are refused with what is wrong, where, and what to do."""
 
 from typing import Any
-from weakref import ref
 
 import numpy as np
 import pandas as pd
@@ -225,18 +224,21 @@ def test_members_are_evaluated_at_most_once_and_only_when_asked() -> None:
     assert calls == [1]
 
 
-def test_members_are_let_go_once_they_are_reduced() -> None:
-    class Members:
-        def __call__(self) -> Any:
-            return [HALF]
+def test_members_are_predicted_anew_once_they_are_reduced() -> None:
+    """One member is held at a time; who asks for them after the split lets them predict again."""
+    calls: list[int] = []
 
-    members = Members()
-    gone = ref(members)
+    def members() -> Any:
+        calls.append(1)
+        yield HALF
+
     mixture = CategoricalMixture(members, probabilities=HALF)
-    del members
-    assert gone() is not None
-    mixture.aleatoric()
-    assert gone() is None
+    mixture.aleatoric(), mixture.epistemic()
+    assert calls == [1]
+    ((weight, member),) = mixture.members()
+    assert weight == 1
+    np.testing.assert_array_equal(member.probabilities, HALF)
+    assert calls == [1, 1]
 
 
 def test_single_precision_probabilities_pass() -> None:

@@ -125,8 +125,8 @@ def test_other_words_are_refused(asked: Any, message: str) -> None:
 def test_the_sentence_says_what_was_laid_over_and_from_what() -> None:
     assumption = Assumption(**FACTS)
     assert assumption.words == (
-        "The model gives no uncertainty of its own: a normal distribution with constant spread 53.2, from residuals of "
-        "5-fold cross-validation on 300 training rows, is laid over its predictions."
+        "The model gives no uncertainty of its own: a normal distribution with constant spread 53.2 units of the "
+        "outcome, from residuals of 5-fold cross-validation on 300 training rows, is laid over its predictions."
     )
     assert assumption.facts() == {**FACTS, "explained": None, "noise": None, "replaces": "", "words": assumption.words}
 
@@ -135,12 +135,13 @@ def test_the_sentence_names_the_distribution_that_is_not_used() -> None:
     own = {"form": "conformal", "source": "held_out", "scale": "modelled", "replaces": "regressor_std"}
     assert Assumption(**{**FACTS, **own}).words == (
         "Its own distribution (regressor_std) is not used: a conformal distribution with a spread modelled by small "
-        "boosted trees (on average 53.2), from residuals of 300 held-out rows, is laid over its predictions."
+        "boosted trees (on average 53.2 units of the outcome), from residuals of 300 held-out rows, is laid over its "
+        "predictions."
     )
 
 
 def test_the_sentence_about_members_is_about_their_noise() -> None:
     assert Assumption(**{**FACTS, "source": "oob", "explained": 0.4, "noise": 40.0}).words == (
-        "The noise around its members is an assumption: a normal distribution with constant spread 40.0, from "
-        "out-of-bag residuals of 300 training rows, is added to each."
+        "The noise around its members is an assumption: a normal distribution with constant spread 40.0 units of the "
+        "outcome, from out-of-bag residuals of 300 training rows, is added to each."
     )

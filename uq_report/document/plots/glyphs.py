@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-from matplotlib import font_manager
-
 from ...core.text import code_point
 
 
@@ -23,5 +21,7 @@ def legible(text: str) -> str:
 @cache
 def _glyphs() -> frozenset[int]:
     """Return the code points of the DejaVu Sans that matplotlib brings along."""
+    from matplotlib import font_manager  # heavy, and most texts are ASCII
+
     path = font_manager.findfont("DejaVu Sans")
     return frozenset(font_manager.get_font(path).get_charmap())
