@@ -1,0 +1,203 @@
+"""Cost of whole audits, part by part, in units of their own bare predictions, and beside what is run in their place.
+
+    python benchmarks/audit.py [--models linear,forest,boosting,process] [--rows N] [--features D] [--no-peers]
+
+An audit with every explainer and rule as they are by default, its HTML and PDF (with the process that prints it), and
+the verification of the written folder. Seconds are CPU time of all threads and child processes, BLAS on one thread.
+"Bare predictions" are what the model's own calls take on exactly the rows that the audit asks for without fast paths;
+"model calls" is what is left of them with fast paths. The peers answer less on the same rows: scikit-learn's
+permutation importance with three scorers and as many repeats, shap on as many rows and background rows, dalex's
+parts of one loss and profiles of all features. Imports are timed in processes of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
+
+import uq_report as uq
+from uq_report.core.subject import Subject
+from uq_report.evidence import saved
+from uq_report.runner import audit as audits
+from uq_report.runner import judge
+
+ROWS = {"linear": 1000, "forest": 400, "boosting": 400, "process": 200}
+FEATURES = {"linear": 18, "forest": 8, "boosting": 8, "process": 5}
+TRAIN = 1000
+REPEATS, SHAP_ROWS, SHAP_BACKGROUND = 30, 50, 30
+OWN, PEERS = 2.5, 0.5
+# parts below this share of an audit are not listed
+LEAST = 0.01
+IMPORTS = ("numpy, pandas", "uq_report", "uq_report.cli")
+LEVELS = np.array(["red", "green", "blue", "grey"], dtype=object)
+
+
+def cpu() -> float:
+    """Return the CPU seconds of this process and of those it waited for."""
+    return sum(use.ru_utime + use.ru_stime for use in map(getrusage, (RUSAGE_SELF, RUSAGE_CHILDREN)))
+
+
+def table(n: int, d: int, *, text: bool) -> tuple[pd.DataFrame, Any]:
+    """Return features, every third of them text if `text`, and the score that decides y."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(n, d)), columns=[f"x{j}" for j in range(d)])
+    score = X["x0"] + X["x1"] * X["x2"] + rng.logistic(size=n)
+    for j in range(3, d, 3) if text else ():
+        codes = rng.integers(0, len(LEVELS), n)
+        score, X[f"x{j}"] = score + 0.3 * codes, LEVELS[codes]
+    return X, score
+
+
+def subject(kind: str, n: int, d: int) -> Subject:
+    """Fit one of the models on `TRAIN` rows, to be audited on others."""
+    X, score = table(n + TRAIN, d, text=kind == "linear")
+    y: Any = score if kind == "process" else (score > score.median()).astype(int)
+    words = [name for name in X if X[name].dtype == object]
+    encode = make_column_transformer(
+        (StandardScaler(), [name for name in X if name not in words]), (OneHotEncoder(), words)
+    )
+    kernel = ConstantKernel(1.0) * RBF(2.0) + WhiteKernel(0.5)
+    models = {
+        "linear": make_pipeline(encode, LogisticRegression()),
+        "forest": RandomForestClassifier(100, min_samples_leaf=5, random_state=0),
+        "boosting": HistGradientBoostingClassifier(max_iter=100, random_state=0),
+        "process": GaussianProcessRegressor(kernel, optimizer=None),
+    }
+    train = X[:TRAIN], y[:TRAIN]
+    tested = X[TRAIN:].reset_index(drop=True), y[TRAIN:].reset_index(drop=True)
+    return uq.explain(models[kind].fit(*train), *tested, train=train)
+
+
+@contextmanager
+def model_calls(of: Subject) -> Iterator[list[float]]:
+    """Put the CPU seconds of every call of the adapter, which calls the model, into the list."""
+    kind, spent = type(of.adapter), [0.0]
+    plain = kind.predict
+
+    def predict(self: Any, model: Any, X: Any) -> Any:
+        start = cpu()
+        answer = plain(self, model, X)
+        spent[0] += cpu() - start
+        return answer
+
+    kind.predict = predict
+    try:
+        yield spent
+    finally:
+        kind.predict = plain
+
+
+def timed(job: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the CPU seconds of a job and what it returns."""
+    start = cpu()
+    answer = job()
+    return cpu() - start, answer
+
+
+def whole(of: Subject) -> dict[str, float]:
+    """Return the CPU seconds of each part of an audit, of its reports and of their verification."""
+    with model_calls(of) as bare:
+        uq.audit(of, fast_paths=False)
+    with model_calls(of) as left:
+        spent, run = timed(lambda: uq.audit(of))
+    markdown, _ = timed(lambda: run.render("markdown"))
+    html, page = timed(lambda: run.reports(("html",)))
+    pdf, printed = timed(lambda: run.reports(("pdf",)))
+    with TemporaryDirectory() as folder:
+        saved.write(run.run, folder, reports={**page, **printed}, clock={})
+        verify, _ = timed(lambda: uq.verify(folder))
+    seconds = {f"  {name}": used for name, used in run.clock["seconds"].items() if used >= LEAST * spent}
+    parts = {"bare predictions": bare[0], "audit": spent, "  model calls": left[0], **seconds}
+    return parts | {"Markdown, no figures": markdown, "HTML": html, "PDF": pdf, "verify": verify}
+
+
+def peers(of: Subject) -> dict[str, float]:
+    """Return the CPU seconds of scikit-learn, shap and dalex on the same rows."""
+    import dalex
+    import shap
+
+    model, X, y = of.model, of.X, of.y
+    classes = hasattr(model, "predict_proba")
+    scorers = ["neg_brier_score", "neg_log_loss", "accuracy"] if classes else ["r2", "neg_root_mean_squared_error"]
+    scorers += [] if classes else ["neg_mean_absolute_error"]
+    words = {name: X[name].astype("category").cat for name in X if X[name].dtype == object}
+
+    def predict(values: Any) -> Any:
+        frame = pd.DataFrame(values, columns=X.columns)
+        for name, levels in words.items():
+            frame[name] = np.asarray(levels.categories, dtype=object)[frame[name].astype(int)]
+        return model.predict_proba(frame)[:, 1] if classes else model.predict(frame)
+
+    coded = X.assign(**{name: levels.codes for name, levels in words.items()}).to_numpy(dtype=float)
+    explainer = dalex.Explainer(model, X, y, verbose=False)
+    jobs: dict[str, Callable[[], Any]] = {
+        "scikit-learn": lambda: permutation_importance(model, X, y, n_repeats=REPEATS, scoring=scorers),
+        "shap": lambda: shap.Explainer(predict, coded[:SHAP_BACKGROUND], seed=0)(coded[:SHAP_ROWS], silent=True),
+        "dalex parts": lambda: explainer.model_parts(N=None),
+        "dalex profiles": lambda: explainer.model_profile(N=None, verbose=False),
+    }
+    return {name: timed(job)[0] for name, job in jobs.items()}
+
+
+def imports() -> dict[str, float]:
+    """Return the CPU seconds of a process that imports, the least of some."""
+    python = sys.executable
+    return {
+        name: min(timed(lambda: subprocess.run([python, "-c", f"import {name}"], check=True))[0] for _ in range(3))  # noqa: B023
+        for name in IMPORTS
+    }
+
+
+def shown(kind: str, of: Subject, *, beside: bool) -> None:
+    """Print the table of one model."""
+    parts = whole(of)
+    bare, total = parts["bare predictions"], sum(parts[name] for name in ("audit", "HTML", "PDF"))
+    print(f"\n{kind}, {of.n} rows, {len(of.features)} features\n\n| part | CPU s | bare predictions |\n|---|---|---|")
+    for name, seconds in (parts | {"audit + HTML + PDF": total}).items():
+        print(f"| {name} | {seconds:.2f} | {seconds / bare:.2f} |", flush=True)
+    print(f"\nwhole over its bare predictions: {total / bare:.2f}; goal {OWN}")
+    if beside:
+        each = peers(of)
+        words = ", ".join(f"{name} {seconds:.2f}" for name, seconds in each.items())
+        print(f"peers, s: {words}\nwhole over peers: {total / sum(each.values()):.2f}; goal {PEERS}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", default="linear,forest", help="of " + ",".join(ROWS))
+    parser.add_argument("--rows", type=int, help="rows audited")
+    parser.add_argument("--features", type=int)
+    parser.add_argument("--no-peers", action="store_true")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    for module in (audits, judge):
+        vars(module)["perf_counter"] = cpu
+    for name, seconds in imports().items():
+        print(f"import {name}: {seconds:.2f} s")
+    with threadpool_limits(1):
+        for kind in options.models.split(","):
+            of = subject(kind, options.rows or ROWS[kind], options.features or FEATURES[kind])
+            shown(kind, of, beside=not options.no_peers)
+
+
+if __name__ == "__main__":
+    main()
