@@ -418,3 +418,16 @@ def test_function_models_are_taken(capfd: Any) -> None:
     model: Callable[[Any], Distribution] = credit
     explain(make_subject(model, FunctionAdapter(), rows(), subject().y), parts=("model_performance",))
     assert capfd.readouterr().out == ""
+
+
+def test_tables_are_predicted_in_few_calls() -> None:
+    sizes: list[int] = []
+
+    def counting(X: Any) -> Distribution:
+        sizes.append(len(X))
+        return credit(X)
+
+    s = make_subject(counting, FunctionAdapter(), rows(), subject().y)
+    explain(s, parts=("model_parts",), n_repeats=10)
+    assert len(sizes) <= 2 + len(s.features)
+    assert sum(sizes) == 40 * (2 + 10 * len(s.features))

@@ -32,10 +32,19 @@ def same_table(a: Table, b: Table) -> bool:
 def column(X: Table, position: int) -> Any:
     """Return one column of `X` as an array of its own kind (numpy or pandas extension), not copied."""
     if isinstance(X, pd.DataFrame):
-        values = X.iloc[:, position].array
-        # exactly this class: pandas' string arrays derive from it and must stay what they are
-        return values.to_numpy() if type(values) is pd.arrays.NumpyExtensionArray else values
+        return _of_own_kind(X.iloc[:, position])
     return X[:, position]
+
+
+def columns(X: Table) -> list[Any]:
+    """Return all columns of `X`, each as `column` does; one by one they take pandas four times as long."""
+    return [_of_own_kind(values) for _, values in X.items()] if isinstance(X, pd.DataFrame) else list(X.T)
+
+
+def _of_own_kind(series: pd.Series[Any]) -> Any:
+    values = series.array
+    # exactly this class: pandas' string arrays derive from it and must stay what they are
+    return values.to_numpy() if type(values) is pd.arrays.NumpyExtensionArray else values
 
 
 class Columns(dict[int, Any]):

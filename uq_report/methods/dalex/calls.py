@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any
 
-import joblib
 import numpy as np
 import pandas as pd
 
@@ -22,6 +20,7 @@ from ...core.measures import PREDICTION, Measure
 from ...core.results import ESTIMATE_COLUMNS, Omission
 from ...core.subject import Subject
 from ...evidence import ids
+from .asked import Asked, Reader
 
 
 class GapError(Exception):
@@ -60,7 +59,8 @@ class Dalex:
     """dalex bound to a subject: its explainers of each measure, its calls contained, its failures listed.
 
     dalex explains one number at a time. With one seed for all measures it shuffles alike for each,
-    so that the measures share their prediction passes: a table it asks for again is not predicted again.
+    so that the measures share their prediction passes: a table it asks for again is not predicted again. Tables are
+    given to the engine as changes of the subject's rows.
 
     Raises
     ------
@@ -73,7 +73,9 @@ class Dalex:
     measures: tuple[Measure, ...]
     omitted: tuple[Omission, ...]
     options: Mapping[str, Any]
-    _measured: dict[tuple[bytes, float | None], FloatArray] = field(default_factory=dict)
+    _measured: dict[Hashable, FloatArray] = field(default_factory=dict)
+    _foreseen: set[str] = field(default_factory=set)
+    _reader: Reader = field(init=False)
 
     def __post_init__(self) -> None:
         """Refuse to go on without dalex."""
@@ -81,14 +83,15 @@ class Dalex:
             import dalex  # noqa: F401 - optional
         except ImportError as error:
             raise MissingDependencyError("explainer dalex", ids.DALEX, ids.DALEX) from error
+        object.__setattr__(self, "_reader", Reader(self.subject))
 
     @property
     def classifies(self) -> bool:
         """Whether the target is a class."""
         return "proba" in self.engine.baseline.supports
 
-    def _explainer(self, measure: Measure, rows: IntArray, y: Any) -> Any:
-        """Return a `dalex.Explainer` of one measure on some rows; `y` is one encoded value for all of them.
+    def _explainer(self, measure: Measure, rows: IntArray, predict: Callable[[Any, Any], FloatArray]) -> Any:
+        """Return a `dalex.Explainer` of one measure on some rows.
 
         Where there is no y, dalex gets zeros, which a mean over rows never reads.
         """
@@ -100,35 +103,68 @@ class Dalex:
             self,
             to_frame(self.subject, rows),
             np.zeros(len(rows)) if target is None else target[rows],
-            self._predict_function(measure, y),
+            predict,
             label=measure.name,
             verbose=False,
             precalculate=False,
             model_type="classification" if classes else "regression",
         )
 
-    def _predict_function(self, measure: Measure, y: Any) -> Callable[[Any, Any], FloatArray]:
-        """Return dalex's ``predict_function`` of one measure; `y` is one encoded value, else found by the row index."""
-        at, encoded = self.measures.index(measure), self.engine.y
+    def _predict_function(self, measure: Measure, row: int | None) -> Callable[[Any, Any], FloatArray]:
+        """Return dalex's ``predict_function`` of one measure, with y of one row of the subject, else by row index."""
+        at = self.measures.index(measure)
 
         def predict(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
-            key = (digest(X), y)
-            if key not in self._measured:
-                own = None if encoded is None else encoded[X.index.to_numpy()] if y is None else np.full(len(X), y)
-                self._measured[key] = self.engine.measure_rows(from_frame(self.subject, X), self.measures, own)
-            return np.asarray(self._measured[key][at])
+            asked = self._reader.read(X, row)
+            if asked.key not in self._measured:
+                self._measured[asked.key] = self._values(asked, X)
+            return np.asarray(self._measured[asked.key][at])
 
         return predict
 
-    def ask(self, part: str, measure: Measure, rows: IntArray, y: Any = None, **options: Any) -> Any:
+    def _values(self, asked: Asked, X: pd.DataFrame) -> FloatArray:
+        """Return all measures of a table, shape (measures, rows)."""
+        if asked.variant is not None:
+            (group,) = self.engine.evaluate([asked.variant], self.measures, asked.rows)
+            return group.values[:, 0]
+        own = None if self.engine.y is None else self.engine.y[asked.rows]
+        return self.engine.measure_rows(from_frame(self.subject, X), self.measures, own)
+
+    def foresee(self, part: str, measure: Measure, rows: IntArray, **options: Any) -> None:
+        """Predict once, in few large calls, what a part will ask for; its tables must not depend on the answers."""
+        if part in self._foreseen:
+            return
+        self._foreseen.add(part)
+        asked: dict[Hashable, Asked] = {}
+
+        def note(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
+            table = self._reader.read(X)
+            if table.variant is not None and np.array_equal(table.rows, rows):
+                asked[table.key] = table
+            return np.zeros(len(X))
+
+        self._ask(part, measure, rows, note, **options)
+        keys = sorted(asked, key=lambda key: asked[key].columns)
+        variants = (variant for key in keys if (variant := asked[key].variant) is not None)
+        groups = self.engine.evaluate(variants, self.measures, rows, len(keys))
+        values = (each for group in groups for each in group.values.swapaxes(0, 1))
+        self._measured.update(zip(keys, values, strict=True))
+
+    def ask(self, part: str, measure: Measure, rows: IntArray, row: int | None = None, **options: Any) -> Any:
         """Return the answer of a method of dalex's explainer; where dalex itself fails, that is a gap.
 
         The stream belongs to the part, not to the measure, so that all measures see the same shuffles.
         """
+        return self._ask(part, measure, rows, self._predict_function(measure, row), **options)
+
+    def _ask(
+        self, part: str, measure: Measure, rows: IntArray, predict: Callable[[Any, Any], FloatArray], **options: Any
+    ) -> Any:
+        """Return dalex's answer from the predictions that it is given."""
         seed = int(self.engine.rng(part).integers(2**31))
         try:
             with contained(seed):
-                return getattr(self._explainer(measure, rows, y), part)(**options)
+                return getattr(self._explainer(measure, rows, predict), part)(**options)
         except UQReportError:
             raise
         except Exception as error:
@@ -152,38 +188,6 @@ class Dalex:
         unread = [name for name, values in columns.items() if values is not None]
         ignored = f"dalex reads no {' and no '.join(unread)}: these numbers count every row once."
         return (used, ignored) if unread else (used,)
-
-
-def digest(frame: pd.DataFrame) -> bytes:
-    """Return a hash of a frame's index, columns and values, at the cost of reading them.
-
-    Examples
-    --------
-    >>> digest(pd.DataFrame({"a": [1, 2]})) == digest(pd.DataFrame({"a": [1, 3]}))
-    False
-    """
-    parts = hashlib.blake2b(str(list(frame.columns)).encode(), digest_size=16)
-    for values in (frame.index.array, *(column.array for _, column in frame.items())):
-        for part in _parts(values):
-            parts.update(part)
-    return parts.digest()
-
-
-def _parts(values: Any) -> Iterator[bytes]:
-    """Yield what tells a column from another: its type, and its bytes where those are its values."""
-    yield str(values.dtype).encode()
-    if isinstance(values, pd.Categorical):
-        yield values.codes.tobytes()
-        values = values.categories.array
-    plain = values.to_numpy()
-    if plain.dtype != object:
-        yield plain.tobytes()
-    elif pd.api.types.infer_dtype(plain, skipna=True) in ("string", "empty"):
-        codes, texts = pd.factorize(plain)
-        yield codes.tobytes()
-        yield repr((texts.tolist(), [type(value) for value in plain[codes < 0]])).encode()
-    else:
-        yield str(joblib.hash(plain)).encode()
 
 
 def bare_estimates(frame: pd.DataFrame, *further: str) -> pd.DataFrame:

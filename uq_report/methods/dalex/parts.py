@@ -68,6 +68,7 @@ def _rounds(dalex: Dalex, measure: Measure, rows: IntArray, n_repeats: int) -> p
         known = "are not known of censored rows" if dalex.engine.baseline.censored else "were not given"
         raise GapError(measure.name, "", f"it needs outcomes, which {known}")
     loss = None if measure.name == PREDICTION.name else mean_measure
+    dalex.foresee("model_parts", measure, rows, loss_function=mean_measure, N=None, B=n_repeats)
     answer = dalex.ask("model_parts", measure, rows, loss_function=loss, N=None, B=n_repeats)
     rounds: pd.DataFrame = answer.permutation.reset_index(drop=True)
     if not np.isfinite(rounds["_full_model_"]).all():
@@ -143,7 +144,7 @@ def _ask(dalex: Dalex, measure: Measure, rows: IntArray, grids: Sequence[Grid]) 
     """Return dalex's aggregated profiles of features of one kind."""
     splits = {g.feature: g.x if g.numeric else pd.Series(g.steps, dtype=object).to_numpy() for g in grids}
     kind = "numerical" if grids[0].numeric else "categorical"
-    points = {"variables": list(splits), "variable_type": kind, "variable_splits": splits}
+    points: dict[str, Any] = {"variables": list(splits), "variable_type": kind, "variable_splits": splits}
     return dalex.ask("model_profile", measure, rows, type="partial", N=None, verbose=False, **points)
 
 
@@ -193,9 +194,8 @@ def _attribution(
     dalex: Dalex, measure: Measure, row: int, background: IntArray, predict_type: str, n_paths: int
 ) -> pd.DataFrame:
     """Return one row's contributions to one measure."""
-    y = None if dalex.engine.y is None else dalex.engine.y[row]
     new = to_frame(dalex.subject, [row])
-    answer = dalex.ask("predict_parts", measure, background, y, new_observation=new, type=predict_type, B=n_paths)
+    answer = dalex.ask("predict_parts", measure, background, row, new_observation=new, type=predict_type, B=n_paths)
     table = _shapley(answer) if predict_type == "shap" else _break_down(answer.result)
     if not np.isfinite(table[["base", "value"]].to_numpy(dtype=float)).all():
         raise GapError(measure.name, "", f"infinite for row {row}. The cause is {INFINITE_REMEDY}")
