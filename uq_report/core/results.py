@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from .arrays import FloatArray
+from .arrays import FloatArray, IntArray
 from .errors import InputError
 
 ESTIMATE_COLUMNS = ("measure", "feature", "estimate", "std_error", "lower", "upper", "confidence", "covers")
@@ -49,16 +49,45 @@ class MeasureFacts:
 
 
 @dataclass(frozen=True)
+class RowSample:
+    """Which rows are left of `of`: their `positions`, ascending, and the `means` (measures, features) over all."""
+
+    of: int
+    positions: IntArray
+    means: FloatArray
+
+
+@dataclass(frozen=True)
 class RowValues:
-    """Per-row values, shape (measures, features, rows), that carry the sampling error of an importance."""
+    """Per-row values, shape (measures, features, rows), that carry the sampling error of an importance.
+
+    A run of many rows keeps those of a random `sample` of them, which says so.
+    """
 
     measures: tuple[str, ...]
     features: tuple[str, ...]
     values: FloatArray
+    sample: RowSample | None = None
 
     def of(self, measure: str, feature: str) -> FloatArray:
         """Return the (n,) values of one measure and feature."""
         return self.values[self.measures.index(measure), self.features.index(feature)]
+
+    @property
+    def n(self) -> int:
+        """Number of rows, those included that are not kept."""
+        return self.values.shape[2] if self.sample is None else self.sample.of
+
+    @property
+    def positions(self) -> IntArray:
+        """Which of the `n` rows have values."""
+        return np.arange(self.n) if self.sample is None else self.sample.positions
+
+    def mean(self, measure: str, feature: str) -> float:
+        """Return the plain mean over all `n` rows."""
+        if self.sample is None:
+            return float(self.of(measure, feature).mean())
+        return float(self.sample.means[self.measures.index(measure), self.features.index(feature)])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.errors import InputError
-from ..core.results import KINDS, Result, RowValues
+from ..core.results import KINDS, Result, RowSample, RowValues
 from .finding import Outcome
 from .migrations import BROKEN, broken, migrated
 from .run import FORMAT, Run
@@ -27,6 +27,7 @@ from .run import FORMAT, Run
 # Numbers of results have ten significant digits: far more than their intervals allow, at 60 % of the bytes of all.
 _DIGITS = ".10g"
 _TEXT_DTYPES = ("object", "str", "string")
+_AT_ONCE = 2**16  # numbers of an array that are Python's at once
 
 
 def dumps(run: Run) -> bytes:
@@ -62,7 +63,9 @@ def sha256(run: Run) -> str:
 
 def as_saved(result: Result) -> Result:
     """Return a result exactly as `loads` will give it back; refuse one that cannot be saved."""
-    return _decode_result(_encode_result(result, result.id))
+    rows = result.rows
+    again = _decode_result(_encode_result(replace(result, rows=None), result.id))
+    return again if rows is None else replace(again, rows=_rows_as_saved(rows, f"{result.id}.rows"))
 
 
 def outcome_as_saved(outcome: Outcome) -> Outcome:
@@ -178,18 +181,35 @@ def _decode_result(content: Mapping[str, Any]) -> Result:
 
 
 def _encode_rows(rows: RowValues, where: str) -> dict[str, Any]:
-    array = rows.values
-    return {
+    array, sample = rows.values, rows.sample
+    content = {
         "measures": list(rows.measures),
         "features": list(rows.features),
         "shape": list(array.shape),
         "values": _numbers(array.ravel(), where),
     }
+    if sample is None:
+        return content
+    means = _numbers(sample.means.ravel(), where)
+    return content | {"sample": {"of": sample.of, "positions": sample.positions.tolist(), "means": means}}
 
 
 def _decode_rows(content: Mapping[str, Any]) -> RowValues:
-    array = np.array(content["values"], dtype=float).reshape(content["shape"])
-    return RowValues(tuple(content["measures"]), tuple(content["features"]), array)
+    array, drawn = np.array(content["values"], dtype=float).reshape(content["shape"]), content.get("sample")
+    sample = None
+    if drawn is not None:
+        means = np.array(drawn["means"], dtype=float).reshape(array.shape[:2])
+        sample = RowSample(drawn["of"], np.array(drawn["positions"], dtype=np.int64), means)
+    return RowValues(tuple(content["measures"]), tuple(content["features"]), array, sample)
+
+
+def _rows_as_saved(rows: RowValues, where: str) -> RowValues:
+    """Return row values as they will be read, without holding all of them as Python's numbers."""
+    values = np.array(rows.values, dtype=float).ravel()
+    for start in range(0, len(values), _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        values[part] = np.array(_numbers(values[part], where), dtype=float)
+    return replace(rows, values=values.reshape(rows.values.shape))
 
 
 def _encode_frame(frame: pd.DataFrame, where: str) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from .budget import Watch
 from .changes import changes, check_comparable
 from .compare import check_pair, compare
 from .judge import judge
+from .kept import with_kept_rows
 from .plugins import Catalog
 from .prepare import Prepared, load_fast_paths, load_measures, make_explainer, prepare
 from .recorded import described, measure_facts, method_of, with_measures
@@ -57,11 +58,16 @@ def run(subject: Subject, settings: Settings, progress: Callback | None = None, 
     delivered. Only what makes every result impossible is raised: wrong settings, or a model that
     cannot predict the subject's rows, or a `previous` run of another task. Against that one, the run has its changes.
     """
+    return _filed(_whole(subject, settings, progress, previous), previous)
+
+
+def _whole(subject: Subject, settings: Settings, progress: Callback | None, previous: Run | None = None) -> Audited:
+    """Return an audit with the values of all rows."""
     audit = _begun(subject, settings, progress)
     if previous is not None:
         check_comparable(previous, audit.facts)
     audit.explain()
-    return _against(previous, audit.finish())
+    return audit.finish()
 
 
 def facts(subject: Subject, settings: Settings) -> Run:
@@ -100,7 +106,7 @@ def side_by_side(
 ) -> Audited:
     """Audit two models on the same rows: the champion's run, holding the challenger's and the differences."""
     check_pair(champion, challenger)
-    first, second = (run(subject, settings, progress) for subject in (champion, challenger))
+    first, second = (_whole(subject, settings, progress) for subject in (champion, challenger))
     measures = load_measures(settings.deny)
     paths = load_fast_paths(settings)
     engines = tuple(make_engine(subject, measures, settings, None, paths) for subject in (champion, challenger))
@@ -108,14 +114,15 @@ def side_by_side(
     facts = measure_facts(measures.values(), engines[0].baseline)
     results = (*first.run.results, *(codec.as_saved(with_measures(result, facts)) for result in differences))
     both = {label: audited.clock for label, audited in ((champion.label, first), (challenger.label, second))}
-    return _against(previous, Audited(replace(first.run, results=results, challenger=second.run), both))
+    return _filed(Audited(replace(first.run, results=results, challenger=second.run), both), previous)
 
 
-def _against(previous: Run | None, audited: Audited) -> Audited:
-    """Return the audit with its changes since the previous run, if there was one."""
-    if previous is None:
-        return audited
-    return replace(audited, run=replace(audited.run, changes=changes(previous, audited.run)))
+def _filed(audited: Audited, previous: Run | None) -> Audited:
+    """Return the audit with what a run keeps of its rows, and its changes since the previous run, if there was one."""
+    run = with_kept_rows(audited.run)
+    if previous is not None:
+        run = replace(run, changes=changes(previous, run))
+    return replace(audited, run=run)
 
 
 def single(

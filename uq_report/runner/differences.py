@@ -3,7 +3,8 @@
 With `b` and `a` an estimate before and now, the interval is ``a - b ± t se``, and `se` is
 
 - *paired*: of the mean of the row terms' differences, where both runs hold row terms of the same rows (the hash of
-  X is equal), without weights or clusters, and these terms average to the estimates;
+  X is equal), without weights or clusters, and these terms average to the estimates; of a sample of the rows, where
+  the runs keep no more, which is named;
 - *same rows, standard errors added*: ``se_a + se_b``, which is enough whatever the dependence (Cauchy-Schwarz);
 - *independent*: ``√(se_a² + se_b²)``, where the rows are not the same.
 
@@ -24,7 +25,7 @@ from scipy.special import stdtr, stdtrit
 
 from ..core.arrays import FloatArray
 from ..core.inference import CONFIDENCE
-from ..core.results import Importance, Result
+from ..core.results import Importance, Result, RowValues
 from ..core.verdicts import holm
 from ..evidence import columns as col
 from ..evidence import ids
@@ -37,6 +38,7 @@ RANKS = "from the rank intervals of both runs"
 RANKING = ids.AGREEMENT
 ROUNDING = 1e-9  # of a value's size: a smaller difference is rounding
 CLOSE = 1e-6
+LEAST = 100  # rows, if there are as many, whose terms are compared
 SCOPE = "Curves, interactions and contributions to single rows: only importances, scores and ranks are compared."
 
 _Key = tuple[str, str, str]  # measure, feature, item
@@ -190,13 +192,25 @@ def _line(key: _Key, results: tuple[Result, Result], values: tuple[_Record, _Rec
     terms = _terms(key, results, (a, b)) if rows.same and rows.plain else None
     error, how = (sum(errors), BOUND) if rows.maybe_same else (math.hypot(*errors), INDEPENDENT)
     if terms is not None:
-        error, how = float(np.std(terms, ddof=1) / np.sqrt(len(terms))), PAIRED
-        dof = min(dof, len(terms) - 1)
+        error, how = float(np.std(terms.few, ddof=1) / np.sqrt(terms.of)), terms.words
+        dof = min(dof, len(terms.few) - 1)
     return _Line(key, results[1].id, a, b, error, dof, how)
 
 
-def _terms(key: _Key, results: tuple[Result, Result], values: tuple[float, float]) -> FloatArray | None:
-    """Return the differences of the row terms, shape (n,); None if they are no pairs, or no terms of the estimates."""
+class _Pairs(NamedTuple):
+    """Differences of the row terms, of all `of` rows or a `few` of them."""
+
+    few: FloatArray
+    of: int
+
+    @property
+    def words(self) -> str:
+        """How the interval is made."""
+        return PAIRED if len(self.few) == self.of else f"{PAIRED} by {len(self.few):,} of {self.of:,}"
+
+
+def _terms(key: _Key, results: tuple[Result, Result], values: tuple[float, float]) -> _Pairs | None:
+    """Return the differences of the row terms; None if they are no pairs, or no terms of the estimates."""
     measure, feature, item = key
     samples = [result.meta.get(col.ROWS_USED) for result in results]
     if item or samples[0] != samples[1]:
@@ -209,10 +223,19 @@ def _terms(key: _Key, results: tuple[Result, Result], values: tuple[float, float
         terms = rows.of(measure, feature)
         if len(terms) < 2 or not np.isfinite(terms).all():
             return None
-        if abs(terms.mean() - value) > CLOSE * max(abs(value), float(np.abs(terms).mean())):
+        if abs(rows.mean(measure, feature) - value) > CLOSE * max(abs(value), float(np.abs(terms).mean())):
             return None
-        both.append(terms)
-    return both[1] - both[0] if len(both[0]) == len(both[1]) else None
+        both.append((rows, terms))
+    return _pairs(both[0], both[1])
+
+
+def _pairs(before: tuple[RowValues, FloatArray], now: tuple[RowValues, FloatArray]) -> _Pairs | None:
+    """Return the differences in the rows that both keep; None of other rows, or of too few."""
+    (a, old), (b, new) = before, now
+    if a.n != b.n:
+        return None
+    _, at, here = np.intersect1d(a.positions, b.positions, assume_unique=True, return_indices=True)
+    return _Pairs(new[here] - old[at], a.n) if len(at) >= min(a.n, LEAST) else None
 
 
 def _table(result: Result) -> dict[_Key, _Record]:
