@@ -16,18 +16,18 @@ from .lifetimes import lifetimes
 Kind = Literal["numeric", "categorical", "datetime"]
 
 
-def table(X: Any, what: str, model: Any) -> tuple[Table, tuple[str, ...]]:
-    """Return a private copy of the rows with a fresh row index, and the feature names."""
+def table(X: Any, what: str, model: Any, *, private: bool = True) -> tuple[Table, tuple[str, ...]]:
+    """Return the rows with a fresh row index, in a copy of their own if `private`, and the feature names."""
     X = as_frame(X, what)
     if isinstance(X, pd.Series):
         raise InputError(f"subject.{what} must be two-dimensional; got a Series. Pass {what}.to_frame().")
-    rows, names = _frame(X, what) if isinstance(X, pd.DataFrame) else _array(X, what, model)
+    rows, names = _frame(X, what, private) if isinstance(X, pd.DataFrame) else _array(X, what, model, private)
     if 0 in rows.shape:
         raise InputError(f"subject.{what} must have at least one row and one column; got shape {rows.shape}.")
     return rows, names
 
 
-def _frame(X: pd.DataFrame, what: str) -> tuple[Table, tuple[str, ...]]:
+def _frame(X: pd.DataFrame, what: str, private: bool) -> tuple[Table, tuple[str, ...]]:
     if isinstance(X.columns, pd.MultiIndex):
         raise InputError(f"subject.{what} must have one level of column names; got {X.columns.nlevels}. Flatten them.")
     names = [str(c) for c in X.columns]
@@ -36,7 +36,9 @@ def _frame(X: pd.DataFrame, what: str) -> tuple[Table, tuple[str, ...]]:
         raise InputError(f"subject.{what} must have unique column names; got {doubled} more than once. Rename them.")
     for position, name in enumerate(names):
         _column(X.iloc[:, position], f"subject.{what}[{name!r}]")
-    return X.reset_index(drop=True).copy(), tuple(names)
+    rows = X.copy(deep=private)
+    rows.index = pd.RangeIndex(len(rows))
+    return rows, tuple(names)
 
 
 def _column(values: pd.Series[Any], who: str) -> None:
@@ -54,11 +56,11 @@ def _column(values: pd.Series[Any], who: str) -> None:
             raise InputError(f"{who} must hold single values; got {kinds}. Spread it over columns.") from error
 
 
-def _array(X: Any, what: str, model: Any) -> tuple[Table, tuple[str, ...]]:
+def _array(X: Any, what: str, model: Any, private: bool) -> tuple[Table, tuple[str, ...]]:
     if hasattr(X, "toarray"):
         raise InputError(f"subject.{what} must be dense; got a sparse {type(X).__name__}. Pass X.toarray().")
     try:
-        array = np.array(X)
+        array = np.array(X) if private else np.asarray(X)
     except ValueError as error:
         raise InputError(f"subject.{what} must be a table; got rows of different lengths. Pass a DataFrame.") from error
     if array.ndim != 2:

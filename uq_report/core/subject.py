@@ -125,7 +125,7 @@ def make_subject(  # noqa: PLR0913 - the arguments of the public `explain`
     seed: int = 0,
 ) -> Subject:
     """Validate everything once and return the `Subject`; see `uq_report.explain` for the arguments."""
-    table, features = inputs.table(X, "X", model)
+    table, features = inputs.table(X, "X", model, private=max_rows is None)
     subject = Subject(
         model=adapter.bind(model, table) if isinstance(adapter, BindsRows) else model,
         adapter=adapter,
@@ -180,6 +180,6 @@ def _sampled(subject: Subject, max_rows: int, seed: int) -> Subject:
     if max_rows < 1:
         raise InputError(f"subject.max_rows must be >= 1; got {max_rows}.")
     if max_rows >= subject.n:
-        return subject
+        return subject.take(np.arange(subject.n))
     rows = np.random.default_rng([seed, 0x5A]).choice(subject.n, max_rows, replace=False)
     return replace(subject.take(np.sort(rows)), sampled_from=subject.n)

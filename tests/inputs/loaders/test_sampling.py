@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 
 from uq_report.core.errors import InputError
-from uq_report.inputs.loaders import csv_
+from uq_report.inputs.loaders import csv_, parquet
 from uq_report.inputs.loaders.csv_ import CsvLoader
+from uq_report.inputs.loaders.feather import FeatherLoader
+from uq_report.inputs.loaders.parquet import ParquetLoader
 from uq_report.inputs.loaders.reservoir import Reservoir
 
 
@@ -96,3 +98,65 @@ def test_memory_is_bounded_by_the_sample_and_not_by_the_file(tmp_path: Path) -> 
     rows, total, grown = map(float, run.stdout.split())
     assert (rows, total) == (2000, 500_000)
     assert grown < 150
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_a_binary_file_gives_the_sample_that_a_csv_gives(
+    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the parts it is written or read in, with missing values, dates, decimals and categories."""
+    pytest.importorskip("pyarrow", reason="Parquet and Feather need pyarrow")
+    n = 5000
+    frame = pd.DataFrame({
+        "row": range(n),
+        "gap": [None, 1.5] * (n // 2),
+        "level": pd.Categorical([f"v{i // 900}" for i in range(n)]),
+        "day": pd.Series(pd.date_range("2026-01-01", periods=n).date),
+    })  # fmt: skip
+    frame[["row", "gap"]].to_csv(tmp_path / "t.csv", index=False)
+    expected = CsvLoader().load(str(tmp_path / "t.csv"), max_rows=300, seed=1)
+    loader: ParquetLoader = ParquetLoader() if ending == "parquet" else FeatherLoader()
+    for size in (n, 700):
+        file = tmp_path / f"{size}.{ending}"
+        if ending == "parquet":
+            frame.to_parquet(file, row_group_size=size)
+        else:
+            frame.to_feather(file, chunksize=size)
+        table = loader.load(str(file), max_rows=300, seed=1)
+        assert table.attrs == {"sampled_from": n}
+        pd.testing.assert_frame_equal(table[["row", "gap"]], expected)
+        whole = loader.load(str(file)).iloc[table["row"]].reset_index(drop=True)
+        pd.testing.assert_frame_equal(table, whole)
+        pd.testing.assert_frame_equal(loader.load(str(file), max_rows=n), loader.load(str(file)))
+        assert loader.load(str(file), max_rows=n).attrs == {}
+        monkeypatch.setattr(parquet, "CELLS", 4 * 1300)
+
+
+def test_a_binary_sample_must_have_rows(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    pd.DataFrame({"a": [1, 2]}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"data\.max_rows must be >= 1; got 0"):
+        ParquetLoader().load(str(tmp_path / "t.parquet"), max_rows=0)
+
+
+def test_memory_of_a_parquet_sample_is_not_that_of_the_file(tmp_path: Path) -> None:
+    """80 MB of numbers in one row group pass by; the process grows by less than half of them."""
+    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    file = tmp_path / "big.parquet"
+    numbers = np.arange(10_000_000).reshape(500_000, 20) % 100 / 10
+    pd.DataFrame(numbers, columns=[f"x{j}" for j in range(20)]).to_parquet(file)
+    code = f"""
+        import resource
+        from uq_report.inputs.loaders.parquet import ParquetLoader
+        ParquetLoader().load({str(tmp_path / "warm.parquet")!r}, max_rows=1)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        table = ParquetLoader().load({str(file)!r}, max_rows=2000)
+        print(len(table), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    """
+    pd.DataFrame({"a": [1, 2]}).to_parquet(tmp_path / "warm.parquet")
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True, timeout=300
+    )
+    rows, grown = map(int, done.stdout.split())
+    assert rows == 2000
+    assert grown < 40_000  # kB

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -17,3 +20,10 @@ class FeatherLoader(ParquetLoader):
 
     def _read(self, source: str) -> pd.DataFrame:
         return pd.read_feather(source)
+
+    @contextmanager
+    def _batches(self, source: str) -> Iterator[tuple[int, Iterator[Any]]]:
+        arrow = import_module("pyarrow")
+        with arrow.memory_map(source) as memory, arrow.ipc.open_file(memory) as file:
+            sizes = (file.get_batch(i).num_rows for i in range(file.num_record_batches))
+            yield sum(sizes), map(file.get_batch, range(file.num_record_batches))
