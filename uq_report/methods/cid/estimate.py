@@ -20,6 +20,7 @@ from .terms import Data, Estimate, Terms, UnfitError, copy_notes, listed, twins,
 
 MOST_COMMON = 0.2
 STRONGER = 10.0
+MOST_FOLDED = 100  # features up to which a lasso with cross-validated penalty is tried
 
 
 class Choice(NamedTuple):
@@ -84,8 +85,16 @@ def _attempts(data: Data, engine: Engine, choice: Choice, refused: list[str]) ->
         inverter: normal.Inverter = partial(normal.by_lasso, penalty=choice.penalty, engine=engine)
         if edges is not None:
             inverter = partial(normal.by_graph, edges=edges)
-        for way in (inverter, normal.by_shrinkage) if choice.free else (inverter,):
-            yield partial(fit, data, way, doubts)
+        wide = choice.free and choice.penalty is None and len(data.features) > MOST_FOLDED
+        if wide:
+            refused.append(
+                f"a lasso whose penalty is cross-validated, for {len(data.features)} features: its cost grows with the "
+                f"third power of their number, and it is tried up to {MOST_FOLDED}"
+            )
+        else:
+            yield partial(fit, data, inverter, doubts)
+        if choice.free:
+            yield partial(fit, data, normal.by_shrinkage, doubts)
     if name == "discrete" or choice.free:
         refused += reasons
         penalty = 1.0 if choice.penalty is None else choice.penalty

@@ -12,6 +12,7 @@ from ...core.explainer import BuiltIn, Card, Prior
 from ...core.results import Result
 from ...core.subject import Subject
 from ..shared.choice import as_names, as_rows, chosen_rows, draw, row_measures
+from ..shared.leading import leading
 from ..shared.options import at_least
 from .calls import Dalex
 from .parts import leading_features, model_parts, model_performance, model_profile, predict_parts
@@ -41,7 +42,8 @@ class DalexExplanations(BuiltIn):
     n_local : int
         Rows of each of these kinds.
     n_repeats : int
-        Permutation rounds of ``model_parts`` (dalex's B).
+        Permutation rounds of ``model_parts`` (dalex's B). Of more than 20 features it shuffles those that lead in
+        permutation importance.
     max_rows : int
         Rows given to dalex, drawn once, so that its full-model loss is the same in every round.
     n_background : int
@@ -106,7 +108,8 @@ class DalexExplanations(BuiltIn):
         roles = chosen_rows(self.name, self.rows, engine, self.n_local)
         rows = draw(engine.rng("rows"), subject.n, self.max_rows)
         background = rows[draw(engine.rng("background"), len(rows), self.n_background)]
-        parts = model_parts(dalex, rows, self.n_repeats) if "model_parts" in self.parts else None
+        led = leading(subject.features, prior)
+        parts = model_parts(dalex, rows, self.n_repeats, led) if "model_parts" in self.parts else None
         results: list[Result] = [] if parts is None else [parts]
         if "model_profile" in self.parts:
             features = leading_features(parts, subject, self.max_profiles)

@@ -24,19 +24,23 @@ MAX_LEVELS = 30
 CUTOFF = 0.5
 
 
-def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int) -> Importance:
-    """Return dalex's permutation importance: the loss after shuffling minus the full model's, per round."""
+def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int, led: tuple[Sequence[str], str]) -> Importance:
+    """Return dalex's permutation importance: the loss after shuffling minus the full model's, per round.
+
+    `led` are the features that are shuffled, and the rule that chose them if they are not all.
+    """
+    features, which = led
     frames: list[pd.DataFrame] = []
     gaps: list[Omission] = []
     facts: dict[str, dict[str, Any]] = {"full_model": {}, "baseline": {}, "losses": {}}
     for measure in dalex.measures:
         with listing(gaps):
-            rounds = _rounds(dalex, measure, rows, n_repeats)
+            rounds = _rounds(dalex, measure, rows, n_repeats, features)
             finite: Any = np.isfinite(rounds).all()
-            for name in (name for name in dalex.subject.features if not finite[name]):
+            for name in (name for name in features if not finite[name]):
                 where = f"in {int((~np.isfinite(rounds[name])).sum())} of {n_repeats} rounds"
                 gaps.append(Omission(measure.name, name, _infinite(where)))
-            changes = rounds[[name for name in dalex.subject.features if finite[name]]]
+            changes = rounds[[name for name in features if finite[name]]]
             if len(changes.columns):
                 long = changes.sub(rounds["_full_model_"], axis=0).melt(var_name="feature", ignore_index=False)
                 frames.append(long.reset_index(names="repeat").assign(measure=measure.name))
@@ -55,6 +59,7 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int) -> Importance:
         notes=(
             f"Values are DALEX's drop-out loss minus its full-model loss, by round. Losses: {losses}.",
             "The spread shows the shuffles only and is no interval.",
+            *([f"DALEX shuffled {which}."] if which else []),
             "DALEX's baseline shuffles the outcomes, which only the loss of the prediction reads: others have none.",
             *dalex.notes(rows),
         ),
@@ -62,14 +67,15 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int) -> Importance:
     )
 
 
-def _rounds(dalex: Dalex, measure: Measure, rows: IntArray, n_repeats: int) -> pd.DataFrame:
+def _rounds(dalex: Dalex, measure: Measure, rows: IntArray, n_repeats: int, features: Sequence[str]) -> pd.DataFrame:
     """Return dalex's losses, a column per feature and a row per round, finite for the full model."""
     if measure.name == PREDICTION.name and numeric_target(dalex.engine) is None:
         known = "are not known of censored rows" if dalex.engine.baseline.censored else "were not given"
         raise GapError(measure.name, "", f"it needs outcomes, which {known}")
     loss = None if measure.name == PREDICTION.name else mean_measure
-    dalex.foresee("model_parts", measure, rows, loss_function=mean_measure, N=None, B=n_repeats)
-    answer = dalex.ask("model_parts", measure, rows, loss_function=loss, N=None, B=n_repeats)
+    options = {"N": None, "B": n_repeats, "variables": list(features)}
+    dalex.foresee("model_parts", measure, rows, loss_function=mean_measure, **options)
+    answer = dalex.ask("model_parts", measure, rows, loss_function=loss, **options)
     rounds: pd.DataFrame = answer.permutation.reset_index(drop=True)
     if not np.isfinite(rounds["_full_model_"]).all():
         raise GapError(measure.name, "", _infinite("before any shuffle"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from ...core.subject import Subject
 from ..shared.choice import row_measures
 from ..shared.curves import are_pairs, features_of, fill, stacked
 from ..shared.grids import Grid, make_grid
+from ..shared.leading import leading
 from ..shared.options import at_least
 from .curves import MODES, Curves, Rows
 from .own import distributions, own_values
@@ -52,7 +53,8 @@ class PartialDependence(BuiltIn):
     mode : {"plain", "centred", "derivative"}
         The measure, its change from the first point, or its slope between neighbours (surfaces: the measure).
     max_ice : int
-        ICE curves kept: rows at equally spaced ranks of the prediction.
+        ICE curves kept: rows at equally spaced ranks of the prediction. Of more than 20 features those that lead in
+        permutation importance keep curves, unless `features` names them.
     max_levels : int
         Levels of a categorical feature; the most frequent ones above that.
 
@@ -109,10 +111,13 @@ class PartialDependence(BuiltIn):
         grids, unknown = self._grids(subject, names)
         base = engine.unchanged(measures)
         ice, rule = _ice_rows(engine, self.max_ice)
+        led, which = (features, "") if self.features else leading(features, prior)
+        rule += f" Only {which} have them." if which else ""
         rows = Rows(measures, Sampling.of(subject), ice, np.isinf(base))
         profiled = [grids[name] for name in features if name in grids]
         sloped, flat = self._sloped(profiled)
-        single = [Curves((grid,), rows, self.mode) for grid in sloped]
+        bare = replace(rows, ice=ice[:0])
+        single = [Curves((grid,), rows if grid.feature in led else bare, self.mode) for grid in sloped]
         joint = "plain" if self.mode == "derivative" else self.mode  # a slope has no meaning along two features
         double = [Curves((grids[a], grids[b]), rows, joint) for a, b in self.pairs if {a, b} <= set(grids)]
         fill([(variant, c.add) for c in (*single, *double) for variant in c.variants()], engine, measures)

@@ -22,7 +22,8 @@ N_BINS = 20
 
 def own_values(subject: Subject, curves: Sequence[Curves], base: FloatArray, engine: Engine) -> Diagnostic:
     """Return where each ICE row itself stands: ``x`` its own value, ``value`` its own measure."""
-    labels, ice = _labels(subject, engine), curves[0].rows.ice if curves else np.arange(0)
+    labels = _labels(subject, engine)
+    ice = max((curve.rows.ice for curve in curves), key=len, default=np.arange(0))
     return _diagnostic(
         "pdp.own",
         "Own values of the ICE rows",
