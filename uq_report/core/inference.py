@@ -162,8 +162,12 @@ def two_way(T: FloatArray, donors: IntArray) -> tuple[FloatArray, FloatArray]:
     True
     """
     m, n = donors.shape
-    A = csr_array((np.full(n * m, 1 / m), donors.T.ravel(), np.arange(0, n * m + 1, m)), shape=(n, n))
-    At = A.T.tocsr()
+    small = np.int32 if n * m < np.iinfo(np.int32).max else np.int64
+    share, starts = np.full(n * m, 1 / m), np.arange(0, n * m + 1, m, dtype=small)
+    A = csr_array((share, donors.T.astype(small).ravel(), starts), shape=(n, n))
+    turned = A.T.tocsr()
+    At = csr_array((share, turned.indices, turned.indptr), shape=(n, n))  # all its numbers are those of A
+    del turned
     r, d = T.mean(axis=1), by_donor(T, donors)
     c = r.mean(axis=1, keepdims=True)
     r, d = r - c, d - c

@@ -189,7 +189,8 @@ def claim_terms(changes: Changes, b: FloatArray, rows: Rows, excess: FloatArray)
     excess : ndarray of shape (P, n)
     """
     C = PARTS_OF[len(b)]
-    pairs = pair_terms(changes.combined(C), C @ b, rows)
+    parts = [pair_terms(changes.combined(c[None]), c[None] @ b, rows) for c in C]  # one at a time, to hold no more
+    pairs = PairTerms(*map(np.concatenate, zip(*parts, strict=True)))
     se = standard_error(pairs, rows.weights, rows.clusters)
     estimate = pairs.estimate
     share = share_se = float("nan")

@@ -219,10 +219,15 @@ class PermutationImportance(BuiltIn):
         """Yield the terms of each feature, and add its changes to the claims, whose measures ride on the pass."""
         shuffling = self._shuffling(claims)
         for pack in shuffling.packs(tables.features):
-            for held, (changes, terms) in zip(pack, self._evaluated(pack, shuffling, tables), strict=True):
-                claims.add(held.feature, changes, held.means)
-                yield terms
+            yield from self._of_pack(pack, shuffling, claims, tables)
             pack.clear()  # lets the arrays go before the next are filled
+
+    def _of_pack(
+        self, pack: Sequence[Held], shuffling: Shuffling, claims: Claiming, tables: Tables
+    ) -> Iterator[Terms]:
+        for held, (changes, terms) in zip(pack, self._evaluated(pack, shuffling, tables), strict=True):
+            claims.add(held.feature, changes, held.means)
+            yield terms
 
     def _evaluated(self, pack: Sequence[Held], shuffling: Shuffling, tables: Tables) -> list[tuple[Changes, Terms]]:
         """Return the changes and terms of sets of features, each shuffled until its numbers are settled."""

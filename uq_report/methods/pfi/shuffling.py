@@ -21,7 +21,7 @@ from ..shared.changes import Changes, Distinct
 from ..shared.shuffles import shuffle, shuffle_within
 
 FIRST, MORE = 20, 10  # shuffles before the first look at a set, and between two looks
-_HELD = 2**24  # numbers of the sets that are shuffled together
+_HELD = 2**22  # numbers of the sets that are shuffled together
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Shuffling:
     within: bool = False
 
     def packs(self, features: Sequence[str]) -> Iterator[list[Held]]:
-        """Yield the sets that are shuffled together, as many as are held in 128 MiB: it depends on the sizes only."""
+        """Yield the sets that are shuffled together, as many as are held in 32 MiB: it depends on the sizes only."""
         pack: list[Held] = []
         for feature in features:
             pack.append(self._held(feature))
