@@ -92,7 +92,9 @@ def test_the_subject_is_never_changed() -> None:
 def test_any_number_of_threads_gives_the_same_bytes(frame: bool, n_jobs: int) -> None:
     s = subject(rows=100, frame=frame)
     one = collect(Engine(s, MEASURES).evaluate(permutations(s, 20), [NLL, ENTROPY]))
-    many = collect(Engine(s, MEASURES, n_jobs=n_jobs).evaluate(permutations(s, 20), [NLL, ENTROPY]))
+    many = collect(
+        Engine(s, MEASURES, n_jobs=n_jobs, backend="threading").evaluate(permutations(s, 20), [NLL, ENTROPY])
+    )
     assert one.tobytes() == many.tobytes()
 
 
@@ -272,7 +274,7 @@ class TestTheBase:
     @pytest.mark.parametrize("n_jobs", [1, 2])
     def test_kl_of_each_variant(self, frame: bool, batch: int | None, n_jobs: int) -> None:
         s = subject(frame=frame)
-        engine = Engine(s, MEASURES, batch_rows=batch, n_jobs=n_jobs)
+        engine = Engine(s, MEASURES, batch_rows=batch, n_jobs=n_jobs, backend="threading")
         values = collect(engine.evaluate(permutations(s), [ENTROPY, KL]))
         np.testing.assert_allclose(values[1], self.expected(s, permutations(s), np.arange(40)), rtol=1e-12, atol=1e-14)
 

@@ -30,7 +30,7 @@ from .views import AuditRun, ResultView
 
 _TRIED_ROWS = 200
 _SUBJECT = frozenset(signature(make_subject).parameters)
-_ENGINE = ("seed", "confidence", "n_jobs", "backend", "batch_rows", "row_budget", "fast_paths", "deny")
+_ENGINE = ("seed", "confidence", "n_jobs", "backend", "scheduler", "batch_rows", "row_budget", "fast_paths", "deny")
 
 
 def explain(  # noqa: PLR0913 - one call describes the whole subject; all but the model have defaults
@@ -210,7 +210,8 @@ def importance(
         Shuffles of each feature.
     **options
         Further options of the explainer ``pfi``, and of the engine: ``seed``, ``confidence`` (level of the
-        intervals), ``n_jobs``, ``backend``, ``batch_rows``, ``row_budget``, ``fast_paths``, ``progress``.
+        intervals), ``n_jobs``, ``backend``, ``scheduler``, ``batch_rows``, ``row_budget``, ``fast_paths``,
+        ``progress``.
     """
     return _result(ids.PFI, subject, {"measures": measures, "n_repeats": n_repeats, **options})
 

@@ -86,6 +86,8 @@ FLAGS = (
     Flag("run.seed", "Seed of every random stream. Default: 0.", int, more={"min": 0}),
     Flag("run.confidence", "Level of every interval. Default: 0.95.", float),
     Flag("run.n_jobs", "Workers; they change no number. Default: 1.", int),
+    Flag("run.backend", "What workers are: auto, threading, loky (processes), dask or ray. Default: auto."),
+    Flag("run.scheduler", "Address of a dask scheduler, whose workers are used."),
     Flag(
         "run.fast_paths",
         "Predict changed rows by the model's structure where that agrees with the model. Default: yes.",

@@ -14,13 +14,14 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from itertools import chain, starmap
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed, parallel_config
+from joblib import parallel_config
 
 from .adapter import HoldsGivenRows, SharesCalls
 from .arrays import AnyArray, FloatArray, IntArray, Table, same_table, take_rows
@@ -30,18 +31,17 @@ from .differentiation import derivatives
 from .errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError, nearest
 from .inference import CONFIDENCE
 from .measures import EPISTEMIC, LOSS, SPLIT, Measure, split_of
-from .passes import Calls, Done, Group, Task, grouped, refuse_base, rows_of
+from .passes import Calls, Charged, Done, Group, Task, grouped, refuse_base, rows_of
 from .predictive import DecisionRule, Distribution
 from .results import Omission
 from .shortcut import FastPath, Served, Shortcuts
 from .subject import Subject
 from .variants import Variant
+from .workers import Workers, packed, variants_of_pack
 
 # Calls of few rows are mostly overhead, so variants of the same columns share calls up to this size,
 # or the size that the adapter names.
 SHORT_CALL = 1000
-# joblib backends that hand results over one by one.
-STREAMING = ("threading", "loky")
 
 
 class Progress(NamedTuple):
@@ -67,10 +67,8 @@ class Engine:
     measures : mapping of str to Measure
         Every measure that may be asked for by name.
     seed : int
-    n_jobs : int
-        Workers; results are bitwise equal for any number.
-    backend : {"threading", "loky", "dask", "ray"}
-        joblib's backend for ``n_jobs`` other than 1.
+    n_jobs, backend, scheduler
+        The workers, see `Workers`; results are bitwise equal for any.
     batch_rows : int, optional
         Rows per predict call, instead of the adapter's rule.
     row_budget : int, optional
@@ -90,7 +88,8 @@ class Engine:
     _: KW_ONLY
     seed: int = 0
     n_jobs: int = 1
-    backend: str = "threading"
+    backend: str = "auto"
+    scheduler: str | None = None
     batch_rows: int | None = None
     row_budget: int | None = None
     confidence: float = CONFIDENCE
@@ -108,6 +107,7 @@ class Engine:
             raise InputError(f"engine.confidence must be a number between 0.5 and 1; got {self.confidence}.")
         self.batch_rows = self.batch_rows or self.subject.adapter.batch_rows(self.subject.model)
         self.explainer = "engine"
+        self._workers = Workers(self.n_jobs, self.backend, self.scheduler)
         # shared by the engines of one run: rows by explainer, whether the model writes to its rows, once known, and
         # rows and seconds of all calls, and what fast paths did; by those of one subject the shortcuts for its rows
         self._rows: dict[str, int] = {}
@@ -244,12 +244,11 @@ class Engine:
             Number of variants, for progress, where it is known.
         """
         self._ask_model()
-        calls = Calls(self.call_model, self._by_shortcut)
-        task = Task(calls, self.subject.X, rows, measures, self.y, self.baseline, self.batch_rows)
+        task = self._task(rows, measures)
         width = max(1, (self.batch_rows or max(self.subject.n, self._together())) // task.n)
         parts = grouped(variants, width, mixed=self.batch_rows is not None)
         done = 0
-        for group in self._mapped(parts, task):
+        for group in self._mapped(parts, task, rows, total):
             done += group.values.shape[1]
             if self.progress:
                 self.progress(Progress(self.explainer, done, total))
@@ -313,8 +312,8 @@ class Engine:
             raise UnsupportedError(self.subject.adapter.only_given_rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave progress and limits behind: they belong to the parent process."""
-        return {**self.__dict__, "progress": None, "limits": None}
+        """Leave behind what belongs to the parent process."""
+        return {**self.__dict__, "progress": None, "limits": None, "fast_paths": (), "_workers": None}
 
     def _together(self) -> int:
         """Return the rows that variants of the same columns may share a call up to."""
@@ -322,18 +321,31 @@ class Engine:
         rows = adapter.rows_together(self.subject.model) if isinstance(adapter, SharesCalls) else None
         return rows or SHORT_CALL
 
-    def _mapped(self, parts: Iterator[tuple[int, list[Variant]]], task: Task) -> Iterator[Group]:
+    def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> Task:
+        calls = Calls(self.call_model, self._by_shortcut)
+        return Task(calls, self.subject.X, rows, measures, self.y, self.baseline, self.batch_rows)
+
+    def _mapped(
+        self, parts: Iterator[tuple[int, list[Variant]]], task: Task, rows: IntArray | None, total: int
+    ) -> Iterator[Group]:
         charged = self._charged(parts, task)
-        if self.n_jobs == 1:
+        if self._workers.alone(total * task.n * self.row_seconds):
             yield from map(self._counted, starmap(task, charged))
             return
-        with parallel_config(self.backend, n_jobs=self.n_jobs):  # the only door to dask's and ray's backends
-            parallel = Parallel(return_as="generator" if self.backend in STREAMING else "list")
-            yield from map(self._counted, parallel(delayed(task.alone)(*part) for part in charged))
+        _ = self._shortcuts  # workers are sent what was found, and do not look for it again
+        workers = self._workers.count(self, self.subject)
+        sized = ((len(part[1]), part, task.n * len(part[1])) for part in charged)
+        # a limit is looked at before a pack, so with one there are many
+        packs = packed(sized, variants_of_pack(0 if self.limits else total, workers))
+        work = partial(Engine._of_pack, rows=rows, measures=task.measures)
+        for pack in self._workers.map(work, self, self.subject, packs):
+            yield from map(self._counted, pack)
 
-    def _charged(
-        self, parts: Iterator[tuple[int, list[Variant]]], task: Task
-    ) -> Iterator[tuple[int, list[Variant], str]]:
+    def _of_pack(self, pack: Sequence[Charged], *, rows: IntArray | None, measures: Sequence[Measure]) -> list[Done]:
+        """Evaluate charged groups in a worker, with buffers of its own."""
+        return list(starmap(self._task(rows, measures), pack))
+
+    def _charged(self, parts: Iterator[tuple[int, list[Variant]]], task: Task) -> Iterator[Charged]:
         """Yield the groups, each counted before it is predicted, with the shortcut that predicts it.
 
         Shortcuts are chosen here, in the order of the groups and never by workers.

@@ -54,6 +54,12 @@ class LockedError(UQReportError):
     exit_code: ClassVar[int] = TEMPORARY
 
 
+class WorkersError(UQReportError):
+    """A cluster does not answer, or has no workers; try again later."""
+
+    exit_code: ClassVar[int] = TEMPORARY
+
+
 class RenderError(UQReportError):
     """A report could not be rendered; the message names the template or output and the cause."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
 from functools import cached_property
 from itertools import groupby, islice
 from typing import NamedTuple, TypeVar
@@ -42,8 +41,12 @@ class Done(NamedTuple):
     short: bool
 
 
+# the number of a group's first variant, the group, and the shortcut chosen for it
+Charged = tuple[int, list[Variant], str]
+
+
 class Task:
-    """Evaluates variants, several in a call, of the `rows` of `X`; keeps its buffers between groups in one thread.
+    """Evaluates variants, several in a call, of the `rows` of `X`; keeps its buffers between groups, in one thread.
 
     `calls` predict, in parts of at most `most` rows of the given; `base` is predicted of all rows of `X`
     unchanged, where a measure needs it.
@@ -82,12 +85,6 @@ class Task:
             except Exception:  # noqa: BLE001, S110 - the model itself says what is wrong with such rows, if anything is
                 pass
         return Done(Group(first, self._values(group, "")), shortcut, short=False)
-
-    def alone(self, first: int, group: Sequence[Variant], shortcut: str) -> Done:
-        """Evaluate a group in a worker, with buffers of its own."""
-        worker = copy(self)
-        worker.buffers, worker.outcomes = {}, {}
-        return worker(first, group, shortcut)
 
     def compared(self, shortcut: str, variant: Variant) -> Comparison:
         """Return how far a shortcut is from the model itself on some rows of a variant."""

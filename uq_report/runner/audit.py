@@ -37,7 +37,7 @@ from .settings import Settings
 Callback = Callable[[Progress], None]
 _log = logging.getLogger(__name__)
 # settings that are the engine's
-_OF_ENGINE = {"seed", "n_jobs", "backend", "batch_rows", "row_budget", "confidence"}
+_OF_ENGINE = {"seed", "n_jobs", "backend", "scheduler", "batch_rows", "row_budget", "confidence"}
 
 # an explainer takes about twice the time of its predictions
 WORK = 2
@@ -93,7 +93,9 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None) -> _
     )
     if watch.exceeded() and watch.seconds and (once := subject.n * engine.row_seconds) > watch.seconds:
         watch.cut += f": the model took {_about(once)} to predict its {subject.n} rows once"
-    engine.limits = watch.exceeded  # from here on: without its own rows predicted, a run has nothing to say
+    engine.limits = (
+        watch.exceeded if watch.limited else None
+    )  # from here on: without its own rows predicted, a run has nothing to say
     return _Audit(subject, settings, engine, catalog, prepared, start, progress, watch)
 
 

@@ -25,6 +25,11 @@ class Watch:
         self.started = perf_counter()
 
     @property
+    def limited(self) -> bool:
+        """Whether there is a limit."""
+        return self.seconds is not None or self.memory_mb is not None
+
+    @property
     def left(self) -> float:
         """Seconds until the time limit, infinite without one."""
         return math.inf if self.seconds is None else self.seconds - (perf_counter() - self.started)

@@ -13,7 +13,7 @@ from ..core.errors import InputError
 from ..core.inference import CONFIDENCE
 
 # Facts of the machine, not of the audit: they change no number, so they are kept out of run.json.
-MACHINE = frozenset({"n_jobs", "backend"})
+MACHINE = frozenset({"n_jobs", "backend", "scheduler"})
 
 
 def logical_date(environ: Mapping[str, str] = os.environ) -> str:
@@ -137,7 +137,8 @@ class RunSettings(Part):
     seed: Annotated[int, Field(ge=0)] = 0
     confidence: Level = CONFIDENCE
     n_jobs: Workers = 1
-    backend: Literal["threading", "loky", "dask", "ray"] = "threading"
+    backend: Literal["auto", "threading", "loky", "dask", "ray"] = "auto"
+    scheduler: Text | None = None
     as_of: Date = Field(default_factory=logical_date)
     fast_paths: bool = True
     deny: Names = ()
@@ -172,7 +173,11 @@ class Settings(RunSettings, BudgetSettings):
         Level of every interval of the run, between 0.5 and 1; levels of tests are options of the rules.
     n_jobs : int
         Workers; they change no number.
-    backend : {"threading", "loky", "dask", "ray"}
+    backend : {"auto", "threading", "loky", "dask", "ray"}
+        What the workers are. ``"auto"``: dask where a scheduler is given, else processes (loky), or threads where the
+        model cannot be pickled.
+    scheduler : str, optional
+        Address of a dask scheduler, ``"tcp://host:8786"``: the run uses the workers it has, whatever `n_jobs` says.
     fast_paths : bool
         Whether the structure of a model may be used to predict changed rows, where that agrees with the model itself
         on rows compared in the run; they change results by rounding only.

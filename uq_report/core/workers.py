@@ -1,0 +1,309 @@
+"""Where groups of variants are evaluated: in this process, in threads, in other processes, or on other machines.
+
+What the workers need of a subject is sent once; after that a pack of groups is all that is sent. Packs are few and
+follow from the order of the groups, and a group's numbers do not depend on its pack, so workers change no byte.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import pickle
+import shutil
+import tempfile
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache, lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import cloudpickle
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+
+from .errors import InputError, MissingDependencyError, WorkersError
+
+Returned = TypeVar("Returned")
+Pack = TypeVar("Pack")
+
+# packs for each worker: few, so that little is sent, and more than one, so that none waits long for another
+PER_WORKER = 3
+# rows of a pack, at which it is full whatever the number of workers
+FULL = 2**22
+# bytes from which an array is mapped from its file into the memory of all processes, and not copied into each
+MAPPED = 2**20
+# seconds that processes take to start, about
+START = 1.0
+# seconds to wait for an answer of a scheduler
+PATIENCE = 10
+
+CLUSTERS = ("dask", "ray")
+_log = logging.getLogger(__name__)
+
+
+class _UnreadableError(Exception):
+    """A worker cannot read what it was sent."""
+
+
+class Filed(NamedTuple):
+    """What other processes of this machine read once: a file, and files of its large arrays beside it."""
+
+    path: str
+    arrays: int
+
+    def read(self) -> Any:
+        """Return the value, the same one for every pack that this process is given."""
+        return _read(self)
+
+
+class Sent(NamedTuple):
+    """What goes with every pack (the value itself, or where to read it), and joblib's backend that takes it."""
+
+    source: Any
+    backend: Any
+
+
+class Workers:
+    """The workers of one run.
+
+    Parameters
+    ----------
+    n_jobs : int
+        Processes or threads; -1 for all processors. A cluster has the workers that it has.
+    backend : {"auto", "threading", "loky", "dask", "ray"}
+        ``"auto"`` is dask where a scheduler is given, else processes (loky) for what takes longer than they take to
+        start. Threads gain little, as checks, copies and measures hold Python's lock: they are taken where other
+        processes cannot read the model.
+    scheduler : str, optional
+        Address of a dask scheduler; without one, dask's active client.
+    """
+
+    def __init__(self, n_jobs: int, backend: str, scheduler: str | None) -> None:
+        if scheduler is not None and backend not in ("auto", "dask"):
+            raise InputError(
+                f"run.scheduler must be left out unless run.backend is 'dask'; got {scheduler!r} with {backend!r}."
+            )
+        self._usual = backend == "auto"
+        self.backend = ("dask" if scheduler is not None else "loky") if self._usual else backend
+        self.n_jobs, self._scheduler = n_jobs, scheduler
+        self._sent: dict[int, tuple[Any, Sent]] = {}
+        self._folder: Path | None = None
+
+    def alone(self, seconds: float) -> bool:
+        """Say whether this process does work of about so many seconds alone; that changes no number."""
+        if self._usual and self.backend not in CLUSTERS and seconds < START:
+            return True
+        return self.n_jobs == 1 and self.backend not in CLUSTERS
+
+    def map(
+        self, work: Callable[[Any, Pack], Returned], shared: Any, owner: object, packs: Iterable[Pack]
+    ) -> Iterator[Returned]:
+        """Yield ``work(shared, pack)`` of every pack, in order; `shared` is sent once for each `owner`.
+
+        Packs of a process that was killed are sent once more, then evaluated here.
+        """
+        sent, line = self._share(shared, owner), _Line(iter(packs))
+        for remedy in ("Its packs are sent once more", "What is left is evaluated by this process"):
+            calls = (delayed(_worked)(work, sent.source, pack) for pack in line.again())
+            try:
+                for returned in self._parallel(sent, calls):
+                    line.done()
+                    yield returned
+            except _UnreadableError as error:
+                sent = self._in_threads(shared, error)
+                self._sent = {id(owner): (owner, sent)}
+            except BrokenProcessPool as error:
+                _log.warning("A worker process ended before its time: %s. %s.", _first_line(error), remedy)
+            else:
+                return
+        for pack in line.again():
+            yield work(shared, pack)
+
+    def count(self, shared: Any, owner: object) -> int:
+        """Return the number of workers, to whom `shared` is sent."""
+        with parallel_config(self._share(shared, owner).backend, n_jobs=self.n_jobs):
+            try:
+                return int(effective_n_jobs(self.n_jobs))
+            except TimeoutError as error:
+                raise WorkersError(
+                    f"run.scheduler must have workers; got none within {PATIENCE} s. Start one: dask worker ADDRESS."
+                ) from error
+
+    def _parallel(self, sent: Sent, calls: Iterator[Any]) -> Iterator[Any]:
+        with parallel_config(sent.backend, n_jobs=self.n_jobs):
+            return iter(Parallel(batch_size=1, return_as="list" if self.backend == "ray" else "generator")(calls))
+
+    def _share(self, shared: Any, owner: object) -> Sent:
+        """Return what stands for `shared`, sent when it is first asked for; `owner` lives as long as this does."""
+        if id(owner) not in self._sent:
+            self._sent[id(owner)] = owner, self._send(shared)
+        return self._sent[id(owner)][1]
+
+    def _send(self, shared: Any) -> Sent:
+        if self.backend == "dask":
+            return Sent(shared, _dask(self._scheduler, shared))
+        if self.backend == "loky":
+            try:
+                return Sent(self._filed(shared), "loky")
+            except Exception as error:  # noqa: BLE001 - whatever a foreign model raises when it is pickled
+                return self._in_threads(shared, error)
+        return Sent(shared, self.backend)
+
+    def _in_threads(self, shared: Any, error: Exception) -> Sent:
+        """Take threads from now on, if the user leaves the choice, as other processes cannot have the model."""
+        if not self._usual:
+            raise InputError(
+                f"run.backend must be 'threading' for a model that other processes cannot read; got {self.backend!r} "
+                f"({_first_line(error)})."
+            ) from error
+        self.backend = "threading"
+        return Sent(shared, self.backend)
+
+    def _filed(self, shared: Any) -> Filed:
+        """Write a value for other processes; its folder goes with this object."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="uq_report-"))
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        return _written(self._folder / str(len(self._sent)), shared)
+
+
+class _Line(Generic[Pack]):
+    """Packs in their order, which can be had again from the first that is not done; threads may ask for the next."""
+
+    def __init__(self, packs: Iterator[Pack]) -> None:
+        self._packs = packs
+        self._begun: deque[Pack] = deque()
+        self._turn = 0
+        self._lock = Lock()
+
+    def again(self) -> Iterator[Pack]:
+        """Yield the packs that are begun and not done, then the others; who asked before is given no more."""
+        with self._lock:
+            self._turn += 1
+            turn, begun = self._turn, tuple(self._begun)
+        yield from begun
+        while True:
+            with self._lock:
+                pack = next(self._packs, None) if turn == self._turn else None
+                if pack is None:
+                    return
+                self._begun.append(pack)
+            yield pack
+
+    def done(self) -> None:
+        """Count the first pack that is begun as done."""
+        self._begun.popleft()
+
+
+def packed(groups: Iterable[tuple[int, Pack, int]], variants: int) -> Iterator[list[Pack]]:
+    """Yield consecutive groups together, as many as have that many variants, or `FULL` rows.
+
+    Parameters
+    ----------
+    groups : iterable
+        Number of variants, the group, and its rows.
+    variants : int
+
+    Examples
+    --------
+    >>> list(packed([(2, "a", 9), (2, "b", 9), (1, "c", 9)], 3))
+    [['a', 'b'], ['c']]
+    """
+    pack: list[Pack] = []
+    size = filled = 0
+    for number, group, rows in groups:
+        pack.append(group)
+        size, filled = size + number, filled + rows
+        if size >= variants or filled >= FULL:
+            yield pack
+            pack, size, filled = [], 0, 0
+    if pack:
+        yield pack
+
+
+def variants_of_pack(total: int, workers: int) -> int:
+    """Return the variants of a pack; one group is a pack where their number is not known.
+
+    Examples
+    --------
+    >>> variants_of_pack(540, 2), variants_of_pack(0, 2)
+    (90, 1)
+    """
+    return max(1, math.ceil(total / (PER_WORKER * workers)))
+
+
+def _worked(work: Callable[[Any, Pack], Returned], source: Any, pack: Pack) -> Returned:
+    """Work in a worker, where nothing inside the model may start workers of its own."""
+    with parallel_config("sequential"):
+        return work(source.read() if isinstance(source, Filed) else source, pack)
+
+
+def _written(path: Path, value: Any) -> Filed:
+    """Pickle a value into a file, its large arrays into files of their own."""
+    large: list[pickle.PickleBuffer] = []
+
+    def inside(buffer: pickle.PickleBuffer) -> bool:
+        if buffer.raw().nbytes < MAPPED:
+            return True
+        large.append(buffer)
+        return False
+
+    path.write_bytes(cloudpickle.dumps(value, protocol=5, buffer_callback=inside))
+    for number, buffer in enumerate(large):
+        path.with_suffix(f".{number}").write_bytes(buffer.raw())
+    return Filed(str(path), len(large))
+
+
+@lru_cache(maxsize=1)
+def _read(filed: Filed) -> Any:
+    """Read a value; its large arrays share memory with other processes until somebody writes to them."""
+    path = Path(filed.path)
+    arrays = [np.memmap(path.with_suffix(f".{number}"), mode="c") for number in range(filed.arrays)]
+    try:
+        return pickle.loads(path.read_bytes(), buffers=arrays)  # noqa: S301 - written by the parent of this process
+    except Exception as error:
+        raise _UnreadableError(_first_line(error)) from error
+
+
+def _dask(scheduler: str | None, shared: Any) -> Any:
+    """Return joblib's dask backend with `shared` on every worker of the cluster."""
+    client = _client(scheduler)
+    with parallel_config("dask", client=client, scatter=[shared], wait_for_workers_timeout=PATIENCE) as config:
+        return config["backend"]
+
+
+def _client(scheduler: str | None) -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise MissingDependencyError("run.backend 'dask'", "distributed", "dask") from error
+    if scheduler is not None:
+        return _connected(scheduler)
+    try:
+        return distributed.get_client()
+    except ValueError as error:
+        raise InputError(
+            "run.scheduler must be the address of a dask scheduler; got none, and this process has no dask client. "
+            "Give the address, or make a distributed.Client."
+        ) from error
+
+
+@cache
+def _connected(scheduler: str) -> Any:
+    """Return the client of a scheduler; this process keeps it."""
+    import distributed
+
+    try:
+        return distributed.Client(scheduler, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise WorkersError(
+            f"run.scheduler must be the address of a running dask scheduler; got {scheduler!r}, which did not answer "
+            f"within {PATIENCE} s ({_first_line(error)}). Start one: dask scheduler."
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
