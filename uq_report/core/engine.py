@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import chain, starmap
@@ -333,12 +334,13 @@ class Engine:
             yield from map(self._counted, starmap(task, charged))
             return
         _ = self._shortcuts  # workers are sent what was found, and do not look for it again
-        workers = self._workers.count(self, self.subject)
+        bare = copy(self)
+        workers = self._workers.count(bare, self.subject)
         sized = ((len(part[1]), part, task.n * len(part[1])) for part in charged)
         # a limit is looked at before a pack, so with one there are many
         packs = packed(sized, variants_of_pack(0 if self.limits else total, workers))
         work = partial(Engine._of_pack, rows=rows, measures=task.measures)
-        for pack in self._workers.map(work, self, self.subject, packs):
+        for pack in self._workers.map(work, bare, self.subject, packs):
             yield from map(self._counted, pack)
 
     def _of_pack(self, pack: Sequence[Charged], *, rows: IntArray | None, measures: Sequence[Measure]) -> list[Done]:
@@ -363,7 +365,7 @@ class Engine:
             served, rows = self.served[done.shortcut], done.group.values[0].size
             served.rows += rows * done.short
             served.failed += rows * (not done.short)
-        return done.group
+        return done.group._replace(values=np.require(done.group.values, requirements="A"))  # sums differ if it is not
 
     @property
     def _shortcuts(self) -> Shortcuts:

@@ -107,10 +107,12 @@ class Task:
         return np.where([measure.needs_base for measure in self.measures], 1.0, largest)
 
     def _values(self, group: Sequence[Variant], shortcut: str) -> FloatArray:
-        """Return (measures, variants, rows) of one group."""
-        starts = range(0, self.n, self.step)
-        parts = [self._part(group, start, min(start + self.step, self.n), shortcut) for start in starts]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
+        """Return (measures, variants, rows) of one group, in an array that a worker's answer is laid out like."""
+        values = np.empty((len(self.measures), len(group), self.n))
+        for start in range(0, self.n, self.step):
+            stop = min(start + self.step, self.n)
+            values[:, :, start:stop] = self._part(group, start, stop, shortcut)
+        return values
 
     def _part(self, group: Sequence[Variant], start: int, stop: int, shortcut: str) -> FloatArray:
         key = (start, stop, len(group))

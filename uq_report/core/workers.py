@@ -14,11 +14,14 @@ import tempfile
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache, lru_cache
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
+from uuid import uuid4
 
 import cloudpickle
 import numpy as np
@@ -59,8 +62,24 @@ class Filed(NamedTuple):
         return _read(self)
 
 
+class Scattered:
+    """What a cluster holds under a name of its own: nothing else that is freed takes it along."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+        self._name = uuid4().hex
+
+    def __dask_tokenize__(self) -> str:
+        """Return the name."""
+        return self._name
+
+    def read(self) -> Any:
+        """Return the value."""
+        return self._value
+
+
 class Sent(NamedTuple):
-    """What goes with every pack (the value itself, or where to read it), and joblib's backend that takes it."""
+    """What goes with every pack (the value itself, or what reads it), and joblib's backend that takes it."""
 
     source: Any
     backend: Any
@@ -105,17 +124,19 @@ class Workers:
 
         Packs of a process that was killed are sent once more, then evaluated here.
         """
-        sent, line = self._share(shared, owner), _Line(iter(packs))
+        line = _Line(iter(packs))
         for remedy in ("Its packs are sent once more", "What is left is evaluated by this process"):
-            calls = (delayed(_worked)(work, sent.source, pack) for pack in line.again())
+            sent = self._share(shared, owner)
+            # one tuple: dask would put anything else that is large on a single worker, and lose it with that one
+            calls = (delayed(_worked)(sent.source, (work, pack)) for pack in line.again())
             try:
                 for returned in self._parallel(sent, calls):
                     line.done()
                     yield returned
             except _UnreadableError as error:
-                sent = self._in_threads(shared, error)
-                self._sent = {id(owner): (owner, sent)}
-            except BrokenProcessPool as error:
+                self._sent = {id(owner): (owner, self._in_threads(shared, error))}
+            except (BrokenProcessPool, CancelledError) as error:  # of loky, and of dask
+                del self._sent[id(owner)]
                 _log.warning("A worker process ended before its time: %s. %s.", _first_line(error), remedy)
             else:
                 return
@@ -133,8 +154,15 @@ class Workers:
                 ) from error
 
     def _parallel(self, sent: Sent, calls: Iterator[Any]) -> Iterator[Any]:
+        """Yield what the calls return, as it comes; from a cluster in waves, each of so many packs as a job has."""
+        in_waves = self.backend in CLUSTERS
         with parallel_config(sent.backend, n_jobs=self.n_jobs):
-            return iter(Parallel(batch_size=1, return_as="list" if self.backend == "ray" else "generator")(calls))
+            parallel = Parallel(batch_size=1, return_as="list" if in_waves else "generator")
+            size = PER_WORKER * effective_n_jobs(self.n_jobs)
+        if not in_waves:
+            yield from parallel(calls)
+        while in_waves and (wave := list(islice(calls, size))):
+            yield from parallel(wave)
 
     def _share(self, shared: Any, owner: object) -> Sent:
         """Return what stands for `shared`, sent when it is first asked for; `owner` lives as long as this does."""
@@ -144,7 +172,8 @@ class Workers:
 
     def _send(self, shared: Any) -> Sent:
         if self.backend == "dask":
-            return Sent(shared, _dask(self._scheduler, shared))
+            parcel = Scattered(shared)
+            return Sent(parcel, _dask(self._scheduler, parcel))
         if self.backend == "loky":
             try:
                 return Sent(self._filed(shared), "loky")
@@ -235,10 +264,11 @@ def variants_of_pack(total: int, workers: int) -> int:
     return max(1, math.ceil(total / (PER_WORKER * workers)))
 
 
-def _worked(work: Callable[[Any, Pack], Returned], source: Any, pack: Pack) -> Returned:
+def _worked(source: Any, task: tuple[Callable[[Any, Pack], Returned], Pack]) -> Returned:
     """Work in a worker, where nothing inside the model may start workers of its own."""
+    work, pack = task
     with parallel_config("sequential"):
-        return work(source.read() if isinstance(source, Filed) else source, pack)
+        return work(source.read() if isinstance(source, Filed | Scattered) else source, pack)
 
 
 def _written(path: Path, value: Any) -> Filed:
@@ -268,10 +298,10 @@ def _read(filed: Filed) -> Any:
         raise _UnreadableError(_first_line(error)) from error
 
 
-def _dask(scheduler: str | None, shared: Any) -> Any:
-    """Return joblib's dask backend with `shared` on every worker of the cluster."""
+def _dask(scheduler: str | None, parcel: Scattered) -> Any:
+    """Return joblib's dask backend with the parcel on every worker of the cluster."""
     client = _client(scheduler)
-    with parallel_config("dask", client=client, scatter=[shared], wait_for_workers_timeout=PATIENCE) as config:
+    with parallel_config("dask", client=client, scatter=[parcel], wait_for_workers_timeout=PATIENCE) as config:
         return config["backend"]
 
 
