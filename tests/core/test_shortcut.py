@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from uq_report.core.shortcut import TOLERANCE, Comparison, Served, Shortcuts, compared
+from uq_report.core.errors import ModelError
+from uq_report.core.shortcut import TOGETHER, TOLERANCE, Comparison, Served, Shortcuts, compared
 from uq_report.core.variants import Variant
 
 PLAIN = np.array([[0.0, -2.0, 1.0], [np.inf, 5e-7, 0.0]])
 USUAL = np.zeros(2)
+NOTHING = np.zeros((3, 0))
 
 
 class Path:
@@ -32,10 +36,10 @@ class Path:
         raise NotImplementedError
 
 
-def shortcuts(*paths: Any, model: Any = "model") -> tuple[Shortcuts, dict[str, Served]]:
+def shortcuts(*paths: Any, model: Any = "model", X: Any = NOTHING) -> tuple[Shortcuts, dict[str, Served]]:
     served = {path.name: Served("walks") for path in paths}
     adapter: Any = None
-    return Shortcuts(paths, served, model, adapter, np.zeros((1, 1))), served
+    return Shortcuts(paths, served, model, adapter, X), served
 
 
 @pytest.mark.parametrize("row", [0, 1])
@@ -71,38 +75,94 @@ def test_what_a_shortcut_raises_is_its_failure() -> None:
     assert compared(broken, PLAIN, USUAL) == Comparison(3, 0.0, "ValueError: no such leaf")
 
 
+DONORS = np.arange(3)
+ALONE, OTHER, BOTH = (Variant(columns, donors=DONORS) for columns in ((0,), (1,), (0, 1)))
+CONSTANT, ROWWISE = Variant((0,), (1.0,)), Variant((0,), (DONORS,))
+
+
+class Asked(list[list[Variant]]):
+    """Agrees, and keeps what was compared."""
+
+    def __call__(self, name: str, changes: Sequence[Variant]) -> Comparison:
+        self.append(list(changes))
+        return Comparison(32 * len(changes), 1e-16 * len(self))
+
+
 def test_each_column_and_kind_of_change_is_compared_once_for_every_measure() -> None:
-    asked: list[tuple[str, Variant]] = []
-
-    def compare(name: str, variant: Variant) -> Comparison:
-        asked.append((name, variant))
-        return Comparison(32, 1e-16 * len(asked))
-
+    asked = Asked()
     chooser, served = shortcuts(Path("p", 1))
-    donors = np.arange(3)
-    alone, other, both = (Variant(columns, donors=donors) for columns in ((0,), (1,), (0, 1)))
-    constant, rowwise = Variant((0,), (1.0,)), Variant((0,), (donors,))
-    for variants, measures, comparisons in (
-        ([alone, alone], ["nll"], 1),
-        ([other], ["nll"], 1),
-        ([both], ["nll"], 1),
-        ([constant], ["nll"], 1),
-        ([rowwise], ["nll"], 1),
-        ([alone, other, both, constant, rowwise], ["nll"], 0),
-        ([alone], ["nll", "entropy"], 1),
-        ([alone], ["entropy"], 0),
-        ([Variant()], ["entropy"], 0),
+    for variants, measures, compared_now in (
+        ([ALONE, ALONE], ["nll"], [ALONE]),
+        ([OTHER], ["nll"], [OTHER]),
+        ([BOTH], ["nll"], [BOTH]),
+        ([CONSTANT, ROWWISE], ["nll"], [CONSTANT, ROWWISE]),
+        ([Variant()], ["nll"], [Variant()]),
+        ([Variant((), donors=DONORS)], ["nll"], []),
+        ([ALONE, OTHER, BOTH, CONSTANT, ROWWISE], ["nll"], []),
+        ([ALONE], ["nll", "entropy"], [ALONE]),
+        ([ALONE], ["entropy"], []),
+        ([ALONE, Variant()], ["entropy"], [Variant()]),
+        ([CONSTANT], [], []),
     ):
         before = len(asked)
-        assert chooser.chosen(variants, measures, compare) == "p"
-        assert len(asked) - before == comparisons
-    assert served["p"] == Served("walks", compared=32 * 6, difference=6e-16)
+        assert chooser.chosen(variants, measures, asked) == "p"
+        found = [change for call in asked[before:] for change in call]
+        assert [id(change) for change in found] == [id(change) for change in compared_now] or found == compared_now
+        assert len(asked) - before == bool(compared_now)
+    assert served["p"] == Served("walks", compared=32 * 8, difference=pytest.approx(7e-16))
+
+
+def test_columns_not_asked_yet_join_a_comparison_by_values_of_their_own() -> None:
+    X = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": list("xyz"), "c": pd.Categorical(list("uvu")), "d": [7, 8, 9]})
+    for change, joined in (
+        (Variant((0,), donors=DONORS), [((1,), DONORS), ((2,), DONORS)]),
+        (Variant((0,), (5.0,)), [((1,), "x"), ((2,), "u")]),
+        (Variant((0,), (np.array([4.0, 5.0]),)), [((1,), ["z", "y"]), ((2,), ["u", "v"])]),
+    ):
+        asked = Asked()
+        chooser, served = shortcuts(Path("p", 1, beyond=3), X=X)
+        assert chooser.chosen([change], ["nll"], asked) == "p"
+        ((first, *others),) = asked
+        assert first is change
+        given = [(other.columns, *other.values) if other.donors is None else (other.columns, other.donors)
+                 for other in others]  # fmt: skip
+        for (columns, values), (expected, own) in zip(given, joined, strict=True):
+            assert columns == expected
+            assert np.array_equal(values, own)
+        assert chooser.chosen(others, ["nll"], asked) == "p"
+        assert len(asked) == 1
+        assert served["p"].compared == 3 * 32
+
+
+@pytest.mark.parametrize(("width", "calls"), [(TOGETHER, 1), (TOGETHER + 1, 2)])
+def test_so_many_changes_share_a_call_of_the_model(width: int, calls: int) -> None:
+    asked = Asked()
+    chooser, _ = shortcuts(Path("p", 1), X=np.zeros((3, width)))
+    for c in range(width):
+        chooser.chosen([Variant((c,), donors=DONORS)], ["nll"], asked)
+    assert len(asked) == calls
+    assert sum(map(len, asked)) == width
+
+
+def test_changes_that_nobody_asked_for_fail_no_run() -> None:
+    asked = Asked()
+    chooser, served = shortcuts(Path("p", 1), X=np.zeros((3, 2)))
+
+    def compare(name: str, changes: Sequence[Variant]) -> Comparison:
+        if len(changes) > 1:
+            raise ModelError("the model refuses column 1")
+        return asked(name, changes)
+
+    assert chooser.chosen([ALONE], ["nll"], compare) == "p"
+    assert not served["p"].dropped
+    with pytest.raises(ModelError, match="refuses"):
+        chooser.chosen([OTHER, BOTH], ["nll"], compare)
 
 
 def test_the_lowest_rank_that_covers_the_whole_group_predicts_it() -> None:
     chooser, _ = shortcuts(Path("a", 2), Path("z", 1, beyond=5))
     near, far = Variant((0,), (1.0,)), Variant((5,), (1.0,))
-    agree = lambda name, variant: Comparison(1, 0.0)  # noqa: E731 - a function of one line
+    agree = lambda name, changes: Comparison(1, 0.0)  # noqa: E731 - a function of one line
     assert [chooser.chosen(group, ["nll"], agree) for group in ([near], [far], [near, far])] == ["z", "a", "a"]
     assert shortcuts(Path("a", 2), model=None)[0].chosen([near], ["nll"], agree) == ""
 
@@ -114,15 +174,15 @@ def test_one_that_differs_is_left_for_all_tables_and_the_next_takes_over(compari
     paths: tuple[Any, ...] = (Path("first", 1), Path("second", 2))
     chooser, served = shortcuts(*paths)
 
-    def compare(name: str, variant: Variant) -> Comparison:
+    def compare(name: str, changes: Sequence[Variant]) -> Comparison:
         return comparison if name == "first" else Comparison(9, 0.0)
 
     change = [Variant((0,), (1.0,))]
     assert chooser.chosen(change, ["nll"], compare) == "second"
     assert served["first"].dropped
     adapter: Any = None
-    elsewhere = Shortcuts(paths, served, "model", adapter, np.ones((2, 2)))
-    assert elsewhere.chosen(change, ["nll"], lambda name, variant: Comparison(9, 0.0)) == "second"
+    elsewhere = Shortcuts(paths, served, "model", adapter, NOTHING)
+    assert elsewhere.chosen(change, ["nll"], lambda name, changes: Comparison(9, 0.0)) == "second"
 
 
 def test_what_is_reported() -> None:

@@ -86,13 +86,14 @@ class Task:
                 pass
         return Done(Group(first, self._values(group, "")), shortcut, short=False)
 
-    def compared(self, shortcut: str, variant: Variant) -> Comparison:
-        """Return how far a shortcut is from the model itself on some rows of a variant."""
+    def compared(self, shortcut: str, changes: Sequence[Variant]) -> Comparison:
+        """Return how far a shortcut is from one call of the model itself on some rows under each of the changes."""
         at = np.unique(np.linspace(0, self.n - 1, COMPARED).astype(int))
-        few, rows = [variant.part(at)], self.at[at]
-        y = None if self.y is None else self.y[at]
-        base = None if self.base is None else self.base.take(at)
-        table = make_buffer(take_rows(self.rows, at), 1).filled(self.source, 0, len(at), few)
+        few, rows = [variant.part(at) for variant in changes], self.at[at]
+        each = np.repeat(at, len(few))
+        y = None if self.y is None else self.y[each]
+        base = None if self.base is None else self.base.take(each)
+        table = make_buffer(take_rows(self.rows, at), len(few)).filled(self.source, 0, len(at), few)
         plain = rows_of(self.calls.plain(table), self.measures, y, base)
         return compared(
             lambda: rows_of(self.calls.short(shortcut, few, rows), self.measures, y, base), plain, self._usual

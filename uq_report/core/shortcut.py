@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from .adapter import Adapter
-from .arrays import FloatArray, IntArray, Table
+from .arrays import Columns, FloatArray, IntArray, Table
+from .errors import UQReportError
 from .predictive import Distribution
 from .variants import Variant
 
 # largest difference from the plain prediction, in units of a measure's largest value
 TOLERANCE = 1e-9
-# rows of a comparison
-COMPARED = 32
+# rows of a change in a comparison, and how many changes share a call of the model
+COMPARED, TOGETHER = 32, 32
 
 
 @runtime_checkable
@@ -122,14 +124,15 @@ class Comparison(NamedTuple):
     failed: str = ""
 
 
-Compare = Callable[[str, Variant], Comparison]
+Compare = Callable[[str, Sequence[Variant]], Comparison]
 
 
 class Shortcuts:
     """The shortcuts for one table, the one of lowest rank first; each believed only where comparisons agree.
 
     A shortcut is compared once for every column and kind of change, for every number of columns (one or more), and for
-    every measure asked. One that differs anywhere is left for the rest of the run.
+    every measure asked. One that differs anywhere is left for the rest of the run. A call of the model for few rows
+    costs hardly less than one for many, so columns that were not asked yet join a comparison of the first of its kind.
 
     Parameters
     ----------
@@ -144,6 +147,8 @@ class Shortcuts:
         self, paths: Sequence[FastPath], served: Mapping[str, Served], model: Any, adapter: Adapter, X: Table
     ) -> None:
         self._served = served
+        self._source = Columns(X)
+        self._width = X.shape[1]
         self._agreed: defaultdict[tuple[str, str], set[tuple[Any, ...]]] = defaultdict(set)
         self._by_name: dict[str, Shortcut] = {}
         for path in sorted(paths, key=lambda path: (path.rank, path.name)):
@@ -164,15 +169,51 @@ class Shortcuts:
         for name, shortcut in self._by_name.items():
             if self._served[name].dropped or not all(map(shortcut.covers, group)):
                 continue
-            if all(self._agrees(name, variant, measures, compare) for variant in group):
+            if self._agrees(name, group, measures, compare):
                 return name
         return ""
 
-    def _agrees(self, name: str, variant: Variant, measures: Sequence[str], compare: Compare) -> bool:
-        kinds, agreed = set(_kinds(variant)), [self._agreed[name, measure] for measure in measures]
-        if all(kinds <= known for known in agreed):
+    def _agrees(self, name: str, group: Sequence[Variant], measures: Sequence[str], compare: Compare) -> bool:
+        known = [self._agreed[name, measure] for measure in measures]
+        agreed = set.intersection(*known) if known else set()
+        new: list[Variant] = []
+        for variant in group if known else ():
+            kinds = set(_kinds(variant))
+            if not kinds <= agreed:
+                new.append(variant)
+                agreed |= kinds
+        if not new:
             return True
-        served, (rows, difference, failed) = self._served[name], compare(name, variant)
+        others = [*islice(self._alike(name, new, agreed), max(0, TOGETHER - len(new)))]
+        try:
+            found = compare(name, [*new, *others])
+        except UQReportError:  # a model may refuse changes that nobody asked for
+            others, found = [], compare(name, new)
+        if not self._believed(name, found):
+            return False
+        for kinds in known:
+            kinds.update(chain.from_iterable(map(_kinds, [*new, *others])))
+        return True
+
+    def _alike(self, name: str, new: Iterable[Variant], agreed: Set[tuple[Any, ...]]) -> Iterator[Variant]:
+        """Yield changes of other columns like the first of each kind, by values of their own."""
+        kinds: set[Any] = set()
+        for variant in new:
+            kind = "donors" if variant.donors is not None else np.ndim(variant.values[0]) if variant.values else ""
+            if len(variant.columns) != 1 or kind in kinds:
+                continue
+            kinds.add(kind)
+            for c in range(self._width):
+                other = Variant((c,), donors=variant.donors)
+                if variant.donors is None:
+                    values = self._source[c]
+                    other = Variant((c,), (values[::-1][: len(variant.values[0])] if kind else values[0],))
+                if not agreed.issuperset(_kinds(other)) and self._by_name[name].covers(other):
+                    yield other
+
+    def _believed(self, name: str, found: Comparison) -> bool:
+        """Record a comparison; say whether the shortcut is believed after it."""
+        served, (rows, difference, failed) = self._served[name], found
         served.compared += rows
         served.difference = max(served.difference, difference)
         shortcut = self._by_name[name]
@@ -182,10 +223,7 @@ class Shortcuts:
                 f"its predictions differ from the model's own by {difference:.1g} of a measure's largest value, more "
                 f"than {tolerance:g}"
             )
-            return False
-        for known in agreed:
-            known.update(kinds)
-        return True
+        return not served.dropped
 
 
 def compared(shortcut: Callable[[], FloatArray], plain: FloatArray, usual: FloatArray) -> Comparison:
@@ -206,7 +244,9 @@ def compared(shortcut: Callable[[], FloatArray], plain: FloatArray, usual: Float
 
 
 def _kinds(variant: Variant) -> Iterator[tuple[Any, ...]]:
-    """Yield each column with what is put into it, and whether others change with it."""
+    """Yield each column with what is put into it, and whether others change with it; rows unchanged are a kind too."""
+    if not variant.columns:
+        yield ("unchanged",)
     several = len(variant.columns) > 1
     for position, column in enumerate(variant.columns):
         kind = "donors" if variant.donors is not None else np.ndim(variant.values[position])
