@@ -305,7 +305,7 @@ class Engine:
         """Return derivatives of the parameters by numeric `columns`: exact where the adapter has a rule that holds."""
         self._ask_model()
         self._charge(self.subject.n if rows is None else len(rows))
-        return derivatives(self.subject, columns, order, rows, self.predict, self.batch_rows)
+        return derivatives(self.subject, columns, order, rows, self.predict, self.batch_rows or self._together())
 
     def _ask_model(self) -> None:
         """Refuse changed rows where an adapter holds predictions of the given rows only."""
