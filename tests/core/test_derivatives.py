@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from uq_report.core.arrays import FloatArray, Table
-from uq_report.core.derivatives import DIFFERENCES, EXACT, Derivatives, finite_differences
+from uq_report.core.derivatives import DIFFERENCES, EXACT, Derivatives, finite_differences, floating
 from uq_report.core.distributions import Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
@@ -128,3 +128,13 @@ def test_bad_questions_are_refused() -> None:
     constant = np.column_stack([ROWS[:, :2], np.ones(12)])
     with pytest.raises(InputError, match=r"must vary; got constant \['x2'\]"):
         engine(FunctionAdapter(), constant).derivatives([0, 2])
+
+
+def test_floats_stay_one_block_and_other_numbers_become_floats() -> None:
+    """A table of many columns that is split costs its columns at every use."""
+    table = pd.DataFrame(np.arange(12.0).reshape(3, 4), columns=list("abcd")).assign(n=[1, 2, 3])
+    result = floating(table, [0, 2, 4])
+    assert isinstance(result, pd.DataFrame)
+    assert result["n"].dtype == np.float64
+    assert np.shares_memory(result["a"].to_numpy().base, result["d"].to_numpy().base)
+    pd.testing.assert_frame_equal(result, table.astype(float))

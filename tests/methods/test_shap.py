@@ -424,3 +424,17 @@ def test_measures_without_a_value_per_row_are_omitted() -> None:
     assert [gap.measure for gap in attribution.omissions] == ["one_minus_auc"]
     with pytest.raises(UnsupportedError, match="shap: no measure can be evaluated"):
         explain(s, measures=("one_minus_auc",))
+
+
+@pytest.mark.parametrize(
+    ("evaluations", "rows", "background"), [(10**6, 50, 30), (7260, 10, 30), (7259, 10, 29), (1, 10, 5)]
+)
+def test_many_features_have_fewer_rows_and_then_a_smaller_background(
+    evaluations: int, rows: int, background: int
+) -> None:
+    """Six features in 4 orders make 22 coalitions; at most 22 x rows x background are planned, down to 10 and 5."""
+    few = ShapleyValues(max_exact=0, n_permutations=4, max_evaluations=evaluations)
+    size = few._background_size(6, 1)
+    assert size == background
+    assert few._sample_size(6, size, 1) == rows
+    assert ShapleyValues(max_exact=6, max_evaluations=1)._background_size(6, 1) == 30

@@ -153,9 +153,10 @@ def floating(X: Table, columns: Sequence[int]) -> Table:
     """Return `X` with `columns` as floats, so that a small step is not cut off; missing values become NaN."""
     if not isinstance(X, pd.DataFrame):
         return X.astype(float)
-    table = X.copy()
+    table, dtypes = X.copy(), X.dtypes.to_list()
     for c in columns:
-        table.isetitem(c, numbers(X, c))
+        if dtypes[c] != np.float64:  # setting a column splits the table, and then every use of it costs columns
+            table.isetitem(c, numbers(X, c))
     return table
 
 

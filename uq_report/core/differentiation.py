@@ -13,7 +13,7 @@ from .derivatives import EPS, Derivatives, Predict, finite_differences, floating
 from .errors import InputError
 from .subject import Subject
 
-_MOST = 50_000_000  # numbers in an exact second derivative
+_MOST = 10_000_000  # numbers in an exact second derivative
 _PROOF_ROWS, _PROOF_COLUMNS, _AGREE = 3, 16, 1e-4
 
 

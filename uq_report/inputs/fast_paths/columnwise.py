@@ -99,6 +99,8 @@ class Columnwise:
             own[start : start + size] = part
         index = pd.factorize(own, use_na_sentinel=False)[0]
         distinct = own[np.unique(index, return_index=True)[1]]
+        if not self.steps:
+            return np.asarray(distinct)[:, None], index
         table = take_rows(self.X, np.zeros(len(distinct), dtype=int))
         if isinstance(table, pd.DataFrame):
             table.isetitem(column, distinct)

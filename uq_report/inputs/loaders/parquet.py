@@ -16,6 +16,7 @@ from ...core.frames import tidied
 from .reservoir import Reservoir
 
 CELLS = 1_000_000  # of a part of a file that is drawn from: some 10 MB
+BUFFER = 2**18  # bytes of a column that are read at once: without, all of a column in a group of rows
 
 
 class ParquetLoader:
@@ -64,7 +65,7 @@ class ParquetLoader:
     @contextmanager
     def _batches(self, source: str) -> Iterator[tuple[int, Iterator[Any]]]:
         """Open a file: its number of rows, and its rows as Arrow's batches in their order."""
-        with import_module("pyarrow.parquet").ParquetFile(source) as file:
+        with import_module("pyarrow.parquet").ParquetFile(source, buffer_size=BUFFER) as file:
             size = max(1000, CELLS // max(1, file.metadata.num_columns))
             yield file.metadata.num_rows, file.iter_batches(batch_size=size, use_threads=False)
 

@@ -222,9 +222,7 @@ class PermutationImportance(BuiltIn):
             yield from self._of_pack(pack, shuffling, claims, tables)
             pack.clear()  # lets the arrays go before the next are filled
 
-    def _of_pack(
-        self, pack: Sequence[Held], shuffling: Shuffling, claims: Claiming, tables: Tables
-    ) -> Iterator[Terms]:
+    def _of_pack(self, pack: Sequence[Held], shuffling: Shuffling, claims: Claiming, tables: Tables) -> Iterator[Terms]:
         for held, (changes, terms) in zip(pack, self._evaluated(pack, shuffling, tables), strict=True):
             claims.add(held.feature, changes, held.means)
             yield terms

@@ -33,6 +33,7 @@ from ..shared.options import at_least
 from .shapley import AntitheticPermutations, Enumeration, Pool, Shares, Solver, play
 
 MIN_SAMPLE = 10
+MIN_BACKGROUND = 5
 EXACT = "exact"
 
 
@@ -64,7 +65,8 @@ class ShapleyValues(BuiltIn):
     n_rows : int
         Rows sampled for the global importance, the mean of |φ|; 0 for none.
     max_evaluations : int
-        Predicted rows to plan for: with many features fewer rows are sampled, but at least 10.
+        Predicted rows to plan for: with many features fewer rows are sampled, but at least 10, and then against fewer
+        background rows, but at least 5.
     n_background : int
         Background rows, from the training rows where given, else from the explained table.
     max_exact : int
@@ -117,14 +119,16 @@ class ShapleyValues(BuiltIn):
         players = len(subject.features)
         coalitions = 2**players if players <= self.max_exact else self.n_permutations * (players - 1) + 2
         local = len(positions(chosen_rows(self.name, self.rows, engine, self.n_local)))
-        rows = local + self._sample_size(players, self.n_background, local)
-        return min(rows, subject.n) * coalitions * self.n_background
+        background = self._background_size(players, local)
+        rows = local + self._sample_size(players, background, local)
+        return min(rows, subject.n) * coalitions * background
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``shap``, the values of every explained row, and ``shap.importance``, the mean of their sizes."""
         measures, omitted = row_measures(self.name, engine, self.measures)
         roles = chosen_rows(self.name, self.rows, engine, self.n_local)
-        local, background = positions(roles), _background(subject, engine, self.n_background)
+        local = positions(roles)
+        background = _background(subject, engine, self._background_size(len(subject.features), len(local)))
         size = self._sample_size(len(subject.features), len(background.weights), len(local))
         sample = draw(engine.rng("rows"), subject.n, size, subject.weights)
         rows = np.array(sorted({*local, *sample.tolist()}), dtype=np.int64)
@@ -146,6 +150,13 @@ class ShapleyValues(BuiltIn):
         )
         results: list[Result] = [explained.attribution(shares)]
         return [*results, explained.importance(shares)] if len(sample) else results
+
+    def _background_size(self, players: int, local: int) -> int:
+        """Return how many background rows to draw: those asked for, or those that the planned evaluations allow."""
+        if players <= self.max_exact:
+            return self.n_background
+        coalitions, rows = self.n_permutations * (players - 1) + 2, local + min(self.n_rows, MIN_SAMPLE)
+        return min(self.n_background, max(MIN_BACKGROUND, self.max_evaluations // (coalitions * max(1, rows))))
 
     def _sample_size(self, players: int, background: int, local: int) -> int:
         """Return how many rows to sample: those asked for, or those that the planned evaluations allow."""

@@ -117,7 +117,7 @@ class Pool:
             keys = np.packbits(own, axis=1)
             distinct = keys.view(f"V{keys.shape[1]}")[:, 0]
             _, at, inverse = np.unique(distinct, return_index=True, return_inverse=True)
-            places.append(np.where(own[at], row, other))
+            places.append(np.where(own[at], np.int32(row), np.int32(other)))  # they are many, and small
             inverses.append(inverse.reshape(-1) + first)
             first += len(at)
         return Composites(np.concatenate(places), np.stack(inverses))
