@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
 
 import pandas as pd
 
-from .parquet import ParquetLoader
+from ...core.arrays import IntArray
+from .parquet import ParquetLoader, Part
 
 
 class FeatherLoader(ParquetLoader):
@@ -22,8 +24,13 @@ class FeatherLoader(ParquetLoader):
         return pd.read_feather(source)
 
     @contextmanager
-    def _batches(self, source: str) -> Iterator[tuple[int, Iterator[Any]]]:
+    def _parts(self, source: str) -> Iterator[Iterator[Part]]:
         arrow = import_module("pyarrow")
         with arrow.memory_map(source) as memory, arrow.ipc.open_file(memory) as file:
-            sizes = (file.get_batch(i).num_rows for i in range(file.num_record_batches))
-            yield sum(sizes), map(file.get_batch, range(file.num_record_batches))
+
+            def take(batch: int, rows: IntArray) -> Any:
+                return arrow.Table.from_batches([file.get_batch(batch)]).take(rows)
+
+            yield (
+                Part(file.get_batch(batch).num_rows, partial(take, batch)) for batch in range(file.num_record_batches)
+            )

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from ...core.arrays import IntArray
 from ...core.errors import InputError, MissingDependencyError
 from ...core.frames import tidied
 from .reservoir import Reservoir
 
-CELLS = 1_000_000  # of a part of a file that is drawn from: some 10 MB
-BUFFER = 2**18  # bytes of a column that are read at once: without, all of a column in a group of rows
+BUFFER = 2**18  # bytes of a file that are read at once
+
+
+class Part(NamedTuple):
+    """Consecutive rows of a file: how many, and what takes some of them by position, as an Arrow table."""
+
+    rows: int
+    take: Callable[[IntArray], Any]
 
 
 class ParquetLoader:
     """Reads ``.parquet`` files with pandas and pyarrow.
 
     With `max_rows` a simple random sample of so many rows is drawn from the number of rows, which such files state,
-    and the rows pass by in parts: memory is bounded by the sample and one part. It is the sample that a CSV file of
-    the same rows would give. A folder of files is read whole.
+    and taken column by column: memory is bounded by the sample and one column of a group of rows. It is the sample that
+    a CSV file of the same rows would give. A folder of files is read whole.
     """
 
     name: ClassVar[str] = "parquet"
@@ -48,9 +56,10 @@ class ParquetLoader:
         title = self.name.capitalize()
         try:
             if max_rows is not None and Path(source).is_file():
-                with self._batches(source) as (n, batches):
-                    if n > max_rows:
-                        return _sampled(n, batches, Reservoir(max_rows, seed))
+                with self._parts(source) as opened:
+                    parts, reservoir = list(opened), Reservoir(max_rows, seed)
+                    if sum(part.rows for part in parts) > max_rows:
+                        return _sampled(parts, reservoir)
             return tidied(self._read(source))
         except InputError:
             raise
@@ -63,22 +72,32 @@ class ParquetLoader:
         return pd.read_parquet(source)
 
     @contextmanager
-    def _batches(self, source: str) -> Iterator[tuple[int, Iterator[Any]]]:
-        """Open a file: its number of rows, and its rows as Arrow's batches in their order."""
-        with import_module("pyarrow.parquet").ParquetFile(source, buffer_size=BUFFER) as file:
-            size = max(1000, CELLS // max(1, file.metadata.num_columns))
-            yield file.metadata.num_rows, file.iter_batches(batch_size=size, use_threads=False)
+    def _parts(self, source: str) -> Iterator[Iterator[Part]]:
+        """Open a file: its groups of rows in their order, which are read column by column."""
+        arrow = import_module("pyarrow")
+        with import_module("pyarrow.parquet").ParquetFile(source, pre_buffer=False, buffer_size=BUFFER) as file:
+
+            def take(group: int, rows: IntArray) -> Any:
+                schema = file.schema_arrow
+                columns = [
+                    file.read_row_group(group, [name], use_threads=False)[name].take(rows) for name in schema.names
+                ]
+                return arrow.table(columns, schema=schema)
+
+            yield (
+                Part(file.metadata.row_group(group).num_rows, partial(take, group))
+                for group in range(file.metadata.num_row_groups)
+            )
 
 
-def _sampled(n: int, batches: Iterator[Any], reservoir: Reservoir) -> pd.DataFrame:
-    """Return a simple random sample of n rows, in their order."""
-    arrow = import_module("pyarrow")
+def _sampled(parts: Sequence[Part], reservoir: Reservoir) -> pd.DataFrame:
+    """Return a simple random sample of the rows of all parts, in their order."""
+    arrow, n = import_module("pyarrow"), sum(part.rows for part in parts)
     _, rows = reservoir.offer(n)
-    start, parts = 0, []
-    for batch in batches:
-        first, last = np.searchsorted(rows, [start, start + batch.num_rows])
-        parts.append(batch.take(arrow.array(rows[first:last] - start)))
-        start += batch.num_rows
-    table = tidied(arrow.Table.from_batches(parts).unify_dictionaries().to_pandas())
+    ends = np.cumsum([part.rows for part in parts])
+    chosen = np.split(rows, np.searchsorted(rows, ends[:-1]))
+    starts = [0, *ends[:-1].tolist()]
+    tables = [part.take(own - start) for part, own, start in zip(parts, chosen, starts, strict=True) if len(own)]
+    table = tidied(arrow.concat_tables(tables).unify_dictionaries().to_pandas())
     table.attrs["sampled_from"] = n
     return table
