@@ -95,7 +95,7 @@ def test_importance_is_a_view_with_everything(importance: ResultView) -> None:
 
 
 def test_results_depend_on_the_seed_alone(subject: Subject, importance: ResultView) -> None:
-    again = uq.importance(subject, ["entropy", "nll"], n_repeats=5, n_jobs=2, batch_rows=40)
+    again = uq.importance(subject, ["entropy", "nll"], n_repeats=5, n_jobs=2, backend="threading", batch_rows=40)
     other = uq.importance(subject, ["nll", "entropy"], n_repeats=5, seed=1)
     key = ["measure", "feature", "repeat"]
     first = importance.frame.sort_values(key)["value"].to_numpy()

@@ -24,7 +24,7 @@ from uq_report.testing import KnownLogistic, KnownTruth, linear_subject, logisti
 
 
 def run(subject: Subject, n_jobs: int = 1, confidence: float = 0.95, **options: Any) -> dict[str, Result]:
-    engine = Engine(subject, measures(), n_jobs=n_jobs, confidence=confidence)
+    engine = Engine(subject, measures(), n_jobs=n_jobs, backend="threading", confidence=confidence)
     prior = {"pfi": PermutationImportance(n_repeats=5, train=False).explain(subject, engine.bound("pfi"), {})}
     results = CoveredInformation(**options).explain(subject, engine.bound("cid"), prior)
     return {result.id: result for result in results}

@@ -62,7 +62,7 @@ class AsEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def explain(subject: Subject, *, n_jobs: int = 1, **options: Any) -> dict[str, Result]:
-    engine = Engine(subject, MEASURES, n_jobs=n_jobs).bound("pdp")
+    engine = Engine(subject, MEASURES, n_jobs=n_jobs, backend="threading").bound("pdp")
     return {r.id: r for r in PartialDependence(**options).explain(subject, engine, {})}
 
 

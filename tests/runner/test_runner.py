@@ -152,7 +152,7 @@ def test_bytes_do_not_depend_on_workers_and_the_clock_does_not_enter() -> None:
 
     def bytes_of(n_jobs: int) -> bytes:
         options = {"pfi": {"n_repeats": 4}, "pdp": {"grid_resolution": 5}}
-        settings = Settings(explainers=("pfi", "pdp"), options=options, as_of=AS_OF, n_jobs=n_jobs)
+        settings = Settings(explainers=("pfi", "pdp"), options=options, as_of=AS_OF, n_jobs=n_jobs, backend="threading")
         return codec.dumps(runner.run(subject, settings).run)
 
     one = bytes_of(1)

@@ -202,3 +202,9 @@ def test_the_cron_job_of_kubernetes_has_known_fields_and_no_privileges() -> None
     assert 75 not in rule["onExitCodes"]["values"]
     name, given = parse(shlex.join([*container["command"], *container["args"]]))
     assert (name, given["as_json"], given["quiet"]) == ("run", True, True)
+
+
+def test_workers_of_dask_give_the_bytes_of_one_process(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("distributed", reason="the dask extra is not installed")
+    runpy.run_path(str(EXAMPLES / "dask" / "audit_on_a_cluster.py"))["main"]()
+    assert capsys.readouterr().out == "the same bytes\n"

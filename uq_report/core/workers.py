@@ -137,7 +137,7 @@ class Workers:
                 self._sent = {id(owner): (owner, self._in_threads(shared, error))}
             except (BrokenProcessPool, CancelledError) as error:  # of loky, and of dask
                 del self._sent[id(owner)]
-                _log.warning("A worker process ended before its time: %s. %s.", _first_line(error), remedy)
+                _log.warning("A worker process ended before its time: %s. %s.", _first_line(error).rstrip("."), remedy)
             else:
                 return
         for pack in line.again():

@@ -139,6 +139,6 @@ def test_an_audit_of_a_graph_agrees_with_that_of_its_model(tmp_path: Path) -> No
     subject = uq.explain(loaded(tmp_path / "m.onnx", model), frame, Y)
     assert "rounded to float32" in subject.adapter_reason
     assert subject.adapter.batch_rows(subject.model) is None
-    graph = uq.importance(subject, ["nll", "entropy"], n_repeats=3, n_jobs=2).frame
+    graph = uq.importance(subject, ["nll", "entropy"], n_repeats=3, n_jobs=2, backend="threading").frame
     own = uq.importance(uq.explain(model, frame, Y), ["nll", "entropy"], n_repeats=3).frame
     np.testing.assert_allclose(graph["value"], own["value"], atol=1e-5)

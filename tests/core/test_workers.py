@@ -1,0 +1,223 @@
+"""Workers: few packs, what they need sent once, the same bytes on all of them and after any of them is killed."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pytest
+
+from uq_report.core import workers
+from uq_report.core.arrays import FloatArray
+from uq_report.core.distributions import Normal
+from uq_report.core.engine import Engine
+from uq_report.core.errors import BudgetError, InputError, MissingDependencyError, WorkersError
+from uq_report.core.measures import ENTROPY, KL, NLL, PREDICTION
+from uq_report.core.subject import Subject, make_subject
+from uq_report.core.variants import Variant
+from uq_report.core.workers import FULL, Filed, Workers, packed, variants_of_pack
+from uq_report.inputs.adapters.function import FunctionAdapter
+
+MEASURES = {m.name: m for m in (PREDICTION, NLL, ENTROPY, KL)}
+LOKY: dict[str, Any] = {"n_jobs": 2, "backend": "loky"}
+Model = Callable[[FloatArray], Any]
+
+
+def smooth(before: Callable[[], None] = lambda: None) -> Model:
+    """Return a model that other processes are sent by value."""
+
+    def model(X: FloatArray) -> Any:
+        before()
+        return Normal(X[:, 0] + 2 * X[:, 1] * X[:, 2], np.exp(0.3 * X[:, 1]))
+
+    return model
+
+
+def deadly(times: int, folder: Path) -> Model:
+    """Return a model that kills the process it is called in, so many times, unless that is this one."""
+    here = os.getpid()
+
+    def kill() -> None:
+        if os.getpid() == here:
+            return
+        for k in range(times):
+            try:
+                (folder / str(k)).touch(exist_ok=False)
+            except FileExistsError:
+                continue
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return smooth(kill)
+
+
+def subject(model: Model | None = None, n: int = 60) -> Subject:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    return make_subject(model or smooth(), FunctionAdapter(), X, X[:, 0] + rng.normal(size=n))
+
+
+def means(of: Subject, engine: Engine | None = None, **options: Any) -> FloatArray:
+    """Return means over rows, whose bits depend on how their numbers are laid out, of 40 variants in calls of 16."""
+    rng, engine = np.random.default_rng(1), engine or Engine(of, MEASURES, **options)
+    variants = [Variant((k // 16,), donors=rng.permutation(of.n)) for k in range(40)]
+    groups = engine.evaluate(variants, [NLL, ENTROPY, KL], total=40)
+    return np.concatenate([group.values.mean(axis=2) for group in groups], axis=1)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """Two processes of dask."""
+    distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    with distributed.LocalCluster(**options) as local:
+        yield local.scheduler_address
+        workers._connected.cache_clear()
+
+
+class TestPacks:
+    def test_a_job_has_three_for_each_worker(self) -> None:
+        for total, count in ((540, 2), (541, 2), (7, 4)):
+            groups = ((1, k, 10) for k in range(total))
+            packs = list(packed(groups, variants_of_pack(total, count)))
+            assert [k for pack in packs for k in pack] == list(range(total))
+            assert len(packs) <= 3 * count
+
+    def test_a_pack_is_full_at_so_many_rows(self) -> None:
+        assert [len(pack) for pack in packed(((1, k, FULL // 2) for k in range(4)), 100)] == [2, 2]
+        assert [len(pack) for pack in packed(((1, k, FULL // 2 - 1) for k in range(4)), 100)] == [3, 1]
+
+
+class TestSameBytes:
+    def test_threads_and_processes(self) -> None:
+        of = subject()
+        one = means(of)
+        for options in (LOKY, {"n_jobs": 2, "backend": "threading"}, {**LOKY, "batch_rows": None}):
+            assert means(of, **options).tobytes() == one.tobytes()
+
+    def test_dask_also_when_a_worker_is_killed(self, cluster: str, tmp_path: Path) -> None:
+        one = means(subject())
+        assert means(subject(), scheduler=cluster).tobytes() == one.tobytes()
+        assert means(subject(deadly(1, tmp_path)), scheduler=cluster).tobytes() == one.tobytes()
+        assert [file.name for file in tmp_path.iterdir()] == ["0"]
+
+    @pytest.mark.parametrize(("times", "remedies"), [(1, 1), (1000, 2)])
+    def test_processes_that_are_killed(
+        self, times: int, remedies: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """One retry; where that is killed too, this process does what is left."""
+        assert means(subject(deadly(times, tmp_path)), **LOKY).tobytes() == means(subject()).tobytes()
+        said = [record.getMessage() for record in caplog.records if record.name == workers.__name__]
+        ends = ["Its packs are sent once more.", "What is left is evaluated by this process."][:remedies]
+        assert len(said) == remedies
+        assert all(map(str.endswith, said, ends))
+
+
+class TestSentOnce:
+    def test_one_file_for_a_subject_that_goes_with_the_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Workers, "_parallel", lambda _, sent, calls: (call(*args) for call, args, _ in calls))
+        of, other = subject(), subject(n=50)
+        engine = Engine(of, MEASURES, **LOKY)
+        for bound in (engine.bound("pfi"), engine.bound("pdp")):
+            means(of, bound)
+        folder = engine._workers._folder
+        assert folder is not None
+        assert sorted(file.name for file in folder.iterdir()) == ["0"]
+        means(other, engine.bound("pfi", other))
+        assert sorted(file.name for file in folder.iterdir()) == ["0", "1"]
+        del engine, bound
+        gc.collect()
+        assert not folder.exists()
+
+    def test_large_arrays_are_mapped_and_private(self, tmp_path: Path) -> None:
+        value = {"large": np.arange(2**17, dtype=float), "small": np.arange(3.0)}
+        filed = workers._written(tmp_path / "0", value)
+        assert filed == Filed(str(tmp_path / "0"), 1)
+        read = filed.read()
+        assert read is filed.read()
+        read["large"][0] = 7.0  # a model may write to its own arrays
+        workers._read.cache_clear()
+        np.testing.assert_array_equal(filed.read()["large"], value["large"])
+        np.testing.assert_array_equal(filed.read()["small"], value["small"])
+
+
+class TestTheChoice:
+    def test_short_work_stays_here(self) -> None:
+        usual = Workers(2, "auto", None)
+        assert usual.alone(workers.START * 0.99)
+        assert not usual.alone(workers.START)
+        assert usual.backend == "loky"
+        assert not Workers(2, "threading", None).alone(0.0)
+
+    def test_one_worker_is_this_process_and_a_cluster_is_not(self) -> None:
+        assert Workers(1, "loky", None).alone(9.0)
+        assert not Workers(1, "dask", None).alone(0.0)
+        assert not Workers(1, "auto", "tcp://host:8786").alone(0.0)
+
+    @pytest.mark.parametrize("stage", ["cannot be written", "cannot be read"])
+    def test_threads_where_other_processes_cannot_have_the_model(
+        self, stage: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        lock, here = Lock(), os.getpid()
+
+        class Bound:
+            """Can be read in the process that wrote it only."""
+
+            def __reduce__(self) -> Any:
+                return (lambda pid: None if pid == os.getpid() else {}[pid], (here,))
+
+        bound = Bound()
+        before = (lambda: lock.locked() and None) if stage == "cannot be written" else (lambda: bound and None)
+        monkeypatch.setattr(workers, "START", 0.0)
+        engine = Engine(subject(smooth(before)), MEASURES, n_jobs=2)
+        assert means(engine.subject, engine).tobytes() == means(subject()).tobytes()
+        assert engine._workers.backend == "threading"
+        with pytest.raises(InputError, match="must be 'threading' for a model that other processes cannot read; got"):
+            means(subject(smooth(before)), **LOKY)
+
+
+class TestRefusals:
+    def test_limits_bind_between_groups(self) -> None:
+        engine = Engine(subject(), MEASURES, n_jobs=2, backend="threading")
+        _, asked, last = engine.baseline, iter(range(100)), 1  # of three groups, the third is not begun
+        engine.limits = lambda: "the limit was reached" if next(asked) > last else ""
+        with pytest.raises(BudgetError, match="the limit was reached"):
+            means(engine.subject, engine)
+
+    def test_rows_beyond_the_budget_are_not_sent(self) -> None:
+        with pytest.raises(BudgetError, match="row_budget must allow the next"):
+            means(subject(), n_jobs=2, backend="threading", row_budget=1000)
+
+    def test_a_scheduler_is_of_dask(self) -> None:
+        with pytest.raises(
+            InputError, match=r"scheduler must be left out unless run.backend is 'dask'; got 'tcp://h:1'"
+        ):
+            Workers(2, "loky", "tcp://h:1")
+
+    def test_a_scheduler_that_does_not_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("distributed", reason="the dask extra is not installed")
+        monkeypatch.setattr(workers, "PATIENCE", 0.2)
+        with pytest.raises(WorkersError, match=r"got 'tcp://127.0.0.1:9', which did not answer within 0.2 s") as raised:
+            means(subject(), scheduler="tcp://127.0.0.1:9")
+        assert raised.value.exit_code == 75
+
+    def test_dask_without_a_client_or_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("distributed", reason="the dask extra is not installed")
+        with pytest.raises(InputError, match="this process has no dask client"):
+            means(subject(), backend="dask")
+        monkeypatch.setitem(sys.modules, "distributed", None)
+        with pytest.raises(MissingDependencyError, match=r"pip install 'uq_report\[dask\]'"):
+            means(subject(), backend="dask")
+
+
+def test_an_engine_leaves_behind_what_is_of_this_process() -> None:
+    engine = Engine(subject(), {}, progress=lambda _: None, limits=lambda: "")
+    state = engine.__getstate__()
+    assert (state["progress"], state["limits"], state["_workers"]) == (None, None, None)
