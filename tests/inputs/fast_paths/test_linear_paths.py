@@ -263,7 +263,7 @@ def test_what_a_path_raises_in_a_comparison_leaves_it(n_jobs: int) -> None:
             raise RuntimeError("no\n such tree")
 
     of = ADDED["logistic"]()
-    fast, served = values(of, [Failing()], n_jobs=n_jobs)
+    fast, served = values(of, [Failing()], n_jobs=n_jobs, backend="threading")
     np.testing.assert_array_equal(fast, values(of)[0])
     assert served["separable"].dropped == "RuntimeError: no such tree"
 

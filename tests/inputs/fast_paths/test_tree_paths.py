@@ -380,7 +380,7 @@ def test_an_engine_predicts_by_walks_in_any_batch_and_with_any_workers() -> None
     fast, engine = evaluated(subject, fast_paths=(TreePath(),))
     assert engine.served["trees"].rows == 15 * N
     assert np.allclose(fast, evaluated(subject)[0], rtol=1e-12, atol=1e-12)
-    for options in ({"batch_rows": 40}, {"n_jobs": 2}):
+    for options in ({"batch_rows": 40}, {"n_jobs": 2, "backend": "threading"}):
         assert np.array_equal(fast, evaluated(subject, fast_paths=(TreePath(),), **options)[0])
 
 
