@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core import workers
+from uq_report.core import sending, workers
 from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import BudgetError, InputError, MissingDependencyError, WorkersError
 from uq_report.core.measures import ENTROPY, KL, NLL, PREDICTION
+from uq_report.core.sending import Filed
 from uq_report.core.subject import Subject, make_subject
 from uq_report.core.variants import Variant
-from uq_report.core.workers import FULL, Filed, Workers, packed, variants_of_pack
+from uq_report.core.workers import FULL, Workers, packed, variants_of_pack
 from uq_report.inputs.adapters.function import FunctionAdapter
 
 MEASURES = {m.name: m for m in (PREDICTION, NLL, ENTROPY, KL)}
@@ -79,7 +80,7 @@ def cluster() -> Iterator[str]:
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
     with distributed.LocalCluster(**options) as local:
         yield local.scheduler_address
-        workers._connected.cache_clear()
+        sending._connected.cache_clear()
 
 
 class TestPacks:
@@ -138,12 +139,12 @@ class TestSentOnce:
 
     def test_large_arrays_are_mapped_and_private(self, tmp_path: Path) -> None:
         value = {"large": np.arange(2**17, dtype=float), "small": np.arange(3.0)}
-        filed = workers._written(tmp_path / "0", value)
+        filed = sending.written(tmp_path / "0", value)
         assert filed == Filed(str(tmp_path / "0"), 1)
         read = filed.read()
         assert read is filed.read()
         read["large"][0] = 7.0  # a model may write to its own arrays
-        workers._read.cache_clear()
+        sending._read.cache_clear()
         np.testing.assert_array_equal(filed.read()["large"], value["large"])
         np.testing.assert_array_equal(filed.read()["small"], value["small"])
 
@@ -203,10 +204,20 @@ class TestRefusals:
 
     def test_a_scheduler_that_does_not_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.importorskip("distributed", reason="the dask extra is not installed")
-        monkeypatch.setattr(workers, "PATIENCE", 0.2)
+        monkeypatch.setattr(sending, "PATIENCE", 0.2)
         with pytest.raises(WorkersError, match=r"got 'tcp://127.0.0.1:9', which did not answer within 0.2 s") as raised:
             means(subject(), scheduler="tcp://127.0.0.1:9")
         assert raised.value.exit_code == 75
+
+    def test_a_scheduler_without_workers(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
+        monkeypatch.setattr(sending, "PATIENCE", 0.3)
+        with (
+            distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as empty,
+            distributed.Client(empty),
+            pytest.raises(WorkersError, match=r"run.scheduler must have workers; got none within 0.3 s"),
+        ):
+            means(subject(), backend="dask")
 
     def test_dask_without_a_client_or_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.importorskip("distributed", reason="the dask extra is not installed")

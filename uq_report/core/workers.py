@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import math
-import pickle
 import shutil
 import tempfile
 import weakref
@@ -16,18 +15,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
-from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
-from uuid import uuid4
 
-import cloudpickle
-import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
-from .errors import InputError, MissingDependencyError, WorkersError
+from .errors import InputError
+from .sending import Filed, Scattered, UnreadableError, dask_backend, first_line, written
 
 Returned = TypeVar("Returned")
 Pack = TypeVar("Pack")
@@ -36,46 +32,10 @@ Pack = TypeVar("Pack")
 PER_WORKER = 3
 # rows of a pack, at which it is full whatever the number of workers
 FULL = 2**22
-# bytes from which an array is mapped from its file into the memory of all processes, and not copied into each
-MAPPED = 2**20
 # seconds that processes take to start, about
 START = 1.0
-# seconds to wait for an answer of a scheduler
-PATIENCE = 10
-
 CLUSTERS = ("dask", "ray")
 _log = logging.getLogger(__name__)
-
-
-class _UnreadableError(Exception):
-    """A worker cannot read what it was sent."""
-
-
-class Filed(NamedTuple):
-    """What other processes of this machine read once: a file, and files of its large arrays beside it."""
-
-    path: str
-    arrays: int
-
-    def read(self) -> Any:
-        """Return the value, the same one for every pack that this process is given."""
-        return _read(self)
-
-
-class Scattered:
-    """What a cluster holds under a name of its own: nothing else that is freed takes it along."""
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-        self._name = uuid4().hex
-
-    def __dask_tokenize__(self) -> str:
-        """Return the name."""
-        return self._name
-
-    def read(self) -> Any:
-        """Return the value."""
-        return self._value
 
 
 class Sent(NamedTuple):
@@ -133,11 +93,11 @@ class Workers:
                 for returned in self._parallel(sent, calls):
                     line.done()
                     yield returned
-            except _UnreadableError as error:
+            except UnreadableError as error:
                 self._sent = {id(owner): (owner, self._in_threads(shared, error))}
             except (BrokenProcessPool, CancelledError) as error:  # of loky, and of dask
                 del self._sent[id(owner)]
-                _log.warning("A worker process ended before its time: %s. %s.", _first_line(error).rstrip("."), remedy)
+                _log.warning("A worker process ended before its time: %s. %s.", first_line(error).rstrip("."), remedy)
             else:
                 return
         for pack in line.again():
@@ -146,12 +106,7 @@ class Workers:
     def count(self, shared: Any, owner: object) -> int:
         """Return the number of workers, to whom `shared` is sent."""
         with parallel_config(self._share(shared, owner).backend, n_jobs=self.n_jobs):
-            try:
-                return int(effective_n_jobs(self.n_jobs))
-            except TimeoutError as error:
-                raise WorkersError(
-                    f"run.scheduler must have workers; got none within {PATIENCE} s. Start one: dask worker ADDRESS."
-                ) from error
+            return int(effective_n_jobs(self.n_jobs))
 
     def _parallel(self, sent: Sent, calls: Iterator[Any]) -> Iterator[Any]:
         """Yield what the calls return, as it comes; from a cluster in waves, each of so many packs as a job has."""
@@ -173,7 +128,7 @@ class Workers:
     def _send(self, shared: Any) -> Sent:
         if self.backend == "dask":
             parcel = Scattered(shared)
-            return Sent(parcel, _dask(self._scheduler, parcel))
+            return Sent(parcel, dask_backend(self._scheduler, parcel))
         if self.backend == "loky":
             try:
                 return Sent(self._filed(shared), "loky")
@@ -186,7 +141,7 @@ class Workers:
         if not self._usual:
             raise InputError(
                 f"run.backend must be 'threading' for a model that other processes cannot read; got {self.backend!r} "
-                f"({_first_line(error)})."
+                f"({first_line(error)})."
             ) from error
         self.backend = "threading"
         return Sent(shared, self.backend)
@@ -196,7 +151,7 @@ class Workers:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="uq_report-"))
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        return _written(self._folder / str(len(self._sent)), shared)
+        return written(self._folder / str(len(self._sent)), shared)
 
 
 class _Line(Generic[Pack]):
@@ -269,71 +224,3 @@ def _worked(source: Any, task: tuple[Callable[[Any, Pack], Returned], Pack]) -> 
     work, pack = task
     with parallel_config("sequential"):
         return work(source.read() if isinstance(source, Filed | Scattered) else source, pack)
-
-
-def _written(path: Path, value: Any) -> Filed:
-    """Pickle a value into a file, its large arrays into files of their own."""
-    large: list[pickle.PickleBuffer] = []
-
-    def inside(buffer: pickle.PickleBuffer) -> bool:
-        if buffer.raw().nbytes < MAPPED:
-            return True
-        large.append(buffer)
-        return False
-
-    path.write_bytes(cloudpickle.dumps(value, protocol=5, buffer_callback=inside))
-    for number, buffer in enumerate(large):
-        path.with_suffix(f".{number}").write_bytes(buffer.raw())
-    return Filed(str(path), len(large))
-
-
-@lru_cache(maxsize=1)
-def _read(filed: Filed) -> Any:
-    """Read a value; its large arrays share memory with other processes until somebody writes to them."""
-    path = Path(filed.path)
-    arrays = [np.memmap(path.with_suffix(f".{number}"), mode="c") for number in range(filed.arrays)]
-    try:
-        return pickle.loads(path.read_bytes(), buffers=arrays)  # noqa: S301 - written by the parent of this process
-    except Exception as error:
-        raise _UnreadableError(_first_line(error)) from error
-
-
-def _dask(scheduler: str | None, parcel: Scattered) -> Any:
-    """Return joblib's dask backend with the parcel on every worker of the cluster."""
-    client = _client(scheduler)
-    with parallel_config("dask", client=client, scatter=[parcel], wait_for_workers_timeout=PATIENCE) as config:
-        return config["backend"]
-
-
-def _client(scheduler: str | None) -> Any:
-    try:
-        import distributed
-    except ImportError as error:
-        raise MissingDependencyError("run.backend 'dask'", "distributed", "dask") from error
-    if scheduler is not None:
-        return _connected(scheduler)
-    try:
-        return distributed.get_client()
-    except ValueError as error:
-        raise InputError(
-            "run.scheduler must be the address of a dask scheduler; got none, and this process has no dask client. "
-            "Give the address, or make a distributed.Client."
-        ) from error
-
-
-@cache
-def _connected(scheduler: str) -> Any:
-    """Return the client of a scheduler; this process keeps it."""
-    import distributed
-
-    try:
-        return distributed.Client(scheduler, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise WorkersError(
-            f"run.scheduler must be the address of a running dask scheduler; got {scheduler!r}, which did not answer "
-            f"within {PATIENCE} s ({_first_line(error)}). Start one: dask scheduler."
-        ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)

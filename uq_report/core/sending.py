@@ -1,0 +1,132 @@
+"""How workers get what they need of a subject: by a file on this machine, or scattered over a dask cluster."""
+
+from __future__ import annotations
+
+import pickle
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import cloudpickle
+import numpy as np
+from joblib import parallel_config
+
+from .errors import InputError, MissingDependencyError, WorkersError
+
+# bytes from which an array is mapped from its file into the memory of all processes, and not copied into each
+MAPPED = 2**20
+# seconds to wait for an answer of a scheduler
+PATIENCE = 10
+
+
+class UnreadableError(Exception):
+    """A worker cannot read what it was sent."""
+
+
+class Filed(NamedTuple):
+    """What other processes of this machine read once: a file, and files of its large arrays beside it."""
+
+    path: str
+    arrays: int
+
+    def read(self) -> Any:
+        """Return the value, the same one for every pack that this process is given."""
+        return _read(self)
+
+
+class Scattered:
+    """What a cluster holds under a name of its own: nothing else that is freed takes it along."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+        self._name = uuid4().hex
+
+    def __dask_tokenize__(self) -> str:
+        """Return the name."""
+        return self._name
+
+    def read(self) -> Any:
+        """Return the value."""
+        return self._value
+
+
+def written(path: Path, value: Any) -> Filed:
+    """Pickle a value into a file, its large arrays into files of their own."""
+    large: list[pickle.PickleBuffer] = []
+
+    def inside(buffer: pickle.PickleBuffer) -> bool:
+        if buffer.raw().nbytes < MAPPED:
+            return True
+        large.append(buffer)
+        return False
+
+    path.write_bytes(cloudpickle.dumps(value, protocol=5, buffer_callback=inside))
+    for number, buffer in enumerate(large):
+        path.with_suffix(f".{number}").write_bytes(buffer.raw())
+    return Filed(str(path), len(large))
+
+
+@lru_cache(maxsize=1)
+def _read(filed: Filed) -> Any:
+    """Read a value; its large arrays share memory with other processes until somebody writes to them."""
+    path = Path(filed.path)
+    arrays = [np.memmap(path.with_suffix(f".{number}"), mode="c") for number in range(filed.arrays)]
+    try:
+        return pickle.loads(path.read_bytes(), buffers=arrays)  # noqa: S301 - written by the parent of this process
+    except Exception as error:
+        raise UnreadableError(first_line(error)) from error
+
+
+def dask_backend(scheduler: str | None, parcel: Scattered) -> Any:
+    """Return joblib's dask backend with the parcel on every worker of the cluster."""
+    client = _client(scheduler)
+    try:
+        client.submit(int, pure=False).result(timeout=PATIENCE)
+    except TimeoutError as error:
+        raise WorkersError(
+            f"run.scheduler must have workers; got none within {PATIENCE} s. Start one: dask worker ADDRESS."
+        ) from error
+    try:
+        with parallel_config("dask", client=client, scatter=[parcel]) as config:
+            return config["backend"]
+    except Exception as error:  # what pickling and other environments raise
+        raise InputError(
+            f"run.scheduler must have workers that can read model and data; got {first_line(error)}. "
+            "Give them the Python environment of this process, or audit without a scheduler."
+        ) from error
+
+
+def _client(scheduler: str | None) -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise MissingDependencyError("run.backend 'dask'", "distributed", "dask") from error
+    if scheduler is not None:
+        return _connected(scheduler)
+    try:
+        return distributed.get_client()
+    except ValueError as error:
+        raise InputError(
+            "run.scheduler must be the address of a dask scheduler; got none, and this process has no dask client. "
+            "Give the address, or make a distributed.Client."
+        ) from error
+
+
+@cache
+def _connected(scheduler: str) -> Any:
+    """Return the client of a scheduler; this process keeps it."""
+    import distributed
+
+    try:
+        return distributed.Client(scheduler, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise WorkersError(
+            f"run.scheduler must be the address of a running dask scheduler; got {scheduler!r}, which did not answer "
+            f"within {PATIENCE} s ({first_line(error)}). Start one: dask scheduler."
+        ) from error
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says, or its kind."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
