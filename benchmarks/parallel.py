@@ -152,7 +152,7 @@ def main() -> None:
 
     with threadpool_limits(1):
         print(table(LOCAL).to_string(), flush=True)
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
             first, repeats = cases["forest"]
             one_pass(first, 1, **DASK["dask"])
             again = float(np.median([killed(first, repeats, cluster) for _ in range(rounds)]))

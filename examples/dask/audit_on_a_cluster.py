@@ -8,6 +8,7 @@ section ``[run]``. The workers need the Python environment of this process.
 
 from __future__ import annotations
 
+import logging
 import sys
 
 from distributed import LocalCluster
@@ -32,7 +33,8 @@ def main(scheduler: str | None = None) -> None:
     if scheduler is not None:
         audit(scheduler)
         return
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+    with LocalCluster(**options) as cluster:
         same = audit(cluster.scheduler_address) == audit(None)
     print("the same bytes" if same else "other bytes")
 

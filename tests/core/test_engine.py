@@ -104,7 +104,7 @@ def test_other_processes_give_the_same_bytes(backend: str) -> None:
     one = collect(Engine(s, MEASURES).evaluate(permutations(s, 9), [NLL, ENTROPY]))
     if backend == "dask":
         distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
-        with distributed.Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None):
+        with distributed.Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"):
             many = collect(Engine(s, MEASURES, n_jobs=2, backend=backend).evaluate(permutations(s, 9), [NLL, ENTROPY]))
     else:
         many = collect(Engine(s, MEASURES, n_jobs=2, backend=backend).evaluate(permutations(s, 9), [NLL, ENTROPY]))

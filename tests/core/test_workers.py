@@ -32,7 +32,7 @@ LOKY: dict[str, Any] = {"n_jobs": 2, "backend": "loky"}
 Model = Callable[[FloatArray], Any]
 
 
-def smooth(before: Callable[[], None] = lambda: None) -> Model:
+def smooth(before: Callable[[], object] = lambda: None) -> Model:
     """Return a model that other processes are sent by value."""
 
     def model(X: FloatArray) -> Any:
@@ -77,7 +77,7 @@ def means(of: Subject, engine: Engine | None = None, **options: Any) -> FloatArr
 def cluster() -> Iterator[str]:
     """Two processes of dask."""
     distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     with distributed.LocalCluster(**options) as local:
         yield local.scheduler_address
         sending._connected.cache_clear()
@@ -213,7 +213,7 @@ class TestRefusals:
         distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
         monkeypatch.setattr(sending, "PATIENCE", 0.3)
         with (
-            distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as empty,
+            distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,
             distributed.Client(empty),
             pytest.raises(WorkersError, match=r"run.scheduler must have workers; got none within 0.3 s"),
         ):
