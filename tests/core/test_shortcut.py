@@ -109,7 +109,7 @@ def test_each_column_and_kind_of_change_is_compared_once_for_every_measure() -> 
         found = [change for call in asked[before:] for change in call]
         assert [id(change) for change in found] == [id(change) for change in compared_now] or found == compared_now
         assert len(asked) - before == bool(compared_now)
-    assert served["p"] == Served("walks", compared=32 * 8, difference=pytest.approx(7e-16))
+    assert served["p"] == Served("walks", compared=32 * 8, difference=7 * 1e-16)
 
 
 def test_columns_not_asked_yet_join_a_comparison_by_values_of_their_own() -> None:
@@ -124,11 +124,10 @@ def test_columns_not_asked_yet_join_a_comparison_by_values_of_their_own() -> Non
         assert chooser.chosen([change], ["nll"], asked) == "p"
         ((first, *others),) = asked
         assert first is change
-        given = [(other.columns, *other.values) if other.donors is None else (other.columns, other.donors)
-                 for other in others]  # fmt: skip
-        for (columns, values), (expected, own) in zip(given, joined, strict=True):
-            assert columns == expected
-            assert np.array_equal(values, own)
+        for other, (columns, own) in zip(others, joined, strict=True):
+            given: Any = other.values[0] if other.donors is None else other.donors
+            assert other.columns == columns
+            assert np.array_equal(given, own)
         assert chooser.chosen(others, ["nll"], asked) == "p"
         assert len(asked) == 1
         assert served["p"].compared == 3 * 32

@@ -208,7 +208,7 @@ class Shortcuts:
                 if variant.donors is None:
                     values = self._source[c]
                     other = Variant((c,), (values[::-1][: len(variant.values[0])] if kind else values[0],))
-                if not agreed.issuperset(_kinds(other)) and self._by_name[name].covers(other):
+                if not agreed >= set(_kinds(other)) and self._by_name[name].covers(other):
                     yield other
 
     def _believed(self, name: str, found: Comparison) -> bool:

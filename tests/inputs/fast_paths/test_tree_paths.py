@@ -31,7 +31,6 @@ from uq_report.core.shortcut import TOLERANCE
 from uq_report.core.subject import Subject
 from uq_report.core.variants import Variant, make_buffer
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
-from uq_report.inputs.fast_paths.trees import forest as forests
 from uq_report.inputs.fast_paths.trees import path as paths
 from uq_report.inputs.fast_paths.trees.forest import Forest, Tree
 from uq_report.inputs.fast_paths.trees.path import TreePath, Walks
@@ -258,16 +257,13 @@ def test_one_column_within_the_limit_is_covered(monkeypatch: pytest.MonkeyPatch)
     assert shortcut.covers(Variant())
 
 
-def test_scores_do_not_depend_on_what_else_is_asked_nor_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_do_not_depend_on_what_else_is_asked() -> None:
     subject = explain(HistGradientBoostingClassifier(max_iter=20).fit(GAPS, Y3), GAPS, Y3)
     rows = np.arange(N)
     group = changes(subject, rows, 5)
     whole = walks(subject).predict(group, rows).parameters.reshape(N, len(group), -1)
     for v, variant in enumerate(group):
         assert np.array_equal(walks(subject).predict([variant], rows).parameters, whole[:, v])
-    monkeypatch.setattr(forests, "_ROWS", 7)
-    monkeypatch.setattr(forests, "_CELLS", 1)
-    assert np.array_equal(walks(subject).predict(group, rows).parameters.reshape(whole.shape), whole)
 
 
 def test_tables_are_used_again_and_stay_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,13 +271,13 @@ def test_tables_are_used_again_and_stay_at_home(monkeypatch: pytest.MonkeyPatch)
     shortcut, rows = walks(subject), np.arange(N)
     first = shortcut.predict([Variant((0,), donors=rows[::-1])], rows).mean()
     walked: list[int] = []
-    scores = Forest.scores
+    table = Forest.table
 
-    def noted(own: Forest, blocks: Any, column: int, asked: AnyArray) -> FloatArray:
+    def noted(own: Forest, settled: Any, column: int, asked: AnyArray) -> IntArray:
         walked.append(column)
-        return scores(own, blocks, column, asked)
+        return table(own, settled, column, asked)
 
-    monkeypatch.setattr(Forest, "scores", noted)
+    monkeypatch.setattr(Forest, "table", noted)
     for shift in range(3):
         shortcut.predict([Variant((0,), donors=np.roll(rows, shift))], rows)
     assert walked == []
@@ -307,8 +303,10 @@ def stump(threshold: float, left: float, right: float, *, missing_left: bool = F
 def all_scores(forest: Forest, X: FloatArray, asked: FloatArray) -> FloatArray:
     """Return the scores (n, m) of rows at asked values of feature 0."""
     codes = forest.coded(asked, 0)
-    distinct, at = np.unique(codes, return_inverse=True)
-    return forest.scores(forest.settled(forest.codes(X)), 0, distinct)[0][:, at]
+    distinct = np.unique(codes)
+    places = np.searchsorted(distinct, np.arange(distinct[-1] + 1))
+    table = forest.table(forest.settled(forest.codes(X)), 0, distinct)
+    return forest.picked(table, places, np.broadcast_to(codes, (len(X), len(codes))))[:, :, 0]
 
 
 def test_a_number_goes_left_up_to_its_threshold_and_a_missing_one_where_the_node_says() -> None:
@@ -341,6 +339,20 @@ def test_sums_in_fixed_point_are_exact_where_the_leaves_are() -> None:
         assert np.array_equal(all_scores(Forest(order, 1, 1), X, X[:, 0]), np.broadcast_to(expected, (4, 4)))
     flat = Forest([stump(0.0, 0.0, 0.0)], 1, 1)
     assert all_scores(flat, X, X[:, 0]).tolist() == np.zeros((4, 4)).tolist()
+
+
+def test_of_two_class_shares_one_is_walked_and_the_other_is_exact() -> None:
+    third = 1 / 3
+    trees = [stump(0.0, 0.0, 1.0), stump(1.0, third, 1.0)]
+    forest = Forest([tree._replace(values=tree.values[:, :1]) for tree in trees], 1, 1, whole=2)
+    X = np.array([[-1.0], [0.5], [2.0]])
+    codes = forest.codes(X)
+    asked = np.unique(codes)
+    places = np.searchsorted(asked, np.arange(asked[-1] + 1))
+    table = forest.table(forest.settled(codes), 0, asked)
+    found = forest.picked(table, places, codes.T)[:, 0]
+    assert found[:, 1].tolist() == [2 - third, 1 - third, 0.0]
+    assert found[:, 0].tolist() == [third, 1 + third, 2.0]
 
 
 def test_members_known_by_their_moments_give_the_split_of_the_members() -> None:
@@ -386,8 +398,8 @@ def test_an_engine_predicts_by_walks_in_any_batch_and_with_any_workers() -> None
 
 def test_walks_that_differ_from_the_model_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2)
-    scores = Forest.scores
-    monkeypatch.setattr(Forest, "scores", lambda own, *given: scores(own, *given) + 1e-6)
+    picked = Forest.picked
+    monkeypatch.setattr(Forest, "picked", lambda own, *given: picked(own, *given) + 1e-6)
     values, engine = evaluated(subject, fast_paths=(TreePath(),))
     assert "differ from the model's own" in engine.served["trees"].dropped
     assert np.array_equal(values, evaluated(subject)[0])

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from .walk import Settled
 
 _BITS = 62  # of the largest sum of leaves in fixed point
-_ROWS, _CELLS = 512, 1 << 22  # rows walked together: at least, and such that their scores take 32 MiB at most
 _MISSING = 0  # the code of a missing value
 
 
@@ -52,6 +51,8 @@ class Forest:
         Whether rows are rounded to single precision before they are compared.
     known : mapping of int to array
         The numbers of features split by lists, where such a number may go right at every list.
+    whole : int, default=0
+        If not 0, the sum of two scores of a row, of which the forest holds the first: class shares of so many trees.
 
     Notes
     -----
@@ -65,6 +66,17 @@ class Forest:
     channels: int
     single: bool = False
     known: Mapping[int, FloatArray] = field(default_factory=dict)
+    whole: int = 0
+
+    @property
+    def scored(self) -> int:
+        """The scores of a row that are picked."""
+        return 2 if self.whole else self.channels
+
+    @property
+    def units(self) -> int:
+        """The sum of two scores in units of `step`, so that their difference to it is exact."""
+        return int(self.whole / self.step)
 
     @cached_property
     def nodes(self) -> Tree:
@@ -112,7 +124,7 @@ class Forest:
     @cached_property
     def step(self) -> float:
         """The unit of the leaves, a power of two."""
-        total = float(np.maximum.reduceat(np.abs(self.nodes.values).max(axis=1), self.roots).sum())
+        total = max(self.whole, float(np.maximum.reduceat(np.abs(self.nodes.values).max(axis=1), self.roots).sum()))
         return 2.0 ** (np.frexp(total)[1] - _BITS) if total else 1.0
 
     @cached_property
@@ -164,26 +176,23 @@ class Forest:
         """Return the codes of rows (n, features), int32 of shape (features, n)."""
         return np.stack([self.coded(rows[:, j], j) for j in range(self.features)])
 
-    def settled(self, codes: AnyArray) -> list[Settled]:
-        """Return where rows of these codes are in every tree, in blocks whose largest table stays small."""
+    def settled(self, codes: AnyArray) -> Settled:
+        """Return where rows of these codes (features, n) are in every tree."""
         from .walk import settled
 
-        widest = min(max(map(len, self.edges)), codes.shape[1]) + 2
-        step = max(_ROWS, _CELLS // (widest * self.channels))
-        starts = range(0, codes.shape[1], step)
-        return [settled(self, np.ascontiguousarray(codes[:, start : start + step])) for start in starts]
+        return settled(self, np.ascontiguousarray(codes))
 
-    def scores(self, blocks: Sequence[Settled], column: int, asked: AnyArray) -> FloatArray:
-        """Return the scores of settled rows at every one of the sorted codes asked, shape (channels, n, m)."""
+    def table(self, rows: Settled, column: int, asked: AnyArray) -> IntArray:
+        """Return the sums of settled rows at every one of the sorted codes asked, whole, shape (channels, m, n)."""
         from .walk import walk
 
-        found = np.empty((self.channels, sum(block.codes.shape[1] for block in blocks), len(asked)))
-        start = 0
-        for block in blocks:
-            stop = start + block.codes.shape[1]
-            walk(self, block, column, asked, found[:, start:stop])
-            start = stop
-        return found
+        return walk(self, rows, column, asked)
+
+    def picked(self, table: IntArray, places: IntArray, codes: AnyArray) -> FloatArray:
+        """Return the scores (n, v, scored) of rows at codes (n, v), whose places in the table are given by code."""
+        from .walk import pick
+
+        return pick(self, table, places, codes)
 
 
 def _packed(goes: BoolArray) -> AnyArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from .lightgbm import LIGHTGBM
 from .sklearn import SKLEARN
 from .walkable import Walkable
 from .xgboost import XGBOOST
+
+if TYPE_CHECKING:
+    from .walk import Settled
 
 READERS: Mapping[str, Callable[[Any, Any, Adapter, Table], Walkable | None]] = {
     **SKLEARN,
@@ -61,22 +64,16 @@ class TreePath:
 
 
 class _Table(NamedTuple):
-    """The scores (channels, n, m) of some rows at the codes of one column whose `places` (by code) are not negative."""
+    """The sums (channels, m, n) of some rows at the codes of one column whose `places` (by code) are not negative."""
 
     rows: IntArray
     places: IntArray
-    scores: FloatArray
+    sums: IntArray
 
     def holds(self, rows: IntArray, codes: AnyArray) -> bool:
         """Say whether all these rows and codes are in the table."""
         known = int(codes.max()) < len(self.places) and bool((self.places[codes] >= 0).all())
         return known and np.array_equal(rows, self.rows)
-
-    def at(self, codes: AnyArray) -> FloatArray:
-        """Return the scores (n, v, channels) of the rows under v changes, by codes (n, v)."""
-        from .walk import pick
-
-        return pick(self.scores, self.places, codes)
 
 
 class Walks:
@@ -87,7 +84,7 @@ class Walks:
         self._walkable = walkable
         self._X = X
         self._tables: dict[tuple[bool, int], _Table] = {}
-        self._places: list[tuple[IntArray, list[Any]]] = []
+        self._places: list[tuple[IntArray, Settled]] = []
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the tables behind: another process walks for itself."""
@@ -110,9 +107,10 @@ class Walks:
 
         def scores(*, split: bool = False) -> FloatArray:
             forest = self._split if split else self._walkable.forest
-            parts = [self._table(split, c, rows, codes).at(codes) for c, codes in asked.items()]
+            tables = {c: self._table(split, c, rows, codes) for c, codes in asked.items()}
+            parts = [forest.picked(table.sums, table.places, asked[c]) for c, table in tables.items()]
             found = np.concatenate(parts, axis=1)[:, order] if len(parts) > 1 else parts[0]
-            return found.reshape(-1, forest.channels)
+            return found.reshape(-1, forest.scored)
 
         return self._walkable.finish(scores(), lambda: scores(split=True))
 
@@ -134,30 +132,34 @@ class Walks:
         return codes
 
     def _table(self, split: bool, c: int, rows: IntArray, codes: AnyArray) -> _Table:
-        """Return a kept table that holds these codes, or walk for them and for all that the column's own rows have."""
+        """Return a kept table that holds these codes, or walk for them; for many, for all that the column's rows have.
+
+        What many rows ask for is asked for again; a comparison asks once.
+        """
         key, column = (split, c), self._walkable.columns[c]
         kept = self._tables.get(key)
         if kept is not None and kept.holds(rows, codes):
             return kept
         forest = self._split if split else self._walkable.forest
-        asked = np.union1d(self._own[column], codes)
+        own = self._own[column]
+        asked = np.unique(codes) if codes.size < len(own) else np.union1d(own, codes)
         places = np.full(int(asked[-1]) + 1, -1, dtype=np.int64)
         places[asked] = np.arange(len(asked))
-        table = _Table(rows, places, forest.scores(self._settled(rows), column, asked))
+        table = _Table(rows, places, forest.table(self._settled(rows), column, asked))
         others = [(other, older) for other, older in self._tables.items() if other != key]
         self._tables = dict([*others[1 - _TABLES :], (key, table)])
         return table
 
-    def _settled(self, rows: IntArray) -> list[Any]:
+    def _settled(self, rows: IntArray) -> Settled:
         """Return where these rows are in the trees; the places of the last two sets of rows stay if they are few."""
-        kept = next((blocks for own, blocks in self._places if np.array_equal(own, rows)), None)
+        kept = next((settled for own, settled in self._places if np.array_equal(own, rows)), None)
         if kept is not None:
             return kept
         forest = self._walkable.forest
-        blocks = forest.settled(self._codes[:, rows])
+        settled = forest.settled(self._codes[:, rows])
         if len(rows) * len(forest.trees) <= TABLE_CELLS:
-            self._places = [*self._places[1 - _SETS :], (rows, blocks)]
-        return blocks
+            self._places = [*self._places[1 - _SETS :], (rows, settled)]
+        return settled
 
     @cached_property
     def _codes(self) -> AnyArray:

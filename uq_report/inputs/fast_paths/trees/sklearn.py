@@ -32,8 +32,9 @@ def _classes(_: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
             return Categorical(p, classes=final.classes_)
         return CategoricalMixture.of_moments(p, lambda: _moments(split() / len(members)), final.classes_)
 
+    two = len(final.classes_) == 2
     return Walkable(
-        _forest(members, lambda p: p),
+        _forest(members, lambda p: p[:, :1] if two else p, len(members) if two else 0),
         plain_numbers,
         tuple(range(X.shape[1])),
         finish,
@@ -41,10 +42,10 @@ def _classes(_: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
     )
 
 
-def _forest(members: Sequence[Any], leaves: Callable[[FloatArray], FloatArray]) -> Forest:
-    """Return the forest that adds up `leaves` of the members' class shares (nodes, k)."""
+def _forest(members: Sequence[Any], leaves: Callable[[FloatArray], FloatArray], whole: int = 0) -> Forest:
+    """Return the forest that adds up `leaves` of the members' class shares (nodes, k); of two, one may be enough."""
     trees = [_tree(member.tree_, leaves(member.tree_.value[:, 0, :])) for member in members]
-    return Forest(trees, members[0].n_features_in_, trees[0].values.shape[1], single=True)
+    return Forest(trees, members[0].n_features_in_, trees[0].values.shape[1], single=True, whole=whole)
 
 
 def _moments(split: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -14,15 +14,17 @@ from ....core.arrays import AnyArray, FloatArray, IntArray
 
 FEATURE, LOW, HIGH, LEFT, RIGHT, LISTED = range(6)
 LEAF = -1
-_TOGETHER = 64  # rows summed together
+# numba would compile once more for every constant
+_TYPES = {"_push": "int64(int64[:, ::1], int64, int64, int64, int64, int64, int64)"}
 
 
 def compiled(function: Any) -> Any:
     """Return a compiled function, kept on disk where numba finds a folder it can write to."""
+    types = _TYPES.get(function.__name__)
     try:
-        return njit(cache=True, nogil=True)(function)
+        return njit(types, cache=True, nogil=True)(function)
     except RuntimeError:  # no folder for the cache
-        return njit(nogil=True)(function)
+        return njit(types, nogil=True)(function)
 
 
 @compiled
@@ -199,33 +201,30 @@ def _unchanged(values, firsts, leaves, out):  # type: ignore[no-untyped-def]  # 
 
 
 @compiled
-def _sum(differences, step, found):  # type: ignore[no-untyped-def]  # compiled
-    """Write the sums of differences (channels, m, n), in units of `step`, to `found` (channels, n, m)."""
-    channels, m, n = differences.shape
-    for channel in range(channels):
-        for begin in range(0, n, _TOGETHER):
-            end = min(n, begin + _TOGETHER)
-            total = np.zeros(end - begin, dtype=np.int64)
-            for position in range(m):
-                for row in range(begin, end):
-                    total[row - begin] += differences[channel, position, row]
-                    found[channel, row, position] = total[row - begin] * step
+def _sum(table):  # type: ignore[no-untyped-def]  # compiled
+    """Add up differences (channels, m, n) in place, over the second axis."""
+    for channel in range(table.shape[0]):
+        for position in range(1, table.shape[1]):
+            for row in range(table.shape[2]):
+                table[channel, position, row] += table[channel, position - 1, row]
 
 
 @compiled
-def _pick(scores, places, codes, found):  # type: ignore[no-untyped-def]  # compiled
-    """Write to `found` (n, v, channels) what `scores` (channels, n, m) has for each row at the places of its codes."""
+def _pick(table, whole, step, places, codes, found):  # type: ignore[no-untyped-def]  # compiled
+    """Write to `found` (n, v, channels) what a table of sums has for each row at the places of its codes."""
     for row in range(codes.shape[0]):
         for v in range(codes.shape[1]):
             place = places[codes[row, v]]
-            for channel in range(scores.shape[0]):
-                found[row, v, channel] = scores[channel, row, place]
+            for channel in range(table.shape[0]):
+                found[row, v, channel] = table[channel, place, row] * step
+            if whole:
+                found[row, v, 1] = (whole - table[0, place, row]) * step
 
 
-def pick(scores: FloatArray, places: IntArray, codes: AnyArray) -> FloatArray:
-    """Return the scores (n, v, channels) of rows under v changes, by the place of each code in a table of scores."""
-    found = np.empty((*codes.shape, len(scores)))
-    _pick(scores, places, codes, found)
+def pick(forest: Any, table: IntArray, places: IntArray, codes: AnyArray) -> FloatArray:
+    """Return the scores (n, v, channels) of rows under v changes, by the place of each code in a table of sums."""
+    found = np.empty((*codes.shape, forest.scored))
+    _pick(table, forest.units, forest.step, places, codes, found)
     return found
 
 
@@ -250,8 +249,8 @@ def settled(forest: Any, codes: AnyArray) -> Settled:
     return Settled(codes, _settle(nodes, bits, roots, codes, forest.depth))
 
 
-def walk(forest: Any, rows: Settled, column: int, asked: AnyArray, found: FloatArray) -> None:
-    """Write the sum of all trees' leaves for every row at every code that its `column` is given.
+def walk(forest: Any, rows: Settled, column: int, asked: AnyArray) -> IntArray:
+    """Return the sums of all trees' leaves, in units of `step`, for every row at every code that `column` is given.
 
     A tree is walked once by all rows together. Where the changed column decides, the rows that it sends one way also
     go the other, with the asked codes that go there: a run of the sorted codes. Over that run their own leaf is
@@ -268,11 +267,14 @@ def walk(forest: Any, rows: Settled, column: int, asked: AnyArray, found: FloatA
         The feature whose codes are replaced.
     asked : array of int32, shape (m,)
         Sorted codes.
-    found : array, shape (channels, n, m)
-        Where the scores are written.
+
+    Returns
+    -------
+    array of int64, shape (channels, m, n)
     """
     nodes, bits, values, roots, firsts = forest.arrays
-    out = np.zeros((forest.channels, len(asked), rows.codes.shape[1]), dtype=np.int64)
-    _unchanged(values, firsts, rows.places[2], out)
-    _walk(nodes, bits, values, roots, firsts, rows.places, rows.codes, column, asked, forest.depth, out)
-    _sum(out, forest.step, found)
+    table = np.zeros((forest.channels, len(asked), rows.codes.shape[1]), dtype=np.int64)
+    _unchanged(values, firsts, rows.places[2], table)
+    _walk(nodes, bits, values, roots, firsts, rows.places, rows.codes, column, asked, forest.depth, table)
+    _sum(table)
+    return table

@@ -59,7 +59,9 @@ def by_scores(  # a reader's arguments, and what it read
     if raw is None or raw.shape != (1, forest.channels):
         return None
     codes = forest.codes(encode(first))
-    start = raw[0] - forest.scores(forest.settled(codes), 0, codes[0])[:, 0, 0]
+    places = np.zeros(codes[0, 0] + 1, dtype=np.int64)
+    sums = forest.table(forest.settled(codes), 0, codes[0])
+    start = raw[0] - forest.picked(sums, places, codes[:1])[0, 0]
 
     def finish(scores: FloatArray, _: Callable[[], FloatArray]) -> Distribution:
         return adapter.from_score(model, scores + start)
