@@ -49,6 +49,14 @@ COUNTS = RNG.poisson(np.exp(0.5 * WHOLE[:, 0]))
 FRAME = pd.DataFrame(GAPS, columns=list("abcde")).assign(
     d=pd.Categorical([f"k{value:.0f}" for value in WHOLE[:, 3]], categories=[f"k{value}" for value in range(14)])
 )
+
+
+@pytest.fixture(autouse=True)
+def _any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Walk however few the rows are."""
+    monkeypatch.setattr(paths, "WORTH", 0)
+
+
 FORESTS: dict[str, Callable[[], Any]] = {
     "forest": lambda: RandomForestClassifier(7, random_state=0),
     "few leaves": lambda: ExtraTreesClassifier(6, max_leaf_nodes=5, random_state=1),
@@ -225,6 +233,15 @@ def test_other_structures_are_left_to_the_model(name: str) -> None:
     model, X = refused()[name]()
     subject = explain(model, X, Y2)
     assert TreePath().shortcut(subject.model, subject.adapter, subject.X) is None
+
+
+@pytest.mark.parametrize(("least", "walked"), [(7 * N, True), (7 * N + 1, False)])
+def test_few_rows_and_trees_are_left_to_the_model(monkeypatch: pytest.MonkeyPatch, least: int, walked: bool) -> None:
+    monkeypatch.setattr(paths, "WORTH", least)
+    subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2)
+    assert (TreePath().shortcut(subject.model, subject.adapter, subject.X) is not None) is walked
+    engine = evaluated(subject, fast_paths=(TreePath(),))[1]
+    assert (engine.served["trees"].rows > 0) is walked
 
 
 def test_without_numba_the_model_predicts_and_the_run_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

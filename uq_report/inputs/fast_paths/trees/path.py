@@ -33,6 +33,7 @@ READERS: Mapping[str, Callable[[Any, Any, Adapter, Table], Walkable | None]] = {
     **CATBOOST,
 }
 TABLE_CELLS = 1 << 24  # scores of a table of rows x values, and places of rows x trees: 128 MiB
+WORTH = 100_000  # rows x trees from which walks are used: loading them takes as long as predicting fewer, 0.3 s
 _TABLES = 4  # kept: for calls that hold the end of one column and the beginning of the next, with their split
 _SETS = 2  # of rows whose places are kept: those of the run, and those compared
 
@@ -42,8 +43,9 @@ class TreePath:
 
     Notes
     -----
-    A change of one column is served while rows x distinct values x scores stay within `TABLE_CELLS`. Sums of leaves
-    are exact; what differs from the model's own prediction is the order in which that rounds.
+    Rows x trees below `WORTH` are left to the model. A change of one column is served while rows x distinct values x
+    scores stay within `TABLE_CELLS`. Sums of leaves are exact; what differs from the model's own prediction is the
+    order in which that rounds.
     """
 
     name: ClassVar[str] = "trees"
@@ -52,15 +54,21 @@ class TreePath:
     api_version: ClassVar[int] = 1
 
     def shortcut(self, model: Any, adapter: Adapter, X: Table) -> Shortcut | None:
-        """Return the walks of a model whose class is known, None for others; the run reports that numba is missing."""
+        """Return the walks of a model of a known class, None for others and for few rows.
+
+        Raises
+        ------
+        MissingDependencyError
+            If walks are worth it and numba is missing; the run reports it.
+        """
         steps, final = unwrap(model)
         reader = READERS.get(class_names(final)[0])
-        if steps or reader is None:
+        walkable = None if steps or reader is None else reader(model, final, adapter, X)
+        if walkable is None or len(X) * len(walkable.forest.trees) < WORTH:
             return None
         if find_spec("numba") is None:
             raise MissingDependencyError(f"fast path {self.name!r}", "numba", "shap")
-        walkable = reader(model, final, adapter, X)
-        return None if walkable is None else Walks(walkable, X)
+        return Walks(walkable, X)
 
 
 class _Table(NamedTuple):

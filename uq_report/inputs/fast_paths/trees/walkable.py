@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +44,27 @@ class Walkable(NamedTuple):
     tolerance: float = TOLERANCE
 
 
+@dataclass(frozen=True, eq=False)
+class _FromScore:
+    """The distributions of rows from the forest's scores and a start: what row `codes` has beyond them in `raw`."""
+
+    model: Any
+    adapter: Scores
+    forest: Forest
+    codes: AnyArray
+    raw: FloatArray
+
+    @cached_property
+    def start(self) -> FloatArray:
+        """The scores without trees."""
+        sums = self.forest.table(self.forest.settled(self.codes), 0, self.codes[0])
+        places = np.zeros(self.codes[0, 0] + 1, dtype=np.int64)
+        return np.asarray(self.raw - self.forest.picked(sums, places, self.codes[:1])[0, 0])
+
+    def __call__(self, scores: FloatArray, _: Callable[[], FloatArray]) -> Distribution:
+        return self.adapter.from_score(self.model, scores + self.start)
+
+
 def by_scores(  # a reader's arguments, and what it read
     model: Any,
     adapter: Adapter,
@@ -58,14 +81,7 @@ def by_scores(  # a reader's arguments, and what it read
     raw = adapter.score(model, first)
     if raw is None or raw.shape != (1, forest.channels):
         return None
-    codes = forest.codes(encode(first))
-    places = np.zeros(codes[0, 0] + 1, dtype=np.int64)
-    sums = forest.table(forest.settled(codes), 0, codes[0])
-    start = raw[0] - forest.picked(sums, places, codes[:1])[0, 0]
-
-    def finish(scores: FloatArray, _: Callable[[], FloatArray]) -> Distribution:
-        return adapter.from_score(model, scores + start)
-
+    finish = _FromScore(model, adapter, forest, forest.codes(encode(first)), raw[0])
     return Walkable(forest, encode, tuple(columns), finish, tolerance=tolerance)
 
 
