@@ -23,8 +23,9 @@ from .arrays import FloatArray, IntArray
 CONFIDENCE = 0.95  # of every interval, where a run asks for no other level
 MIN_SHUFFLES = 3
 MIN_CLUSTERS = 20
-_CONVERGED = 1e-13
+_CONVERGED = 1e-12
 _MAX_STEPS = 1000
+_CELLS = 65_536  # looked up at a time: what stays in the cache
 
 
 class PairTerms(NamedTuple):
@@ -76,16 +77,30 @@ def all_pairs(T: FloatArray, b: FloatArray, codes: IntArray, donors: IntArray, w
     share = np.bincount(codes, omega, T.shape[1])
     v, u = np.stack([share @ t for t in T]), T @ omega
     theta = v @ omega
-    effects = v, (u - theta[:, None])[:, codes]
+    u -= theta[:, None]
     estimate = theta - b @ omega
-    rows = effects[0] + effects[1] - b
+    rows = v + u[:, codes] - b
     rows += (estimate - rows @ omega)[:, None]
-    values, at, repeats = T.reshape(len(T), -1), np.arange(len(omega)), np.empty((len(T), len(donors)))
-    for r, shuffle in enumerate(donors):
-        interaction = values[:, codes[shuffle] * len(at) + at] - effects[0] - effects[1][:, shuffle]
-        repeats[:, r] = interaction @ (len(at) * omega * omega[shuffle])
+    repeats = _interactions(T, v, u, codes, donors, omega)
     none = np.zeros(len(T))
     return PairTerms(estimate, repeats + estimate[:, None], rows, none, none)
+
+
+def _interactions(
+    T: FloatArray, v: FloatArray, u: FloatArray, codes: IntArray, donors: IntArray, omega: FloatArray
+) -> FloatArray:
+    """Return ``n Σ_i ω_i ω_k (T_ik - v_i - u_k)`` of each shuffle with row i's donor k, shape (M, m)."""
+    n, repeats = len(omega), np.empty((len(T), len(donors)))
+    step = max(1, _CELLS // n)
+    for start in range(0, len(donors), step):
+        some = donors[start : start + step]
+        weighed, taken = omega[some] * (n * omega), codes[some]
+        pairs = taken * n + np.arange(n)
+        for k, t in enumerate(T):
+            interaction = t.take(pairs) - v[k]
+            interaction -= u[k].take(taken)
+            repeats[k, start : start + step] = np.einsum("ri,ri->r", interaction, weighed)
+    return repeats
 
 
 def shuffled_pairs(
@@ -151,7 +166,8 @@ def two_way(T: FloatArray, donors: IntArray) -> tuple[FloatArray, FloatArray]:
     """Fit row effects (the constant included) and donor effects by least squares, each of shape (M, n).
 
     Donor effects are eliminated; ``(I - A Aᵀ) v = r - A d`` remains, A the n x n share of shuffles that
-    pair row i with donor k, and is solved by conjugate gradients for all measures at once.
+    pair row i with donor k, and is solved by conjugate gradients for all measures, each of size 1, as one system:
+    the eigenvalues of random shuffles lie between 0 and 4(m-1)/m² but for one of 1, so a few steps are enough.
 
     Examples
     --------
@@ -163,44 +179,35 @@ def two_way(T: FloatArray, donors: IntArray) -> tuple[FloatArray, FloatArray]:
     """
     m, n = donors.shape
     small = np.int32 if n * m < np.iinfo(np.int32).max else np.int64
-    share, starts = np.full(n * m, 1 / m), np.arange(0, n * m + 1, m, dtype=small)
-    A = csr_array((share, donors.T.astype(small).ravel(), starts), shape=(n, n))
-    turned = A.T.tocsr()
-    At = csr_array((share, turned.indices, turned.indptr), shape=(n, n))  # all its numbers are those of A
-    del turned
-    r, d = T.mean(axis=1), by_donor(T, donors)
-    c = r.mean(axis=1, keepdims=True)
-    r, d = r - c, d - c
-    v = _conjugate_gradients(A, At, r - _each(A, d), ((r * r) + (d * d)).sum(axis=1))
-    u = d - _each(At, v)
-    shift = u.mean(axis=1, keepdims=True)
-    return v + shift + c, u - shift
+    columns, starts = donors.T.astype(small).ravel(), np.arange(0, n * m + 1, m, dtype=small)
+    A = csr_array((np.full(n * m, 1 / m), columns, starts), shape=(n, n))
+    r, d = T.mean(axis=1).T, by_donor(T, donors).T
+    c = r.mean(axis=0)
+    r, d = r - c, np.ascontiguousarray(d - c)
+    size = np.sqrt((r * r).sum(axis=0) + (d * d).sum(axis=0))
+    size[size == 0] = 1.0
+    v = _conjugate_gradients(A, np.ascontiguousarray((r - A @ d) / size)) * size
+    u = d - A.T @ v
+    shift = u.mean(axis=0)
+    return np.ascontiguousarray((v + (shift + c)).T), np.ascontiguousarray((u - shift).T)
 
 
-def _each(A: csr_array, x: FloatArray) -> FloatArray:
-    """Return A x for each measure; one at a time keeps x in the cache."""
-    return np.stack([A @ column for column in x])
-
-
-def _conjugate_gradients(A: csr_array, At: csr_array, rhs: FloatArray, scale: FloatArray) -> FloatArray:
-    """Solve (I - A Aᵀ) v = rhs for each measure to `scale`; singular but consistent, hence the start at 0."""
-    v, residual, direction = np.zeros_like(rhs), rhs.copy(), rhs.copy()
-    size = (rhs * rhs).sum(axis=1)
-    goal = _CONVERGED**2 * scale
-    active = size > goal
+def _conjugate_gradients(A: csr_array, rhs: FloatArray) -> FloatArray:
+    """Solve (I - A Aᵀ) v = rhs of shape (n, M) and size about 1; singular but consistent, hence the start at 0."""
+    v, residual, direction, At = np.zeros_like(rhs), rhs.copy(), rhs.copy(), A.T
+    size = np.vdot(rhs, rhs)
     for _ in range(_MAX_STEPS):
-        if not active.any():
+        image = A @ (At @ direction)
+        np.subtract(direction, image, out=image)
+        curvature = np.vdot(direction, image)
+        if size <= _CONVERGED**2 or curvature <= 0:
             break
-        image = direction - _each(A, _each(At, direction))
-        curvature = (direction * image).sum(axis=1)
-        active &= curvature > 0
-        step = np.divide(size, curvature, out=np.zeros_like(size), where=active)[:, None]
-        v += step * direction
-        residual -= step * image
-        before, size = size, (residual * residual).sum(axis=1)
-        direction *= np.divide(size, before, out=np.zeros_like(size), where=active)[:, None]
+        v += size / curvature * direction
+        image *= size / curvature
+        residual -= image
+        before, size = size, np.vdot(residual, residual)
+        direction *= size / before
         direction += residual
-        active &= size > goal
     return v
 
 
