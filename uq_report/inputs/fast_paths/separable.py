@@ -53,8 +53,9 @@ class _Separable:
     def predict(self, group: Sequence[Variant], rows: IntArray) -> Distribution:
         """Return the distributions of the rows with the transformed columns of each variant put in."""
         before = self.columns.rows
-        table = np.repeat(before[rows][:, None], len(group), axis=1)
+        table = before.take(np.repeat(rows, len(group)), axis=0).reshape(len(rows), len(group), -1)
         for variant, column, values, at in self.columns.changes(group):
             for position, made in enumerate(self.columns.made[column]):
-                table[:, variant, made] = before[at, made] if values is None else values[at, position]
+                source = before[:, made].copy() if values is None else values[:, position]
+                table[:, variant, made] = source.take(at)
         return self.adapter.predict(self.final, table.reshape(-1, before.shape[1]))
