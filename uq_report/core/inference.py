@@ -178,9 +178,7 @@ def two_way(T: FloatArray, donors: IntArray) -> tuple[FloatArray, FloatArray]:
     True
     """
     m, n = donors.shape
-    small = np.int32 if n * m < np.iinfo(np.int32).max else np.int64
-    columns, starts = donors.T.astype(small).ravel(), np.arange(0, n * m + 1, m, dtype=small)
-    A = csr_array((np.full(n * m, 1 / m), columns, starts), shape=(n, n))
+    A = csr_array((np.full(n * m, 1 / m), donors.T.astype(np.int32).ravel(), np.arange(0, n * m + 1, m)), shape=(n, n))
     r, d = T.mean(axis=1).T, by_donor(T, donors).T
     c = r.mean(axis=0)
     r, d = r - c, np.ascontiguousarray(d - c)
@@ -194,18 +192,18 @@ def two_way(T: FloatArray, donors: IntArray) -> tuple[FloatArray, FloatArray]:
 
 def _conjugate_gradients(A: csr_array, rhs: FloatArray) -> FloatArray:
     """Solve (I - A Aᵀ) v = rhs of shape (n, M) and size about 1; singular but consistent, hence the start at 0."""
-    v, residual, direction, At = np.zeros_like(rhs), rhs.copy(), rhs.copy(), A.T
-    size = np.vdot(rhs, rhs)
-    for _ in range(_MAX_STEPS):
+    At, v, residual, direction = A.T, np.zeros_like(rhs), rhs.copy(), rhs.copy()
+    size, steps = np.vdot(rhs, rhs), 0
+    while size > _CONVERGED**2 and steps < _MAX_STEPS:
         image = A @ (At @ direction)
         np.subtract(direction, image, out=image)
         curvature = np.vdot(direction, image)
-        if size <= _CONVERGED**2 or curvature <= 0:
+        if curvature <= 0:
             break
         v += size / curvature * direction
         image *= size / curvature
         residual -= image
-        before, size = size, np.vdot(residual, residual)
+        before, size, steps = size, np.vdot(residual, residual), steps + 1
         direction *= size / before
         direction += residual
     return v
