@@ -18,7 +18,6 @@ from uq_report.core.passes import Group
 from uq_report.core.predictive import Distribution
 from uq_report.core.subject import Subject, make_subject
 from uq_report.core.variants import Variant
-from uq_report.testing import linear_subject
 
 MEASURES = {m.name: m for m in (PREDICTION, SQUARED_ERROR, NLL, ENTROPY, KL)}
 
@@ -95,19 +94,6 @@ def test_any_number_of_threads_gives_the_same_bytes(frame: bool, n_jobs: int) ->
     many = collect(
         Engine(s, MEASURES, n_jobs=n_jobs, backend="threading").evaluate(permutations(s, 20), [NLL, ENTROPY])
     )
-    assert one.tobytes() == many.tobytes()
-
-
-@pytest.mark.parametrize("backend", ["loky", "dask"])
-def test_other_processes_give_the_same_bytes(backend: str) -> None:
-    s = linear_subject()
-    one = collect(Engine(s, MEASURES).evaluate(permutations(s, 9), [NLL, ENTROPY]))
-    if backend == "dask":
-        distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
-        with distributed.Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"):
-            many = collect(Engine(s, MEASURES, n_jobs=2, backend=backend).evaluate(permutations(s, 9), [NLL, ENTROPY]))
-    else:
-        many = collect(Engine(s, MEASURES, n_jobs=2, backend=backend).evaluate(permutations(s, 9), [NLL, ENTROPY]))
     assert one.tobytes() == many.tobytes()
 
 
@@ -284,12 +270,6 @@ class TestTheBase:
         variants = [Variant((k % 3,), donors=rng.integers(40, size=5)) for k in range(6)]
         values = collect(Engine(s, MEASURES, batch_rows=batch).evaluate(variants, [KL], rows=rows))
         np.testing.assert_allclose(values[0], self.expected(s, variants, rows), rtol=1e-12, atol=1e-14)
-
-    def test_other_processes(self) -> None:
-        s = linear_subject()
-        one = collect(Engine(s, MEASURES).evaluate(permutations(s, 9), [KL]))
-        many = collect(Engine(s, MEASURES, n_jobs=2, backend="loky").evaluate(permutations(s, 9), [KL]))
-        assert one.tobytes() == many.tobytes()
 
     def test_a_shift_of_the_mean_alone(self) -> None:
         """With sd 2 for all rows, KL = (change of the mean)^2 / 8: column 0 enters with the weight 1."""
