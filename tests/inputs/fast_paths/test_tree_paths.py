@@ -14,6 +14,7 @@ from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
 from sklearn.linear_model import LogisticRegression
@@ -27,6 +28,7 @@ from uq_report.core.arrays import AnyArray, Columns, FloatArray, IntArray, take_
 from uq_report.core.distributions import Categorical, CategoricalMixture
 from uq_report.core.engine import Engine
 from uq_report.core.predictive import Distribution
+from uq_report.core.residuals import Residuals
 from uq_report.core.shortcut import TOLERANCE
 from uq_report.core.subject import Subject
 from uq_report.core.variants import Variant, make_buffer
@@ -174,6 +176,37 @@ def test_xgboost_stopped_early_and_counts_agree() -> None:
     compare(stopped, GAPS, Y2, SINGLE)
     counts = xgboost.XGBRegressor(objective="count:poisson", n_estimators=5, n_jobs=1).fit(GAPS, COUNTS)
     compare(counts, GAPS, COUNTS, SINGLE)
+
+
+def boosted(kind: str) -> Any:
+    """Return a regressor that predicts points."""
+    if kind == "histogram":
+        return HistGradientBoostingRegressor(max_iter=9, min_samples_leaf=4)
+    if kind == "lightgbm":
+        return pytest.importorskip("lightgbm").LGBMRegressor(n_estimators=8, min_child_samples=3, verbose=-1)
+    return pytest.importorskip("xgboost").XGBRegressor(n_estimators=8, n_jobs=1)
+
+
+@pytest.mark.parametrize("form", ["normal", "empirical", "conformal"])
+@pytest.mark.parametrize(
+    ("kind", "tolerance"), [("histogram", 1e-12), ("lightgbm", 1e-12), ("xgboost", SINGLE)]
+)  # fmt: skip
+def test_distributions_laid_over_boosted_points_agree(kind: str, tolerance: float, form: Any) -> None:
+    asked = Residuals(form=form, rows=(GAPS[60:], WHOLE[60:, 0]))
+    subject = explain(boosted(kind).fit(GAPS[:60], WHOLE[:60, 0]), GAPS[:60], WHOLE[:60, 0], residuals=asked)
+    rows = np.arange(60)
+    group = changes(subject, rows, 3)
+    ours, own = walks(subject).predict(group, rows), plain(subject, group, rows)
+    assert ours.family == own.family
+    for name in ("mean", "variance"):
+        expected = getattr(own, name)()
+        assert np.abs(getattr(ours, name)() - expected).max() <= tolerance * np.abs(expected).max()
+
+
+def test_a_modelled_spread_is_no_function_of_the_score() -> None:
+    asked = Residuals(scale="modelled", rows=(GAPS[30:], WHOLE[30:, 0]))
+    subject = explain(boosted("histogram").fit(GAPS[:30], WHOLE[:30, 0]), GAPS[:30], residuals=asked)
+    assert TreePath().shortcut(subject.model, subject.adapter, subject.X) is None
 
 
 def catboost_of(kind: str, **options: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from ....core.adapter import Advice, Match
+from ....core.adapter import Advice, Match, class_names
 from ....core.arrays import FloatArray, Table
 from ....core.distributions import Normal, NormalMixture, Smoothed
 from ....core.distributions.quantiles import Quantiles
@@ -34,6 +34,12 @@ BIASED = 3.0  # standard errors from which a mean residual is mentioned
 LEVELS = (0.025, 0.05, 0.1, 0.175, 0.25, 0.375, 0.5, 0.625, 0.75, 0.825, 0.9, 0.95, 0.975)
 
 _TRAINED = 'uq.explain(model, X, y, train=(X_train, y_train), residuals="{}")'
+
+# objectives without a link
+_SUMS = {
+    "lightgbm.LGBMRegressor": ("None", "regression", "regression_l1", "huber", "quantile"),
+    "xgboost.XGBRegressor": ("None", "reg:squarederror", "reg:absoluteerror", "reg:quantileerror"),
+}
 
 Scale = Callable[[Table, FloatArray], FloatArray]
 Around = Callable[[FloatArray, FloatArray], Distribution]  # the prediction and the scale of rows
@@ -100,6 +106,20 @@ class ResidualsAdapter(SklearnAdapter):
         added = noise.variance(X, Predicted(q.mean(), q.variance()))
         return NormalMixture(q.means, np.sqrt(np.square(q.stds) + added[:, None]), q.weights, points=False)
 
+    def score(self, model: Any, X: Any) -> FloatArray | None:
+        """Return the score of a model, or the prediction of boosted trees, where nothing else makes the spread."""
+        if self.noise is None or self.noise.mixed or self.noise.scale is not _constant:
+            return None
+        own = super().score(model, X)
+        return predicted(model, X, mixed=False).mean[:, None] if own is None and _is_identity(model) else own
+
+    def from_score(self, model: Any, scores: FloatArray) -> Distribution:
+        """Return the distribution laid over what these scores predict."""
+        noise = self.noise
+        if noise is None or not _is_identity(model):
+            return super().from_score(model, scores)
+        return noise.around(scores[:, 0], noise.scale(scores, scores[:, 0]))
+
     def batch_rows(self, model: Any) -> int | None:
         """Return what the model itself gets."""
         mixed = self.noise is not None and self.noise.mixed
@@ -157,6 +177,12 @@ class ResidualsAdapter(SklearnAdapter):
             assumption=assumption,
             notes=(*subject.notes, *rows.notes, *remarks, *_unknown(subject, rows), *_bias(assumption)),
         )
+
+
+def _is_identity(model: Any) -> bool:
+    """Say whether a model is known to predict the sum of its trees."""
+    name, objective = class_names(model)[0], str(getattr(model, "objective", None))
+    return objective in _SUMS.get(name, ())
 
 
 def _decides(model: Any) -> bool:

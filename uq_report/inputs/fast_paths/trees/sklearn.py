@@ -1,8 +1,4 @@
-"""scikit-learn's trees, forests and gradient boosting as forests to walk.
-
-Private names of scikit-learn that are read here, each compared in the run with the model's own predictions like all
-that a fast path does: ``HistGradientBoosting*._predictors``, ``._bin_mapper``, ``._preprocess_X`` (1.6 to 1.9).
-"""
+"""scikit-learn's trees, forests and gradient boosting as forests to walk."""
 
 from __future__ import annotations
 
