@@ -74,7 +74,7 @@ def _rounds(dalex: Dalex, measure: Measure, rows: IntArray, n_repeats: int, feat
         known = "are not known of censored rows" if dalex.engine.baseline.censored else "were not given"
         raise GapError(measure.name, "", f"it needs outcomes, which {known}")
     loss = _loss(dalex, rows) if measure.name == PREDICTION.name else mean_measure
-    options = {"N": None, "B": n_repeats, "variables": list(features)}
+    options: dict[str, Any] = {"N": None, "B": n_repeats, "variables": list(features)}
     dalex.foresee("model_parts", measure, rows, loss_function=mean_measure, **options)
     answer = dalex.ask("model_parts", measure, rows, loss_function=loss, **options)
     rounds: pd.DataFrame = answer.permutation.reset_index(drop=True)
