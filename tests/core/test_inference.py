@@ -64,6 +64,14 @@ def test_two_way_is_least_squares(m: int, n: int) -> None:
         assert abs(u[k].sum()) < 1e-11
 
 
+def test_each_measure_is_solved_to_its_own_size_whatever_stands_beside_it() -> None:
+    donors, sizes = shuffles(4, 40), np.array([1e-9, 0.0, 1e6])[:, None]
+    T = at(pairs(40), donors)[:1]
+    alone = np.stack(two_way(T, donors))
+    together = np.stack(two_way(T * sizes[:, None], donors))
+    assert (np.abs(together - alone * sizes) <= 1e-10 * sizes).all()
+
+
 def test_two_way_is_finite_where_rows_and_donors_are_not_connected() -> None:
     donors = np.tile(np.arange(5), (3, 1))
     v, u = two_way(at(pairs(5), donors), donors)
@@ -124,6 +132,15 @@ def test_the_repeats_of_all_pairs_are_those_of_the_shuffles() -> None:
     plain = shuffled_pairs(at(full, donors), unchanged(full), donors, np.ones(11))
     known = all_pairs(full.swapaxes(1, 2), unchanged(full), np.arange(11), donors, np.ones(11))
     np.testing.assert_allclose(known.repeats, plain.repeats, rtol=0, atol=1e-13)
+
+
+def test_shuffles_looked_up_one_by_one_are_those_looked_up_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    full, donors, weights = pairs(11), shuffles(5, 11), np.linspace(0.5, 2, 11)
+    arguments = full.swapaxes(1, 2), unchanged(full), np.arange(11), donors, weights
+    together = all_pairs(*arguments).repeats
+    for cells in (1, 22):
+        monkeypatch.setattr("uq_report.core.inference._CELLS", cells)
+        np.testing.assert_array_equal(all_pairs(*arguments).repeats, together)
 
 
 def test_weighted_repeats_of_all_pairs_have_the_estimate_as_their_mean() -> None:
