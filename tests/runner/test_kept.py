@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,7 +126,7 @@ def test_what_an_audit_gives_is_what_its_file_gives(monkeypatch: pytest.MonkeyPa
 
     X = np.random.default_rng(0).normal(size=(60, 2))
     subject = uq.explain(lambda rows: Normal(rows[:, 0], np.exp(rows[:, 1])), X, X[:, 0])
-    chosen = {"explainers": ("pfi", "agreement"), "as_of": "2026-01-01"}
+    chosen: dict[str, Any] = {"explainers": ("pfi", "agreement"), "as_of": "2026-01-01"}
     whole = uq.audit(subject, **chosen).run
     monkeypatch.setattr(kept, "LEAST_ROWS", 10)
     monkeypatch.setattr(kept, "NUMBERS", 0)
