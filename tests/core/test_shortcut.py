@@ -114,11 +114,12 @@ def test_each_column_and_kind_of_change_is_compared_once_for_every_measure() -> 
 
 def test_columns_not_asked_yet_join_a_comparison_by_values_of_their_own() -> None:
     X = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": list("xyz"), "c": pd.Categorical(list("uvu")), "d": [7, 8, 9]})
-    for change, joined in (
+    cases: list[tuple[Variant, list[tuple[tuple[int, ...], Any]]]] = [
         (Variant((0,), donors=DONORS), [((1,), DONORS), ((2,), DONORS)]),
         (Variant((0,), (5.0,)), [((1,), "x"), ((2,), "u")]),
         (Variant((0,), (np.array([4.0, 5.0]),)), [((1,), ["z", "y"]), ((2,), ["u", "v"])]),
-    ):
+    ]
+    for change, joined in cases:
         asked = Asked()
         chooser, served = shortcuts(Path("p", 1, beyond=3), X=X)
         assert chooser.chosen([change], ["nll"], asked) == "p"
@@ -194,4 +195,11 @@ def test_what_is_reported() -> None:
         "predicted 7,000 rows (walks); in 4 rows compared with the model itself at most 1e-12 apart; "
         "the model itself predicted 1,200 rows that it could not; then left: it differs"
     )
-    assert "at most inf apart" in str(Served("walks", rows=1, difference=np.inf))
+    assert "compared with the model itself infinite on one side only" in str(Served("walks", rows=1, difference=np.inf))
+
+
+def test_an_infinite_difference_is_reported_in_words() -> None:
+    chooser, served = shortcuts(Path("p", 1))
+    assert chooser.chosen([CONSTANT], ["nll"], lambda name, changes: Comparison(9, np.inf)) == ""
+    assert served["p"].dropped == "its predictions differ from the model's own by infinity"
+    assert "inf " not in str(served["p"])

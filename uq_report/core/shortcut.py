@@ -109,7 +109,9 @@ class Served:
         """
         if not (self.rows or self.failed or self.dropped):
             return "not used"
-        apart = f"at most {_power_above(self.difference)} apart" if self.difference else "equal to the last bit"
+        apart = "equal to the last bit" if not self.difference else "infinite on one side only"
+        if 0 < self.difference < math.inf:
+            apart = f"at most {_power_above(self.difference)} apart"
         rows = f"predicted {self.rows:,} rows ({self.title})"
         words = f"{rows}; in {self.compared:,} rows compared with the model itself {apart}"
         failed = f"; the model itself predicted {self.failed:,} rows that it could not" if self.failed else ""
@@ -219,9 +221,9 @@ class Shortcuts:
         shortcut = self._by_name[name]
         tolerance = shortcut.tolerance if isinstance(shortcut, Rounds) else TOLERANCE
         if failed or not difference <= tolerance:
+            far = f"{difference:.1g} of a measure's largest value, more than {tolerance:g}"
             served.dropped = failed or (
-                f"its predictions differ from the model's own by {difference:.1g} of a measure's largest value, more "
-                f"than {tolerance:g}"
+                f"its predictions differ from the model's own by {far if math.isfinite(difference) else 'infinity'}"
             )
         return not served.dropped
 
@@ -258,11 +260,11 @@ def _words(error: Exception) -> str:
 
 
 def _power_above(value: float) -> str:
-    """Return the smallest power of ten that is not below a value > 0.
+    """Return the smallest power of ten that is not below a finite value > 0.
 
     Examples
     --------
     >>> _power_above(3e-16)
     '1e-15'
     """
-    return f"1e{math.ceil(math.log10(value)):+03d}" if math.isfinite(value) else str(value)
+    return f"1e{math.ceil(math.log10(value)):+03d}"
