@@ -7,6 +7,9 @@ import pytest
 
 from .packages import Packages
 
+# Compiling what shap asks about a few rows takes 10 to 50 s in every process; set before numba is imported anywhere.
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+
 # Whole audits, commands and theory run lines again that the tests of each part run, and tracing doubles their time.
 UNTRACED = tuple(
     Path(__file__).parent / part

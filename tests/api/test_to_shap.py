@@ -1,7 +1,6 @@
 """Our attributions as shap.Explanation: what it holds, and that shap's plots draw it."""
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -20,8 +19,6 @@ from uq_report.core.results import ESTIMATE_COLUMNS, Attribution
 from uq_report.core.subject import make_subject
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.methods.shap.explain import ShapleyValues
-
-os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # shap only draws here: nothing is worth compiling
 
 pytestmark = pytest.mark.filterwarnings("ignore:The set_(bad|over|under) function:PendingDeprecationWarning")
 

@@ -126,7 +126,7 @@ def test_columns_not_asked_yet_join_a_comparison_by_values_of_their_own() -> Non
         ((first, *others),) = asked
         assert first is change
         for other, (columns, own) in zip(others, joined, strict=True):
-            given: Any = other.values[0] if other.donors is None else other.donors
+            given = np.asarray(other.values[0] if other.donors is None else other.donors)
             assert other.columns == columns
             assert np.array_equal(given, own)
         assert chooser.chosen(others, ["nll"], asked) == "p"

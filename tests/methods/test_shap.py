@@ -1,7 +1,6 @@
 """Shapley values of measures: an independent enumeration, shap's own, closed forms, every kind of column, refusals."""
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import comb
@@ -22,8 +21,6 @@ from uq_report.core.subject import Subject, make_subject
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.methods.shap import shapley as _shapley
 from uq_report.methods.shap.explain import ShapleyValues
-
-os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # shap is asked about a few rows: compiling it takes 10 to 50 s
 
 MEASURES = {m.name: m for m in (PREDICTION, ENTROPY, NLL, ONE_MINUS_AUC)}
 ALL = 10_000  # more rows than any subject here has: all of them are used

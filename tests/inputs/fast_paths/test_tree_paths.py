@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -461,3 +464,24 @@ def test_single_precision_is_believed_to_its_own_tolerance() -> None:
     served = evaluated(subject, fast_paths=(TreePath(),))[1].served["trees"]
     assert not served.dropped
     assert TOLERANCE < served.difference < SINGLE
+
+
+def test_compiled_walks_are_those_that_python_runs() -> None:
+    """Tests of one session run walks uncompiled (tests/conftest.py); these are the same tests, compiled."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        __file__,
+        "-k",
+        "agree",
+    ]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout

@@ -88,7 +88,7 @@ class SegmentsCheck:
                 code=OVERSURE,
                 title="In a segment of rows the model is surer than it is right",
                 thresholds={"level": self.level / 2, **{name: getattr(self, name) for name in numbers}},
-                when="Rows that a small tree set apart, at most half of all, judged on rows it has not seen: their "
+                when="Rows that a small tree set apart, no more than the rest, judged on rows it has not seen: their "
                 "loss is above what the model expects there (its entropy) by more than {margin} nats, where the "
                 "likelihood is not finite {loss:pct} of the usual loss, and further above than that of the other rows "
                 "(level {level}, Holm-adjusted over segments). High if the interval lies beyond {high} times that and "
@@ -105,10 +105,10 @@ class SegmentsCheck:
                 code=CONCENTRATED,
                 title="The model's uncertainty is concentrated in a segment of rows",
                 thresholds={"level": self.level / 2, "entropy": self.entropy, "spread": self.spread},
-                when="Rows that a small tree set apart, at most half of all, judged on rows it has not seen: the model "
-                "is less sure there than for the other rows (level {level}, Holm-adjusted over segments), by more than "
-                "{entropy} nats, in other units {spread:pct} of the mean over all rows, by the lower end of the "
-                "interval.",
+                when="Rows that a small tree set apart, no more than the rest, judged on rows it has not seen: the "
+                "model is less sure there than for the other rows (level {level}, Holm-adjusted over segments), by "
+                "more than {entropy} nats, in other units {spread:pct} of the mean over all rows, by the lower end of "
+                "the interval.",
                 raised=tuple({**sure, name: Limit("above", name)} for name in ("entropy", "spread")),
                 rests_on="athey",
             ),
