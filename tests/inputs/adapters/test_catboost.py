@@ -46,6 +46,14 @@ def classifier(y: Any, **options: Any) -> Any:
 both = pytest.mark.parametrize("interface", [regressor, native])
 
 
+def test_residuals_are_laid_over_a_regressor() -> None:
+    """A regressor of CatBoost has ``classes_`` too: none."""
+    model, train = regressor("RMSE", NUMBERS), (X[FIT], NUMBERS[FIT])
+    subject = uq.explain(model, ROWS, NUMBERS[AUDIT], train=train, residuals="normal")
+    assert subject.assumption is not None
+    assert subject.assumption.source == "cross_validation"
+
+
 @both
 def test_the_variance_is_a_variance_by_both_interfaces(interface: Any) -> None:
     """A native model's predict gives the logarithm of the standard deviation."""

@@ -140,6 +140,12 @@ class TestRegressors:
         assert isinstance(q, Quantiles)
         np.testing.assert_allclose(q.quantile(np.array([0.25, 0.9])), plain.quantile(np.array([0.25, 0.9])), rtol=1e-6)
 
+    def test_residuals_are_laid_over_its_points(self) -> None:
+        model, train = self.fit(GLMRegressor()), (X[:300], Y[:300])
+        subject = uq.explain(model, X[340:400], Y[340:400], train=train, residuals="normal")
+        assert subject.assumption is not None
+        assert subject.assumption.replaces == "skpro"
+
     def test_whole_audit(self) -> None:
         whole_audit(uq.explain(self.fit(GLMRegressor()), X[340:400], Y[340:400]))
 

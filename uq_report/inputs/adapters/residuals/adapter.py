@@ -186,8 +186,11 @@ def _is_identity(model: Any) -> bool:
 
 
 def _decides(model: Any) -> bool:
-    """Say whether a model predicts classes."""
-    return callable(getattr(model, "predict_proba", None)) or hasattr(unwrap(model)[1], "classes_")
+    """Say whether a model predicts classes: CatBoost's regressors hold none, skpro's give distributions as proba."""
+    classes = getattr(unwrap(model)[1], "classes_", None)
+    if classes is not None:
+        return len(classes) > 0
+    return callable(getattr(model, "predict_proba", None)) and "skpro.BaseProbaRegressor" not in class_names(model)
 
 
 def _refuse_unfit(subject: Subject) -> None:
