@@ -23,7 +23,7 @@ from .arrays import FloatArray, IntArray
 CONFIDENCE = 0.95  # of every interval, where a run asks for no other level
 MIN_SHUFFLES = 3
 MIN_CLUSTERS = 20
-_CONVERGED = 1e-12
+_CONVERGED = 1e-13
 _MAX_STEPS = 1000
 _CELLS = 65_536  # looked up at a time: what stays in the cache
 
@@ -178,34 +178,45 @@ def two_way(T: FloatArray, donors: IntArray) -> tuple[FloatArray, FloatArray]:
     True
     """
     m, n = donors.shape
-    A = csr_array((np.full(n * m, 1 / m), donors.T.astype(np.int32).ravel(), np.arange(0, n * m + 1, m)), shape=(n, n))
-    r, d = T.mean(axis=1).T, by_donor(T, donors).T
-    c = r.mean(axis=0)
-    r, d = r - c, np.ascontiguousarray(d - c)
-    size = np.sqrt((r * r).sum(axis=0) + (d * d).sum(axis=0))
-    size[size == 0] = 1.0
-    v = _conjugate_gradients(A, np.ascontiguousarray((r - A @ d) / size)) * size
-    u = d - A.T @ v
-    shift = u.mean(axis=0)
-    return np.ascontiguousarray((v + (shift + c)).T), np.ascontiguousarray((u - shift).T)
+    small = np.int32 if n * m < np.iinfo(np.int32).max else np.int64
+    share, starts = np.full(n * m, 1 / m), np.arange(0, n * m + 1, m, dtype=small)
+    A = csr_array((share, donors.T.astype(small).ravel(), starts), shape=(n, n))
+    turned = A.T.tocsr()
+    At = csr_array((share, turned.indices, turned.indptr), shape=(n, n))  # all its numbers are those of A
+    del turned
+    r, d = T.mean(axis=1), by_donor(T, donors)
+    c = r.mean(axis=1, keepdims=True)
+    r, d = r - c, d - c
+    v = _conjugate_gradients(A, At, r - _each(A, d), ((r * r) + (d * d)).sum(axis=1))
+    u = d - _each(At, v)
+    shift = u.mean(axis=1, keepdims=True)
+    return v + shift + c, u - shift
 
 
-def _conjugate_gradients(A: csr_array, rhs: FloatArray) -> FloatArray:
-    """Solve (I - A Aᵀ) v = rhs of shape (n, M) and size about 1; singular but consistent, hence the start at 0."""
-    At, v, residual, direction = A.T, np.zeros_like(rhs), rhs.copy(), rhs.copy()
-    size, steps = np.vdot(rhs, rhs), 0
-    while size > _CONVERGED**2 and steps < _MAX_STEPS:
-        image = A @ (At @ direction)
-        np.subtract(direction, image, out=image)
-        curvature = np.vdot(direction, image)
-        if curvature <= 0:
+def _each(A: csr_array, x: FloatArray) -> FloatArray:
+    """Return A x for each measure; one at a time keeps x in the cache."""
+    return np.stack([A @ column for column in x])
+
+
+def _conjugate_gradients(A: csr_array, At: csr_array, rhs: FloatArray, scale: FloatArray) -> FloatArray:
+    """Solve (I - A Aᵀ) v = rhs for each measure to `scale`; singular but consistent, hence the start at 0."""
+    v, residual, direction = np.zeros_like(rhs), rhs.copy(), rhs.copy()
+    size = (rhs * rhs).sum(axis=1)
+    goal = _CONVERGED**2 * scale
+    active = size > goal
+    for _ in range(_MAX_STEPS):
+        if not active.any():
             break
-        v += size / curvature * direction
-        image *= size / curvature
-        residual -= image
-        before, size, steps = size, np.vdot(residual, residual), steps + 1
-        direction *= size / before
+        image = direction - _each(A, _each(At, direction))
+        curvature = (direction * image).sum(axis=1)
+        active &= curvature > 0
+        step = np.divide(size, curvature, out=np.zeros_like(size), where=active)[:, None]
+        v += step * direction
+        residual -= step * image
+        before, size = size, (residual * residual).sum(axis=1)
+        direction *= np.divide(size, before, out=np.zeros_like(size), where=active)[:, None]
         direction += residual
+        active &= size > goal
     return v
 
 
