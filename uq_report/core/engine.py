@@ -109,8 +109,8 @@ class Engine:
         self.batch_rows = self.batch_rows or self.subject.adapter.batch_rows(self.subject.model)
         self.explainer = "engine"
         self._workers = Workers(self.n_jobs, self.backend, self.scheduler)
-        # shared by the engines of one run: rows by explainer, whether the model writes to its rows, once known, and
-        # rows and seconds of all calls, and what fast paths did; by those of one subject the shortcuts for its rows
+        # shared by the engines of one run: rows by explainer, whether the model writes to its rows, once known,
+        # rows and seconds of all calls, and what fast paths did; by those of one subject, the shortcuts for its rows
         self._rows: dict[str, int] = {}
         self._writes: list[bool] = []
         self._called = [0.0, 0.0]

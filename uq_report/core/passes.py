@@ -16,6 +16,7 @@ from .predictive import Distribution
 from .shortcut import COMPARED, Comparison, compared
 from .variants import Buffer, Variant, make_buffer
 
+Key = TypeVar("Key")
 Kept = TypeVar("Kept")
 
 
@@ -121,9 +122,9 @@ class Task:
             few = [variant.part(slice(start, stop)) for variant in group]
             dist = self.calls.short(shortcut, few, self.at[start:stop])
         else:
-            buffer = _kept(self.buffers, key, lambda: make_buffer(self.rows[start:stop], len(group)))
+            buffer = two_kept(self.buffers, key, lambda: make_buffer(self.rows[start:stop], len(group)))
             dist = self.calls.plain(buffer.filled(self.source, start, stop, group))
-        y, base = _kept(self.outcomes, key, lambda: self._repeated(start, stop, len(group)))
+        y, base = two_kept(self.outcomes, key, lambda: self._repeated(start, stop, len(group)))
         values = rows_of(dist, self.measures, y, base)
         return values.reshape(len(self.measures), stop - start, len(group)).swapaxes(1, 2)
 
@@ -133,8 +134,8 @@ class Task:
         return None if self.y is None else self.y[at], None if self.base is None else self.base.take(at)
 
 
-def _kept(kept: dict[tuple[int, ...], Kept], key: tuple[int, ...], make: Callable[[], Kept]) -> Kept:
-    """Return what is kept by `key`, made if it is not; two stay, for full groups and the last."""
+def two_kept(kept: dict[Key, Kept], key: Key, make: Callable[[], Kept]) -> Kept:
+    """Return what is kept by `key`, made if it is not; the last two stay."""
     if key not in kept:
         while len(kept) > 1:
             kept.pop(next(iter(kept)))

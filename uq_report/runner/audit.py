@@ -93,9 +93,8 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None) -> _
     )
     if watch.exceeded() and watch.seconds and (once := subject.n * engine.row_seconds) > watch.seconds:
         watch.cut += f": the model took {_about(once)} to predict its {subject.n} rows once"
-    engine.limits = (
-        watch.exceeded if watch.limited else None
-    )  # from here on: without its own rows predicted, a run has nothing to say
+    # from here on: without its own rows predicted, a run has nothing to say
+    engine.limits = watch.exceeded if watch.limited else None
     return _Audit(subject, settings, engine, catalog, prepared, start, progress, watch)
 
 

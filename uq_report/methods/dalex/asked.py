@@ -14,6 +14,7 @@ import pandas as pd
 
 from ...core.arrays import AnyArray, IntArray, columns, take_rows
 from ...core.foreign import from_frame
+from ...core.passes import two_kept
 from ...core.subject import Subject
 from ...core.variants import Variant
 
@@ -69,12 +70,7 @@ class Reader:
 
     def _columns(self, rows: IntArray) -> list[Any]:
         """Return the columns of rows of the subject; those of two sets of rows stay."""
-        key = rows.tobytes()
-        if key not in self._kept:
-            while len(self._kept) > 1:
-                self._kept.pop(next(iter(self._kept)))
-            self._kept[key] = columns(take_rows(self._subject.X, rows))
-        return self._kept[key]
+        return two_kept(self._kept, rows.tobytes(), lambda: columns(take_rows(self._subject.X, rows)))
 
     def _variant(
         self, changed: Sequence[int], asked: Sequence[Any], own: Sequence[Any], index: IntArray
