@@ -70,13 +70,16 @@ FORESTS: dict[str, Callable[[], Any]] = {
 
 
 def changes(subject: Subject, rows: IntArray, seed: int) -> list[Variant]:
-    """Return each column with donors, a constant, and a value for each row, in mixed order."""
+    """Return each column with donors, a constant, and a value for each row, and sets of columns, in mixed order."""
     rng = np.random.default_rng(seed)
     source, found = Columns(subject.X), []
     for c in range(subject.X.shape[1]):
         found.append(Variant((c,), donors=rng.integers(0, subject.n, len(rows))))
         found.append(Variant((c,), (source[c][rng.integers(subject.n)],)))
         found.append(Variant((c,), (source[c][rng.integers(0, subject.n, len(rows))],)))
+    for several in ((0, 3), (3, 0), (1, 2, 4), tuple(range(subject.X.shape[1]))):
+        found.append(Variant(several, donors=rng.integers(0, subject.n, len(rows))))
+        found.append(Variant(several, tuple(source[c][rng.integers(subject.n)] for c in several)))
     return [found[v] for v in rng.permutation(len(found))]
 
 
@@ -304,10 +307,36 @@ def test_one_column_within_the_limit_is_covered(monkeypatch: pytest.MonkeyPatch)
     assert shortcut.covers(Variant((1,), (0.0,)))
     monkeypatch.setattr(paths, "TABLE_CELLS", N * own * 3 - 1)
     assert not shortcut.covers(Variant((1,), (0.0,)))
-    assert not shortcut.covers(Variant((0, 1), (0.0, 0.0)))
     assert not shortcut.covers(Variant())
     monkeypatch.setattr(paths, "TABLE_CELLS", N * N * 3)
     assert shortcut.covers(Variant())
+
+
+def test_several_columns_are_covered_where_all_rows_take_one_value_or_few_rows_take_theirs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    subject = explain(FORESTS["forest"]().fit(WHOLE, Y3), WHOLE, Y3)
+    shortcut, rows = walks(subject), np.arange(N)
+    monkeypatch.setattr(paths, "CROSSED", N)
+    assert shortcut.covers(Variant((0, 1), donors=rows))
+    monkeypatch.setattr(paths, "CROSSED", N - 1)
+    assert not shortcut.covers(Variant((0, 1), donors=rows))
+    assert shortcut.covers(Variant((0, 1), (0.0, 0.0)))
+    assert not shortcut.covers(Variant((0, 1), (0.0, WHOLE[:, 1])))
+    monkeypatch.setattr(shortcut, "_digits", lambda _: [2**31, 2**31])
+    assert shortcut.covers(Variant((0, 1), (0.0, 0.0)))
+    monkeypatch.setattr(shortcut, "_digits", lambda _: [2**31, 2**32])
+    assert not shortcut.covers(Variant((0, 1), (0.0, 0.0)))
+
+
+def test_one_value_for_many_rows_is_walked_for_that_value_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "CROSSED", N - 1)
+    subject = explain(FORESTS["forest"]().fit(WHOLE, Y3), WHOLE, Y3)
+    shortcut, rows = walks(subject), np.arange(N)
+    group = [Variant((0, 3), (x, float(k))) for x, k in product((-1.0, 0.0), (0, 5))]
+    ours, own = shortcut.predict(group, rows), plain(subject, group, rows)
+    assert np.allclose(ours.parameters, own.parameters, rtol=0, atol=1e-12)
+    assert [len(table.asked) for table in shortcut._tables.values()] == [4]
 
 
 def test_scores_do_not_depend_on_what_else_is_asked() -> None:
@@ -355,11 +384,9 @@ def stump(threshold: float, left: float, right: float, *, missing_left: bool = F
 
 def all_scores(forest: Forest, X: FloatArray, asked: FloatArray) -> FloatArray:
     """Return the scores (n, m) of rows at asked values of feature 0."""
-    codes = forest.coded(asked, 0)
-    distinct = np.unique(codes)
-    places = np.searchsorted(distinct, np.arange(distinct[-1] + 1))
+    distinct, places = np.unique(forest.coded(asked, 0), return_inverse=True)
     table = forest.table(forest.settled(forest.codes(X)), 0, distinct)
-    return forest.picked(table, places, np.broadcast_to(codes, (len(X), len(codes))))[:, :, 0]
+    return forest.picked(table, np.broadcast_to(places, (len(X), len(places))))[:, :, 0]
 
 
 def test_a_number_goes_left_up_to_its_threshold_and_a_missing_one_where_the_node_says() -> None:
@@ -400,10 +427,9 @@ def test_of_two_class_shares_one_is_walked_and_the_other_is_exact() -> None:
     forest = Forest([tree._replace(values=tree.values[:, :1]) for tree in trees], 1, 1, whole=2)
     X = np.array([[-1.0], [0.5], [2.0]])
     codes = forest.codes(X)
-    asked = np.unique(codes)
-    places = np.searchsorted(asked, np.arange(asked[-1] + 1))
+    asked, places = np.unique(codes[0], return_inverse=True)
     table = forest.table(forest.settled(codes), 0, asked)
-    found = forest.picked(table, places, codes.T)[:, 0]
+    found = forest.picked(table, places[:, None])[:, 0]
     assert found[:, 1].tolist() == [2 - third, 1 - third, 0.0]
     assert found[:, 0].tolist() == [third, 1 + third, 2.0]
 

@@ -188,17 +188,20 @@ def _dependences(
     """
     weights, n = Sampling.of(subject, rows).weights, len(rows)
     sums = {features: np.stack([base * weights] * 2) for features in sets}
-    shifts = [(np.arange(n) + s) % n for s in range(1, n)]
-    order = [(features, donors) for features in sets for donors in shifts]
-    variants = (
-        Variant(tuple(subject.positions(f)[0] for f in features), donors=rows[donors]) for features, donors in order
-    )
-    for group in engine.evaluate(variants, measures, rows, len(order)):
-        for v in range(group.values.shape[1]):
-            features, donors = order[group.first + v]
-            values = group.values[:, v]
-            sums[features][0][:, donors] += values * weights
-            sums[features][1] += values * weights[donors]
+    shifts = np.arange(1, n)
+    donors, receivers = ((np.arange(n) + sign * shifts[:, None]) % n for sign in (1, -1))
+    columns = [tuple(subject.positions(f)[0] for f in features) for features in sets]
+    variants = (Variant(at, donors=rows[own]) for at in columns for own in donors)
+    total = len(sets) * len(shifts)
+    for group in engine.evaluate(variants, measures, rows, total):
+        numbers = group.first + np.arange(group.values.shape[1])
+        for of in np.unique(numbers // len(shifts)):
+            own = numbers // len(shifts) == of
+            at, values = numbers[own] % len(shifts), group.values[:, own]
+            given = np.take_along_axis(values * weights, receivers[None, at], axis=2)
+            taken = values * weights[donors[at]]
+            pair = np.stack([given, taken])
+            sums[sets[of]] = np.concatenate([sums[sets[of]][:, :, None], pair], axis=2).sum(axis=2)
     return sums
 
 

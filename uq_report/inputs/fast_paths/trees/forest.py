@@ -188,11 +188,17 @@ class Forest:
 
         return walk(self, rows, column, asked)
 
-    def picked(self, table: IntArray, places: IntArray, codes: AnyArray) -> FloatArray:
-        """Return the scores (n, v, scored) of rows at codes (n, v), whose places in the table are given by code."""
+    def crossed(self, rows: Settled, columns: Sequence[int], given: AnyArray) -> IntArray:
+        """Return the sums of settled rows under changes of several columns to codes (columns, m), as `table` does."""
+        from .cross import cross
+
+        return cross(self, rows, columns, given)
+
+    def picked(self, table: IntArray, places: IntArray) -> FloatArray:
+        """Return the scores (n, v, scored) of rows by the place (n, v) in the table of what each is changed to."""
         from .walk import pick
 
-        return pick(self, table, places, codes)
+        return pick(self, table, places)
 
 
 def _packed(goes: BoolArray) -> AnyArray:

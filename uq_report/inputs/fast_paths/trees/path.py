@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
@@ -34,6 +35,7 @@ READERS: Mapping[str, Callable[[Any, Any, Adapter, Table], Walkable | None]] = {
 }
 TABLE_CELLS = 1 << 24  # scores of a table of rows x values, and places of rows x trees: 128 MiB
 WORTH = 100_000  # rows x trees from which walks are used: loading them takes as long as predicting fewer, 0.3 s
+CROSSED = 300  # rows that may take several columns from other rows: of all pairs, more shuffles than usual ask for
 _TABLES = 4  # kept: for calls that hold the end of one column and the beginning of the next, with their split
 _SETS = 2  # of rows whose places are kept: those of the run, and those compared
 
@@ -72,26 +74,38 @@ class TreePath:
 
 
 class _Table(NamedTuple):
-    """The sums (channels, m, n) of some rows at the codes of one column whose `places` (by code) are not negative."""
+    """The sums (channels, m, n) of some rows under the changes `asked`, sorted numbers as `Walks` numbers them.
+
+    `places` are those of all numbers up to the largest, -1 of others than asked; None where there are too many.
+    """
 
     rows: IntArray
-    places: IntArray
+    asked: AnyArray
+    places: IntArray | None
     sums: IntArray
 
-    def holds(self, rows: IntArray, codes: AnyArray) -> bool:
-        """Say whether all these rows and codes are in the table."""
-        known = int(codes.max()) < len(self.places) and bool((self.places[codes] >= 0).all())
-        return known and np.array_equal(rows, self.rows)
+    def at(self, rows: IntArray, numbers: AnyArray) -> IntArray | None:
+        """Return the places of changes of these rows; None if the table does not hold them all."""
+        if int(numbers.max()) > self.asked[-1] or not np.array_equal(rows, self.rows):
+            return None
+        if self.places is not None:
+            found = self.places[numbers]
+            return found if (found >= 0).all() else None
+        found = np.searchsorted(self.asked, numbers)
+        return found if (self.asked[found] == numbers).all() else None
 
 
 class Walks:
-    """Changes of one column of a table, predicted from tables of rows x values."""
+    """Changed rows predicted from tables of rows x changes.
+
+    A change of one column is numbered by its code, one of several by their codes as digits.
+    """
 
     def __init__(self, walkable: Walkable, X: Table) -> None:
         self.tolerance = walkable.tolerance
         self._walkable = walkable
         self._X = X
-        self._tables: dict[tuple[bool, int], _Table] = {}
+        self._tables: dict[tuple[bool, tuple[int, ...]], _Table] = {}
         self._places: list[tuple[IntArray, Settled]] = []
 
     def __getstate__(self) -> dict[str, Any]:
@@ -99,38 +113,54 @@ class Walks:
         return {**self.__dict__, "_tables": {}, "_places": []}
 
     def covers(self, variant: Variant) -> bool:
-        """Say whether at most one column changes, whose table of all rows at all their values is within the limit."""
-        if len(variant.columns) > 1:
+        """Say whether a table is worth it: of one column within the limit, of several where all of it is asked for."""
+        columns, channels = _columns(variant), self._walkable.forest.channels
+        if len(columns) == 1:
+            own = self._own[self._walkable.columns[columns[0]]]
+            return len(self._codes[0]) * len(own) * channels <= TABLE_CELLS
+        if prod(self._digits(columns)) > np.iinfo(np.int64).max:
             return False
-        own = self._own[self._walkable.columns[_column(variant)]]
-        return len(self._codes[0]) * len(own) * self._walkable.forest.channels <= TABLE_CELLS
+        if variant.donors is None:
+            return not any(map(np.ndim, variant.values))
+        return len(variant.donors) <= CROSSED
 
     def predict(self, group: Sequence[Variant], rows: IntArray) -> Distribution:
         """Return the distribution of every row under every variant: row r of variant v at ``r * len(group) + v``."""
-        by_column: dict[int, list[int]] = {}
+        by_columns: dict[tuple[int, ...], list[int]] = {}
         for number, variant in enumerate(group):
-            by_column.setdefault(_column(variant), []).append(number)
-        order = np.argsort(np.concatenate([*by_column.values()]))
-        asked = {c: self._asked(c, [group[v] for v in numbers], rows) for c, numbers in by_column.items()}
+            by_columns.setdefault(_columns(variant), []).append(number)
+        order = np.argsort(np.concatenate([*by_columns.values()]))
+        asked = {columns: self._asked(columns, [group[v] for v in at], rows) for columns, at in by_columns.items()}
 
         def scores(*, split: bool = False) -> FloatArray:
             forest = self._split if split else self._walkable.forest
-            tables = {c: self._table(split, c, rows, codes) for c, codes in asked.items()}
-            parts = [forest.picked(table.sums, table.places, asked[c]) for c, table in tables.items()]
+            tables = (self._table(split, columns, rows, numbers) for columns, numbers in asked.items())
+            parts = [forest.picked(table.sums, places) for table, places in tables]
             found = np.concatenate(parts, axis=1)[:, order] if len(parts) > 1 else parts[0]
             return found.reshape(-1, forest.scored)
 
         return self._walkable.finish(scores(), lambda: scores(split=True))
 
-    def _asked(self, c: int, group: Sequence[Variant], rows: IntArray) -> AnyArray:
-        """Return the codes of one column under variants of it, shape (rows, variants)."""
+    def _digits(self, columns: Sequence[int]) -> list[int]:
+        """Return how many codes each column has."""
+        return [len(self._walkable.forest.edges[self._walkable.columns[c]]) + 2 for c in columns]
+
+    def _asked(self, columns: Sequence[int], group: Sequence[Variant], rows: IntArray) -> AnyArray:
+        """Return the numbers of the changes of these columns, shape (rows, variants)."""
+        digits = [self._codes_of(c, position, group, rows) for position, c in enumerate(columns)]
+        if len(digits) == 1:
+            return digits[0]
+        return np.ravel_multi_index(tuple(digits), tuple(self._digits(columns)))
+
+    def _codes_of(self, c: int, position: int, group: Sequence[Variant], rows: IntArray) -> AnyArray:
+        """Return the codes of one column under variants that have it at a position, shape (rows, variants)."""
         column = self._walkable.columns[c]
         codes = np.empty((len(rows), len(group)), dtype=np.int32)
         for number, variant in enumerate(group):
             if variant.donors is not None or not variant.columns:
                 codes[:, number] = self._codes[column, variant.donors if variant.columns else rows]
                 continue
-            (values,) = variant.values
+            values = variant.values[position]
             few = take_rows(self._X, np.zeros(np.size(values), dtype=np.int64))
             if isinstance(few, np.ndarray):
                 few[:, c] = values
@@ -139,24 +169,42 @@ class Walks:
             codes[:, number] = self._walkable.forest.coded(self._walkable.encode(few)[:, column], column)
         return codes
 
-    def _table(self, split: bool, c: int, rows: IntArray, codes: AnyArray) -> _Table:
-        """Return a kept table that holds these codes, or walk for them; for many, for all that the column's rows have.
+    def _table(
+        self, split: bool, columns: tuple[int, ...], rows: IntArray, numbers: AnyArray
+    ) -> tuple[_Table, IntArray]:
+        """Return a kept table that holds these changes, or walk for them, and their places in it.
 
-        What many rows ask for is asked for again; a comparison asks once.
+        What many rows ask for is asked for again, so that all of their own values are; a comparison asks once.
         """
-        key, column = (split, c), self._walkable.columns[c]
+        key = split, columns
         kept = self._tables.get(key)
-        if kept is not None and kept.holds(rows, codes):
-            return kept
-        forest = self._split if split else self._walkable.forest
-        own = self._own[column]
-        asked = np.unique(codes) if codes.size < len(own) else np.union1d(own, codes)
-        places = np.full(int(asked[-1]) + 1, -1, dtype=np.int64)
-        places[asked] = np.arange(len(asked))
-        table = _Table(rows, places, forest.table(self._settled(rows), column, asked))
+        places = None if kept is None else kept.at(rows, numbers)
+        if kept is not None and places is not None:
+            return kept, places
+        own = self._own_numbers(columns, rows)
+        asked = np.unique(numbers) if numbers.size < len(own) else np.union1d(own, numbers)
+        table = self._walked(split, columns, rows, asked)
         others = [(other, older) for other, older in self._tables.items() if other != key]
         self._tables = dict([*others[1 - _TABLES :], (key, table)])
-        return table
+        return table, cast("IntArray", table.at(rows, numbers))
+
+    def _own_numbers(self, columns: Sequence[int], rows: IntArray) -> AnyArray:
+        """Return the sorted numbers that the whole table has in a column, or few rows in several; else none."""
+        if len(columns) == 1:
+            return self._own[self._walkable.columns[columns[0]]]
+        few = rows if len(rows) <= CROSSED else rows[:0]
+        return np.unique(self._asked(columns, [Variant(tuple(columns), donors=few)], few))
+
+    def _walked(self, split: bool, columns: Sequence[int], rows: IntArray, asked: AnyArray) -> _Table:
+        """Walk for the sums of rows under changes."""
+        forest, at = self._split if split else self._walkable.forest, [self._walkable.columns[c] for c in columns]
+        settled = self._settled(rows)
+        if len(at) > 1:
+            given = np.stack(np.unravel_index(asked, tuple(self._digits(columns)))).astype(np.int32)
+            return _Table(rows, asked, None, forest.crossed(settled, at, given))
+        places = np.full(int(asked[-1]) + 1, -1, dtype=np.int64)
+        places[asked] = np.arange(len(asked))
+        return _Table(rows, asked, places, forest.table(settled, at[0], asked))
 
     def _settled(self, rows: IntArray) -> Settled:
         """Return where these rows are in the trees; the places of the last two sets of rows stay if they are few."""
@@ -185,6 +233,6 @@ class Walks:
         return cast("Callable[[], Forest]", self._walkable.split)()
 
 
-def _column(variant: Variant) -> int:
-    """Return the column that changes; the first where none does."""
-    return variant.columns[0] if variant.columns else 0
+def _columns(variant: Variant) -> tuple[int, ...]:
+    """Return the columns that change; the first where none does."""
+    return variant.columns or (0,)

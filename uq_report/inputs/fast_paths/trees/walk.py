@@ -15,7 +15,7 @@ from ....core.arrays import AnyArray, FloatArray, IntArray
 FEATURE, LOW, HIGH, LEFT, RIGHT, LISTED = range(6)
 LEAF = -1
 # numba would compile once more for every constant
-_TYPES = {"_push": "int64(int64[:, ::1], int64, int64, int64, int64, int64, int64)"}
+_TYPES = {"push": "int64(int64[:, ::1], int64, int64, int64, int64, int64, int64)"}
 
 
 def compiled(function: Any) -> Any:
@@ -28,7 +28,7 @@ def compiled(function: Any) -> Any:
 
 
 @compiled
-def _goes_left(nodes, bits, node, code):  # type: ignore[no-untyped-def]  # compiled
+def goes_left(nodes, bits, node, code):  # type: ignore[no-untyped-def]  # compiled
     """Say (1 or 0) whether a code goes to the left child: it is in the node's list, or between its bounds."""
     if nodes[node, LISTED] >= 0:
         return np.int64((bits[nodes[node, LISTED] + (code >> 5)] >> np.uint32(code & 31)) & np.uint32(1))
@@ -36,7 +36,7 @@ def _goes_left(nodes, bits, node, code):  # type: ignore[no-untyped-def]  # comp
 
 
 @compiled
-def _push(stack, top, node, begin, end, start, stop):  # type: ignore[no-untyped-def]  # compiled
+def push(stack, top, node, begin, end, start, stop):  # type: ignore[no-untyped-def]  # compiled
     """Put an entry on a stack; return how many it holds."""
     stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3], stack[top, 4] = node, begin, end, start, stop
     return top + 1
@@ -45,9 +45,9 @@ def _push(stack, top, node, begin, end, start, stop):  # type: ignore[no-untyped
 @compiled
 def _run(nodes, bits, node, asked, start, stop):  # type: ignore[no-untyped-def]  # compiled
     """Return where the run of sorted codes asked[start:stop] that go the way of the first ends."""
-    left = _goes_left(nodes, bits, node, asked[start])
+    left = goes_left(nodes, bits, node, asked[start])
     if nodes[node, LISTED] >= 0:
-        while start < stop and _goes_left(nodes, bits, node, asked[start]) == left:
+        while start < stop and goes_left(nodes, bits, node, asked[start]) == left:
             start += 1
         return start
     if left == 0 and asked[start] >= nodes[node, HIGH]:
@@ -63,14 +63,14 @@ def _run(nodes, bits, node, asked, start, stop):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _parted(nodes, bits, node, codes, rows, spare, first, last):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
+def parted(nodes, bits, node, codes, rows, spare, first, last):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
     """Put those of rows[first:last] that go left in front, all in their order; return where the others start."""
     low, high, listed = nodes[node, LOW], nodes[node, HIGH], nodes[node, LISTED] >= 0
     left, others = np.int64(first), np.int64(0)
     for place in range(first, last):
         row = rows[place]
         code = codes[row]
-        goes = _goes_left(nodes, bits, node, code) if listed else np.int64((code >= low) & (code < high))
+        goes = goes_left(nodes, bits, node, code) if listed else np.int64((code >= low) & (code < high))
         rows[left] = row
         spare[others] = row
         left += goes
@@ -104,16 +104,16 @@ def _spread(nodes, bits, values, first, codes, column, asked, stack, count, rows
             if feature == column:
                 until = _run(nodes, bits, node, asked, start, stop)
                 if until < stop:
-                    top = _push(stack, top, node, begin, end, until, stop)
+                    top = push(stack, top, node, begin, end, until, stop)
                     stop = until
-                node = left if _goes_left(nodes, bits, node, asked[start]) == 1 else right
+                node = left if goes_left(nodes, bits, node, asked[start]) == 1 else right
                 continue
-            middle = _parted(nodes, bits, node, codes[feature], rows, spare, begin, end)
+            middle = parted(nodes, bits, node, codes[feature], rows, spare, begin, end)
             if middle == begin:
                 node = right
                 continue
             if middle < end:
-                top = _push(stack, top, right, middle, end, start, stop)
+                top = push(stack, top, right, middle, end, start, stop)
             node, end = left, middle
         _add(values, node, first, rows, begin, end, start, stop, out)
 
@@ -129,7 +129,7 @@ def _settle(nodes, bits, roots, codes, depth):  # type: ignore[no-untyped-def]  
         rows = order[tree]
         for row in range(n):
             rows[row] = row
-        top = _push(stack, 0, roots[tree], 0, n, 0, 0)
+        top = push(stack, 0, roots[tree], 0, n, 0, 0)
         while top > 0:
             top -= 1
             node, begin, end = stack[top, 0], stack[top, 1], stack[top, 2]
@@ -139,8 +139,8 @@ def _settle(nodes, bits, roots, codes, depth):  # type: ignore[no-untyped-def]  
                     for place in range(begin, end):
                         leaves[tree, rows[place]] = node
                     break
-                middle = _parted(nodes, bits, node, codes[nodes[node, FEATURE]], rows, spare, begin, end)
-                top = _push(stack, top, np.int64(nodes[node, RIGHT]), middle, end, 0, 0)
+                middle = parted(nodes, bits, node, codes[nodes[node, FEATURE]], rows, spare, begin, end)
+                top = push(stack, top, np.int64(nodes[node, RIGHT]), middle, end, 0, 0)
                 node, end = np.int64(nodes[node, LEFT]), middle
     return order, spans, leaves
 
@@ -166,33 +166,33 @@ def _walk(nodes, bits, values, roots, firsts, settled, codes, column, asked, dep
     stack, below = np.empty((2 * depth + 1, 5), dtype=np.int64), np.empty((2 * depth + 1, 5), dtype=np.int64)
     rows, spare = np.empty(codes.shape[1], dtype=np.int32), np.empty(codes.shape[1], dtype=np.int32)
     for tree in range(len(roots)):
-        top = _push(stack, 0, roots[tree], 0, 0, 0, len(asked))
+        top = push(stack, 0, roots[tree], 0, 0, 0, len(asked))
         while top > 0:
             top -= 1
             node, start, stop = stack[top, 0], stack[top, 3], stack[top, 4]
             while nodes[node, FEATURE] != LEAF:
                 left, right = np.int64(nodes[node, LEFT]), np.int64(nodes[node, RIGHT])
                 if nodes[node, FEATURE] != column:
-                    top = _push(stack, top, right, 0, 0, start, stop)
+                    top = push(stack, top, right, 0, 0, start, stop)
                     node = left
                     continue
                 until = _run(nodes, bits, node, asked, start, stop)
                 if until < stop:
-                    top = _push(stack, top, node, 0, 0, until, stop)
+                    top = push(stack, top, node, 0, 0, until, stop)
                     stop = until
                 other = right
-                if _goes_left(nodes, bits, node, asked[start]) == 1:
+                if goes_left(nodes, bits, node, asked[start]) == 1:
                     node = left
                 else:
                     node, other = right, left
                 count = _divert(values, other, start, stop, tree, firsts[tree], settled, rows, out)
                 if count > 0:
-                    _push(below, 0, node, 0, 0, start, stop)
+                    push(below, 0, node, 0, 0, start, stop)
                     _spread(nodes, bits, values, firsts[tree], codes, column, asked, below, count, rows, spare, out)
 
 
 @compiled
-def _unchanged(values, firsts, leaves, out):  # type: ignore[no-untyped-def]  # compiled
+def unchanged(values, firsts, leaves, out):  # type: ignore[no-untyped-def]  # compiled
     """Add the unchanged rows' sums to the first differences."""
     for tree in range(len(firsts)):
         for row in range(leaves.shape[1]):
@@ -210,21 +210,21 @@ def _sum(table):  # type: ignore[no-untyped-def]  # compiled
 
 
 @compiled
-def _pick(table, whole, step, places, codes, found):  # type: ignore[no-untyped-def]  # compiled
-    """Write to `found` (n, v, channels) what a table of sums has for each row at the places of its codes."""
-    for row in range(codes.shape[0]):
-        for v in range(codes.shape[1]):
-            place = places[codes[row, v]]
+def _pick(table, whole, step, places, found):  # type: ignore[no-untyped-def]  # compiled
+    """Write to `found` (n, v, channels) what a table of sums has for each row at its places (n, v)."""
+    for row in range(places.shape[0]):
+        for v in range(places.shape[1]):
+            place = places[row, v]
             for channel in range(table.shape[0]):
                 found[row, v, channel] = table[channel, place, row] * step
             if whole:
                 found[row, v, 1] = (whole - table[0, place, row]) * step
 
 
-def pick(forest: Any, table: IntArray, places: IntArray, codes: AnyArray) -> FloatArray:
-    """Return the scores (n, v, channels) of rows under v changes, by the place of each code in a table of sums."""
-    found = np.empty((*codes.shape, forest.scored))
-    _pick(table, forest.units, forest.step, places, codes, found)
+def pick(forest: Any, table: IntArray, places: IntArray) -> FloatArray:
+    """Return the scores (n, v, channels) of rows under v changes, by the place of each in a table of sums."""
+    found = np.empty((*places.shape, forest.scored))
+    _pick(table, forest.units, forest.step, places, found)
     return found
 
 
@@ -274,7 +274,7 @@ def walk(forest: Any, rows: Settled, column: int, asked: AnyArray) -> IntArray:
     """
     nodes, bits, values, roots, firsts = forest.arrays
     table = np.zeros((forest.channels, len(asked), rows.codes.shape[1]), dtype=np.int64)
-    _unchanged(values, firsts, rows.places[2], table)
+    unchanged(values, firsts, rows.places[2], table)
     _walk(nodes, bits, values, roots, firsts, rows.places, rows.codes, column, asked, forest.depth, table)
     _sum(table)
     return table

@@ -58,8 +58,7 @@ class _FromScore:
     def start(self) -> FloatArray:
         """The scores without trees."""
         sums = self.forest.table(self.forest.settled(self.codes), 0, self.codes[0])
-        places = np.zeros(self.codes[0, 0] + 1, dtype=np.int64)
-        return np.asarray(self.raw - self.forest.picked(sums, places, self.codes[:1])[0, 0])
+        return np.asarray(self.raw - self.forest.picked(sums, np.zeros((1, 1), dtype=np.int64))[0, 0])
 
     def __call__(self, scores: FloatArray, _: Callable[[], FloatArray]) -> Distribution:
         return self.adapter.from_score(self.model, scores + self.start)
