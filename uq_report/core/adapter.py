@@ -124,6 +124,14 @@ class Decides(Protocol):
 
 
 @runtime_checkable
+class TakesLargest(Protocol):
+    """Optional: an adapter that knows of which models ``predict`` gives the class of the largest probability."""
+
+    def takes_largest(self, model: Any) -> bool:
+        """Say whether that is so, ties aside; where in doubt, it is not."""
+
+
+@runtime_checkable
 class PicksOutput(Protocol):
     """Optional: an adapter of models that predict several outputs, each of which can be a model of its own.
 

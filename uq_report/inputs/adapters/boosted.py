@@ -13,7 +13,7 @@ from ...core.distributions import Categorical
 from ...core.distributions.rowwise import row_sum
 from ...core.errors import InputError, ModelError
 from .dispersion import check_dispersion, remarks_on
-from .sklearn_ import ROWWISE_BATCH, each_alone, unwrap
+from .sklearn_ import ROWWISE_BATCH, each_alone, takes_largest, unwrap
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,10 @@ class BoostedAdapter(Adapter):
     def remarks(self, model: Any) -> tuple[str, ...]:
         """Say that a dispersion was given."""
         return remarks_on(self.dispersion)
+
+    def takes_largest(self, model: Any) -> bool:
+        """Say whether the model is a classifier, by its own class, that decides for the most probable class."""
+        return takes_largest(model)
 
     def refuse_dispersion(self, objective: str) -> None:
         """Refuse a dispersion that was given for an objective without one."""

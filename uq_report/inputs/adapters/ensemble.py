@@ -16,7 +16,7 @@ from ...core.distributions import Categorical, CategoricalMixture, NormalMixture
 from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
 from .outputs import check_noise, class_labels, mean_and_std, point_prediction, predicted_labels, probabilities
-from .sklearn_ import batch_rows, gives_std, in_order, is_a, plain_array, transform, unwrap
+from .sklearn_ import batch_rows, gives_std, in_order, is_a, plain_array, takes_largest, transform, unwrap
 
 _FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
 _BAGGING = ("BaggingClassifier", "BaggingRegressor")
@@ -77,6 +77,10 @@ class EnsembleAdapter(Adapter):
     def decide(self, model: Any, X: Table) -> AnyArray | None:
         """Return the labels of the model's own ``predict``; None for regressors."""
         return predicted_labels(model, X) if is_a(unwrap(model)[1], _CLASSIFIERS) else None
+
+    def takes_largest(self, model: Any) -> bool:
+        """Say whether the members are trees, alone or bagged, so that the most probable class is decided for."""
+        return takes_largest(model)
 
     def batch_rows(self, model: Any) -> int | None:
         """Return 25 000 for trees (fewer for regressors of more than 100, which hold rows x members), else None."""
