@@ -118,7 +118,7 @@ def test_composite_rows_are_what_they_say(kind: str) -> None:
     pool = Pool.of(explained, background)
     masks = Enumeration(table.shape[1]).masks
     made = pool.composites(1, masks)
-    rows = pd.DataFrame(pool.rows(made.sources))
+    rows = pd.DataFrame(pool.rows([made]))
     cells = pd.DataFrame(table)
     for b in range(3):
         for mask, at in zip(masks, made.inverse[b], strict=True):
@@ -135,7 +135,7 @@ def test_equal_values_make_one_row() -> None:
     """Row 0 differs from the background row in one of three columns: two distinct rows, whatever the coalition."""
     table = np.array([[1.0, 2.0, 3.0], [1.0, 5.0, 3.0]])
     made = Pool.of(table[:1], table[1:]).composites(0, Enumeration(3).masks)
-    assert made.sources.shape == (2, 3)
+    assert made.own.shape == (2, 3)
     assert made.inverse.shape == (1, 8)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import factorial
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from ...core.engine import Engine
 from ...core.measures import Measure
 
 ROUNDING = 1e-14  # of the largest worth: a value below it is what sums leave of a player that changes nothing
-CALL_ROWS = 25_000
+CALL_ROWS, CALL_VALUES = 50000, 2_500_000  # of one call of the model, at most
 
 
 class Enumeration:
@@ -73,15 +73,27 @@ class AntitheticPermutations:
 Solver = Enumeration | AntitheticPermutations
 
 
-class Composites(NamedTuple):
+@dataclass(frozen=True)
+class Composites:
     """The distinct rows that coalitions of one explained row make with the background.
 
-    `sources`, shape (distinct, players), says from which row of the pool each value comes;
-    `inverse`, shape (background, coalitions), which distinct row stands for a pair.
+    `own`, shape (distinct, players), says which values are the explained row's, number `row` of the pool; the others
+    come from row `other`, shape (distinct,), of the pool. `inverse`, shape (background, coalitions), is which distinct
+    row stands for a pair.
     """
 
-    sources: IntArray
+    row: int
+    own: BoolArray
+    other: IntArray
     inverse: IntArray
+
+    def __len__(self) -> int:
+        """Return the number of distinct rows."""
+        return len(self.own)
+
+    def part(self, rows: slice) -> Composites:
+        """Return some of the distinct rows."""
+        return replace(self, own=self.own[rows], other=self.other[rows])
 
 
 @dataclass(frozen=True)
@@ -111,24 +123,40 @@ class Pool:
         Where the two rows agree on a feature, coalitions with and without it make one and the same
         row, which is predicted once.
         """
-        places, inverses, first = [], [], 0
-        for other in range(self.explained, len(self.codes)):
-            own = masks & (self.codes[row] != self.codes[other])
-            keys = np.packbits(own, axis=1)
-            distinct = keys.view(f"V{keys.shape[1]}")[:, 0]
-            _, at, inverse = np.unique(distinct, return_index=True, return_inverse=True)
-            places.append(np.where(own[at], np.int32(row), np.int32(other)))  # they are many, and small
-            inverses.append(inverse.reshape(-1) + first)
-            first += len(at)
-        return Composites(np.concatenate(places), np.stack(inverses))
+        differs = self.codes[row] != self.codes[self.explained :]
+        patterns, which = np.unique(differs, axis=0, return_inverse=True)
+        made = [_distinct(masks & pattern) for pattern in patterns]
+        own, inverses = zip(*(made[k] for k in which.ravel()), strict=True)
+        sizes = np.array([len(part) for part in own])
+        inverse = np.stack(inverses) + (np.cumsum(sizes) - sizes)[:, None]
+        other = np.repeat(np.arange(self.explained, len(self.codes)), sizes)
+        return Composites(row, np.concatenate(own), other, inverse)
 
-    def rows(self, sources: IntArray) -> Table:
-        """Return the table whose value in row r and column j is the pool's in row ``sources[r, j]``."""
-        if not isinstance(self.table, pd.DataFrame):
-            return self.table[sources, np.arange(sources.shape[1])]
-        table = self.table
-        columns = {j: table.iloc[:, j].take(sources[:, j]).reset_index(drop=True) for j in range(sources.shape[1])}
+    def rows(self, parts: Sequence[Composites]) -> Table:
+        """Return the table of all distinct rows of the parts."""
+        table, own = self.table, np.concatenate([part.own for part in parts])
+        other = np.concatenate([part.other for part in parts])
+        row = np.repeat([part.row for part in parts], [len(part) for part in parts])
+        if not isinstance(table, pd.DataFrame):
+            values = table.take(other, axis=0)
+            np.putmask(values, own, table.take(row, axis=0))
+            return values
+        columns = {
+            j: table.iloc[:, j].take(np.where(own[:, j], row, other)).reset_index(drop=True) for j in range(own.shape[1])
+        }
         return pd.DataFrame(columns).set_axis(table.columns, axis=1)
+
+
+def _distinct(masks: BoolArray) -> tuple[BoolArray, IntArray]:
+    """Return the distinct rows of masks, and which of them each row is."""
+    packed = np.packbits(masks, axis=1)
+    keys = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)  # numbers sort faster than bytes
+    _, at, inverse = np.unique(
+        keys[:, 0] if keys.shape[1] == 1 else keys.view(f"V{8 * keys.shape[1]}")[:, 0],
+        return_index=True,
+        return_inverse=True,
+    )
+    return masks[at], inverse.reshape(-1)
 
 
 def _codes(values: pd.Series[Any]) -> IntArray:
@@ -164,45 +192,56 @@ def play(
     `y` is encoded, one value for each explained row; `weights`, those of the background rows, sum to 1.
     """
     parts = []
-    for group in _groups(pool, solvers):
-        numbers, solved, composites = zip(*group, strict=True)
-        sizes = [len(own.sources) for own in composites]
-        target = None if y is None else np.repeat(y[list(numbers)], sizes)
-        values = _measured(engine, measures, pool, np.concatenate([own.sources for own in composites]), target)
-        own_values = np.split(values, np.cumsum(sizes)[:-1], axis=1)
+    most = max(1, min(CALL_ROWS, CALL_VALUES // pool.codes.shape[1]))
+    for group in _groups(pool, solvers, most):
+        engine.check()
+        solved, composites = zip(*group, strict=True)
+        values = _measured(engine, measures, pool, composites, y, most)
+        own_values = np.split(values, np.cumsum([len(own) for own in composites])[:-1], axis=1)
         for part, own, solver in zip(own_values, composites, solved, strict=True):
             parts.append(_shares(part, own.inverse, solver, weights))
     return Shares(*(np.stack(part, axis=1) for part in zip(*parts, strict=True)))
 
 
-def _groups(pool: Pool, solvers: Iterable[Solver]) -> Iterator[list[tuple[int, Solver, Composites]]]:
-    """Yield as many explained rows as fill one call, and at least one."""
-    group: list[tuple[int, Solver, Composites]] = []
+def _groups(pool: Pool, solvers: Iterable[Solver], most: int) -> Iterator[list[tuple[Solver, Composites]]]:
+    """Yield as many explained rows as make `most` composite rows, and at least one."""
+    group: list[tuple[Solver, Composites]] = []
     size = 0
     for row, solver in enumerate(solvers):
         composites = pool.composites(row, solver.masks)
-        if group and size + len(composites.sources) > CALL_ROWS:
+        if group and size + len(composites) > most:
             yield group
             group, size = [], 0
-        group.append((row, solver, composites))
-        size += len(composites.sources)
+        group.append((solver, composites))
+        size += len(composites)
     yield group
 
 
 def _measured(
-    engine: Engine, measures: Sequence[Measure], pool: Pool, sources: IntArray, y: AnyArray | None
+    engine: Engine,
+    measures: Sequence[Measure],
+    pool: Pool,
+    composites: Sequence[Composites],
+    y: AnyArray | None,
+    most: int,
 ) -> FloatArray:
-    """Return the measures of composite rows, shape (measures, rows), in calls of at most `CALL_ROWS`."""
-    calls = [slice(start, start + CALL_ROWS) for start in range(0, len(sources), CALL_ROWS)]
-    rows = (engine.measure_rows(pool.rows(sources[c]), measures, None if y is None else y[c]) for c in calls)
-    return np.concatenate(list(rows), axis=1)
+    """Return the measures of a group's composite rows, shape (measures, rows), in calls of at most `most` of them."""
+    calls = [composites]
+    if len(composites) == 1:
+        (alone,) = composites
+        calls = [[alone.part(slice(start, start + most))] for start in range(0, len(alone), most)]
+    values = []
+    for call in calls:
+        target = None if y is None else np.repeat(y[[part.row for part in call]], [len(part) for part in call])
+        values.append(engine.measure_rows(pool.rows(call), measures, target))
+    return np.concatenate(values, axis=1)
 
 
 def _shares(values: FloatArray, inverse: IntArray, solver: Solver, weights: FloatArray) -> Shares:
     """Return one row's Shapley values from the measures of its distinct composite rows."""
     infinite = np.isinf(values).sum(axis=1)
     finite = np.where(infinite[:, None] > 0, 0.0, values)
-    worth = np.einsum("mbc,b->mc", finite[:, inverse], weights)
+    worth = weights @ finite[:, inverse]
     phi, std_error = solver.solve(worth)
     rounding = ROUNDING * np.abs(worth).max(axis=1)[:, None]
     return Shares(np.where(np.abs(phi) <= rounding, 0.0, phi), std_error, worth[:, 0], infinite)
