@@ -34,10 +34,12 @@ GROWTH = 2.0
 def main() -> None:
     """Print one table for each part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=PARTS, default=[])
+    parser.add_argument("parts", nargs="*", metavar="|".join(PARTS))
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--child", nargs=4, type=int, metavar=("n", "d", "classes", "train"), help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if unknown := sorted(set(args.parts) - set(PARTS)):
+        parser.error(f"parts must be some of {PARTS}; got {unknown}.")
     if args.child:
         print(json.dumps(audited(*args.child)))
         return

@@ -431,3 +431,35 @@ def test_tables_are_predicted_in_few_calls() -> None:
     explain(s, parts=("model_parts",), n_repeats=10)
     assert len(sizes) <= 2 + len(s.features)
     assert sum(sizes) == 40 * (2 + 10 * len(s.features))
+
+
+@pytest.fixture(scope="module")
+def many() -> dict[str, Any]:
+    X = np.random.default_rng(4).normal(size=(30, 24))
+    weights = np.linspace(0, 1, 24)
+
+    def model(table: Any) -> Distribution:
+        return Normal(np.asarray(table) @ weights, np.ones(len(table)))
+
+    s = make_subject(model, FunctionAdapter(), X, X @ weights)
+    found = explain(s, measures=("prediction",), rows=(3,), n_background=10)
+    return found | {"X": X, "weights": weights, "kept": bound(s).rng("background")}
+
+
+def test_of_many_features_dalex_gets_the_leading_ones(many: dict[str, Any]) -> None:
+    first = [f"x{j}" for j in range(20)]
+    assert set(many["model_parts"].frame["feature"]) == set(first)
+    assert set(many["model_profile"].frame["feature"]) <= set(first)
+    assert "DALEX shuffled the first 20 of 24 features." in many["model_parts"].notes
+    words = "DALEX's features are the first 20 of 24 features, and the 4 other features as one."
+    assert words in many["predict_parts"].notes
+
+
+def test_the_other_features_are_one_step_of_a_break_down(many: dict[str, Any]) -> None:
+    """Of a linear model each step is w (x - mean of the background), of all others together their sum."""
+    frame = many["predict_parts"].frame.set_index("feature")["value"]
+    used = np.sort(many["kept"].choice(30, 10, replace=False))
+    steps = many["weights"] * (many["X"][3] - many["X"][used].mean(axis=0))
+    np.testing.assert_allclose(frame["4 other features"], steps[20:].sum(), atol=1e-12)
+    np.testing.assert_allclose(frame[[f"x{j}" for j in range(20)]], steps[:20], atol=1e-12)
+    assert len(frame) == 21

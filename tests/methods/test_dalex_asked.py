@@ -42,7 +42,7 @@ def test_a_shuffled_column_is_read_as_rows_that_give_their_values(name: str) -> 
     frame = to_frame(s)
     order = [2, 0, 1]
     frame[name] = frame[name].array[order]
-    asked = Reader(s).read(frame)
+    asked = Reader(s, s.features).read(frame)
     assert asked.variant is not None
     assert asked.variant.donors is not None
     assert asked.columns == (list(KINDS).index(name),)
@@ -55,7 +55,7 @@ def test_values_of_no_row_are_given_as_they_are(rows: list[int]) -> None:
     s = subject()
     frame = to_frame(s, rows)
     frame["number"] = [7.0, 8.0, 7.0]
-    asked = Reader(s).read(frame)
+    asked = Reader(s, s.features).read(frame)
     assert asked.variant is not None
     assert asked.variant.donors is None
     pd.testing.assert_frame_equal(replaced(asked, s), frame.reset_index(drop=True))
@@ -66,7 +66,7 @@ def test_a_row_s_values_in_other_rows_are_read_as_the_others_values_in_that_row(
     frame = to_frame(s, [1, 2])
     frame["whole"] = 1
     frame["level"] = pd.Categorical(["x", "x"], categories=["x", "y", "z"])
-    asked = Reader(s).read(frame, row=0)
+    asked = Reader(s, s.features).read(frame, row=0)
     assert asked.rows.tolist() == [0, 0]
     assert set(asked.columns).isdisjoint({1, 3})
     assert asked.variant is not None
@@ -76,7 +76,7 @@ def test_a_row_s_values_in_other_rows_are_read_as_the_others_values_in_that_row(
 
 def test_unchanged_rows_have_no_columns_and_another_type_is_no_change() -> None:
     s = subject()
-    reader = Reader(s)
+    reader = Reader(s, s.features)
     assert reader.read(to_frame(s)).columns == ()
     asked = reader.read(to_frame(s).astype({"whole": float}))
     assert asked.variant is None
@@ -84,12 +84,12 @@ def test_unchanged_rows_have_no_columns_and_another_type_is_no_change() -> None:
 
 def test_keys_are_equal_for_equal_tables_alone() -> None:
     s = subject()
-    reader = Reader(s)
+    reader = Reader(s, s.features)
     changed = to_frame(s).assign(whole=[3, 1, 2])
     tables = [to_frame(s), to_frame(s, [0, 2, 1]), changed, changed.assign(whole=[3, 2, 1]), changed.iloc[:2]]
     keys = [reader.read(table).key for table in tables]
     assert len(set(keys)) == len(keys)
-    assert [Reader(s).read(table.copy()).key for table in tables] == keys
+    assert [Reader(s, s.features).read(table.copy()).key for table in tables] == keys
     assert reader.read(changed, row=0).key != reader.read(changed).key
 
 
@@ -114,3 +114,49 @@ def test_another_value_type_or_level_is_another_column(name: str, other: Any) ->
     assert digest(other) != digest(own) == digest(own.copy())
     assert same(own, own.copy())
     assert not same(own, other)
+
+
+WIDE = pd.DataFrame({f"x{j}": np.arange(4.0) * 10 + j for j in range(4)} | {"w": pd.Categorical(list("abca"))})
+
+
+def wide(X: Any) -> Subject:
+    return make_subject(None, FunctionAdapter(), X, None)
+
+
+@pytest.mark.parametrize("X", [WIDE, WIDE.iloc[:, :4].to_numpy()], ids=["frame", "array"])
+def test_all_other_features_move_as_one(X: Any) -> None:
+    """Of a row in place of others: what is not set has the others' values, in the chosen columns and the rest alike."""
+    s = wide(X)
+    reader = Reader(s, s.features[1:3])
+    frame = reader.frame([0, 2], others=True)
+    assert list(frame.columns) == [*s.features[1:3], reader.others]
+    assert reader.others == f"{len(s.features) - 2} other features"
+    expected = pd.DataFrame(s.X).iloc[[0, 2]].reset_index(drop=True)
+    unset = reader.read(frame, row=1)
+    pd.testing.assert_frame_equal(replaced(unset, s), expected, check_dtype=False)
+    rest = [c for c in range(len(s.features)) if c not in (1, 2)]
+    moved = frame.assign(**{reader.others: 1})
+    asked = reader.read(moved, row=1)
+    expected.iloc[:, rest] = pd.DataFrame(s.X).iloc[[1, 1], rest].to_numpy()
+    pd.testing.assert_frame_equal(replaced(asked, s), expected, check_dtype=False)
+    assert asked.columns == (1, 2)
+    table = reader.table(moved, asked)
+    pd.testing.assert_frame_equal(pd.DataFrame(table).reset_index(drop=True), expected, check_dtype=False)
+    assert asked.key != unset.key
+
+
+def test_all_other_features_never_share_a_feature_s_name() -> None:
+    s = wide(WIDE.rename(columns={"x3": "4 other features"}))
+    assert Reader(s, ("x0",)).others == "4 other features'"
+    assert Reader(s, s.features).others == ""
+
+
+def test_a_change_is_read_once_where_its_columns_and_rows_come_again() -> None:
+    s = wide(WIDE)
+    reader, frame = Reader(s, s.features), to_frame(s)
+    shuffled = frame.assign(x1=frame["x1"].to_numpy()[::-1])
+    index, asked = frame.index.to_numpy(), reader.read(shuffled)
+    assert reader.repeats(shuffled, index, asked)
+    assert not reader.repeats(frame, index, asked)
+    assert not reader.repeats(shuffled, index[::-1], asked)
+    assert not reader.repeats(frame, index, reader.read(frame))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
@@ -15,12 +15,12 @@ import pandas as pd
 from ...core.arrays import FloatArray, IntArray
 from ...core.engine import Engine
 from ...core.errors import MissingDependencyError, UQReportError
-from ...core.foreign import from_frame, global_random_state_restored, numeric_target, to_frame
+from ...core.foreign import global_random_state_restored, numeric_target
 from ...core.measures import PREDICTION, Measure
 from ...core.results import ESTIMATE_COLUMNS, Omission
 from ...core.subject import Subject
 from ...evidence import ids
-from .asked import Asked, Reader
+from .asked import Asked, Key, Reader
 
 
 class GapError(Exception):
@@ -60,7 +60,7 @@ class Dalex:
 
     dalex explains one number at a time. With one seed for all measures it shuffles alike for each,
     so that the measures share their prediction passes: a table it asks for again is not predicted again. Tables are
-    given to the engine as changes of the subject's rows.
+    given to the engine as changes of the subject's rows, of which dalex gets the columns `features`.
 
     Raises
     ------
@@ -73,8 +73,9 @@ class Dalex:
     measures: tuple[Measure, ...]
     omitted: tuple[Omission, ...]
     options: Mapping[str, Any]
-    _measured: dict[Hashable, FloatArray] = field(default_factory=dict)
-    _foreseen: set[str] = field(default_factory=set)
+    features: tuple[str, ...]
+    _measured: dict[Key, FloatArray] = field(default_factory=dict)
+    _foreseen: dict[str, list[Asked]] = field(default_factory=dict)
     _reader: Reader = field(init=False)
 
     def __post_init__(self) -> None:
@@ -83,14 +84,23 @@ class Dalex:
             import dalex  # noqa: F401 - optional
         except ImportError as error:
             raise MissingDependencyError("explainer dalex", ids.DALEX, ids.DALEX) from error
-        object.__setattr__(self, "_reader", Reader(self.subject))
+        object.__setattr__(self, "_reader", Reader(self.subject, self.features))
 
     @property
     def classifies(self) -> bool:
         """Whether the target is a class."""
         return "proba" in self.engine.baseline.supports
 
-    def _explainer(self, measure: Measure, rows: IntArray, predict: Callable[[Any, Any], FloatArray]) -> Any:
+    @property
+    def others(self) -> str:
+        """What all features together are called that dalex does not get; empty where there are none."""
+        return self._reader.others
+
+    def frame(self, rows: Any) -> pd.DataFrame:
+        """Return rows of the subject as dalex gets them to explain."""
+        return self._reader.frame(rows, others=True)
+
+    def _explainer(self, measure: Measure, data: pd.DataFrame, predict: Callable[[Any, Any], FloatArray]) -> Any:
         """Return a `dalex.Explainer` of one measure on some rows.
 
         Where there is no y, dalex gets zeros, which a mean over rows never reads.
@@ -101,8 +111,8 @@ class Dalex:
         classes = measure.name == PREDICTION.name and self.classifies
         return dalex.Explainer(
             self,
-            to_frame(self.subject, rows),
-            np.zeros(len(rows)) if target is None else target[rows],
+            data,
+            np.zeros(len(data)) if target is None else target[data.index.to_numpy()],
             predict,
             label=measure.name,
             verbose=False,
@@ -110,12 +120,17 @@ class Dalex:
             model_type="classification" if classes else "regression",
         )
 
-    def _predict_function(self, measure: Measure, row: int | None) -> Callable[[Any, Any], FloatArray]:
+    def _predict_function(
+        self, measure: Measure, row: int | None, foreseen: Iterator[Asked]
+    ) -> Callable[[Any, Any], FloatArray]:
         """Return dalex's ``predict_function`` of one measure, with y of one row of the subject, else by row index."""
         at = self.measures.index(measure)
 
         def predict(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
-            asked = self._reader.read(X, row)
+            index = X.index.to_numpy()  # dalex also tries an array, and takes the error
+            before = next(foreseen, None)
+            again = before is not None and self._reader.repeats(X, index, before)
+            asked = before if before is not None and again else self._reader.read(X, row)
             if asked.key not in self._measured:
                 self._measured[asked.key] = self._values(asked, X)
             return np.asarray(self._measured[asked.key][at])
@@ -128,23 +143,24 @@ class Dalex:
             (group,) = self.engine.evaluate([asked.variant], self.measures, asked.rows)
             return group.values[:, 0]
         own = None if self.engine.y is None else self.engine.y[asked.rows]
-        return self.engine.measure_rows(from_frame(self.subject, X), self.measures, own)
+        return self.engine.measure_rows(self._reader.table(X, asked), self.measures, own)
 
     def foresee(self, part: str, measure: Measure, rows: IntArray, **options: Any) -> None:
-        """Predict once, in few large calls, what a part will ask for; its tables must not depend on the answers."""
+        """Predict once, in few large calls, what a part will ask for; its tables must not depend on the answers.
+
+        Of each measure it asks for the same tables in the same order, so that one that was read is not read again.
+        """
         if part in self._foreseen:
             return
-        self._foreseen.add(part)
-        asked: dict[Hashable, Asked] = {}
+        order = self._foreseen[part] = []
 
         def note(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
-            table = self._reader.read(X)
-            if table.variant is not None and np.array_equal(table.rows, rows):
-                asked[table.key] = table
+            order.append(self._reader.read(X))
             return np.zeros(len(X))
 
-        self._ask(part, measure, rows, note, **options)
-        keys = sorted(asked, key=lambda key: asked[key].columns)
+        self._ask(part, measure, self._reader.frame(rows, others=False), note, **options)
+        asked = {table.key: table for table in order if np.array_equal(table.rows, rows)}
+        keys = sorted((key for key, table in asked.items() if table.variant), key=lambda key: asked[key].columns)
         variants = (variant for key in keys if (variant := asked[key].variant) is not None)
         groups = self.engine.evaluate(variants, self.measures, rows, len(keys))
         values = (each for group in groups for each in group.values.swapaxes(0, 1))
@@ -153,18 +169,20 @@ class Dalex:
     def ask(self, part: str, measure: Measure, rows: IntArray, row: int | None = None, **options: Any) -> Any:
         """Return the answer of a method of dalex's explainer; where dalex itself fails, that is a gap.
 
-        The stream belongs to the part, not to the measure, so that all measures see the same shuffles.
+        The stream belongs to the part, not to the measure, so that all measures see the same shuffles. With `row`,
+        dalex gets all features beyond `features` as one.
         """
-        return self._ask(part, measure, rows, self._predict_function(measure, row), **options)
+        predict = self._predict_function(measure, row, iter(self._foreseen.get(part, ())))
+        return self._ask(part, measure, self._reader.frame(rows, others=row is not None), predict, **options)
 
     def _ask(
-        self, part: str, measure: Measure, rows: IntArray, predict: Callable[[Any, Any], FloatArray], **options: Any
+        self, part: str, measure: Measure, data: pd.DataFrame, predict: Callable[[Any, Any], FloatArray], **options: Any
     ) -> Any:
         """Return dalex's answer from the predictions that it is given."""
         seed = int(self.engine.rng(part).integers(2**31))
         try:
             with contained(seed):
-                return getattr(self._explainer(measure, rows, predict), part)(**options)
+                return getattr(self._explainer(measure, data, predict), part)(**options)
         except UQReportError:
             raise
         except Exception as error:

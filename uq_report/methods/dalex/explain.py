@@ -28,7 +28,8 @@ class DalexExplanations(BuiltIn):
     Each measure becomes the ``predict_function`` of a `dalex.Explainer`; dalex does the rest, and its
     tables come back as results of the usual kinds. Entropy needs no y: its "loss" is the mean over
     rows. nll finds y by the row index; in ``predict_parts`` y is that of the explained row, since
-    background rows would bring their own. dalex gives no sampling intervals.
+    background rows would bring their own. dalex gives no sampling intervals. Of more than 20 features it gets the 20
+    that lead in permutation importance, and in ``predict_parts`` all others as one.
 
     Parameters
     ----------
@@ -42,8 +43,7 @@ class DalexExplanations(BuiltIn):
     n_local : int
         Rows of each of these kinds.
     n_repeats : int
-        Permutation rounds of ``model_parts`` (dalex's B). Of more than 20 features it shuffles those that lead in
-        permutation importance.
+        Permutation rounds of ``model_parts`` (dalex's B).
     max_rows : int
         Rows given to dalex, drawn once, so that its full-model loss is the same in every round.
     n_background : int
@@ -104,18 +104,18 @@ class DalexExplanations(BuiltIn):
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return one result for each part, ``dalex.model_parts`` and so on."""
         measures, omitted = row_measures(self.name, engine, self.measures)
-        dalex = Dalex(subject, engine, measures, omitted, asdict(self))
+        features, which = leading(subject.features, prior)
+        dalex = Dalex(subject, engine, measures, omitted, asdict(self), features)
         roles = chosen_rows(self.name, self.rows, engine, self.n_local)
         rows = draw(engine.rng("rows"), subject.n, self.max_rows)
         background = rows[draw(engine.rng("background"), len(rows), self.n_background)]
-        led = leading(subject.features, prior)
-        parts = model_parts(dalex, rows, self.n_repeats, led) if "model_parts" in self.parts else None
+        parts = model_parts(dalex, rows, self.n_repeats, which) if "model_parts" in self.parts else None
         results: list[Result] = [] if parts is None else [parts]
         if "model_profile" in self.parts:
-            features = leading_features(parts, subject, self.max_profiles)
-            results.append(model_profile(dalex, background, features, self.grid_points))
+            profiled = leading_features(parts, dalex, self.max_profiles)
+            results.append(model_profile(dalex, background, profiled, self.grid_points))
         if "predict_parts" in self.parts:
-            results.append(predict_parts(dalex, background, roles, self.predict_type, self.n_paths))
+            results.append(predict_parts(dalex, background, roles, which, self.predict_type, self.n_paths))
         if "model_performance" in self.parts:
             results.append(model_performance(dalex, rows))
         return results

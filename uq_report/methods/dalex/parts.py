@@ -11,10 +11,9 @@ import pandas as pd
 
 from ...core.arrays import FloatArray, IntArray
 from ...core.auc import OneMinusAUC
-from ...core.foreign import mean_measure, numeric_target, to_frame
+from ...core.foreign import mean_measure, numeric_target
 from ...core.measures import PREDICTION, Measure
 from ...core.results import Attribution, Diagnostic, Importance, Omission, Profile
-from ...core.subject import Subject
 from ..shared.choice import INFINITE_REMEDY, Roles, plain_values, positions
 from ..shared.curves import stacked
 from ..shared.grids import Grid, make_grid
@@ -25,18 +24,18 @@ MAX_LEVELS = 30
 CUTOFF = 0.5
 
 
-def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int, led: tuple[Sequence[str], str]) -> Importance:
+def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int, which: str) -> Importance:
     """Return dalex's permutation importance: the loss after shuffling minus the full model's, per round.
 
-    `led` are the features that are shuffled, and the rule that chose them if they are not all.
+    `which` is the rule that chose the features if they are not all.
     """
-    features, which = led
+    features = dalex.features
     frames: list[pd.DataFrame] = []
     gaps: list[Omission] = []
     facts: dict[str, dict[str, Any]] = {"full_model": {}, "baseline": {}, "losses": {}}
     for measure in dalex.measures:
         with listing(gaps):
-            rounds = _rounds(dalex, measure, rows, n_repeats, features)
+            rounds = _rounds(dalex, measure, rows, n_repeats)
             finite: Any = np.isfinite(rounds).all()
             for name in (name for name in features if not finite[name]):
                 where = f"in {int((~np.isfinite(rounds[name])).sum())} of {n_repeats} rounds"
@@ -68,13 +67,13 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int, led: tuple[Sequenc
     )
 
 
-def _rounds(dalex: Dalex, measure: Measure, rows: IntArray, n_repeats: int, features: Sequence[str]) -> pd.DataFrame:
+def _rounds(dalex: Dalex, measure: Measure, rows: IntArray, n_repeats: int) -> pd.DataFrame:
     """Return dalex's losses, a column per feature and a row per round, finite for the full model."""
     if measure.name == PREDICTION.name and numeric_target(dalex.engine) is None:
         known = "are not known of censored rows" if dalex.engine.baseline.censored else "were not given"
         raise GapError(measure.name, "", f"it needs outcomes, which {known}")
     loss = _loss(dalex, rows) if measure.name == PREDICTION.name else mean_measure
-    options: dict[str, Any] = {"N": None, "B": n_repeats, "variables": list(features)}
+    options: dict[str, Any] = {"N": None, "B": n_repeats, "variables": list(dalex.features)}
     dalex.foresee("model_parts", measure, rows, loss_function=mean_measure, **options)
     answer = dalex.ask("model_parts", measure, rows, loss_function=loss, **options)
     rounds: pd.DataFrame = answer.permutation.reset_index(drop=True)
@@ -112,12 +111,12 @@ def _spread(frame: pd.DataFrame, n_repeats: int) -> pd.DataFrame:
     return bare_estimates(pd.DataFrame(columns).reset_index(), "spread_low", "spread_high")
 
 
-def leading_features(importance: Importance | None, subject: Subject, count: int) -> list[str]:
+def leading_features(importance: Importance | None, dalex: Dalex, count: int) -> list[str]:
     """Return the features that lead for some measure: best rank by size over measures, then the mean rank.
 
     Dates have no profile in dalex and are passed over.
     """
-    candidates = [name for name in subject.features if subject.kinds[name] != "datetime"]
+    candidates = [name for name in dalex.features if dalex.subject.kinds[name] != "datetime"]
     if importance is None or importance.estimates.empty:
         return candidates[:count]
     table = importance.estimates.assign(size=importance.estimates["estimate"].abs())
@@ -184,8 +183,13 @@ def _profile(measure: Measure, grid: Grid, result: pd.DataFrame) -> pd.DataFrame
     return table.assign(measure=measure.name, feature=grid.feature, feature_2="", x_2=np.nan, level_2="", curve=-1)
 
 
-def predict_parts(dalex: Dalex, background: IntArray, roles: Roles, predict_type: str, n_paths: int) -> Attribution:
-    """Return dalex's break-down, or its Shapley values, of chosen rows; y is fixed to the explained row's."""
+def predict_parts(
+    dalex: Dalex, background: IntArray, roles: Roles, which: str, predict_type: str, n_paths: int
+) -> Attribution:
+    """Return dalex's break-down, or its Shapley values, of chosen rows; y is fixed to the explained row's.
+
+    `which` is the rule that chose the features if they are not all: the others are then one more.
+    """
     frames: list[pd.DataFrame] = []
     gaps: list[Omission] = []
     rows = positions(roles)
@@ -195,6 +199,8 @@ def predict_parts(dalex: Dalex, background: IntArray, roles: Roles, predict_type
     spread = ("spread_low", "spread_high")
     frame = stacked(frames, (*Attribution.columns, *spread))
     notes = [f"Features not yet set take their values from {len(background)} of {dalex.subject.n} rows."]
+    if which:
+        notes.append(f"DALEX's features are {which}, and the {dalex.others} as one.")
     if any(measure.needs_y for measure in dalex.measures):
         notes.append("Measures of y hold y at the explained row's own value.")
     if predict_type == "shap":
@@ -209,7 +215,7 @@ def predict_parts(dalex: Dalex, background: IntArray, roles: Roles, predict_type
         meta={
             "rows": {role: list(numbers) for role, numbers in roles.items()},
             "explained": rows,
-            "data": {name: plain_values(dalex.subject.values(name)[rows]) for name in dalex.subject.features},
+            "data": {name: plain_values(dalex.subject.values(name)[rows]) for name in dalex.features},
         },
     )
 
@@ -218,7 +224,7 @@ def _attribution(
     dalex: Dalex, measure: Measure, row: int, background: IntArray, predict_type: str, n_paths: int
 ) -> pd.DataFrame:
     """Return one row's contributions to one measure."""
-    new = to_frame(dalex.subject, [row])
+    new = dalex.frame([row])
     answer = dalex.ask("predict_parts", measure, background, row, new_observation=new, type=predict_type, B=n_paths)
     table = _shapley(answer) if predict_type == "shap" else _break_down(answer.result)
     if not np.isfinite(table[["base", "value"]].to_numpy(dtype=float)).all():
