@@ -149,14 +149,3 @@ def test_all_other_features_never_share_a_feature_s_name() -> None:
     s = wide(WIDE.rename(columns={"x3": "4 other features"}))
     assert Reader(s, ("x0",)).others == "4 other features'"
     assert Reader(s, s.features).others == ""
-
-
-def test_a_change_is_read_once_where_its_columns_and_rows_come_again() -> None:
-    s = wide(WIDE)
-    reader, frame = Reader(s, s.features), to_frame(s)
-    shuffled = frame.assign(x1=frame["x1"].to_numpy()[::-1])
-    index, asked = frame.index.to_numpy(), reader.read(shuffled)
-    assert reader.repeats(shuffled, index, asked)
-    assert not reader.repeats(frame, index, asked)
-    assert not reader.repeats(shuffled, index[::-1], asked)
-    assert not reader.repeats(frame, index, reader.read(frame))

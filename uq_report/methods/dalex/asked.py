@@ -92,12 +92,6 @@ class Reader:
         rest = self._rest if len(frame.columns) > len(asked) and (frame[self.others].to_numpy() != rows).any() else ()
         return Asked((row, rows.tobytes(), parts, bool(rest)), rows, self._variant(changed, asked, own, index, rest))
 
-    def repeats(self, frame: pd.DataFrame, index: IntArray, before: Asked) -> bool:
-        """Say whether a frame of rows `index` has the values of a change that was read before, in its columns."""
-        _, rows, parts, _ = before.key
-        values = (columns(frame.iloc[:, [c]])[0] for c, _ in parts)
-        return bool(parts) and rows == index.tobytes() and [d for _, d in parts] == [digest(own) for own in values]
-
     def table(self, frame: pd.DataFrame, asked: Asked) -> Table:
         """Return the rows that a frame asks for, whatever types its columns have."""
         moved = len(frame.columns) > len(self._at) and asked.key[-1]

@@ -75,7 +75,7 @@ class Dalex:
     options: Mapping[str, Any]
     features: tuple[str, ...]
     _measured: dict[Key, FloatArray] = field(default_factory=dict)
-    _foreseen: dict[str, list[Asked]] = field(default_factory=dict)
+    _foreseen: dict[str, list[Key]] = field(default_factory=dict)
     _reader: Reader = field(init=False)
 
     def __post_init__(self) -> None:
@@ -120,20 +120,25 @@ class Dalex:
             model_type="classification" if classes else "regression",
         )
 
-    def _predict_function(
-        self, measure: Measure, row: int | None, foreseen: Iterator[Asked]
-    ) -> Callable[[Any, Any], FloatArray]:
+    def _predict_function(self, measure: Measure, row: int | None) -> Callable[[Any, Any], FloatArray]:
         """Return dalex's ``predict_function`` of one measure, with y of one row of the subject, else by row index."""
         at = self.measures.index(measure)
 
         def predict(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
-            index = X.index.to_numpy()  # dalex also tries an array, and takes the error
-            before = next(foreseen, None)
-            again = before is not None and self._reader.repeats(X, index, before)
-            asked = before if before is not None and again else self._reader.read(X, row)
+            asked = self._reader.read(X, row)
             if asked.key not in self._measured:
                 self._measured[asked.key] = self._values(asked, X)
             return np.asarray(self._measured[asked.key][at])
+
+        return predict
+
+    def _foreseen_function(self, measure: Measure, part: str) -> Callable[[Any, Any], FloatArray]:
+        """Return the ``predict_function`` that knows tables by the order in which they were asked for."""
+        at, keys = self.measures.index(measure), iter(self._foreseen[part])
+
+        def predict(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
+            _ = X.index  # dalex also tries an array, and takes the error
+            return np.asarray(self._measured[next(keys)][at])
 
         return predict
 
@@ -148,23 +153,25 @@ class Dalex:
     def foresee(self, part: str, measure: Measure, rows: IntArray, **options: Any) -> None:
         """Predict once, in few large calls, what a part will ask for; its tables must not depend on the answers.
 
-        Of each measure it asks for the same tables in the same order, so that one that was read is not read again.
+        dalex shuffles rows whatever stands in them, so with one seed it asks for the same tables of every measure, in
+        the same order: none is read again, and it gets zeros to shuffle.
         """
         if part in self._foreseen:
             return
-        order = self._foreseen[part] = []
+        order: list[Asked] = []
 
         def note(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
             order.append(self._reader.read(X))
             return np.zeros(len(X))
 
         self._ask(part, measure, self._reader.frame(rows, others=False), note, **options)
-        asked = {table.key: table for table in order if np.array_equal(table.rows, rows)}
-        keys = sorted((key for key, table in asked.items() if table.variant), key=lambda key: asked[key].columns)
+        asked = {table.key: table for table in order if table.variant and np.array_equal(table.rows, rows)}
+        keys = sorted(asked, key=lambda key: asked[key].columns)
         variants = (variant for key in keys if (variant := asked[key].variant) is not None)
         groups = self.engine.evaluate(variants, self.measures, rows, len(keys))
         values = (each for group in groups for each in group.values.swapaxes(0, 1))
         self._measured.update(zip(keys, values, strict=True))
+        self._foreseen[part] = [table.key for table in order] if all(x.key in asked for x in order) else []
 
     def ask(self, part: str, measure: Measure, rows: IntArray, row: int | None = None, **options: Any) -> Any:
         """Return the answer of a method of dalex's explainer; where dalex itself fails, that is a gap.
@@ -172,8 +179,13 @@ class Dalex:
         The stream belongs to the part, not to the measure, so that all measures see the same shuffles. With `row`,
         dalex gets all features beyond `features` as one.
         """
-        predict = self._predict_function(measure, row, iter(self._foreseen.get(part, ())))
-        return self._ask(part, measure, self._reader.frame(rows, others=row is not None), predict, **options)
+        if self._foreseen.get(part):
+            zeros = np.zeros((len(rows), len(self.features)), dtype=np.int8)
+            data, predict = pd.DataFrame(zeros, rows, self.features), self._foreseen_function(measure, part)
+        else:
+            data = self._reader.frame(rows, others=row is not None)
+            predict = self._predict_function(measure, row)
+        return self._ask(part, measure, data, predict, **options)
 
     def _ask(
         self, part: str, measure: Measure, data: pd.DataFrame, predict: Callable[[Any, Any], FloatArray], **options: Any
