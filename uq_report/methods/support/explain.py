@@ -24,7 +24,7 @@ from ..shared.estimates import estimate, share_of
 from ..shared.options import at_least
 from ..shared.tidy import diagnostic
 from .columns import Paired, new_values, paired, shifts
-from .space import Limit, Space, limit, shuffled_outside
+from .space import Limit, Shuffled, Space, limit
 
 Record = dict[str, Any]
 MEASURE = "share_outside"
@@ -132,12 +132,12 @@ class Support(BuiltIn):
         """Yield the share of rows outside after each feature, or block of features, is shuffled."""
         subject = engine.subject
         chosen = rows[np.sort(_sample(len(rows), SHUFFLE_ROWS, engine.rng("shuffled rows")))]
-        sampling, placed, n = Sampling.of(subject, chosen), space.test.take(chosen), len(chosen)
+        sampling, n = Sampling.of(subject, chosen), len(chosen)
+        shuffled = Shuffled(space, space.test.take(chosen), edge, self.n_neighbors)
         for target in subject.targets:
             streams = (engine.rng("shuffle", target, repeat) for repeat in range(self.n_repeats))
             donors = np.stack([rng.permutation(n) for rng in streams])
-            members = subject.members(target)
-            outside = shuffled_outside(space, placed, members, donors, edge, self.n_neighbors)
+            outside = shuffled.outside(subject.members(target), donors)
             terms = shuffled_pairs(outside[None], np.zeros((1, n)), donors, sampling.weights)
             share = float(np.clip(terms.repeats.mean(), 0.0, 1.0))
             error = float(standard_error(terms, sampling.weights, sampling.codes)[0])

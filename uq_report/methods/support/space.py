@@ -71,23 +71,31 @@ class Space:
         """Return numbers that are uncorrelated over the reference rows, shape (n, p)."""
         return np.asarray(numbers @ self._unmix)
 
-    def step(self, columns: Sequence[int], change: FloatArray) -> FloatArray:
-        """Return how whitened numbers move where `columns` change, shape (n, p)."""
-        return np.asarray(change @ self._unmix[list(columns)])
-
     def squared(self, rows: Placed) -> FloatArray:
         """Return the squared distances of rows to the reference rows, shape (n, m)."""
         return self.between(self.whitened(rows.numbers)) + MISMATCH * self.mismatches(rows.codes)
 
     def between(self, white: FloatArray) -> FloatArray:
         """Return the part of whitened numbers, shape (n, m)."""
-        return np.asarray(np.square(white).sum(axis=1)[:, None] + self._norms - 2 * (white @ self._white.T))
+        return self._apart(white, self.products(white))
+
+    def products(self, white: FloatArray) -> FloatArray:
+        """Return the inner products of whitened numbers with those of the reference rows, shape (n, m)."""
+        return np.asarray(white @ self._white.T)
+
+    def moved(self, white: FloatArray, products: FloatArray, columns: Sequence[int], change: FloatArray) -> FloatArray:
+        """Return `between` of whitened numbers after `columns` changed, from their products before, shape (n, m)."""
+        steps = self._unmix[list(columns)]
+        return self._apart(white + change @ steps, products + change @ self.products(steps))
+
+    def _apart(self, white: FloatArray, products: FloatArray) -> FloatArray:
+        return np.asarray(np.square(white).sum(axis=1)[:, None] + self._norms - 2 * products)
 
     def mismatches(self, codes: IntArray, only: Sequence[int] | None = None) -> FloatArray:
-        """Return in how many levels (of the columns `only`) rows and reference rows differ, shape (n, m)."""
+        """Return in how many levels rows and reference rows differ, shape (n, m); `codes` of the columns `only`."""
         differing = np.zeros((len(codes), self.n_reference))
-        for c in range(codes.shape[1]) if only is None else only:
-            differing += codes[:, c, None] != self._reference.codes[:, c]
+        for own, c in zip(codes.T, range(codes.shape[1]) if only is None else only, strict=True):
+            differing += own[:, None] != self._reference.codes[:, c]
         return differing
 
     def nearest(self, rows: Placed, k: int) -> FloatArray:
@@ -139,27 +147,43 @@ def limit(scores: FloatArray, share: float) -> Limit:
     return Limit(np.sort(scores), int(share * (len(scores) + 1) + ROUNDING))
 
 
-def shuffled_outside(
-    space: Space, rows: Placed, names: Sequence[str], donors: IntArray, limit: Limit, k: int
-) -> FloatArray:
-    """Return which rows are outside after columns `names` were taken from other rows, shape (shuffles, n).
+class Shuffled:
+    """Rows whose columns take the values of other rows, and which of them are then outside.
 
-    `donors`, shape (shuffles, n), are positions among `rows`; `k` is the number of neighbours.
+    Squared distances are sums over columns and inner products, so only what a shuffle moves is computed again.
+
+    Parameters
+    ----------
+    space : Space
+    rows : Placed
+    limit : Limit
+    k : int
+        Neighbours.
     """
-    z = [space.number_of[name] for name in names if name in space.number_of]
-    c = [space.code_of[name] for name in names if name in space.code_of]
-    # distances are sums over columns, so only what the shuffle moves is computed again
-    same = MISMATCH * (space.mismatches(rows.codes) - space.mismatches(rows.codes, c))
-    white = space.whitened(rows.numbers)
-    edge = limit.squared + float(_slack(np.array(limit.squared)))
-    inside: list[BoolArray] = []
-    for donor in donors:
-        moved = white + space.step(z, rows.numbers[donor][:, z] - rows.numbers[:, z])
-        codes = rows.codes.copy()
-        codes[:, c] = rows.codes[donor][:, c]
-        distances = space.between(moved) + same + MISMATCH * space.mismatches(codes, c)
-        inside.append((distances <= edge).sum(axis=1) >= k)
-    return 1.0 - np.array(inside, dtype=float)
+
+    def __init__(self, space: Space, rows: Placed, limit: Limit, k: int) -> None:
+        self._space, self._rows, self._k = space, rows, k
+        self._white = space.whitened(rows.numbers)
+        self._products = space.products(self._white)
+        self._differing = space.mismatches(rows.codes)
+        self._edge = limit.squared + float(_slack(np.array(limit.squared)))
+
+    def outside(self, names: Sequence[str], donors: IntArray) -> FloatArray:
+        """Return which rows are outside after columns `names` were taken from others, shape (shuffles, n).
+
+        `donors`, shape (shuffles, n), are positions among the rows.
+        """
+        space, rows = self._space, self._rows
+        z = [space.number_of[name] for name in names if name in space.number_of]
+        c = [space.code_of[name] for name in names if name in space.code_of]
+        same = MISMATCH * (self._differing - space.mismatches(rows.codes[:, c], c))
+        inside: list[BoolArray] = []
+        for donor in donors:
+            taken = donor[:, None]
+            numbers = space.moved(self._white, self._products, z, rows.numbers[taken, z] - rows.numbers[:, z])
+            distances = numbers + same + MISMATCH * space.mismatches(rows.codes[taken, c], c)
+            inside.append((distances <= self._edge).sum(axis=1) >= self._k)
+        return 1.0 - np.array(inside, dtype=float)
 
 
 def _slack(squared: FloatArray) -> FloatArray:
