@@ -188,7 +188,7 @@ class TestRefusals:
     def test_limits_bind_between_groups(self) -> None:
         engine = Engine(subject(), MEASURES, n_jobs=2, backend="threading")
         _, asked, last = engine.baseline, iter(range(100)), 1  # of three groups, the third is not begun
-        engine.limits = lambda: "the limit was reached" if next(asked) > last else ""
+        engine.limits = lambda *_: "the limit was reached" if next(asked) > last else ""
         with pytest.raises(BudgetError, match="the limit was reached"):
             means(engine.subject, engine)
 
@@ -229,6 +229,6 @@ class TestRefusals:
 
 
 def test_an_engine_leaves_behind_what_is_of_this_process() -> None:
-    engine = Engine(subject(), {}, progress=lambda _: None, limits=lambda: "")
+    engine = Engine(subject(), {}, progress=lambda _: None, limits=lambda *_: "")
     state = engine.__getstate__()
     assert (state["progress"], state["limits"], state["_workers"]) == (None, None, None)

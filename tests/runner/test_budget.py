@@ -1,7 +1,10 @@
 """Limits of time and memory cut an audit short, and it says so."""
 
+import math
 import re
 from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pandas as pd
@@ -10,10 +13,15 @@ import pytest
 import uq_report as uq
 from uq_report import runner
 from uq_report.core import engine
+from uq_report.core.adapter import Adapter
+from uq_report.core.arrays import Table
 from uq_report.core.distributions import Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import BudgetError
 from uq_report.core.explainer import Costs
+from uq_report.core.shortcut import FastPath, Shortcut
+from uq_report.core.subject import Subject
+from uq_report.core.variants import Variant
 from uq_report.evidence.run import Run
 from uq_report.runner import audit as auditing
 from uq_report.runner import budget
@@ -68,24 +76,48 @@ def test_an_explainer_at_work_is_stopped_where_it_checks_its_limits() -> None:
 
 
 class Clock:
-    """A clock that only the model moves: `seconds` for each row it predicts."""
+    """A clock that only the model moves: `seconds` for each row it predicts, and `call` for each call."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-        self.now, self.seconds = 0.0, seconds
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float, call: float = 0.0) -> None:
+        self.now, self.seconds, self.call = 0.0, seconds, call
         for module in (budget, engine, auditing):
             monkeypatch.setattr(module, "perf_counter", lambda: self.now)
 
     def predict(self, X: pd.DataFrame) -> Normal:
-        self.now += self.seconds * len(X)
+        self.now += self.call + self.seconds * len(X)
         values = X.to_numpy()
         return Normal(values @ [1.0, 2.0, 0.5], np.full(len(values), 1.0))
 
-    def run(self, limit: float | None, names: tuple[str, ...] = ("pfi", "pdp", "ale", "cid", "calibration")) -> Run:
+    def subject(self, n: int = 100, label: str = "model") -> Subject:
         rng = np.random.default_rng(0)
-        X = pd.DataFrame(rng.normal(size=(100, 3)), columns=["a", "b", "c"])
-        subject = uq.explain(self.predict, X, X.to_numpy() @ [1.0, 2.0, 0.5] + rng.normal(size=100))
+        X = pd.DataFrame(rng.normal(size=(n, 3)), columns=["a", "b", "c"])
+        subject = uq.explain(self.predict, X, X.to_numpy() @ [1.0, 2.0, 0.5] + rng.normal(size=n), label=label)
         self.now = 0.0
-        return runner.run(subject, Settings(explainers=names, as_of=AS_OF, time_limit=limit)).run
+        return subject
+
+    def run(self, limit: float | None, names: tuple[str, ...] = ("pfi", "pdp", "ale", "cid", "calibration")) -> Run:
+        return runner.run(self.subject(), Settings(explainers=names, as_of=AS_OF, time_limit=limit)).run
+
+
+class Short:
+    """A fast path that covers every change, and fails: the model itself predicts."""
+
+    name: ClassVar[str] = "short"
+    title: ClassVar[str] = "short"
+    rank: ClassVar[int] = 1
+    api_version: ClassVar[int] = 1
+
+    def shortcut(self, model: object, adapter: Adapter, X: Table) -> Shortcut:
+        return cast("Shortcut", self)
+
+    def covers(self, variant: Variant) -> bool:
+        return False
+
+
+def made_with(paths: tuple[FastPath, ...], *given: Any) -> Engine:
+    """Return an engine with these fast paths, whatever others it is given."""
+    subject, measures, settings, progress, _ = given
+    return runner.make_engine(subject, measures, settings, progress, paths)
 
 
 def names_of(run: Run) -> set[str]:
@@ -101,8 +133,9 @@ def test_what_fits_runs_in_the_order_of_its_worth_and_the_rest_is_listed_with_it
     assert clock.now <= 1.2 * 4.0
     reasons = {entry.name: entry.reason for entry in run.not_run if entry.group == "explainers"}
     left = r"it does not fit the 3\.\d s left of the time limit of 4 s"
-    assert re.fullmatch(left + r": it would predict about 6000 rows and take about 6 s", reasons["pfi"])
-    assert re.fullmatch(left + r": it would predict about 6000 rows and take about 6 s", reasons["pdp"])
+    assert re.fullmatch(left + r": it would predict about 6000 rows and take at least about 6 s", reasons["pfi"])
+    assert re.fullmatch(left + r": it would predict about 6000 rows and take at least about 6 s", reasons["pdp"])
+    assert [name for name in reasons if name in {"pfi", "pdp", "cid"}] == ["pfi", "pdp", "cid"]
     assert reasons["cid"].startswith("it needs pfi, which did not run: it does not fit")
     assert run.not_reproducible == "what did not fit the time limit of 4 s was left out"
 
@@ -133,8 +166,115 @@ def test_a_model_slower_than_the_limit_is_said_with_the_time_it_takes(monkeypatc
     reasons = {entry.name: entry.reason for entry in run.not_run if entry.group == "explainers"}
     assert reasons["calibration"] == "the time limit of 1 s was reached"
     assert reasons["pfi"] == (
-        "the time limit of 1 s was reached: it would predict about 6000 rows and take about 1200 s"
+        "the time limit of 1 s was reached: it would predict about 6000 rows and take at least about 600 s"
     )
+
+
+@pytest.mark.parametrize(("limit", "fits"), [(6.0, False), (6.6, True)])
+def test_where_a_fast_path_may_be_faster_the_pace_of_the_work_itself_decides(
+    monkeypatch: pytest.MonkeyPatch, limit: float, fits: bool
+) -> None:
+    monkeypatch.setattr(auditing, "make_engine", partial(made_with, (Short(),)))
+    clock = Clock(monkeypatch, 0.001)  # 0.1 s for the rows, and 6 s for all changes
+    run = clock.run(limit, ("pfi", "calibration"))
+    assert ("pfi" in names_of(run)) == fits
+    if not fits:
+        (reason,) = (entry.reason for entry in run.not_run if entry.name == "pfi")
+        words = r"(\d+)% of it done, the rest would take about (\S+) s: it does not fit the (\S+) s left of "
+        stopped = re.match(words + "the time limit of 6 s; pfi was stopped", reason)
+        assert stopped
+        assert float(stopped[2]) > float(stopped[3])
+        assert stopped[1] == "33"  # after two calls of 1000 rows: one to begin with, one whose pace is looked at
+        assert clock.now < 0.4 * limit
+
+
+def test_the_pace_counts_from_the_first_steps_so_that_a_slow_start_is_no_slow_pace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock(monkeypatch, 0.0)
+    watch = budget.Watch(seconds=10.0)
+    for now, done in ((4.0, 0), (5.0, 10), (5.1, 12)):
+        clock.now = now
+        assert not watch.exceeded(done, 100)
+    assert watch.pace == pytest.approx(0.05)
+    clock.now = 7.0  # 0.5 s a step from here: 86 more would take 43 s
+    assert watch.exceeded(14, 100).startswith("14% of it done, the rest would take about 43 s: it does not fit the 3 s")
+    assert watch.cut == "what did not fit the time limit of 10 s was left out"
+    watch.begin()
+    assert watch.pace == math.inf
+    assert not watch.exceeded(14, 100)
+
+
+def test_a_step_that_does_not_fit_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, 0.1)
+    subject = clock.subject(20)
+    engine = Engine(subject, {}, limits=budget.Watch(seconds=3.5).exceeded)
+    assert len(engine.predict(subject.X)) == 20  # 2 s
+    with pytest.raises(BudgetError, match=r"its next step takes about 2 s: it does not fit the 1\.5 s left of"):
+        engine.predict(subject.X)
+    assert clock.now == pytest.approx(2.0)
+    assert len(engine.predict(subject.X[:15])) == 15
+    assert engine.row_seconds == pytest.approx(0.1)
+
+
+def test_a_row_takes_what_a_larger_call_takes_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = Clock(monkeypatch, 0.01, 0.5).subject()
+    engine = Engine(subject, {})
+    assert engine.row_seconds == math.inf
+    engine.predict(subject.X)
+    assert engine.row_seconds == pytest.approx(1.5 / 100)
+    engine.pace()
+    assert engine.row_seconds == pytest.approx(0.01)
+    assert engine.rows_predicted == {"engine": 100}
+
+
+def test_the_limit_counts_from_the_verb() -> None:
+    watch = runner.Watch()
+    watch.started -= 60
+    settings = Settings(explainers=("calibration",), as_of=AS_OF, time_limit=30)
+    run = runner.run(linear_subject(60), settings, watch=watch).run
+    assert not run.results
+    assert run.not_reproducible == "the time limit of 30 s was reached"
+
+
+def test_champion_and_challenger_share_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, 0.0)
+    both = budget.Watch(seconds=10.0, memory_mb=900)
+    champion = both.share(2)
+    assert (champion.seconds, champion.memory_mb) == (5.0, 900)
+    clock.now = 4.0
+    challenger = both.share(1)
+    assert (challenger.seconds, challenger.left) == (6.0, 6.0)
+    clock.now = 12.0
+    assert challenger.exceeded() == "the time limit of 6 s, a share of 10 s, was reached"
+    assert both.share(1).seconds == 0
+    assert budget.Watch(memory_mb=900).share(2).seconds is None
+
+
+def test_each_of_two_models_has_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, 0.01)  # 1 s for the rows of a model
+    one, other = clock.subject(label="champion"), clock.subject(label="challenger")
+    settings = Settings(explainers=("pfi", "calibration"), as_of=AS_OF, time_limit=6.0)
+    run = runner.side_by_side(one, other, settings).run
+    assert run.challenger is not None
+    cut = [r.not_reproducible for r in (run, run.challenger)]
+    assert cut[0] == "what did not fit the time limit of 3 s, a share of 6 s, was left out"
+    assert re.fullmatch(r"what did not fit the time limit of 4\.\d+ s, a share of 6 s, was left out", cut[1])
+    assert "calibration" in names_of(run) & names_of(run.challenger)
+
+
+def test_redundancy_stops_once_its_pace_says_that_it_does_not_fit() -> None:
+    asked: list[tuple[int, int]] = []
+
+    def limits(done: int, total: int, ahead: float) -> str:
+        asked.append((done, total))
+        return "the rest does not fit" if done == 2 else ""
+
+    subject = linear_subject(60)
+    engine = Engine(subject, runner.load_measures(), limits=limits).bound("redundancy")
+    with pytest.raises(BudgetError, match="the rest does not fit; redundancy was stopped"):
+        make_explainer("redundancy", {}).explain(subject, engine, {})
+    assert [each for each in asked if each[1]] == [(k, len(subject.features)) for k in range(3)]
 
 
 @pytest.mark.parametrize("name", ["pfi", "pdp", "ale", "h_statistic", "shap"])

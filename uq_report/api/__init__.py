@@ -355,6 +355,7 @@ def audit(
         Fields of `Settings`: ``explainers=["pfi"]``, ``options={"pfi": {"n_repeats": 10}}``, ``seed``,
         ``confidence``, ``n_jobs``, ``as_of``, ``deny``, ``about={"title": ...}`` ...; they win over `settings`.
     """
+    watch = runner.Watch()
     if isinstance(subject, Mapping):
         return _audits(subject, settings, progress, previous, fields)
     base = {} if settings is None else settings.model_dump(exclude_unset=True) | {"as_of": settings.as_of}
@@ -362,9 +363,9 @@ def audit(
     last = None if previous is None else _run(previous)
     with reported(progress) as callback:
         if isinstance(subject, Subject):
-            audited = runner.run(subject, merged, callback, last)
+            audited = runner.run(subject, merged, callback, last, watch)
         elif len(subject) == 2:
-            audited = runner.side_by_side(subject[0], subject[1], merged, callback, last)
+            audited = runner.side_by_side(subject[0], subject[1], merged, callback, last, watch)
         else:
             must = "one subject, or champion and challenger"
             raise InputError(f"audit.subject must be {must}; got {len(subject)} subjects.")

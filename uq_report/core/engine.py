@@ -14,7 +14,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from itertools import chain, starmap
 from time import perf_counter
@@ -79,7 +79,9 @@ class Engine:
     progress : callable, optional
         Called with a `Progress` after each group.
     limits : callable, optional
-        Returns which limit of time or memory is reached, or an empty text; `check` asks it.
+        Returns which limit of time or memory is reached, or will be, or an empty text; `check` asks it.
+    costs : mapping of str to int, optional
+        About how many rows each explainer predicts, where it is known; `limits` is given them.
     fast_paths : sequence of FastPath, default=()
         What may predict changed rows in place of the model, where it agrees with the model (`Shortcuts`).
     """
@@ -95,7 +97,8 @@ class Engine:
     row_budget: int | None = None
     confidence: float = CONFIDENCE
     progress: Callable[[Progress], None] | None = None
-    limits: Callable[[], str] | None = None
+    limits: Callable[[int, int, float], str] | None = None
+    costs: Mapping[str, int] = field(default_factory=dict)
     fast_paths: Sequence[FastPath] = ()
 
     def __post_init__(self) -> None:
@@ -110,10 +113,11 @@ class Engine:
         self.explainer = "engine"
         self._workers = Workers(self.n_jobs, self.backend, self.scheduler)
         # shared by the engines of one run: rows by explainer, whether the model writes to its rows, once known,
-        # rows and seconds of all calls, and what fast paths did; by those of one subject, the shortcuts for its rows
+        # rows and seconds of the smallest and the largest call, and what fast paths did; by those of one subject,
+        # the shortcuts for its rows
         self._rows: dict[str, int] = {}
         self._writes: list[bool] = []
-        self._called = [0.0, 0.0]
+        self._called: list[tuple[int, float]] = []
         self.served = {path.name: Served(path.title) for path in self.fast_paths}
         self._known: list[Shortcuts] = []
         self._focus = self.subject.positive_class
@@ -139,9 +143,24 @@ class Engine:
 
     @property
     def row_seconds(self) -> float:
-        """Seconds that the model took for a row so far; decides no number, only what fits a limit of time."""
-        rows, seconds = self._called
-        return seconds / rows if rows else math.inf
+        """Seconds that a further row of a call takes, by the smallest and the largest so far; infinite without any.
+
+        It decides no number, only what fits a limit of time.
+        """
+        if not self._called:
+            return math.inf
+        (few, short), (rows, seconds) = self._called
+        return (seconds - short) / (rows - few) if rows > 2 * few and seconds > short else seconds / rows
+
+    def pace(self) -> None:
+        """Predict a tenth of the rows again, so that `row_seconds` tells a row's time from that of a call."""
+        if not isinstance(self.subject.adapter, HoldsGivenRows):
+            self.call_model(take_rows(self.subject.X, slice(max(1, self.subject.n // 10))))
+
+    @property
+    def shortened(self) -> bool:
+        """Whether a fast path may predict some changed rows, in less time than `row_seconds` tells."""
+        return bool(self._shortcuts)
 
     @property
     def baseline(self) -> Distribution:
@@ -213,17 +232,24 @@ class Engine:
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         return np.random.default_rng(int.from_bytes(digest, "big"))
 
-    def check(self) -> None:
-        """Stop the explainer at work where a limit is reached: loops that compute call it once a round.
+    def check(self, done: int = 0, total: int = 0, ahead: float = 0.0) -> None:
+        """Stop the explainer at work where a limit is reached, or will be: loops that compute call it once a round.
 
         The engine calls it before every prediction and every random stream.
+
+        Parameters
+        ----------
+        done, total : int
+            Rounds done, of so many in all; 0 where they are not counted.
+        ahead : float
+            About the seconds of this round, where they are known and it cannot be stopped.
 
         Raises
         ------
         BudgetError
             Which limit was reached.
         """
-        reason = self.limits() if self.limits else ""
+        reason = self.limits(done, total, ahead) if self.limits else ""
         if reason:
             raise BudgetError(f"{reason}; {self.explainer} was stopped. Raise the limit, or ask for less.")
 
@@ -383,8 +409,8 @@ class Engine:
 
     def _charge(self, rows: int) -> None:
         """Count rows about to be predicted; refuse those beyond the budget, and all once a limit is reached."""
-        self.check()
         counts = self._rows
+        self.check(counts.get(self.explainer, 0), self.costs.get(self.explainer, 0))
         spent = sum(counts.values())
         if self.row_budget is not None and spent + rows > self.row_budget:
             raise BudgetError(
@@ -397,6 +423,8 @@ class Engine:
         """Call the model on rows already counted, the only place that does; one that writes to them gets copies."""
         rows = X.copy() if any(self._writes) or not self._writes else X
         label = self.subject.label
+        if self.limits:
+            self.check(ahead=len(X) * self.row_seconds if self._called else 0.0)
         start = perf_counter()
         try:
             dist = self.subject.adapter.predict(self.subject.model, rows)
@@ -404,7 +432,8 @@ class Engine:
             raise
         except Exception as error:  # the model is foreign code; whatever it raises is told to the user
             raise ModelError(f"{label} failed to predict {len(X)} rows: {error}{_missing_hint(X)}") from error
-        self._called[:] = [self._called[0] + len(X), self._called[1] + perf_counter() - start]
+        calls = sorted([*self._called, (len(X), perf_counter() - start)])
+        self._called[:] = calls[0], calls[-1]
         if not self._writes:
             self._writes.append(not same_table(X, rows))
         return self._checked(dist, len(X), label)

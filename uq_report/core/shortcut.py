@@ -162,6 +162,10 @@ class Shortcuts:
             if shortcut is not None:
                 self._by_name[path.name] = shortcut
 
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._by_name)
+
     def __getitem__(self, name: str) -> Shortcut:
         """Return the shortcut of a path."""
         return self._by_name[name]

@@ -6,6 +6,7 @@ from .audit import make_engine as make_engine
 from .audit import run as run
 from .audit import side_by_side as side_by_side
 from .audit import single as single
+from .budget import Watch as Watch
 from .changes import changes as changes
 from .choice import RESIDUALS as RESIDUALS
 from .choice import choose_adapter as choose_adapter

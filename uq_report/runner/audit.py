@@ -24,7 +24,7 @@ from ..core.subject import Subject
 from ..evidence import codec
 from ..evidence.run import NotRun, Run
 from . import plugins, recorded
-from .budget import Watch
+from .budget import Watch, about
 from .changes import changes, check_comparable
 from .compare import check_pair, compare
 from .judge import judge
@@ -39,9 +39,6 @@ _log = logging.getLogger(__name__)
 # settings that are the engine's
 _OF_ENGINE = {"seed", "n_jobs", "backend", "scheduler", "batch_rows", "row_budget", "confidence"}
 
-# an explainer takes about twice the time of its predictions
-WORK = 2
-
 
 @dataclass(frozen=True)
 class Audited:
@@ -51,19 +48,28 @@ class Audited:
     clock: Mapping[str, Any]
 
 
-def run(subject: Subject, settings: Settings, progress: Callback | None = None, previous: Run | None = None) -> Audited:
+def run(
+    subject: Subject,
+    settings: Settings,
+    progress: Callback | None = None,
+    previous: Run | None = None,
+    watch: Watch | None = None,
+) -> Audited:
     """Run every explainer and check that applies.
 
     Anything an explainer or check raises becomes a `NotRun` with its reason; everything else is
     delivered. Only what makes every result impossible is raised: wrong settings, or a model that
     cannot predict the subject's rows, or a `previous` run of another task. Against that one, the run has its changes.
+    The time limit counts from the start of the `watch`, now by default.
     """
-    return _filed(_whole(subject, settings, progress, previous), previous)
+    return _filed(_whole(subject, settings, progress, (watch or Watch()).limits(settings), previous), previous)
 
 
-def _whole(subject: Subject, settings: Settings, progress: Callback | None, previous: Run | None = None) -> Audited:
+def _whole(
+    subject: Subject, settings: Settings, progress: Callback | None, watch: Watch, previous: Run | None = None
+) -> Audited:
     """Return an audit with the values of all rows."""
-    audit = _begun(subject, settings, progress)
+    audit = _begun(subject, settings, progress, watch)
     if previous is not None:
         check_comparable(previous, audit.facts)
     audit.explain()
@@ -75,15 +81,15 @@ def facts(subject: Subject, settings: Settings) -> Run:
 
     Its `inputs_key` is that of the whole run.
     """
-    return _begun(subject, settings, None).facts
+    return _begun(subject, settings, None, Watch()).facts
 
 
-def _begun(subject: Subject, settings: Settings, progress: Callback | None) -> _Audit:
+def _begun(subject: Subject, settings: Settings, progress: Callback | None, watch: Watch) -> _Audit:
     """Prepare an audit; a model that cannot predict its rows stops it here, with one error."""
     catalog = plugins.catalog(settings.deny, settings.require)
     prepared = prepare(catalog, settings)
-    watch = Watch(settings.time_limit, settings.memory_limit_mb)
     engine = make_engine(subject, prepared.measures, settings, progress, prepared.fast_paths)
+    once = _predicted_once(engine)
     start = Run(
         as_of=settings.as_of,
         subject=codec.plain(describe(subject, engine.baseline), "run.subject"),
@@ -91,8 +97,10 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None) -> _
         environment=codec.plain(recorded.environment(catalog, subject), "run.environment"),
         not_run=(*prepared.not_run, *recorded.denied(settings)),
     )
-    if watch.exceeded() and watch.seconds and (once := subject.n * engine.row_seconds) > watch.seconds:
-        watch.cut += f": the model took {_about(once)} to predict its {subject.n} rows once"
+    if watch.exceeded() and watch.seconds and once > watch.seconds:
+        watch.cut += f": the model took about {about(once)} to predict its {subject.n} rows once"
+    elif watch.seconds is not None:
+        engine.pace()
     # from here on: without its own rows predicted, a run has nothing to say
     engine.limits = watch.exceeded if watch.limited else None
     return _Audit(subject, settings, engine, catalog, prepared, start, progress, watch)
@@ -104,18 +112,24 @@ def side_by_side(
     settings: Settings,
     progress: Callback | None = None,
     previous: Run | None = None,
+    watch: Watch | None = None,
 ) -> Audited:
-    """Audit two models on the same rows: the champion's run, holding the challenger's and the differences."""
+    """Audit two models on the same rows: the champion's run, holding the challenger's and the differences.
+
+    They share the time limit: the champion has half of it, the challenger what is left.
+    """
     check_pair(champion, challenger)
-    first, second = (_whole(subject, settings, progress) for subject in (champion, challenger))
+    both = (watch or Watch()).limits(settings)
+    first = _whole(champion, settings, progress, both.share(2))
+    second = _whole(challenger, settings, progress, both.share(1))
     measures = load_measures(settings.deny)
     paths = load_fast_paths(settings)
     engines = tuple(make_engine(subject, measures, settings, None, paths) for subject in (champion, challenger))
     differences = compare(first.run, second.run, (engines[0], engines[1]))
     facts = measure_facts(measures.values(), engines[0].baseline)
     results = (*first.run.results, *(codec.as_saved(with_measures(result, facts)) for result in differences))
-    both = {label: audited.clock for label, audited in ((champion.label, first), (challenger.label, second))}
-    return _filed(Audited(replace(first.run, results=results, challenger=second.run), both), previous)
+    clocks = {label: audited.clock for label, audited in ((champion.label, first), (challenger.label, second))}
+    return _filed(Audited(replace(first.run, results=results, challenger=second.run), clocks), previous)
 
 
 def _filed(audited: Audited, previous: Run | None) -> Audited:
@@ -187,7 +201,7 @@ class _Audit:
 
     def explain(self) -> None:
         """Run the explainers in their order, those first whose predictions fit what is left of a time limit."""
-        waiting = dict(self.prepared.explainers)
+        waiting, self.engine.costs = dict(self.prepared.explainers), self.costs
         for part in range(1, len(waiting) + 1):
             name = self._next(waiting)
             if self.progress:
@@ -206,13 +220,14 @@ class _Audit:
 
     def _run(self, name: str, explainer: Explainer) -> None:
         """Run one explainer, or note why it does not run."""
+        self.watch.begin()
         start = perf_counter()
         reason = self._blocked(explainer) or self._passed_over(name) or self._attempt(name, explainer)
         self.seconds[f"explainers.{name}"] = taken = perf_counter() - start
         if reason:
             self.reasons[name] = reason
-        elif self.costs[name]:
-            self.row_seconds = min(self.row_seconds, taken / self.costs[name])
+        if self.costs[name]:
+            self.row_seconds = min(self.row_seconds, math.inf if reason else taken / self.costs[name], self.watch.pace)
 
     @cached_property
     def costs(self) -> Mapping[str, int]:
@@ -225,15 +240,20 @@ class _Audit:
         return costs
 
     def _seconds(self, name: str) -> float:
-        """Return about what an explainer takes, from the pace of the model, or of a faster explainer so far."""
-        return self.costs[name] and self.costs[name] * min(self.row_seconds, WORK * self.engine.row_seconds)
+        """Return what an explainer takes at least, at the pace of the model, or of a faster explainer so far.
+
+        Where a fast path may be faster and none has run yet, that is nothing: it is begun, and its pace is looked at.
+        """
+        if not self.costs[name] or (self.row_seconds == math.inf and self.engine.shortened):
+            return 0.0
+        return self.costs[name] * min(self.row_seconds, self.engine.row_seconds)
 
     def _passed_over(self, name: str) -> str:
         """Say why an explainer is not begun, and what it would have cost; or nothing."""
-        seconds = self._seconds(name)
+        rows, seconds = self.costs[name], self._seconds(name)
         reason = self.watch.exceeded() or self.watch.misfit(seconds)
-        cost = f": it would predict about {self.costs[name]} rows and take {_about(seconds)}"
-        return reason and reason + (cost if seconds else "")
+        takes = f" and take at least about {about(seconds)}" if seconds else ""
+        return reason and reason + (f": it would predict about {rows} rows{takes}" if rows else "")
 
     def _blocked(self, explainer: Explainer) -> str:
         """Say what keeps an explainer from running, or nothing."""
@@ -271,7 +291,8 @@ class _Audit:
 
     def finish(self) -> Audited:
         """Judge the results and gather everything in the run."""
-        failed = [NotRun(name, "explainers", reason) for name, reason in self.reasons.items()]
+        order = [name for name in self.prepared.explainers if name in self.reasons]
+        failed = [NotRun(name, "explainers", self.reasons[name]) for name in order]
         run = replace(
             self.facts,
             methods=tuple(method_of(self.prepared.explainers[name]) for name in self.results),
@@ -299,8 +320,11 @@ def make_engine(
     )
 
 
-def _about(seconds: float) -> str:
-    return f"about {seconds:.0f} s" if seconds >= 10 else f"about {seconds:.2g} s"
+def _predicted_once(engine: Engine) -> float:
+    """Return the seconds that the model takes to predict the subject's rows."""
+    start = perf_counter()
+    _ = engine.baseline
+    return perf_counter() - start
 
 
 def _unsupported(explainer: Explainer, engine: Engine) -> str:

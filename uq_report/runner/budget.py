@@ -6,23 +6,35 @@ import math
 import sys
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .settings import Settings
+
+
+# the part of a time limit after which the pace of the work says whether the rest of it fits
+TRIAL = 0.05
 
 
 @dataclass
 class Watch:
     """A stopwatch and an eye on memory, started when it is made.
 
-    `cut` is the first reason for which something was cut, empty so far.
+    `cut` is the first reason for which something was cut, empty so far. `pace` is how long a step of the part of the
+    work that `begin` began took, infinite so far.
     """
 
     seconds: float | None = None
     memory_mb: int | None = None
+    shared: str = ""
     cut: str = ""
+    pace: float = math.inf
     started: float = field(init=False)
 
     def __post_init__(self) -> None:
         """Start."""
         self.started = perf_counter()
+        self.begin()
 
     @property
     def limited(self) -> bool:
@@ -34,6 +46,26 @@ class Watch:
         """Seconds until the time limit, infinite without one."""
         return math.inf if self.seconds is None else self.seconds - (perf_counter() - self.started)
 
+    @property
+    def limit(self) -> str:
+        """The time limit in words."""
+        return f"the time limit of {self.seconds:g} s{self.shared}"
+
+    def limits(self, settings: Settings) -> Watch:
+        """Set the limits of the settings."""
+        self.seconds, self.memory_mb = settings.time_limit, settings.memory_limit_mb
+        return self
+
+    def share(self, models: int) -> Watch:
+        """Return the watch of one of so many models that share what is left of the time."""
+        if self.seconds is None:
+            return Watch(None, self.memory_mb)
+        return Watch(round(max(self.left, 0.0) / models, 3), self.memory_mb, f", a share of {self.seconds:g} s,")
+
+    def begin(self) -> None:
+        """Begin to time a part of the work."""
+        self._begun, self._first, self.pace = perf_counter(), (0.0, 0), math.inf
+
     def too_long(self, seconds: float) -> bool:
         """Say whether work of so many seconds does not fit the time that is left."""
         return seconds > max(0.0, self.left)
@@ -42,18 +74,54 @@ class Watch:
         """Say why work of so many seconds is not begun, or nothing."""
         if not self.too_long(seconds):
             return ""
-        self.cut = self.cut or f"what did not fit the time limit of {self.seconds:g} s was left out"
-        return f"it does not fit the {self.left:.2g} s left of the time limit of {self.seconds:g} s"
+        self.cut = self.cut or f"what did not fit {self.limit} was left out"
+        return f"it does not fit the {max(0.0, self.left):.2g} s left of {self.limit}"
 
-    def exceeded(self) -> str:
-        """Say which limit is reached, or nothing."""
+    def exceeded(self, done: int = 0, total: int = 0, ahead: float = 0.0) -> str:
+        """Say which limit is reached, or will be, or nothing.
+
+        Parameters
+        ----------
+        done, total : int
+            Steps done of the part that was begun, and all of its steps; 0 where they are not counted. Once the part
+            has taken `TRIAL` of the limit, its pace says whether the rest fits.
+        ahead : float
+            About the seconds of what is to be done next and cannot be stopped.
+        """
         reason = ""
         if self.left < 0:
-            reason = f"the time limit of {self.seconds:g} s was reached"
+            reason = f"{self.limit} was reached"
         elif self.memory_mb is not None and (used := memory_mb()) > self.memory_mb:
             reason = f"the memory limit of {self.memory_mb} MB was reached ({used:.0f} MB in use)"
         self.cut = self.cut or reason
-        return reason
+        if reason or self.seconds is None:
+            return reason
+        if misfit := self.misfit(ahead):
+            return f"its next step takes about {about(ahead)}: {misfit}"
+        rest = self._rest(done, total)
+        if perf_counter() - self._begun > TRIAL * self.seconds and (misfit := self.misfit(rest)):
+            return f"{done / total:.0%} of it done, the rest would take about {about(rest)}: {misfit}"
+        return ""
+
+    def _rest(self, done: int, total: int) -> float:
+        """Return the seconds of the steps that are left, by the pace since the first were done; 0 if not known."""
+        now, (at, first) = perf_counter(), self._first
+        if not first:
+            self._first = now, done
+        elif done > first:
+            self.pace = (now - at) / (done - first)
+        return max(0, total - done) * self.pace if self.pace < math.inf else 0.0
+
+
+def about(seconds: float) -> str:
+    """Return seconds as words: whole ones from 10 on, else two digits.
+
+    Examples
+    --------
+    >>> about(3600), about(2.5), about(0.123)
+    ('3600 s', '2.5 s', '0.12 s')
+    """
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
 
 
 def memory_mb() -> float:

@@ -184,9 +184,10 @@ class Settings(RunSettings, BudgetSettings):
     batch_rows, row_budget : int, optional
         Rows per predict call, and in all; see `core.engine.Engine`.
     time_limit : float, optional
-        Seconds of an audit from the first prediction on, without the writing of reports. The most valuable explainers
-        that fit run first, each with what it needs; one that reaches the limit stops where it computes. What was cut
-        is not run, listed with what it would have taken, and the run says that it cannot be reproduced.
+        Seconds of an audit from the call of the verb on, without the reading of files and the writing of reports; two
+        models side by side share them. The most valuable explainers that fit run first, each with what it needs; one
+        that reaches the limit, or whose pace says that it will, stops where it computes. What was cut is not run,
+        listed with what it would have taken, and the run says that it cannot be reproduced.
     memory_limit_mb : int, optional
         Memory of this process beyond which the explainer at work is stopped at its next step.
     as_of : str

@@ -61,7 +61,9 @@ class Reader:
         self._subject = subject
         self._at = tuple(subject.features.index(name) for name in features)
         self._rest = tuple(c for c in range(len(subject.features)) if c not in set(self._at))
-        self._narrow = subject if not self._rest else replace(subject, X=_part(subject.X, self._at), features=features)
+        self._narrow = (
+            subject if not self._rest else replace(subject, X=_part(subject.X, self._at), features=tuple(features))
+        )
         self._source = columns(self._narrow.X)
         self._kept: dict[bytes, list[Any]] = {}
         self._first: dict[int, tuple[AnyArray, IntArray]] = {}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,9 @@ class Dalex:
     so that the measures share their prediction passes: a table it asks for again is not predicted again. Tables are
     given to the engine as changes of the subject's rows, of which dalex gets the columns `features`.
 
+    `tables` is about how many tables dalex will ask for: by them an audit with a limit of time judges whether the rest
+    fits.
+
     Raises
     ------
     MissingDependencyError
@@ -74,6 +78,8 @@ class Dalex:
     omitted: tuple[Omission, ...]
     options: Mapping[str, Any]
     features: tuple[str, ...]
+    tables: int = 0
+    _tables_so_far: Iterator[int] = field(default_factory=lambda: count(1))
     _measured: dict[Key, FloatArray] = field(default_factory=dict)
     _foreseen: dict[str, list[Key]] = field(default_factory=dict)
     _reader: Reader = field(init=False)
@@ -125,6 +131,7 @@ class Dalex:
         at = self.measures.index(measure)
 
         def predict(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
+            self._check()
             asked = self._reader.read(X, row)
             if asked.key not in self._measured:
                 self._measured[asked.key] = self._values(asked, X)
@@ -138,9 +145,14 @@ class Dalex:
 
         def predict(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
             _ = X.index  # dalex also tries an array, and takes the error
+            self._check()
             return np.asarray(self._measured[next(keys)][at])
 
         return predict
+
+    def _check(self) -> None:
+        """Stop where a limit is reached, or the tables that dalex has yet to ask for do not fit it."""
+        self.engine.check(next(self._tables_so_far), self.tables)
 
     def _values(self, asked: Asked, X: pd.DataFrame) -> FloatArray:
         """Return all measures of a table, shape (measures, rows)."""
@@ -161,6 +173,7 @@ class Dalex:
         order: list[Asked] = []
 
         def note(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
+            self._check()
             order.append(self._reader.read(X))
             return np.zeros(len(X))
 

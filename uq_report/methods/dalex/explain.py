@@ -105,7 +105,8 @@ class DalexExplanations(BuiltIn):
         """Return one result for each part, ``dalex.model_parts`` and so on."""
         measures, omitted = row_measures(self.name, engine, self.measures)
         features, which = leading(subject.features, prior)
-        dalex = Dalex(subject, engine, measures, omitted, asdict(self), features)
+        rounds = self.n_repeats * (len(features) + 2) if "model_parts" in self.parts else 0
+        dalex = Dalex(subject, engine, measures, omitted, asdict(self), features, (len(measures) + 1) * rounds)
         roles = chosen_rows(self.name, self.rows, engine, self.n_local)
         rows = draw(engine.rng("rows"), subject.n, self.max_rows)
         background = rows[draw(engine.rng("background"), len(rows), self.n_background)]

@@ -182,7 +182,12 @@ class Redundancy(BuiltIn):
     ) -> Iterable[list[FloatArray]]:
         """Return the forecasts of each task, from a stream of its own."""
         jobs = self.n_jobs if self.n_jobs is not None else engine.n_jobs
-        calls = (delayed(forecasts)(t, engine.rng("forest", task.feature)) for t, task in enumerate(tasks))
+
+        def stream(t: int) -> np.random.Generator:
+            engine.check(t, len(tasks))  # about the same work for each
+            return engine.rng("forest", tasks[t].feature)
+
+        calls = (delayed(forecasts)(t, stream(t)) for t in range(len(tasks)))
         answers: Iterable[list[FloatArray]] = Parallel(n_jobs=jobs, backend="threading")(calls)
         return answers
 

@@ -12,6 +12,7 @@ from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.derivatives import Derivatives, predicted
 from ...core.distributions import Categorical, Laplace, Logistic, NegativeBinomial, Normal, Poisson, StudentT
 from ...core.divergence import Members, Order, divergence, divergences_of_members, in_cells, sensitivity
+from ...core.engine import Engine
 from ...core.predictive import Distribution
 from ...core.variants import Variant
 from ...evidence.importance import RSENS, RSENS_HIDDEN, RSENS_MEMBERS
@@ -191,7 +192,7 @@ def _moved(sample: Sample, variants: Sequence[Variant]) -> _Moved:
     for dist in predicted(sample.subject.X, variants, engine.predict, engine.batch_rows) if variants else ():
         width = len(dist) // n
         after = dist if edges is None else in_cells(dist, edges)
-        values = _divergences(base, members, after, np.repeat(np.arange(n), width))
+        values = _divergences(engine, base, members, after, np.repeat(np.arange(n), width))
         if "mean" in engine.baseline.supports:
             values["means"] = np.array(dist.mean())
         for name, value in values.items():
@@ -199,12 +200,19 @@ def _moved(sample: Sample, variants: Sequence[Variant]) -> _Moved:
     return _Moved(**{name: np.array(rows).reshape(-1, n) for name, rows in moves.items()})
 
 
-def _divergences(base: Distribution, members: Members, after: Distribution, rows: IntArray) -> dict[str, FloatArray]:
+def _divergences(
+    engine: Engine, base: Distribution, members: Members, after: Distribution, rows: IntArray
+) -> dict[str, FloatArray]:
     """Return the divergences of both orders from `base` of the given rows to `after`, and of the members."""
+
+    def one(member: Distribution) -> Distribution:
+        engine.check()
+        return member.take(rows)
+
     before = base.take(rows)
     values = {"kl": divergence(before, after, "kl"), "half": divergence(before, after, "half")}
     if members:
-        own = ((weight, member.take(rows)) for weight, member in members)
+        own = ((weight, one(member)) for weight, member in members)
         values["joint_kl"], values["joint_half"] = divergences_of_members(own, after.members())
     return values
 
