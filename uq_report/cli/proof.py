@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from ..core.errors import INPUT, VERIFICATION
+from ..core.errors import DONE, INPUT, UNJUDGED, VERIFICATION
 from .shared import AsJson, Quiet, app, errors_reported, print_json, say
 
 PASSPHRASE = "UQ_REPORT_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
+_ENDS = {"verified": DONE, "failed": VERIFICATION, "could not be judged": UNJUDGED}
 
 Templates = Annotated[Path | None, typer.Option(help="The house style the report was made with.")]
 
@@ -26,27 +27,32 @@ def verify(  # noqa: PLR0913, PLR0917 - flags
     train: Annotated[Path | None, typer.Option(help="The file with the training rows.")] = None,
     templates: Templates = None,
     trust: Annotated[list[Path] | None, typer.Option(help="Certificate a signer's must lead to; repeat.")] = None,
+    require_signature: Annotated[
+        bool, typer.Option("--require-signature", help="Fail without a signature; --trust asks for one too.")
+    ] = False,
     deep: Annotated[bool, typer.Option("--deep", help="Make the report again and compare it byte by byte.")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Check that a report is what its evidence says, and the evidence what was audited; exit code 5 if not.
 
-    Without --deep, pages are compared with the hash listed in SHA256SUMS, and not made again.
+    Exit code 6 says that something could not be judged here. Without --deep, pages are compared with the hash listed
+    in SHA256SUMS, and not made again.
     """
     with errors_reported():
         from ..ops.verification import verify as verified
 
         files = {"run": run, "model": model, "data": data, "train": train, "templates": templates}
-        verdict = verified(path, **files, trust=trust or (), deep=deep)
+        verdict = verified(path, **files, trust=trust or (), require_signature=require_signature, deep=deep)
         if as_json:
             print_json(verdict.as_dict())
         elif not (quiet and verdict.ok):
-            for claim in verdict.failed if quiet else verdict.claims:
-                say(str(claim), err=quiet)
+            for claim in verdict.claims:
+                if not quiet or claim.state in ("FAILED", "fault"):
+                    say(str(claim), err=quiet)
             say(verdict.summary, err=quiet)
         if not verdict.ok:
-            raise typer.Exit(VERIFICATION)
+            raise typer.Exit(_ENDS[verdict.outcome])
 
 
 @app.command()

@@ -11,7 +11,7 @@ from textwrap import indent
 from typing import ClassVar
 
 # How a command ends, for a pipeline.
-DONE, FINDINGS, INPUT, RENDER, VERIFICATION, TEMPORARY, INTERRUPTED = 0, 1, 3, 4, 5, 75, 130
+DONE, FINDINGS, INPUT, RENDER, VERIFICATION, UNJUDGED, TEMPORARY, INTERRUPTED = 0, 1, 3, 4, 5, 6, 75, 130
 
 
 class UQReportError(Exception):

@@ -52,12 +52,17 @@ def write(run: Run, folder: str | Path, *, reports: Mapping[str, bytes], clock: 
 
 def write_reports(run: Run, folder: str | Path, reports: Mapping[str, bytes]) -> Path:
     """Write reports alone into a folder; its SHA256SUMS lists them if they are of the run that it lists."""
+    return write_listed(folder, reports, dumps(run))
+
+
+def write_listed(folder: str | Path, files: Mapping[str, bytes], run: bytes) -> Path:
+    """Write files alone into a folder; its SHA256SUMS lists them if they are of `run`, a run.json, that it lists."""
     listed, more = sums.loads(Path(folder)), {}
     if listed:
-        others = {name: digest for name, digest in listed.items() if name not in reports}
-        same = sums.hashes({RUN: dumps(run)})[RUN] == listed.get(RUN)
-        more = {sums.SUMS: sums.dumps({**others, **(sums.hashes(reports) if same else {})})}
-    return write_files(folder, {**reports, **more})
+        others = {name: digest for name, digest in listed.items() if name not in files}
+        same = sums.hashes({RUN: run})[RUN] == listed.get(RUN)
+        more = {sums.SUMS: sums.dumps({**others, **(sums.hashes(files) if same else {})})}
+    return write_files(folder, {**files, **more})
 
 
 def contents(run: Run, *, reports: Mapping[str, bytes], clock: Mapping[str, Any]) -> dict[str, bytes]:

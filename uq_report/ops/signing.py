@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from ..core.errors import InputError, MissingDependencyError, check_options
 from ..evidence.codec import loads
-from ..evidence.saved import RUN, write_files
+from ..evidence.saved import RUN, write_listed
 from .verification import Claim, verify
 from .verification.evidence import sha256
 from .verification.reports import Report, open_report
@@ -174,7 +174,7 @@ def sign(
         raise InputError(
             f"sign.output must verify; got {faults[0] if faults else 'changed bytes'}. Nothing was written."
         )
-    write_files(target.parent, {target.name: data})
+    write_listed(target.parent, {target.name: data}, opened.attachments[RUN])
     return Signed(target, len(opened.data), sha256(opened.data))
 
 
@@ -195,7 +195,8 @@ def _check_report(report: Report, terms: Terms, templates: str | Path | None) ->
         )
     verified = verify(report.path, templates=templates, deep=True)
     if not verified.ok:
-        raise InputError(f"sign.report must verify; got {(*verified.failed, 'no evidence')[0]}. Nothing was signed.")
+        wrong = [*verified.failed, *(claim for claim in verified.claims if claim.state == "fault"), "no evidence"]
+        raise InputError(f"sign.report must verify; got {wrong[0]}. Nothing was signed.")
 
 
 def _check_room(data: bytes, terms: Terms) -> None:

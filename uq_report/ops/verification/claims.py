@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
-State = Literal["ok", "FAILED", "not judged"]
+State = Literal["ok", "FAILED", "not judged", "fault"]
+Outcome = Literal["verified", "failed", "could not be judged"]
+_HEADS: Mapping[Outcome, str] = {
+    "verified": "Verified",
+    "failed": "NOT verified",
+    "could not be judged": "Could not be judged",
+}
 
 
 class Verdict(NamedTuple):
@@ -18,7 +25,10 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """One thing looked at in one file: proven, disproven, or not judged; always with the reason.
+    """One thing looked at in one file, always with the reason.
+
+    It is proven, disproven, not judged because nobody asked for it or gave what it needs, or a fault: it was to be
+    judged and could not be, which says nothing of the report.
 
     Examples
     --------
@@ -59,17 +69,32 @@ class Verification:
         return tuple(claim for claim in self.claims if claim.state == "FAILED")
 
     @property
+    def outcome(self) -> Outcome:
+        """Verified: nothing failed, nothing that was to be judged is open, and the evidence itself is proven."""
+        if not self.failed and any(claim.state == "fault" for claim in self.claims):
+            return "could not be judged"
+        proven = any(claim.name == "evidence" and claim.state == "ok" for claim in self.claims)
+        return "verified" if proven and not self.failed else "failed"
+
+    @property
     def ok(self) -> bool:
-        """Whether nothing failed, and the evidence itself is proven; claims may still be open."""
-        return not self.failed and any(c.name == "evidence" and c.state == "ok" for c in self.claims)
+        """Whether the outcome is `verified`; claims that nobody asked for may still be open."""
+        return self.outcome == "verified"
 
     @property
     def summary(self) -> str:
         """The outcome in a line."""
-        counts = [sum(claim.state == state for claim in self.claims) for state in ("ok", "FAILED", "not judged")]
-        head = "Verified" if self.ok else "NOT verified"
-        return f"{head}: {counts[0]} ok, {counts[1]} FAILED, {counts[2]} not judged; run.json {self.run_sha256}"
+        counts = {state: sum(claim.state == state for claim in self.claims) for state in get_args(State)}
+        if not counts["fault"]:
+            del counts["fault"]
+        listed = ", ".join(f"{number} {state}" for state, number in counts.items())
+        return f"{_HEADS[self.outcome]}: {listed}; run.json {self.run_sha256}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON values, for programs."""
-        return {"ok": self.ok, **asdict(self), "claims": [asdict(claim) for claim in self.claims]}
+        return {
+            "ok": self.ok,
+            "outcome": self.outcome,
+            **asdict(self),
+            "claims": [asdict(claim) for claim in self.claims],
+        }

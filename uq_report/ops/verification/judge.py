@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...core.errors import InputError
 from ...core.text import count
 from ...evidence import sums
 from ...evidence.run import Run
-from ...evidence.saved import EVIDENCE, evidence_files
+from ...evidence.saved import CLOCK, EVIDENCE, evidence_files
 from ...report.kinds import KINDS
 from .claims import Claim, Verdict, Verification
 from .evidence import RUN, first_change, judge_files, judge_run, sha256
 from .inputs import judge_inputs
 from .rendering import Maker, Rendered, judge_rendering, of_ours
 from .reports import Report, open_report
-from .signatures import judge_signatures
+from .signatures import judge_signatures, starts_with
 
 FilePath = str | Path
+_OWN = frozenset({RUN, CLOCK})
 NOT_RENDERED = "pages, figures and attached tables were not made again from run.json; --deep does"
 
 
@@ -31,6 +32,7 @@ def verify(  # noqa: PLR0913 - files and flags
     train: FilePath | None = None,
     templates: FilePath | None = None,
     trust: Iterable[FilePath] = (),
+    require_signature: bool = False,
     deep: bool = False,
 ) -> Verification:
     """Return what is proven of a report, claim by claim; what was not looked at is never passed.
@@ -53,50 +55,58 @@ def verify(  # noqa: PLR0913 - files and flags
     templates : path, optional
         The house style the report was made with.
     trust : paths
-        Certificates a signer's must lead to.
+        Certificates a signer's must lead to; a report without a signature then fails.
+    require_signature : bool, default=False
+        A report without a signature fails, whoever signed.
     deep : bool, default=False
         Make the report again, which costs what making it did.
 
     Returns
     -------
     Verification
-        ``.ok``, ``.failed`` and ``.claims``.
+        ``.outcome``, ``.ok``, ``.failed`` and ``.claims``.
 
     Raises
     ------
     InputError
         Something cannot be read, or there is no run.json to hold the report against.
     """
-    place = Path(path)
-    reports = _reports(place)
+    place, anchors = Path(path), tuple(trust)
     folder = place if place.is_dir() else place.parent
+    listed, required = sums.loads(folder), require_signature or bool(anchors)
+    reports = _reports(place, listed)
     evidence, source = _evidence(place, reports, run)
     recorded = judge_run(evidence, source)
     claims = [Claim(source, *verdict) for verdict in recorded.verdicts]
     if recorded.run is not None:
         house = None if templates is None else Path(templates)
         maker = Maker(recorded.run, house, recorded.format) if deep else None
-        listed = sums.loads(folder)
         for report in reports:
-            signatures = list(judge_signatures(report.data, tuple(trust))) if report.has_signature else []
+            signatures = list(_signatures(report, anchors, required))
             compared = (
                 _compare_listed(report, evidence, listed)
                 if maker is None
                 else _compare_rendered(report, maker, evidence, signatures)
             )
-            claims += [Claim(report.name, *verdict) for verdict in (*compared, *signatures)]
+            verdicts = *compared, *_judge_hash(report, listed, deep=deep), *signatures
+            claims += [Claim(report.name, *verdict) for verdict in verdicts]
+        if required and not any(report.format == "pdf" for report in reports):
+            claims.append(Claim(str(path), "signature", "FAILED", "one is asked for, and only a PDF can have one"))
         if place.is_dir():
-            claims.append(Claim(EVIDENCE, *_judge_tables(place, recorded.run, {} if deep else listed)))
+            claims += _lost(place, listed, {report.name for report in reports})
+            claims.append(Claim(EVIDENCE, *_judge_tables(place, recorded.run, listed, deep=deep)))
         inputs = {"model": model, "data": data, "train": train}
         claims += [Claim(source, *verdict) for verdict in judge_inputs(recorded.run, inputs, folder)]
     return Verification(str(path), sha256(evidence), tuple(claims))
 
 
-def _reports(place: Path) -> list[Report]:
-    """Return the report of a file, or all of a folder."""
+def _reports(place: Path, listed: Mapping[str, str]) -> list[Report]:
+    """Return the report of a file, or all of a folder: those of usual names, and PDF and HTML files that are listed."""
     if place.is_dir():
         named = {"report", *KINDS}
-        return [open_report(file) for file in sorted(place.iterdir()) if file.stem in named and file.is_file()]
+        files = [file for file in sorted(place.iterdir()) if file.stem in named or file.name in listed]
+        opened = [open_report(file) for file in files if file.is_file() and file.name not in _OWN]
+        return [report for report in opened if report.format != "other" or report.path.stem in named]
     report = open_report(place)
     if report.format == "other":
         raise InputError(
@@ -133,13 +143,39 @@ def _compare_listed(report: Report, evidence: bytes, listed: Mapping[str, str]) 
         yield Verdict("evidence", "ok", f"{sums.SUMS} lists it as made from run.json of SHA-256 {listed[RUN]}")
     else:
         yield _inside(report, evidence)
-    if recorded is None:
-        yield Verdict("hash", "not judged", f"no {sums.SUMS} lists it; its SHA-256 is {digest}")
-    elif recorded == digest:
-        yield Verdict("hash", "ok", f"{sums.SUMS} lists its SHA-256 {digest[:16]}…; who forges one can forge both")
-    else:
-        yield Verdict("hash", "FAILED", f"its SHA-256 is {digest}; {sums.SUMS} lists {recorded}")
     yield Verdict("rendering", "not judged", NOT_RENDERED)
+
+
+def _judge_hash(report: Report, listed: Mapping[str, str], *, deep: bool) -> Iterator[Verdict]:
+    """Compare a report with its listed hash; made again, it needs none, but a list that has one must be right."""
+    digest, recorded = sha256(report.data), listed.get(report.name)
+    others = [name for name, one in listed.items() if one == digest and name != report.name]
+    if recorded == digest:
+        yield Verdict("hash", "ok", f"{sums.SUMS} lists its SHA-256 {digest[:16]}…; who forges one can forge both")
+    elif recorded is not None and others and not report.has_signature:
+        reason = f"its signature was cut off: it is {others[0]} again, and {sums.SUMS} lists other bytes"
+        yield Verdict("hash", "FAILED", reason)
+    elif recorded is not None:
+        yield Verdict("hash", "FAILED", f"its SHA-256 is {digest}; {sums.SUMS} lists {recorded}")
+    elif not deep:
+        yield Verdict("hash", "not judged", f"no {sums.SUMS} lists it; its SHA-256 is {digest}")
+
+
+def _signatures(report: Report, trust: Sequence[FilePath], required: bool) -> Iterator[Verdict]:
+    """Judge the signatures of a report; say so if there must be one and is none."""
+    if report.has_signature:
+        yield from judge_signatures(report.data, trust, required=required)
+    elif required and report.format == "pdf":
+        yield Verdict("signature", "FAILED", "there is none, and one is asked for")
+
+
+def _lost(place: Path, listed: Mapping[str, str], judged: Container[str]) -> Iterator[Claim]:
+    """Say which listed files of a folder are gone or others; reports that are there and tables are judged apart."""
+    for name in (name for name in listed if "/" not in name and name not in judged):
+        if not (place / name).is_file():
+            yield Claim(name, "hash", "FAILED", f"it is missing; {sums.SUMS} lists it")
+        elif not sums.match(place, listed, [name]):
+            yield Claim(name, "hash", "FAILED", f"it is not as {sums.SUMS} lists it")
 
 
 def _inside(report: Report, evidence: bytes) -> Verdict:
@@ -159,12 +195,15 @@ def _compare_rendered(
 ) -> Iterator[Verdict]:
     """Compare one report with the one its evidence renders to."""
     rendered = maker.like(report)
-    yield _printed(report, rendered, sha256(evidence))
+    tied = _inside(report, evidence) if report.format == "pdf" and rendered is None else None
+    yield tied or _printed(report, rendered, sha256(evidence))
     if report.format == "pdf" and rendered is not None:
         yield _judge_attachments(report, rendered, evidence, of_ours(maker.differing))
-    states = {verdict.state for verdict in signatures if verdict.name.startswith("signature")}
+    states = {verdict.state for verdict in signatures if verdict.name.startswith(("signature", "revisions"))}
     signed = False if "FAILED" in states else True if states == {"ok"} else None
-    yield from judge_rendering(report, rendered, maker.differing, signed=signed)
+    if signed and rendered is not None:
+        signed = starts_with(report.data, rendered.data)
+    yield from judge_rendering(report, rendered, maker.differing, signed=signed, fault=maker.fault)
 
 
 def _printed(report: Report, rendered: Rendered | None, digest: str) -> Verdict:
@@ -191,15 +230,15 @@ def _judge_attachments(report: Report, rendered: Rendered, evidence: bytes, excu
         return Verdict("attachments", "FAILED", str(error))
 
 
-def _judge_tables(place: Path, run: Run, listed: Mapping[str, str]) -> Verdict:
-    """Compare evidence/*.csv of a folder with their listed hashes, or with those made again where none is listed."""
+def _judge_tables(place: Path, run: Run, listed: Mapping[str, str], *, deep: bool) -> Verdict:
+    """Compare evidence/*.csv of a folder with their listed hashes; with those made again if none is listed, or deep."""
     folder = place / EVIDENCE
-    if not folder.is_dir():
+    recorded = {name: digest for name, digest in listed.items() if name.startswith(f"{EVIDENCE}/")}
+    if not folder.is_dir() and not recorded:
         return Verdict("tables", "not judged", "there is no such folder beside the report")
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     contents = {file.relative_to(place).as_posix(): file.read_bytes() for file in files}
-    recorded = {name: digest for name, digest in listed.items() if name.startswith(f"{EVIDENCE}/")}
-    if not recorded:
+    if deep or not recorded:
         return judge_files(contents, evidence_files(run), "tables")
     found = sums.hashes(contents)
     wrong = sorted(name for name in {*found, *recorded} if found.get(name) != recorded.get(name))

@@ -17,6 +17,7 @@ class Reader(PdfFileReader):  # type: ignore[misc] # an extra, Any to the types
     """Reads a PDF in memory; what an index does not say plainly is left to pyHanko."""
 
     def __init__(self, data: bytes) -> None:
+        self.data = data
         self._indexes: dict[int, tuple[list[int], int, bytes]] = {}
         super().__init__(io.BytesIO(data))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
@@ -21,7 +20,7 @@ from ...runner import plugins
 from .claims import State, Verdict
 from .evidence import first_change, sha256
 from .reports import Report
-from .words import absent, headings, html_blocks, paper_blocks, pdf_text
+from .words import absent, cause, headings, html_blocks, paper_blocks, pdf_text
 
 # What decides how a report looks: the format of its run, and packages.
 _FORMAT = "format"
@@ -52,6 +51,7 @@ class Maker:
         self.run = run
         self.templates = templates
         self.differing = differing(run.environment, written)
+        self.fault = ""
         self._document = cache(lambda form: document(run, form.kind, annex=form.annex))
         self._page = cache(lambda form, paged: page(self._document(form), templates, paged=paged).encode())
         self._data = cache(self._rendered)
@@ -59,16 +59,21 @@ class Maker:
     def like(self, report: Report) -> Rendered | None:
         """Return the report made again in the form that fits best, None if none can be rendered.
 
-        The first that gives the same bytes, which a PDF may go on after; else one with the same headings.
+        The first that gives the same bytes, which a PDF may go on after; else one with the same headings. What kept
+        a form that fits from being rendered is then the `fault`: nothing can be said of other bytes.
         """
-        best, paged = None, report.format == "pdf"
+        best, paged, self.fault = None, report.format == "pdf", ""
         for form in self._likely(report):
-            with suppress(RenderError):  # a house style need not fit every kind
+            try:
                 data = self._data(form, report.path.suffix.lower())
                 rendered = Rendered(self._document(form), self._page(form, paged), data)
-                if report.data.startswith(data):
-                    return rendered
-                best = best or rendered
+            except Exception as error:  # noqa: BLE001 - limits, libraries and a run of strange content can fail in any way
+                self.fault = self.fault or cause(error)
+                continue
+            if report.data.startswith(data):
+                self.fault = ""
+                return rendered
+            best = best or rendered
         return best
 
     def _likely(self, report: Report) -> Iterator[Form]:
@@ -77,10 +82,13 @@ class Maker:
         forms = sorted(FORMS, key=lambda form: form.kind != named)  # and so the quicker ones of a kind first
         fitting, paged = False, report.format == "pdf"
         for form in forms:
-            with suppress(RenderError):
-                if report.headings is None or report.headings == headings(self._page(form, paged)):
-                    fitting = True
-                    yield form
+            try:
+                fits = report.headings is None or report.headings == headings(self._page(form, paged))
+            except Exception:  # noqa: BLE001, S112 - a house style need not fit every kind; the first kind is tried at last
+                continue
+            if fits:
+                fitting = True
+                yield form
         if not fitting:
             yield forms[0]
 
@@ -98,7 +106,7 @@ class Maker:
 
 
 def judge_rendering(
-    report: Report, rendered: Rendered | None, other: Sequence[str], *, signed: bool | None
+    report: Report, rendered: Rendered | None, other: Sequence[str], *, signed: bool | None, fault: str = ""
 ) -> Iterator[Verdict]:
     """Say whether the report is the one rendered from its evidence: its bytes, and the numbers it prints.
 
@@ -111,10 +119,12 @@ def judge_rendering(
         What decides the look of a report and is `differing` here.
     signed : bool, optional
         Whether valid signatures account for what follows the rendered bytes; None if that was not judged.
+    fault : str
+        Why a form that fits could not be rendered.
     """
-    if rendered is None:
-        fault = "no template renders the run here; was it made with a house style? Name it by --templates"
-        yield from _both("FAILED", fault)
+    if rendered is None or fault:
+        remedy = "if it was made with a house style, name it by --templates"
+        yield from _both("fault", f"it could not be rendered here ({fault}); {remedy}")
     elif report.data.startswith(rendered.data):
         yield from _same_start(report, rendered, signed)
     else:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...core.errors import InputError
-from ...core.text import clean
-from .claims import Verdict
+from ...core.text import clean, count
+from .claims import State, Verdict
 from .words import cause
 
 LEVELS = {1: "no changes allowed", 2: "form filling and further signatures allowed", 3: "comments allowed too"}
 
 
-def judge_signatures(data: bytes, trust: Sequence[str | Path] = ()) -> Iterator[Verdict]:
-    """Say of each signature whether it holds, and whether its signer is traced to a trusted certificate.
+def judge_signatures(data: bytes, trust: Sequence[str | Path] = (), *, required: bool = False) -> Iterator[Verdict]:
+    """Say of each signature whether it holds, who signed, and whether the file is the report and signatures alone.
 
     Parameters
     ----------
@@ -24,21 +23,25 @@ def judge_signatures(data: bytes, trust: Sequence[str | Path] = ()) -> Iterator[
         A PDF with at least one signature.
     trust : sequence of path
         Certificates (PEM or DER) the signer's must lead to; nothing is fetched, and revocation is not looked up.
+    required : bool
+        Whether signatures must be judged.
     """
     try:
         from .pdf_reader import Reader
     except ImportError:
-        yield Verdict("signature", "not judged", "signature found, not judged: install uq_report[sign]")
+        state: State = "fault" if required else "not judged"
+        yield Verdict("signature", state, "signature found, not judged: install uq_report[sign]")
         return
     anchors = trusted(trust)
-    logging.getLogger("pyhanko").addHandler(logging.NullHandler())
-    logging.getLogger("pyhanko_certvalidator").addHandler(logging.NullHandler())
     try:
-        signatures = list(Reader(data).embedded_signatures)
+        reader = Reader(data)
+        signatures = list(reader.embedded_signatures)
         if not signatures:
             yield Verdict("signature", "FAILED", "there are remains of a signature, and no signature field")
         for position, signature in enumerate(signatures, 1):
             yield from _judge(signature, data, anchors, last=position == len(signatures))
+        if signatures:
+            yield _revisions(reader)
     except Exception as error:  # noqa: BLE001 - a damaged signature can fail in any way in the reader
         yield Verdict("signature", "FAILED", f"it cannot be read ({cause(error)})")
 
@@ -56,6 +59,14 @@ def trusted(files: Sequence[str | Path]) -> list[Any]:
                 f"verify.trust must be a file with certificates; got {str(file)!r} ({cause(error)}). Name a PEM file."
             ) from error
     return certificates
+
+
+def starts_with(data: bytes, rendered: bytes) -> bool:
+    """Return whether the first revision of a PDF, which its signatures follow, is exactly the rendered report."""
+    from .pdf_reader import Reader
+    from .revisions import first_revision
+
+    return first_revision(Reader(data)) == rendered.rstrip()
 
 
 def _judge(signature: Any, data: bytes, anchors: list[Any], *, last: bool) -> Iterator[Verdict]:
@@ -84,6 +95,18 @@ def _judge(signature: Any, data: bytes, anchors: list[Any], *, last: bool) -> It
     meaning = f"certifies: {level}" if signature.docmdp_level else level
     yield Verdict(name, "FAILED" if wrong else "ok", "; ".join(wrong) or f"intact, covers {covers}; {meaning}")
     yield _signer(status, anchors, f"signer of {name.removeprefix('signature ')}")
+
+
+def _revisions(reader: Any) -> Verdict:
+    """Say whether each revision after the first adds a signature and nothing else."""
+    from .revisions import first_revision, foreign
+
+    faults, size = list(foreign(reader)), len(first_revision(reader))
+    if faults:
+        more = f"; and {count(len(faults) - 1, 'other fault')}" if len(faults) > 1 else ""
+        return Verdict("revisions", "FAILED", f"more was added to the report than signatures: {faults[0]}{more}")
+    added = count(reader.total_revisions - 1, "revision")
+    return Verdict("revisions", "ok", f"the first {size} bytes are the report; {added} after it: signatures alone")
 
 
 def _signer(status: Any, anchors: list[Any], name: str) -> Verdict:
