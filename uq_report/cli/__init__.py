@@ -1,21 +1,49 @@
 """The command line; the only place that prints. One file per group of commands; they are listed in this order.
 
-Exit codes: 0 done, 1 open findings of a gate, 2 usage, 3 input, model or data unusable, 4 rendering failed,
-5 something filed or signed was changed, 75 another process holds the lock, 130 interrupted.
+Exit codes are those of `core.errors.EXIT_CODES`; `boundary` gives them.
 """
 
+import sys
+
+import typer
+
+from ..core.errors import DONE, INTERRUPTED, USAGE
 from . import audits as audits
 from . import configs as configs
 from . import machine as machine
 from . import past as past
 from . import proof as proof
 from . import schedules as schedules
+from .boundary import Mistake, errors_reported, takes_any_text, unprinted
 from .shared import app
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line, and end with its exit code; one of 1 is a gate's alone."""
+    for stream in (sys.stdout, sys.stderr):
+        takes_any_text(stream)
+    try:
+        with errors_reported():
+            sys.exit(_code())
+    except typer.Exit as end:
+        sys.exit(end.exit_code)
+
+
+def _code() -> int:
+    """Run the command line, and return its exit code."""
+    try:
+        return int(app(standalone_mode=False) or DONE)
+    except Mistake as error:
+        error.show()
+        return USAGE
+    except typer.Abort:
+        return INTERRUPTED
+    except OSError as error:  # of help, which typer prints
+        raise unprinted(error, sys.stdout) from error
+    except SystemExit as end:  # what typer makes of a closed pipe
+        if not isinstance(end.__context__, OSError):
+            raise
+        raise unprinted(end.__context__, sys.stdout) from end
 
 
 __all__ = ["app", "main"]

@@ -1,4 +1,4 @@
-"""What every command shares: the application, the flags that several have, exit codes, and how errors are told."""
+"""What every command shares: the application, the flags that several have, and printing."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
-from ..core.errors import INTERRUPTED, UQReportError
-from ..core.text import harmless
+from .boundary import errors_reported, print_line, say
+
+__all__ = ["errors_reported", "print_line", "say"]  # of `boundary`, for every command
 
 app = typer.Typer(
     name="uq-report",
@@ -44,30 +45,10 @@ PdfSeconds = Annotated[float | None, typer.Option(help=PDF_SECONDS)]
 PdfMemory = Annotated[int | None, typer.Option(help=PDF_MEMORY)]
 
 
-def say(text: object, *, err: bool = False) -> None:
-    """Print text, whatever names are in it: a terminal must not act on them."""
-    typer.echo(harmless(str(text)), err=err)
-
-
 def begun(text: str, quiet: bool) -> None:
     """Say on a terminal what begins, before the libraries are loaded that it needs."""
     if not quiet and sys.stderr.isatty():
         say(text, err=True)
-
-
-@contextmanager
-def errors_reported(as_json: bool = False) -> Iterator[None]:
-    """Turn the package's errors into one clear message, also a line of JSON if asked for, and an exit code."""
-    try:
-        yield
-    except UQReportError as error:
-        if as_json:
-            print_line({"exit_code": error.exit_code, "reasons": str(error).splitlines()})
-        say(f"Error: {error}", err=True)
-        raise typer.Exit(error.exit_code) from error
-    except KeyboardInterrupt as error:
-        say("Interrupted; nothing was written.", err=True)
-        raise typer.Exit(INTERRUPTED) from error
 
 
 def _print_version(value: bool) -> None:
@@ -105,11 +86,6 @@ def logged(quiet: bool, silent: bool = False) -> Iterator[None]:
     finally:
         log.removeHandler(handler)
         log.setLevel(level)
-
-
-def print_line(content: Any) -> None:
-    """Print JSON on one line."""
-    say(json.dumps(content))
 
 
 def print_json(content: Any) -> None:

@@ -5,13 +5,28 @@ Messages follow one grammar: ``<who>.<what> must be <allowed>; got <value>. <wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from textwrap import indent
 from typing import ClassVar
 
-# How a command ends, for a pipeline.
-DONE, FINDINGS, INPUT, RENDER, VERIFICATION, UNJUDGED, TEMPORARY, INTERRUPTED = 0, 1, 3, 4, 5, 6, 75, 130
+# How a command ends, for a pipeline; README.md prints this table.
+DONE, FINDINGS, USAGE, INPUT, RENDER, VERIFICATION, UNJUDGED = 0, 1, 2, 3, 4, 5, 6
+INTERNAL, OUTPUT, TEMPORARY, INTERRUPTED = 70, 74, 75, 130
+EXIT_CODES: Mapping[int, str] = {
+    DONE: "done, or nothing changed since the last run",
+    FINDINGS: "a gate failed: an open finding at or above `fail_on`, or something that the gate reads or requires "
+    "was not measured",
+    USAGE: "the command line has a mistake",
+    INPUT: "the input, model or data cannot be used",
+    RENDER: "a report could not be rendered; the results are saved",
+    VERIFICATION: "something filed or signed was changed",
+    UNJUDGED: "it could not be judged whether something was changed",
+    INTERNAL: "a fault of uq_report or of a plugin; the message names the file with the details",
+    OUTPUT: "something could not be written: a full disk, a closed pipe, a folder without rights",
+    TEMPORARY: "to be tried later: another process holds the lock, or a service does not answer",
+    INTERRUPTED: "interrupted",
+}
 
 
 class UQReportError(Exception):
@@ -22,6 +37,12 @@ class UQReportError(Exception):
 
 class InputError(UQReportError, ValueError):
     """A model, data set, argument or option that cannot be used as given."""
+
+
+class OutputError(InputError):
+    """Something could not be written: a full disk, a closed pipe, something in the way, a folder without rights."""
+
+    exit_code: ClassVar[int] = OUTPUT
 
 
 class UnsupportedError(UQReportError):

@@ -322,7 +322,9 @@ def _installed(folders: Folders) -> dict[str, tuple[Plugin, ...]]:  # noqa: ARG0
 
 
 def _owner(dist: Distribution | None) -> tuple[str, str]:
-    return (dist.name, dist.version) if dist else ("unknown", "unknown")
+    """Return name and version of a distribution; its metadata lack them while pip is writing."""
+    facts = dist.metadata if dist else {}
+    return facts.get("Name") or "unknown", facts.get("Version") or "unknown"
 
 
 @lru_cache(maxsize=512)
@@ -332,7 +334,7 @@ def _package(name: str, folders: Folders) -> _Package | None:  # noqa: ARG001 - 
         metadata = distribution(name)
     except PackageNotFoundError:
         return None
-    return _Package(metadata.name, metadata.version, tuple(metadata.requires or ()))
+    return _Package(*_owner(metadata), tuple(metadata.requires or ()))
 
 
 def _normal(name: str) -> str:
