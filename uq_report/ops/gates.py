@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,16 +14,25 @@ from ..document.evidence import Evidence
 from ..document.text import unmarked
 from ..evidence import codec
 from ..evidence.finding import SEVERITIES, Severity
-from ..evidence.run import Run
+from ..evidence.run import NotRun, Run
 from ..report.answer.synthesis import because
 from ..report.rating import rating, rests_on
+from ..rules.reading import UNDECIDED, method_words
+
+# How a reason begins or goes on where a limit cut the work or the work broke, rather than did not apply: the words of
+# `runner.budget`, of the engine's row budget, and of `runner.audit` and `runner.judge` on what was raised.
+_CUT = re.compile(r"the (time|memory) limit of |engine\.row_budget must |it does not fit the ")
+_BROKEN = re.compile(r"(^|with |: )(?!ModuleNotFound|Import)\w*(Error|Exception): ")
+_VERDICTS = ("found", "passed", "ignored")
 
 
 def reasons(run: Run, fail_on: Severity | None = None) -> tuple[str, ...]:
-    """Say why a run fails: an open finding of at least `fail_on`, or a required plugin that did not run.
+    """Say why a run fails: an open finding of at least `fail_on`, or something required that was not measured.
 
     Waived findings are not open. Of the plugins in the settings' ``require``, those named themselves must have run;
-    a distribution must be installed, and that is refused before a run starts.
+    a distribution must be installed, and that is refused before a run starts. With `fail_on`, what the checks of the
+    run read is required as well: the gate fails where a limit cut it or it broke, and where no check came to a
+    verdict. What does not apply (no training rows, no protected attribute) or was not chosen is not required.
 
     Examples
     --------
@@ -34,11 +44,14 @@ def reasons(run: Run, fail_on: Severity | None = None) -> tuple[str, ...]:
     ((), ())
     >>> reasons(run, "low")
     ('1 open finding at or above low: UQ101 (medium)',)
+    >>> reasons(Run(as_of="2026-01-31", subject={}, settings={}, environment={}), "low")
+    ('nothing was measured: no check came to a verdict',)
     """
     gate = () if fail_on is None else SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     failing = [f"{finding.code} ({finding.severity})" for finding in run.findings if finding.severity in gate]
     words = f"{count(len(failing), 'open finding')} at or above {fail_on}: {', '.join(dict.fromkeys(failing))}"
-    return (*([words] if failing else []), *_required(run))
+    unmeasured = () if fail_on is None else _unmeasured(run)
+    return (*([words] if failing else []), *dict.fromkeys((*_required(run), *unmeasured)))
 
 
 def summary(run: Run, failures: Sequence[str], folder: str | Path) -> dict[str, Any]:
@@ -67,4 +80,23 @@ def _required(run: Run) -> Iterator[str]:
     for word in run.settings.get("require", ()):
         for entry in run.not_run:
             if word in (entry.name, f"{entry.group}.{entry.name}"):
-                yield f"required, and not run: {entry.group}.{entry.name}: {clean(entry.reason)}"
+                yield _not_run(entry)
+
+
+def _unmeasured(run: Run) -> Iterator[str]:
+    """Yield a sentence for everything that the checks of a run read, or that reads, and that was cut or broke."""
+    if not any(o.state in _VERDICTS or o.reason.startswith(UNDECIDED) for o in run.outcomes):
+        yield "nothing was measured: no check came to a verdict"
+    for entry in run.not_run:
+        if (_CUT.search(entry.reason) or _BROKEN.search(entry.reason)) and _is_read(entry, run):
+            yield _not_run(entry)
+
+
+def _is_read(entry: NotRun, run: Run) -> bool:
+    """Say whether a check gives the absence of this explainer as a reason, or is itself what did not run."""
+    words = f"{method_words(entry.name)} was not computed"
+    return entry.group == "rules" or any(words in outcome.reason for outcome in run.outcomes)
+
+
+def _not_run(entry: NotRun) -> str:
+    return f"required, and not run: {entry.group}.{entry.name}: {clean(entry.reason)}"
