@@ -13,10 +13,11 @@ from typer.testing import CliRunner, Result
 
 import uq_report as uq
 from uq_report import cli
-from uq_report.api import views
-from uq_report.core.errors import RenderError
+from uq_report.api import reports
+from uq_report.evidence import sums
 from uq_report.inputs.loaders.factory import FactoryLoader
 from uq_report.ops import doctor
+from uq_report.render.html import HtmlRenderer
 from uq_report.report.rating import WORDS
 from uq_report.runner import plugins
 
@@ -172,20 +173,25 @@ def test_the_limits_of_the_pdf_are_flags_and_keys(folder: Path) -> None:
     assert "output.pdf_cpu_seconds must be greater than 0" in result.stderr
 
 
-def test_failed_rendering_is_exit_code_4_and_the_old_report_stays(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run("--output", "out")
-    before = {p.name: p.read_bytes() for p in Path("out").iterdir() if p.is_file()}
+def test_failed_rendering_is_exit_code_4_and_costs_its_own_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("--output", "out", "--format", "markdown")
+    before = {name: Path("out", name).read_bytes() for name in ("report.html", "report.md", "run.json")}
 
-    def fails(*_: Any, **__: Any) -> Any:
-        raise RenderError("html must find its template; got none.")
+    def fails(*_: Any) -> Any:
+        raise ValueError("no ink")
 
-    monkeypatch.setattr(views.AuditRun, "reports", fails)
-    result = run("--output", "out", "--seed", "9")
+    with monkeypatch.context() as broken:
+        broken.setattr(HtmlRenderer, "render", fails)
+        result = run("--output", "out", "--format", "markdown", "--seed", "9")
     assert result.exit_code == 4
-    assert "Error: html must find its template; got none." in result.stderr
-    assert {p.name: p.read_bytes() for p in Path("out").iterdir() if p.is_file()} == before
+    assert "Failed: report.html could not be made: ValueError: no ink" in result.stderr
+    assert "what is missing of the report: uq-report render out" in result.stderr
+    after = {name: Path("out", name).read_bytes() for name in before}
+    assert [name for name in before if after[name] == before[name]] == ["report.html"]
+    assert "report.md" in sums.loads(Path("out"))
+    assert "report.html" not in sums.loads(Path("out")), "a report of another run is not vouched for"
+    assert call("render", "out", "--format", "html").exit_code == 0
+    assert "report.html" in sums.loads(Path("out"))
 
 
 def test_an_interrupt_is_exit_code_130(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,7 +245,7 @@ def test_demo_audits_the_sample_with_its_texts(folder: Path, monkeypatch: pytest
     monkeypatch.setattr(
         demo, "build", lambda which: (linear_subject(20), {"about": {"title": f"T {which}"}, "explainers": []})
     )
-    monkeypatch.setattr(views.AuditRun, "reports", lambda *_, **__: {"report.html": b""})
+    monkeypatch.setattr(reports.Reports, "of", lambda *_: iter([("report.html", b"")]))
     result = call("demo", "wind", "--as-of", "2026-01-31", "--output", "d")
     assert result.exit_code == 0
     assert result.stdout.startswith("Report in d: report.html (results: 0, ")

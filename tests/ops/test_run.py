@@ -18,11 +18,13 @@ from typer.testing import CliRunner
 
 import uq_report as uq
 from uq_report import cli
+from uq_report.api.reports import Reports
 from uq_report.api.views import AuditRun
 from uq_report.cli.flags import Key
 from uq_report.core.errors import InputError, LockedError, RenderError
 from uq_report.evidence import codec
 from uq_report.jobs.audit_file import AuditFile
+from uq_report.ops import written
 from uq_report.ops.history import History
 from uq_report.ops.run import CompletedAudit
 
@@ -116,13 +118,13 @@ def test_a_history_files_compares_and_finds_nothing_changed(folder: Path) -> Non
 
 
 def test_a_run_that_is_written_and_filed_renders_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reports, calls = AuditRun.reports, []
+    rendered, calls = Reports.of, []
 
-    def counted(self: AuditRun, *formats: Any, **look: Any) -> Any:
-        calls.append(formats)
-        return reports(self, *formats, **look)
+    def counted(self: Reports, *of: Any) -> Any:
+        calls.append(of)
+        return rendered(self, *of)
 
-    monkeypatch.setattr(AuditRun, "reports", counted)
+    monkeypatch.setattr(Reports, "of", counted)
     done = uq.run("audit.toml", {"output": {"history": "filed", "folder": "out"}})
     assert len(calls) == 1
     assert Path("out/report.md").read_bytes() == done.reports[0].read_bytes()
@@ -169,7 +171,7 @@ def test_an_error_is_raised_after_it_is_mailed(
     def fails(*_: Any, **__: Any) -> Any:
         raise RenderError("html must find its template; got none.")
 
-    monkeypatch.setattr(AuditRun, "reports", fails)
+    monkeypatch.setattr(written, "reports_of", fails)
     with pytest.raises(RenderError):
         uq.run("audit.toml", MAIL)
     assert "Subject: scores: the audit failed (exit code 4)" in post_box[1]
@@ -192,7 +194,7 @@ def test_a_tracking_store_that_fails_is_exit_code_75_and_costs_no_report(
     monkeypatch.setattr(finished, "ready", lambda: None)
     monkeypatch.setattr(finished, "log_finished", fails)
     done = uq.run("audit.toml", {"mlflow.tracking_uri": "http://nowhere"})
-    assert (done.exit_code, done.summary["exit_code"], done.reports[0].is_file()) == (75, 0, True)
+    assert (done.exit_code, done.summary["exit_code"], done.reports[0].is_file()) == (75, 75, True)
     assert "Not logged to MLflow: mlflow.tracking_uri must be" in caplog.text
     assert uq.run("audit.toml", {"mlflow.tracking_uri": "http://nowhere", **GATE}).exit_code == 1
 

@@ -16,7 +16,8 @@ from ..render.environment import render
 from ..report.overview import Link, Overview, Row, counted
 from ..report.rating import rating
 from ..runner import plugins
-from .views import FORMATS, AuditRun, Style
+from .reports import FORMATS, report_names
+from .views import AuditRun, Style
 
 PAGE = "index.html"
 _CAPTION = (
@@ -64,10 +65,10 @@ class AuditRuns(Mapping[str, AuditRun]):
         """
         base, chosen, rows = Path(folder), tuple(formats), []
         for name, run in self._runs.items():
-            reports = run.reports(chosen, **style)
             place = file_stem(name)
-            saved.write(run.run, base / place, reports=reports, clock=run.clock)
-            rows.append(_row(name, run, tuple(Link(file, f"./{quote(place)}/{quote(file)}") for file in reports)))
+            run.write(base / place, chosen, **style)
+            files = report_names(chosen, style.get("template", "audit"), run.run.denied)
+            rows.append(_row(name, run, tuple(Link(file, f"./{quote(place)}/{quote(file)}") for file in files)))
         page = render(None, "overview", document=_overview(rows), paged=False)
         return saved.write_files(base, {PAGE: page.encode()})
 

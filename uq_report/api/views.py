@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -19,16 +18,14 @@ from ..evidence import saved
 from ..evidence.finding import Finding
 from ..evidence.run import Changes, Run
 from ..report.answer import answer_of, as_html, as_lines
-from ..report.kinds import document
-from ..runner import figures, plugins
-from .progress import reported
+from ..runner import figures
+from .reports import FORMATS, reports_of
 from .to_dalex import to_dalex
 from .to_shap import to_shap
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMATS = ("html", "pdf")
 _MAX_ROWS = 60
 
 
@@ -189,49 +186,25 @@ class AuditRun:
     def write(self, folder: str | Path, formats: Iterable[str] = FORMATS, **style: Unpack[Style]) -> Path:
         """Write the report, run.json, evidence/*.csv, clock.json and SHA256SUMS into `folder`; return the folder.
 
-        An audit is called report.html, other templates by their name: brief.html. Everything is rendered first, as
-        `render` does, and put in place last: if anything fails, an old report there stays whole.
+        An audit is called report.html, other templates by their name: brief.html. What the report needs is looked at
+        first, then all but the report is written, then each of its files that can be made. Of the others a RenderError
+        says why not, and `write_reports` makes them later; an old report of that name stays.
         """
-        return saved.write(self.run, folder, reports=self.reports(formats, **style), clock=self.clock)
+        files = self._files(formats, style)
+        return saved.write_first(self.run, folder, reports=files, clock=self.clock)
 
     def write_reports(self, folder: str | Path, formats: Iterable[str] = FORMATS, **style: Unpack[Style]) -> Path:
-        """Write the report files alone into `folder`; return the folder."""
-        return saved.write_reports(self.run, folder, self.reports(formats, **style))
+        """Write the report files alone into `folder`, each that can be made; return the folder."""
+        return saved.write_reports(self.run, folder, self._files(formats, style))
 
-    def reports(
-        self,
-        formats: Iterable[str] = FORMATS,
-        *,
-        template: str = "audit",
-        templates: str | Path | None = None,
-        annex: str = "short",
-        pdf_cpu_seconds: float | None = None,
-        pdf_memory_mb: int | None = None,
-        progress: bool | Callable[[Progress], None] | None = None,
-    ) -> dict[str, bytes]:
+    def reports(self, formats: Iterable[str] = FORMATS, **style: Unpack[Style]) -> dict[str, bytes]:
         """Return the report files by name, as `write` puts them into a folder; see `render` for the arguments."""
-        classes = {name: _renderer(name, self.run.denied) for name in formats}
-        if templates is not None and not any(_takes(renderer, "templates") for renderer in classes.values()):
-            raise InputError(
-                f"report.templates must go with a format that has templates, html or pdf; got {sorted(classes)}. "
-                "Leave it out or add such a format."
-            )
-        style = None if templates is None else Path(templates)
-        options = {"templates": style, "cpu_seconds": pdf_cpu_seconds, "memory_mb": pdf_memory_mb}
-        usable = {name: value for name, value in options.items() if value is not None}
-        renderers = [
-            renderer(**{name: value for name, value in usable.items() if _takes(renderer, name)})
-            for renderer in classes.values()
-        ]
-        files = {}
-        with reported(progress) as callback:
-            draws = any(getattr(renderer, "draws", True) for renderer in renderers)
-            report = document(self.run, template, annex=annex, draws=draws)
-            for part, renderer in enumerate(renderers, 1):
-                if callback:
-                    callback(Progress(f"writing {renderer.name}", 0, 0, part, len(renderers)))
-                files[_file_name(template, renderer)] = renderer.render(report)
-        return files
+        return dict(self._files(formats, style))
+
+    def _files(self, formats: Iterable[str], style: Style) -> Iterator[tuple[str, bytes]]:
+        """Return the report files as they are made, once it is sure that nothing they need is missing."""
+        look: dict[str, Any] = {name: value for name, value in style.items() if name != "progress"}
+        return reports_of(formats, self.run.denied, **look).of(self.run, style.get("progress"))
 
     def __repr__(self) -> str:
         """Return the answer in about ten lines."""
@@ -243,24 +216,6 @@ class AuditRun:
     @property
     def _title(self) -> str:
         return f"Audit of {clean(self.run.subject['label'])}, {clean(self.run.as_of)}"
-
-
-def report_names(formats: Iterable[str], template: str = "audit", deny: Iterable[str] = ()) -> list[str]:
-    """Return the names of the files that `AuditRun.write` gives to a report in these formats."""
-    return [_file_name(template, _renderer(name, deny)) for name in formats]
-
-
-def _file_name(template: str, renderer: Any) -> str:
-    return f"{'report' if template == 'audit' else template}{renderer.extension}"
-
-
-def _renderer(name: str, deny: Iterable[str]) -> Any:
-    """Return the class of a renderer."""
-    return plugins.load(plugins.named(plugins.find(plugins.RENDERERS, deny), name, "format"))
-
-
-def _takes(renderer: Any, option: str) -> bool:
-    return is_dataclass(renderer) and any(field.name == option for field in fields(renderer))
 
 
 def _table(title: str, frame: pd.DataFrame, notes: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ..core.errors import RENDER
 from .flags import FLAGS, fills
 from .shared import (
     Annex,
@@ -26,7 +27,7 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
-    from ..ops.run import WrittenAudit
+    from ..ops.written import WrittenAudit
 
 
 @app.command()
@@ -53,7 +54,7 @@ def demo(  # noqa: PLR0913, PLR0917 - flags
             say(f"Fitting the {which} model ...", err=True)
         from ..jobs import demo as samples
         from ..jobs.audit_file import OutputPart
-        from ..ops.run import audit_subject
+        from ..ops.written import audit_subject
         from ..runner.mistakes import make_settings
 
         subject, texts = samples.build(which)
@@ -63,6 +64,9 @@ def demo(  # noqa: PLR0913, PLR0917 - flags
         done = audit_subject(subject, settings, place, progress=False if quiet else None)
         if not quiet:
             _print_answer(done)
+        if done.failed:
+            say("\n".join(done.failed), err=True)
+            raise typer.Exit(RENDER)
 
 
 @app.command()
@@ -84,8 +88,8 @@ def run(
 
     With a history, unchanged inputs, settings and versions need no new run: that is said, and nothing is written.
 
-    Exit codes: 0 done or unchanged, 1 open findings at or above --fail-on or a required part did not run, 2 usage,
-    3 input, 4 rendering failed, 75 another process holds the lock or MLflow cannot be reached, 130 interrupted.
+    Exit codes: 0 done or unchanged, 1 a gate failed (--fail-on, --require), 2 usage, 3 input, 4 a report could not be
+    rendered, 70 a fault of uq_report, 74 something could not be written, 75 to be tried later, 130 interrupted.
     """
     if file is None and not {"model.source", "data.source"} <= changes.keys():
         raise typer.BadParameter("give an audit.toml, or --model and --data")

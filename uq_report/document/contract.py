@@ -37,6 +37,14 @@ class Draws(Protocol):
 
 
 @runtime_checkable
+class Prepares(Protocol):
+    """A renderer that can say before an audit whether what it needs is there."""
+
+    def ready(self, kind: str) -> None:
+        """Refuse what would make every document of a kind fail: a template, a library; raises `RenderError`."""
+
+
+@runtime_checkable
 class Renderer(Protocol):
     """Turns a document into the bytes of one file.
 

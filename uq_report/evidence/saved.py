@@ -10,20 +10,21 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
 
-from ..core.errors import InputError
+from ..core.errors import InputError, OutputError
 from ..core.text import file_stem
 from . import stage, sums
 from .codec import dumps, loads
 from .run import Run
 
 RUN, CLOCK, EVIDENCE = "run.json", "clock.json", "evidence"
+_LEAST = 2**20  # bytes; a disk with less is full: the smallest runs need as much
 # What a spreadsheet would take for a formula (OWASP ASVS 1.2.10), also behind blanks.
 _FORMULA = re.compile(r"^(?:\s*[=+\-@]|[\t\r\x00])")
 
@@ -50,9 +51,41 @@ def write(run: Run, folder: str | Path, *, reports: Mapping[str, bytes], clock: 
     return write_files(folder, {**files, sums.SUMS: sums.dumps(listed)})
 
 
-def write_reports(run: Run, folder: str | Path, reports: Mapping[str, bytes]) -> Path:
+def write_first(
+    run: Run, folder: str | Path, *, reports: Iterable[tuple[str, bytes]], clock: Mapping[str, Any]
+) -> Path:
+    """Write a run as `write` does, but all else before the first report is made; return the folder.
+
+    What stops the reports keeps what is written: its notes say where that is.
+    """
+    write(run, folder, reports={}, clock=clock)
+    try:
+        return _write_made(folder, reports, Path(folder, RUN).read_bytes())
+    except BaseException as error:
+        error.add_note(f"The results are saved in {folder}; what is missing of the report: uq-report render {folder}")
+        raise
+
+
+def write_reports(run: Run, folder: str | Path, reports: Iterable[tuple[str, bytes]]) -> Path:
     """Write reports alone into a folder; its SHA256SUMS lists them if they are of the run that it lists."""
-    return write_listed(folder, reports, dumps(run))
+    return _write_made(folder, reports, dumps(run))
+
+
+def _write_made(folder: str | Path, reports: Iterable[tuple[str, bytes]], run: bytes) -> Path:
+    """Write each report that is made, also where another one stops; see `write_listed`."""
+    made: dict[str, bytes] = {}
+    stopped: BaseException | None = None
+    try:
+        made.update(reports)  # one by one: those before the one that stops are in it
+    except BaseException as error:  # noqa: BLE001 - an interrupt too; it goes on below
+        stopped = error
+    if made:
+        write_listed(folder, made, run)
+    if stopped is not None:
+        if made:
+            stopped.add_note(f"Written in {folder}: {', '.join(made)}.")
+        raise stopped
+    return Path(folder)
 
 
 def write_listed(folder: str | Path, files: Mapping[str, bytes], run: bytes) -> Path:
@@ -63,6 +96,32 @@ def write_listed(folder: str | Path, files: Mapping[str, bytes], run: bytes) -> 
         same = sums.hashes({RUN: run})[RUN] == listed.get(RUN)
         more = {sums.SUMS: sums.dumps({**others, **(sums.hashes(files) if same else {})})}
     return write_files(folder, {**files, **more})
+
+
+def check_place(folder: str | Path, names: Iterable[str] = ()) -> None:
+    """Refuse a folder that could not be written to, before anything is computed for it; nothing is made.
+
+    Raises
+    ------
+    OutputError
+        It is a file, or below one; it may not be written to; the disk is full; a folder has the name of a file.
+    """
+    target = Path(folder)
+    above = next(place for place in (target.absolute(), *target.absolute().parents) if place.exists())
+    blocked = [str(target / name) for name in (RUN, CLOCK, sums.SUMS, *names) if (target / name).is_dir()]
+    blocked += [str(target / EVIDENCE)] if (target / EVIDENCE).is_file() else []
+    problems = (
+        (not above.is_dir(), f"{str(above)!r} is a file"),
+        (bool(blocked), f"{' and '.join(blocked)} in the way"),
+        (not os.access(above, os.W_OK | os.X_OK), f"{str(above)!r} may not be written to"),
+        (above.is_dir() and shutil.disk_usage(above).free < _LEAST, f"the disk of {str(above)!r} is full"),
+    )
+    for holds, problem in problems:
+        if holds:
+            raise OutputError(
+                f"run.write.folder must be writable; got {str(folder)!r}: {problem}. Nothing was computed or written. "
+                "Name another, or mend it."
+            )
 
 
 def contents(run: Run, *, reports: Mapping[str, bytes], clock: Mapping[str, Any]) -> dict[str, bytes]:
@@ -81,7 +140,7 @@ def write_files(folder: str | Path, files: Mapping[str, bytes]) -> Path:
                 write_through(Path(place, stage.NEW, name), content)
             _publish(list(dict.fromkeys(Path(name).parts[0] for name in files)), Path(place))
     except OSError as error:
-        raise InputError(f"run.write.folder must be writable; got {str(folder)!r}: {error}. Name another.") from error
+        raise OutputError(f"run.write.folder must be writable; got {str(folder)!r}: {error}. Name another.") from error
     return target
 
 

@@ -8,9 +8,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import NamedTuple
 
+from ..render.libraries import PANGO
 from ..runner import plugins
-
-_PANGO = "Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
 
 
 class Finding(NamedTuple):
@@ -44,7 +43,7 @@ def _weasyprint() -> Finding:
     try:
         version = import_module("weasyprint").__version__
     except OSError as error:
-        return Finding("WeasyPrint", "missing", f"{str(error).splitlines()[0]}. {_PANGO}")
+        return Finding("WeasyPrint", "missing", f"{str(error).splitlines()[0]}. {PANGO}")
     except ImportError as error:
         return Finding("WeasyPrint", "missing", f"{error}. pip install weasyprint")
     return Finding("WeasyPrint", "ready", str(version))
@@ -53,7 +52,7 @@ def _weasyprint() -> Finding:
 def _subsetter() -> Finding:
     if find_library("harfbuzz-subset"):
         return Finding("HarfBuzz subsetter", "ready", "equal inputs give equal bytes of the PDF")
-    return Finding("HarfBuzz subsetter", "optional", f"not found: bytes of the PDF may differ between runs. {_PANGO}")
+    return Finding("HarfBuzz subsetter", "optional", f"not found: bytes of the PDF may differ between runs. {PANGO}")
 
 
 def _fonts() -> Finding:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import DONE, FINDINGS
 from ..core.text import clean, count
 from ..document.evidence import Evidence
 from ..document.text import unmarked
@@ -58,7 +57,6 @@ def summary(run: Run, failures: Sequence[str], folder: str | Path) -> dict[str, 
     """Return what a pipeline reads of a run, as JSON values; every severity is there, also with 0."""
     counts = Counter(finding.severity for finding in run.findings)
     return {
-        "exit_code": FINDINGS if failures else DONE,
         "reasons": list(failures),
         "label": run.subject["label"],
         "as_of": run.as_of,

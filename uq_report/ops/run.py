@@ -10,38 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from .. import api, runner
-from ..api.views import AuditRun, report_names
+from ..api.reports import report_names
+from ..api.views import AuditRun
 from ..core.engine import Progress
-from ..core.errors import TEMPORARY, LockedError, UQReportError
+from ..core.errors import DONE, FINDINGS, RENDER, TEMPORARY, LockedError, OutputError, RenderError, UQReportError
 from ..core.subject import Subject
-from ..evidence import saved
-from ..evidence.finding import Finding
 from ..evidence.run import Run
 from ..jobs import subject_of
 from ..jobs.audit_file import AuditFile, OutputPart
-from ..jobs.reading import DEFAULT_FOLDER, describe_audit
-from ..runner.settings import Settings
+from ..jobs.reading import describe_audit
 from . import gates, mail
 from .history import Filing, History, Retention, delete, inputs_key
 from .tracking import finished as tracking
+from .written import WrittenAudit, audit_subject, look_at
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class WrittenAudit:
-    """An audit in its folder, not yet judged; see `CompletedAudit`."""
-
-    run: AuditRun
-    folder: Path
-    reports: tuple[Path, ...]
-    reference: str = ""
-    unchanged: bool = False
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Open findings, in the order of the checks."""
-        return self.run.findings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,10 +43,13 @@ class CompletedAudit(WrittenAudit):
         Its name in the history, ``"credit@3"``; empty without one.
     unchanged : bool
         Nothing differs from the run filed last, so that nothing was run and nothing written.
+    failed : tuple of str
+        Which files of the report could not be made and why, and how to make them from what is saved.
     exit_code : int
-        That of ``uq-report run``: 0, 1 for a gate that failed, 75 if the tracking store could not be written.
+        That of ``uq-report run``: 0, 1 for a gate that failed, 4 if a file of the report could not be made, 75 if the
+        tracking store could not be written.
     reasons : tuple of str
-        Why the gate failed.
+        Why the gate failed, and what `failed` says.
     summary : mapping of str to JSON values
         What ``uq-report run --json`` prints.
     """
@@ -133,58 +119,27 @@ def run(
     if audit.mlflow is not None:
         tracking.ready()
     with _failures_reported(audit):
+        if not description.mistakes:
+            _refuse_early(audit)
         subject = subject_of(audit, [*description.mistakes, *mail.refused(audit.email)], description.who)
         name = audit.name or subject.label
         with nullcontext() if place.history is None else History(place.history).filing(name) as filing:
             done = None if force or previous is not None else _unchanged(audit, subject, filing)
             done = done or audit_subject(subject, audit.settings(), place, filing, previous=previous, progress=progress)
-    reasons = gates.reasons(done.run.run, audit.policy.fail_on)
-    summary = gates.summary(done.run.run, reasons, done.folder)
+    failing = gates.reasons(done.run.run, audit.policy.fail_on)
+    reasons = (*failing, *done.failed)
     tracking_code = _log_to_mlflow(audit, done)
+    code = FINDINGS if failing else RENDER if done.failed else tracking_code
+    summary = {"exit_code": code, **gates.summary(done.run.run, reasons, done.folder)}
     if not done.unchanged:
         _prune(place, name)
-        _send_mail(audit, mail.Ended(name, summary["exit_code"], summary, done.reports))
+        _send_mail(audit, mail.Ended(name, DONE if code == TEMPORARY else code, summary, done.reports))
     return CompletedAudit(
         **vars(done),
-        exit_code=summary["exit_code"] or tracking_code,
+        exit_code=code,
         reasons=reasons,
         summary={**summary, "unchanged": done.unchanged},
     )
-
-
-def audit_subject(
-    subject: Subject,
-    settings: Settings,
-    place: OutputPart,
-    filing: Filing | None = None,
-    *,
-    previous: str | Path | Run | AuditRun | None = None,
-    progress: bool | Callable[[Progress], None] | None = None,
-) -> WrittenAudit:
-    """Audit a subject; render the report once, then file it and write it to its folder, if there are to be any."""
-    last = previous or (None if filing is None else filing.previous())
-    run = api.audit(subject, settings, progress=progress, previous=last)
-    for entry in run.run.not_run:
-        if entry.group == "explainers":
-            _log.info("Not run: %s: %s", entry.name, entry.reason)
-    _log.info("Writing the report ...")
-    reports = run.reports(
-        place.formats,
-        template=place.template,
-        templates=place.templates,
-        annex=place.annex,
-        pdf_cpu_seconds=place.pdf_cpu_seconds,
-        pdf_memory_mb=place.pdf_memory_mb,
-        progress=progress,
-    )
-    filed = None if filing is None else filing.add(run.run, reports=reports, clock=run.clock)
-    output = place.folder or (DEFAULT_FOLDER if filed is None else None)
-    if output is not None:
-        saved.write(run.run, output, reports=reports, clock=run.clock)
-    folder = Path(output or "") if filed is None else filed.folder
-    files = tuple(folder / name for name in reports)
-    reference = "" if filed is None else filed.entry.reference
-    return WrittenAudit(run=run, folder=folder, reports=files, reference=reference)
 
 
 def _unchanged(audit: AuditFile, subject: Subject, filing: Filing | None) -> WrittenAudit | None:
@@ -230,6 +185,16 @@ def _send_mail(audit: AuditFile, ended: mail.Ended) -> None:
     """Send the mail of an audit; one that fails is reported, and costs neither the report nor the exit code."""
     if sentence := mail.send_after(audit.email, ended):
         _log.error("Mail: %s", sentence)
+
+
+def _refuse_early(audit: AuditFile) -> None:
+    """Refuse what would fail at the end, before model and data are read; mistakes of keys are told with the others."""
+    try:
+        look_at(audit.run.deny, audit.output, filed=audit.output.history is not None)
+    except (RenderError, OutputError):
+        raise
+    except UQReportError:
+        return
 
 
 @contextmanager

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from jinja2 import ChoiceLoader, FileSystemLoader, PrefixLoader, StrictUndefined, TemplateAssertionError, nodes
+from jinja2 import (
+    ChoiceLoader,
+    FileSystemLoader,
+    PrefixLoader,
+    StrictUndefined,
+    Template,
+    TemplateAssertionError,
+    nodes,
+)
 from jinja2.compiler import CodeGenerator, Frame
 from jinja2.exceptions import TemplateNotFound, TemplateSyntaxError
 from jinja2.runtime import Context
@@ -120,11 +129,32 @@ def render(house: Path | None, kind: str, **data: object) -> str:
         A template is missing, does not parse, uses a field that does not exist, or writes without end; the
         message names file and line.
     """
+    _steps.set(MAX_STEPS)
+    with _faults_placed():
+        return "".join(_capped(_page(house, kind).generate(data)))
+
+
+def ready(house: Path | None, kind: str) -> None:
+    """Refuse a kind of document whose template is missing, and a house style that does not parse; see `render`."""
+    with _faults_placed():
+        _page(house, kind)
+        for name in [] if house is None else FileSystemLoader(house).list_templates():
+            if name.endswith(".html"):
+                environment(house).get_template(name)
+
+
+def _page(house: Path | None, kind: str) -> Template:
+    """Return the template of a kind of document."""
     if house is not None and not house.is_dir():
         raise RenderError(f"render.templates must be a directory; got {str(house)!r}. Create it or leave it out.")
-    _steps.set(MAX_STEPS)
+    return environment(house).get_template(f"{kind}.html")
+
+
+@contextmanager
+def _faults_placed() -> Iterator[None]:
+    """Raise what goes wrong in a template with its file and line."""
     try:
-        return "".join(_capped(environment(house).get_template(f"{kind}.html").generate(data)))
+        yield
     except RenderError:
         raise
     except TemplateSyntaxError as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..document.document import Document
-from .environment import render
+from .environment import ready, render
 from .outline import outline
 
 
@@ -41,6 +41,10 @@ class HtmlRenderer:
     extension: ClassVar[str] = ".html"
     api_version: ClassVar[int] = 1
     templates: Path | None = None
+
+    def ready(self, kind: str) -> None:
+        """Refuse templates that are missing or do not parse."""
+        ready(self.templates, kind)
 
     def render(self, document: Document) -> bytes:
         """Return the page in UTF-8."""

@@ -22,6 +22,8 @@ from typing import Any, ClassVar
 from ..core.errors import RenderError, check_options
 from ..core.text import clean
 from ..document.document import Attachment, Document
+from . import libraries
+from .environment import ready
 from .html import page
 
 CHILD = "uq_report.render.printer"
@@ -70,6 +72,11 @@ class PdfRenderer:
                 ("memory_mb", 0 < self.memory_mb < 1e9, "a number of megabytes above 0"),
             ),
         )
+
+    def ready(self, kind: str) -> None:
+        """Refuse templates that are missing or do not parse, and a machine without the libraries that print."""
+        ready(self.templates, kind)
+        libraries.check()
 
     def render(self, document: Document) -> bytes:
         """Return the PDF; its dates are the document's `as_of`.
@@ -156,6 +163,7 @@ def _read(done: subprocess.CompletedProcess[bytes], limits: PdfRenderer) -> tupl
     if "error" in head:
         raise RenderError(head["error"])
     if head.get("size") != len(pdf):  # without memory, libraries in C end the child by a signal
+        libraries.refuse(done.stderr.decode(errors="replace"))
         code = done.returncode
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         raise RenderError(

@@ -24,7 +24,7 @@ from ..core.explainer import Costs, Explainer, HasCard, HasPriority, RunsAfter
 from ..core.loader import Cautions, HasSha256, Loader, TakesOptions
 from ..core.measures import Measure
 from ..core.shortcut import FastPath
-from ..document.contract import Draws, Renderer, SectionPlugin
+from ..document.contract import Draws, Prepares, Renderer, SectionPlugin
 from ..document.plots.contract import FigurePlugin, TakesCompanions
 from ..document.slots import CHAPTERS, chapter_of
 from ..rules.contract import Check
@@ -48,7 +48,7 @@ _CONTRACTS: Mapping[str, tuple[type, tuple[type, ...]]] = {
     RULES: (Check, ()),
     SECTIONS: (SectionPlugin, ()),
     FIGURES: (FigurePlugin, (TakesCompanions,)),
-    RENDERERS: (Renderer, (Draws,)),
+    RENDERERS: (Renderer, (Draws, Prepares)),
     LOADERS: (Loader, (TakesOptions, Cautions, HasSha256)),
     FAST_PATHS: (FastPath, ()),
 }

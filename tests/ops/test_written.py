@@ -1,0 +1,197 @@
+"""Results before presentation: what the end needs is looked at first, results are saved next, the report is last."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+import uq_report as uq
+from uq_report import cli, testing
+from uq_report.core.errors import OutputError, RenderError
+from uq_report.evidence import saved, sums
+from uq_report.ops.history import History
+from uq_report.render import libraries
+from uq_report.render.html import HtmlRenderer
+from uq_report.render.markdown import MarkdownRenderer
+
+MODEL = """
+from pathlib import Path
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+
+def model():
+    Path("loaded").touch()
+    return LogisticRegression().fit(pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0]}), [0, 1, 0, 1])
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a working folder with rows and a model that says when it is loaded."""
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"a": np.arange(40) % 4, "y": [0, 1] * 20}).to_csv("rows.csv", index=False)
+    Path("made_for_writing.py").write_text(MODEL)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "made_for_writing", raising=False)
+    return tmp_path
+
+
+def run(*more: str) -> Result:
+    base = ["run", "--model", "made_for_writing:model", "--data", "rows.csv", "--target", "y", "--label", "m"]
+    return CliRunner().invoke(cli.app, [*base, "--explainers", "calibration", *more])
+
+
+def refused(folder: Path, code: int, *more: str) -> str:
+    """Return the one message of a run that ends before its model is loaded, and writes nothing."""
+    before = sorted(folder.rglob("*"))
+    result = run(*more)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert sorted(folder.rglob("*")) == before
+    return result.stderr
+
+
+def test_a_template_that_is_missing_or_broken_is_refused_first(folder: Path) -> None:
+    assert "render.templates must be a directory" in refused(folder, 4, "--templates", "none")
+    Path("house").mkdir()
+    Path("house/own.html").write_text("{% if %}")
+    assert "own.html, line 1" in refused(folder, 4, "--templates", "house")
+
+
+def test_a_place_that_cannot_be_written_to_is_refused_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("file").touch()
+    assert "'file'" in refused(folder, 74, "--output", "file")
+    assert "is a file. Nothing was computed or written." in refused(folder, 74, "--output", "file/out")
+    Path("out/report.html").mkdir(parents=True)
+    assert "report.html in the way" in refused(folder, 74, "--output", "out", "--format", "html")
+    with monkeypatch.context() as locked:
+        locked.setattr(os, "access", lambda *_: False)
+        assert "may not be written to" in refused(folder, 74, "--output", "new")
+    monkeypatch.setattr(saved.shutil, "disk_usage", lambda _: SimpleNamespace(free=saved._LEAST - 1))
+    assert "is full" in refused(folder, 74, "--output", "new")
+
+
+def test_a_place_that_can_be_written_to_is_not_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saved.shutil, "disk_usage", lambda _: SimpleNamespace(free=saved._LEAST))
+    (tmp_path / "out" / "evidence").mkdir(parents=True)
+    saved.check_place(tmp_path / "out", ["report.html"])
+    saved.check_place(tmp_path / "deep" / "below", ["report.html"])
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_machine_without_pango_is_refused_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    libraries.check.cache_clear()
+    monkeypatch.setattr(libraries, "_loads", lambda _: False)
+    complaint = "OSError: cannot load library 'libpango-1.0-0': libpango-1.0-0: cannot open shared object file"
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(stderr=complaint))
+    message = refused(folder, 4, "--format", "pdf")
+    assert "pdf needs libpango-1.0-0, which this machine lacks. Debian and Ubuntu: apt-get install libpango" in message
+    assert "uq-report doctor" in message
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(stderr=""))
+    libraries.check()  # WeasyPrint found them by other names
+    libraries.check.cache_clear()
+
+
+def full(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let the disk be full for files of this name."""
+    real = saved.write_through
+
+    def fails(file: Path, content: bytes) -> None:
+        if file.name == name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(file, content)
+
+    monkeypatch.setattr(saved, "write_through", fails)
+
+
+def test_a_disk_that_is_full_for_the_report_keeps_the_results(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as disk:
+        full(disk, "report.html")
+        result = run("--output", "out", "--format", "html")
+    assert result.exit_code == 74
+    assert "No space left on device" in result.stderr
+    assert "The results are saved in out; what is missing of the report: uq-report render out" in result.stderr
+    assert uq.load("out").run.subject["label"] == "m"
+    assert CliRunner().invoke(cli.app, ["render", "out", "--format", "html"]).exit_code == 0
+    assert sums.match(Path("out"), sums.loads(Path("out")), ["report.html", "run.json"])
+
+
+def test_a_disk_that_is_full_at_once_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full(monkeypatch, "run.json")
+    result = run("--output", "out", "--format", "html")
+    assert (result.exit_code, "are saved" in result.stderr) == (74, False)
+    assert list(Path("out").iterdir()) == []
+
+
+def interrupted(*_: Any, **__: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_says_what_is_saved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as early:
+        early.setattr("uq_report.api.audit", interrupted)
+        result = run("--output", "out")
+    assert (result.exit_code, result.stderr) == (130, "Interrupted.\nNo results were saved.\n")
+    monkeypatch.setattr(MarkdownRenderer, "render", interrupted)
+    result = run("--output", "out", "--history", "filed", "--format", "html", "--format", "markdown")
+    assert result.exit_code == 130
+    lines = result.stderr.splitlines()
+    place = History("filed").find("m").folder
+    assert lines[lines.index("Interrupted.") :] == [
+        "Interrupted.",
+        "Written in out: report.html.",
+        "The results are saved in out; what is missing of the report: uq-report render out",
+        f"The results are filed as m@1 in {place}",
+    ]
+    assert Path("out/report.html").read_bytes() == (place / "report.html").read_bytes()
+
+
+def test_a_renderer_that_fails_costs_its_file_in_a_history_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HtmlRenderer, "render", lambda *_: 1 / 0)
+    result = run("--history", "filed", "--format", "html", "--format", "markdown", "--json")
+    assert result.exit_code == 4
+    assert '"reasons": ["report.html could not be made: ZeroDivisionError: division by zero"' in result.stdout
+    assert '"exit_code": 4' in result.stdout
+    files = {file.name for file in History("filed").find("m").folder.iterdir()}
+    assert {"run.json", "report.md"} < files
+    assert "report.html" not in files
+
+
+def test_a_finding_at_the_gate_comes_before_a_renderer_that_fails(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HtmlRenderer, "render", lambda *_: 1 / 0)
+    rule = ["--set", 'policy.rules=["nll <= 0.0001"]', "--fail-on", "high"]
+    result = run("--output", "out", "--format", "html", *rule)
+    assert result.exit_code == 1
+    assert "report.html could not be made" in result.stderr
+
+
+def test_python_saves_first_too(tmp_path: Path) -> None:
+    audited = uq.audit(testing.linear_subject(20), explainers=[], progress=False)
+
+    def stops() -> Iterator[tuple[str, bytes]]:
+        assert (tmp_path / "run.json").is_file(), "results first"
+        yield "report.md", b"made"
+        raise RenderError("report.html could not be made: no ink")
+
+    with pytest.raises(RenderError) as caught:
+        saved.write_first(audited.run, tmp_path, reports=stops(), clock={})
+    assert caught.value.__notes__[0] == f"Written in {tmp_path}: report.md."
+    assert sums.match(tmp_path, sums.loads(tmp_path), ["report.md", "run.json"])
+
+
+def test_what_stands_in_the_way_is_an_output_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=r"run\.write\.folder must be writable"):
+        saved.write_files(tmp_path / "file" / "below", {"a": b""})

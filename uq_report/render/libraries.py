@@ -1,0 +1,68 @@
+"""The libraries of the system that print a PDF: WeasyPrint loads them, and a machine may lack them."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+
+from ..core.errors import RenderError
+
+PANGO = "Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
+# Each by its names on Linux, macOS and Windows.
+_NAMES = {
+    name: (f"lib{stem}.so.{number}", f"lib{stem}.{number}.dylib", f"lib{stem}.dylib", f"lib{stem}-{number}.dll")
+    for name, stem, number in (
+        ("GObject", "gobject-2.0", 0), ("Pango", "pango-1.0", 0), ("PangoFT2", "pangoft2-1.0", 0),
+        ("HarfBuzz", "harfbuzz", 0), ("Fontconfig", "fontconfig", 1),
+    )
+}  # fmt: skip
+_UNLOADED = re.compile(r"cannot load library '?([^':]+)|No module named '(weasyprint|pydyf|cffi)\b")
+_SECONDS = 60
+
+
+@cache
+def check() -> None:
+    """Refuse a machine that cannot print; where a name is not found here, WeasyPrint itself is asked.
+
+    Raises
+    ------
+    RenderError
+        What is missing, the package that brings it, and what looks at everything.
+    """
+    if find_spec("weasyprint") is not None and all(map(_loads, _NAMES.values())):
+        return
+    command = [sys.executable, "-P", "-c", "import weasyprint"]
+    with suppress(OSError, subprocess.TimeoutExpired):  # then the page is tried
+        refuse(subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False, text=True).stderr)  # noqa: S603 - our own interpreter
+
+
+def refuse(complaint: str) -> None:
+    """Raise the error of a library that is missing, if that is what a process complains of.
+
+    Examples
+    --------
+    >>> refuse("all is well")
+    >>> refuse("OSError: cannot load library 'libpango-1.0-0': no such file")
+    Traceback (most recent call last):
+        ...
+    uq_report.core.errors.RenderError: pdf needs libpango-1.0-0, which this machine lacks. Debian and Ubuntu: ...
+    """
+    match = _UNLOADED.search(complaint)
+    if match is None:
+        return
+    remedy = PANGO if match[1] else f"pip install {match[2]}"
+    missing = match[1] or match[2]
+    raise RenderError(f"pdf needs {missing}, which this machine lacks. {remedy}. uq-report doctor looks at the rest.")
+
+
+def _loads(names: tuple[str, ...]) -> bool:
+    for name in names:
+        with suppress(OSError):
+            ctypes.CDLL(name)
+            return True
+    return False
