@@ -27,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from uq_report.api import explain
+from uq_report.core.adapter import class_names
 from uq_report.core.arrays import AnyArray, Columns, FloatArray, IntArray, take_rows
 from uq_report.core.distributions import Categorical, CategoricalMixture
 from uq_report.core.engine import Engine
@@ -70,14 +71,14 @@ FORESTS: dict[str, Callable[[], Any]] = {
 
 
 def changes(subject: Subject, rows: IntArray, seed: int) -> list[Variant]:
-    """Return each column with donors, a constant, and a value for each row, and sets of columns, in mixed order."""
+    """Return each column with donors, a constant, and a value for each row, in mixed order; of few rows sets too."""
     rng = np.random.default_rng(seed)
     source, found = Columns(subject.X), []
     for c in range(subject.X.shape[1]):
         found.append(Variant((c,), donors=rng.integers(0, subject.n, len(rows))))
         found.append(Variant((c,), (source[c][rng.integers(subject.n)],)))
         found.append(Variant((c,), (source[c][rng.integers(0, subject.n, len(rows))],)))
-    for several in ((0, 3), (3, 0), (1, 2, 4), tuple(range(subject.X.shape[1]))):
+    for several in ((3, 0), (1, 2, 4)) if len(rows) < N else ():  # of many, Python would walk for long
         found.append(Variant(several, donors=rng.integers(0, subject.n, len(rows))))
         found.append(Variant(several, tuple(source[c][rng.integers(subject.n)] for c in several)))
     return [found[v] for v in rng.permutation(len(found))]
@@ -281,6 +282,35 @@ def test_few_rows_and_trees_are_left_to_the_model(monkeypatch: pytest.MonkeyPatc
     assert (TreePath().shortcut(subject.model, subject.adapter, subject.X) is not None) is walked
     engine = evaluated(subject, fast_paths=(TreePath(),))[1]
     assert (engine.served["trees"].rows > 0) is walked
+
+
+@pytest.mark.parametrize(
+    ("model", "trees"),
+    [
+        (lambda: FORESTS["forest"]().fit(WHOLE, Y3), 7),
+        (lambda: FORESTS["tree"]().fit(WHOLE, Y3), 1),
+        (lambda: GradientBoostingClassifier(n_estimators=2).fit(WHOLE, Y3), 6),
+        (lambda: HistGradientBoostingClassifier(max_iter=2).fit(WHOLE, Y3), 6),
+        (of_lightgbm, 3),
+        (lambda: of_xgboost(num_parallel_tree=2), 6),
+        (lambda: of_xgboost(booster="gblinear"), 0),
+        (lambda: catboost_of("Classifier").fit(GAPS, Y2), 8),
+    ],
+)
+def test_trees_are_counted_before_they_are_read(monkeypatch: pytest.MonkeyPatch, model: Any, trees: int) -> None:
+    subject = explain(model(), WHOLE, Y2)
+    reader = paths.READERS[class_names(subject.model)[0]]
+    assert reader.trees(subject.model) == trees
+    read: list[int] = []
+    monkeypatch.setitem(
+        paths.READERS,
+        class_names(subject.model)[0],
+        reader._replace(read=lambda *_: read.append(1)),  # type: ignore[func-returns-value]
+    )
+    for worth, times in ((trees * N + 1, 0), (trees * N, 1)):
+        monkeypatch.setattr(paths, "WORTH", worth)
+        assert TreePath().shortcut(subject.model, subject.adapter, subject.X) is None
+        assert len(read) == times
 
 
 def test_without_numba_the_model_predicts_and_the_run_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from ....core.adapter import Adapter
 from ....core.arrays import Table
 from .forest import Forest, Tree
-from .walkable import Walkable, by_scores, is_numeric, plain_numbers
+from .walkable import Reader, Walkable, by_scores, is_numeric, plain_numbers
 
 
 def _read(model: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
@@ -58,6 +58,7 @@ def _tree(tree: dict[str, Any], scale: float, k: int, missing_right: Mapping[int
     )
 
 
-CATBOOST: Mapping[str, Callable[[Any, Any, Adapter, Table], Walkable | None]] = {
-    f"catboost.{name}": _read for name in ("CatBoostClassifier", "CatBoostRegressor", "CatBoost")
+CATBOOST: Mapping[str, Reader] = {
+    f"catboost.{name}": Reader(lambda final: int(final.tree_count_ or 0), _read)
+    for name in ("CatBoostClassifier", "CatBoostRegressor", "CatBoost")
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,18 @@ import numpy as np
 from ....core.adapter import Adapter
 from ....core.arrays import AnyArray, FloatArray, Table
 from .forest import Forest, Tree, set_bits
-from .walkable import Walkable, by_scores, category_codes
+from .walkable import Reader, Walkable, by_scores, category_codes
 
 _CATEGORICAL, _DEFAULT_LEFT, _ZERO, _NAN = 1, 2, 4, 8  # bits of decision_type
 
 
+def _booster(final: Any) -> Any:
+    return getattr(final, "booster_", final)
+
+
 def _read(model: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
     """Read the trees up to the best iteration; linear leaves, averaged trees and zeros as missing are refused."""
-    booster = getattr(final, "booster_", final)
+    booster = _booster(final)
     head, *blocks = booster.model_to_string().split("\nend of trees")[0].split("\nTree=")
     facts = _facts(head)
     parts = [_facts(block) for block in blocks]
@@ -75,6 +79,7 @@ def _whole(part: Mapping[str, str], name: str) -> AnyArray:
     return np.array(part.get(name, "").split(), dtype=np.int64)
 
 
-LIGHTGBM: Mapping[str, Callable[[Any, Any, Adapter, Table], Walkable | None]] = {
-    f"lightgbm.{name}": _read for name in ("LGBMClassifier", "LGBMRegressor", "Booster")
+LIGHTGBM: Mapping[str, Reader] = {
+    f"lightgbm.{name}": Reader(lambda final: int(_booster(final).num_trees()), _read)
+    for name in ("LGBMClassifier", "LGBMRegressor", "Booster")
 }

@@ -21,13 +21,13 @@ from .catboost import CATBOOST
 from .forest import Forest
 from .lightgbm import LIGHTGBM
 from .sklearn import SKLEARN
-from .walkable import Walkable
+from .walkable import Reader, Walkable
 from .xgboost import XGBOOST
 
 if TYPE_CHECKING:
     from .walk import Settled
 
-READERS: Mapping[str, Callable[[Any, Any, Adapter, Table], Walkable | None]] = {
+READERS: Mapping[str, Reader] = {
     **SKLEARN,
     **LIGHTGBM,
     **XGBOOST,
@@ -65,8 +65,10 @@ class TreePath:
         """
         steps, final = unwrap(model)
         reader = READERS.get(class_names(final)[0])
-        walkable = None if steps or reader is None else reader(model, final, adapter, X)
-        if walkable is None or len(X) * len(walkable.forest.trees) < WORTH:
+        if steps or reader is None or len(X) * reader.trees(final) < WORTH:
+            return None
+        walkable = reader.read(model, final, adapter, X)
+        if walkable is None:
             return None
         if find_spec("numba") is None:
             raise MissingDependencyError(f"fast path {self.name!r}", "numba", "shap")

@@ -13,7 +13,7 @@ from ....core.arrays import AnyArray, FloatArray, Table
 from ....core.distributions import Categorical, CategoricalMixture
 from ....core.predictive import Distribution
 from .forest import Forest, Tree, set_bits
-from .walkable import Walkable, by_scores, is_numeric, plain_numbers
+from .walkable import Reader, Walkable, by_scores, is_numeric, plain_numbers
 
 
 def _classes(_: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
@@ -109,9 +109,16 @@ def _histogram_tree(predictor: Any, first: int) -> Tree:
     )
 
 
-SKLEARN: Mapping[str, Callable[[Any, Any, Adapter, Table], Walkable | None]] = {
-    **{f"sklearn.{name}": _classes for name in ("DecisionTreeClassifier", "ExtraTreeClassifier")},
-    **{f"sklearn.{name}": _classes for name in ("RandomForestClassifier", "ExtraTreesClassifier")},
-    **{f"sklearn.GradientBoosting{task}": _boosted for task in ("Classifier", "Regressor")},
-    **{f"sklearn.HistGradientBoosting{task}": _histogram for task in ("Classifier", "Regressor")},
+def _members(final: Any) -> int:
+    return len(getattr(final, "estimators_", [final]))
+
+
+_CLASSES = Reader(_members, _classes)
+_BOOSTED = Reader(lambda final: int(final.estimators_.size), _boosted)
+_HISTOGRAM = Reader(lambda final: sum(map(len, getattr(final, "_predictors", ()))), _histogram)
+SKLEARN: Mapping[str, Reader] = {
+    **{f"sklearn.{name}": _CLASSES for name in ("DecisionTreeClassifier", "ExtraTreeClassifier")},
+    **{f"sklearn.{name}": _CLASSES for name in ("RandomForestClassifier", "ExtraTreesClassifier")},
+    **{f"sklearn.GradientBoosting{task}": _BOOSTED for task in ("Classifier", "Regressor")},
+    **{f"sklearn.HistGradientBoosting{task}": _HISTOGRAM for task in ("Classifier", "Regressor")},
 }

@@ -44,6 +44,21 @@ class Walkable(NamedTuple):
     tolerance: float = TOLERANCE
 
 
+class Reader(NamedTuple):
+    """How the models of one class are read.
+
+    Attributes
+    ----------
+    trees : callable
+        Returns how many trees the final estimator has, without reading them.
+    read : callable
+        Returns what is walked of a model, given its final estimator, adapter and rows; None where it is no such thing.
+    """
+
+    trees: Callable[[Any], int]
+    read: Callable[[Any, Any, Adapter, Table], Walkable | None]
+
+
 @dataclass(frozen=True, eq=False)
 class _FromScore:
     """The distributions of rows from the forest's scores and a start: what row `codes` has beyond them in `raw`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from ....core.adapter import Adapter
 from ....core.arrays import AnyArray, FloatArray, Table
 from .forest import Forest, Tree
-from .walkable import Walkable, by_scores, category_codes
+from .walkable import Reader, Walkable, by_scores, category_codes
 
 # XGBoost adds its leaves in single precision: so far its own predictions are from the sum of the same leaves
 SINGLE = 1e-5
@@ -20,15 +20,14 @@ SINGLE = 1e-5
 def _read(model: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
     """Read the trees that ``predict`` uses; linear boosters, dropped trees and vector leaves are refused."""
     missing = getattr(final, "missing", np.nan)
-    native = not hasattr(final, "get_booster")
-    booster = final if native else final.get_booster()
+    booster = _booster(final)
     learner = json.loads(booster.save_raw("json"))["learner"]
     boosted = learner["gradient_booster"]
     if boosted["name"] != "gbtree" or not np.isnan(missing) or int(learner["learner_model_param"]["num_target"]) > 1:
         return None
     encode = category_codes(None, X)
     trees, classes, ends = (boosted["model"][name] for name in ("trees", "tree_info", "iteration_indptr"))
-    best = None if native else booster.attr("best_iteration")
+    best = None if booster is final else booster.attr("best_iteration")
     used = len(trees) if best is None else ends[int(best) + 1]
     known = _known(trees[:used], encode(X))
     forest = Forest(
@@ -74,6 +73,15 @@ def _tree(tree: dict[str, Any], first: int, known: Mapping[int, FloatArray]) -> 
     )
 
 
-XGBOOST: Mapping[str, Callable[[Any, Any, Adapter, Table], Walkable | None]] = {
-    f"xgboost.{name}": _read for name in ("XGBClassifier", "XGBRegressor", "Booster")
+def _booster(final: Any) -> Any:
+    return final.get_booster() if hasattr(final, "get_booster") else final
+
+
+def _trees(final: Any) -> int:
+    boosted = json.loads(_booster(final).save_config())["learner"]["gradient_booster"]
+    return int(boosted.get("gbtree_model_param", {}).get("num_trees", 0))
+
+
+XGBOOST: Mapping[str, Reader] = {
+    f"xgboost.{name}": Reader(_trees, _read) for name in ("XGBClassifier", "XGBRegressor", "Booster")
 }
