@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
+    BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -118,6 +121,25 @@ def compare(model: Any, X: Any, y: Any, tolerance: float = 1e-12) -> None:
 def test_classification_trees_agree_and_keep_the_split_of_members(name: str, y: IntArray) -> None:
     for X in (WHOLE, GAPS):
         compare(FORESTS[name]().fit(X, y, sample_weight=WEIGHTS), X, y)
+
+
+@pytest.mark.parametrize("y", [Y2, Y3])
+def test_bags_of_trees_agree_though_members_miss_columns_and_classes(y: IntArray) -> None:
+    rare = np.where(np.arange(N) < 3, y.max() + 1, y)
+    for classes in (y, rare):
+        options = {"max_features": 0.6, "max_samples": 0.3, "bootstrap_features": True, "random_state": 0}
+        compare(
+            BaggingClassifier(DecisionTreeClassifier(max_depth=4), 7, **options).fit(WHOLE, classes), WHOLE, classes
+        )
+
+
+@pytest.mark.parametrize("y", [Y2, Y3])
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+def test_calibrated_forests_agree(method: str, y: IntArray) -> None:
+    forest = FORESTS["forest"]()
+    folds = CalibratedClassifierCV(forest, method=method, cv=3).fit(GAPS, y)
+    compare(folds, GAPS, y)
+    compare(CalibratedClassifierCV(FrozenEstimator(forest.fit(GAPS, y)), method=method).fit(GAPS, y), GAPS, y)
 
 
 @pytest.mark.parametrize("y", [Y2, Y3])
@@ -240,6 +262,12 @@ def refused() -> dict[str, Callable[[], tuple[Any, Any]]]:
             WHOLE,
         ),
         "steps before it": lambda: (make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(WHOLE, Y2), WHOLE),
+        "bagged lines": lambda: (BaggingClassifier(LogisticRegression(), 2).fit(WHOLE, Y2), WHOLE),
+        "calibrated lines": lambda: (CalibratedClassifierCV(LogisticRegression(), cv=2).fit(WHOLE, Y2), WHOLE),
+        "calibrated steps": lambda: (
+            CalibratedClassifierCV(make_pipeline(StandardScaler(), DecisionTreeClassifier()), cv=2).fit(WHOLE, Y2),
+            WHOLE,
+        ),
         "a class of its own": lambda: (Stranger(max_depth=2).fit(WHOLE, Y2), WHOLE),
         "categories as statistics": lambda: (catboost_of("Classifier", cat_features=["d"]).fit(text, Y2), text),
         "trees that are not symmetric": lambda: (

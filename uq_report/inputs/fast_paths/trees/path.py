@@ -17,6 +17,7 @@ from ....core.predictive import Distribution
 from ....core.shortcut import Shortcut
 from ....core.variants import Variant
 from ...adapters.sklearn_ import unwrap
+from .calibrated import CALIBRATED
 from .catboost import CATBOOST
 from .forest import Forest
 from .lightgbm import LIGHTGBM
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 READERS: Mapping[str, Reader] = {
     **SKLEARN,
+    **CALIBRATED,
     **LIGHTGBM,
     **XGBOOST,
     **CATBOOST,

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import entr
 
-from ....core.adapter import Adapter
-from ....core.arrays import AnyArray, FloatArray, Table
+from ....core.adapter import Adapter, class_names
+from ....core.arrays import AnyArray, FloatArray, IntArray, Table
 from ....core.distributions import Categorical, CategoricalMixture
 from ....core.predictive import Distribution
 from .forest import Forest, Tree, set_bits
 from .walkable import Reader, Walkable, by_scores, is_numeric, plain_numbers
 
+_TREES = ("sklearn.DecisionTreeClassifier", "sklearn.ExtraTreeClassifier")
+_FORESTS = ("sklearn.RandomForestClassifier", "sklearn.ExtraTreesClassifier", "sklearn.BaggingClassifier")
+
 
 def _classes(_: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
-    """Read a classification tree or a forest of them: its scores are the members' probabilities, added up."""
-    members = getattr(final, "estimators_", [final])
-    if adapter.name not in ("ensemble", "classifier") or final.n_outputs_ != 1 or not is_numeric(X):
+    """Read a classification tree, a forest or a bag of them: scores are the members' probabilities, added up."""
+    members = members_of(final)
+    if adapter.name not in ("ensemble", "classifier") or members is None or not is_numeric(X):
         return None
 
     def finish(scores: FloatArray, split: Callable[[], FloatArray]) -> Distribution:
@@ -28,20 +31,50 @@ def _classes(_: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
             return Categorical(p, classes=final.classes_)
         return CategoricalMixture.of_moments(p, lambda: _moments(split() / len(members)), final.classes_)
 
+    def forest(leaves: Callable[[FloatArray], FloatArray], whole: int = 0) -> Forest:
+        trees = [member.tree(leaves) for member in members]
+        return Forest(trees, X.shape[1], trees[0].values.shape[1], single=True, whole=whole)
+
     two = len(final.classes_) == 2
     return Walkable(
-        _forest(members, lambda p: p[:, :1] if two else p, len(members) if two else 0),
+        forest(lambda p: p[:, :1] if two else p, len(members) if two else 0),
         plain_numbers,
         tuple(range(X.shape[1])),
         finish,
-        lambda: _forest(members, lambda p: np.column_stack([entr(p).sum(axis=1), np.square(p)])),
+        lambda: forest(lambda p: np.column_stack([entr(p).sum(axis=1), np.square(p)])),
     )
 
 
-def _forest(members: Sequence[Any], leaves: Callable[[FloatArray], FloatArray], whole: int = 0) -> Forest:
-    """Return the forest that adds up `leaves` of the members' class shares (nodes, k); of two, one may be enough."""
-    trees = [_tree(member.tree_, leaves(member.tree_.value[:, 0, :])) for member in members]
-    return Forest(trees, members[0].n_features_in_, trees[0].values.shape[1], single=True, whole=whole)
+class Member(NamedTuple):
+    """A classification tree of an ensemble: the columns it takes, and its class shares by node, of all classes."""
+
+    fitted: Any
+    columns: IntArray
+    shares: FloatArray
+
+    def tree(self, leaves: Callable[[FloatArray], FloatArray], first: int = 0) -> Tree:
+        """Return the flat form whose leaves are a function of the shares."""
+        tree = _tree(self.fitted.tree_, leaves(self.shares), first)
+        return tree._replace(feature=np.where(tree.left < 0, -1, self.columns[tree.feature]))
+
+
+def members_of(final: Any) -> list[Member] | None:
+    """Return the trees of a classifier whose probabilities are the mean of theirs; None of any other model."""
+    name = class_names(final)[0]
+    if (name not in _TREES and name not in _FORESTS) or getattr(final, "n_outputs_", 1) != 1:
+        return None
+    fitted, k = getattr(final, "estimators_", [final]), len(final.classes_)
+    if any(class_names(member)[0] not in _TREES for member in fitted):
+        return None
+    columns = getattr(final, "estimators_features_", [np.arange(final.n_features_in_)] * len(fitted))
+    members = []
+    for member, own in zip(fitted, columns, strict=True):
+        shares = member.tree_.value[:, 0, :]
+        if shares.shape[1] < k:  # a bag trains on class positions, of which a sample may miss some
+            shares, partial = np.zeros((len(shares), k)), shares
+            shares[:, member.classes_] = partial
+        members.append(Member(member, np.asarray(own), shares))
+    return members
 
 
 def _moments(split: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -117,8 +150,7 @@ _CLASSES = Reader(_members, _classes)
 _BOOSTED = Reader(lambda final: int(final.estimators_.size), _boosted)
 _HISTOGRAM = Reader(lambda final: sum(map(len, getattr(final, "_predictors", ()))), _histogram)
 SKLEARN: Mapping[str, Reader] = {
-    **{f"sklearn.{name}": _CLASSES for name in ("DecisionTreeClassifier", "ExtraTreeClassifier")},
-    **{f"sklearn.{name}": _CLASSES for name in ("RandomForestClassifier", "ExtraTreesClassifier")},
+    **dict.fromkeys((*_TREES, *_FORESTS), _CLASSES),
     **{f"sklearn.GradientBoosting{task}": _BOOSTED for task in ("Classifier", "Regressor")},
     **{f"sklearn.HistGradientBoosting{task}": _HISTOGRAM for task in ("Classifier", "Regressor")},
 }
