@@ -32,12 +32,13 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     OneHotEncoder,
     PolynomialFeatures,
+    PowerTransformer,
     RobustScaler,
 )
 from sklearn.preprocessing import StandardScaler as Standard
 
 from uq_report.core.arrays import FloatArray
-from uq_report.core.derivatives import DIFFERENCES, Derivatives
+from uq_report.core.derivatives import DIFFERENCES, EXACT, Derivatives
 from uq_report.core.engine import Engine
 from uq_report.core.subject import make_subject
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
@@ -112,7 +113,30 @@ def test_gaussian_process(kernel: Any, normalize: bool) -> None:
     check(RegressorStdAdapter(noise_variance=0.25), model.fit(X, 3 + 2 * Y), Q, first=1e-8, second=1e-6)
 
 
-@pytest.mark.parametrize("kernel", [RBF(1.3), Matern(1.3, nu=2.5), ARD * DotProduct()], ids=str)
+@pytest.mark.parametrize("kernel", [RBF(1.3), ARD + 2.0 * Matern(1.3, nu=2.5)], ids=str)
+def test_an_audit_takes_the_kernel_s_closed_form_behind_scalers_too(kernel: Any) -> None:
+    model = make_pipeline(Standard(), GaussianProcessRegressor(kernel + WhiteKernel(0.5), optimizer=None)).fit(X, Y)
+    adapter = RegressorStdAdapter()
+    found = Engine(make_subject(model, adapter, Q), {}).derivatives([2, 0], 2)
+    assert (found.method, found.error, found.second_error) == (EXACT, None, None)
+    assert relative(found.first, differences(lambda T: adapter.predict(model, T).parameters, Q, 2e-3)[:, [2, 0]]) < 1e-8
+    by_first = differences(lambda T: first_of(adapter, model, T)[:, [2, 0]], Q, 2e-3)[:, [2, 0]]
+    assert relative(np.asarray(found.second), by_first) < 1e-6
+
+
+def first_of(adapter: RegressorStdAdapter, model: Any, rows: FloatArray) -> FloatArray:
+    rates = adapter.derivatives(model, rows, 1)
+    assert rates is not None
+    return rates.first
+
+
+def test_steps_that_bend_a_column_leave_differences_of_the_kernel() -> None:
+    steps = make_pipeline(PowerTransformer(), GaussianProcessRegressor(RBF(1.3) + WhiteKernel(0.5), optimizer=None))
+    found = Engine(make_subject(steps.fit(X, Y), RegressorStdAdapter(), Q), {}).derivatives([2, 0])
+    assert found.method == "central differences of the kernel"
+
+
+@pytest.mark.parametrize("kernel", [RBF(1.3) * ARD, Matern(1.3, nu=0.5), ARD * DotProduct()], ids=str)
 def test_an_audit_takes_the_kernel_s_differences_behind_scalers_too(kernel: Any) -> None:
     model = make_pipeline(Standard(), GaussianProcessRegressor(kernel + WhiteKernel(0.5), optimizer=None)).fit(X, Y)
     adapter = RegressorStdAdapter()

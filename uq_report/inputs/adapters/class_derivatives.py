@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy.special import expit, softmax
 
 from ...core.adapter import class_names
-from ...core.arrays import Columns, FloatArray, Table
-from ...core.derivatives import Derivatives, numbers, spread
-from ...core.variants import Variant, make_buffer
+from ...core.arrays import FloatArray, Table
+from ...core.derivatives import Derivatives
+from .affine import affine_slopes, dense
 from .sklearn_ import transform, unwrap
 
 _LINEAR = ("sklearn.LogisticRegression", "sklearn.LogisticRegressionCV", "sklearn.LinearDiscriminantAnalysis")
@@ -39,10 +38,10 @@ def class_derivatives(model: Any, X: Table, order: int) -> Derivatives | None:
     """
     steps, final = unwrap(model)
     layers = _layers(final)
-    rows = None if layers is None else _dense(transform(steps, X))
+    rows = None if layers is None else dense(transform(steps, X))
     if layers is None or rows is None:
         return None
-    matrix, width = _slopes(steps, X, rows), max(len(bias) for _, bias in layers)
+    matrix, width = affine_slopes(steps, X, rows), max(len(bias) for _, bias in layers)
     step = max(1, _BLOCK // (width * len(matrix) ** order))
     activation = getattr(final, "activation", "identity")
     blocks = (rows[start : start + step] for start in range(0, len(rows), step))
@@ -63,40 +62,6 @@ def _layers(final: Any) -> Sequence[tuple[FloatArray, FloatArray]] | None:
     if len(bias) == 1:  # the score of the second of two classes, that of the first being 0
         weights, bias = np.pad(weights, ((0, 0), (1, 0))), np.pad(bias, (1, 0))
     return [*before, (weights, bias)]
-
-
-def _dense(values: Any) -> FloatArray | None:
-    """Return transformed rows as a dense array of floats, or None if they hold anything else."""
-    try:
-        return np.array(values.toarray() if hasattr(values, "toarray") else values, dtype=float)
-    except (TypeError, ValueError):
-        return None
-
-
-def _slopes(steps: Sequence[Any], X: Table, rows: FloatArray) -> FloatArray:
-    """Return the change of the transformed `rows` per unit of each column, NaN where it is no constant."""
-    if not steps:
-        return np.eye(X.shape[1])
-    matrix = np.full((X.shape[1], rows.shape[1]), np.nan)
-    buffer, source = make_buffer(X, 1), Columns(X)
-    for j in range(len(matrix)):
-        if isinstance(X, pd.DataFrame) and not pd.api.types.is_float_dtype(X.dtypes.iloc[j]):
-            continue
-        values = numbers(X, j)
-        # an affine step changes alike over any distance, so a whole standard deviation loses no digits
-        present, h = np.isfinite(values), spread(values) or 1.0
-        moves = ([Variant((j,), (values + move,))] for move in (h, -h))
-        try:
-            ahead, behind = (_dense(transform(steps, buffer.filled(source, 0, len(X), move))) for move in moves)
-        except ValueError:  # an encoder refuses values it has not met
-            continue
-        if ahead is not None and behind is not None:
-            changes = np.stack([ahead - rows, rows - behind])[:, present]
-            change = changes.mean(axis=(0, 1))
-            rounding = 1e-9 * (np.abs(rows[present]).max(axis=0) + np.abs(change))
-            if (np.abs(changes - change) <= rounding).all():
-                matrix[j] = change / h
-    return matrix
 
 
 def _scores(

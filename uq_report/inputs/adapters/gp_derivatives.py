@@ -1,7 +1,7 @@
-"""Derivatives of a Gaussian process by differences of its kernel alone.
+"""Derivatives of a Gaussian process by closed forms of its kernel, or by differences of the kernel alone.
 
 With k = k(x, T) the mean is ``kᵀα`` and the variance ``k(x, x) - kᵀK⁻¹k`` (Rasmussen & Williams 2006, section 2.2), so
-a row needs one solve, ``W = K⁻¹k``, for all its steps, where differences of predictions need one for each.
+a row needs one solve, ``W = K⁻¹k``, for all its slopes, where differences of predictions need one for each step.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from scipy.linalg import solve_triangular
 
 from ...core.adapter import class_names
 from ...core.arrays import FloatArray, Table, take_rows
-from ...core.derivatives import Derivatives, Predict, finite_differences, numbers, spread
+from ...core.derivatives import EXACT, Derivatives, Predict, finite_differences, numbers, spread
+from .affine import affine_slopes, dense
+from .gp_kernels import Term, gradient, hessian, slopes, terms_of
 from .sklearn_ import transform, unwrap
 
 METHOD = "central differences of the kernel"
@@ -27,38 +29,126 @@ class _Parameters(NamedTuple):
     parameters: FloatArray
 
 
+class _Rates(NamedTuple):
+    """Derivatives of ``kᵀα`` and ``k(x, x) - 2 kᵀW`` with W held, (n, d, 2), and the slopes of k, (n, d, N)."""
+
+    first: FloatArray
+    second: FloatArray | None = None
+    slopes: FloatArray | None = None
+    error: FloatArray | None = None
+    second_error: FloatArray | None = None
+
+
+class _Process(NamedTuple):
+    """A fitted process, the steps in front of it, the columns that move with their standard deviations, and the order.
+
+    `terms` and `matrix`, the inputs' slopes by these columns (d, m), are those of a closed form, where there is one.
+    """
+
+    steps: Any
+    gp: Any
+    columns: list[int]
+    sizes: FloatArray
+    order: int
+    terms: list[Term] | None = None
+    matrix: FloatArray = np.empty((0, 0))
+
+
+def process_of(model: Any) -> tuple[Any, Any] | None:
+    """Return the steps of a model and the fitted process of one output behind them, or None for another kind."""
+    steps, gp = unwrap(model)
+    fitted = class_names(gp)[0] == "sklearn.GaussianProcessRegressor" and hasattr(gp, "X_train_")
+    return (steps, gp) if fitted and np.size(gp.alpha_) == len(gp.X_train_) else None
+
+
+def units_of(gp: Any) -> tuple[float, float]:
+    """Return what a process multiplies by, and then adds, to come back to units of y.
+
+    What `normalize_y` took off has no public name; were it gone, comparisons with the model's own would fail.
+    """
+    unit, shift = getattr(gp, "_y_train_std", 1.0), getattr(gp, "_y_train_mean", 0.0)
+    return float(np.ravel(unit)[0]), float(np.ravel(shift)[0])
+
+
 def gp_derivatives(model: Any, X: Table, order: int) -> Derivatives | None:
     """Return derivatives of mean and variance by the columns of `X`, or None for a model of another kind.
 
     Columns that hold no floats or do not vary have derivatives of NaN.
     """
-    steps, gp = unwrap(model)
-    fitted = class_names(gp)[0] == "sklearn.GaussianProcessRegressor" and hasattr(gp, "X_train_")
-    if not fitted or np.size(gp.alpha_) != len(gp.X_train_):  # the process of several outputs
+    fitted = process_of(model)
+    if fitted is None:
         return None
+    steps, gp = fitted
     floats = [
         j for j in range(X.shape[1]) if not isinstance(X, pd.DataFrame) or pd.api.types.is_float_dtype(X.dtypes.iloc[j])
     ]
     spreads = {j: size for j in floats if (size := spread(numbers(X, j))) > 0}
-    step = max(1, _BLOCK // (len(gp.X_train_) * (4 * len(spreads) + 1)))
-    slices = (slice(start, start + step) for start in range(0, len(X), step))
     try:
-        blocks = [_block(steps, gp, take_rows(X, rows), spreads, order) for rows in slices]
+        process = _with_terms(_Process(steps, gp, list(spreads), np.array(list(spreads.values())), order), X)
+        each = 4 * len(spreads) + 1 if process.terms is None else 2 * len(process.matrix[0]) + 3
+        step = max(1, _BLOCK // (len(gp.X_train_) * each))
+        slices = (slice(start, start + step) for start in range(0, len(X), step))
+        blocks = [_block(process, take_rows(X, rows)) for rows in slices]
     except ValueError:  # an encoder refuses values it has not met; the model's own differences say so
         return None
     values, first, second, error, second_error = (
         None if arrays[0] is None else np.concatenate(arrays) for arrays in zip(*blocks, strict=True)
     )
-    return Derivatives(cast("FloatArray", values), cast("FloatArray", first), second, METHOD, None, error, second_error)
+    method = METHOD if process.terms is None else EXACT
+    return Derivatives(cast("FloatArray", values), cast("FloatArray", first), second, method, None, error, second_error)
 
 
-def _block(steps: Any, gp: Any, X: Table, spreads: dict[int, float], order: int) -> tuple[FloatArray | None, ...]:
+def _with_terms(process: _Process, X: Table) -> _Process:
+    """Return the process with its closed form, if its kernel has one and its columns pass the steps affinely."""
+    inner = dense(transform(process.steps, X))
+    terms = None if inner is None or not process.columns else terms_of(process.gp.kernel_, inner.shape[1])
+    if terms is None or inner is None:
+        return process
+    matrix = affine_slopes(process.steps, X, inner)[process.columns]
+    return process._replace(terms=terms, matrix=matrix) if np.isfinite(matrix).all() else process
+
+
+def _block(process: _Process, X: Table) -> tuple[FloatArray | None, ...]:
     """Return values, first and second derivatives and the errors of both."""
-    alpha, columns, sizes = np.ravel(gp.alpha_), list(spreads), np.array(list(spreads.values()))
-    unmoved = transform(steps, X)
-    K = gp.kernel_(unmoved, gp.X_train_)
+    gp = process.gp
+    inner, alpha = transform(process.steps, X), np.ravel(gp.alpha_)
+    K = gp.kernel_(inner, gp.X_train_)
     V = solve_triangular(gp.L_, K.T, lower=True, check_finite=False)
     W = solve_triangular(gp.L_, V, lower=True, trans=1, check_finite=False).T
+    rates = (_differences if process.terms is None else _closed)(process, X, W)
+    values = np.column_stack([K @ alpha, gp.kernel_.diag(inner) - np.einsum("ij,ij->j", V, V)])
+    second = rates.second
+    if second is not None and rates.slopes is not None:  # what W itself moves: -2 (∂k)ᵀ K⁻¹ ∂k
+        half = solve_triangular(gp.L_, rates.slopes.reshape(-1, len(alpha)).T, lower=True, check_finite=False)
+        half = half.T.reshape(rates.slopes.shape)
+        second = second - np.stack([np.zeros((len(X), *2 * half.shape[1:2])), 2 * half @ half.swapaxes(1, 2)], axis=-1)
+    unit, shift = units_of(gp)
+    units, d = np.array([unit, unit**2]), X.shape[1]
+    first, bends, errors, bend_errors = (
+        None if part is None else _placed(part * units, process.columns, d)
+        for part in (rates.first, second, rates.error, rates.second_error)
+    )
+    return values * units + np.array([shift, 0.0]), first, bends, errors, bend_errors
+
+
+def _closed(process: _Process, X: Table, W: FloatArray) -> _Rates:
+    """Return the derivatives by the closed form of the kernel."""
+    terms, T, matrix = process.terms or [], process.gp.X_train_, process.matrix
+    inner = np.asarray(dense(transform(process.steps, X)))
+    rates = [term.rates(inner, T) for term in terms]
+    weights = np.ravel(process.gp.alpha_), -2 * W
+    first = np.stack([gradient(terms, rates, A, inner, T) @ matrix.T for A in weights], axis=-1)
+    if process.order == 1:
+        return _Rates(first)
+    apart = inner[:, None] - T
+    second = np.stack([matrix @ hessian(terms, rates, A, apart) @ matrix.T for A in weights], axis=-1)
+    return _Rates(first, second, (slopes(terms, rates, apart) @ matrix.T).swapaxes(1, 2))
+
+
+def _differences(process: _Process, X: Table, W: FloatArray) -> _Rates:
+    """Return the derivatives by differences of the kernel."""
+    steps, gp, columns, sizes, order, *_ = process
+    alpha = np.ravel(gp.alpha_)
 
     def frozen(rows: Table) -> _Parameters:
         """Return kᵀα and k(x, x) - 2 kᵀW: with W of the unmoved row their slopes are those of mean and variance."""
@@ -67,23 +157,11 @@ def _block(steps: Any, gp: Any, X: Table, spreads: dict[int, float], order: int)
         return _Parameters(np.column_stack([k @ alpha, gp.kernel_.diag(inner) - 2 * np.einsum("ij,ij->i", k, fixed)]))
 
     parts = finite_differences(X, columns, sizes, cast("Predict", frozen), order)
-    values = np.column_stack([K @ alpha, gp.kernel_.diag(unmoved) - np.einsum("ij,ij->j", V, V)])
-    second = parts.second
-    if second is not None:  # what W itself moves: -2 (∂k)ᵀ K⁻¹ ∂k
-        kernel = cast("Predict", lambda rows: _Parameters(gp.kernel_(transform(steps, rows), gp.X_train_)))
-        slopes = finite_differences(X, columns, sizes, kernel).first
-        half = solve_triangular(gp.L_, slopes.reshape(-1, len(alpha)).T, lower=True, check_finite=False)
-        half = half.T.reshape(slopes.shape)
-        second = second - np.stack([np.zeros((len(X), *2 * half.shape[1:2])), 2 * half @ half.swapaxes(1, 2)], axis=-1)
-    # what normalize_y took off has no public name; were it gone, the engine's proof would fail, and differences serve
-    unit = float(np.ravel(getattr(gp, "_y_train_std", 1.0))[0])
-    shift = float(np.ravel(getattr(gp, "_y_train_mean", 0.0))[0])
-    units, d = np.array([unit, unit**2]), X.shape[1]
-    first, bends, errors, bend_errors = (
-        None if part is None else _placed(part * units, columns, d)
-        for part in (parts.first, second, parts.error, parts.second_error)
-    )
-    return values * units + np.array([shift, 0.0]), first, bends, errors, bend_errors
+    if parts.second is None:
+        return _Rates(parts.first, error=parts.error)
+    kernel = cast("Predict", lambda rows: _Parameters(gp.kernel_(transform(steps, rows), gp.X_train_)))
+    slope = finite_differences(X, columns, sizes, kernel).first
+    return _Rates(parts.first, parts.second, slope, parts.error, parts.second_error)
 
 
 def _placed(part: FloatArray, columns: list[int], d: int) -> FloatArray:

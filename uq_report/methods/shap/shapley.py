@@ -142,7 +142,8 @@ class Pool:
             np.putmask(values, own, table.take(row, axis=0))
             return values
         columns = {
-            j: table.iloc[:, j].take(np.where(own[:, j], row, other)).reset_index(drop=True) for j in range(own.shape[1])
+            j: table.iloc[:, j].take(np.where(own[:, j], row, other)).reset_index(drop=True)
+            for j in range(own.shape[1])
         }
         return pd.DataFrame(columns).set_axis(table.columns, axis=1)
 

@@ -1,0 +1,84 @@
+"""Means of a Gaussian process without its standard deviations, which cost a solve a row and wait until asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from ...core.adapter import Adapter
+from ...core.arrays import Columns, FloatArray, IntArray, Table, take_rows
+from ...core.distributions import Normal
+from ...core.distributions.validate import vector
+from ...core.variants import Variant, make_buffer
+from ..adapters.gp_derivatives import process_of, units_of
+from ..adapters.outputs import refuse_rows
+from ..adapters.regressor_std import RegressorStdAdapter
+from ..adapters.sklearn_ import transform
+
+
+class _LateNormal(Normal):
+    """Normal distributions whose standard deviations are computed when first asked for."""
+
+    def __init__(self, mean: FloatArray, std: Callable[[], FloatArray]) -> None:
+        self.loc = vector("normal.mean", mean)
+        self._std = std
+
+    @cached_property
+    def scale(self) -> FloatArray:  # type: ignore[override]  # an attribute like any other once it is there
+        return self._std()
+
+
+@dataclass(frozen=True, eq=False)
+class ProcessMeans:
+    """A fitted process behind its steps, and the rows that are changed: ``mean = k(x, T)ᵀα`` in units of y."""
+
+    steps: Any
+    gp: Any
+    noise_variance: float
+    X: Table
+
+    def covers(self, variant: Variant) -> bool:
+        """Say yes: any rows can be predicted."""
+        return True
+
+    def predict(self, group: Sequence[Variant], rows: IntArray) -> Normal:
+        """Return the distribution of every row under every variant."""
+        table = make_buffer(take_rows(self.X, rows), len(group)).filled(self._source, 0, len(rows), group)
+        inner, gp = transform(self.steps, table), self.gp
+        K = gp.kernel_(inner, gp.X_train_)
+        unit, shift = units_of(gp)
+        std = partial(self._std, K, gp.kernel_.diag(inner), unit)
+        return _LateNormal(unit * (K @ np.ravel(gp.alpha_)) + shift, std)
+
+    @cached_property
+    def _source(self) -> Columns:
+        return Columns(self.X)
+
+    def _std(self, K: FloatArray, own: FloatArray, unit: float) -> FloatArray:
+        """Return √(k(x, x) - kᵀK⁻¹k) (Rasmussen & Williams 2006, eq. 2.26), with the noise that is added to it."""
+        V = solve_triangular(self.gp.L_, K.T, lower=True, check_finite=False)
+        variance = own - np.einsum("ij,ji->i", V.T, V)
+        refuse_rows("variances of the process must be > 0", ~(variance > 0), "The model itself is asked.")
+        return np.hypot(np.sqrt(unit**2 * variance), math.sqrt(self.noise_variance))
+
+
+class ProcessPath:
+    """Gaussian processes of scikit-learn with one output: work that asks for the mean alone is spared the solves."""
+
+    name: ClassVar[str] = "process"
+    title: ClassVar[str] = "mean of a Gaussian process"
+    rank: ClassVar[int] = 20
+    api_version: ClassVar[int] = 1
+
+    def shortcut(self, model: Any, adapter: Adapter, X: Table) -> ProcessMeans | None:
+        """Return the process behind its steps; None for other models and other readings of this one."""
+        if type(adapter) is not RegressorStdAdapter:
+            return None
+        fitted = process_of(model)
+        return None if fitted is None else ProcessMeans(*fitted, adapter.noise_variance, X)
