@@ -46,14 +46,15 @@ class Redundancy(BuiltIn):
 
     Each feature is predicted from the others, and again with the target beside them, in folds of rows: by a ridge
     regression (of numbers, and indicators of levels) and by extremely randomised trees (of ranks, and codes of
-    levels), weighed as fits the other folds best. Of more than 21 features each is predicted from the 20 that tell
+    levels), weighed as fits the other folds best; more than two trees where two add something. Of more than 21 features each is predicted from the 20 that tell
     it most in the training rows. Equal rows, and rows of one cluster, stay together. Missing values stand at the
     mean in the regression; trees see them as such.
 
     ``R² = 1 - Σ|y - ŷ|² / Σ|y - ȳ|²``. For a categorical feature y are the indicators of its
     levels, and the same formula is the Brier skill against the level frequencies. High without the
     target: the feature is redundant. Higher with it: feature and target share something the other
-    features lack. The interval covers new rows for the fitted models.
+    features lack. The interval covers new rows for the fitted models; of a feature that the others tell
+    nothing of, R² and its error are of order 1/n, and it covers 0.73 to 0.83 in place of 0.95.
 
     Parameters
     ----------
@@ -87,7 +88,8 @@ class Redundancy(BuiltIn):
         "they have not seen, without and with the target.",
         assumes="A linear fit or trees find the dependence if there is one.",
         fails="A low R² does not prove independence: they may have missed it.",
-        interval="Over new rows, for the fitted models.",
+        interval="Over new rows, for the fitted models. Of a feature that the others tell nothing of, R² and its error "
+        "are of order 1/n, and the interval covers 0.73 to 0.83 in place of 0.95.",
         references="wood:figure 9; breiman",
     )
 

@@ -17,7 +17,8 @@ from ..shared.association import Coded
 
 MAX_LEVELS = 20
 LEADING = 20
-N_TREES = 6
+FEW, MORE = 2, 4  # trees of each fold, and further ones where the first add something
+LEAST_GAIN = 0.01  # of the variance: what they must add to the linear fit
 MIN_LEAF = 5
 BINS = 8
 PENALTIES = 10.0 ** np.arange(-6, 2)
@@ -180,17 +181,16 @@ def ridge(X: FloatArray, Y: FloatArray, new: FloatArray) -> FloatArray:
     return np.clip((new - mean) @ (vectors @ (c / (sizes + best)[:, None])), Y.min(axis=0), Y.max(axis=0))
 
 
-def trees(X: FloatArray, Y: FloatArray, new: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return the mean forecast for `new` of extremely randomised trees (Geurts, Ernst & Wehenkel 2006)."""
+def trees(X: FloatArray, Y: FloatArray, new: FloatArray, stream: np.random.RandomState, count: int) -> FloatArray:
+    """Return the sum of forecasts for `new` of extremely randomised trees (Geurts, Ernst & Wehenkel 2006)."""
     data, asked = (np.ascontiguousarray(a, dtype=np.float32) for a in (X, new))
     incomplete, total = bool(np.isnan(data).any()), np.zeros((len(new), Y.shape[1]))
-    stream = np.random.RandomState(int(rng.integers(2**31)))
     tree = ExtraTreeRegressor(min_samples_leaf=MIN_LEAF, random_state=stream)
-    for _ in range(N_TREES):
+    for _ in range(count):
         with config_context(skip_parameter_validation=True):
             tree.fit(data, Y, check_input=incomplete)
         total += tree.tree_.predict(asked).reshape(total.shape)
-    return total / N_TREES
+    return total
 
 
 def forecasts(
@@ -203,19 +203,38 @@ def forecasts(
     """Predict every row of Y, shape (n, k) without NaN, by models that saw no row of its fold.
 
     `chosen` are the predictors of each fold. The forecast is the training mean and, with weights from 0 to 1 that
-    fit the other folds best (stacking, Breiman 1996), what a linear fit and trees add to it. NaN where no row is left
-    to learn from.
+    fit the other folds best (stacking, Breiman 1996), what a linear fit and trees add to it. A fold gets no more than
+    the first trees where those of the other folds add less than `LEAST_GAIN` of the variance there. NaN where no row
+    is left to learn from.
     """
     centre, parts = np.full(Y.shape, np.nan), np.zeros((2, *Y.shape))
-    for k, columns in enumerate(chosen):
-        out = folds == k
-        if not out.any() or out.all():
-            continue
-        X, Z = predictors.ranks[:, columns], predictors.scaled[:, np.isin(predictors.owner, columns)]
+    used = [(folds == k, columns) for k, columns in enumerate(chosen)]
+    used = [(out, columns) for out, columns in used if out.any() and not out.all()]
+    streams = [np.random.RandomState(int(rng.integers(2**31))) for _ in used]
+    for out, columns in used:
+        Z = predictors.scaled[:, np.isin(predictors.owner, columns)]
         centre[out] = mean = Y[~out].mean(axis=0)
         parts[0][out] = ridge(Z[~out], Y[~out] - mean, Z[out])
-        parts[1][out] = trees(X[~out], Y[~out] - mean, X[out], rng)
-    return centre + _weighed(parts, Y - centre, folds)
+
+    def grow(f: int, count: int) -> FloatArray:
+        out, columns = used[f]
+        X = predictors.ranks[:, columns]
+        return trees(X[~out], Y[~out] - Y[~out].mean(axis=0), X[out], streams[f], count)
+
+    for f, (out, _) in enumerate(used):
+        parts[1][out] = grow(f, FEW) / FEW
+    rest = Y - centre
+    gain = _gains(parts, rest, folds)
+    for f, (out, _) in enumerate(used):
+        if gain[~out].sum() >= LEAST_GAIN * np.nansum(np.square(rest[~out])):
+            parts[1][out] = (FEW * parts[1][out] + grow(f, MORE)) / (FEW + MORE)
+    return centre + _weighed(parts, rest, folds)
+
+
+def _gains(parts: FloatArray, Y: FloatArray, folds: IntArray) -> FloatArray:
+    """Return by how much the squared error of each row falls by the second part beside the first, shape (n,)."""
+    alone, both = (np.square(Y - _weighed(some, Y, folds)) for some in (parts[:1], parts))
+    return np.asarray(np.nansum(alone - both, axis=1))
 
 
 def _weighed(parts: FloatArray, Y: FloatArray, folds: IntArray) -> FloatArray:
