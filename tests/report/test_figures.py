@@ -51,7 +51,7 @@ def test_figures_are_vector_small_and_safe(figures: list[Figure]) -> None:
 
 @pytest.mark.parametrize("case", SHAPES, ids=lambda case: f"{case.task}-{len(case.names)}-{case.gate}")
 def test_every_figure_of_every_shape_can_be_drawn(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "to_svg", lambda figure: b"<svg/>" if figure.axes else b"")
+    monkeypatch.setattr(svg, "to_svg", lambda figure: b"<svg/>" if figure.axes else b"")
     found = blocks_of(document(make_run(case), annex="full"))
     assert sum(isinstance(block, Figure) for block in found) > 10
     assert not [block.text for block in found if isinstance(block, Callout) and "missing" in block.title]
@@ -70,12 +70,13 @@ def test_a_figure_that_cannot_be_drawn_becomes_a_callout() -> None:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Return a list that grows with every figure drawn."""
     drawn: list[object] = []
+    draw = svg.to_svg
 
     def to_svg(figure: Any) -> Any:
         drawn.append(figure)
-        return svg.to_svg(figure)
+        return draw(figure)
 
-    monkeypatch.setattr(blocks, "to_svg", to_svg)
+    monkeypatch.setattr(svg, "to_svg", to_svg)
     return drawn
 
 

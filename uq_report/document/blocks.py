@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib.figure
 import numpy as np
 import pandas as pd
 
@@ -17,9 +16,10 @@ from ..core.text import count
 from ..evidence import columns as col
 from .document import Badge, Bullets, Callout, Cell, Column, Figure, Table
 from .plots.frames import has_interval, interval_words
-from .plots.style import sketching
-from .plots.svg import to_svg
 from .text import MENTION, clean, joined, mention, name
+
+if TYPE_CHECKING:
+    import matplotlib.figure
 
 MAX_ROWS = 60
 TOP = 20  # features in a figure
@@ -87,6 +87,9 @@ def _cleaned(text: str) -> str:
 
 def svg_of(figure: Callable[[], matplotlib.figure.Figure]) -> bytes:
     """Draw a figure and return its SVG: as a sketch, or by matplotlib if it asks for what sketches have not."""
+    from .plots.style import sketching  # heavy: what draws nothing does without
+    from .plots.svg import to_svg
+
     try:
         with sketching():
             return to_svg(figure())

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from ...core.results import Result
 from ...evidence import columns as col
@@ -20,6 +17,10 @@ from .frames import choose, several
 from .importance import wrapped
 from .shapes import rectangles
 from .words import axis_label, number, signed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 UP, DOWN = "#b8450b", "#0b5c9e"
 PANELS = 3
@@ -54,7 +55,7 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, row: int | 
             room = ROOM[min(len(chosen), PANELS) - 1]
             _panel(axes, float(part[col.BASE].iloc[0]), np.array(steps, dtype=float), room)
             axes.set_xlabel(wrapped(axis_label(name, result.measures)), fontsize=style.SMALL)
-            axes.xaxis.set_major_locator(MaxNLocator(4 if len(chosen) > 1 else 8))
+            axes.xaxis.set_major_locator(style.round_numbers(4 if len(chosen) > 1 else 8, None))
         names = [style.name(f"{f} = {own[f]}" if f in own else f, 30) for f in features]
         names += [f"{len(rest)} other features"] if rest else []
         style.name_rows(panels, names, room=1.15)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from ...core.results import Result
 from ...evidence import columns as col
 from . import style
 from .frames import choose
 from .words import axis_label
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LINES = 8
 DOTS = 30

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from ...core.results import Importance, Interaction, Result
 from ...evidence import columns as col
@@ -18,6 +15,10 @@ from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, di
 from . import style
 from .frames import choose, has_interval, interval_words, numbers, several
 from .words import axis_label, words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # verdict -> marker, filled
 VERDICTS: dict[str, tuple[str, bool]] = {
@@ -101,7 +102,7 @@ def draw_panels(panels: Sequence[Panel], features: Sequence[str]) -> Figure:
             else:
                 axes.set_xlabel(wrapped(entry.label), fontsize=style.SMALL)
                 axes.set_title(entry.title, fontsize=style.SMALL + 0.5)
-                axes.xaxis.set_major_locator(MaxNLocator(4))
+                axes.xaxis.set_major_locator(style.round_numbers(4, None))
         style.name_rows(row, [style.name(feature) for feature in features])
         style.key(figure, _legend(pd.concat(parts)))
     return figure

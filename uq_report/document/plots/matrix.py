@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from . import style
 from .shapes import cells, draw_scale, levels, name_sides, write
 from .words import number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 NUMBERS = 12  # features up to which cells have room for their number
 ASLANT = 6  # columns above which headings stand aslant
@@ -67,7 +68,7 @@ def _bounds(values: Any, scale: Scale) -> Any:
     finite = values[np.isfinite(values)]
     low = scale.low if scale.low is not None else float(finite.min()) if finite.size else 0.0
     high = scale.high if scale.high is not None else float(finite.max()) if finite.size else 0.0
-    return MaxNLocator(len(style.LEVELS), steps=[1, 2, 2.5, 5, 10]).tick_values(low, high if high > low else low + 1.0)
+    return style.round_numbers(len(style.LEVELS)).tick_values(low, high if high > low else low + 1.0)
 
 
 def _shades(bounds: Any) -> list[int]:

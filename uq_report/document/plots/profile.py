@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ...core.results import Result
 from ...evidence import columns as col
@@ -18,6 +16,10 @@ from . import style
 from .frames import choose, has_interval, interval_words, several
 from .importance import wrapped
 from .words import axis_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PANELS = 3
 BAND: dict[str, Any] = {"color": style.INK, "alpha": 0.16, "linewidth": 0.0}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core import results as kinds
 from ...core.results import Result
 from ...evidence import columns as col
 from . import attribution, diagnostic, importance, profile, surface
 from .contract import figure_plugin
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class ProfileFigure:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path
 
 from . import sketch, style
 from .words import number
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 Rectangle = tuple[float, float, float, float]
-_CODES = (Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY)
 
 
 def rectangles(
@@ -26,7 +25,11 @@ def rectangles(
         return
     corners = [[(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)] for x0, x1, y0, y1 in boxes]
     if corners:
-        path = Path(np.concatenate([np.array(c, dtype=float) for c in corners]), list(_CODES) * len(corners))
+        from matplotlib.patches import PathPatch  # heavy, and sketches do without
+        from matplotlib.path import Path
+
+        codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
+        path = Path(np.concatenate([np.array(c, dtype=float) for c in corners]), codes * len(corners))
         axes.add_patch(PathPatch(path, facecolor=color, edgecolor=edge, linewidth=linewidth))
 
 

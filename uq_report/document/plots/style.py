@@ -8,20 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
 from ...core.text import short
 from .glyphs import legible
-from .sketch import Sample, Sizes, Sketch
+from .sketch import Sample, Sizes, Sketch, round_numbers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDTH = 6.5
 FONTS = "'DejaVu Sans', Verdana, sans-serif"
@@ -83,6 +80,8 @@ def context() -> AbstractContextManager[None]:
     """Return a context with our settings; the caller's own matplotlib settings return afterwards."""
     if _sketching.get():
         return nullcontext()
+    import matplotlib as mpl  # here and below: heavy, and most commands draw nothing
+
     settings: Any = {**mpl.rcParamsDefault, **_RC}
     settings.pop("backend", None)
     return mpl.rc_context(settings)
@@ -105,6 +104,9 @@ def new_figure(height: float, width: float = WIDTH, *, placed: bool = False) -> 
     """
     if _sketching.get():
         return cast("Figure", Sketch(width, height, INK, Sizes(SIZE, SMALL, SIZE + 0.5)))
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height), layout=None if placed else "constrained")
     FigureCanvasAgg(figure)
     return figure
@@ -122,7 +124,7 @@ def plain(axes: Axes, grid: str = "") -> Axes:
 def round_ticks(axes: Axes) -> None:
     """Put ticks at round numbers, not too many."""
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(TICKS, steps=[1, 2, 2.5, 5, 10]))
+        axis.set_major_locator(round_numbers(TICKS))
 
 
 def name(value: object, limit: int = 28) -> str:
@@ -188,6 +190,9 @@ def key(figure: Figure | Sketch, samples: Sequence[Sample], columns: int = 2) ->
     if isinstance(figure, Sketch):
         figure.key(samples, columns)
     elif samples:
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
         handles = [
             Patch(label=s.label, **s.look) if s.patch else Line2D([], [], label=s.label, **s.look) for s in samples
         ]

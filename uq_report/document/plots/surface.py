@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.figure import Figure
 
 from ...core.results import Result
 from ...evidence import columns as col
@@ -16,6 +13,11 @@ from . import style
 from .frames import choose
 from .shapes import draw_scale, levels, rectangles
 from .words import axis_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
 
 
 def draw(result: Result, measure: str | None = None, pair: tuple[str, str] | None = None) -> Figure:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ...core.results import Result
 from ...document.plots import style
@@ -16,6 +14,10 @@ from ...document.plots.frames import has_interval, interval_words, optional
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.outcomes import Reliability
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 NULL: dict[str, Any] = {"color": style.BAND, "linewidth": 0.0, "zorder": 0}
 IDEAL: dict[str, Any] = {"color": style.MUTED, "linewidth": 0.9, "linestyle": style.LINES[1]}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ...core.results import Result
 from ...document.plots import style
@@ -21,6 +19,10 @@ from ...evidence import ids
 from ...evidence.importance import CoverCorrected
 from ...evidence.information import COVERED, MUTUAL, SHARE
 from ...evidence.view import of_measure, table_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 BAR = "#b9c4d0"
 DOT: dict[str, Any] = {"color": style.ROLE["loss"], "linestyle": "", "marker": "D", "markersize": 4.5}

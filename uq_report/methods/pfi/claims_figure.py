@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from ...core.results import Result
 from ...document.plots import style
@@ -12,6 +13,9 @@ from ...document.plots.words import words
 from ...evidence import ids
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, Claims
 from ...evidence.view import by_feature, largest_first
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LABELLED = 8
 

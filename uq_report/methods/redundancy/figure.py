@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from ...core.results import Result
 from ...document.plots import style
@@ -14,6 +13,9 @@ from ...document.plots.frames import has_interval, interval_words
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.information import WITH_TARGET, WITHOUT_TARGET
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LOOKS: dict[str, dict[str, Any]] = {
     WITHOUT_TARGET: {"color": style.ROLE["prediction"], "marker": "o", "markerfacecolor": style.ROLE["prediction"]},

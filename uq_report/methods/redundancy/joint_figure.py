@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ...core.results import Result
 from ...document.plots import style
@@ -15,6 +13,10 @@ from ...document.plots.contract import figure_plugin
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.information import AFTER, BEFORE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PAIRS = 4
 LOOKS: dict[str, dict[str, Any]] = {

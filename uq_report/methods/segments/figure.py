@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from ...core.results import Result
 from ...document.plots import importance
@@ -14,6 +13,9 @@ from ...document.plots.words import axis_label, words
 from ...evidence import ids
 from ...evidence.segments import ALL_ROWS, Segments
 from ...evidence.view import table_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST = 3  # segments of each tree
 

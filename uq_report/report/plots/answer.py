@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from ...document.plots import style
 from ...evidence import columns as col
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 TITLES = {
     "prediction": "What decides\nthe prediction",
@@ -70,4 +71,4 @@ def _panel(axes: Axes, panel: Panel, features: Sequence[str]) -> None:
         axes.plot(claimed, at, linestyle="", color=style.INK, **shape)
     axes.set_title(TITLES[panel.role], fontsize=style.SMALL, color=color)
     axes.set_xlabel(panel.label, fontsize=style.SMALL)
-    axes.xaxis.set_major_locator(MaxNLocator(3))
+    axes.xaxis.set_major_locator(style.round_numbers(3, None))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ...core.arrays import FloatArray
 from ...core.results import Result
@@ -16,6 +14,10 @@ from ...document.plots import style
 from ...document.plots.frames import choose, interval_words, optional
 from ...document.plots.words import words
 from ...evidence import columns as col
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MOST = 40  # features, by the larger of the two importances
 LABELLED = 20  # features, those farthest out

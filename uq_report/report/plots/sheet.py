@@ -6,13 +6,10 @@ Axes have fixed places: a layout that is searched for costs more than all the dr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from ...document.plots import style
 from ...document.plots.frames import has_interval
@@ -20,6 +17,10 @@ from ...document.plots.glyphs import legible
 from ...document.plots.shapes import rectangles
 from ...document.plots.words import signed
 from ...evidence import columns as col
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDTH = 3.2  # inches: half of a printed line
 LEFT, RIGHT, TOP, BOTTOM = 0.42, 0.16, 0.04, 0.2  # inches around stacked panels
@@ -236,7 +237,7 @@ def _crowded(values: Sequence[float], texts: Sequence[str], inch: float) -> bool
 
 def _numbers(ends: tuple[float, float], most: int) -> tuple[list[float], list[str]]:
     """Return round numbers between two ends, and how they are written."""
-    values = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(*ends)
+    values = style.round_numbers(most).tick_values(*ends)
     inside = [float(v) for v in values if ends[0] <= v <= ends[1]]
     step = float(values[1] - values[0])
     places = next((p for p in range(6) if abs(round(step, p) - step) < 1e-9 * step), 6)

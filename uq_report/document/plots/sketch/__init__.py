@@ -4,5 +4,6 @@ from .axes import Axes
 from .figure import Sketch
 from .frame import Sizes
 from .key import Sample
+from .scale import round_numbers
 
-__all__ = ["Axes", "Sample", "Sizes", "Sketch"]
+__all__ = ["Axes", "Sample", "Sizes", "Sketch", "round_numbers"]

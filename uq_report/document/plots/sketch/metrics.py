@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
-from matplotlib.font_manager import FontProperties, findfont
-from matplotlib.ft2font import FT2Font, LoadFlags
+if TYPE_CHECKING:
+    from matplotlib.ft2font import FT2Font
 
 ASCENT, DESCENT, LINE = 0.76, 0.236, 1.2  # of the size: above and below the base line, from line to line
 _EM = 1000
@@ -30,6 +31,8 @@ def height(lines: int, size: float) -> float:
 
 @cache
 def _advance(character: str, bold: bool) -> float:
+    from matplotlib.ft2font import LoadFlags  # heavy, and most commands draw nothing
+
     glyph = _face(bold).load_char(ord(character), flags=LoadFlags.NO_HINTING)
     return float(glyph.linearHoriAdvance) / 65536 / _EM
 
@@ -37,6 +40,9 @@ def _advance(character: str, bold: bool) -> float:
 @cache
 def _face(bold: bool) -> FT2Font:
     """Return a copy of the font that nobody else sets to another size."""
+    from matplotlib.font_manager import FontProperties, findfont
+    from matplotlib.ft2font import FT2Font
+
     face = FT2Font(findfont(FontProperties(family=["DejaVu Sans"], weight="bold" if bold else "normal")))
     face.set_size(_EM, 72)
     return face

@@ -7,10 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
 
 STEPS = (1, 2, 2.5, 5, 10)
 LEAST, MOST = -4, 5  # powers of ten written out
+
+
+def round_numbers(most: int, steps: Sequence[float] | None = STEPS) -> Any:
+    """Return the locator of at most so many round numbers, multiples of `steps`; matplotlib's own if None."""
+    from matplotlib.ticker import MaxNLocator  # heavy, and most commands draw nothing
+
+    return MaxNLocator(most, steps=steps)
 
 
 class Scale:
@@ -27,7 +33,7 @@ class Scale:
         self.margin = 0.05
         self.sticky: set[float] = set()
         self.fixed: list[float | None] = [None, None]
-        self.locator: Any = MaxNLocator(8, steps=STEPS)
+        self.locator: Any = round_numbers(8)
         self.places: list[float] | None = None
         self.labels: list[str] | None = None
 
