@@ -9,19 +9,16 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import html5lib
 import pytest
 from typer.testing import CliRunner
 
 from uq_report import cli
-from uq_report.evidence import saved
 from uq_report.evidence.finding import Finding, Outcome, Severity
 from uq_report.evidence.run import Run
 from uq_report.ops.history import History, Retention, delete
-from uq_report.ops.overview import ratings as notes
-from uq_report.ops.overview import write_overview
+from uq_report.ops.overview import check_page, write_overview
 from uq_report.ops.overview.spark import spark
 
 from . import store_runs
@@ -100,43 +97,44 @@ def test_a_report_that_is_a_link_is_not_offered(history: History, tmp_path: Path
     assert rows(tmp_path / "index.html")["motor"][7] == "–"
 
 
-def test_only_runs_that_are_new_are_read_again(
+def test_ratings_are_those_of_the_entries_and_a_note_is_not_believed(
     history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page, read, seen = tmp_path / "index.html", saved.read, []
-
-    def counted(place: Any) -> Any:
-        seen.append(Path(place).parent.name)
-        return read(place)
-
-    monkeypatch.setattr("uq_report.ops.overview.ratings.saved.read", counted)
+    """No run is read; what an earlier version kept beside the folders, and anybody could edit, changes nothing."""
+    monkeypatch.setattr("uq_report.ops.overview.ratings.saved.read", lambda _: 1 / 0)
+    (history.root / "ratings.json").write_text(json.dumps({history.find("credit").entry.hash: "Use"}))
+    page = tmp_path / "index.html"
     write_overview(history.root, page)
-    assert len(seen) == 3
-    before, seen[:] = page.stat().st_mtime_ns, []
+    before = page.stat().st_mtime_ns
+    assert rows(page)["credit"][1] == "■ Do not use yet"
     write_overview(history.root, page)
-    assert (seen, page.stat().st_mtime_ns) == ([], before)  # nothing read, nothing written
+    assert page.stat().st_mtime_ns == before  # nothing was written
+
+
+def test_an_entry_of_before_has_its_rating_from_its_run_or_in_the_words_of_then(
+    history: History, tmp_path: Path
+) -> None:
+    for rating, shown in (("", "■ Do not use yet"), ("Amber", "▲ Use with limits"), ("Splendid", "■ Do not use yet")):
+        last = history.find("credit")
+        bare = replace(last.entry, rating=rating)
+        (last.folder / "entry.json").write_bytes(replace(bare, hash=bare.expected_hash()).dumps())
+        write_overview(history.root, tmp_path / "index.html")
+        assert rows(tmp_path / "index.html")["credit"][1] == shown
+
+
+def test_a_page_that_was_edited_or_is_of_before_is_told(history: History) -> None:
+    page = history.root / "index.html"
+    write_overview(history.root, page)
+    assert check_page(history.root, page) == []
+    assert CliRunner().invoke(cli.app, ["history", "--history", str(history.root), "--check"]).exit_code == 0
+    made = page.read_bytes()
+    page.write_bytes(made.replace(b"Do not use yet", b"Use"))
+    told = CliRunner().invoke(cli.app, ["history", "--history", str(history.root), "--check"])
+    assert told.exit_code == 5
+    assert "index.html is not the page over these runs" in told.stderr
+    page.write_bytes(made)
     add(history, "motor", run(9, "low"))
-    write_overview(history.root, page)
-    assert seen == ["motor"]
-    assert set(json.loads((history.root / notes.NOTE).read_text())) == {
-        one.entry.hash for one in (history.find("credit"), history.find("motor"), history.find(HOSTILE))
-    }
-
-
-@pytest.mark.parametrize("content", [b"\xff", b"[]", b'{"a": 1}', b'{"a": "Splendid"}', b""])
-def test_a_broken_note_is_made_anew(history: History, tmp_path: Path, content: bytes) -> None:
-    (history.root / notes.NOTE).write_bytes(content)
-    write_overview(history.root, tmp_path / "index.html")
-    assert rows(tmp_path / "index.html")["credit"][1] == "■ Do not use yet"
-    assert len(json.loads((history.root / notes.NOTE).read_bytes())) == 3
-
-
-def test_a_note_with_the_words_of_before_is_read(history: History, tmp_path: Path) -> None:
-    key = history.find("credit").entry.hash
-    (history.root / notes.NOTE).write_text(json.dumps({key: "Amber"}))
-    write_overview(history.root, tmp_path / "index.html")
-    assert rows(tmp_path / "index.html")["credit"][1] == "▲ Use with limits"
-    assert json.loads((history.root / notes.NOTE).read_text())[key] == "Use with limits"
+    assert len(check_page(history.root, page)) == 1
 
 
 def test_a_lost_run_and_one_deleted_by_retention_are_never_rated(

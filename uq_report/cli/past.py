@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..core.errors import VERIFICATION
+from ..core.errors import VERIFICATION, InputError
 from ..core.text import clean, count
 from .shared import AsJson, Formats, HistoryFolder, Quiet, app, errors_reported, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ..evidence.run import Changes, Run, ValueChange
     from ..ops.history import Filed, History
@@ -28,6 +28,10 @@ def history(  # noqa: PLR0913, PLR0917 - flags
     folder: Annotated[Path, typer.Option("--history", help="Folder of filed runs.")],
     name: Annotated[str | None, typer.Argument(help="Only this audit.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Look for lost or changed files; exit code 5 if any.")] = False,
+    anchor: Annotated[
+        Path | None, typer.Option(help="File of how far each audit has come: written, or with --check compared.")
+    ] = None,
+    trust: Annotated[list[Path] | None, typer.Option(help="Certificate the signer of the anchor must lead to.")] = None,
     prune: Annotated[bool, typer.Option("--prune", help="List what retention would delete.")] = False,
     keep: Annotated[int | None, typer.Option(help="With --prune: keep the last so many runs of each audit.")] = None,
     days: Annotated[int | None, typer.Option(help="With --prune: keep runs filed in the last so many days.")] = None,
@@ -39,8 +43,12 @@ def history(  # noqa: PLR0913, PLR0917 - flags
         from ..ops.history import History, Retention
 
         place = History(folder)
+        if trust and not (check and anchor):
+            raise InputError("history.trust needs an anchor to check; got none. Give --check and --anchor too.")
         if check:
-            _check(place)
+            _check(place, anchor, trust or ())
+        elif anchor is not None:
+            _write_anchor(place, anchor)
         elif prune:
             _prune(place, Retention(keep, days).due(place.runs(name)), yes)
         elif as_json:
@@ -108,13 +116,37 @@ def _load(reference: str, folder: Path | None) -> Run:
     return saved.read(reference if folder is None else History(folder).find(reference).folder)[0]
 
 
-def _check(place: History) -> None:
-    troubles = place.check()
+def _check(place: History, anchor: Path | None, trust: Sequence[Path]) -> None:
+    known, troubles = None, []
+    if anchor is not None:
+        from ..ops.anchors import check_anchor, read
+
+        known, troubles = read(anchor), check_anchor(anchor, trust)
+    troubles += place.check(known)
+    page = place.root / "index.html"
+    if page.exists():
+        from ..ops.overview import check_page
+
+        troubles += check_page(place.root, page)
+    _end(troubles)
+    compared = "" if known is None else f" All that the anchor {known.sha256} knows is there."
+    say(f"Nothing was lost or changed: {count(len(place.runs()), 'run')}, head {place.heads().sha256}.{compared}")
+
+
+def _write_anchor(place: History, file: Path) -> None:
+    """Write an anchor of a history in which nothing is wrong, also by the anchor that it takes the place of."""
+    from ..ops.anchors import read, write_anchor
+
+    _end(place.check(read(file) if file.exists() else None))
+    heads = write_anchor(place, file)
+    say(f"Anchor of {count(len(heads.audits), 'audit')} in {file}, head {heads.sha256}. Keep it elsewhere.")
+
+
+def _end(troubles: Sequence[str]) -> None:
     for sentence in troubles:
-        say(clean(sentence), err=True)
+        say(clean(sentence, 500), err=True)
     if troubles:
         raise typer.Exit(VERIFICATION)
-    say(f"Nothing was lost or changed: {count(len(place.runs()), 'run')}.")
 
 
 def _prune(place: History, due: list[Filed], yes: bool) -> None:

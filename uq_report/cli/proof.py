@@ -57,10 +57,10 @@ def verify(  # noqa: PLR0913, PLR0917 - flags
 
 @app.command()
 def sign(  # noqa: PLR0913, PLR0917 - flags
-    report: Annotated[Path, typer.Argument(metavar="REPORT", help="A PDF report.")],
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="A PDF report, or an anchor of a history.")],
     key: Annotated[Path, typer.Option(help="Private key, PEM or DER.")],
     cert: Annotated[Path, typer.Option(help="Its certificate.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The signed PDF, another file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The signed PDF; of an anchor its .p7s.")],
     chain: Annotated[list[Path] | None, typer.Option(help="Certificates between it and a root; repeat.")] = None,
     field: Annotated[str, typer.Option(help="Name of the signature, such as Validator.")] = "Signature",
     reason: Annotated[str, typer.Option(help="Why it is signed.")] = "",
@@ -73,14 +73,21 @@ def sign(  # noqa: PLR0913, PLR0917 - flags
     templates: Templates = None,
     quiet: Quiet = False,
 ) -> None:
-    """Sign a PDF report that verifies (PAdES); the passphrase is asked for, or in UQ_REPORT_KEY_PASSPHRASE."""
+    """Sign a PDF report that verifies (PAdES); the passphrase is asked for, or in UQ_REPORT_KEY_PASSPHRASE.
+
+    The signature of an anchor (CMS) is a file of its own: anchor.json.p7s beside anchor.json.
+    """
     with errors_reported():
-        from ..ops.signing import Terms, is_encrypted, load_signer
+        from ..ops.anchors import is_anchor, sign_anchor
+        from ..ops.signing import Terms, is_encrypted, load_signer, stamper
         from ..ops.signing import sign as signed
 
         terms = Terms(field, reason, certify, timestamp_url, draft)
-        passphrase = _passphrase() if is_encrypted(key) else None
-        done = signed(report, output, load_signer(key, cert, chain or (), passphrase), terms, templates=templates)
+        signer = load_signer(key, cert, chain or (), _passphrase() if is_encrypted(key) else None)
+        if is_anchor(report):
+            sign_anchor(report, output, signer, stamper(terms))
+            return
+        done = signed(report, output, signer, terms, templates=templates)
         if not quiet:
             start = f"its first {done.unsigned_bytes} bytes have SHA-256 {done.unsigned_sha256}"
             say(f"Signed in {done.path}; {start}")

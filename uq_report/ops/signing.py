@@ -226,7 +226,7 @@ def _signed(data: bytes, signer: SimpleSigner, terms: Terms, timestamper: Any) -
         certify=level is not None,
         docmdp_permissions=level or MDPPerm.FILL_FORMS,
     )
-    stamps = timestamper or (HTTPTimeStamper(terms.timestamp_url) if terms.timestamp_url else None)
+    stamps = timestamper or stamper(terms)
     # PDF/UA-1 exempts a widget without tags only outside of the page; PDF/A-3 forbids hiding it.
     outside = InvisSigSettings(box_out_of_bounds=True)
     name = f"Signature: {terms.field}"
@@ -240,6 +240,11 @@ def _signed(data: bytes, signer: SimpleSigner, terms: Terms, timestamper: Any) -
             f"sign: the signature could not be made ({cause(error)}){where}. Nothing was written."
         ) from error
     return bytes(out.getvalue())
+
+
+def stamper(terms: Terms) -> HTTPTimeStamper | None:
+    """Return the time stamp service of a signature, if it has one."""
+    return HTTPTimeStamper(terms.timestamp_url) if terms.timestamp_url else None
 
 
 def _private_key(data: bytes, passphrase: str | None) -> Any:

@@ -8,17 +8,20 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
+from typing import Any
 
 from ...core.digest import is_sha256
 from ...core.errors import InputError
 from ...evidence.codec import canonical, plain
 from ...evidence.outcomes import scores_of
 from ...evidence.run import Run
+from ...report.rating import rating
 from . import names
 
-ENTRY = "entry.json"
-FORMAT = 1
+ENTRY, PRUNED = "entry.json", "pruned.txt"
+FORMAT = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +48,10 @@ class Entry:
         Checks by their state.
     scores : mapping of str to float
         How well the predictions fit the outcomes, for trends.
+    rating : str
+        What the report recommends; empty in entries of format 1.
+    sums_sha256 : str
+        Of SHA256SUMS, which lists all other files of the run; empty in entries of format 1.
     previous_hash, hash : str
         The hash of the audit's entry before, and that of this one, which covers all other fields.
     """
@@ -60,6 +67,8 @@ class Entry:
     findings: Mapping[str, int] = field(default_factory=dict)
     checks: Mapping[str, int] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=dict)
+    rating: str = ""
+    sums_sha256: str = ""
     previous_hash: str = ""
     hash: str = ""
     format: int = FORMAT
@@ -78,23 +87,30 @@ class Entry:
         """Return when the run was filed, if that is a time."""
         try:
             return datetime.fromisoformat(self.filed).astimezone(UTC)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
 
     def expected_hash(self) -> str:
         """Return the hash that the other fields give."""
-        content = {key: value for key, value in asdict(self).items() if key != "hash"}
+        content = {key: value for key, value in self._content().items() if key != "hash"}
         return hashlib.sha256(canonical(content)).hexdigest()
 
     def dumps(self) -> bytes:
         """Return the entry as JSON."""
-        return canonical(asdict(self))
+        return canonical(self._content())
+
+    def _content(self) -> dict[str, Any]:
+        """Return the fields that the entry's format has."""
+        return {key: value for key, value in asdict(self).items() if self.format > 1 or key not in _SINCE_2}
 
 
+_SINCE_2 = frozenset({"rating", "sums_sha256"})
 _FIELDS = frozenset(field.name for field in fields(Entry))
+_TEXTS = frozenset(part.name for part in fields(Entry) if part.type == "str")
+_MAPS = frozenset({"findings", "checks", "scores"})
 
 
-def make_entry(name: str, run: Run, run_sha256: str, before: Entry | None) -> Entry:
+def make_entry(name: str, run: Run, run_sha256: str, sums_sha256: str, before: Entry | None) -> Entry:
     """Return the entry of a run that follows `before`."""
     waived = sum(len(outcome.waived) for outcome in run.outcomes)
     bare = Entry(
@@ -109,6 +125,8 @@ def make_entry(name: str, run: Run, run_sha256: str, before: Entry | None) -> En
         findings=dict(Counter(f.severity for f in run.findings)) | ({"waived": waived} if waived else {}),
         checks=dict(Counter(outcome.state for outcome in run.outcomes)),
         scores=scores_of(run),
+        rating=rating(run.outcomes).text,
+        sums_sha256=sums_sha256,
         previous_hash="" if before is None else before.hash,
     )
     return Entry(**(asdict(bare) | {"hash": bare.expected_hash()}))
@@ -120,16 +138,27 @@ def loads(data: bytes | str, source: str) -> Entry:
         content = json.loads(data)
         number = int(content["format"])
         entry = None if number > FORMAT else Entry(**{key: content[key] for key in content if key in _FIELDS})
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"{source} must be an entry of a history; got something else ({type(error).__name__}: {error}). "
             "Restore it from a copy."
         ) from error
     if entry is None:
         raise InputError(f"{source} must have format {FORMAT}; got {number}. Upgrade uq_report to read it.")
-    if not (isinstance(entry.name, str) and isinstance(entry.sequence, int) and is_sha256(str(entry.run_sha256))):
+    if not (_typed(entry) and is_sha256(entry.run_sha256)):
         raise InputError(f"{source} must name its audit, number and run; it does not. Restore it from a copy.")
     return entry
+
+
+def _typed(entry: Entry) -> bool:
+    """Return whether each field holds what it must, whatever a file said."""
+    texts = all(isinstance(getattr(entry, name), str) for name in _TEXTS)
+    tables = [getattr(entry, name) for name in _MAPS]
+    if not (texts and all(isinstance(table, dict) for table in tables)):
+        return False
+    numbers = [number for table in tables for number in table.values()]
+    whole = type(entry.sequence) is int and type(entry.format) is int and entry.sequence > 0
+    return whole and all(type(number) is int or (type(number) is float and isfinite(number)) for number in numbers)
 
 
 def read(folder: Path) -> Entry:

@@ -6,9 +6,9 @@ import hashlib
 import logging
 import os
 import shutil
-import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,12 +16,13 @@ from ...core.errors import InputError, UQReportError
 from ...evidence import sums
 from ...evidence.run import Run
 from ...evidence.saved import CLOCK, RUN, contents, read, write_through
+from ...evidence.stage import remove
 from . import entry as entries
-from . import names
+from . import heads, names
 from .entry import ENTRY, Entry
 
 LATEST = "latest"
-_STAGE = ".new"
+STAGE = ".new"
 _log = logging.getLogger(__name__)
 
 
@@ -43,7 +44,9 @@ class Filing:
     def __init__(self, name: str, audit: Path) -> None:
         self.name = name
         self._audit = audit
-        shutil.rmtree(audit / _STAGE, ignore_errors=True)  # of a process that was killed
+        self._head = heads.begin(audit.parent).audits.get(audit.name)
+        for left in audit.glob(f"{STAGE}*"):  # of a process that was killed
+            remove(left)
 
     def previous(self) -> Run | None:
         """Return the run filed last, or the one before if that cannot be read; None if there is none."""
@@ -72,12 +75,13 @@ class Filing:
         last = self._last()
         if last is not None and last.run_sha256 == digest and self._whole(last, files.keys() - {CLOCK}):
             return self._published(last)
-        entry = entries.make_entry(self.name, run, digest, last)
+        listed = sums.dumps(sums.hashes(files))
+        entry = entries.make_entry(self.name, run, digest, hashlib.sha256(listed).hexdigest(), self._before(last))
         target = self._audit / entry.folder
         try:
-            self._write({**files, sums.SUMS: sums.dumps(sums.hashes(files)), ENTRY: entry.dumps()}, target)
+            self._write({**files, sums.SUMS: listed, ENTRY: entry.dumps()}, target)
         except OSError as error:
-            shutil.rmtree(self._audit / _STAGE, ignore_errors=True)
+            shutil.rmtree(self._audit / STAGE, ignore_errors=True)
             raise InputError(f"history must be writable; got {target}: {error}. Nothing was filed.") from error
         return self._published(entry)
 
@@ -123,32 +127,29 @@ class Filing:
             _log.warning("The chain of hashes breaks here: %s", error)
             return entries.lost(self.name, folders[-1].sequence)
 
+    def _before(self, last: Entry | None) -> Entry | None:
+        """Return what the next entry follows: the recorded head, so that what is gone leaves a gap, or a later run."""
+        head = self._head
+        if head is None or (last is not None and last.sequence > head.sequence):
+            return last
+        return replace(entries.lost(self.name, head.sequence), hash=head.hash)
+
     def _write(self, files: Mapping[str, bytes], target: Path) -> None:
         """Write the files beside their place and down to the disk, and move them there at once."""
-        stage = self._audit / _STAGE
+        stage = self._audit / STAGE
         for name, data in files.items():
             write_through(stage / name, data)
         for folder in {(stage / name).parent for name in files}:
-            _flush(folder)
+            heads.flush(folder)
         stage.rename(target)
-        _flush(self._audit)
+        heads.flush(self._audit)
 
     def _published(self, entry: Entry) -> Filed:
-        """Point to the run."""
-        pointer = self._audit / f"{_STAGE}-{LATEST}"
-        pointer.unlink(missing_ok=True)
-        write_through(pointer, f"{entry.folder}\n".encode())
-        pointer.replace(self._audit / LATEST)
-        _flush(self._audit)
+        """Point to the run, and make it the head of its audit."""
+        try:
+            heads.put(self._audit / LATEST, self._audit / f"{STAGE}-{LATEST}", f"{entry.folder}\n".encode())
+            heads.record(self._audit.parent, self._audit.name, entry)
+        except OSError as error:
+            raise InputError(f"history must be writable; got {error}. The run was filed as {entry.folder}.") from error
+        self._head = heads.following(self._head, entry)
         return Filed(entry, self._audit / entry.folder)
-
-
-def _flush(folder: Path) -> None:
-    """Put a folder's list of names on the disk; Windows opens no folders, and writes their names by itself."""
-    if sys.platform == "win32":
-        return
-    door = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(door)
-    finally:
-        os.close(door)

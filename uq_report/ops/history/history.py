@@ -1,8 +1,9 @@
-"""A history of audits: one folder per run, and nothing else that could disagree with them.
+"""A history of audits: one folder per run, and beside them only how far each audit has come.
 
 ::
 
     history/
+      heads.json              how far each audit has come: the number and hash of its last entry
       credit-scoring/           one audit, under a safe form of its name
         .lock                   held while a run is filed; never deleted
         latest                  the name of the newest run's folder, swapped last; its time: when that was confirmed
@@ -10,12 +11,12 @@
           entry.json run.json report.html report.pdf evidence/ clock.json SHA256SUMS
 
 A run is written beside its place, flushed to the disk, and renamed: it is there as a whole or not at all. Runs are
-ordered by number, not by a clock. There is no index: to read the entries of 1,000 runs takes 0.03 s.
+ordered by number, not by a clock. There is no index: to read the entries of 1,000 runs takes 0.03 s. Each entry.json
+holds the hash of the one before, and of SHA256SUMS, which has those of all other files; see `check` and `heads`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,14 +24,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ...core.errors import InputError
-from ...evidence.saved import RUN
 from . import entry as entries
 from . import names
-from .entry import Entry
+from .check import troubles
 from .filing import LATEST, Filed, Filing
+from .heads import HEADS, LOCK, Heads, of_folders, read
 from .lock import locked
 
-LOCK, PRUNED = ".lock", "pruned.txt"
 _log = logging.getLogger(__name__)
 
 
@@ -63,7 +63,11 @@ class History:
                 f"history must be a folder to write to; got {self.root} ({error.strerror}). Name another."
             ) from error
         with locked(audit / LOCK, f"audit {name!r}", wait):
-            yield Filing(names.checked(name), audit)
+            try:
+                filing = Filing(names.checked(name), audit)
+            except OSError as error:
+                raise InputError(f"history must be writable; got {self.root}: {error}. Nothing was filed.") from error
+            yield filing
 
     def runs(self, name: str | None = None) -> list[Filed]:
         """Return what is filed of one audit or of all, in order; a run that cannot be read is left out."""
@@ -104,41 +108,17 @@ class History:
             raise InputError(f"run must still be kept; {reference!r} was deleted by retention. Name a later one.")
         return matches[-1]
 
-    def check(self) -> list[str]:
-        """Return what is wrong, one sentence each: lost or changed files, and breaks in the chains of hashes."""
-        troubles = []
-        for audit in names.audit_folders(self.root):
-            before, sequence = "", 0
-            for folder in names.run_folders(audit):
-                try:
-                    entry = entries.read(folder.path)
-                except InputError as error:
-                    troubles.append(str(error))
-                    before, sequence = "?", folder.sequence
-                    continue
-                troubles += _troubles(folder.path, entry, before, sequence)
-                before, sequence = entry.hash, entry.sequence
-        return troubles
+    def check(self, anchor: Heads | None = None) -> list[str]:
+        """Return what is wrong, one sentence each; see `check.troubles`."""
+        return troubles(self.root, anchor)
+
+    def heads(self) -> Heads:
+        """Return how far each audit has come: the anchor of this history, once `check` finds nothing wrong."""
+        file = self.root / HEADS
+        return of_folders(self.root, read(file) if file.exists() else Heads())
 
     def _audit(self, name: str) -> Path:
         audit = self.root / names.slug(name)
         if audit.is_symlink():
             raise InputError(f"{audit} must be a folder of the history; got a link. Remove it.")
         return audit
-
-
-def _troubles(folder: Path, entry: Entry, before: str, sequence: int) -> Iterator[str]:
-    """Yield what is wrong with one run, given the hash and number of the one before."""
-    where = f"{entry.reference}:"
-    if entry.hash != entry.expected_hash():
-        yield f"{where} entry.json was changed after it was filed."
-    if entry.sequence != sequence + 1:
-        yield f"{where} it follows number {sequence}; runs between them are missing."
-    elif entry.previous_hash != before:
-        yield f"{where} the run before it was changed after this one was filed."
-    run = folder / RUN
-    if run.is_file():
-        if hashlib.sha256(run.read_bytes()).hexdigest() != entry.run_sha256:
-            yield f"{where} run.json was changed after it was filed."
-    elif not (folder / PRUNED).is_file():
-        yield f"{where} run.json is missing, and retention did not delete it."

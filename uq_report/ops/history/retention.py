@@ -9,10 +9,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 from ...core.errors import InputError
-from ...evidence.saved import RUN, write_through
-from .entry import ENTRY
-from .filing import Filed
-from .history import PRUNED, History
+from ...evidence.saved import RUN
+from ...evidence.sums import SUMS
+from .check import NOTE
+from .entry import ENTRY, PRUNED
+from .filing import STAGE, Filed
+from .heads import put, record_deleted
+from .history import History
 
 _WAIT = 10.0
 
@@ -54,13 +57,15 @@ class Retention:
 def delete(history: History, runs: Iterable[Filed]) -> int:
     """Delete the content of runs, each under its audit's lock; return how many were still there.
 
-    run.json goes first, after a note that says why it is gone: a run is either whole or marked as deleted. What a
-    killed process left of one is removed by the next call for it.
+    heads.json records it before, then run.json goes, after a note that says why it is gone: a run is either whole or
+    marked as deleted. What a killed process left of one is removed by the next call for it.
     """
     count = 0
-    for run in runs:
-        with history.filing(run.entry.name, _WAIT):
-            count += _emptied(run)
+    for name, group in groupby(runs, key=lambda run: run.entry.name):
+        due = list(group)
+        with history.filing(name, _WAIT):
+            record_deleted(history.root, due[0].folder.parent.name, [run.entry.sequence for run in due])
+            count += sum(map(_emptied, due))
     return count
 
 
@@ -68,9 +73,9 @@ def _emptied(filed: Filed) -> bool:
     run, note = filed.folder / RUN, filed.folder / PRUNED
     was_there = run.is_file()
     if not note.exists():
-        write_through(note, b"Deleted by retention; entry.json stays as a link in the chain of hashes.\n")
+        put(note, filed.folder.parent / f"{STAGE}-{PRUNED}", NOTE)
     run.unlink(missing_ok=True)
-    for place in filed.folder.iterdir():
+    for place in sorted(filed.folder.iterdir(), key=lambda place: place.name == SUMS):  # says what the others were
         if place.is_dir() and not place.is_symlink():
             shutil.rmtree(place)
         elif place.name not in (ENTRY, PRUNED):

@@ -18,7 +18,7 @@ from ...render.environment import render
 from ...report.overview import Link, Overview, Row, counted
 from ...runner import plugins
 from ..history import Filed, History
-from .ratings import UNREADABLE, ratings
+from .ratings import rated
 from .spark import spark
 
 TREND = 30  # runs
@@ -46,17 +46,30 @@ def write_overview(history: str | Path, page: str | Path) -> int:
     if target.is_symlink() or target.is_dir():
         raise InputError(f"index.output must be a file, no link or folder; got {str(page)!r}. Name another.")
     listing = overview(place, target.parent)
-    content = render(None, "overview", document=listing, paged=False).encode()
+    content = _drawn(listing)
     if not (target.is_file() and target.read_bytes() == content):
         saved.write_files(target.parent, {target.name: content})
     return len(listing.rows)
 
 
+def check_page(history: str | Path, page: str | Path) -> list[str]:
+    """Return what is wrong with a page that was written over a history: it must be the one over what is there now."""
+    target = Path(page)
+    content = _drawn(overview(History(history), target.parent))
+    if not target.is_symlink() and target.is_file() and target.read_bytes() == content:
+        return []
+    remedy = f"Write it again: uq-report index {history} -o {target}."
+    return [f"{target.name} is not the page over these runs: it was changed, or runs were filed since. {remedy}"]
+
+
+def _drawn(listing: Overview) -> bytes:
+    return render(None, "overview", document=listing, paged=False).encode()
+
+
 def overview(history: History, folder: Path) -> Overview:
     """Return the page that stands in `folder`."""
     audits = [tuple(runs) for _, runs in groupby(history.runs(), key=lambda run: run.folder.parent.name)]
-    rated = ratings(history.root, [runs[-1] for runs in audits if runs[-1].present])
-    rows = [_row(runs, rated.get(runs[-1].entry.hash, UNREADABLE), folder) for runs in audits]
+    rows = [_row(runs, folder) for runs in audits]
     return Overview(
         title="Audits",
         as_of=max((row.as_of for row in rows), default=""),
@@ -68,7 +81,7 @@ def overview(history: History, folder: Path) -> Overview:
     )
 
 
-def _row(runs: tuple[Filed, ...], rated: Badge, folder: Path) -> Row:
+def _row(runs: tuple[Filed, ...], folder: Path) -> Row:
     last, recent = runs[-1], runs[-TREND:]
     scores = [float(run.entry.scores[LOG_SCORE]) for run in recent if LOG_SCORE in run.entry.scores]
     return Row(
@@ -77,7 +90,7 @@ def _row(runs: tuple[Filed, ...], rated: Badge, folder: Path) -> Row:
         as_of=last.entry.as_of,
         filed=last.entry.filed[:10],
         runs=len(runs),
-        rating=rated if last.present else _DELETED,
+        rating=rated(last) if last.present else _DELETED,
         findings=counted(last.entry.findings),
         score=spark("Log score in nats", [value for value in scores if math.isfinite(value)]),
         trend=spark("Open findings", [float(_open(run)) for run in recent], "g"),

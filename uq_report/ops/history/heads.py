@@ -1,0 +1,196 @@
+"""How far each audit of a history has come: heads.json, which tells of runs and audits that are gone.
+
+A chain of hashes shows what was changed or taken out between its ends; that its end is missing, only somebody who
+knows the end can say. That is heads.json, renewed with each run that is filed, and a copy of it kept elsewhere: an
+anchor, which whoever can write to the history cannot write to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ...core.digest import is_sha256
+from ...core.errors import InputError
+from ...evidence.codec import canonical
+from ...evidence.saved import write_through
+from . import entry as entries
+from . import names
+from .entry import PRUNED, Entry
+from .lock import locked
+
+HEADS, LOCK = "heads.json", ".lock"
+FORMAT = 1
+_STAGE = ".new-heads.json"
+_WAIT = 60.0
+
+
+@dataclass(frozen=True)
+class Head:
+    """The last entry of an audit: its number and hash; and which runs retention deleted."""
+
+    name: str
+    sequence: int
+    hash: str
+    deleted: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The heads of all audits by their folders.
+
+    Parameters
+    ----------
+    audits : mapping of str to Head
+    made_again : str
+        When the file was missing or broken and was made of what was there; empty if it never was.
+    """
+
+    audits: Mapping[str, Head] = field(default_factory=dict)
+    made_again: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """One hash that stands for the whole history."""
+        return hashlib.sha256(canonical({key: asdict(head) for key, head in self.audits.items()})).hexdigest()
+
+    def dumps(self) -> bytes:
+        """Return the heads as JSON."""
+        return canonical({"format": FORMAT, "sha256": self.sha256, **asdict(self)})
+
+
+def loads(data: bytes, source: str) -> Heads:
+    """Return the heads of their JSON; refuse anything but what `Heads.dumps` writes."""
+    try:
+        content = json.loads(data)
+        parts = content["audits"].items()
+        audits = {key: Head(**{**head, "deleted": tuple(head["deleted"])}) for key, head in parts}
+        heads = Heads(audits, content["made_again"])
+        sound = all(map(_sound, audits.items())) and isinstance(heads.made_again, str) and heads.dumps() == data
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        sound = False
+    if not sound:
+        raise InputError(
+            f"{source} must be the heads of a history as uq_report writes them; got something else, or it was changed. "
+            "Restore it from a copy."
+        )
+    return heads
+
+
+def read(file: Path) -> Heads:
+    """Return the heads in a file."""
+    try:
+        return loads(file.read_bytes(), str(file))
+    except OSError as error:
+        raise InputError(
+            f"{file} must be a file with the heads of a history; got {error.strerror}. Check the path."
+        ) from error
+
+
+def of_folders(root: Path, known: Heads) -> Heads:
+    """Return the heads that the folders of a history have, and where they end too early those that are known."""
+    audits = dict(known.audits)
+    for audit in names.audit_folders(root):
+        for folder in reversed(names.run_folders(audit)):
+            head = audits.get(audit.name)
+            if head is not None and folder.sequence <= head.sequence:
+                break
+            try:
+                audits[audit.name] = following(head, entries.read(folder.path))
+            except InputError:
+                continue
+            break
+    return replace(known, audits=audits)
+
+
+def following(head: Head | None, entry: Entry) -> Head:
+    """Return the head of an audit that goes on with an entry."""
+    return Head(entry.name, entry.sequence, entry.hash, () if head is None else head.deleted)
+
+
+def begin(root: Path) -> Heads:
+    """Return the heads before something is filed; there is a heads.json from then on."""
+    with locked(root / LOCK, f"history {root}", _WAIT):
+        (root / _STAGE).unlink(missing_ok=True)  # of a process that was killed
+        return _known(root)
+
+
+def record(root: Path, folder: str, entry: Entry) -> None:
+    """Make an entry, just filed, the head of its audit."""
+    with locked(root / LOCK, f"history {root}", _WAIT):
+        known = _known(root)
+        audits = {**known.audits, folder: following(known.audits.get(folder), entry)}
+        _write(root, replace(known, audits=audits))
+
+
+def record_deleted(root: Path, folder: str, sequences: Iterable[int]) -> None:
+    """Record which runs of an audit retention deletes, before it does."""
+    with locked(root / LOCK, f"history {root}", _WAIT):
+        known = of_folders(root, _known(root))
+        head = known.audits[folder]
+        deleted = tuple(sorted({*head.deleted, *sequences}))
+        if deleted != head.deleted:
+            _write(root, replace(known, audits={**known.audits, folder: replace(head, deleted=deleted)}))
+
+
+def put(file: Path, stage: Path, data: bytes) -> None:
+    """Put a file in its place at once, and down to the disk."""
+    stage.unlink(missing_ok=True)
+    write_through(stage, data)
+    stage.replace(file)
+    flush(file.parent)
+
+
+def flush(folder: Path) -> None:
+    """Put a folder's list of names on the disk; Windows opens no folders, and writes their names by itself."""
+    if sys.platform == "win32":
+        return
+    door = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(door)
+    finally:
+        os.close(door)
+
+
+def _known(root: Path) -> Heads:
+    """Return the heads; if they are missing or broken, make them of what is there, and say so in them."""
+    try:
+        return read(root / HEADS)
+    except InputError:
+        made = of_folders(root, Heads())
+        known = Heads({folder: replace(head, deleted=_pruned(root / folder)) for folder, head in made.audits.items()})
+        lost = (root / HEADS).exists() or any(_knew_heads(root, head) for head in known.audits.items())
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        known = replace(known, made_again=now if lost else "")
+        _write(root, known)
+        return known
+
+
+def _write(root: Path, heads: Heads) -> None:
+    put(root / HEADS, root / _STAGE, heads.dumps())
+
+
+def _pruned(audit: Path) -> tuple[int, ...]:
+    """Return the runs of an audit that are marked as deleted, for want of a better witness."""
+    return tuple(run.sequence for run in names.run_folders(audit) if (run.path / PRUNED).is_file())
+
+
+def _knew_heads(root: Path, head: tuple[str, Head]) -> bool:
+    """Return whether the last entry of an audit was written beside a heads.json."""
+    folder, last = head
+    return any(
+        entries.read(run.path).format > 1 for run in names.run_folders(root / folder) if run.sequence == last.sequence
+    )
+
+
+def _sound(item: tuple[str, Head]) -> bool:
+    folder, head = item
+    numbers = (head.sequence, *head.deleted)
+    whole = all(isinstance(number, int) and not isinstance(number, bool) and number > 0 for number in numbers)
+    return whole and isinstance(head.name, str) and names.slug(head.name) == folder and is_sha256(str(head.hash))
