@@ -19,7 +19,7 @@ EXIT_CODES: Mapping[int, str] = {
     "was not measured",
     USAGE: "the command line has a mistake",
     INPUT: "the input, model or data cannot be used",
-    RENDER: "a report could not be rendered; the results are saved",
+    RENDER: "a report could not be rendered; what was computed is saved",
     VERIFICATION: "something filed or signed was changed",
     UNJUDGED: "it could not be judged whether something was changed",
     INTERNAL: "a fault of uq_report or of a plugin; the message names the file with the details",

@@ -1,0 +1,136 @@
+"""The error boundary: exit code 1 is a gate's alone, and text meets terminals that cannot take all of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from uq_report import cli
+from uq_report.cli import boundary
+from uq_report.core import errors
+from uq_report.core.errors import EXIT_CODES, InputError, UQReportError
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def codes(kind: type[UQReportError]) -> set[int]:
+    """Return the exit codes of an error and all below it."""
+    return {kind.exit_code}.union(*(codes(below) for below in kind.__subclasses__()))
+
+
+def test_one_table_of_exit_codes_is_printed_and_complete() -> None:
+    text = README.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| (.+?) \|$", text, flags=re.MULTILINE)
+    assert {int(code): words for code, words in rows} == dict(EXIT_CODES)
+    assert [int(code) for code, _ in rows] == sorted(EXIT_CODES)
+    assert codes(UQReportError) <= EXIT_CODES.keys()
+    constants = {value for name, value in vars(errors).items() if name.isupper() and isinstance(value, int)}
+    assert constants == set(EXIT_CODES)
+    assert errors.FINDINGS not in codes(UQReportError), "an error is never a gate"
+
+
+def ends(error: BaseException, as_json: bool = False) -> Any:
+    """Return how a command ends by an error."""
+    command = typer.Typer()
+
+    @command.command()
+    def fails() -> None:
+        with boundary.errors_reported(as_json):
+            raise error
+
+    return CliRunner().invoke(command)
+
+
+@pytest.mark.parametrize("kind", [KeyError, MemoryError, RecursionError, OSError, AssertionError, UnicodeDecodeError])
+def test_a_fault_ends_with_70_its_cause_and_the_file_with_the_details(kind: type[Exception]) -> None:
+    error = kind("utf-8", b"", 0, 1, "x") if kind is UnicodeDecodeError else kind("boom")
+    result = ends(error, as_json=True)
+    assert result.exit_code == json.loads(result.stdout)["exit_code"] == errors.INTERNAL
+    (line,) = result.stderr.splitlines()
+    assert re.match(rf"Error: uq_report failed on what it does not foresee: {kind.__name__}: .*test_boundary", line)
+    (name,) = re.findall(r"Details: (\S+\.log)\.", line)
+    details = Path(name).read_text(encoding="utf-8")
+    Path(name).unlink()
+    assert "Traceback" in details
+    assert json.loads(result.stdout)["reasons"] == [line.removeprefix("Error: ")]
+
+
+def test_without_room_for_a_file_the_details_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError
+
+    monkeypatch.setattr(boundary.tempfile, "mkstemp", full)
+    assert "Traceback" in ends(KeyError("a")).stderr
+
+
+def test_an_error_of_ours_ends_with_its_own_code_and_its_notes() -> None:
+    error = InputError("a.b must be c; got d.")
+    error.add_note("The results are saved in x")
+    result = ends(error, as_json=True)
+    assert result.exit_code == errors.INPUT
+    assert result.stderr == "Error: a.b must be c; got d.\nThe results are saved in x\n"
+    reasons = ["a.b must be c; got d.", "The results are saved in x"]
+    assert json.loads(result.stdout) == {"exit_code": 3, "reasons": reasons}
+
+
+@pytest.mark.parametrize("code", [0, 1, 5])
+def test_an_end_that_a_command_chose_passes(code: int) -> None:
+    assert ends(typer.Exit(code)).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("encoding", "printed"), [("ascii", rb"-0.5 ... J\xf6rg \u65e5"), ("latin-1", b"-0.5 ... J\xf6rg \\u65e5")]
+)
+def test_text_fits_any_terminal(monkeypatch: pytest.MonkeyPatch, encoding: str, printed: bytes) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", stream)
+    boundary.say("\u22120.5 \u2026 J\xf6rg \u65e5")
+    assert stream.buffer.getvalue() == printed + b"\n"  # type: ignore[attr-defined]
+
+
+def process(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own, as a shell does."""
+    command = [sys.executable, "-m", "uq_report.cli", *words]
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False, **more)
+
+
+def test_a_closed_pipe_and_a_full_disk_end_with_74() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    for words in (["--help"], ["plugins", "pfi"]):
+        done = process(*words, stdout=writing)
+        assert (done.returncode, done.stderr.count("\n")) == (errors.OUTPUT, 1), done.stderr
+        assert "standard output must take what is printed; got Broken pipe" in done.stderr
+    os.close(writing)
+    if Path("/dev/full").exists():
+        with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
+            done = process("plugins", "pfi", stdout=full)
+        assert (done.returncode, "No space left on device" in done.stderr) == (errors.OUTPUT, True)
+
+
+def test_usage_ends_with_2_and_an_aborted_prompt_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(*words: str) -> Any:
+        monkeypatch.setattr(sys, "argv", ["uq-report", *words])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        return end.value.code
+
+    assert ended("nonsense") == ended("run") == ended("run", "--seed", "x") == errors.USAGE
+    assert ended("--version") == errors.DONE
+    assert ended("show", "nowhere") == errors.INPUT
+
+    def aborted(**_: Any) -> Any:
+        raise typer.Abort
+
+    monkeypatch.setattr(cli, "app", aborted)
+    assert ended("--version") == errors.INTERRUPTED
