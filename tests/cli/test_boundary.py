@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def test_without_room_for_a_file_the_details_are_printed(monkeypatch: pytest.Mon
     def full(*_: Any, **__: Any) -> Any:
         raise OSError
 
-    monkeypatch.setattr(boundary.tempfile, "mkstemp", full)
+    monkeypatch.setattr(tempfile, "mkstemp", full)
     assert "Traceback" in ends(KeyError("a")).stderr
 
 
@@ -95,7 +96,7 @@ def test_text_fits_any_terminal(monkeypatch: pytest.MonkeyPatch, encoding: str, 
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     monkeypatch.setattr(sys, "stdout", stream)
     boundary.say("\u22120.5 \u2026 J\xf6rg \u65e5")
-    assert stream.buffer.getvalue() == printed + b"\n"  # type: ignore[attr-defined]
+    assert stream.buffer.getvalue() == printed + b"\n"
 
 
 def process(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:

@@ -23,7 +23,7 @@ from pyhanko.pdf_utils.generic import (
     pdf_name,
     pdf_string,
 )
-from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter
+from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter as Writer
 from pyhanko.sign import PdfSignatureMetadata, PdfSigner, SimpleSigner
 from pyhanko.sign.fields import SigFieldSpec
 
@@ -39,7 +39,6 @@ from .verify_cases import PASSPHRASE, Keys
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed event loop:ResourceWarning")
 deep = partial(verification.verify, deep=True)
-Writer = IncrementalPdfFileWriter
 
 
 @pytest.fixture(scope="module")
@@ -259,7 +258,7 @@ def test_what_cannot_be_rendered_here_is_neither_verified_nor_failed(
     assert (told.exit_code, told.stdout) == (6, "")
     assert type(error).__name__ in told.stderr
     with pytest.raises(InputError, match=r"sign\.report must verify; got fault"):
-        sign(place / "run/brief.pdf", place / "no.pdf", SimpleSigner(None, None, None))  # type: ignore[arg-type]
+        sign(place / "run/brief.pdf", place / "no.pdf", SimpleSigner(None, None, None))
 
 
 def test_a_failure_stands_above_a_fault(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,11 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, cast, overload
 
+import numpy as np
+
 from .. import runner
 from ..core.adapter import Adapter
+from ..core.arrays import AnyArray
 from ..core.engine import Engine, Progress, first_distribution
 from ..core.errors import InputError
 from ..core.lifetimes import is_lifetimes
@@ -24,11 +27,14 @@ from ..evidence.run import Run
 from ..runner.mistakes import make_settings, refuse, settled
 from ..runner.settings import Settings
 from . import to_dalex
+from .calls import check_explained, names, on_subject
 from .outputs import AuditRuns
 from .progress import reported
 from .views import AuditRun, ResultView
 
 _TRIED_ROWS = 200
+_FEW_LABELS = 20  # so many rows may well be of as many classes
+_AS_ARGUMENTS = "Pass single ones as arguments: uq.audit(subject, seed=1)."
 _SUBJECT = frozenset(signature(make_subject).parameters)
 _ENGINE = ("seed", "confidence", "n_jobs", "backend", "scheduler", "batch_rows", "row_budget", "fast_paths", "deny")
 
@@ -134,7 +140,8 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     ('x0', 'x1')
     """
     explicit = {name: value for name, value in locals().items() if name in _SUBJECT and value is not None}
-    denied = tuple(deny)
+    check_explained(model, X, y)
+    denied = names("explain.deny", deny)
     unpacked = runner.unpack(model, denied) or {"model": model}
     arguments = {**unpacked, **explicit, "model": unpacked["model"]}
     if arguments.get("X") is None:
@@ -179,23 +186,25 @@ def explain_outputs(
     InputError
         If the model has one output; or as `explain`, for any of them.
     """
-    deny = tuple(arguments.pop("deny", ()))
-    names = runner.named_outputs({"model": model, "y": Y, "train": arguments.get("train")}, deny)
-    if not names:
+    check_explained(model, X, Y)
+    deny = names("explain_outputs.deny", arguments.pop("deny", ()))
+    outputs = runner.named_outputs({"model": model, "y": Y, "train": arguments.get("train")}, deny)
+    if not outputs:
         raise InputError(
             f"explain_outputs.model must predict several outputs; got one of {type(model).__name__}. Use uq.explain."
         )
-    doubled = sorted({name for name in names if names.count(name) > 1})
+    doubled = sorted({name for name in outputs if outputs.count(name) > 1})
     if doubled:
         raise InputError(f"explain_outputs.Y must have unique column names; got {doubled} more than once. Rename them.")
     return {
         name: explain(
             model, X, Y, output=position, label=None if label is None else f"{label}: {name}", deny=deny, **arguments
         )
-        for position, name in enumerate(names)
+        for position, name in enumerate(outputs)
     }
 
 
+@on_subject
 def importance(
     subject: Subject, measures: Sequence[str] | None = None, *, n_repeats: int = 30, **options: Any
 ) -> ResultView:
@@ -216,6 +225,7 @@ def importance(
     return _result(ids.PFI, subject, {"measures": measures, "n_repeats": n_repeats, **options})
 
 
+@on_subject
 def profile(
     subject: Subject,
     features: str | tuple[str, str] | Sequence[str | tuple[str, str]] | None = None,
@@ -234,12 +244,15 @@ def profile(
         Further options of the explainer ``pdp``, and those of the engine as in `importance`.
     """
     if features is not None:
+        if not isinstance(features, Iterable):
+            raise InputError(f"profile.features must be a name, a pair or a list of them; got {features!r}.")
         chosen = [features] if isinstance(features, str | tuple) else list(features)
         options["features"] = tuple(entry for entry in chosen if isinstance(entry, str))
         options["pairs"] = tuple(entry for entry in chosen if not isinstance(entry, str))
     return _result(ids.PDP, subject, {"measures": measures, **options})
 
 
+@on_subject
 def attributions(
     subject: Subject, rows: Sequence[int] | None = None, measures: Sequence[str] | None = None, **options: Any
 ) -> ResultView:
@@ -259,11 +272,13 @@ def attributions(
     return _result(ids.SHAP, subject, {"measures": measures, **chosen, **options})
 
 
+@on_subject
 def calibration(subject: Subject, **options: Any) -> ResultView:
     """Return how far the predictive distribution can be trusted: scores, reliability, coverage, exact tests."""
     return _result(ids.CALIBRATION, subject, options)
 
 
+@on_subject
 def segments(
     subject: Subject, measures: Sequence[str] | None = None, *, max_leaf_nodes: int = 6, **options: Any
 ) -> ResultView:
@@ -296,6 +311,7 @@ def segments(
     return _result(ids.SEGMENTS, subject, {"measures": measures, "max_leaf_nodes": max_leaf_nodes, **options})
 
 
+@on_subject
 def dalex_explainer(subject: Subject, measure: str = "prediction", *, y: Any = None, label: str = "") -> Any:
     """Return a `dalex.Explainer` whose prediction is a measure, so that all of dalex works on it; needs dalex.
 
@@ -330,6 +346,7 @@ def audit(
     previous: None = None,
     **fields: Any,
 ) -> AuditRuns: ...
+@on_subject
 def audit(
     subject: Subject | Sequence[Subject] | Mapping[str, Subject],
     settings: Settings | None = None,
@@ -358,17 +375,16 @@ def audit(
     watch = runner.Watch()
     if isinstance(subject, Mapping):
         return _audits(subject, settings, progress, previous, fields)
+    if not isinstance(settings, Settings | None):
+        raise InputError(f"audit.settings must be Settings; got a {type(settings).__name__}. {_AS_ARGUMENTS}")
     base = {} if settings is None else settings.model_dump(exclude_unset=True) | {"as_of": settings.as_of}
     merged = _settings(base | fields)
     last = None if previous is None else _run(previous)
     with reported(progress) as callback:
         if isinstance(subject, Subject):
             audited = runner.run(subject, merged, callback, last, watch)
-        elif len(subject) == 2:
-            audited = runner.side_by_side(subject[0], subject[1], merged, callback, last, watch)
         else:
-            must = "one subject, or champion and challenger"
-            raise InputError(f"audit.subject must be {must}; got {len(subject)} subjects.")
+            audited = runner.side_by_side(subject[0], subject[1], merged, callback, last, watch)
     return AuditRun(audited.run, audited.clock)
 
 
@@ -410,11 +426,15 @@ def compare(previous: str | Path | Run | AuditRun, run: str | Path | Run | Audit
 def _run(source: str | Path | Run | AuditRun) -> Run:
     if isinstance(source, AuditRun | Run):
         return source.run if isinstance(source, AuditRun) else source
+    if not isinstance(source, str | Path):
+        raise InputError(f"An earlier audit must be a run, its folder or run.json; got a {type(source).__name__}.")
     return saved.read(source)[0]
 
 
 def load(path: str | Path) -> AuditRun:
     """Return a saved audit, from its run.json or its folder; the model is not needed."""
+    if not isinstance(path, str | Path):
+        raise InputError(f"load.path must be a run.json, or a folder with one; got a {type(path).__name__}.")
     return AuditRun(*saved.read(path))
 
 
@@ -447,7 +467,7 @@ def _try(subject: Subject) -> Distribution:
             )
         if values is not None:
             try:
-                dist.encode(values)
+                _check_labels(dist, dist.encode(values), name)
             except InputError as error:
                 raise InputError(f"explain.{name}: {error}") from error
             except (TypeError, ValueError) as error:
@@ -455,3 +475,13 @@ def _try(subject: Subject) -> Distribution:
                     f"explain.{name} must hold values of a {dist.family} distribution; got {values.dtype}: {error}."
                 ) from error
     return dist
+
+
+def _check_labels(dist: Distribution, encoded: AnyArray, name: str) -> None:
+    """Refuse as many classes as rows, each on one row: identifiers or numbers, and nothing to be learned of them."""
+    rows, classes = len(encoded), getattr(dist, "classes", ())
+    if "proba" in dist.supports and rows > _FEW_LABELS and rows == len(classes) == len(np.unique(encoded)):
+        raise InputError(
+            f"explain.{name} must repeat its labels; got {rows} different ones in {rows} rows. Audit a regressor if "
+            "they are numbers; leave out a model of identifiers."
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
+from numbers import Integral, Real
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -54,9 +55,17 @@ def _must(holds: Callable[[Any], bool], allowed: str) -> Callable[[Any], Any]:
     return check
 
 
-Positive = Annotated[int, Field(ge=1)]
-Level = Annotated[float, Field(gt=0.5, lt=1)]
-Workers = Annotated[int, AfterValidator(_must(bool, "a number of workers, or -1 for all processors"))]
+def _number(kind: type, allowed: str) -> BeforeValidator:
+    """Return a validator of numbers of a kind of the abstract ones; text and booleans are none."""
+    return BeforeValidator(_must(lambda value: isinstance(value, kind) and not isinstance(value, bool), allowed))
+
+
+_WHOLE, _REAL = _number(Integral, "an integer"), _number(Real, "a number")
+Switch = Annotated[bool, Field(strict=True)]
+Positive = Annotated[int, Field(ge=1), _WHOLE]
+Level = Annotated[float, Field(gt=0.5, lt=1), _REAL]
+_WORKERS = "a number of workers, or -1 for all processors"
+Workers = Annotated[int, AfterValidator(_must(lambda value: value >= 1 or value == -1, _WORKERS)), _WHOLE]
 Names = Annotated[tuple[str, ...], BeforeValidator(_must(lambda value: not isinstance(value, str), "a list of names"))]
 Date = Annotated[str, AfterValidator(_is_date)]
 Text = Annotated[str, AfterValidator(_must(str.strip, "some text"))]
@@ -134,13 +143,13 @@ class RunSettings(Part):
 
     explainers: Names | None = None
     rules: Names | None = None
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0), _WHOLE] = 0
     confidence: Level = CONFIDENCE
     n_jobs: Workers = 1
     backend: Literal["auto", "threading", "loky", "dask", "ray"] = "auto"
     scheduler: Text | None = None
     as_of: Date = Field(default_factory=logical_date)
-    fast_paths: bool = True
+    fast_paths: Switch = True
     deny: Names = ()
     require: Names = ()
 
@@ -150,7 +159,7 @@ class BudgetSettings(Part):
 
     batch_rows: Positive | None = None
     row_budget: Positive | None = None
-    time_limit: Annotated[float, Field(gt=0)] | None = None
+    time_limit: Annotated[float, Field(gt=0), _REAL] | None = None
     memory_limit_mb: Positive | None = None
 
 
