@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
@@ -19,6 +19,7 @@ from .formats import allowed, integer, number, percent, pvalue, show, show_colum
 from .inline import DARK, inline
 from .outline import UNLINKED, Outline
 from .text import anchor, clean
+from .widths import PADDING, ROOM, extents, shares
 
 # After an underscore or a slash, before a letter that follows a dot or a colon, and within very long words.
 _JOINT = re.compile(r"[_/|\\](?=\w)|[.:](?=[^\W\d])|[^\W_]{24}(?=\w)")
@@ -133,6 +134,17 @@ def density(table: Table) -> str:
     """
     count = len(table.columns)
     return "slim" if count <= 3 else "normal" if count <= 7 else "dense" if count <= 10 else "wide"
+
+
+def columns(table: Table, lines: Sequence[Sequence[Entry]], share: float = 1.0) -> list[str]:
+    """Return the widths of a printed table's columns in percent, its cells as `rows` gives them.
+
+    `share` is the part of the page that it has beside something else; the last column does not break there.
+    """
+    tight = density(table)
+    heads = [breakable(f"{column.label} {column.unit}") for column in table.columns]
+    sizes = list(extents(heads, lines, PADDING[tight], share < 1))
+    return [f"{100 * part:.2f}" for part in shares(sizes, share * ROOM[tight])]
 
 
 def short(text: str, limit: int = 200) -> str:
@@ -266,7 +278,21 @@ def printable(value: object) -> object:
 
 
 _FUNCTIONS: tuple[Callable[..., object], ...] = (
-    *(anchor, breakable, csp_hash, data_uri, density, digest, download, drawing, heard, integer, number, partial),
+    *(
+        anchor,
+        breakable,
+        columns,
+        csp_hash,
+        data_uri,
+        density,
+        digest,
+        download,
+        drawing,
+        heard,
+        integer,
+        number,
+        partial,
+    ),
     *(percent, prose, pvalue, rows, short, show, size, tone),
 )
 FILTERS = {function.__name__: function for function in _FUNCTIONS}

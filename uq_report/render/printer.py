@@ -16,6 +16,7 @@ import re
 import signal
 import sys
 import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -173,12 +174,22 @@ def _finisher(media_types: dict[str, str]) -> Any:
         mend(document.pages, pdf)
         if "AF" in pdf.catalog:
             pdf.catalog["AF"] = pydyf.Array(dict.fromkeys(pdf.catalog["AF"]))
-        for spec in pdf.objects:
-            if isinstance(spec, dict) and spec.get("Type") == "/Filespec":
-                file = pdf.objects[int(spec["EF"]["F"].split()[0])]
-                file.extra["Subtype"] = "/" + _name(media_types[spec["UF"].string])
+        for item in pdf.objects:
+            if isinstance(item, dict) and item.get("Type") == "/Filespec":
+                file = pdf.objects[int(item["EF"]["F"].split()[0])]
+                file.extra["Subtype"] = "/" + _name(media_types[item["UF"].string])
+            if isinstance(item, pydyf.Stream) and item.compress:
+                _pack(item)
 
     return finish
+
+
+def _pack(stream: Any) -> None:
+    """Compress a stream once and by zlib's own level; pydyf would do it twice, for a hash too, by the slowest."""
+    stream.compress = False
+    content = stream.data.partition(b"\nstream\n")[2].removesuffix(b"\nendstream")
+    stream.stream = [zlib.compress(content)]
+    stream.extra["Filter"] = "/FlateDecode"
 
 
 def _name(text: str) -> str:
