@@ -20,10 +20,21 @@ _GAP = re.compile(r"[\s\u200b]+")
 class Cell(Protocol):
     """What is needed of a cell: see `filters.Entry`."""
 
-    content: Markup
-    tone: str
-    text: str
-    kind: str
+    @property
+    def text(self) -> str:
+        """Its text without links."""
+
+    @property
+    def content(self) -> Markup:
+        """Its text with links."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of its column."""
+
+    @property
+    def tone(self) -> str:
+        """The tone of a badge, empty for other cells."""
 
 
 class Extent(NamedTuple):
