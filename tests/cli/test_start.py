@@ -53,3 +53,18 @@ def test_a_description_is_checked_without_figures_or_models(audit_file: Path) ->
     printed, heavy = loaded_by("config", "check", str(audit_file))
     assert "no mistakes found" in printed
     assert not heavy
+
+
+def test_what_draws_nothing_loads_no_figures() -> None:
+    code = (
+        "import sys\nimport uq_report.ops.verification, uq_report.cli.machine as machine\nmachine.plugins(None)\n"
+        "print('matplotlib' in sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert "explainers" in done.stdout
+    assert done.stderr.split() == ["False"]
+
+
+def test_flags_load_nothing_before_the_first_line() -> None:
+    code = "import sys\nfrom uq_report.cli.flags import _pairs\nprint(_pairs(None), 'uq_report.jobs' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["{}", "False"]

@@ -156,10 +156,12 @@ def fills(flags: Iterable[Flag], required: bool = False) -> Callable[[Callable[.
 
 def _pairs(texts: Iterable[str] | None) -> dict[str, Any]:
     """Return what ``--set KEY=VALUE`` gives."""
+    if not texts:
+        return {}
     from ..jobs.reading import toml_value
 
     changes = {}
-    for pair in texts or ():
+    for pair in texts:
         key, sign, text = pair.partition("=")
         if not (sign and key.strip()):
             raise typer.BadParameter(f"--set must be KEY=VALUE, such as run.seed=1; got {pair!r}")
