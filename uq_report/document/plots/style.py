@@ -14,7 +14,8 @@ import numpy as np
 
 from ...core.text import short
 from .glyphs import legible
-from .sketch import Sample, Sizes, Sketch, round_numbers
+from .sketch import Sample, Sizes, Sketch
+from .sketch import round_numbers as round_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
