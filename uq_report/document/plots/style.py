@@ -14,13 +14,13 @@ import numpy as np
 
 from ...core.text import short
 from .glyphs import legible
-from .sketch import Sample, Sizes, Sketch
-from .sketch import round_numbers as round_numbers
+from .sketch import Sample, Sizes, Sketch, scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+round_numbers = scale.round_numbers
 WIDTH = 6.5
 FONTS = "'DejaVu Sans', Verdana, sans-serif"
 SIZE = 9.0
