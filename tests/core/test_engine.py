@@ -12,7 +12,7 @@ from uq_report.core.adapter import Match
 from uq_report.core.arrays import FloatArray, Table
 from uq_report.core.distributions import Categorical, Normal
 from uq_report.core.engine import Engine, Progress
-from uq_report.core.errors import BudgetError, InputError, ModelError, UnsupportedError
+from uq_report.core.errors import BudgetError, InputError, UnsupportedError, UQReportError
 from uq_report.core.measures import ENTROPY, KL, NLL, PREDICTION, SQUARED_ERROR, Measure
 from uq_report.core.passes import Group
 from uq_report.core.predictive import Distribution
@@ -212,12 +212,33 @@ def test_select_says_why_not() -> None:
         Engine(blind, MEASURES).select(["entrpy"])
 
 
-def test_a_failing_model_is_named_with_its_missing_columns() -> None:
+@pytest.mark.parametrize(
+    ("cell", "said", "error"),
+    [
+        (
+            np.nan,
+            "Input contains NaN",
+            r"subject\.X\['a'\] must have no missing values for .*; got none in row 1 ",
+        ),
+        (
+            np.inf,
+            "Input has infinity",
+            r"subject\.X\['a'\] must be finite for .*; got inf in row 1 \(1 of 2 rows",
+        ),
+        (
+            np.nan,
+            "singular",
+            r"failed to predict 2 rows: singular \(subject\.X has none in row 1 .* column 'a'",
+        ),
+        (2.0, "Input contains NaN", r"^function failed to predict 2 rows: Input contains NaN$"),
+    ],
+)
+def test_a_failing_model_is_named_after_the_cell_that_it_refuses(cell: float, said: str, error: str) -> None:
     def picky(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        raise ValueError("Input contains NaN")
+        raise ValueError(said)
 
-    X = pd.DataFrame({"a": [1.0, np.nan], "b": [1.0, 2.0]})
-    with pytest.raises(ModelError, match=r"failed to predict 2 rows: Input contains NaN \(missing values in a: impute"):
+    X = pd.DataFrame({"a": [1.0, cell], "b": [1.0, 2.0]})
+    with pytest.raises(UQReportError, match=error):
         _ = Engine(make_subject(picky, Direct(), X), MEASURES).baseline
 
 

@@ -82,7 +82,9 @@ def test_missing_values_are_named_by_column_where_a_model_refuses_them() -> None
     X = rows()
     model = LogisticRegression().fit(X, labels(X))
     X.loc[3, "b"] = np.nan
-    with pytest.raises(UQReportError, match=r"missing values in b: impute them in a pipeline"):
+    with pytest.raises(
+        UQReportError, match=r"subject\.X\['b'\] must have no missing values for LogisticRegression; got none in row 3"
+    ):
         uq.explain(model, X)
 
 
@@ -161,11 +163,23 @@ def test_column_names_that_are_no_text_work() -> None:
     assert failures(audit(coin, X.set_axis([0, 1], axis=1), labels(X), FEW)) == {}
 
 
-def test_one_row_gives_what_can_be_given() -> None:
+def test_one_row_has_no_audit_and_is_explained_alone() -> None:
     X = rows(1)
-    run = audit(coin, X, labels(X))
-    assert {"pdp", "shap"} <= {r.explainer for r in run.results}
-    assert all(reason for reason in failures(run).values())
+    with pytest.raises(UQReportError, match=r"audit\.X must have at least 2 rows; got 1\. Give more rows; uq\.profile"):
+        audit(coin, X, labels(X))
+    alone = uq.profile(uq.explain(coin, X, labels(X)), progress=False)
+    assert set(alone.frame["feature"]) == {"a", "b"}
+
+
+@pytest.mark.parametrize("weighty", [1, 2])
+def test_rows_of_weight_zero_are_no_rows_of_an_audit(weighty: int) -> None:
+    X = rows()
+    weights = np.r_[np.ones(weighty), np.zeros(N - weighty)]
+    if weighty == 2:
+        assert failures(audit(coin, X, labels(X), FEW, sample_weight=weights)) == {}
+        return
+    with pytest.raises(UQReportError, match=r"audit\.X must have at least 2 rows of positive weight; got 1\."):
+        audit(coin, X, labels(X), FEW, sample_weight=weights)
 
 
 def test_a_class_absent_from_the_test_set_works() -> None:
@@ -294,7 +308,7 @@ def test_a_model_without_a_distribution_is_refused_with_the_line_to_type() -> No
     ("change", "message"),
     [
         ({"y": [0, 1]}, "subject.y must have one value per row, 40; got 2"),
-        ({"y": [None] * N}, "subject.y must have no missing values; got 40 of 40. Drop those rows"),
+        ({"y": [None] * N}, "subject.y must have no missing values; got 40 of 40, the first in row 0. Drop those rows"),
         ({"y": pd.date_range("2026", periods=N)}, "subject.y must hold numbers or labels; got dtype datetime64"),
         ({"sample_weight": np.ones(3)}, "subject.sample_weight must have shape (40,); got (3,)"),
         ({"sample_weight": -np.ones(N)}, "subject.sample_weight must be finite, not negative and not all zero"),
@@ -311,7 +325,7 @@ def test_a_model_without_a_distribution_is_refused_with_the_line_to_type() -> No
         ),
         ({"train": rows()}, "subject.train must be a pair (X_train, y_train); got DataFrame"),
         ({"train": (rows().to_numpy(), None)}, "subject.train must be a DataFrame as X is; got a ndarray"),
-        ({"max_rows": 0}, "subject.max_rows must be >= 1; got 0"),
+        ({"max_rows": 0}, "subject.max_rows must be an integer >= 1; got 0"),
         ({"positive_class": 5}, "must be one of 0, 1; got 5"),
         ({"adapter": "clasifier"}, "adapter must be a registered name; got 'clasifier'. Did you mean 'classifier'?"),
     ],

@@ -15,6 +15,19 @@ AnyArray: TypeAlias = npt.NDArray[Any]
 Table: TypeAlias = pd.DataFrame | AnyArray
 
 
+def plain_array(values: Any) -> AnyArray:
+    """Return `values` as an array; a list that mixes text with others keeps both, as numpy makes text of missing ones.
+
+    Examples
+    --------
+    >>> plain_array(["x", float("nan")]).tolist(), plain_array([1, 2.5]).tolist()
+    (['x', nan], [1.0, 2.5])
+    """
+    array = np.asarray(values)
+    mixed = array.dtype.kind == "U" and array.ndim == 1 and not all(isinstance(cell, str) for cell in values)
+    return np.asarray(values, dtype=object) if mixed and not isinstance(values, np.ndarray) else array
+
+
 def take_rows(X: Table, index: Any) -> Table:
     """Return the rows of `X` at positions `index`, as the same kind of table with a fresh row index."""
     if isinstance(X, pd.DataFrame):

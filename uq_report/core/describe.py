@@ -15,6 +15,7 @@ import pandas as pd
 from .arrays import AnyArray
 from .decisions import MOST_PROBABLE
 from .digest import column_digest, table_sha256, vector_sha256
+from .numbers import infinite
 from .outputs import whole
 from .predictive import Distribution
 from .subject import Subject
@@ -119,7 +120,7 @@ def scalar(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):
-        return str(value)
+        return infinite(value)
     return value if value is None or isinstance(value, str | bool | int | float) else str(value)
 
 

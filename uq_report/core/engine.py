@@ -30,6 +30,7 @@ from .decisions import decided
 from .derivatives import Derivatives
 from .differentiation import derivatives
 from .errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError, nearest
+from .failures import failure
 from .inference import CONFIDENCE
 from .measures import EPISTEMIC, LOSS, SPLIT, Measure, split_of
 from .passes import Calls, Charged, Done, Group, Task, grouped, refuse_base, rows_of
@@ -430,8 +431,8 @@ class Engine:
             dist = self.subject.adapter.predict(self.subject.model, rows)
         except UQReportError:
             raise
-        except Exception as error:  # the model is foreign code; whatever it raises is told to the user
-            raise ModelError(f"{label} failed to predict {len(X)} rows: {error}{_missing_hint(X)}") from error
+        except (Exception, SystemExit) as error:  # the model is foreign code; whatever it raises is told to the user
+            raise failure(label, len(X), error, self.subject.X) from error
         calls = sorted([*self._called, (len(X), perf_counter() - start)])
         self._called[:] = calls[0], calls[-1]
         if not self._writes:
@@ -451,12 +452,3 @@ def first_distribution(subject: Subject, n: int) -> Distribution:
     few = take_rows(subject.X, slice(n))
     bare = replace(subject, X=few, y=None, train=None, weights=None, clusters=None, blocks=None, protected={})
     return Engine(bare, {}).baseline
-
-
-def _missing_hint(X: Table) -> str:
-    """Name the columns with missing values, the usual cause of a failed prediction."""
-    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
-    missing = [str(c) for c in frame.columns[frame.isna().any()]]
-    if not missing:
-        return ""
-    return f" (missing values in {', '.join(missing[:5])}: impute them in a pipeline, or use a model that accepts them)"

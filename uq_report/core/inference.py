@@ -257,7 +257,9 @@ def _reweighted(
     pairs, excess = n * n * omega * omega[donors], unfitted * (n * omega - 1)
     by_shuffle = (residual * (1 + unfitted * (pairs - 1))).mean(axis=1)
     by_row = (residual * excess[donors]).mean(axis=0) + by_donor((residual * excess)[None], donors)[0]
-    return by_shuffle, float((residual**2 * pairs).sum() / pairs.mean()), by_row
+    weighed = float(pairs.mean())
+    squares = float((residual**2 * pairs).sum()) / weighed if weighed else np.inf  # no shuffle joins rows of weight
+    return by_shuffle, squares, by_row
 
 
 def _noise(sigma2: FloatArray, m: int, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

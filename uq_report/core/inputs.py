@@ -8,71 +8,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from .arrays import AnyArray, FloatArray, IntArray, Table, column
+from .arrays import AnyArray, FloatArray, IntArray, Table, column, plain_array
+from .cells import check_size, refuse_cells, shown
 from .errors import InputError, nearest
-from .frames import as_frame
 from .lifetimes import lifetimes
+from .tables import table
 
 Kind = Literal["numeric", "categorical", "datetime"]
-
-
-def table(X: Any, what: str, model: Any, *, private: bool = True) -> tuple[Table, tuple[str, ...]]:
-    """Return the rows with a fresh row index, in a copy of their own if `private`, and the feature names."""
-    X = as_frame(X, what)
-    if isinstance(X, pd.Series):
-        raise InputError(f"subject.{what} must be two-dimensional; got a Series. Pass {what}.to_frame().")
-    rows, names = _frame(X, what, private) if isinstance(X, pd.DataFrame) else _array(X, what, model, private)
-    if 0 in rows.shape:
-        raise InputError(f"subject.{what} must have at least one row and one column; got shape {rows.shape}.")
-    return rows, names
-
-
-def _frame(X: pd.DataFrame, what: str, private: bool) -> tuple[Table, tuple[str, ...]]:
-    if isinstance(X.columns, pd.MultiIndex):
-        raise InputError(f"subject.{what} must have one level of column names; got {X.columns.nlevels}. Flatten them.")
-    names = [str(c) for c in X.columns]
-    doubled = sorted({c for c in names if names.count(c) > 1})
-    if doubled:
-        raise InputError(f"subject.{what} must have unique column names; got {doubled} more than once. Rename them.")
-    for position, name in enumerate(names):
-        _column(X.iloc[:, position], f"subject.{what}[{name!r}]")
-    rows = X.copy(deep=private)
-    rows.index = pd.RangeIndex(len(rows))
-    return rows, tuple(names)
-
-
-def _column(values: pd.Series[Any], who: str) -> None:
-    """Refuse a column no explainer could compare or permute as it stands."""
-    dtype = values.dtype
-    if pd.api.types.is_complex_dtype(dtype):
-        raise InputError(f"{who} must be real; got complex numbers. Split it in two columns.")
-    if pd.api.types.is_timedelta64_dtype(dtype):
-        raise InputError(f"{who} must be a number, text, boolean or date; got {dtype}. Use .dt.total_seconds().")
-    if pd.api.types.is_object_dtype(dtype):
-        try:
-            pd.unique(values)
-        except TypeError as error:
-            kinds = ", ".join(sorted({type(cell).__name__ for cell in values}))
-            raise InputError(f"{who} must hold single values; got {kinds}. Spread it over columns.") from error
-
-
-def _array(X: Any, what: str, model: Any, private: bool) -> tuple[Table, tuple[str, ...]]:
-    if hasattr(X, "toarray"):
-        raise InputError(f"subject.{what} must be dense; got a sparse {type(X).__name__}. Pass X.toarray().")
-    try:
-        array = np.array(X) if private else np.asarray(X)
-    except ValueError as error:
-        raise InputError(f"subject.{what} must be a table; got rows of different lengths. Pass a DataFrame.") from error
-    if array.ndim != 2:
-        raise InputError(f"subject.{what} must have shape (rows, features); got {array.shape}. Reshape it.")
-    if array.dtype.kind not in "fiub":
-        raise InputError(
-            f"subject.{what} must be numeric as an array; got dtype {array.dtype}. Pass a DataFrame for other columns."
-        )
-    fitted = getattr(model, "feature_names_in_", None)
-    if fitted is not None and len(fitted) == array.shape[1]:
-        return array, tuple(str(c) for c in fitted)
-    return array, tuple(f"x{j}" for j in range(array.shape[1]))
 
 
 def vector(y: Any, n: int, what: str) -> AnyArray | None:
@@ -82,14 +24,7 @@ def vector(y: Any, n: int, what: str) -> AnyArray | None:
     censored = lifetimes(y, n, what)
     if censored is not None:
         return censored
-    values = np.array(y)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise InputError(
-            f"subject.{what} must be one-dimensional; got shape {values.shape}. "
-            "Models with several outputs are audited one output at a time: pass output= to uq.explain."
-        )
+    values = _target(y, what)
     if len(values) != n:
         raise InputError(f"subject.{what} must have one value per row, {n}; got {len(values)}. Match the rows.")
     if values.dtype.kind not in "fiubOUS":
@@ -97,16 +32,38 @@ def vector(y: Any, n: int, what: str) -> AnyArray | None:
     missing = int(pd.isna(values).sum())
     if missing:
         raise InputError(
-            f"subject.{what} must have no missing values; got {missing} of {n}. "
-            "Drop those rows, or leave y out to explain the uncertainty alone."
+            f"subject.{what} must have no missing values; got {missing} of {n}, the first in row "
+            f"{int(np.argmax(pd.isna(values)))}. Drop those rows, or leave y out to explain the uncertainty alone."
         )
     if values.dtype == object:
         values = pd.Series(values).infer_objects().to_numpy()
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise InputError(
-            f"subject.{what} must be finite; got {int((~np.isfinite(values)).sum())} infinite values. Drop those rows."
-        )
+    if values.dtype.kind == "f":
+        refuse_cells(f"subject.{what} must be finite", values, ~np.isfinite(values), "Drop those rows.")
+        check_size(values, f"subject.{what}")
     return values
+
+
+def _target(y: Any, what: str) -> AnyArray:
+    """Return a target of one dimension as an array that is the caller's own."""
+    try:
+        values = np.array(plain_array(y))
+    except ValueError as error:
+        raise InputError(f"subject.{what} must hold single values; got lists of different lengths.") from error
+    if np.ma.is_masked(y):
+        raise InputError(f"subject.{what} must have no masked values; got a masked array. Drop those rows.")
+    if values.ndim == 0:
+        raise InputError(
+            f"subject.{what} must hold one value per row; got {shown(y)}, a {type(y).__name__}. "
+            "Pass an array, a Series or a list."
+        )
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InputError(
+            f"subject.{what} must be one-dimensional; got shape {values.shape}. "
+            "Models with several outputs are audited one output at a time: pass output= to uq.explain."
+        )
+    return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
 
 
 def training(
@@ -137,11 +94,11 @@ def weights(sample_weight: Any, n: int) -> FloatArray | None:
         got = type(sample_weight).__name__
         raise InputError(f"subject.sample_weight must be numbers; got {got}: {error}. Convert them.") from error
     _per_row(values, n, "sample_weight", "weight")
-    if not (np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0):
-        raise InputError(
-            "subject.sample_weight must be finite, not negative and not all zero; "
-            f"got values from {values.min():g} to {values.max():g}. Drop or correct those rows."
-        )
+    must = "subject.sample_weight must be finite, not negative and not all zero"
+    refuse_cells(must, values, ~(np.isfinite(values) & (values >= 0)), "Drop or correct those rows.")
+    if not values.any():
+        raise InputError(f"{must}; got {n} zeros. Give the rows that count a weight.")
+    check_size(values, "subject.sample_weight")
     return values
 
 
@@ -197,7 +154,7 @@ def _given_or_column(given: Any, X: Table, features: tuple[str, ...], what: str,
     """Return values per row: those given, or a column of X by its name."""
     if isinstance(given, str):
         return column(X, features.index(_names(given, features, what, f", or hold one {noun} per row")[0]))
-    values: Any = given.array if isinstance(given, pd.Series | pd.Index) else np.asarray(given)
+    values: Any = given.array if isinstance(given, pd.Series | pd.Index) else plain_array(given)
     return _per_row(values, len(X), what, noun)
 
 
@@ -206,7 +163,7 @@ def protected(
 ) -> dict[str, AnyArray]:
     """Return the values of each protected attribute: a feature by its name, any other with its values."""
     if isinstance(attributes, Mapping):
-        columns = {str(name): np.asarray(values) for name, values in attributes.items()}
+        columns = {str(name): plain_array(values) for name, values in attributes.items()}
     else:
         names = _names(attributes, features, "protected", ", or map other names to their values")
         columns = {name: np.asarray(column(X, features.index(name))) for name in names}
@@ -222,6 +179,8 @@ def _per_row(values: AnyArray, n: int, what: str, noun: str) -> AnyArray:
 
 def _names(listed: Iterable[str] | None, features: tuple[str, ...], what: str, otherwise: str = "") -> tuple[str, ...]:
     """Return one name or several as a tuple; refuse names of no feature."""
+    if listed is not None and not isinstance(listed, Iterable):
+        raise InputError(f"subject.{what} must list features of X{otherwise}; got {shown(listed)}. Pass their names.")
     names = (listed,) if isinstance(listed, str) else tuple(map(str, listed or ()))
     unknown = [name for name in names if name not in features]
     if unknown:
@@ -232,6 +191,8 @@ def _names(listed: Iterable[str] | None, features: tuple[str, ...], what: str, o
 
 def groups(blocks: Mapping[str, Iterable[str]] | None, features: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Return group names with their features."""
+    if blocks is not None and not isinstance(blocks, Mapping):
+        raise InputError(f"subject.groups must map names to lists of features; got {shown(blocks)}. Pass a dict.")
     checked: dict[str, tuple[str, ...]] = {}
     for name, listed in (blocks or {}).items():
         if name in features:

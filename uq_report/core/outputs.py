@@ -29,7 +29,10 @@ def output_names(Y: Any) -> tuple[str, ...]:
     Y = as_frame(Y, "y")
     if isinstance(Y, pd.DataFrame):
         return tuple(map(str, Y.columns)) if Y.shape[1] > 1 else ()
-    shape = np.shape(Y)
+    try:
+        shape = np.shape(Y)
+    except ValueError as error:
+        raise InputError("explain.y must hold single values; got lists of different lengths. Pass an array.") from error
     return tuple(map(str, range(shape[1]))) if len(shape) == 2 and shape[1] > 1 else ()
 
 

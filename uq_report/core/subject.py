@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import inputs
+from . import inputs, tables
 from .adapter import Adapter, BindsRows, HoldsGivenRows
 from .arrays import AnyArray, FloatArray, IntArray, Table, column, take_rows
 from .errors import InputError, nearest
@@ -125,7 +125,7 @@ def make_subject(  # noqa: PLR0913 - the arguments of the public `explain`
     seed: int = 0,
 ) -> Subject:
     """Validate everything once and return the `Subject`; see `uq_report.explain` for the arguments."""
-    table, features = inputs.table(X, "X", model, private=max_rows is None)
+    table, features = tables.table(X, "X", model, private=max_rows is None)
     subject = Subject(
         model=adapter.bind(model, table) if isinstance(adapter, BindsRows) else model,
         adapter=adapter,
@@ -177,8 +177,9 @@ def _name(model: Any) -> str:
 
 def _sampled(subject: Subject, max_rows: int, seed: int) -> Subject:
     """Return the subject with at most `max_rows` rows, a sample without replacement, in their order."""
-    if max_rows < 1:
-        raise InputError(f"subject.max_rows must be >= 1; got {max_rows}.")
+    for name, value, least in (("max_rows", max_rows, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise InputError(f"subject.{name} must be an integer >= {least}; got {value!r}.")
     if max_rows >= subject.n:
         return subject.take(np.arange(subject.n))
     rows = np.random.default_rng([seed, 0x5A]).choice(subject.n, max_rows, replace=False)

@@ -39,6 +39,8 @@ _log = logging.getLogger(__name__)
 # settings that are the engine's
 _OF_ENGINE = {"seed", "n_jobs", "backend", "scheduler", "batch_rows", "row_budget", "confidence"}
 
+LEAST_ROWS = 2
+
 
 @dataclass(frozen=True)
 class Audited:
@@ -86,6 +88,7 @@ def facts(subject: Subject, settings: Settings) -> Run:
 
 def _begun(subject: Subject, settings: Settings, progress: Callback | None, watch: Watch) -> _Audit:
     """Prepare an audit; a model that cannot predict its rows stops it here, with one error."""
+    _check_rows(subject)
     catalog = plugins.catalog(settings.deny, settings.require)
     prepared = prepare(catalog, settings)
     engine = make_engine(subject, prepared.measures, settings, progress, prepared.fast_paths)
@@ -104,6 +107,17 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None, watc
     # from here on: without its own rows predicted, a run has nothing to say
     engine.limits = watch.exceeded if watch.limited else None
     return _Audit(subject, settings, engine, catalog, prepared, start, progress, watch)
+
+
+def _check_rows(subject: Subject) -> None:
+    """Refuse an audit of one row, over which nothing varies."""
+    rows = subject.n if subject.weights is None else int((subject.weights > 0).sum())
+    if rows < LEAST_ROWS:
+        weighty = "" if subject.weights is None else " of positive weight"
+        raise InputError(
+            f"audit.X must have at least {LEAST_ROWS} rows{weighty}; got {rows}. Give more rows; uq.profile and "
+            "uq.attributions explain a single one."
+        )
 
 
 def side_by_side(

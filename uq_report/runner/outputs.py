@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import inputs
+from ..core import inputs, tables
 from ..core.errors import InputError, to_type
 from ..core.lifetimes import are_lifetimes
 from ..core.outputs import Output, listed, output_column, output_names, output_position
@@ -98,7 +98,7 @@ def _picked(
     residuals = own.get("residuals")
     if isinstance(residuals, Residuals) and residuals.rows is not None:
         own["residuals"] = replace(residuals, rows=_train(residuals.rows, position, names))
-    table, features = inputs.table(own["X"], "X", model)
+    table, features = tables.table(own["X"], "X", model)
     rows = inputs.training(own["train"], table, features, model)
     picker = output_picker(model, deny)
     own["model"], remark = (Output(model, position), "") if picker is None else picker.output(model, position, rows)

@@ -323,7 +323,7 @@ def _installed(folders: Folders) -> dict[str, tuple[Plugin, ...]]:  # noqa: ARG0
 
 def _owner(dist: Distribution | None) -> tuple[str, str]:
     """Return name and version of a distribution; its metadata lack them while pip is writing."""
-    facts = dist.metadata if dist else {}
+    facts: Mapping[str, str | None] = dict(dist.metadata.items()) if dist else {}
     return facts.get("Name") or "unknown", facts.get("Version") or "unknown"
 
 

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 from ..arrays import AnyArray, FloatArray
 from .relative_entropy import kl_terms
 from .rowwise import Rowwise
-from .validate import levels, refuse, same_length, vector
+from .validate import levels, positive, same_length, vector
 
 LOG_2PI = float(np.log(2 * np.pi))
 FISHER = frozenset({"parameters", "fisher_information", "fisher_norm"})
@@ -48,7 +48,7 @@ class Normal(Rowwise):
         self.loc = vector("normal.mean", mean)
         self.scale = same_length("normal.std", std, len(self.loc))
         remedy = "Give the model a noise term, or a lower bound for its standard deviation."
-        refuse("normal.std", "greater than 0", self.scale, self.scale <= 0, remedy)
+        positive("normal.std", self.scale, remedy)
 
     def mean(self) -> FloatArray:
         """Return mu."""

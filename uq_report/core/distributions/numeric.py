@@ -19,7 +19,7 @@ from .normal import WHOLE
 from .relative_entropy import half_from
 from .rowwise import Rowwise
 from .totals import HALVINGS, OF_CDF, at, cdf_at, distance_by_total, kl_by_total, reach, spread, total
-from .validate import levels, numbers, refuse, same_length
+from .validate import levels, numbers, positive, refuse, same_length
 
 _WHOLE_NUMBERS = "whole numbers"
 
@@ -127,7 +127,7 @@ class Parametric(Rowwise, Numeric):
             floats = same_length(f"{self._who()}.{name}", value, lengths[0] if lengths else 1)
             if name in self.above_zero:
                 remedy = "Look at these rows' inputs and at the model's link: it may give a logarithm."
-                refuse(f"{self._who()}.{name}", "greater than 0", floats, floats <= 0, remedy)
+                positive(f"{self._who()}.{name}", floats, remedy)
             setattr(self, name, floats)
 
     def encode(self, y: Any) -> FloatArray:

@@ -16,7 +16,7 @@ from .normal import DIVERGENCES, FISHER, absolute_moment, log_density
 from .normal_mixture import NormalMixture
 from .relative_entropy import half_from
 from .rowwise import Rowwise, row_sum
-from .validate import levels, refuse, same_length, vector
+from .validate import levels, positive, same_length, vector
 
 _CELLS = 1 << 18  # numbers in one array of (row, centre)
 _REACH, _STEPS = 10.0, 16  # of the grid that expectations are taken on, in bandwidths and steps per bandwidth
@@ -54,7 +54,7 @@ class Smoothed(Rowwise):
     def __init__(self, loc: Any, scale: Any, centres: Any, bandwidth: float) -> None:
         self.loc = vector("smoothed.loc", loc)
         self.scale = same_length("smoothed.scale", scale, len(self.loc))
-        refuse("smoothed.scale", "greater than 0", self.scale, self.scale <= 0, "Give each row a positive scale.")
+        positive("smoothed.scale", self.scale, "Give each row a positive scale.")
         self.centres = vector("smoothed.centres", centres)
         if not (len(self.centres) and np.isfinite(bandwidth) and bandwidth > 0):
             raise InputError(

@@ -14,7 +14,7 @@ from .normal import WHOLE
 from .quadrature import Panels, even_panels, integral
 from .relative_entropy import half_from
 from .rowwise import Rowwise
-from .validate import levels, refuse, same_length, vector
+from .validate import levels, positive, refuse, same_length, vector
 
 _MOMENTS = frozenset({"mean", "variance", "crps"})
 
@@ -54,7 +54,7 @@ class StudentT(Rowwise):
         self.scale = same_length("student_t.scale", scale, n)
         self.varies = np.ndim(df) > 0
         self.df = same_length("student_t.df", df, n)
-        refuse("student_t.scale", "greater than 0", self.scale, self.scale <= 0, "Give the model a noise term.")
+        positive("student_t.scale", self.scale, "Give the model a noise term.")
         refuse("student_t.df", "greater than 0", self.df, self.df <= 0, "Use Normal for infinitely many.")
         self.parametrisation = ("mu", "tau2", "nu") if self.varies else ("mu", "tau2")
         self.moments = self.varies or float(df) > 1

@@ -7,15 +7,29 @@ from typing import Any
 import numpy as np
 
 from ..arrays import BoolArray, FloatArray
+from ..cells import LARGEST, WHOLE, refuse_cells
 from ..errors import InputError
 
 
 def numbers(who: str, values: Any) -> FloatArray:
-    """Return `values` as floats; refuse what is no number."""
+    """Return `values` as floats; refuse what is no number, and what is another one as a float."""
     try:
-        return np.asarray(values, dtype=float)
+        plain = np.asarray(values)
+        floats = None if plain.dtype.kind in "cMmSU" else np.asarray(plain, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError(f"{who} must be numbers; got {type(values).__name__} that holds others ({error}).") from error
+    if floats is None or (plain.dtype == object and any(isinstance(cell, str | bytes) for cell in plain.flat)):
+        kind = "text" if plain.dtype.kind in "OSU" else plain.dtype
+        raise InputError(f"{who} must be numbers; got {kind}. Convert them before.")
+    if plain.dtype.kind in "iu" and plain.size and max(-int(plain.min()), int(plain.max())) > WHOLE:
+        rounded = [int(number) != whole for number, whole in zip(floats.flat, plain.flat, strict=True)]
+        refuse_cells(
+            f"{who} must be whole numbers that floats hold, as those up to 2^53",
+            plain.ravel(),
+            np.array(rounded),
+            "Subtract one number from all of them.",
+        )
+    return floats
 
 
 def vector(who: str, values: Any) -> FloatArray:
@@ -23,7 +37,9 @@ def vector(who: str, values: Any) -> FloatArray:
     floats = numbers(who, values)
     if floats.ndim != 1:
         raise InputError(f"{who} must be one-dimensional, one value per row; got shape {floats.shape}.")
-    refuse(who, "finite", floats, ~np.isfinite(floats), "Look at these rows' inputs and at the model's fit.")
+    look = "Look at these rows' inputs and at the model's fit."
+    refuse(who, "finite", floats, ~np.isfinite(floats), look)
+    refuse(who, f"at most {LARGEST:g} in size", floats, np.abs(floats) > LARGEST, look)
     return floats
 
 
@@ -43,6 +59,12 @@ def refuse(who: str, allowed: str, values: FloatArray, bad: BoolArray, remedy: s
             f"{who} must be {allowed}; got {values[first]:g} in row {first} "
             f"({int(bad.sum())} of {len(bad)} rows). {remedy}"
         )
+
+
+def positive(who: str, values: FloatArray, remedy: str) -> None:
+    """Refuse values that are not greater than 0, or so small that the squares of what they divide are infinite."""
+    refuse(who, "greater than 0", values, values <= 0, remedy)
+    refuse(who, f"at least {1 / LARGEST:g}", values, values < 1 / LARGEST, remedy)
 
 
 def levels(who: str, p: Any) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.arrays import AnyArray, BoolArray, FloatArray, Table
 from ...core.distributions.intervals import nearest_level
+from ...core.distributions.validate import numbers
 from ...core.errors import InputError, ModelError, to_type
 from .sklearn_ import in_order, transform, unwrap
 
@@ -25,7 +26,7 @@ def probabilities(model: Any, X: Table) -> FloatArray:
     who = type(model).__name__
     with in_order():
         p = model.predict_proba(X)
-    if isinstance(p, list | tuple):
+    if isinstance(p, list | tuple) and not (len(p) == X.shape[0] and all(np.ndim(row) == 1 for row in p)):
         raise InputError(f"{who}.predict_proba must return one (rows, classes) array; got {len(p)} of them. {SEVERAL}")
     shape: Any = getattr(p, "shape", ())
     if len(shape) != 2 or shape[0] != X.shape[0] or not hasattr(p, "__array__"):
@@ -33,7 +34,7 @@ def probabilities(model: Any, X: Table) -> FloatArray:
             f"{who}.predict_proba must return an array of shape ({X.shape[0]}, classes); "
             f"got {type(p).__name__} of shape {shape}. Wrap the model in a function that returns a Distribution."
         )
-    return np.asarray(p, dtype=float)
+    return numbers(f"{who}.predict_proba", p)
 
 
 def class_labels(model: Any, k: int) -> AnyArray:

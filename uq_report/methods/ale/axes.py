@@ -46,14 +46,12 @@ class Axis(NamedTuple):
 def make_axis(subject: Subject, feature: str, n_bins: int, edges: Sequence[float] | None = None) -> Axis | str:
     """Return the axis of a feature, or why it has none."""
     values = subject.values(feature)
-    present = np.asarray(pd.notna(values))
+    present = np.asarray(pd.notna(values)) & (Sampling.of(subject).weights > 0)
     if subject.kinds[feature] == "categorical":
         return _levels(subject, feature, values, present)
-    if subject.kinds[feature] == "datetime":
-        return "accumulated effects need a number or levels; it is a datetime"
+    if reason := _no_bins(subject.kinds[feature], values, present):
+        return reason
     series = np.asarray(values[present], dtype=float)
-    if not np.isfinite(series).all():
-        return "it has infinite values, which lie in no bin"
     points = _quantile_edges(series, n_bins) if edges is None else _option_edges(subject, feature, edges)
     if len(points) < 2:
         return "it has one value, so no effect accumulates"
@@ -62,6 +60,16 @@ def make_axis(subject: Subject, feature: str, n_bins: int, edges: Sequence[float
     if not inside.any():
         return f"no row lies between its edges {points[0]:g} and {points[-1]:g}"
     return _bins(subject, feature, values, inside, points)
+
+
+def _no_bins(kind: str, values: Any, present: BoolArray) -> str:
+    """Say why a feature that is no category has no bins, or nothing."""
+    if kind == "datetime":
+        return "accumulated effects need a number or levels; it is a datetime"
+    if not present.any():
+        return "it has no value, so no effect accumulates"
+    finite = np.isfinite(np.asarray(values[present], dtype=float))
+    return "" if finite.all() else "it has infinite values, which lie in no bin"
 
 
 def _quantile_edges(values: FloatArray, n_bins: int) -> FloatArray:
@@ -100,13 +108,17 @@ def _bins(subject: Subject, feature: str, values: Any, inside: BoolArray, points
     if merged:
         notes.append(f"{feature}: {merged} empty bins are merged with their neighbours.")
     if not inside.all():
-        notes.append(f"{feature}: {int((~inside).sum())} rows with no value between the edges take no part.")
+        notes.append(
+            f"{feature}: {int((~inside).sum())} rows of no weight, or no value between the edges, take no part."
+        )
     return Axis(feature, subject.positions(feature)[0], points, ("",) * len(points), (side,), mass, tuple(notes))
 
 
 def _levels(subject: Subject, feature: str, values: Any, present: BoolArray) -> Axis | str:
     """Return the levels in the order of their similarity, each row moving to the next and the previous one."""
-    codes, names = pd.factorize(pd.Series(values), sort=True)
+    own_codes, names = pd.factorize(pd.Series(values[present]), sort=True)
+    codes = np.full(subject.n, -1)
+    codes[present] = own_codes
     if len(names) < 2:
         return "it has one level, so no effect accumulates"
     order = _similarity_order(subject, feature, codes, len(names))
@@ -127,7 +139,7 @@ def _levels(subject: Subject, feature: str, values: Any, present: BoolArray) -> 
     mass: FloatArray = np.bincount(position[present], weights, len(names)).astype(float)
     notes = [f"{feature}: levels are ordered by how alike the other features are distributed in them."]
     if not present.all():
-        notes.append(f"{feature}: {int((~present).sum())} rows without a value take no part.")
+        notes.append(f"{feature}: {int((~present).sum())} rows of no weight, or no value, take no part.")
     x, text = np.arange(len(names), dtype=float), tuple(str(names[level]) for level in order)
     return Axis(feature, subject.positions(feature)[0], x, text, sides, mass, tuple(notes))
 

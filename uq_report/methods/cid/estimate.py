@@ -107,7 +107,13 @@ def _first(data: Data, choice: Choice) -> str:
     name = choice.estimator
     text = [f for f in data.features if data.subject.kinds[f] != "numeric"]
     if name == "auto":
-        return "discrete" if text or (data.gaps and not choice.free) else "mixed" if data.classes else "copula"
+        return (
+            "discrete"
+            if text or ((data.gaps or data.infinite) and not choice.free)
+            else "mixed"
+            if data.classes
+            else "copula"
+        )
     if name == "discrete":
         return name
     if text:
@@ -120,6 +126,11 @@ def _first(data: Data, choice: Choice) -> str:
         raise InputError(
             f"cid.X must have no missing values for {name!r}; got {count} in {feature!r}. Impute them in the data, or "
             "take estimator='discrete', where a missing value is a cell of its own."
+        )
+    if data.infinite:
+        raise InputError(
+            f"cid.X must be finite for {name!r}; got infinite values in {listed(data.infinite)}. Leave them missing, "
+            "or take estimator='discrete', where they share a cell with the largest or smallest values."
         )
     if name == "mixed" and not data.classes:
         raise InputError("cid.estimator 'mixed' must get a class target; got a numeric one. Take 'copula'.")
@@ -134,6 +145,7 @@ def _unsuited(data: Data, title: str) -> list[str]:
     shares = {name: pd.Series(values).value_counts(normalize=True).iloc[0] for name, values in columns.items()}
     common = [name for name, share in shares.items() if share > MOST_COMMON]
     reasons = [f"values are missing in {listed(list(data.gaps))}"] if data.gaps else []
+    reasons += [f"values are infinite in {listed(data.infinite)}"] if data.infinite else []
     if common:
         reasons.append(
             f"more than {100 * MOST_COMMON:.0f} % of the rows share one value of {listed(common)}: a {title} does "

@@ -254,7 +254,7 @@ def _by_folds(Z: FloatArray, engine: Engine) -> float:
     """Return the penalty that predicts left-out rows best; a fold may stop early, the fit that is used may not."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     seed = int(engine.rng("folds").integers(2**31))
-    folds = KFold(min(5, len(Z)), shuffle=True, random_state=seed)
+    folds = KFold(max(2, min(5, len(Z) // 2)), shuffle=True, random_state=seed)
     return float(GraphicalLassoCV(cv=folds, assume_centered=True).fit(Z).alpha_)
 
 

@@ -129,6 +129,12 @@ class Data:
         counts = {f: int(pd.isna(self.subject.values(f)).sum()) for f in self.features}
         return {f: count for f, count in counts.items() if count}
 
+    @property
+    def infinite(self) -> tuple[str, ...]:
+        """The features that have infinite values."""
+        numeric = [f for f in self.features if self.subject.kinds[f] == "numeric"]
+        return tuple(f for f in numeric if np.isinf(np.asarray(self.subject.values(f), dtype=float)).any())
+
 
 def varying(subject: Subject) -> tuple[tuple[str, ...], tuple[Omission, ...]]:
     """Return the features that have information, and those that are constant."""

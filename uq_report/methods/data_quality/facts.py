@@ -10,6 +10,7 @@ import pandas as pd
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.digest import column_digest
+from ...core.numbers import infinite
 from ...core.subject import Subject
 from ...core.text import short
 from ...evidence.rows import DISTINCTIVE, DUPLICATE_ROWS, OVERLAP, OVERLAP_OTHER_Y
@@ -43,9 +44,16 @@ def column_facts(name: str, values: pd.Series[Any], train: pd.Series[Any] | None
     counts = values.value_counts(dropna=False)
     top = int(counts.iloc[0])
     if len(counts) == 1:
-        yield Fact("constant", name, short(counts.index[0]), len(values), len(values))
+        yield Fact("constant", name, _word(counts.index[0]), len(values), len(values))
     elif top >= sparse * len(values):
-        yield Fact("sparse", name, short(counts.index[0]), top, len(values))
+        yield Fact("sparse", name, _word(counts.index[0]), top, len(values))
+
+
+def _word(cell: Any) -> str:
+    """Return a cell in words: ``missing`` for none, a sign for an infinite number."""
+    if pd.isna(cell):
+        return "missing"
+    return infinite(float(cell)) if isinstance(cell, float | np.floating) and np.isinf(cell) else short(cell)
 
 
 def placeholder(name: str, values: pd.Series[Any], train: pd.Series[Any] | None) -> Iterator[Fact]:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from ...core.numbers import infinite
 from ...core.text import short
 
 QUARTILES = (0.25, 0.5, 0.75)
@@ -81,7 +82,7 @@ def _word(value: Any) -> str:
         return str(pd.Timestamp(value))
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         return short(value)
-    return f"{value:.6g}"
+    return f"{value:.6g}" if np.isfinite(value) else infinite(float(value))
 
 
 def _sorted(levels: list[Any]) -> list[Any]:

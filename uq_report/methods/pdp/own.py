@@ -44,12 +44,30 @@ def distributions(subject: Subject, grids: Sequence[Grid], engine: Engine) -> Di
         own = grid.own_x(subject)
         bins = np.linspace(-0.5, len(grid.steps) - 0.5, len(grid.steps) + 1)
         if grid.numeric:
-            bins = np.histogram_bin_edges(own[np.isfinite(own)], bins=N_BINS)
+            bins = bin_edges(own[np.isfinite(own)])
             edges[grid.feature] = bins.tolist()
         frames += _counts(grid.feature, own, bins, parts)
     title = "Distribution of the features" + ("" if labels is None else " by class")
     note = "value is the number of rows in the bin around x, or at the level with position x."
     return _diagnostic("pdp.distribution", title, frames, note, {"edges": edges})
+
+
+def bin_edges(values: FloatArray) -> FloatArray:
+    """Return the edges of `N_BINS` bins from the smallest to the largest of some numbers, however alike they are.
+
+    Examples
+    --------
+    >>> bin_edges(np.array([0.0, 40.0]))[:3]
+    array([0., 2., 4.])
+    >>> bool((np.diff(bin_edges(np.array([2.0**60, 2.0**60 + 256]))) > 0).all())
+    True
+    """
+    low, high = float(values.min()), float(values.max())
+    least = N_BINS * float(np.spacing(max(abs(low), abs(high))))  # narrower bins would have no width
+    if high - low < least:
+        reach = max(0.5 * (low == high), least)
+        low, high = low - reach, high + reach
+    return np.linspace(low, high, N_BINS + 1)
 
 
 def _diagnostic(id: str, title: str, frames: Sequence[pd.DataFrame], note: str, meta: Mapping[str, Any]) -> Diagnostic:

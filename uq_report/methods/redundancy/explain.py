@@ -125,10 +125,13 @@ class Redundancy(BuiltIn):
         table = []
         for task, answers in zip(tasks, predict(engine, columns, target, tasks, blocks), strict=True):
             for item, forecast in zip((WITHOUT_TARGET, WITH_TARGET), answers, strict=False):
-                if np.isnan(forecast).any():
+                sampling = Sampling.of(subject, rows[task.rows])
+                if not np.ptp(task.truth[task.rows][sampling.weights > 0], axis=0).any():
+                    omissions.append(Omission("", task.feature, "it is constant in the rows of positive weight"))
+                elif np.isnan(forecast).any():
                     omissions.append(Omission("", task.feature, "too few different rows to predict some from others"))
                 else:
-                    table.append(_estimate(task, item, forecast, Sampling.of(subject, rows[task.rows]), engine))
+                    table.append(_estimate(task, item, forecast, sampling, engine))
         note = f"Models and associations use {len(rows)} of {subject.n} rows, drawn at random."
         sampled = (note,) if len(rows) < subject.n else ()
         estimates = pd.DataFrame(table, columns=[*ESTIMATE_COLUMNS, "item", "n"])

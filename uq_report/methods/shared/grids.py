@@ -51,9 +51,12 @@ class Grid:
             return np.where(np.isfinite(own), own, np.nan)
         if pd.api.types.is_datetime64_any_dtype(series.dtype):
             own, present = np.full(subject.n, np.nan), series.notna().to_numpy()
-            own[present] = np.minimum(pd.Index(self.steps).searchsorted(series[present]), len(self.steps) - 1)
+            own[present] = np.minimum(
+                pd.Index(self.steps).searchsorted(pd.DatetimeIndex(series[present])), len(self.steps) - 1
+            )
             return own
-        own = pd.Index(self.steps).get_indexer(pd.Index(series.astype(object))).astype(float)
+        levels, cells = (pd.Index(values, dtype=object) for values in (self.steps, series.astype(object)))
+        own = levels.get_indexer(cells).astype(float)
         return np.where(own < 0, np.nan, own)
 
 
