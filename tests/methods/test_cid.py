@@ -5,11 +5,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.covariance import GraphicalLassoCV
 from sklearn.linear_model import BayesianRidge
+from sklearn.model_selection import KFold
 
 from uq_report.core.distributions import Censored, Weibull
 from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
+from uq_report.core.errors import BudgetError, InputError
 from uq_report.core.lifetimes import recorded
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
@@ -18,6 +20,7 @@ from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 from uq_report.methods.cid.discrete import fit_field
 from uq_report.methods.cid.explain import CoveredInformation, alone
+from uq_report.methods.cid.normal import by_lasso
 from uq_report.methods.cid.terms import UnfitError, cell_notes, copy_notes
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.testing import KnownLogistic, KnownTruth, linear_subject, logistic_subject, measures
@@ -350,3 +353,22 @@ def test_times_that_may_be_censored_are_refused() -> None:
     subject = make_subject(lambda X: Censored(times.take(np.arange(len(X)))), FunctionAdapter(), np.eye(6), y)
     with pytest.raises(InputError, match=r"cid\.y must not be censored; got times that may be\."):
         CoveredInformation().explain(subject, Engine(subject, measures()).bound("cid"), {})
+
+
+@pytest.mark.parametrize("after", [0, 3, 17])
+def test_a_limit_binds_inside_the_search_of_the_penalty(after: int) -> None:
+    """Four rounds of five folds look at the limits before each fold; the penalty is scikit-learn's own choice."""
+    Z = np.random.default_rng(0).normal(size=(60, 3)) @ np.array([[1, 0.5, 0], [0, 1, 0.3], [0, 0, 1]])
+    looks: list[int] = []
+
+    def limits() -> str:
+        looks.append(1)
+        return "time is up" if len(looks) > after + 1 else ""
+
+    subject = linear_subject(60)
+    with pytest.raises(BudgetError, match="time is up"):
+        by_lasso(Z, None, Engine(subject, measures(), limits=limits))
+    assert len(looks) == after + 2
+    engine = Engine(subject, measures())
+    folds = KFold(5, shuffle=True, random_state=int(engine.rng("folds").integers(2**31)))
+    assert by_lasso(Z, None, engine)[1]["penalty"] == GraphicalLassoCV(cv=folds, assume_centered=True).fit(Z).alpha_

@@ -6,7 +6,7 @@ Their precision is sparse by a penalty, of a given graph, or that of a shrunk co
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -250,11 +250,25 @@ def by_lasso(Z: FloatArray, penalty: float | None, engine: Engine) -> tuple[Floa
     return _checked(precision, alpha, BY_FOLDS if penalty is None else "lasso")
 
 
+class _Folds(KFold):
+    """Shuffled folds that look at the limits before each one, so that a limit binds inside the search as well."""
+
+    def __init__(self, engine: Engine, n_splits: int, seed: int) -> None:
+        super().__init__(n_splits, shuffle=True, random_state=seed)
+        self._check = engine.check
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
+        """Yield the rows to fit and those left out."""
+        for rows in super().split(X, y, groups):
+            self._check()
+            yield rows
+
+
 def _by_folds(Z: FloatArray, engine: Engine) -> float:
     """Return the penalty that predicts left-out rows best; a fold may stop early, the fit that is used may not."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     seed = int(engine.rng("folds").integers(2**31))
-    folds = KFold(max(2, min(5, len(Z) // 2)), shuffle=True, random_state=seed)
+    folds = _Folds(engine, max(2, min(5, len(Z) // 2)), seed)
     return float(GraphicalLassoCV(cv=folds, assume_centered=True).fit(Z).alpha_)
 
 
