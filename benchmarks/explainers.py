@@ -1,0 +1,100 @@
+"""CPU time of R-sens of a Gaussian process and of Shapley values of entropy, as ratios to a base in the same run.
+
+    OMP_NUM_THREADS=1 python benchmarks/explainers.py
+
+R-sens is compared with the model's predict(return_std) of the audited rows, once, and of as many rows as the explainer
+asks for; Shapley values with shap's Exact explainer on the same background and rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import shap
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.linear_model import LogisticRegression
+
+from uq_report.api import explain
+from uq_report.core.arrays import FloatArray
+from uq_report.core.engine import Engine
+from uq_report.inputs.fast_paths.process import ProcessPath
+from uq_report.methods.rsens.explain import RSens
+from uq_report.methods.shap.explain import ShapleyValues
+from uq_report.testing import measures
+
+BACKGROUND = 30
+
+
+def seconds(job: Callable[[], object], rounds: int = 3) -> float:
+    """Return the median cpu seconds of a call."""
+    taken = []
+    for _ in range(rounds):
+        start = time.process_time()
+        job()
+        taken.append(time.process_time() - start)
+    return float(np.median(taken))
+
+
+def sensitivity(train: int, d: int, n: int) -> str:
+    """Return one line of the table of R-sens."""
+    rng = np.random.default_rng(0)
+    X, rows = rng.normal(size=(train, d)), rng.normal(size=(n, d))
+    kernel = 1.0 * RBF(np.full(d, 2.0)) + WhiteKernel(0.05)
+    model = GaussianProcessRegressor(kernel, optimizer=None).fit(X, np.sin(X[:, 0]) + X[:, 1] * X[:, 2])
+    subject = explain(model, rows)
+    base = seconds(lambda: model.predict(rows, return_std=True), 5)
+    plain = Engine(subject, measures())
+    RSens().explain(subject, plain.bound("rsens"), {})
+    asked = sum(plain.rows_predicted.values())
+    bare = seconds(lambda: model.predict(np.resize(rows, (asked, d)), return_std=True), 1)
+
+    def ratio(**options: Any) -> float:
+        engine = Engine(subject, measures(), fast_paths=[ProcessPath()])
+        return seconds(lambda: RSens(**options).explain(subject, engine.bound("rsens"), {})) / base
+
+    whole = ratio()
+    alone = ratio(comparators=False, interactions=False)
+    return f"| {train} | {d} | {n} | {alone:.1f} | {whole:.1f} | {asked} | {whole * base / bare:.2f} |"
+
+
+def attributions(d: int, model: Any, n: int) -> float:
+    """Return the time of Shapley values of entropy, in units of shap's."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, d))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=400) > 0).astype(int)
+    model.fit(X[:200], y[:200])
+    subject = explain(model, X[200:], y[200:], train=(X[:200], y[:200]))
+    explainer = ShapleyValues(measures=("entropy",), n_local=0, n_rows=n, n_background=BACKGROUND)
+
+    def entropy(rows: FloatArray) -> FloatArray:
+        p = model.predict_proba(rows)
+        return np.asarray(-(p * np.log(np.where(p > 0, p, 1))).sum(axis=1))
+
+    masker = shap.maskers.Independent(X[:BACKGROUND], max_samples=BACKGROUND)
+    jobs = (
+        lambda: explainer.explain(subject, Engine(subject, measures()).bound("shap"), {}),
+        lambda: shap.explainers.Exact(entropy, masker)(X[200 : 200 + n]),
+    )
+    for job in jobs:
+        job()
+    ours, theirs = map(seconds, jobs)
+    return ours / theirs
+
+
+def main() -> None:
+    print("| training rows | d | rows | R-sens alone | whole explainer | rows asked | whole / bare of rows asked |")
+    for size in ((200, 3, 100), (500, 5, 200), (500, 5, 500), (1500, 8, 200)):
+        print(sensitivity(*size))
+    for d in (5, 8, 10):
+        linear = attributions(d, LogisticRegression(), 20 if d == 10 else 50)
+        forest = attributions(d, RandomForestClassifier(50, max_depth=8, random_state=0), 20)
+        print(f"Shapley values, d = {d}: logistic {linear:.2f}, forest {forest:.2f} of shap's Exact")
+
+
+if __name__ == "__main__":
+    main()
