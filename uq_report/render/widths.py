@@ -14,6 +14,7 @@ ROOM = {"slim": 64.0, "normal": 64.0, "dense": 70.0, "wide": 78.0}  # of an upri
 PADDING = {"slim": 1.3, "normal": 1.3, "dense": 1.4, "wide": 0.7}  # of a cell, left and right together
 BADGE = 2.0  # shape and padding of a badge
 UNBROKEN = frozenset({"number", "integer", "percent", "pvalue"})
+_OTHER = re.compile("[^ -~\u00a1-\u024f\u2013\u2212]")  # may be missing in the font; then another one is used
 _GAP = re.compile(r"[\s\u200b]+")
 
 
@@ -78,7 +79,7 @@ def extents(heads: Sequence[Markup], rows: Sequence[Sequence[Cell]], padding: fl
 
 def _cell(cell: Cell, unbroken: bool) -> Extent:
     if cell.tone:
-        badge = width(cell.text, 1.0, True) + BADGE
+        badge = _width(cell.text, 1.0, True) + BADGE
         return Extent(badge, badge)
     return _extent(cell.content, "<" in cell.content, unbroken or cell.kind in UNBROKEN)
 
@@ -86,5 +87,9 @@ def _cell(cell: Cell, unbroken: bool) -> Extent:
 def _extent(content: Markup, bold: bool, unbroken: bool) -> Extent:
     """Return the width of the longest word of a content, and of the whole."""
     text = content.replace("<wbr>", "\u200b").striptags()
-    line = width(text.replace("\u200b", ""), 1.0, bold)
-    return Extent(line if unbroken else max(width(word, 1.0, bold) for word in _GAP.split(text)), line)
+    line = _width(text.replace("\u200b", ""), 1.0, bold)
+    return Extent(line if unbroken else max(_width(word, 1.0, bold) for word in _GAP.split(text)), line)
+
+
+def _width(text: str, size: float, bold: bool) -> float:
+    return width(_OTHER.sub("W", text), size, bold)
