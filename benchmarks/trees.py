@@ -3,13 +3,16 @@
     python benchmarks/trees.py [--quick]
 
 A forest of 500 trees of depth 8 on 1250 rows of 10 numbers. cpu time of all threads, each job in turn in the same
-rounds; medians over rounds of the ratio within a round. The forest is compiled and flattened before.
+rounds; medians over rounds of the ratio within a round. Walks are compiled before. A textbook H-statistic predicts all
+n x n rows for every feature and every pair: one such call is timed, and counted as often as there are of them.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable
+from functools import partial
+from math import comb
 from statistics import median
 from typing import Any
 
@@ -19,14 +22,16 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.inspection import permutation_importance
 
 from uq_report.core.engine import Engine
+from uq_report.core.measures import PREDICTION
 from uq_report.core.subject import Subject, make_subject
 from uq_report.core.variants import Variant
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 from uq_report.inputs.fast_paths.trees.path import TreePath
+from uq_report.methods.h_statistic.explain import HStatistic
 
 NAMES = ("brier", "nll", "entropy")
 SCORERS = ("neg_log_loss", "neg_brier_score", "accuracy")
-GRID, SHUFFLES, FEATURES = 50, 5, 3
+SHUFFLES, H_ROWS = 5, 200
 
 
 def evaluated(subject: Subject, variants: Iterable[Variant], *, fast: bool) -> None:
@@ -47,36 +52,59 @@ def shifts(subject: Subject, column: int) -> list[Variant]:
     return [Variant((column,), donors=np.roll(rows, shift)) for shift in range(1, subject.n)]
 
 
-def grid(subject: Subject) -> list[Variant]:
-    points = np.linspace(0.02, 0.98, GRID)
-    values = {c: np.quantile(subject.X[:, c], points, method="inverted_cdf") for c in range(FEATURES)}
-    return [Variant((c,), (value,)) for c in range(FEATURES) for value in values[c]]
+def grid(subject: Subject, features: int, points: int) -> list[Variant]:
+    levels = np.linspace(0.02, 0.98, points)
+    values = {c: np.quantile(subject.X[:, c], levels, method="inverted_cdf") for c in range(features)}
+    return [Variant((c,), (value,)) for c in range(features) for value in values[c]]
 
 
-def one_call_a_point(subject: Subject) -> None:
-    for variant in grid(subject):
+def one_call_a_point(subject: Subject, points: Iterable[Variant]) -> None:
+    for variant in points:
         X = subject.X.copy()
         X[:, variant.columns[0]] = variant.values[0]
         subject.model.predict_proba(X)
 
 
-def jobs(subject: Subject, y: Any, repeats: int) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
-    """Return each job with its base."""
+def h_statistic(subject: Subject) -> None:
+    """Compute H of all pairs, of prediction and entropy."""
+    engine = Engine(subject, {**MEASURES, PREDICTION.name: PREDICTION}, fast_paths=(TreePath(),))
+    HStatistic(max_rows=H_ROWS, top=None).explain(subject, engine, {})
+
+
+def one_call_of_all_pairs(subject: Subject) -> None:
+    rows = subject.X[:H_ROWS]
+    subject.model.predict_proba(np.repeat(rows, H_ROWS, axis=0))
+
+
+def jobs(subject: Subject, y: Any, repeats: int) -> dict[str, tuple[Callable[[], Any], Callable[[], Any], int]]:
+    """Return each job with its base, and how often that counts."""
     d = subject.X.shape[1]
+    every = {
+        f"PDP + ICE + entropy + nll, {points} points of {features} features / one call a point": (
+            partial(evaluated, subject, grid(subject, features, points), fast=True),
+            partial(one_call_a_point, subject, grid(subject, features, points)),
+            1,
+        )
+        for features, points in ((3, 50), (d, 20))
+    }
     return {
         f"PFI, {repeats} repeats / scikit-learn, 3 scorers": (
             lambda: evaluated(subject, shuffles(subject, range(d), repeats), fast=True),
             lambda: permutation_importance(
                 subject.model, subject.X, y, scoring=SCORERS, n_repeats=repeats, random_state=0
             ),
+            1,
         ),
         f"all n x n pairs of a feature / {SHUFFLES} shuffles by the plain path": (
             lambda: evaluated(subject, shifts(subject, 4), fast=True),
             lambda: evaluated(subject, shuffles(subject, (4,), SHUFFLES), fast=False),
+            1,
         ),
-        f"PDP + ICE + entropy + nll, {GRID} points / one call a point": (
-            lambda: evaluated(subject, grid(subject), fast=True),
-            lambda: one_call_a_point(subject),
+        **every,
+        f"H of all pairs, {H_ROWS} rows / a call of n x n rows for each feature and pair": (
+            lambda: h_statistic(subject),
+            lambda: one_call_of_all_pairs(subject),
+            d + comb(d, 2),
         ),
     }
 
@@ -91,9 +119,9 @@ def main() -> None:
     y = (X[:, :3].sum(axis=1) + X[:, 3] * X[:, 4] + rng.normal(size=1250) > 0).astype(int)
     model = RandomForestClassifier(500, max_depth=8, random_state=0).fit(X, y)
     subject = make_subject(model, EnsembleAdapter(), X, y)
-    evaluated(subject, shuffles(subject, (0,), 1), fast=True)
-    for name, (job, base) in jobs(subject, y, 5 if quick else 10).items():
-        ratios = [timed(job) / timed(base) for _ in range(1 if quick else 3)]
+    evaluated(subject, [Variant((0,), (0.0,)), Variant((0, 1), (0.0, 0.0))], fast=True)
+    for name, (job, base, times) in jobs(subject, y, 5 if quick else 10).items():
+        ratios = [timed(job) / timed(base) / times for _ in range(1 if quick else 3)]
         print(f"{median(ratios):.3f}  {name}")
 
 
