@@ -12,7 +12,8 @@ import uq_report as uq
 from uq_report.core.distributions import Normal
 from uq_report.core.errors import InputError
 from uq_report.core.frames import as_frame
-from uq_report.core.inputs import kinds, table
+from uq_report.core.inputs import kinds
+from uq_report.core.tables import table
 
 pa = pytest.importorskip("pyarrow", reason="Arrow tables need pyarrow")
 

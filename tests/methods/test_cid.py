@@ -361,7 +361,7 @@ def test_a_limit_binds_inside_the_search_of_the_penalty(after: int) -> None:
     Z = np.random.default_rng(0).normal(size=(60, 3)) @ np.array([[1, 0.5, 0], [0, 1, 0.3], [0, 0, 1]])
     looks: list[int] = []
 
-    def limits() -> str:
+    def limits(*_: float) -> str:
         looks.append(1)
         return "time is up" if len(looks) > after + 1 else ""
 
@@ -371,4 +371,5 @@ def test_a_limit_binds_inside_the_search_of_the_penalty(after: int) -> None:
     assert len(looks) == after + 2
     engine = Engine(subject, measures())
     folds = KFold(5, shuffle=True, random_state=int(engine.rng("folds").integers(2**31)))
-    assert by_lasso(Z, None, engine)[1]["penalty"] == GraphicalLassoCV(cv=folds, assume_centered=True).fit(Z).alpha_
+    peer = GraphicalLassoCV(cv=folds, assume_centered=True)
+    assert by_lasso(Z, None, engine)[1]["penalty"] == peer.fit(Z).alpha_

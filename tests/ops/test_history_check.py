@@ -100,11 +100,16 @@ def marked_as_deleted(place: Path, note: bytes) -> None:
     (place / "pruned.txt").write_bytes(note)
 
 
+def deleted(*folders: Path) -> None:
+    for place in folders:
+        shutil.rmtree(place)
+
+
 NOTE = b"Deleted by retention; entry.json stays as a link in the chain of hashes.\n"
 # what is done to a history, and a part of what must be said of it
 ALTERATIONS: dict[str, tuple[Callable[[History], object], str]] = {
     "the last run deleted": (lambda h: shutil.rmtree(folder(h, 4)), "credit: heads.json knows 4 runs"),
-    "the last two deleted": (lambda h: [shutil.rmtree(folder(h, n)) for n in (3, 4)], "it ends with number 2"),
+    "the last two deleted": (lambda h: deleted(folder(h, 3), folder(h, 4)), "it ends with number 2"),
     "a whole audit deleted": (lambda h: shutil.rmtree(h.root / "motor"), "motor: heads.json knows 1 runs; nothing"),
     "a run between deleted": (lambda h: shutil.rmtree(folder(h, 3)), "credit@4: it follows number 2"),
     "report exchanged": (lambda h: exchanged(folder(h, 4), "report.html"), "credit@4: report.html was changed"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -77,12 +78,12 @@ def test_a_place_that_cannot_be_written_to_is_refused_first(folder: Path, monkey
     with monkeypatch.context() as locked:
         locked.setattr(os, "access", lambda *_: False)
         assert "may not be written to" in refused(folder, 74, "--output", "new")
-    monkeypatch.setattr(saved.shutil, "disk_usage", lambda _: SimpleNamespace(free=saved._LEAST - 1))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=saved._LEAST - 1))
     assert "is full" in refused(folder, 74, "--output", "new")
 
 
 def test_a_place_that_can_be_written_to_is_not_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saved.shutil, "disk_usage", lambda _: SimpleNamespace(free=saved._LEAST))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=saved._LEAST))
     (tmp_path / "out" / "evidence").mkdir(parents=True)
     saved.check_place(tmp_path / "out", ["report.html"])
     saved.check_place(tmp_path / "deep" / "below", ["report.html"])

@@ -119,7 +119,8 @@ def _load(reference: str, folder: Path | None) -> Run:
 def _check(place: History, anchor: Path | None, trust: Sequence[Path]) -> None:
     known, troubles = None, []
     if anchor is not None:
-        from ..ops.anchors import check_anchor, read
+        from ..ops.anchors import check_anchor
+        from ..ops.history.heads import read
 
         known, troubles = read(anchor), check_anchor(anchor, trust)
     troubles += place.check(known)
@@ -135,7 +136,8 @@ def _check(place: History, anchor: Path | None, trust: Sequence[Path]) -> None:
 
 def _write_anchor(place: History, file: Path) -> None:
     """Write an anchor of a history in which nothing is wrong, also by the anchor that it takes the place of."""
-    from ..ops.anchors import read, write_anchor
+    from ..ops.anchors import write_anchor
+    from ..ops.history.heads import read
 
     _end(place.check(read(file) if file.exists() else None))
     heads = write_anchor(place, file)

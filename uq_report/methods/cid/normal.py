@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -250,17 +251,21 @@ def by_lasso(Z: FloatArray, penalty: float | None, engine: Engine) -> tuple[Floa
     return _checked(precision, alpha, BY_FOLDS if penalty is None else "lasso")
 
 
-class _Folds(KFold):
-    """Shuffled folds that look at the limits before each one, so that a limit binds inside the search as well."""
+@dataclass(frozen=True)
+class _Folds:
+    """Folds that look at the limits before each one, so that a limit binds inside the search as well."""
 
-    def __init__(self, engine: Engine, n_splits: int, seed: int) -> None:
-        super().__init__(n_splits, shuffle=True, random_state=seed)
-        self._check = engine.check
+    folds: KFold
+    check: Callable[[], None]
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return how many folds there are, by scikit-learn's signature."""
+        return int(self.folds.get_n_splits(X, y, groups))
+
+    def split(self, X: FloatArray, y: Any = None, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield the rows to fit and those left out."""
-        for rows in super().split(X, y, groups):
-            self._check()
+        for rows in self.folds.split(X, y, groups):
+            self.check()
             yield rows
 
 
@@ -268,8 +273,9 @@ def _by_folds(Z: FloatArray, engine: Engine) -> float:
     """Return the penalty that predicts left-out rows best; a fold may stop early, the fit that is used may not."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     seed = int(engine.rng("folds").integers(2**31))
-    folds = _Folds(engine, max(2, min(5, len(Z) // 2)), seed)
-    return float(GraphicalLassoCV(cv=folds, assume_centered=True).fit(Z).alpha_)
+    folds = KFold(max(2, min(5, len(Z) // 2)), shuffle=True, random_state=seed)
+    search = GraphicalLassoCV(cv=_Folds(folds, engine.check), assume_centered=True)
+    return float(search.fit(Z).alpha_)
 
 
 def by_graph(Z: FloatArray, edges: BoolArray) -> tuple[FloatArray, dict[str, Any]]:
