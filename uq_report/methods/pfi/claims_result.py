@@ -57,9 +57,14 @@ class Claiming:
         return cls(score, engine, rows, compared, (*rows.measures, *further), base, len(full))
 
     @cached_property
-    def at(self) -> list[int]:
-        """Positions of the compared measures."""
-        return [self.measures.index(measure) for measure in self.compared]
+    def at(self) -> slice:
+        """Positions of the compared measures: of one or two a slice, which copies nothing."""
+        first, *second = (self.measures.index(measure) for measure in self.compared)
+        if not second:
+            return slice(first, first + 1)
+        step = second[0] - first
+        end = first + 2 * step
+        return slice(first, None if end < 0 else end, step)
 
     def add(self, name: str, changes: Changes, means: FloatArray) -> None:
         """Add a set of features: the first `n_full` measures of its changed rows, and mean coefficients (P, n)."""
@@ -104,7 +109,7 @@ class Claiming:
             for repeat, value in enumerate(values)
         ]
         # without outcomes the mean loss is not known, so there is a margin in nats only
-        loss = np.nan if y is None else float(self.base[self.at[1]].mean())
+        loss = np.nan if y is None else float(self.base[self.at][1].mean())
         margin = usual_margin(score.loss, loss)
         return Diagnostic(
             id=ids.PFI_CLAIMS,

@@ -73,7 +73,7 @@ class Changes:
         """Whether all pairs of rows are known."""
         return self.codes is not None
 
-    def of(self, measures: slice | list[int]) -> Changes:
+    def of(self, measures: slice) -> Changes:
         """Return the changes of some of the measures."""
         effects = None if self.effects is None else self.effects[:, measures]
         return Changes(self.T[measures], self.donors, self.codes, effects)
@@ -81,7 +81,11 @@ class Changes:
     def combined(self, C: FloatArray) -> Changes:
         """Return the changes of linear combinations of the measures, C of shape (combinations, M)."""
         effects = None if self.effects is None else C @ self.effects
-        return Changes(np.tensordot(C, self.T, 1), self.donors, self.codes, effects)
+        T = np.zeros((len(C), *self.T.shape[1:]))
+        for (c, m), weight in np.ndenumerate(C):
+            if weight:
+                T[c] += weight * self.T[m]
+        return Changes(T, self.donors, self.codes, effects)
 
     def replaced(self, T: FloatArray) -> Changes:
         """Return the same shuffles of other values."""
