@@ -58,12 +58,12 @@ class Claiming:
 
     @cached_property
     def at(self) -> slice:
-        """Positions of the compared measures: of one or two a slice, which copies nothing."""
-        first, *second = (self.measures.index(measure) for measure in self.compared)
-        if not second:
-            return slice(first, first + 1)
-        step = second[0] - first
-        end = first + 2 * step
+        """Positions of the compared measures: of two at most a slice, which copies nothing."""
+        if not self.compared:
+            return slice(0)
+        first, last = (self.measures.index(self.compared[k]) for k in (0, -1))
+        step = last - first or 1
+        end = last + step
         return slice(first, None if end < 0 else end, step)
 
     def add(self, name: str, changes: Changes, means: FloatArray) -> None:
