@@ -52,12 +52,12 @@ class Reader:
     Parameters
     ----------
     subject : Subject
-    features : sequence of str
+    features : tuple of str
         The features that dalex gets, in the order of the subject's. Beside them a frame may have one column for all
         `others` together: the row of the subject that they are of.
     """
 
-    def __init__(self, subject: Subject, features: Sequence[str]) -> None:
+    def __init__(self, subject: Subject, features: tuple[str, ...]) -> None:
         self._subject = subject
         self._at = tuple(subject.features.index(name) for name in features)
         self._rest = tuple(c for c in range(len(subject.features)) if c not in set(self._at))
