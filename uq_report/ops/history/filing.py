@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...core.errors import InputError, UQReportError
+from ...core.errors import InputError, OutputError, UQReportError
 from ...evidence import sums
 from ...evidence.run import Run
 from ...evidence.saved import CLOCK, RUN, contents, read, write_through
@@ -82,7 +82,7 @@ class Filing:
             self._write({**files, sums.SUMS: listed, ENTRY: entry.dumps()}, target)
         except OSError as error:
             shutil.rmtree(self._audit / STAGE, ignore_errors=True)
-            raise InputError(f"history must be writable; got {target}: {error}. Nothing was filed.") from error
+            raise OutputError(f"history must be writable; got {target}: {error}. Nothing was filed.") from error
         return self._published(entry)
 
     def unchanged(self, inputs: str, reports: Iterable[str], copy: Path | None = None) -> Filed | None:
@@ -150,6 +150,6 @@ class Filing:
             heads.put(self._audit / LATEST, self._audit / f"{STAGE}-{LATEST}", f"{entry.folder}\n".encode())
             heads.record(self._audit.parent, self._audit.name, entry)
         except OSError as error:
-            raise InputError(f"history must be writable; got {error}. The run was filed as {entry.folder}.") from error
+            raise OutputError(f"history must be writable; got {error}. The run was filed as {entry.folder}.") from error
         self._head = heads.following(self._head, entry)
         return Filed(entry, self._audit / entry.folder)

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ...core.errors import InputError
+from ...core.errors import InputError, OutputError
 from . import entry as entries
 from . import names
 from .check import troubles
@@ -66,7 +66,7 @@ class History:
             try:
                 filing = Filing(names.checked(name), audit)
             except OSError as error:
-                raise InputError(f"history must be writable; got {self.root}: {error}. Nothing was filed.") from error
+                raise OutputError(f"history must be writable; got {self.root}: {error}. Nothing was filed.") from error
             yield filing
 
     def runs(self, name: str | None = None) -> list[Filed]:

@@ -1,0 +1,122 @@
+"""Random alterations of run.json, of a signed PDF and of a history: none verifies, and none raises what is not meant.
+
+A few in each run of the tests; UQ_STUDY_REPS, by default 1,000, of each with ``-m study``.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyhanko", reason="signing needs pyHanko: pip install 'uq_report[sign]'")
+
+from uq_report.core.errors import InputError
+from uq_report.ops.history import History, delete
+from uq_report.ops.signing import Terms, load_signer, sign
+from uq_report.ops.verification import rendering, verify
+
+from . import mutate, verify_cases
+from .test_history_check import add
+from .test_verify_proof import another, appended, noted, painted, retitled
+
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed event loop:ResourceWarning")
+FEW, MANY = 25, int(os.environ.get("UQ_STUDY_REPS", "1000"))
+counts = pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.study)])
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a run and its reports, one of them signed, and the authority of its signer."""
+    folder = tmp_path_factory.mktemp("mutations")
+    verify_cases.write(folder / "run")
+    keys = verify_cases.Keys(folder)
+    signer = load_signer(*keys.issue("validator"), [keys.authority], verify_cases.PASSPHRASE)
+    made = (folder / "run/brief.pdf").read_bytes()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rendering.Maker, "_rendered", lambda *_: made)
+        sign(folder / "run/brief.pdf", folder / "signed.pdf", signer, Terms(field="Validator"))
+    return folder
+
+
+def outcomes(count: int, judge: Callable[[random.Random], str]) -> Counter[str]:
+    """Return how many alterations ended how; one that raises what is not meant raises it here, with its number."""
+    ends: Counter[str] = Counter()
+    for number in range(count):
+        try:
+            ends[judge(random.Random(number))] += 1
+        except InputError:
+            ends["refused"] += 1
+        except Exception as error:
+            raise AssertionError(f"alteration {number}: {type(error).__name__}: {error}") from error
+    return ends
+
+
+@counts
+def test_no_altered_run_verifies(count: int, place: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(place / "run", tmp_path / "run"))
+    (folder / "brief.pdf").unlink()
+    (folder / "SHA256SUMS").unlink()
+    original = (folder / "run.json").read_bytes()
+
+    def judge(rng: random.Random) -> str:
+        (folder / "run.json").write_bytes(mutate.of_json(original, rng))
+        return verify(folder, deep=rng.random() < 0.05).outcome
+
+    ends = outcomes(count, judge)
+    assert ends["verified"] == 0
+    assert ends["failed"] > count / 2
+
+
+@counts
+def test_no_altered_pdf_verifies(count: int, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, original = (place / "run/brief.pdf").read_bytes(), (place / "signed.pdf").read_bytes()
+    monkeypatch.setattr(rendering.Maker, "_rendered", lambda *_: made)
+    file = tmp_path / "signed.pdf"
+
+    def judge(rng: random.Random) -> str:
+        change = rng.choice((painted, noted, retitled, another))
+        file.write_bytes(mutate.of_pdf(original, rng, lambda data: appended(data, change)))
+        return verify(file, trust=[place / "ca.pem"], run=place / "run/run.json", deep=rng.random() < 0.05).outcome
+
+    file.write_bytes(original)
+    assert verify(file, trust=[place / "ca.pem"], deep=True).outcome == "verified"
+    ends = outcomes(count, judge)
+    assert ends["verified"] == 0
+
+
+@counts
+def test_no_altered_history_passes(count: int, tmp_path: Path) -> None:
+    history = History(tmp_path / "filed")
+    for day in (1, 2, 3):
+        add(history, day)
+    delete(history, history.runs()[:1])
+    add(history, 5, "motor")
+    assert history.check() == []
+    copy = tmp_path / "copy"
+    passed: list[str] = []
+
+    def judge(rng: random.Random) -> str:
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(history.root, copy)
+        done = mutate.of_folder(copy, rng)
+        History(copy).runs()
+        if not History(copy).check():
+            passed.append(done)
+        return "told"
+
+    ends = outcomes(count, judge)
+    assert (passed, ends["told"]) == ([], count)
+
+
+def test_altered_bytes_are_other_bytes() -> None:
+    data = io.BytesIO(b'{"a":[1,{"b":null}],"c":"d"}\n').getvalue()
+    for number in range(200):
+        assert mutate.of_bytes(data, random.Random(number)) != data
+        assert mutate.of_json(data, random.Random(number)) != data
