@@ -10,19 +10,13 @@ from pathlib import Path
 from typing import Any
 
 SCRAPS = (
-    b"",
-    b"\x00",
-    b"\xff\xfe",
-    b"{",
-    b"null",
-    b"endobj",
-    b"startxref\n0\n%%EOF\n",
-    b"\n1 0 obj\n<<>>\nendobj\n",
-    b"9" * 400,
+    *(b"", b"\x00", b"\xff\xfe", b"{", b"null", b"endobj", b"9" * 400),
+    *(b"startxref\n0\n%%EOF\n", b"\n1 0 obj\n<<>>\nendobj\n"),
 )
 VALUES: tuple[Any, ...] = (
-    None, True, -1, 0, 1e308, 10**400, 2**63, "", "x", "\x00", "../..", [], {}, [[]], [None] * 3, {"a": {}}, "2026-13-45",
-)  # fmt: skip
+    *(None, True, -1, 0, 1e308, 10**400, 2**63, "", "x", "\x00", "../..", "2026-13-45"),
+    *([], {}, [[]], [None] * 3, {"a": {}}),
+)
 
 
 def of_bytes(data: bytes, rng: random.Random) -> bytes:

@@ -150,12 +150,10 @@ def _beside(audit: Path, folders: list[str], head: Head | None) -> Iterator[str]
     for place in sorted(audit.iterdir()):
         if place.name not in (*folders, LOCK, LATEST) and not place.name.startswith(STAGE):
             yield f"{place.name} is no part of the history."
-    try:
-        pointed = (audit / LATEST).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        pointed = ""
+    pointed = (audit / LATEST).read_bytes() if (audit / LATEST).is_file() else b""
+    lines = [f"{folder}\n".encode() for folder in folders]
     recorded = head is not None and folders[-1].startswith(f"{head.sequence:06d}_")
-    if pointed != folders[-1] and (recorded or (pointed and pointed not in folders)):
+    if pointed != lines[-1] and (recorded or pointed not in (b"", *lines)):
         yield f"{LATEST} does not name the last run."
 
 

@@ -15,6 +15,7 @@ from ...evidence.codec import canonical
 from ...evidence.migrations import STEPS
 from ...evidence.run import FORMAT, Run
 from .claims import Verdict
+from .words import cause
 
 RUN = "run.json"
 
@@ -37,8 +38,8 @@ def judge_run(data: bytes, file: str) -> Recorded:
     """
     try:
         content = json.loads(data)
-    except ValueError as error:
-        return Recorded(None, FORMAT, [Verdict("canonical", "FAILED", f"it is no JSON ({error})")])
+    except (ValueError, RecursionError) as error:
+        return Recorded(None, FORMAT, [Verdict("canonical", "FAILED", f"it is no JSON ({cause(error)})")])
     number = content.get("format") if isinstance(content, dict) else None
     written = number if isinstance(number, int) else FORMAT
     if written not in (FORMAT, *STEPS):
@@ -46,13 +47,15 @@ def judge_run(data: bytes, file: str) -> Recorded:
     try:
         run = codec.loads(data, file)
         again = codec.dumps(run) if written == FORMAT else canonical(content)
-    except ValueError as error:
-        return Recorded(None, written, [Verdict("canonical", "FAILED", str(error))])
+    except Exception as error:  # noqa: BLE001 - of a changed file anything can be of a type that nobody expects
+        return Recorded(None, written, [Verdict("canonical", "FAILED", cause(error))])
+    schema = _schema(content, written)
+    read = None if schema.state == "FAILED" else run  # nothing is done with fields of wrong types
     if again != data:
         reason = f"it is not written as uq_report writes it; {first_change(data, again)}"
-        return Recorded(run, written, [Verdict("canonical", "FAILED", reason)])
+        return Recorded(read, written, [Verdict("canonical", "FAILED", reason), schema])
     canonical_ = Verdict("canonical", "ok", f"its {len(data)} bytes are those uq_report writes")
-    return Recorded(run, written, [canonical_, _schema(content, written)])
+    return Recorded(read, written, [canonical_, schema])
 
 
 def judge_files(files: Mapping[str, bytes], expected: Mapping[str, bytes], name: str, excuse: str = "") -> Verdict:
