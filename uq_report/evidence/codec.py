@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
@@ -18,11 +18,13 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 import pandas as pd
 
+from ..core.bounded import json_of
 from ..core.errors import InputError
 from ..core.results import KINDS, Result, RowSample, RowValues
 from .finding import Outcome
 from .migrations import BROKEN, broken, migrated
 from .run import FORMAT, Run
+from .schema import fault
 
 # Numbers of results have ten significant digits: far more than their intervals allow, at 60 % of the bytes of all.
 _DIGITS = ".10g"
@@ -43,17 +45,16 @@ def dumps(run: Run) -> bytes:
 
 def loads(data: bytes, source: str = "run.json") -> Run:
     """Return the run that `dumps` wrote; refuse anything else, and formats this version does not know."""
-    try:
-        content = json.loads(data)
-    except ValueError as error:
-        raise InputError(f"{source} must be JSON; got something else ({error}). Name a run.json.") from error
+    content = json_of(data, source)
     if not isinstance(content, dict) or not isinstance(content.get("format"), int):
         raise InputError(f"{source} must be a run that uq_report wrote; it has no format number. Name its run.json.")
     content = migrated(content, source)
+    if reason := fault(content):
+        raise broken(source, FORMAT, reason)
     try:
         return decode(content)
     except BROKEN as error:
-        raise broken(source, FORMAT, error) from error
+        raise broken(source, FORMAT, f"{type(error).__name__}: {error}") from error
 
 
 def sha256(run: Run) -> str:
@@ -195,9 +196,12 @@ def _encode_rows(rows: RowValues, where: str) -> dict[str, Any]:
 
 
 def _decode_rows(content: Mapping[str, Any]) -> RowValues:
+    _refuse_size("shape", content["shape"][:2], [len(content["measures"]), len(content["features"])])
     array, drawn = np.array(content["values"], dtype=float).reshape(content["shape"]), content.get("sample")
     sample = None
     if drawn is not None:
+        if not _are_positions(drawn["positions"], array.shape[2], drawn["of"]):
+            raise ValueError(f"sample.positions must be {array.shape[2]} ascending positions below {drawn['of']}")
         means = np.array(drawn["means"], dtype=float).reshape(array.shape[:2])
         sample = RowSample(drawn["of"], np.array(drawn["positions"], dtype=np.int64), means)
     return RowValues(tuple(content["measures"]), tuple(content["features"]), array, sample)
@@ -229,7 +233,22 @@ def _encode_column(name: str, values: pd.Series[Any], where: str) -> dict[str, A
     return {"name": name, "dtype": dtype, "levels": [plain(cell, where) for _, cell in levels], "codes": codes}
 
 
+def _are_positions(positions: Sequence[int], number: int, of: int) -> bool:
+    """Say whether these are so many ascending positions among `of`."""
+    return len(positions) == number and [*positions] == sorted(set(positions)) and positions[-1:] < [of]
+
+
+def _refuse_size(name: str, recorded: Any, actual: Any) -> None:
+    """Refuse a size that is not that of what is there, before anything of it is allocated."""
+    if recorded != actual:
+        raise ValueError(f"{name} must be the size of what follows, {actual}; got {recorded}")
+
+
 def _decode_frame(content: Mapping[str, Any]) -> pd.DataFrame:
+    names = [column["name"] for column in content["columns"]]
+    _refuse_size("columns", len({*names}), len(names))
+    for column in content["columns"]:
+        _refuse_size("rows", content["rows"], len(column["values"] if "values" in column else column["codes"]))
     columns = {column["name"]: _decode_column(column) for column in content["columns"]}
     return pd.DataFrame(columns, index=pd.RangeIndex(content["rows"]))
 
@@ -238,6 +257,8 @@ def _decode_column(content: Mapping[str, Any]) -> pd.Series[Any]:
     if "values" in content:
         return pd.Series(np.array(content["values"], dtype=content["dtype"]))
     levels = [np.nan if level is None else level for level in content["levels"]]
+    if max(content["codes"], default=0) > max(len(levels) - 1, 0):
+        raise ValueError(f"codes must be positions among {len(levels)} levels; got {max(content['codes'])}")
     own_text_type = int(pd.__version__.partition(".")[0]) >= 3
     return pd.Series([levels[code] for code in content["codes"]], dtype=content["dtype"] if own_text_type else object)
 

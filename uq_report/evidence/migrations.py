@@ -119,14 +119,14 @@ STEPS: dict[int, Step] = {1: _from_1}
 
 
 # what reading a file raises that does not follow its schema
-BROKEN = (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration)
+BROKEN = (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration, OverflowError)
 
 
-def broken(source: str, format: int, error: Exception) -> InputError:
+def broken(source: str, format: int, reason: str) -> InputError:
     """Return the refusal of a file that does not follow the schema of its format."""
     return InputError(
         f"{source} must follow the schema of format {format}; got a file that does not "
-        f"({type(error).__name__}: {error}). Restore it from a copy, or run the audit again."
+        f"({reason}). Restore it from a copy, or run the audit again."
     )
 
 
@@ -149,7 +149,7 @@ def migrated(
         try:
             now = {**steps[number](now), "format": number + 1}
         except BROKEN as error:
-            raise broken(source, number, error) from error
+            raise broken(source, number, f"{type(error).__name__}: {error}") from error
     inner = now.get("challenger")
     if isinstance(inner, dict) and "format" in inner:
         now["challenger"] = migrated(inner, source, steps, target)

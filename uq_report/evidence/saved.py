@@ -17,6 +17,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..core.bounded import LARGE, bytes_of, json_of
 from ..core.errors import InputError, OutputError
 from ..core.text import file_stem
 from . import stage, sums
@@ -149,7 +150,7 @@ def read(path: str | Path) -> tuple[Run, dict[str, Any]]:
     place = Path(path)
     file = place / RUN if place.is_dir() else place
     try:
-        data = file.read_bytes()
+        data = bytes_of(file, LARGE)
     except OSError as error:
         raise InputError(
             f"load.path must be a run.json, or a folder with one; got {str(path)!r} ({error.strerror}). Check the path."
@@ -180,7 +181,7 @@ def guarded_csv(frame: pd.DataFrame) -> bytes:
 
 def _read_clock(file: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(file.read_bytes()))
+        return dict(json_of(bytes_of(file), str(file)))
     except (OSError, ValueError, TypeError):
         return {}
 
