@@ -75,47 +75,6 @@ def _array(X: Any, what: str, model: Any, private: bool) -> tuple[Table, tuple[s
     if fitted is None or len(fitted) != array.shape[1]:
         fitted = [f"x{j}" for j in range(array.shape[1])]
     names = tuple(str(c) for c in fitted)
-    for position, name in enumerate(names):
-        check_column(X.iloc[:, position], f"subject.{what}[{name!r}]")
-    rows = _native(X.copy(deep=private))
-    rows.index = pd.RangeIndex(len(rows))
-    return rows, tuple(names)
-
-
-def _native(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame whose numbers have this machine's order of bytes, the only one that pandas computes with."""
-    foreign = {
-        position: dtype.newbyteorder("=")
-        for position, dtype in enumerate(rows.dtypes)
-        if isinstance(dtype, np.dtype) and not dtype.isnative
-    }
-    for position, dtype in foreign.items():
-        rows.isetitem(position, rows.iloc[:, position].to_numpy().astype(dtype))
-    return rows
-
-
-def _array(X: Any, what: str, model: Any, private: bool) -> tuple[Table, tuple[str, ...]]:
-    if hasattr(X, "toarray"):
-        raise InputError(f"subject.{what} must be dense; got a sparse {type(X).__name__}. Pass X.toarray().")
-    if np.ma.is_masked(X):
-        raise InputError(f"subject.{what} must have no masked cells; got a masked array. Pass X.filled(np.nan).")
-    try:
-        array = np.array(X) if private else np.asarray(X)
-    except ValueError as error:
-        raise InputError(f"subject.{what} must be a table; got rows of different lengths. Pass a DataFrame.") from error
-    if array.ndim != 2:
-        raise InputError(f"subject.{what} must have shape (rows, features); got {array.shape}{_table_hint(X, array)}")
-    if array.dtype.kind not in "fiub":
-        raise InputError(
-            f"subject.{what} must be numeric as an array; got dtype {array.dtype}. Pass a DataFrame for other columns."
-        )
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    fitted: Sequence[Any] = getattr(model, "feature_names_in_", ())
-    names = (
-        tuple(str(c) for c in fitted)
-        if len(fitted) == array.shape[1]
-        else tuple(f"x{j}" for j in range(array.shape[1]))
-    )
     for position, name in enumerate(names if array.dtype.kind != "b" and len(array) else ()):
         check_size(array[:, position], f"subject.{what}[{name!r}]")
     return array, names

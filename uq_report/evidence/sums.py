@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
+from ..core.bounded import bytes_of
+
 SUMS = "SHA256SUMS"
 _LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>.+)")
 
@@ -30,8 +32,8 @@ def dumps(listed: Mapping[str, str]) -> bytes:
 def loads(folder: Path) -> dict[str, str]:
     """Return the hashes a folder's SHA256SUMS lists; nothing if there is none, or it is no such file."""
     try:
-        lines = [_LINE.fullmatch(line) for line in (folder / SUMS).read_text(encoding="utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError):
+        lines = [_LINE.fullmatch(line) for line in bytes_of(folder / SUMS).decode().splitlines()]
+    except (OSError, ValueError):
         return {}
     sums = {match["name"]: match["digest"] for match in lines if match}
     inside = all(not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts for name in sums)

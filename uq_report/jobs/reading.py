@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from ..core.bounded import bytes_of
 from ..core.errors import InputError
 from ..runner.mistakes import refuse, settled
 from .audit_file import AuditFile
@@ -104,12 +105,12 @@ def toml_value(text: str) -> Any:
 
 def _content(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(bytes_of(file).decode("utf-8-sig"))
     except OSError as error:
         raise InputError(
             f"audit file must be readable; got {str(file)!r} ({error.strerror}). Check the path."
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{file.name} must be TOML in UTF-8; got something else: {error}. Correct it.") from error
 
 

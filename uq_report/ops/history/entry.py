@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -12,6 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from ...core.bounded import bytes_of, json_of
 from ...core.digest import is_sha256
 from ...core.errors import InputError
 from ...evidence.codec import canonical, plain
@@ -22,6 +22,7 @@ from . import names
 
 ENTRY, PRUNED = "entry.json", "pruned.txt"
 FORMAT = 2
+_LARGEST = 10**9  # runs of one audit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,10 +136,10 @@ def make_entry(name: str, run: Run, run_sha256: str, sums_sha256: str, before: E
 def loads(data: bytes | str, source: str) -> Entry:
     """Return the entry of its JSON; refuse anything else."""
     try:
-        content = json.loads(data)
+        content = json_of(data, source)
         number = int(content["format"])
         entry = None if number > FORMAT else Entry(**{key: content[key] for key in content if key in _FIELDS})
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise InputError(
             f"{source} must be an entry of a history; got something else ({type(error).__name__}: {error}). "
             "Restore it from a copy."
@@ -157,7 +158,7 @@ def _typed(entry: Entry) -> bool:
     if not (texts and all(isinstance(table, dict) for table in tables)):
         return False
     numbers = [number for table in tables for number in table.values()]
-    whole = type(entry.sequence) is int and type(entry.format) is int and entry.sequence > 0
+    whole = type(entry.sequence) is int and type(entry.format) is int and 0 < entry.sequence < _LARGEST
     return whole and all(type(number) is int or (type(number) is float and isfinite(number)) for number in numbers)
 
 
@@ -165,7 +166,7 @@ def read(folder: Path) -> Entry:
     """Return the entry in a run's folder; refuse one that belongs to another folder."""
     file = folder / ENTRY
     try:
-        entry = loads(file.read_bytes(), str(file))
+        entry = loads(bytes_of(file), str(file))
     except OSError as error:
         raise InputError(f"{file} must be readable; got {error.strerror}. Restore it from a copy.") from error
     if (names.slug(entry.name), entry.folder) != (folder.parent.name, folder.name):

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from ...core.bounded import bytes_of
 from ...core.errors import InputError
 from ...runner.mistakes import validated
 from ...runner.settings import Part, Positive, Text
@@ -108,10 +109,10 @@ def read_schedule(path: str | Path) -> ScheduleFile:
     """
     file = Path(path)
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = tomllib.loads(bytes_of(file).decode())
     except OSError as error:
         raise InputError(f"schedule must be readable; got {str(path)!r} ({error.strerror}). Check the path.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{file.name} must be TOML in UTF-8; got something else: {error}.") from error
     schedule = validated(ScheduleFile, content, file.name)
     folder = file.resolve().parent

@@ -10,6 +10,7 @@ from importlib import resources
 from math import isnan
 from typing import Any, NamedTuple
 
+from ...core.bounded import json_of
 from ...evidence import codec
 from ...evidence.codec import canonical
 from ...evidence.migrations import STEPS
@@ -37,9 +38,9 @@ def judge_run(data: bytes, file: str) -> Recorded:
         The run has a format that this version cannot read; that is no fault of it.
     """
     try:
-        content = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        return Recorded(None, FORMAT, [Verdict("canonical", "FAILED", f"it is no JSON ({cause(error)})")])
+        content = json_of(data, "it")
+    except ValueError as error:
+        return Recorded(None, FORMAT, [Verdict("canonical", "FAILED", f"it is no JSON ({error})")])
     number = content.get("format") if isinstance(content, dict) else None
     written = number if isinstance(number, int) else FORMAT
     if written not in (FORMAT, *STEPS):
