@@ -40,6 +40,18 @@ def test_a_stranger_is_found_with_its_distribution_and_loads(packages: Packages)
     assert plugins.load(plugin).name == "extra"
 
 
+def test_metadata_that_are_half_written_stop_nothing(packages: Packages) -> None:
+    packages.explainer("odd", explainer("odd", "return ()"))
+    packages.explainer("even", explainer("even", "return ()"))
+    for place in (entry for entry in packages.folder.iterdir() if entry.suffix == ".dist-info"):
+        (place / "METADATA").write_text("")
+    strangers = [plugin for plugin in plugins.find(plugins.EXPLAINERS) if plugin.name in ("odd", "even")]
+    assert [str(plugin) for plugin in strangers] == [
+        "explainers 'even' of unknown unknown", "explainers 'odd' of unknown unknown"
+    ]  # fmt: skip
+    assert plugins.versions(["uq_report"])["uq_report"] == uq.__version__
+
+
 def test_two_plugins_of_one_name_stop_and_both_are_named(packages: Packages) -> None:
     packages.install("rival", {"explainers:pfi": "rival:Extra"}, explainer("pfi"), version="2.5")
     with pytest.raises(PluginError, match=r"'pfi'; got one from rival 2\.5 and one from uq_report"):

@@ -235,7 +235,7 @@ def _encode_column(name: str, values: pd.Series[Any], where: str) -> dict[str, A
 
 def _are_positions(positions: Sequence[int], number: int, of: int) -> bool:
     """Say whether these are so many ascending positions among `of`."""
-    return len(positions) == number and [*positions] == sorted(set(positions)) and positions[-1:] < [of]
+    return len(positions) == number and [*positions] == sorted(set(positions)) and [*positions[-1:]] < [of]
 
 
 def _refuse_size(name: str, recorded: Any, actual: Any) -> None:

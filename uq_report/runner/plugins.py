@@ -16,7 +16,7 @@ from dataclasses import is_dataclass
 from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution, entry_points
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from ..core.adapter import Adapter, Differentiates, HoldsGivenRows, PicksOutput, Scores, SharesCalls, Unpacks
 from ..core.errors import MissingDependencyError, PluginError, nearest
@@ -323,8 +323,11 @@ def _installed(folders: Folders) -> dict[str, tuple[Plugin, ...]]:  # noqa: ARG0
 
 def _owner(dist: Distribution | None) -> tuple[str, str]:
     """Return name and version of a distribution; its metadata lack them while pip is writing."""
-    facts: Mapping[str, Any] = cast("Mapping[str, Any]", dist.metadata) if dist else {}
-    return facts.get("Name") or "unknown", facts.get("Version") or "unknown"
+    if dist is None:
+        return "unknown", "unknown"
+    facts = dist.metadata
+    name, version = (str(facts[key]) if key in facts else "unknown" for key in ("Name", "Version"))
+    return name, version
 
 
 @lru_cache(maxsize=512)
