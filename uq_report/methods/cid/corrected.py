@@ -210,12 +210,18 @@ def bootstrapped(engine: Engine, estimate: Estimate, plain: Result | None, names
 
 
 def bootstrap_weights(engine: Engine, n_sets: int) -> FloatArray:
-    """Return the row weights of bootstrap samples of the units (rows, or clusters), (sets, n), each summing to one."""
+    """Return the row weights of bootstrap samples of the units (rows, or clusters), (sets, n), each summing to one.
+
+    Rows of weight zero are no units.
+    """
     sampling = Sampling.of(engine.subject)
-    codes = np.arange(engine.subject.n) if sampling.codes is None else sampling.codes
-    units = int(codes.max()) + 1
+    present = np.flatnonzero(sampling.weights > 0)
+    codes = present if sampling.codes is None else sampling.codes[present]
+    different, codes = np.unique(codes, return_inverse=True)
+    units = len(different)
     counts = engine.rng("bootstrap").multinomial(units, np.full(units, 1 / units), size=n_sets)
-    weights = counts[:, codes] * sampling.weights
+    weights = np.zeros((n_sets, engine.subject.n))
+    weights[:, present] = counts[:, codes] * sampling.weights[present]
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
