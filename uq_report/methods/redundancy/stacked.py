@@ -19,6 +19,7 @@ MAX_LEVELS = 20
 LEADING = 20
 FEW, MORE = 2, 4  # trees of each fold, and further ones where the first add something
 LEAST_GAIN = 0.01  # of the variance: what they must add to the linear fit
+SMALL = 200  # rows; fewer get all trees: two of them forecast noise, and more cost little
 MIN_LEAF = 5
 BINS = 8
 PENALTIES = 10.0 ** np.arange(-6, 2)
@@ -203,9 +204,9 @@ def forecasts(
     """Predict every row of Y, shape (n, k) without NaN, by models that saw no row of its fold.
 
     `chosen` are the predictors of each fold. The forecast is the training mean and, with weights from 0 to 1 that
-    fit the other folds best (stacking, Breiman 1996), what a linear fit and trees add to it. A fold gets no more than
-    the first trees where those of the other folds add less than `LEAST_GAIN` of the variance there. NaN where no row
-    is left to learn from.
+    fit the other folds best (stacking, Breiman 1996), what a linear fit and trees add to it. Of `SMALL` rows or
+    more, a fold gets no more than the first trees where those of the other folds add less than `LEAST_GAIN` of the
+    variance there. NaN where no row is left to learn from.
     """
     centre, parts = np.full(Y.shape, np.nan), np.zeros((2, *Y.shape))
     used = [(folds == k, columns) for k, columns in enumerate(chosen)]
@@ -226,7 +227,7 @@ def forecasts(
     rest = Y - centre
     gain = _gains(parts, rest, folds)
     for f, (out, _) in enumerate(used):
-        if gain[~out].sum() >= LEAST_GAIN * np.nansum(np.square(rest[~out])):
+        if len(Y) < SMALL or gain[~out].sum() >= LEAST_GAIN * np.nansum(np.square(rest[~out])):
             parts[1][out] = (FEW * parts[1][out] + grow(f, MORE)) / (FEW + MORE)
     return centre + _weighed(parts, rest, folds)
 
