@@ -221,7 +221,7 @@ def test_the_same_run_is_filed_again_only_to_mend_it(tmp_path: Path) -> None:
     assert file_run(history, one).entry.sequence == file_run(history, one).entry.sequence == 1
     (history.find("a").folder / "report.html").unlink()
     assert file_run(history, one).entry.sequence == 2
-    assert history.check() == []
+    assert history.check() == ["a@1: report.html is missing."]
 
 
 @pytest.mark.parametrize("text", ["", "x", f"{'0' * 64}  ../up\n", f"{'0' * 64}  /etc/passwd\n", "\xff"])
