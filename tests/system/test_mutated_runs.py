@@ -117,8 +117,7 @@ def test_sizes_are_refused_before_anything_is_allocated() -> None:
         codec.loads(changed(rows=10**9))
     with pytest.raises(InputError, match=r"frame\.rows: must fit 64 bits"):
         codec.loads(changed(rows=10**30))
-    with pytest.raises(InputError, match=r"frame: must have no 'more'"):
-        codec.loads(changed(more=1))
+    assert codec.loads(changed(more=1)) is not None, "a field of a later version is ignored"
 
 
 def test_size_and_nesting_of_a_file_are_bounded(tmp_path: Path) -> None:
@@ -148,7 +147,7 @@ def test_size_and_nesting_of_a_file_are_bounded(tmp_path: Path) -> None:
         (("environment", "python"), 3, "run.environment.python: must be of type string; got 3"),
         (("subject", "task"), "x", "run.subject.task: must be one of "),
         (("changes",), 1, "run.changes: must be of type object; got 1"),
-        (("settings", "more"), {"a": [float("inf")]}, "run.settings.more.a[0]: must be finite; got inf"),
+        (("subject", "classes"), [float("inf")], "run.subject.classes[0]: must be finite; got inf"),
         (("not_run",), [{"name": "a", "group": "b", "reason": ""}], "run.not_run[0].reason: must have at least 1 char"),
     ],
 )
@@ -171,5 +170,5 @@ def test_the_schema_is_read_as_jsonschema_reads_it() -> None:
             changed = bounded.json_of(data, "x")
         except InputError:
             continue
-        if not validator.is_valid(changed):
+        if any(error.validator != "additionalProperties" for error in validator.iter_errors(changed)):
             assert schema.fault(changed), what
