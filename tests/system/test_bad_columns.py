@@ -11,7 +11,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
-from .battery import FEW, N, check_refused, check_right, labels, line, rows
+from ..battery import FEW, N, check_refused, check_right, labels, line, rows
 
 A = rows()["a"].to_numpy()
 B = rows()["b"].to_numpy()
@@ -72,7 +72,7 @@ METHODS: Mapping[str, Callable[[], dict[str, Any]]] = {
         -np.inf, HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=3)
     ),
     "bands": lambda: column(pd.cut(B, [-10, 0, 10])),
-    "date, pyarrow": lambda: column(pd.array(DAYS, dtype="timestamp[ns][pyarrow]")),
+    "date, pyarrow": lambda: column(pd.Series(DAYS).astype("timestamp[ns][pyarrow]")),
     "5 rows": lambda: sample(5),
     "one-row bin": lambda: {**sample(N), "X": rows().assign(b=[0.0] * 20 + [1.0] * 19 + [5.0])},
     "weights of half of the rows are zero": lambda: weighted((B > 0).astype(float)),

@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from uq_report.core.distributions import Categorical, Normal
 
-from .battery import FEW, N, check_refused, check_right, coin, labels, line, rows
+from ..battery import FEW, N, check_refused, check_right, coin, labels, line, rows
 
 Given = Callable[[], dict[str, Any]]
 X, Y = rows(), labels(rows())
@@ -38,10 +38,9 @@ def plus(**more: Any) -> dict[str, Any]:
 
 def proba(change: Callable[[Any], Any]) -> dict[str, Any]:
     """Return a subject whose classifier returns something else than its probabilities."""
-    odd = type(
-        "Odd", (LogisticRegression,), {"predict_proba": lambda self, T: change(super(odd, self).predict_proba(T))}
-    )
-    return {"model": odd().fit(X, Y), "X": X, "y": Y}
+    odd = LogisticRegression().fit(X, Y)
+    odd.predict_proba = lambda T: change(LogisticRegression.predict_proba(odd, T))
+    return {"model": odd, "X": X, "y": Y}
 
 
 def raising(error: BaseException) -> dict[str, Any]:
@@ -208,8 +207,14 @@ REFUSED: Mapping[str, tuple[Given, str]] = {
         lambda: proba(lambda p: p * 1.1),
         "must sum to 1 within 1e-05 in every row; got 1.1",
     ),
-    "probabilities as text": (lambda: proba(lambda p: p.astype(str)), "Odd.predict_proba must be numbers; got text."),
-    "complex probabilities": (lambda: proba(lambda p: p + 0j), "Odd.predict_proba must be numbers; got complex128."),
+    "probabilities as text": (
+        lambda: proba(lambda p: p.astype(str)),
+        "LogisticRegression.predict_proba must be numbers; got text.",
+    ),
+    "complex probabilities": (
+        lambda: proba(lambda p: p + 0j),
+        "LogisticRegression.predict_proba must be numbers; got complex128.",
+    ),
     "nothing": (lambda: outcome(Y, lambda T: None), "must return a distribution of"),
     "one row too many": (
         lambda: outcome(None, lambda T: Normal(np.zeros(len(T) + 1), 1.0)),
