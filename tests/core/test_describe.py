@@ -44,7 +44,7 @@ def test_every_feature_is_described_in_json_values() -> None:
     assert (facts["d"]["kind"], facts["d"]["min"]) == ("datetime", "2026-01-01 00:00:00")
     assert (facts["c"]["constant"], facts["n"]["constant"]) == (True, False)
     assert (facts["n2"]["duplicate_of"], facts["n"]["duplicate_of"]) == ("n", None)
-    assert facts["i"]["max"] == "inf"
+    assert facts["i"]["max"] == "∞"
     assert told["groups"] == {"g": ["n", "s"]}
     assert told["y_summary"]["mean"] == 0.5
 
