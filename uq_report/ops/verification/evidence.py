@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from importlib import resources
-from math import isnan
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...core.bounded import json_of
@@ -15,6 +11,7 @@ from ...evidence import codec
 from ...evidence.codec import canonical
 from ...evidence.migrations import STEPS
 from ...evidence.run import FORMAT, Run
+from ...evidence.schema import fault
 from .claims import Verdict
 from .words import cause
 
@@ -98,34 +95,6 @@ def _schema(content: Any, written: int) -> Verdict:
     if written != FORMAT:
         reason = f"it was written in format {written}; this version has the schema of format {FORMAT}"
         return Verdict("schema", "not judged", reason)
-    try:
-        import jsonschema
-    except ImportError:
-        return Verdict("schema", "not judged", "jsonschema is not installed: pip install 'uq_report[verify]'")
-    schema = json.loads(resources.files("uq_report.evidence").joinpath("run.schema.json").read_bytes())
-    validator = jsonschema.Draft202012Validator
-    judge_items = partial(_items, validator.VALIDATORS["items"])
-    fault = next(jsonschema.validators.extend(validator, {"items": judge_items})(schema).iter_errors(content), None)
-    if fault is None:
-        return Verdict("schema", "ok", f"it follows the published schema of format {FORMAT}")
-    return Verdict("schema", "FAILED", f"{'.'.join(map(str, fault.absolute_path)) or 'it'}: {fault.message[:200]}")
-
-
-def _items(
-    every: Callable[..., Iterator[Any]], validator: Any, items: Any, instance: Any, schema: Mapping[str, Any]
-) -> Iterator[Any]:
-    """Judge the items of an array; of those with a type and a minimum alone, the least of each type speaks for all.
-
-    Without this, the numbers of frames take nearly all of the time.
-    """
-    plain = isinstance(items, Mapping) and items.keys() <= {"type", "minimum", "description"}
-    if not plain or "prefixItems" in schema or not isinstance(instance, list):
-        yield from every(validator, items, instance, schema) or ()
-        return
-    first: dict[Any, int] = {}
-    for place, item in enumerate(instance):
-        kind = (type(item), item.is_integer(), isnan(item)) if isinstance(item, float) else type(item)
-        if kind not in first or (isinstance(item, int | float) and item < instance[first[kind]]):
-            first[kind] = place
-    for place in sorted(first.values()):
-        yield from validator.descend(instance[place], items, path=place)
+    if reason := fault(content):
+        return Verdict("schema", "FAILED", reason)
+    return Verdict("schema", "ok", f"it follows the published schema of format {FORMAT}")
