@@ -157,3 +157,10 @@ def test_a_missing_part_of_a_house_style_is_named(tmp_path: Path, document: Docu
 def test_every_style_sheet_is_in_use() -> None:
     text = "".join(path.read_text() for path in templates_dir().glob("*.html"))
     assert not [path.name for path in (templates_dir() / "css").glob("*.css") if f"css/{path.name}" not in text]
+
+
+def test_a_number_of_any_size_is_printed(document: Document) -> None:
+    """A page's macros take what the run has, as the seed 20261122; only what repeats is limited."""
+    facts = (("Seed", environment.MAX_PRODUCT + 1), ("Rows", 2**40))
+    html = page(replace(document, facts=facts))
+    assert all(f"<dd>{number}" in html.replace("\u202f", "").replace(",", "") for _, number in facts)

@@ -21,7 +21,7 @@ from jinja2 import (
 )
 from jinja2.compiler import CodeGenerator, Frame
 from jinja2.exceptions import TemplateNotFound, TemplateSyntaxError
-from jinja2.runtime import Context
+from jinja2.runtime import Context, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from ..core.errors import RenderError
@@ -62,8 +62,10 @@ class _Environment(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
     def call(self, context: Context, obj: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call what the sandbox allows, without counts such as those of ``"".ljust(10**9)``."""
-        if any(isinstance(value, int) and value > MAX_PRODUCT for value in (*args, *kwargs.values())):
+        """Call what the sandbox allows, without counts such as those of ``"".ljust(10**9)``; macros print numbers."""
+        if not isinstance(obj, Macro) and any(
+            isinstance(value, int) and value > MAX_PRODUCT for value in (*args, *kwargs.values())
+        ):
             raise OverflowError(f"a count must stay below {MAX_PRODUCT}")
         return super().call(context, obj, *args, **kwargs)
 
