@@ -221,3 +221,11 @@ def test_missing_values_and_integers() -> None:
     assert any("5 rows" in note for note in result.notes)
     with pytest.raises(InputError, match=r"must be finite numbers that a column of type int64 holds"):
         run(s, edges={"u": [1, 2.5, 4]})
+
+
+def test_a_feature_without_a_value_has_no_say_in_the_order_of_levels() -> None:
+    X = rows(levels=True)
+    plain, other = (subject(frame) for frame in (X, X.assign(empty=np.nan)))
+    (level,) = [name for name in X if plain.kinds[str(name)] == "categorical"]
+    first, second = (run(s, features=(str(level),), measures=("prediction",))[0].frame for s in (plain, other))
+    pd.testing.assert_frame_equal(first, second)

@@ -163,7 +163,7 @@ def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int) -
         ordered = subject.kinds[other] != "categorical"
         shares = np.cumsum(table, axis=1) if ordered else table
         apart = np.abs(shares[:, None] - shares[None])
-        distance += apart.max(axis=2) if ordered else apart.sum(axis=2) / 2
+        distance += apart.max(axis=2, initial=0.0) if ordered else apart.sum(axis=2) / 2
     centring = np.eye(k) - 1 / k
     scores = np.linalg.eigh(-0.5 * centring @ distance**2 @ centring)[1][:, -1]
     order = np.argsort(np.round(scores, 12), kind="stable")
