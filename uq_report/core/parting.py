@@ -78,12 +78,14 @@ def widest_parting(
     inside = (x >= at.min()) & (x <= at.max())
     if inside.sum() < 2:
         return None
-    level, error = (np.interp(x, at, partial[c].to_numpy(dtype=float))[inside] for c in ("estimate", "std_error"))
+    power = -np.frexp(np.abs(at).max())[1]  # no bit of a result changes, and no slope over tiny numbers overflows
+    points = np.ldexp(x[inside], power), np.ldexp(at, power)
+    level, error = (np.interp(*points, partial[c].to_numpy(dtype=float)) for c in ("estimate", "std_error"))
     value, moved = (accumulated[c].to_numpy(dtype=float)[inside] for c in ("estimate", "std_error_change"))
     value, level = value - value[0], level - level[0]
-    apart, error, points = np.abs(value - level), moved + moved[0] + error + error[0], len(value) - 1
+    apart, error, tests = np.abs(value - level), moved + moved[0] + error + error[0], len(value) - 1
     span = max(float(np.ptp(value)), float(np.ptp(level)), scale)
-    excess = apart - np.maximum(-ndtri((1 - confidence) / 2 / points) * error, least * span)
+    excess = apart - np.maximum(-ndtri((1 - confidence) / 2 / tests) * error, least * span)
     k = int(np.argmax(excess[1:])) + 1
     where = Parting(float(x[inside][k]), float(x[inside][0]), float(value[k]), float(level[k]))
-    return Widest(where, float(apart[k]) / span if span else 0.0, float(error[k]), points)
+    return Widest(where, float(apart[k]) / span if span else 0.0, float(error[k]), tests)
