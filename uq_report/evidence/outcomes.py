@@ -56,15 +56,17 @@ def rows_within(estimate: float, lower: float, upper: float, margin: float, n: i
 
     A forecast: rounded up to two digits.
 
-    None where no number of rows would do, no more than `n` are needed, or so many that nobody could tell.
+    None where there is no interval or one without width, no number of rows would do, no more than `n` are needed, or
+    so many that nobody could tell.
 
     Examples
     --------
     >>> rows_within(0.0, -0.1, 0.1, 0.053, 100), rows_within(0.05, -0.1, 0.1, 0.05, 100)
     (360, None)
+    >>> rows_within(0.0, 0.0, 0.0, 0.05, 100)  # every row says the same
     """
     room = margin - abs(estimate)
-    if np.isnan(lower) or not room > 0:
+    if not (room > 0 and upper > lower):
         return None
     exact = n * ((upper - lower) / 2 / room) ** 2
     unit = 10.0 ** max(floor(log10(exact)) - 1, 0)
