@@ -14,7 +14,7 @@ os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 UNTRACED = tuple(
     Path(__file__).parent / part
     for part in (
-        "golden", "system", "testing", "theory", "core/test_distributions.py",
+        "faults", "golden", "system", "testing", "theory", "core/test_distributions.py",
         "inputs/adapters/test_all_estimators.py", "inputs/adapters/test_models_table.py",
     )
 )  # fmt: skip

@@ -1,0 +1,89 @@
+"""Any audit ends with a run whose page prints no NaN and whose warnings stay inside, or with one error of ours."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
+
+import numpy as np
+import pytest
+
+import uq_report as uq
+from uq_report.core.errors import UQReportError
+from uq_report.evidence import codec
+from uq_report.evidence.run import Run
+
+hypothesis = pytest.importorskip("hypothesis", reason="fuzzing needs hypothesis")
+
+from .strategies import SPEAKS, Case, cases  # noqa: E402 - it needs hypothesis too
+
+FORMATS = ("html", "markdown", "junit")
+FEW = 16
+MANY = 100 * int(os.environ.get("UQ_STUDY_REPS", "5"))
+NO_NUMBER = re.compile(r"(?<![\w-])[-−+]?(nan|inf|NaT)(?![\w-])", re.IGNORECASE)
+UNSEEN = re.compile(r"<(script|style).*?</\1>|<[^>]+>", re.DOTALL)
+FOREIGN = re.compile(r"^(it failed with )?\w*(Error|Exception|Warning|Interrupt)\b")
+
+
+def settings(examples: int) -> hypothesis.settings:
+    """Return settings under which every run draws the same examples; the clock of a busy machine says nothing."""
+    return hypothesis.settings(
+        max_examples=examples,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[hypothesis.Phase.generate],  # making an example smaller takes minutes of whole audits
+        print_blob=False,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+
+
+def audited(case: Case) -> tuple[Run, str] | UQReportError:
+    """Return the run of a case and its page, or the error of ours that ended it."""
+    try:
+        subject = uq.explain(case.model, **case.given)
+        audit = uq.audit(subject, progress=False, as_of="2026-01-01", **case.settings)
+        return audit.run, audit.render(**case.style).decode()
+    except UQReportError as error:
+        return error
+
+
+def holds(case: Case) -> None:
+    """Fail unless an audit ends as it should."""
+    printed, state, before = io.StringIO(), np.random.get_state(), case.given["X"].copy()  # noqa: NPY002 - it is watched
+    with (
+        warnings.catch_warnings(record=True) as warned,
+        redirect_stdout(printed),
+        redirect_stderr(printed),
+    ):
+        warnings.simplefilter("always")
+        ended = audited(case)
+    leaked = [f"{one.filename}:{one.lineno}: {one.message}" for one in warned if SPEAKS not in str(one.message)]
+    assert not leaked, leaked
+    assert printed.getvalue().replace(SPEAKS, "").split() == [], printed.getvalue()
+    assert all(np.array_equal(old, new) for old, new in zip(state, np.random.get_state(), strict=True))  # noqa: NPY002
+    assert before.equals(case.given["X"])
+    if isinstance(ended, UQReportError):
+        assert str(ended).strip()
+        assert not FOREIGN.match(str(ended)), ended
+        return
+    run, page = ended
+    assert [one for one in run.not_run if FOREIGN.match(one.reason)] == []
+    assert NO_NUMBER.findall(UNSEEN.sub(" ", page)) == []
+    assert codec.dumps(codec.loads(codec.dumps(run), "run.json")) == codec.dumps(run)
+
+
+@settings(FEW)
+@hypothesis.given(cases(FORMATS))
+def test_an_audit_of_anything_ends_as_it_should(case: Case) -> None:
+    holds(case)
+
+
+@pytest.mark.study
+@settings(MANY)
+@hypothesis.given(cases((*FORMATS, "pdf")))
+def test_many_audits_of_anything_end_as_they_should(case: Case) -> None:
+    holds(case)
