@@ -1,0 +1,261 @@
+"""Mutation testing of core, methods and rules: which small changes of the code the tests notice.
+
+Run: python benchmarks/mutants.py --per-part 40 --seed 1. A sample of changes (see mutators.py) of each part, every one
+written into a copy of the checkout and judged in a fork by the tests that run its lines, quickest first. Which tests
+those are is recorded once, in ten minutes, in the folder of --map. Exits with 1 if a part misses its bound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mutators import THRESHOLDS, Mutant, mutants
+
+ROOT = Path(__file__).parents[1]
+PARTS = ("core", "methods", "rules")
+TESTS = ("rules", "core", "methods", "theory", "golden", "report", "document")
+BOUND = 0.9
+SECONDS = 40.0  # of tests that judge one mutant
+SLOWER = 4  # times as long as recorded, and START more, is a time-out
+START = 40
+WARM = (
+    "numpy",
+    "scipy.stats",
+    "pandas",
+    "sklearn.ensemble",
+    "sklearn.linear_model",
+    "matplotlib.figure",
+    "pydantic",
+    "pytest",
+)
+QUIET = ("-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no")
+
+
+@dataclass
+class Record:
+    """Which test runs which line, and how long it takes."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    lines: dict[str, dict[int, set[str]]] = field(default_factory=dict)
+
+    def add(self, file: Path) -> None:
+        """Take in what was recorded of one folder of tests."""
+        made = json.loads(file.read_text(encoding="utf-8"))
+        nodes = [node for node, _ in made["seconds"]]
+        self.seconds |= dict(made["seconds"])
+        for name, lines in made["lines"].items():
+            for line, places in lines.items():
+                self.lines.setdefault(name, {}).setdefault(int(line), set()).update(nodes[place] for place in places)
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """Return the tests that run a mutant, those of its name first, then the quickest, up to `SECONDS`."""
+        first, last = mutant.lines
+        own = self.lines.get(mutant.file, {})
+        of = set().union(*(own.get(line, ()) for line in range(first, last + 1))) | self._using(mutant)
+        path = Path(mutant.file)
+        named = {path.stem, path.parent.name} - set(PARTS)
+        order = sorted(of, key=lambda node: (not any(name in node for name in named), self.seconds[node], node))
+        spent, kept = 0.0, []
+        for node in order:
+            spent += self.seconds[node]
+            if spent > SECONDS and kept:
+                break
+            kept.append(node)
+        return kept
+
+    def _using(self, mutant: Mutant) -> set[str]:
+        """Return the tests of the lines that use a name which is defined on import."""
+        if not mutant.names:
+            return set()
+        word = re.compile(rf"\b({'|'.join(map(re.escape, mutant.names))})\b")
+        return set().union(
+            *(
+                nodes
+                for name, lines in self.lines.items()
+                for number, text in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1)
+                if word.search(text)
+                for nodes in [lines.get(number, set())]
+            )
+        )
+
+
+def record(folder: str, file: Path) -> None:
+    """Run a folder of tests, and the examples of the part of its name, and write which test ran which line."""
+    import coverage
+    import pytest
+
+    measured = coverage.Coverage(
+        data_file=None, config_file=False, include=[str(ROOT / "uq_report" / part / "*") for part in PARTS]
+    )
+    seconds: dict[str, float] = {}
+    failed: set[str] = set()
+
+    class Watch:
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtest_protocol(self, item: pytest.Item) -> Iterable[object]:
+            measured.switch_context(item.nodeid)
+            start = time.process_time()
+            done = yield
+            seconds[item.nodeid] = time.process_time() - start
+            return done
+
+        def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+            failed.update({report.nodeid} if report.failed else ())
+
+    measured.start()
+    paths = [f"tests/{folder}", *([f"uq_report/{folder}"] if folder in PARTS else [])]
+    pytest.main(["-q", "-p", "no:cacheprovider", *paths], plugins=[Watch()])
+    measured.stop()
+    nodes = [node for node in seconds if node not in failed]
+    place = {node: at for at, node in enumerate(nodes)}
+    data = measured.get_data()
+    lines = {
+        str(Path(name).relative_to(ROOT)): {
+            line: [place[node] for node in ran if node in place] for line, ran in data.contexts_by_lineno(name).items()
+        }
+        for name in data.measured_files()
+    }
+    file.write_text(
+        json.dumps({"seconds": [[node, seconds[node]] for node in nodes], "lines": lines}), encoding="utf-8"
+    )
+
+
+def forked(limit: float, job: Sequence[str] | None, log: Path) -> int | None:
+    """Run tests in a fork; return the exit code of pytest, or None if it ended by the limit of processor seconds."""
+    child = os.fork()
+    if not child:
+        os.setsid()
+        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(out, 1)
+        os.dup2(out, 2)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 1))
+        import pytest
+
+        code = 70
+        try:
+            code = int(pytest.main([*QUIET, *job]))
+        finally:
+            os._exit(code)
+    end = time.monotonic() + 6 * limit
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        time.sleep(0.05)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A copy of the checkout in which one file at a time is changed."""
+
+    copy: Path
+    recorded: Record
+
+    def outcome(self, mutant: Mutant) -> str:
+        """Return killed, survived, timed out, or untested."""
+        tests = self.recorded.tests(mutant)
+        if not tests:
+            return "untested"
+        file, plain = self.copy / mutant.file, ROOT / mutant.file
+        file.write_bytes(mutant.apply(plain.read_bytes()))
+        os.utime(file, (time.time() + 10**6,) * 2)  # no compiled file is of this time
+        try:
+            code = forked(START + SLOWER * sum(map(self.recorded.seconds.get, tests)), tests, self.copy / "log")
+        finally:
+            shutil.copy2(plain, file)
+        return {None: "timed out", 0: "survived"}.get(code, "killed")
+
+
+def is_threshold(mutant: Mutant) -> bool:
+    """Return whether a mutant changes a number that a module of rules gives outside its functions, or to a rule."""
+    number = re.fullmatch(r"[\d.e-]+", mutant.before) and mutant.names and "api_version" not in mutant.names
+    return bool(number) and f"{THRESHOLDS}=" in (ROOT / mutant.file).read_text(encoding="utf-8")
+
+
+def chosen(part: str, number: int, seed: int, within: str) -> list[Mutant]:
+    """Return a random sample of the mutants of a part whose file holds a text; of thresholds all of them."""
+    files = sorted((ROOT / "uq_report" / ("" if part == "thresholds" else part)).rglob("*.py"))
+    names = [str(file.relative_to(ROOT)) for file in files]
+    of = [
+        m
+        for name in names
+        if within in name and name.split("/")[1] in PARTS
+        for m in mutants(name, (ROOT / name).read_bytes())
+    ]
+    if part == "thresholds":
+        return [mutant for mutant in of if is_threshold(mutant)]
+    return random.Random(f"{part} {seed}").sample(of, min(number, len(of)))
+
+
+def judged(samples: dict[str, list[Mutant]], recorded: Record) -> dict[str, Counter[str]]:
+    """Print what became of every mutant that was not killed; return the counts by part."""
+    counts: dict[str, Counter[str]] = {part: Counter() for part in samples}
+    with tempfile.TemporaryDirectory() as folder:
+        judge = Judge(Path(folder) / "checkout", recorded)
+        shutil.copytree(ROOT, judge.copy, ignore=shutil.ignore_patterns(".git", "sample_reports", ".*_cache"))
+        sys.path[:] = [str(judge.copy), *(path for path in sys.path if Path(path or ".").resolve() != ROOT)]
+        os.environ |= {"PYTHONPATH": str(judge.copy), "NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        os.chdir(judge.copy)
+        for module in WARM:
+            __import__(module)
+        every = sorted({test for sample in samples.values() for mutant in sample for test in recorded.tests(mutant)})
+        if forked(START + SLOWER * sum(map(recorded.seconds.__getitem__, every)), every, judge.copy / "log"):
+            raise SystemExit(f"Tests fail on unchanged code:\n{(judge.copy / 'log').read_text()[-3000:]}")
+        for part, sample in samples.items():
+            for mutant in sample:
+                what = judge.outcome(mutant)
+                counts[part][what] += 1
+                if what != "killed":
+                    print(f"{what}: {mutant.file}:{mutant.line}: {mutant.before} -> {mutant.after}", flush=True)
+    return counts
+
+
+def main() -> None:
+    """Judge a sample of mutants and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--per-part", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--parts", nargs="+", default=[*PARTS, "thresholds"])
+    parser.add_argument("--within", default="", help="text that the path of a file must hold")
+    parser.add_argument("--map", type=Path, default=Path(tempfile.gettempdir()) / "uq_report_mutants")
+    asked = parser.parse_args()
+    asked.map.mkdir(exist_ok=True)
+    recorded = Record()
+    for folder in TESTS:
+        file = asked.map / f"{folder}.json"
+        if not file.exists() and not (child := os.fork()):
+            record(folder, file)
+            os._exit(0)
+        elif not file.exists():
+            os.waitpid(child, 0)
+        recorded.add(file)
+    counts = judged({p: chosen(p, asked.per_part, asked.seed, asked.within) for p in asked.parts}, recorded)
+    print("\n| part | mutants | killed | timed out | survived | noticed |\n| --- | --- | --- | --- | --- | --- |")
+    missed = False
+    for part, count in counts.items():
+        noticed = (count["killed"] + count["timed out"]) / max(1, count.total())
+        missed |= noticed < BOUND
+        lived = count["survived"] + count["untested"]
+        print(f"| {part} | {count.total()} | {count['killed']} | {count['timed out']} | {lived} | {noticed:.1%} |")
+    sys.exit(missed)
+
+
+if __name__ == "__main__":
+    main()
