@@ -19,19 +19,21 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from mutators import THRESHOLDS, Mutant, mutants
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("core", "methods", "rules")
 TESTS = ("rules", "core", "methods", "theory", "golden", "report", "document")
 BOUND = 0.9
-SECONDS = 40.0  # of tests that judge one mutant
-SLOWER = 4  # times as long as recorded, and START more, is a time-out
-START = 40
+SECONDS = 25.0  # of tests that judge one mutant
+SLOWER = 2  # times as long as recorded, and START more, is a time-out
+START = 15
+PATIENCE = 6  # seconds of the clock for one of the processor
 WARM = (
     "numpy",
     "scipy.stats",
@@ -40,9 +42,8 @@ WARM = (
     "sklearn.linear_model",
     "matplotlib.figure",
     "pydantic",
-    "pytest",
 )
-QUIET = ("-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no")
+QUIET = ("-q", "-p", "no:cacheprovider", "--tb=no")
 
 
 @dataclass
@@ -67,7 +68,7 @@ class Record:
         own = self.lines.get(mutant.file, {})
         of = set().union(*(own.get(line, ()) for line in range(first, last + 1))) | self._using(mutant)
         path = Path(mutant.file)
-        named = {path.stem, path.parent.name} - set(PARTS)
+        named = {path.stem, path.parent.name, *mutant.names} - set(PARTS)
         order = sorted(of, key=lambda node: (not any(name in node for name in named), self.seconds[node], node))
         spent, kept = 0.0, []
         for node in order:
@@ -96,7 +97,6 @@ class Record:
 def record(folder: str, file: Path) -> None:
     """Run a folder of tests, and the examples of the part of its name, and write which test ran which line."""
     import coverage
-    import pytest
 
     measured = coverage.Coverage(
         data_file=None, config_file=False, include=[str(ROOT / "uq_report" / part / "*") for part in PARTS]
@@ -134,23 +134,35 @@ def record(folder: str, file: Path) -> None:
     )
 
 
-def forked(limit: float, job: Sequence[str] | None, log: Path) -> int | None:
-    """Run tests in a fork; return the exit code of pytest, or None if it ended by the limit of processor seconds."""
+class Failures:
+    """The tests that fail, each added to a file at once."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write the name of a test that failed."""
+        if report.failed:
+            with self.file.open("a", encoding="utf-8") as file:
+                file.write(f"{report.nodeid}\n")
+
+
+def forked(limit: float, tests: Iterable[str], failures: Path, *options: str) -> int | None:
+    """Run tests in a fork; return the exit code of pytest, or None where a limit of processor seconds ended it."""
+    failures.write_text("")
     child = os.fork()
     if not child:
         os.setsid()
-        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(out, 1)
-        os.dup2(out, 2)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
         resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 1))
-        import pytest
-
         code = 70
         try:
-            code = int(pytest.main([*QUIET, *job]))
+            code = int(pytest.main([*QUIET, *options, *tests], plugins=[Failures(failures)]))
         finally:
             os._exit(code)
-    end = time.monotonic() + 6 * limit
+    end = time.monotonic() + PATIENCE * limit
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
@@ -167,20 +179,32 @@ class Judge:
 
     copy: Path
     recorded: Record
+    killers: set[str] = field(default_factory=set)
 
     def outcome(self, mutant: Mutant) -> str:
         """Return killed, survived, timed out, or untested."""
         tests = self.recorded.tests(mutant)
         if not tests:
             return "untested"
-        file, plain = self.copy / mutant.file, ROOT / mutant.file
+        file, plain, failures = self.copy / mutant.file, ROOT / mutant.file, self.copy / "failures"
         file.write_bytes(mutant.apply(plain.read_bytes()))
         os.utime(file, (time.time() + 10**6,) * 2)  # no compiled file is of this time
         try:
-            code = forked(START + SLOWER * sum(map(self.recorded.seconds.get, tests)), tests, self.copy / "log")
+            code = forked(self._limit(tests), tests, failures, "-x")
         finally:
             shutil.copy2(plain, file)
+        if code:
+            self.killers.update(failures.read_text(encoding="utf-8").splitlines() or tests[:1])
         return {None: "timed out", 0: "survived"}.get(code, "killed")
+
+    def confirm(self) -> None:
+        """Raise if a test that noticed a mutant fails on unchanged code, too."""
+        failures = self.copy / "failures"
+        if self.killers and forked(self._limit(self.killers), sorted(self.killers), failures):
+            raise SystemExit(f"These tests fail on unchanged code:\n{failures.read_text(encoding='utf-8')}")
+
+    def _limit(self, tests: Iterable[str]) -> float:
+        return START + SLOWER * sum(self.recorded.seconds.get(test, 0.0) for test in tests)
 
 
 def is_threshold(mutant: Mutant) -> bool:
@@ -215,15 +239,13 @@ def judged(samples: dict[str, list[Mutant]], recorded: Record) -> dict[str, Coun
         os.chdir(judge.copy)
         for module in WARM:
             __import__(module)
-        every = sorted({test for sample in samples.values() for mutant in sample for test in recorded.tests(mutant)})
-        if forked(START + SLOWER * sum(map(recorded.seconds.__getitem__, every)), every, judge.copy / "log"):
-            raise SystemExit(f"Tests fail on unchanged code:\n{(judge.copy / 'log').read_text()[-3000:]}")
         for part, sample in samples.items():
             for mutant in sample:
                 what = judge.outcome(mutant)
                 counts[part][what] += 1
                 if what != "killed":
                     print(f"{what}: {mutant.file}:{mutant.line}: {mutant.before} -> {mutant.after}", flush=True)
+        judge.confirm()
     return counts
 
 

@@ -26,6 +26,49 @@ NUMBERS = [
 ]
 # Numbers that are no thresholds: the level of the intervals that calibration gives, and values of a column.
 WORDS = {"UQ102": {"90"}, "UQ703": {"1", "9", "99"}}
+# What is asked where nothing else is configured: decisions, not to be changed in passing.
+USUAL: dict[str, dict[str, float]] = {
+    "UQ001": {"margin": 0.01, "little": 0.03, "worse": 0.1, "events": 10},
+    "UQ002": {"recall": 0.2, "level": 0.05, "rows": 10, "common": 0.2, "least": 0.1, "order": 0.9},
+    "UQ003": {"level": 0.05, "margin": 0.01, "high": 0.5, "events": 10},
+    "UQ101": {"level": 0.05, "effect": 0.02, "medium": 0.05, "high": 0.1, "missed": 0.02, "some": 0.05, "many": 0.1},
+    "UQ102": {"margin": 0.05, "events": 20, "room": 0.05},
+    "UQ121": {"level": 0.025, "margin": 0.05, "loss": 0.1, "medium": 2, "high": 4, "share": 0.1},
+    "UQ122": {"level": 0.025, "entropy": 0.2, "spread": 0.5},
+    "UQ201": {"level": 0.05},
+    "UQ202": {"level": 0.05, "margin": 0.01},
+    "UQ203": {"level": 0.05, "repeated": 0.9},
+    "UQ301": {"level": 0.025, "high": 0.25, "medium": 0.1, "margin": 0.05},
+    "UQ302": {"level": 0.05, "shuffled": 0.2},
+    "UQ303": {"level": 0.025, "low": 0.02, "medium": 0.05, "high": 0.5},
+    "UQ304": {"low": 0.1, "medium": 0.25, "high": 0.5},
+    "UQ311": {"level": 0.05, "margin": 0.01},
+    "UQ312": {"level": 0.025, "range": 0.1},
+    "UQ401": {"level": 0.05, "least": 0.05, "part": 0.05, "medium": 0.8, "high": 0.5},
+    "UQ402": {"level": 0.05},
+    "UQ411": {"share": 0.9, "critical": 0.98, "events": 10, "variance": 0.98},
+    "UQ501": {"top": 3, "half": 0.5},
+    "UQ502": {"seed_share": 0.1, "level": 0.05},
+    "UQ503": {"row_share": 0.01},
+    "UQ601": {"top": 3, "part": 0.5, "apart": 2},
+    "UQ602": {"top": 3, "part": 0.5, "level": 0.05},
+    "UQ701": {"share": 0.01, "high": 0.05},
+    "UQ702": {"share": 0.01, "medium": 0.05},
+    "UQ703": {"share": 0.005, "medium": 0.05},
+    "UQ704": {},
+    "UQ705": {"share": 0.05, "medium": 0.3},
+    "UQ706": {},
+    "UQ707": {"share": 0.05, "even": 0.5},
+    "UQ708": {"few": 100, "medium": 50},
+    "UQ801": {"level": 0.025, "spread": 0.1, "high": 4},
+    "UQ802": {"level": 0.025, "effect": 0.02, "rate": 0.05, "loss": 0.1, "high": 4},
+    "UQ803": {"level": 0.05, "spread": 0.1, "proxy": 0.5, "stand_in": 0.7, "skill": 0.5},
+    "UQ804": {},
+    "UQ805": {"level": 0.025, "loss": 0.1, "entropy": 0.05, "rate": 0.05},
+    "UQ901": {"level": 0.05, "least": 0.02, "serious": 0.25},
+    "UQ951": {},
+    "UQ952": {},
+}
 
 
 def inside(limits: Mapping[str, Limit], thresholds: Mapping[str, float]) -> dict[str, float]:
@@ -59,6 +102,10 @@ def test_a_threshold_is_printed_and_decides(rule: Rule, threshold: str, factor: 
     value = rule.thresholds[threshold] * factor
     assert replace(rule, thresholds={**rule.thresholds, threshold: value}).text != rule.text
     assert any(before != after for before, after in decisions(rule, threshold, value))
+
+
+def test_the_usual_thresholds() -> None:
+    assert {rule.code: dict(rule.thresholds) for check in CHECKS for rule in check.rules} == USUAL
 
 
 @pytest.mark.parametrize("rule", RULES)
