@@ -71,6 +71,11 @@ USUAL: dict[str, dict[str, float]] = {
 }
 
 
+def grades(rule: Rule) -> list[Mapping[str, Limit]]:
+    """Return the limits of the grades of a rule."""
+    return [grade.limits for grade in rule.grades]
+
+
 def inside(limits: Mapping[str, Limit], thresholds: Mapping[str, float]) -> dict[str, float]:
     """Return observed numbers that are well within limits."""
     bounds = {name: thresholds.get(str(limit.threshold), limit.threshold) for name, limit in limits.items()}
@@ -108,10 +113,22 @@ def test_the_usual_thresholds() -> None:
     assert {rule.code: dict(rule.thresholds) for check in CHECKS for rule in check.rules} == USUAL
 
 
+def test_limits_beside_the_thresholds_are_at_zero_but_two() -> None:
+    parts = [(rule, part) for check in CHECKS for rule in check.rules for part in (*rule.raised, *grades(rule))]
+    fixed = {(rule.code, name): limit for rule, part in parts for name, limit in part.items()}
+    numbers = {key: limit for key, limit in fixed.items() if not isinstance(limit.threshold, str)}
+    assert {key: limit for key, limit in numbers.items() if limit.threshold != 0} == {
+        ("UQ802", "times"): Limit("above", 1),
+        ("UQ503", "rows"): Limit("at most", 1),
+    }
+    assert {key for key, limit in numbers.items() if limit == Limit("at most", 0)} == {
+        ("UQ001", "use"), ("UQ001", "lower"), ("UQ602", "lowered"),
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_words_and_limits_name_the_same_thresholds(rule: Rule) -> None:
-    grades = [grade.limits for grade in rule.grades]
-    limits = [limit.threshold for part in (*rule.raised, *grades) for limit in part.values()]
+    limits = [limit.threshold for part in (*rule.raised, *grades(rule)) for limit in part.values()]
     printed = {name for _, name, _, _ in Formatter().parse(rule.when) if name}
     assert printed == set(rule.thresholds) == {name for name in limits if isinstance(name, str)}
 
