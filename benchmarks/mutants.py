@@ -66,9 +66,12 @@ class Record:
         """Return the tests that run a mutant, those of its name first, then the quickest, up to `SECONDS`."""
         first, last = mutant.lines
         own = self.lines.get(mutant.file, {})
-        of = set().union(*(own.get(line, ()) for line in range(first, last + 1))) | self._using(mutant)
+        of = set().union(*(own.get(line, ()) for line in range(first, last + 1)))
+        if mutant.names:
+            using, running = self._using(mutant), set().union(*own.values())
+            of |= using & running or using or running
         path = Path(mutant.file)
-        named = {path.stem, path.parent.name, *mutant.names} - set(PARTS)
+        named = {path.stem, path.parent.name, THRESHOLDS} - set(PARTS)
         order = sorted(of, key=lambda node: (not any(name in node for name in named), self.seconds[node], node))
         spent, kept = 0.0, []
         for node in order:
@@ -80,8 +83,6 @@ class Record:
 
     def _using(self, mutant: Mutant) -> set[str]:
         """Return the tests of the lines that use a name which is defined on import."""
-        if not mutant.names:
-            return set()
         word = re.compile(rf"\b({'|'.join(map(re.escape, mutant.names))})\b")
         return set().union(
             *(
@@ -243,6 +244,7 @@ def judged(samples: dict[str, list[Mutant]], recorded: Record) -> dict[str, Coun
             for mutant in sample:
                 what = judge.outcome(mutant)
                 counts[part][what] += 1
+                print(f"{part} {counts[part].total()} of {len(sample)}", file=sys.stderr)
                 if what != "killed":
                     print(f"{what}: {mutant.file}:{mutant.line}: {mutant.before} -> {mutant.after}", flush=True)
         judge.confirm()

@@ -112,6 +112,13 @@ def test_a_fall_within_the_noise_is_undetermined() -> None:
     assert judged(ale(UP, 0.3)).state == "skipped"
 
 
+@pytest.mark.parametrize(("fall", "state"), [(0.0195, "passed"), (0.0205, "found")])
+def test_the_least_fall_is_a_share_of_the_range_in_both_directions(fall: float, state: str) -> None:
+    curve = np.array([0.0, 0.3, 0.6, 0.6 - fall, 0.8, 1.0])
+    assert judged(ale(curve, 1e-5)).state == state
+    assert judged(ale(-curve, 1e-5), expected="decreasing").state == state
+
+
 def test_a_fall_too_small_to_matter_is_none() -> None:
     small = np.array([0.0, 0.3, 0.6, 0.59, 0.8, 1.0])
     assert judged(ale(small, 0.0001)).state == "passed"

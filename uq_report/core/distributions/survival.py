@@ -126,8 +126,8 @@ class Survival(Lifetimes):
         """
         hazard, before = self._hazards(), self._before()
         cell = np.searchsorted(self.cells, np.arange(len(self.times)))
-        event = xlogy(hazard, np.where(hazard > 0, self.mass[:, cell], 1.0))
-        alive = xlogy(1 - hazard, np.where(hazard < 1, self.survival, 1.0))
+        event = xlogy(hazard, self.mass[:, cell])
+        alive = xlogy(1 - hazard, self.survival)
         moves = np.where(before > 0, np.log(np.where(before > 0, before, 1.0)) - event - alive, 0.0)
         seen = np.minimum(np.searchsorted(self.times, y["time"]) + 1, len(self.times))  # an event belongs to its step
         return self._summed(moves, np.where(y["event"], seen, self._steps(y["time"])))
