@@ -161,6 +161,25 @@ def test_codes_are_found_at_either_end(code: float) -> None:
     assert stand_ins(np.r_[np.full(5, code), ordinary]) == [code]
 
 
+@pytest.mark.parametrize("end", [1, -1])
+@pytest.mark.parametrize(
+    ("rows", "gap", "others", "is_code"),
+    [
+        (3, 5.0, 40, True),
+        (2, 5.0, 40, False),
+        (3, 4.9, 40, False),
+        (3, 5.0, 20, True),
+        (3, 5.0, 19, False),
+        (39, 5.0, 40, True),
+        (40, 5.0, 40, False),
+    ],
+)
+def test_both_sides_of_what_makes_a_code(rows: int, gap: float, others: int, is_code: bool, end: int) -> None:
+    """Three rows, fewer than half of them, five mean steps away, of more than twenty values."""
+    values = end * np.array([0.0] * rows + [gap + step for step in range(others)])
+    assert stand_ins(values) == ([0.0] if is_code else [])
+
+
 def test_codes_of_the_training_rows_help_to_see_those_of_the_audited_rows() -> None:
     rng = np.random.default_rng(0)
     train = pd.DataFrame({"a": np.r_[np.zeros(5), rng.normal(100, 5, 295)]})

@@ -1,5 +1,6 @@
 """R-sens on what has no derivative: trees, levels, dates, holes; and its comparators against closed forms."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.methods.rsens.explain import RSens
+from uq_report.methods.rsens.pairs import _strongest
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -293,3 +295,13 @@ def test_parts_can_be_left_out() -> None:
 def test_an_unknown_feature_is_refused() -> None:
     with pytest.raises(InputError, match=r"rsens\.features must be features of X; got 'x9'"):
         explain(make_subject(linear, FunctionAdapter(), X), features=("x9",))
+
+
+def test_a_feature_without_any_value_of_r_sens_is_the_weakest_for_pairs() -> None:
+    sample: Any = SimpleNamespace(numeric=("a", "b", "c"), spreads={"a": 9.0, "b": 1.0, "c": 2.0}, categorical=())
+    local: Any = SimpleNamespace(
+        values={"a": np.full(2, np.nan), "b": np.array([0.4, np.nan]), "c": np.array([0.1, 0.2])}
+    )
+    assert _strongest(sample, local, 1)[0] == ("b",)
+    assert _strongest(sample, local, 2)[0] == ("b", "c")
+    assert _strongest(sample, local, 3) == (("a", "b", "c"), ())
