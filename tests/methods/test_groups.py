@@ -23,6 +23,7 @@ from uq_report.core.subject import Subject
 from uq_report.methods.groups.attributes import Attribute, attributes, disclose
 from uq_report.methods.groups.contrasts import difference, gap_p_values, shuffled_p_values
 from uq_report.methods.groups.explain import Groups
+from uq_report.methods.groups.proxy import POINTS, grid_of
 
 MEASURES = testing.measures()
 
@@ -480,3 +481,18 @@ def test_what_it_needs_is_asked_for() -> None:
     for option in ({"n_min": 4}, {"max_levels": 1}, {"n_draws": 9}, {"n_proxies": -1}, {"min_association": 0.0}):
         with pytest.raises(InputError, match=rf"groups\.{next(iter(option))} must be"):
             Groups(**option)
+
+
+def test_a_grid_of_many_values_is_the_middle_of_equal_parts() -> None:
+    """60 values in 20 parts of 3: each part's second value; one that weighs nothing never stands for its part."""
+    order = np.random.default_rng(0).permutation(60)
+    numbers = np.arange(60.0)[order]
+    grid = grid_of(numbers, np.full(60, 1 / 60))
+    np.testing.assert_array_equal(numbers[grid.rows], np.arange(1.0, 60, 3))
+    np.testing.assert_array_equal(grid.codes, order // 3)
+    np.testing.assert_allclose(grid.shares, 1 / POINTS)
+
+    weights = np.where(np.arange(60) % 3 == 1, 0.0, 1.0)[order] / 40
+    weighed = grid_of(numbers, weights)
+    assert (weights[weighed.rows] > 0).all()
+    assert weighed.shares.sum() == pytest.approx(1)

@@ -52,6 +52,12 @@ def test_what_over_claims_stands_first(over: Over, first: str, second: str) -> N
     assert finding.statement.find(second) > 0
 
 
+def test_features_that_deliver_little_are_named_the_smallest_share_first() -> None:
+    over = {"half": (0.1, 0.05), "fifth": (0.1, 0.08), "tenth": (0.1, 0.09), "third": (0.1, 0.07)}
+    (finding,) = ClaimsCheck().check(run(claims(over))).findings
+    assert finding.features == ("tenth", "fifth", "third")
+
+
 def test_all_features_together_claim_and_deliver() -> None:
     (finding,) = ClaimsCheck().check(run(claims({ALL_FEATURES: (0.3, -0.1), "age": (0.3, 0.0)}))).findings
     assert "all features together claim 0.30 nats and deliver 0.4000 nats" in finding.statement
