@@ -88,7 +88,7 @@ def work(root: Path, size: int) -> dict[str, Callable[[], object]]:
     """Return what is timed, by name."""
 
     def command(*arguments: str) -> Callable[[], object]:
-        line = [sys.executable, "-m", "uq_report.cli", *arguments, "--history", str(root)]
+        line = [sys.executable, "-m", "uq_report", *arguments, "--history", str(root)]
         return lambda: subprocess.run(line, check=True, capture_output=True)
 
     return {

@@ -121,7 +121,7 @@ def of_a_million(full: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-c", MAKE, folder, str(n), str(WIDTH)], check=True)
         idle = run([sys.executable, "-c", "import uq_report.api, sklearn.linear_model, pandas, matplotlib.figure"])
-        command = [sys.executable, "-m", "uq_report.cli", "run", "--model", f"{folder}/m.joblib", "--allow-pickle"]
+        command = [sys.executable, "-m", "uq_report", "run", "--model", f"{folder}/m.joblib", "--allow-pickle"]
         command += ["--data", f"{folder}/rows.parquet", "--target", "y", "--max-rows", str(SAMPLE)]
         held = run([*command, "--output", f"{folder}/out", "--format", "html"])
     size = n * WIDTH * 8 / MEGABYTE

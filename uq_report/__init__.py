@@ -1,14 +1,17 @@
 """Audit how a model's uncertainty arises, and report it.
 
-The public names are resolved on first use, so that ``import uq_report`` costs next to nothing.
+The public names are resolved on first use, so that ``import uq_report`` costs next to nothing. Nothing is imported here
+that Python has not loaded before: ``python -m uq_report`` looks in the working folder first until `__main__` runs.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # for type checkers, as that of `typing`
 if TYPE_CHECKING:
+    from typing import Any
+
     from .api import attributions as attributions
     from .api import audit as audit
     from .api import calibration as calibration

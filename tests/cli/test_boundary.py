@@ -101,7 +101,7 @@ def test_text_fits_any_terminal(monkeypatch: pytest.MonkeyPatch, encoding: str, 
 
 def process(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
     """Run a command in a process of its own, as a shell does."""
-    command = [sys.executable, "-m", "uq_report.cli", *words]
+    command = [sys.executable, "-m", "uq_report", *words]
     return subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False, **more)
 
 

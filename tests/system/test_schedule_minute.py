@@ -49,7 +49,7 @@ def test_an_audit_each_minute_runs_once_and_is_unchanged_after(tmp_path: Path) -
     with History(tmp_path / "history").filing("tiny"):
         pass  # the folder is there, and no run: it counts as missed, and is made up for at once
     _not_at_the_end_of_a_minute()
-    command = [sys.executable, "-m", "uq_report.cli", "schedule", "audits.toml", "--log-format", "journal"]
+    command = [sys.executable, "-m", "uq_report", "schedule", "audits.toml", "--log-format", "journal"]
     log = tmp_path / "log"
     with log.open("w") as stream, subprocess.Popen(command, cwd=tmp_path, stderr=stream) as child:
         deadline = time.monotonic() + 240

@@ -48,7 +48,7 @@ def words(report: Path) -> str:
 
 
 def command(env: dict[str, str], *arguments: str, cwd: Path | None = None) -> str:
-    line = [sys.executable, "-m", "uq_report.cli", *arguments]
+    line = [sys.executable, "-m", "uq_report", *arguments]
     done = subprocess.run(line, env=env, cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

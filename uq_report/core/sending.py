@@ -13,6 +13,7 @@ import numpy as np
 from joblib import parallel_config
 
 from .errors import InputError, MissingDependencyError, WorkersError
+from .nearby import looked_in
 
 # bytes from which an array is mapped from its file into the memory of all processes, and not copied into each
 MAPPED = 2**20
@@ -39,7 +40,7 @@ class Scattered:
     """What a cluster holds under a name of its own: nothing else that is freed takes it along."""
 
     def __init__(self, value: Any) -> None:
-        self._value = value
+        self._modules, self._value = looked_in(), value  # in this order: the first say where to find the other's
         self._name = uuid4().hex
 
     def __dask_tokenize__(self) -> str:
@@ -61,7 +62,7 @@ def written(path: Path, value: Any) -> Filed:
         large.append(buffer)
         return False
 
-    path.write_bytes(cloudpickle.dumps(value, protocol=5, buffer_callback=inside))
+    path.write_bytes(cloudpickle.dumps((looked_in(), value), protocol=5, buffer_callback=inside))
     for number, buffer in enumerate(large):
         path.with_suffix(f".{number}").write_bytes(buffer.raw())
     return Filed(str(path), len(large))
@@ -73,7 +74,7 @@ def _read(filed: Filed) -> Any:
     path = Path(filed.path)
     arrays = [np.memmap(path.with_suffix(f".{number}"), mode="c") for number in range(filed.arrays)]
     try:
-        return pickle.loads(path.read_bytes(), buffers=arrays)  # noqa: S301 - written by the parent of this process
+        return pickle.loads(path.read_bytes(), buffers=arrays)[1]  # noqa: S301 - written by the parent of this process
     except Exception as error:
         raise UnreadableError(first_line(error)) from error
 

@@ -23,6 +23,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
 from .errors import InputError
+from .processes import safe_paths
 from .sending import Filed, Scattered, UnreadableError, dask_backend, first_line, written
 
 Returned = TypeVar("Returned")
@@ -115,7 +116,8 @@ class Workers:
             parallel = Parallel(batch_size=1, return_as="list" if in_waves else "generator")
             size = PER_WORKER * effective_n_jobs(self.n_jobs)
         if not in_waves:
-            yield from parallel(calls)
+            with safe_paths():
+                yield from parallel(calls)
         while in_waves and (wave := list(islice(calls, size))):
             yield from parallel(wave)
 

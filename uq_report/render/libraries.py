@@ -5,12 +5,12 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
-import sys
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 
 from ..core.errors import RenderError
+from ..core.processes import command
 
 PANGO = "Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
 # Each by its names on Linux, macOS and Windows.
@@ -36,9 +36,10 @@ def check() -> None:
     """
     if find_spec("weasyprint") is not None and all(map(_loads, _NAMES.values())):
         return
-    command = [sys.executable, "-P", "-c", "import weasyprint"]
     with suppress(OSError, subprocess.TimeoutExpired):  # then the page is tried
-        refuse(subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False, text=True).stderr)  # noqa: S603 - our own interpreter
+        words = command("weasyprint", "--version")
+        done = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False, text=True)  # noqa: S603 - our own interpreter
+        refuse(done.stderr)
 
 
 def refuse(complaint: str) -> None:

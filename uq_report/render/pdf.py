@@ -8,7 +8,6 @@ from __future__ import annotations
 import builtins
 import json
 import math
-import os
 import pickle
 import signal
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..core.errors import RenderError, check_options
+from ..core.processes import command
 from ..core.text import clean
 from ..document.document import Attachment, Document
 from . import libraries
@@ -121,7 +121,6 @@ def print_apart(
             input=job,
             capture_output=True,
             timeout=CLOCK * limits.cpu_seconds,
-            env=_environment(),
             check=False,
         )
     except subprocess.TimeoutExpired as error:
@@ -138,14 +137,7 @@ def _command(limits: PdfRenderer) -> list[str]:
             "Set isolated=False to print in this process, without limits."
         )
     seconds = limits.cpu_seconds, CLOCK * limits.cpu_seconds
-    return [sys.executable, "-P", "-m", CHILD, *(str(math.ceil(most)) for most in seconds), str(limits.memory_mb)]
-
-
-def _environment() -> dict[str, str]:
-    """Return the environment, with the places where this process finds its modules."""
-    here = str(Path(__file__).resolve().parents[2])
-    places = [place for place in sys.path if isinstance(place, str) and place]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(places if here in places else [*places, here])}
+    return command(CHILD, *(str(math.ceil(most)) for most in seconds), str(limits.memory_mb))
 
 
 def _read(done: subprocess.CompletedProcess[bytes], limits: PdfRenderer) -> tuple[bytes, list[str]]:

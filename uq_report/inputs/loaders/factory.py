@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from ...core.errors import InputError
+from ...core.nearby import look_in
 
 
 class FactoryLoader:
-    """Imports a module, of the working folder or installed, and calls the named function to get the model.
+    """Imports a module, installed or of the working folder, and calls the named function to get the model.
 
-    This runs the module's code: name only code you trust.
+    It, and what it imports from beside it, is the only code that is taken from that folder, and only under names that
+    no installed or standard module has. This runs the module's code: name only code you trust.
     """
 
     name: ClassVar[str] = "factory"
@@ -28,9 +29,7 @@ class FactoryLoader:
     def load(self, source: str, **options: Any) -> Any:
         """Return what the function returns; `options` are its arguments."""
         module_name, _, function = source.partition(":")
-        here = str(Path.cwd())
-        if here not in sys.path:
-            sys.path.insert(0, here)
+        look_in(str(Path.cwd()), [module_name.partition(".")[0]])
         try:
             module = import_module(module_name)
         except ImportError as error:
@@ -41,8 +40,9 @@ class FactoryLoader:
         factory = getattr(module, function, None)
         if not callable(factory):
             raise InputError(
-                f"model must be module:function; got {source!r}, and {module_name} has no function {function!r}. "
-                "Check the spelling."
+                f"model must be module:function; got {source!r}, and {module_name} has no function {function!r} "
+                f"({getattr(module, '__file__', None) or 'built in'}). Check the spelling; a module of the "
+                "working folder needs a name that no installed one has."
             )
         try:
             return factory(**options)

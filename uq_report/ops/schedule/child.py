@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +15,8 @@ from tempfile import TemporaryFile
 from threading import Lock
 from typing import IO, Any, Literal
 
+from ...core.processes import command
+
 State = Literal["done", "unchanged", "findings", "locked", "failed", "timeout", "stopped"]
 _STATES: Mapping[int, State] = {0: "done", 1: "findings", 75: "locked"}
 _TAIL = 65536
@@ -23,8 +24,8 @@ _PATIENCE = 10.0  # from the request to end to the end itself
 
 
 def run_command(file: Path) -> list[str]:
-    """Return the command that runs an audit file."""
-    return [sys.executable, "-m", "uq_report.cli", "run", str(file), "--quiet", "--json"]
+    """Return the command that runs an audit file, in its folder but with no code from there."""
+    return command("uq_report", "run", str(file), "--quiet", "--json", folder=file.parent)
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Children:
         self._lock = Lock()
         self._closed = False
 
-    def run(self, command: Sequence[str], folder: Path, timeout: float | None) -> Ended | None:
+    def run(self, words: Sequence[str], folder: Path, timeout: float | None) -> Ended | None:
         """Run a command in a folder to its end, or to its timeout; None if no more runs are to start."""
         start = time.monotonic()
         with TemporaryFile() as out, TemporaryFile() as err:
@@ -54,7 +55,7 @@ class Children:
                 if self._closed:
                     return None
                 child = subprocess.Popen(  # noqa: S603 - our own command, no shell
-                    command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+                    words, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
                 )
                 self._running[child.pid] = child
             late = False

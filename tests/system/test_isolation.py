@@ -1,0 +1,180 @@
+"""Modules, start-up files and plugins that lie in the folder of an audit are data: nothing imports them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import sysconfig
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report.core.nearby import look_in
+from uq_report.core.processes import command, safe_paths
+from uq_report.core.sending import Scattered, written
+from uq_report.ops.schedule.child import run_command
+
+CHECKOUT = Path(__file__).parents[2]
+# Of the standard library, of ours and of others; what no environment of these tests has, and libraries ask for.
+PLANTED = (
+    "json", "typing", "random", "html", "sitecustomize", "usercustomize", "numpy", "pandas", "joblib", "typer",
+    "weasyprint", "pydyf", "matplotlib", "sklearn", "cupy", "no_such_optional_library",
+)  # fmt: skip
+PLUGIN = {
+    "METADATA": "Metadata-Version: 2.1\nName: planted\nVersion: 1.0\n",
+    "entry_points.txt": "[uq_report.rules]\nplanted = planted:Rule\n",
+}
+MODEL = """
+import pydoc
+assert pydoc.safeimport("no_such_optional_library") is None  # a library asks for it, not this file
+import helper_of_isolated
+from sklearn.linear_model import BayesianRidge
+
+class Model(BayesianRidge):
+    def predict(self, X, return_std=False):
+        import later_of_isolated
+        return super().predict(X, return_std=return_std)
+
+def model():
+    rows = helper_of_isolated.rows()
+    return Model().fit(rows[["age", "income"]], rows["cost"])
+"""
+HELPER = """
+from pathlib import Path
+import pandas as pd
+def rows():
+    return pd.read_csv(Path(__file__).with_name("data.csv"))
+"""
+AUDIT = """
+[model]
+source = "isolated_model:model"
+[data]
+source = "data.csv"
+target = "cost"
+[run]
+explainers = ["pfi"]
+as_of = "2026-02-28"
+n_jobs = 2
+backend = "loky"
+[output]
+folder = "out"
+formats = ["html", "pdf"]
+templates = "."
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder full of traps, which is the working folder."""
+    for name in (*PLANTED, "uq_report", "planted"):
+        mark = f"open({str(tmp_path / 'imported')!r}, 'a').write(__name__ + chr(10))\n"
+        (tmp_path / f"{name}.py").write_text(mark + "raise SystemExit(99)\n")
+    (tmp_path / "planted-1.0.dist-info").mkdir()
+    for name, text in PLUGIN.items():
+        (tmp_path / "planted-1.0.dist-info" / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def imported(folder: Path) -> str:
+    mark = folder / "imported"
+    return mark.read_text() if mark.exists() else ""
+
+
+def run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[str(Path(sysconfig.get_path("scripts")) / "uq-report")], [sys.executable, "-P", "-m", "uq_report"], []],
+    ids=["script", "-P -m", "-m"],
+)
+def test_a_command_imports_nothing_from_where_it_is_started(folder: Path, words: list[str]) -> None:
+    """``-m`` alone finds a planted uq_report before ours runs: that one is Python's, and stands in SECURITY.md."""
+    if not words:
+        (folder / "uq_report.py").unlink()
+        words = [sys.executable, "-m", "uq_report"]
+    done = run([*words, "plugins"], folder)
+    assert (done.returncode, imported(folder)) == (0, ""), done.stderr
+    assert "pfi" in done.stdout
+    assert "planted" not in done.stdout
+
+
+def test_a_scheduled_run_imports_its_model_and_nothing_else_from_its_folder(folder: Path) -> None:
+    """A model by name, what lies beside it, two workers, an own style and the process of the PDF."""
+    (folder / "isolated_model.py").write_text(MODEL)
+    (folder / "helper_of_isolated.py").write_text(HELPER)
+    (folder / "later_of_isolated.py").write_text("")
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["age", "income"])
+    rows.assign(cost=rows["age"]).to_csv(folder / "data.csv", index=False)
+    (folder / "report.html").write_text('{% extends "uq_report/report.html" %}')
+    (folder / "audit.toml").write_text(AUDIT)
+    done = run(run_command(folder / "audit.toml"), folder)
+    assert imported(folder) == ""
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.suffix for path in (folder / "out").glob("report.*")) == [".html", ".pdf"]
+
+
+@pytest.mark.parametrize("place", ["", ".", "here", "script"])
+def test_a_child_looks_neither_where_we_work_nor_beside_the_script(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Whatever this process does: an empty place, a relative one, the folder itself, that of a script."""
+    other = folder / "elsewhere"
+    other.mkdir()
+    if place == "script":
+        monkeypatch.chdir(other)
+        monkeypatch.setattr("__main__.__file__", str(folder / "main.py"), raising=False)
+    monkeypatch.setattr(sys, "path", [str(folder) if place in ("here", "script") else place, *sys.path])
+    (folder / "probe_of_isolated.py").write_text("")
+    done = run(command("json.tool", "--help"), folder)
+    assert (done.returncode, imported(folder)) == (0, ""), done.stderr
+    missing = run(command("probe_of_isolated"), folder)
+    assert "No module named probe_of_isolated" in missing.stderr
+    assert run(command("uq_report", "--version"), folder).stdout.startswith("uq-report ")
+
+
+def test_a_place_of_ours_stays_in_its_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    assert command("m", "a")[4:] == [os.pathsep.join(place for place in sys.path if place not in ("", ".")), "m", "a"]
+    assert command("m", folder=tmp_path)[4].split(os.pathsep)[0] != str(tmp_path)
+
+
+def test_the_environment_of_others_is_as_before(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two at once, the first ends first."""
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["", str(folder), ".", str(CHECKOUT)]))
+    before = dict(os.environ)
+    first, second = safe_paths(), safe_paths()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert (os.environ["PYTHONSAFEPATH"], os.environ["PYTHONPATH"]) == ("1", str(CHECKOUT))
+    second.__exit__(None, None, None)
+    assert dict(os.environ) == before
+
+
+def test_what_is_sent_says_where_its_modules_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class by its name, read by another process; names that nobody allowed stay unknown there as here."""
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    sent = "from beside_of_isolated import VALUE\nclass Model:\n    value = VALUE\n"
+    (tmp_path / "sent_of_isolated.py").write_text(sent)
+    (tmp_path / "beside_of_isolated.py").write_text("VALUE = 7\n")
+    (tmp_path / "other_of_isolated.py").write_text("")
+    finder = look_in(str(tmp_path), ["sent_of_isolated"])
+    assert look_in(str(tmp_path), ["sent_of_isolated"]) is finder
+    model = import_module("sent_of_isolated").Model()
+    assert finder.names == {"sent_of_isolated", "beside_of_isolated"}
+    with pytest.raises(ModuleNotFoundError):
+        import_module("other_of_isolated")
+    filed = written(tmp_path / "value", model)
+    code = f"from uq_report.core.sending import Filed; print(Filed(*{tuple(filed)!r}).read().value)"
+    words = [sys.executable, "-c", code]
+    assert run(words, CHECKOUT).stdout == "7\n"
+    assert pickle.loads(pickle.dumps(Scattered(model))).read().value == 7

@@ -1,5 +1,0 @@
-"""``python -m uq_report.cli``."""
-
-from . import main
-
-main()
