@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 import pytest
 
 from uq_report.document.document import (
@@ -16,6 +19,7 @@ from uq_report.document.document import (
     Section,
     Table,
 )
+from uq_report.render import environment
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="60"><path d="M5 55L85 5" stroke="#17456f"/></svg>'
 HOSTILE = (
@@ -26,6 +30,16 @@ HOSTILE = (
     "</style><style>*{display:none}</style>",
     "url(http://example.org/x.png) ]]> &amp; <!--",
 )
+
+
+@pytest.fixture
+def filled_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fill house styles in this process, without limits of time and memory: a process for each takes a second."""
+
+    def here(house: Path, kind: str, data: Mapping[str, object] | None) -> str:
+        return environment.checked(house, kind) if data is None else environment.fill(house, kind, data)
+
+    monkeypatch.setattr(environment, "filled_apart", here)
 
 
 def make(*sections: Section, title: str = "Audit of a model") -> Document:

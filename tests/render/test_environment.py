@@ -18,6 +18,9 @@ TEMPLATES = sorted(templates_dir().rglob("*.html"))
 STYLES = sorted(templates_dir().rglob("*.css"))
 
 
+pytestmark = pytest.mark.usefixtures("filled_here")
+
+
 def house(tmp_path: Path, text: str, name: str = "report.html") -> Path:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(text)

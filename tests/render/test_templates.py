@@ -20,6 +20,9 @@ from uq_report.render.pdf import PdfRenderer
 KINDS = ("audit", "brief", "model-card")
 
 
+pytestmark = pytest.mark.usefixtures("filled_here")
+
+
 def house(tmp_path: Path, text: str, name: str = "report.html") -> Path:
     (tmp_path / name).write_text(text)
     return tmp_path

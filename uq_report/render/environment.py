@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -15,7 +15,6 @@ from jinja2 import (
     FileSystemLoader,
     PrefixLoader,
     StrictUndefined,
-    Template,
     TemplateAssertionError,
     nodes,
 )
@@ -25,7 +24,9 @@ from jinja2.runtime import Context, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from ..core.errors import RenderError
+from .apart import filled_apart
 from .filters import FILTERS, GLOBALS, TESTS, printable
+from .style import StyleLoader
 
 HELP = "templates/README.md lists the fields."
 TEMPLATES = 2  # the version of what house styles may rely on
@@ -90,13 +91,20 @@ def templates_dir() -> Path:
 
 
 @lru_cache
-def environment(house: Path | None = None) -> ImmutableSandboxedEnvironment:
-    """Return the environment.
+def environment() -> ImmutableSandboxedEnvironment:
+    """Return the environment of our own templates."""
+    return _made(None)
+
+
+def _made(house: Path | None) -> ImmutableSandboxedEnvironment:
+    """Return an environment.
 
     ``report.html`` is the `house` style's if it has one, else ours; ``uq_report/report.html`` is always ours.
     """
+    if house is not None and not house.is_dir():
+        raise RenderError(f"render.templates must be a directory; got {str(house)!r}. Create it or leave it out.")
     ours = FileSystemLoader(templates_dir())
-    own = [] if house is None else [FileSystemLoader(house)]
+    own = [] if house is None else [StyleLoader(house)]
     loader = ChoiceLoader([*own, PrefixLoader({"uq_report": ours}), ours])
     jinja = _Environment(
         loader=loader,
@@ -123,33 +131,45 @@ def _check_contract(page: nodes.Template) -> None:
 
 
 def render(house: Path | None, kind: str, **data: object) -> str:
-    """Fill the template of a kind of document, such as ``brief.html``.
+    """Fill the template of a kind of document, such as ``brief.html``; a house style's in a process of its own.
 
     Raises
     ------
     RenderError
-        A template is missing, does not parse, uses a field that does not exist, or writes without end; the
-        message names file and line.
+        A template is missing, does not parse, uses a field that does not exist, writes without end, takes too much
+        time or memory, or leads out of its folder; the message names file and line.
     """
-    _steps.set(MAX_STEPS)
-    with _faults_placed():
-        return "".join(_capped(_page(house, kind).generate(data)))
+    return fill(None, kind, data) if house is None else filled_apart(house, kind, data)
 
 
 def ready(house: Path | None, kind: str) -> None:
     """Refuse a kind of document whose template is missing, and a house style that does not parse; see `render`."""
+    if house is None:
+        checked(None, kind)
+    else:
+        filled_apart(house, kind, None)
+
+
+def fill(house: Path | None, kind: str, data: Mapping[str, object]) -> str:
+    """Fill a template in this process; see `render`."""
+    _steps.set(MAX_STEPS)
     with _faults_placed():
-        _page(house, kind)
+        return "".join(_capped(_environment(house).get_template(f"{kind}.html").generate(data)))
+
+
+def checked(house: Path | None, kind: str) -> str:
+    """Parse the template of a kind, and all of a house style, in this process; return no text."""
+    with _faults_placed():
+        jinja = _environment(house)
+        jinja.get_template(f"{kind}.html")
         for name in [] if house is None else FileSystemLoader(house).list_templates():
             if name.endswith(".html"):
-                environment(house).get_template(name)
+                jinja.get_template(name)
+    return ""
 
 
-def _page(house: Path | None, kind: str) -> Template:
-    """Return the template of a kind of document."""
-    if house is not None and not house.is_dir():
-        raise RenderError(f"render.templates must be a directory; got {str(house)!r}. Create it or leave it out.")
-    return environment(house).get_template(f"{kind}.html")
+def _environment(house: Path | None) -> ImmutableSandboxedEnvironment:
+    return environment() if house is None else _made(house)
 
 
 @contextmanager
@@ -164,6 +184,8 @@ def _faults_placed() -> Iterator[None]:
         raise RenderError(f"template {place}: {error.message}. {HELP}") from error
     except TemplateNotFound as error:
         raise RenderError(f"template {_place(error)}: there is no template {error.message!r}. {HELP}") from error
+    except MemoryError as error:
+        raise RenderError(f"template {_place(error)}: no memory is left. Look for a text that grows.") from error
     except Exception as error:  # a template can fail in any way; the reader needs its file and line
         raise RenderError(f"template {_place(error)}: {error}. {HELP}") from error
 

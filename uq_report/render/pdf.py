@@ -23,12 +23,12 @@ from ..core.processes import command
 from ..core.text import clean
 from ..document.document import Attachment, Document
 from . import libraries
+from .bounds import CLOCK
 from .environment import ready
 from .html import page
 
 CHILD = "uq_report.render.printer"
 _TIME = tuple(getattr(signal, name, 0) for name in ("SIGXCPU", "SIGALRM"))
-CLOCK = 10  # seconds by the clock for one of processor time, on a busy machine
 _LESS = "Raise it, leave sections out, or use the HTML."
 
 

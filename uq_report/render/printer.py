@@ -10,11 +10,8 @@ from __future__ import annotations
 import gc
 import json
 import logging
-import os
 import pickle
 import re
-import signal
-import sys
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
@@ -29,14 +26,11 @@ from weasyprint.urls import FatalURLFetchingError, URLFetcher
 
 from ..core.errors import RenderError
 from ..document.document import Attachment
+from .bounds import limit, serve
 from .tags import mend, own_links
 from .text import clean
 
-if sys.platform != "win32":
-    import resource
-
 VARIANT = "pdf/a-3a"
-GRACE = 5  # seconds after which a child without parent ends
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,199}")
 # Declares PDF/UA-1 beside PDF/A-3a; PDF/A asks for the schema of every property it does not know.
 UA = b"""<rdf:Description rdf:about="" xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/" pdfuaid:part="1"/>
@@ -203,27 +197,6 @@ def _declare_ua(metadata: Any) -> None:
     metadata.generate_rdf_metadata = lambda *args: make(*args).replace(b"</rdf:RDF>", UA + b"</rdf:RDF>")
 
 
-def limit(cpu_seconds: int, seconds: int, megabytes: int) -> None:
-    """Bound processor time, time by the clock and memory of this process, and leave no core file.
-
-    A lower bound that is set already stays.
-    """
-    if sys.platform == "win32":  # there are no such limits; the parent's clock is the only one
-        return
-    signal.alarm(seconds + GRACE)
-    for what, soft, most in (
-        (resource.RLIMIT_AS, megabytes * 2**20, megabytes * 2**20),
-        (resource.RLIMIT_CPU, cpu_seconds, cpu_seconds + 1),  # the first ends it by SIGXCPU, the other by SIGKILL
-        (resource.RLIMIT_CORE, 0, 0),
-    ):
-        hard = resource.getrlimit(what)[1]
-        bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        try:
-            resource.setrlimit(what, (min(soft, bound), bound))
-        except (ValueError, OSError) as error:  # macOS refuses some of them
-            warnings.warn(f"the printing process could not be limited: {error}", stacklevel=2)
-
-
 def answer(job: bytes) -> bytes:
     """Return a line of JSON and the PDF of a job; an error becomes a line."""
     html, files, as_of = pickle.loads(job)  # noqa: S301 - of the process that started this one
@@ -256,14 +229,5 @@ def _line(**content: object) -> bytes:
     return json.dumps(content).encode() + b"\n"
 
 
-def run() -> None:
-    """Keep standard output for the answer: what libraries print goes to standard error."""
-    own = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    code = main(sys.argv[1:], sys.stdin.buffer, own)
-    own.close()
-    os._exit(code)  # taking the page apart costs more than it gives
-
-
 if __name__ == "__main__":
-    run()
+    serve(main)
