@@ -16,7 +16,7 @@ from statistics import median
 HEAVY = ("sklearn", "scipy.stats", "matplotlib", "shap", "dalex", "weasyprint")
 ROUNDS = 5
 FIRST_LINE = 0.5
-CLI = ("-m", "uq_report.cli")
+CLI = ("-m", "uq_report")
 RUN = Path(__file__).parents[1] / "sample_reports" / "credit" / "run.json"
 
 

@@ -133,10 +133,10 @@ def test_a_style_that_fetches_stops_the_render(tmp_path: Path, document: Documen
     (tmp_path / "report.html").write_text(
         '{% extends "uq_report/report.html" %}{% block css %}{% include "house.css" %}{% endblock %}'
     )
-    with pytest.raises(RenderError, match=r"pdf\.images must be data: addresses"):
+    with pytest.raises(RenderError, match="template: a page must load data: addresses alone"):
         PdfRenderer(templates=tmp_path).render(document)
     with pytest.raises(RenderError, match=r"pdf\.images must be data: addresses") as caught:
-        print_page(page(document, tmp_path))
+        print_page(page(document).replace("</head>", f"<style>{rule}</style></head>"))
     assert isinstance(caught.value.__cause__, FatalURLFetchingError)
 
 
