@@ -140,8 +140,13 @@ def test_many_bad_rows_are_not_all_listed() -> None:
 
 
 def test_tiny_std_is_kept_exactly() -> None:
-    std = np.array([1e-200, 1e-3])
+    std = np.array([1e-75, 1e-3])
     np.testing.assert_array_equal(predict(Says(np.zeros(2), std), NEW[:2]).scale, std)
+
+
+def test_a_std_whose_powers_are_no_numbers_is_refused() -> None:
+    with pytest.raises(InputError, match=r"normal\.std must be at least 1e-75; got 9e-76 in row 0"):
+        predict(Says(np.zeros(2), np.array([9e-76, 1e-3])), NEW[:2])
 
 
 def test_several_outputs_are_refused() -> None:
