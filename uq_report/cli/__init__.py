@@ -8,6 +8,7 @@ import sys
 import typer
 
 from ..core.errors import DONE, INTERRUPTED, USAGE
+from ..ops import caches
 from . import audits as audits
 from . import configs as configs
 from . import machine as machine
@@ -22,6 +23,7 @@ def main() -> None:
     """Run the command line, and end with its exit code; one of 1 is a gate's alone."""
     for stream in (sys.stdout, sys.stderr):
         takes_any_text(stream)
+    caches.provide()
     try:
         with errors_reported():
             sys.exit(_code())

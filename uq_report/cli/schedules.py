@@ -9,6 +9,7 @@ import typer
 
 from ..core.errors import InputError
 from ..core.text import count
+from ..ops import caches
 from .shared import Quiet, app, errors_reported, print_table, say
 
 if TYPE_CHECKING:
@@ -37,7 +38,10 @@ def schedule(
         if once:
             _need_histories(audits)
         with alone(file.resolve().parent):
-            service = Service(audits, Lines(style=log_format), workers=plan.workers, grace=plan.grace)
+            lines = Lines(style=log_format)
+            if private := caches.announcement():
+                lines("caches.private", reason=private)
+            service = Service(audits, lines, workers=plan.workers, grace=plan.grace)
             with stopped_by_signals(service):
                 code = service.once() if once else service.serve()
     raise typer.Exit(code)

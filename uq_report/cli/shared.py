@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
+from ..ops import caches
 from .boundary import errors_reported, print_line, say
 
 __all__ = ["errors_reported", "print_line", "say"]  # of `boundary`, for every command
@@ -81,6 +82,8 @@ def logged(quiet: bool, silent: bool = False) -> Iterator[None]:
     level = log.level
     log.setLevel(logging.ERROR if quiet else logging.WARNING if silent else logging.INFO)
     log.addHandler(handler)
+    if private := caches.announcement():
+        log.info(private)
     try:
         yield
     finally:
