@@ -9,7 +9,7 @@ import socketserver
 import ssl
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from email.message import EmailMessage
 from pathlib import Path
@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from uq_report.jobs.audit_file import AuditFile, EmailPart
-from uq_report.ops.mail import Ended, is_due, refused, send_after
+from uq_report.ops.alerts import Ended, subject
+from uq_report.ops.mail import refused, send_after
 
 SUMMARY = {
     "exit_code": 0, "reasons": [], "rating": "Do not use yet", "findings": {"critical": 0, "high": 2},
@@ -163,7 +164,7 @@ def test_a_mail_is_encrypted_signed_in_and_has_the_report(
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with mailbox(certificate, tls=security == "tls") as server:
-        assert send_after(mail_part(server, security=security), ended, SECRETS) == ""
+        assert send_after(mail_part(server, security=security), ended, environ=SECRETS) == ""
     (mail,) = server.mails
     assert (server.encrypted, server.auth) == ([True], [b"\0me\0hunter2"])
     assert server.to == ["risk@example.org", "b@example.org"]
@@ -173,7 +174,7 @@ def test_a_mail_is_encrypted_signed_in_and_has_the_report(
     told = text.get_payload(decode=True)
     assert isinstance(told, bytes)
     assert b"Not run: shap: not installed" in told
-    assert b"Report: /reports/7" in told
+    assert f"Report: {ended.reports[0].as_uri()}".encode() in told.splitlines()
     sent = {one.get_filename(): (one.get_content_type(), one.get_payload(decode=True)) for one in files}
     assert sent == {"report.html": ("text/html", b"<html>"), "report.pdf": ("application/pdf", b"%PDF-1.7")}
 
@@ -183,9 +184,9 @@ def test_a_mail_may_go_without_the_report_or_when_it_is_too_large(
 ) -> None:
     with mailbox(None) as server:
         part = mail_part(server, security="none")
-        assert send_after(part.model_copy(update={"attach": False}), ended, {}) == ""
+        assert send_after(part.model_copy(update={"attach": False}), ended, environ={}) == ""
         monkeypatch.setattr("uq_report.ops.mail.MAX_ATTACHED", 5)
-        assert send_after(part, ended, {}) == ""
+        assert send_after(part, ended, environ={}) == ""
     assert [mail.is_multipart() for mail in server.mails] == [False, False]
     assert "too large to attach" in str(server.mails[1].get_payload())
     assert server.auth == []
@@ -193,16 +194,16 @@ def test_a_mail_may_go_without_the_report_or_when_it_is_too_large(
 
 def test_a_password_never_travels_in_the_clear(ended: Ended) -> None:
     with mailbox(None) as server:
-        told = send_after(mail_part(server, security="none"), ended, SECRETS)
+        told = send_after(mail_part(server, security="none"), ended, environ=SECRETS)
         assert "must be starttls or tls" in told
-        told = send_after(mail_part(server, security="starttls"), ended, SECRETS)
+        told = send_after(mail_part(server, security="starttls"), ended, environ=SECRETS)
         assert "STARTTLS" in told
     assert (server.auth, server.mails) == ([], [])
 
 
 def test_a_certificate_nobody_vouches_for_is_refused(ended: Ended, certificate: Path) -> None:
     with mailbox(certificate, tls=True) as server:
-        told = send_after(mail_part(server, security="tls"), ended, SECRETS)
+        told = send_after(mail_part(server, security="tls"), ended, environ=SECRETS)
     assert "CERTIFICATE_VERIFY_FAILED" in told
     assert server.auth == []
 
@@ -210,7 +211,7 @@ def test_a_certificate_nobody_vouches_for_is_refused(ended: Ended, certificate: 
 def test_secrets_are_not_repeated_in_messages(ended: Ended, certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with mailbox(certificate, tls=True, refuse=b"535 no user me with hunter2") as server:
-        told = send_after(mail_part(server, security="tls"), ended, SECRETS)
+        told = send_after(mail_part(server, security="tls"), ended, environ=SECRETS)
     assert "535" in told
     assert "hunter2" not in told
 
@@ -228,7 +229,7 @@ def test_headers_cannot_be_added_by_an_address(text: str) -> None:
 def test_headers_cannot_be_added_by_a_name(ended: Ended) -> None:
     with mailbox(None) as server:
         evil = Ended("x\r\nBcc: all@example.org\r\n\r\nhello", 0, {**SUMMARY, "rating": "a\nX-Evil: 1"})
-        assert send_after(mail_part(server, security="none"), evil, {}) == ""
+        assert send_after(mail_part(server, security="none"), evil, environ={}) == ""
     (mail,) = server.mails
     assert mail["Bcc"] is None
     assert mail["X-Evil"] is None
@@ -236,34 +237,27 @@ def test_headers_cannot_be_added_by_a_name(ended: Ended) -> None:
     assert str(mail["Subject"]).startswith("x Bcc: all@example.org hello: a X-Evil: 1")
 
 
-@pytest.mark.parametrize(
-    ("when", "made", "expected"),
-    [
-        ("always", lambda: Ended("a", 0), True),
-        ("findings", lambda: Ended("a", 0, {"findings": {"low": 0}}), False),
-        ("findings", lambda: Ended("a", 0, {"findings": {"low": 1}}), True),
-        ("findings", lambda: Ended("a", 3), True),
-        ("failure", lambda: Ended("a", 1, {"findings": {"high": 1}}), False),
-        ("failure", lambda: Ended("a", 4), True),
-    ],
-)
-def test_when_a_mail_is_due(when: Any, made: Callable[[], Ended], expected: bool) -> None:
-    part = EmailPart(host="h", sender="a@b.org", to=("c@d.org",), when=when)
-    assert is_due(part, made()) is expected
-    assert expected or send_after(part, made(), {}) == ""
-
-
 def test_nothing_happens_by_default(ended: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "socket", lambda *_: pytest.fail("a connection was made"))
     assert AuditFile.model_validate({"data": {"source": "x.csv"}}).email is None
-    assert (refused(None), send_after(None, ended, {})) == ([], "")
+    assert (refused(None), send_after(None, ended, environ={})) == ([], "")
 
 
 def test_a_failed_run_says_so_in_its_subject() -> None:
-    assert Ended("credit", 3).subject == "credit: the audit failed (exit code 3)"
-    assert Ended("credit", 0, {"rating": "Use"}).subject == "credit: Use, no open findings"
+    assert subject(Ended("credit", 3), None) == "credit: the audit failed (exit code 3)"
+    assert subject(Ended("credit", 0, {"rating": "Use"}), None) == "credit: Use, no open findings"
 
 
 def test_wrong_addresses_are_told_together() -> None:
     part = EmailPart.model_validate({"host": "h", "sender": "x", "to": ["y", "c@d.org"]})
     assert [line.partition(" must")[0] for line in refused(part)] == ["email.sender", "email.to"]
+
+
+@pytest.mark.parametrize(
+    "link", ["reports.example.org", "ftp://a.org", "https://", "https://a.org/?x=1", "https://a b"]
+)
+def test_a_link_that_is_no_address_is_refused(link: str) -> None:
+    part = EmailPart(host="h", sender="a@b.org", to=("c@d.org",), link=link)
+    (told,) = refused(part)
+    assert "email.link must be the address" in told
+    assert refused(part.model_copy(update={"link": "https://reports.example.org:8443/audits/"})) == []

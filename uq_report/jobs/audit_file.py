@@ -145,7 +145,11 @@ class OutputPart(Part):
 
 
 class EmailPart(Part):
-    """Mail after a run; user and password come from UQ_REPORT_SMTP_USER and UQ_REPORT_SMTP_PASSWORD."""
+    """Mail after a run; user and password come from UQ_REPORT_SMTP_USER and UQ_REPORT_SMTP_PASSWORD.
+
+    With a history, ``findings`` and ``failure`` are mailed when they change, and once when they are over. `link` is
+    the address under which the history is served, or without one the folder of the report.
+    """
 
     when: Literal["always", "findings", "failure"] = "always"
     host: Text
@@ -154,6 +158,7 @@ class EmailPart(Part):
     sender: Text
     to: Annotated[Names, Field(min_length=1)]
     attach: bool = True
+    link: Text | None = None
 
 
 class MlflowPart(Part):

@@ -31,7 +31,7 @@ def provide(environ: MutableMapping[str, str] = os.environ) -> Path | None:
     with suppress(OSError):  # no room for temporary files either: the libraries say so themselves
         folder = Path(tempfile.mkdtemp(prefix="uq-report-caches-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        environ |= {**dict.fromkeys(homeless, str(folder)), MARK: str(folder)}
+        environ.update(dict.fromkeys([*homeless, MARK], str(folder)))
         return folder
     return None
 

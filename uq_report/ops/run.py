@@ -13,13 +13,26 @@ from .. import api, runner
 from ..api.reports import report_names
 from ..api.views import AuditRun
 from ..core.engine import Progress
-from ..core.errors import DONE, FINDINGS, RENDER, TEMPORARY, LockedError, OutputError, RenderError, UQReportError
+from ..core.errors import (
+    DONE,
+    FINDINGS,
+    INTERNAL,
+    RENDER,
+    TEMPORARY,
+    InputError,
+    LockedError,
+    OutputError,
+    RenderError,
+    UQReportError,
+)
 from ..core.subject import Subject
+from ..core.text import clean
 from ..evidence.run import Run
 from ..jobs import subject_of
 from ..jobs.audit_file import AuditFile, OutputPart
 from ..jobs.reading import describe_audit
 from . import gates, mail
+from .alerts import Ended
 from .history import Filing, History, Retention, delete, inputs_key
 from .tracking import finished as tracking
 from .written import WrittenAudit, audit_subject, look_at
@@ -133,7 +146,19 @@ def run(
     summary = {"exit_code": code, **gates.summary(done.run.run, reasons, done.folder)}
     if not done.unchanged:
         _prune(place, name)
-        _send_mail(audit, mail.Ended(name, DONE if code == TEMPORARY else code, summary, done.reports))
+    served = Path(place.history) if place.history is not None else done.folder
+    _send_mail(
+        audit,
+        Ended(
+            name,
+            DONE if code == TEMPORARY else code,
+            summary,
+            reports=done.reports,
+            open=done.findings,
+            served=served,
+            unchanged=done.unchanged,
+        ),
+    )
     return CompletedAudit(
         **vars(done),
         exit_code=code,
@@ -181,10 +206,21 @@ def _prune(place: OutputPart, name: str) -> None:
         _log.warning("Deleted by output.keep = %s: %s of %s", place.keep, filed.entry.reference, filed.entry.as_of)
 
 
-def _send_mail(audit: AuditFile, ended: mail.Ended) -> None:
+def _send_mail(audit: AuditFile, ended: Ended) -> None:
     """Send the mail of an audit; one that fails is reported, and costs neither the report nor the exit code."""
-    if sentence := mail.send_after(audit.email, ended):
+    if sentence := mail.send_after(audit.email, ended, _mailed(audit, ended)):
         _log.error("Mail: %s", sentence)
+
+
+def _mailed(audit: AuditFile, ended: Ended) -> Path | None:
+    """Return the file that keeps what was mailed; None without a history, or for an audit that failed unnamed."""
+    history, name = audit.output.history, audit.name if ended.failed else ended.name
+    if audit.email is None or history is None or name is None:
+        return None
+    try:
+        return History(history).mailed(name)
+    except InputError:  # no name for a history, which is what such a run fails by
+        return None
 
 
 def _refuse_early(audit: AuditFile) -> None:
@@ -204,7 +240,9 @@ def _failures_reported(audit: AuditFile) -> Iterator[None]:
         yield
     except LockedError:
         raise
-    except UQReportError as error:
-        summary = {"exit_code": error.exit_code, "reasons": str(error).splitlines()}
-        _send_mail(audit, mail.Ended(audit.name or "audit", error.exit_code, summary))
+    except Exception as error:
+        code, reasons = INTERNAL, [f"{type(error).__name__}: {clean(error, 300)}"]
+        if isinstance(error, UQReportError):
+            code, reasons = error.exit_code, str(error).splitlines()
+        _send_mail(audit, Ended(audit.name or "audit", code, {"exit_code": code, "reasons": reasons}))
         raise

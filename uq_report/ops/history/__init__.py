@@ -2,8 +2,8 @@
 
 from .entry import Entry, inputs_key
 from .filing import Filed, Filing
-from .heads import Heads
+from .heads import Heads, put
 from .history import History
 from .retention import Retention, delete
 
-__all__ = ["Entry", "Filed", "Filing", "Heads", "History", "Retention", "delete", "inputs_key"]
+__all__ = ["Entry", "Filed", "Filing", "Heads", "History", "Retention", "delete", "inputs_key", "put"]

@@ -21,7 +21,7 @@ from . import entry as entries
 from . import heads, names
 from .entry import ENTRY, Entry
 
-LATEST = "latest"
+LATEST, MAILED = "latest", "mailed.json"
 STAGE = ".new"
 _log = logging.getLogger(__name__)
 

@@ -6,6 +6,7 @@
       heads.json              how far each audit has come: the number and hash of its last entry
       credit-scoring/           one audit, under a safe form of its name
         .lock                   held while a run is filed; never deleted
+        mailed.json             what was mailed last, see `ops.alerts`; anybody may delete it, and no check reads it
         latest                  the name of the newest run's folder, swapped last; its time: when that was confirmed
         000007_2026-01-31_8f14e45fceea/
           entry.json run.json report.html report.pdf evidence/ clock.json SHA256SUMS
@@ -27,7 +28,7 @@ from ...core.errors import InputError, OutputError
 from . import entry as entries
 from . import names
 from .check import troubles
-from .filing import LATEST, Filed, Filing
+from .filing import LATEST, MAILED, Filed, Filing
 from .heads import HEADS, LOCK, Heads, of_folders, read
 from .lock import locked
 
@@ -107,6 +108,10 @@ class History:
         if not matches[-1].present:
             raise InputError(f"run must still be kept; {reference!r} was deleted by retention. Name a later one.")
         return matches[-1]
+
+    def mailed(self, name: str) -> Path:
+        """Return the file that keeps what was mailed of an audit."""
+        return self._audit(name) / MAILED
 
     def check(self, anchor: Heads | None = None) -> list[str]:
         """Return what is wrong, one sentence each; see `check.troubles`."""
