@@ -359,9 +359,14 @@ def test_history_lists_runs_as_text_and_json(folder: str) -> None:
     result = call("history", "--history", folder)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert lines[0].split() == ["RUN", "AS", "OF", "LABEL", "FINDINGS", "INPUTS"]
+    assert re.split(r" {2,}", lines[0]) == ["RUN", "AS OF", "FILED (UTC)", "RATING", "FINDINGS", "INPUTS", "LABEL"]
     assert [line.split()[0] for line in lines[1:]] == ["credit@1", "credit@2", "credit@3", "evil[U+202E]name@1"]
-    assert lines[2].split()[-4:] == ["1", "high", "not", "known"]
+    filed = [one.entry for one in History(folder).runs()]
+    cells = [re.split(r" {2,}", line) for line in lines[1:]]
+    assert [row[2] for row in cells] == [one.filed.replace("T", " ")[:16] for one in filed]
+    assert [row[3] for row in cells] == [one.rating for one in filed]
+    assert cells[1][4:] == ["1 high", "not known", "m"]
+    assert cells[3][-1] == "[31mred"
     assert "\x1b" not in result.stdout
     assert len(call("history", "credit", "--history", folder).stdout.splitlines()) == 4
     listed = json.loads(call("history", "--history", folder, "--json").stdout)

@@ -78,7 +78,8 @@ def test_unchanged_inputs_write_nothing_and_run_nothing(folder: Path, monkeypatc
     told = json.loads(done.stdout)
     assert (done.exit_code, told["unchanged"], told["as_of"]) == (0, True, "2026-01-31")
     assert contents(folder / "filed") == before
-    assert call("--exit-code-unchanged", "99").exit_code == 99
+    skipped = call("--exit-code-unchanged", "99")
+    assert skipped.exit_code == json.loads(skipped.stdout)["exit_code"] == 99
     loud = CliRunner().invoke(cli.app, ["run", "audit.toml"])
     assert loud.stdout.startswith(
         "Unchanged: inputs, settings and versions are those of credit@1; nothing was written."
@@ -151,7 +152,8 @@ def test_findings_do_not_pass_a_gate_by_being_old(folder: Path) -> None:
     )
     first, second = call(), call("--exit-code-unchanged", "99")
     assert [json.loads(one.stdout)["unchanged"] for one in (first, second)] == [False, True]
-    assert (first.exit_code, second.exit_code) == (1, 1)
+    assert [one.exit_code for one in (first, second)] == [1, 1]
+    assert [json.loads(one.stdout)["exit_code"] for one in (first, second)] == [1, 1]
 
 
 def test_an_output_folder_must_hold_the_same_report(folder: Path) -> None:

@@ -15,7 +15,7 @@ from . import machine as machine
 from . import past as past
 from . import proof as proof
 from . import schedules as schedules
-from .boundary import Mistake, errors_reported, takes_any_text, unprinted
+from .boundary import Mistake, errors_reported, print_line, takes_any_text, unprinted
 from .shared import app
 
 
@@ -36,6 +36,8 @@ def _code() -> int:
     try:
         return int(app(standalone_mode=False) or DONE)
     except Mistake as error:
+        if "--json" in sys.argv:
+            print_line({"exit_code": USAGE, "reasons": [error.format_message()]})
         error.show()
         return USAGE
     except typer.Abort:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..core.errors import RENDER
+from ..core.errors import DONE, RENDER
 from .flags import FLAGS, fills
 from .shared import (
     Annex,
@@ -99,16 +99,17 @@ def run(
         from ..ops.run import run as run_audit
 
         done = run_audit(file, changes, previous=previous, force=force, progress=False if silent else None)
+    code = done.exit_code or (exit_code_unchanged if done.unchanged else DONE)
     for reason in done.reasons:
         say(f"Failed: {reason}", err=True)
     if as_json:
-        print_line(done.summary)
+        print_line({**done.summary, "exit_code": code})
     elif done.unchanged and not quiet:
         same = f"inputs, settings and versions are those of {done.reference}"
         say(f"Unchanged: {same}; nothing was written. Report in {done.folder}")
     elif not quiet:
         _print_answer(done)
-    raise typer.Exit(done.exit_code or (exit_code_unchanged if done.unchanged else 0))
+    raise typer.Exit(code)
 
 
 @app.command()

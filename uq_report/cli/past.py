@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..core.errors import VERIFICATION, InputError
+from ..core.errors import DONE, VERIFICATION, InputError
 from ..core.text import clean, count
-from .shared import AsJson, Formats, HistoryFolder, Quiet, app, errors_reported, print_json, print_table, say
+from .shared import (
+    AsJson,
+    Formats,
+    HistoryFolder,
+    Quiet,
+    app,
+    errors_reported,
+    print_json,
+    print_line,
+    print_table,
+    say,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,14 +50,14 @@ def history(  # noqa: PLR0913, PLR0917 - flags
     as_json: AsJson = False,
 ) -> None:
     """List filed runs: what was found, and whether anything changed."""
-    with errors_reported():
+    with errors_reported(as_json):
         from ..ops.history import History, Retention
 
         place = History(folder)
         if trust and not (check and anchor):
             raise InputError("history.trust needs an anchor to check; got none. Give --check and --anchor too.")
         if check:
-            _check(place, anchor, trust or ())
+            _check(place, anchor, trust or (), as_json)
         elif anchor is not None:
             _write_anchor(place, anchor)
         elif prune:
@@ -66,7 +77,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one run: what was audited, every finding, and what changed."""
-    with errors_reported():
+    with errors_reported(as_json):
         done = _load(run, folder)
         if as_json:
             from ..evidence.codec import encode
@@ -91,7 +102,7 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Say in ten lines what changed from one run to another, the worst first: findings, values, inputs."""
-    with errors_reported():
+    with errors_reported(as_json):
         from ..runner import changes as changes_of
 
         before, now = _load(first, folder), _load(second, folder)
@@ -116,7 +127,7 @@ def _load(reference: str, folder: Path | None) -> Run:
     return saved.read(reference if folder is None else History(folder).find(reference).folder)[0]
 
 
-def _check(place: History, anchor: Path | None, trust: Sequence[Path]) -> None:
+def _check(place: History, anchor: Path | None, trust: Sequence[Path], as_json: bool) -> None:
     known, troubles = None, []
     if anchor is not None:
         from ..ops.anchors import check_anchor
@@ -129,7 +140,11 @@ def _check(place: History, anchor: Path | None, trust: Sequence[Path]) -> None:
         from ..ops.overview import check_page
 
         troubles += check_page(place.root, page)
+    if as_json:
+        print_line({"exit_code": VERIFICATION if troubles else DONE, "reasons": troubles})
     _end(troubles)
+    if as_json:
+        return
     compared = "" if known is None else f" All that the anchor {known.sha256} knows is there."
     say(f"Nothing was lost or changed: {count(len(place.runs()), 'run')}, head {place.heads().sha256}.{compared}")
 
@@ -163,7 +178,7 @@ def _prune(place: History, due: list[Filed], yes: bool) -> None:
 
 
 def _print_runs(runs: list[Filed]) -> None:
-    rows = [("RUN", "AS OF", "LABEL", "FINDINGS", "INPUTS")]
+    rows = [("RUN", "AS OF", "FILED (UTC)", "RATING", "FINDINGS", "INPUTS", "LABEL")]
     before: dict[str, str] = {}
     for run in runs:
         entry = run.entry
@@ -171,7 +186,10 @@ def _print_runs(runs: list[Filed]) -> None:
         before[entry.name] = entry.inputs
         counts = ", ".join(f"{number} {name}" for name, number in entry.findings.items()) or "none"
         findings = counts if run.present else "deleted by retention"
-        rows.append((clean(entry.reference), entry.as_of, clean(entry.label), findings, inputs))
+        filed = entry.filed_at()
+        time = "-" if filed is None else f"{filed:%Y-%m-%d %H:%M}"
+        rating = clean(entry.rating) or "-"
+        rows.append((clean(entry.reference), entry.as_of, time, rating, findings, inputs, clean(entry.label)))
     print_table(rows)
 
 

@@ -39,20 +39,21 @@ def verify(  # noqa: PLR0913, PLR0917 - flags
     Exit code 6 says that something could not be judged here. Without --deep, pages are compared with the hash listed
     in SHA256SUMS, and not made again.
     """
-    with errors_reported():
+    with errors_reported(as_json):
         from ..ops.verification import verify as verified
 
         files = {"run": run, "model": model, "data": data, "train": train, "templates": templates}
         verdict = verified(path, **files, trust=trust or (), require_signature=require_signature, deep=deep)
+        code = _ENDS[verdict.outcome]
         if as_json:
-            print_json(verdict.as_dict())
+            print_json({"exit_code": code, **verdict.as_dict()})
         elif not (quiet and verdict.ok):
             for claim in verdict.claims:
                 if not quiet or claim.state in ("FAILED", "fault"):
                     say(str(claim), err=quiet)
             say(verdict.summary, err=quiet)
-        if not verdict.ok:
-            raise typer.Exit(_ENDS[verdict.outcome])
+        if code != DONE:
+            raise typer.Exit(code)
 
 
 @app.command()
