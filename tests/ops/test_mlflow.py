@@ -2,10 +2,13 @@
 
 import os
 import re
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -222,6 +225,71 @@ def test_a_failure_tells_no_password(folder: Path, monkeypatch: pytest.MonkeyPat
         log_finished(folder, MlflowPart(tracking_uri="https://me:hunter2@mlflow.example"))
     assert "https://me:***@mlflow.example" in str(caught.value)
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """Return the address of a server that takes connections and never answers."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(8)
+        yield f"http://me:hunter2@127.0.0.1:{listening.getsockname()[1]}"
+
+
+def test_a_store_that_does_not_answer_is_given_up(folder: Path, silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")  # the thread that is left ends with the test
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    before = time.monotonic()
+    with pytest.raises(TrackingError, match=r"http did not answer within 0\.1 s\. The report is complete") as caught:
+        log_finished(folder, MlflowPart(tracking_uri=silent, timeout=0.1))
+    assert time.monotonic() - before < 60
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(TrackingError, match=r"got an error of http: .*timed out") as caught:
+        log_finished(folder, MlflowPart(tracking_uri=silent, timeout=60))
+    assert "hunter2" not in str(caught.value)
+
+
+def test_requests_end_by_themselves_unless_the_user_says_how(
+    folder: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlflow.tracking.MlflowClient", lambda uri: pytest.fail("not asked for"))
+    for name in ("TIMEOUT", "MAX_RETRIES"):
+        monkeypatch.delenv(f"MLFLOW_HTTP_REQUEST_{name}", raising=False)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "7")
+    with pytest.raises(BaseException, match="not asked for"):
+        log_finished(folder, MlflowPart(tracking_uri=place))
+    limits = {name: os.environ[f"MLFLOW_HTTP_REQUEST_{name}"] for name in ("TIMEOUT", "MAX_RETRIES")}
+    assert limits == {"TIMEOUT": "7", "MAX_RETRIES": "2"}
+
+
+@pytest.mark.parametrize("end", [None, KeyboardInterrupt])
+def test_what_is_late_or_interrupted_ends_as_failed(
+    tracking: Any, folder: Path, place: str, monkeypatch: pytest.MonkeyPatch, end: type[BaseException] | None
+) -> None:
+    going, goes_on, terminated = Event(), Event(), Event()
+
+    def log_slowly(*_: Any) -> None:
+        going.set()
+        assert goes_on.wait(60)
+
+    class Client(mlflow.MlflowClient):  # type: ignore[misc,name-defined] # MLflow is not typed here
+        def set_terminated(self, *how: Any) -> None:
+            super().set_terminated(*how)
+            terminated.set()
+
+    def result(self: Any, seconds: float) -> Any:
+        assert going.wait(60)
+        raise TimeoutError if end is None else end
+
+    monkeypatch.setattr(finished, "log_folder", log_slowly)
+    monkeypatch.setattr("mlflow.tracking.MlflowClient", Client)
+    monkeypatch.setattr(finished.Future, "result", result)
+    with pytest.raises(end or TrackingError):
+        log_finished(folder, MlflowPart(tracking_uri=place, experiment=tracking_name()))
+    goes_on.set()
+    assert terminated.wait(60)
+    (only,) = tracking.search_runs([tracking.get_experiment_by_name(tracking_name()).experiment_id])
+    assert only.info.status == "FAILED"
 
 
 def test_a_missing_mlflow_is_told_before_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:

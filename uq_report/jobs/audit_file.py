@@ -162,11 +162,12 @@ class EmailPart(Part):
 
 
 class MlflowPart(Part):
-    """The tracking store that a run is logged to."""
+    """The tracking store that a run is logged to; one that does not answer is given up after `timeout` seconds."""
 
     tracking_uri: Text
     experiment: str = "uq_report"
     run_id: str = ""
+    timeout: Annotated[float, Field(gt=0)] = 120.0
 
 
 class AuditFile(Part):
