@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from typer.testing import CliRunner, Result
 import uq_report as uq
 from uq_report import cli
 from uq_report.api import reports
+from uq_report.core import libraries
 from uq_report.evidence import sums
 from uq_report.inputs.loaders.factory import FactoryLoader
 from uq_report.ops import doctor
@@ -231,11 +233,53 @@ def test_doctor_names_what_is_there_and_fails_for_what_is_missing(monkeypatch: p
 
 def test_doctor_says_how_to_get_what_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "find_library", lambda name: None)
-    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    monkeypatch.setattr(doctor, "installed", lambda name: name not in ("dalex", "pyarrow", "ngboost", "sksurv"))
+    monkeypatch.setenv(doctor.caches.MARK, "/tmp/private")
     states = {f.what: f for f in doctor.examine()}
-    assert states["HarfBuzz subsetter"].state == states["dalex"].state == "optional"
-    assert "pip install 'uq_report[dalex]'" in states["dalex"].detail
-    assert "pip install 'uq_report[parquet]'" in states["pyarrow"].detail
+    assert states["HarfBuzz subsetter"].state == states["extra dalex"].state == states["Home"].state == "optional"
+    assert "/tmp/private" in states["Home"].detail
+    assert states["extra dalex"].detail == (
+        f"not installed: dalex. Without: {doctor.LOSSES['dalex']}. pip install 'uq_report[dalex]'"
+    )
+    assert "pip install 'uq_report[parquet]'" in states["extra parquet"].detail
+    assert re.match(
+        r"not installed: ngboost, scikit-survival\. .*\. Installed: .*lightgbm", states["extra models"].detail
+    )
+    assert states["extra skops"].state == "ready"
+    assert {f"extra {name}" for name in doctor.LOSSES} < states.keys()
+
+
+def test_every_extra_has_its_loss() -> None:
+    content = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert doctor.LOSSES.keys() == content["project"]["optional-dependencies"].keys() - {"all", "full", "test", "lint"}
+
+
+def test_plugins_names_the_library_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "installed", lambda name: name not in ("shap", "ngboost", "numba", "pyarrow"))
+    lines = [re.split(r"\s{2,}", line) for line in call("plugins").stdout.splitlines()]
+    lacking = {(group, name): state for group, name, *_, state in lines[1:] if state != "ready"}
+    assert lacking == {
+        ("explainers", "shap"): "needs shap, not installed: pip install 'uq_report[shap]'",
+        ("adapters", "ngboost"): "needs ngboost, not installed: pip install 'uq_report[models]'",
+        ("loaders", "feather"): "needs pyarrow, not installed: pip install 'uq_report[parquet]'",
+        ("loaders", "parquet"): "needs pyarrow, not installed: pip install 'uq_report[parquet]'",
+        ("fast_paths", "trees"): "needs numba, not installed",
+    }
+    assert "Cannot be used: it needs shap, not installed" in call("plugins", "explainers.shap").stdout
+
+
+def test_a_library_that_is_blocked_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "shap", None)
+    assert [libraries.installed(name) for name in ("json", "shap", "no_such_library")] == [True, False, False]
+
+
+def test_plugins_that_import_a_library_of_an_extra_say_so() -> None:
+    """Whoever needs a library by the message of its absence names it."""
+    named = {library for group in plugins.GROUPS for plugin in plugins.find(group)
+             for library in getattr(plugins.load(plugin), "libraries", ())}  # fmt: skip
+    modules = {doctor._MODULES.get(name, name.replace("-", "_")) for name in plugins.extras("uq_report")["models"]}
+    assert modules - {"arviz"} <= named
+    assert {"dalex", "shap", "skops", "pyarrow", "onnxruntime", "sqlalchemy", "mlflow", "torch", "numba"} <= named
 
 
 def test_demo_audits_the_sample_with_its_texts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

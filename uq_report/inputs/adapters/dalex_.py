@@ -35,6 +35,7 @@ class DalexAdapter(Adapter):
     """
 
     name: ClassVar[str] = ids.DALEX
+    libraries: ClassVar[tuple[str, ...]] = ("dalex",)
 
     def matches(self, model: Any) -> Match | None:
         """Match ``dalex.Explainer`` and its subclasses."""

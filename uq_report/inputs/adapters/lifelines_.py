@@ -57,6 +57,7 @@ class LifelinesAdapter(CurvesAdapter):
     """
 
     name: ClassVar[str] = "lifelines"
+    libraries: ClassVar[tuple[str, ...]] = ("lifelines",)
 
     def matches(self, model: Any) -> Match | None:
         """Match every fitter of the library by name."""

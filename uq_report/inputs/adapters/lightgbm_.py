@@ -52,6 +52,7 @@ class LightGBMAdapter(BoostedAdapter):
     """
 
     name: ClassVar[str] = "lightgbm"
+    libraries: ClassVar[tuple[str, ...]] = ("lightgbm",)
     row_alone: ClassVar[frozenset[str]] = _BOOSTER | {"lightgbm.LGBMClassifier", "lightgbm.LGBMRegressor"}
 
     def matches(self, model: Any) -> Match | None:

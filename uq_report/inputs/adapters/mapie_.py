@@ -41,6 +41,7 @@ class MapieAdapter(Adapter):
     """
 
     name: ClassVar[str] = "mapie"
+    libraries: ClassVar[tuple[str, ...]] = ("mapie",)
 
     def matches(self, model: Any) -> Match | None:
         """Match MAPIE's classes by name."""

@@ -70,6 +70,7 @@ class NGBoostAdapter(Adapter):
     """
 
     name: ClassVar[str] = "ngboost"
+    libraries: ClassVar[tuple[str, ...]] = ("ngboost",)
 
     def matches(self, model: Any) -> Match | None:
         """Match NGBoost's models by name."""

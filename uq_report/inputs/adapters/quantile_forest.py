@@ -52,6 +52,7 @@ class QuantileForestAdapter(SklearnAdapter):
     ties: Ties = "joined"
 
     name: ClassVar[str] = "quantile_forest"
+    libraries: ClassVar[tuple[str, ...]] = ("quantile_forest",)
 
     def matches(self, model: Any) -> Match | None:
         """Match the two by the name of their base class."""

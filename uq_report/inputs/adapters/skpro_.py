@@ -33,6 +33,7 @@ class SkproAdapter(Adapter):
     """
 
     name: ClassVar[str] = "skpro"
+    libraries: ClassVar[tuple[str, ...]] = ("skpro",)
 
     def matches(self, model: Any) -> Match | None:
         """Match by inheritance from skpro's base of probabilistic regressors."""

@@ -34,6 +34,7 @@ class SksurvAdapter(CurvesAdapter):
     """
 
     name: ClassVar[str] = "sksurv"
+    libraries: ClassVar[tuple[str, ...]] = ("sksurv",)
 
     def matches(self, model: Any) -> Match | None:
         """Match every estimator of the library by its module."""

@@ -61,6 +61,7 @@ class XGBoostAdapter(BoostedAdapter):
     """
 
     name: ClassVar[str] = "xgboost"
+    libraries: ClassVar[tuple[str, ...]] = ("xgboost",)
     row_alone: ClassVar[frozenset[str]] = frozenset(
         f"xgboost.{name}" for name in ("Booster", "XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor")
     )

@@ -36,6 +36,7 @@ class MlflowLoader:
     """
 
     name: ClassVar[str] = "mlflow"
+    libraries: ClassVar[tuple[str, ...]] = ("mlflow",)
     kind: ClassVar[Literal["model"]] = "model"
     api_version: ClassVar[int] = 1
     options: ClassVar[tuple[str, ...]] = ("trusted", "allow_pickle")

@@ -16,6 +16,7 @@ class OnnxLoader:
     """Reads self-contained ``.onnx`` files with onnxruntime: a graph of known operators, no code of the file's."""
 
     name: ClassVar[str] = "onnx"
+    libraries: ClassVar[tuple[str, ...]] = ("onnxruntime",)
     kind: ClassVar[Literal["model"]] = "model"
     api_version: ClassVar[int] = 1
 

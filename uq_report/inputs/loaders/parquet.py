@@ -36,6 +36,7 @@ class ParquetLoader:
     """
 
     name: ClassVar[str] = "parquet"
+    libraries: ClassVar[tuple[str, ...]] = ("pyarrow",)
     kind: ClassVar[Literal["data"]] = "data"
     api_version: ClassVar[int] = 1
     endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")

@@ -51,6 +51,7 @@ class SkopsLoader:
     """Reads ``.skops`` files whose types are all reviewed, or trusted by the user by name."""
 
     name: ClassVar[str] = "skops"
+    libraries: ClassVar[tuple[str, ...]] = ("skops",)
     kind: ClassVar[Literal["model"]] = "model"
     api_version: ClassVar[int] = 1
     options: ClassVar[tuple[str, ...]] = ("trusted",)

@@ -32,6 +32,7 @@ class SqlLoader:
     """
 
     name: ClassVar[str] = "sql"
+    libraries: ClassVar[tuple[str, ...]] = ("sqlalchemy",)
     kind: ClassVar[Literal["data"]] = "data"
     api_version: ClassVar[int] = 1
     options: ClassVar[tuple[str, ...]] = ("query", "max_rows", "seed")

@@ -75,6 +75,7 @@ class DalexExplanations(BuiltIn):
     n_paths: int = 25
 
     name: ClassVar[str] = "dalex"
+    libraries: ClassVar[tuple[str, ...]] = ("dalex",)
     section: ClassVar[str] = "prediction.dalex"
     priority: ClassVar[int] = 13
     card: ClassVar[Card] = Card(

@@ -89,6 +89,7 @@ class ShapleyValues(BuiltIn):
     n_permutations: int = 20
 
     name: ClassVar[str] = "shap"
+    libraries: ClassVar[tuple[str, ...]] = ("shap",)
     section: ClassVar[str] = "prediction.shapley"
     priority: ClassVar[int] = 11
     card: ClassVar[Card] = Card(

@@ -48,6 +48,7 @@ class OnnxAdapter(Adapter):
     classes: tuple[Any, ...] | None = None
 
     name: ClassVar[str] = "onnx"
+    libraries: ClassVar[tuple[str, ...]] = ("onnxruntime",)
 
     def matches(self, model: Any) -> Match | None:
         """Match what the ONNX loader makes, and an ``onnxruntime.InferenceSession``."""

@@ -58,6 +58,7 @@ class StatsmodelsAdapter(Adapter):
     offset: str | None = None
 
     name: ClassVar[str] = "statsmodels"
+    libraries: ClassVar[tuple[str, ...]] = ("statsmodels",)
 
     def matches(self, model: Any) -> Match | None:
         """Match results by name; a model that was not fitted too, to be refused with the line to type."""

@@ -39,6 +39,7 @@ class TorchAdapter(Adapter):
     dropout: bool = False
 
     name: ClassVar[str] = "torch"
+    libraries: ClassVar[tuple[str, ...]] = ("torch",)
 
     def matches(self, model: Any) -> Match | None:
         """Match instances of ``torch.nn.Module`` by the names of their classes."""

@@ -53,6 +53,7 @@ class TreePath:
     """
 
     name: ClassVar[str] = "trees"
+    libraries: ClassVar[tuple[str, ...]] = ("numba",)
     title: ClassVar[str] = "tree walk"
     rank: ClassVar[int] = 0
     api_version: ClassVar[int] = 1
