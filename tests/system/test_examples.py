@@ -174,7 +174,7 @@ def test_github_actions_uploads_the_report_whatever_happens() -> None:
 
 def test_gitlab_shows_findings_as_tests_and_tries_again_when_locked() -> None:
     job = read_yaml("ci", "gitlab-ci.yml")["audit"]
-    assert job["artifacts"]["reports"]["junit"] == "report/report.xml"
+    assert job["artifacts"]["reports"]["junit"] == "report/report.junit.xml"
     assert job["artifacts"]["when"] == "always"
     assert job["retry"] == {"max": 2, "exit_codes": [75]}
     assert set(job) <= {"image", "timeout", "rules", "before_script", "script", "retry", "artifacts"}
