@@ -83,7 +83,7 @@ def test_a_command_of_a_homeless_user_says_so_once_and_leaves_nothing(tmp_path: 
     names = {MATPLOTLIB, CACHES, "XDG_CONFIG_HOME", "HOME"}
     environ = {key: value for key, value in os.environ.items() if key not in names}
     environ |= {"HOME": os.devnull, "TMPDIR": str(tmp_path / "tmp")}
-    command = [sys.executable, "-m", "uq_report.cli", "run", "audit.toml"]
+    command = [sys.executable, "-c", "from uq_report.cli import main; main()", "run", "audit.toml"]
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=True)
     assert done.stderr.count("cannot be written: caches go to") == 1
     assert "atplotlib" not in done.stderr

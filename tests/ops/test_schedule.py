@@ -26,7 +26,7 @@ pytest.importorskip("cronsim", reason="the schedule reads its times with cronsim
 from uq_report import cli
 from uq_report.core.errors import InputError, LockedError
 from uq_report.ops.history import History
-from uq_report.ops.schedule import Job, Lines, Service, alone, jobs, plan, read_schedule, service
+from uq_report.ops.schedule import Job, Lines, Service, alone, jobs, plan, read_schedule, service, waiting
 from uq_report.ops.schedule.child import Children, Ended, run_command
 from uq_report.ops.schedule.cron import Cron
 from uq_report.ops.schedule.lines import to_journal
@@ -265,7 +265,7 @@ class Day:
         self.ran: list[tuple[str, str]] = []
         self.told = io.StringIO()
         self.state: Callable[[str], Ended | None] = lambda name: Ended("done", 0, 1.0)
-        monkeypatch.setattr(Children, "run", lambda _, command, folder, timeout: self._run(folder.name))
+        monkeypatch.setattr(Children, "run", lambda _, command, folder, *limits: self._run(folder.name))
         say = Lines(self.told, "journal")
         self.service = Service(found, say, grace=0.01, clock=lambda: self.clock.time)
         self.clock.at_end = lambda: self.service.stop("end of the day")
@@ -392,6 +392,51 @@ def test_a_timeout_stops_the_child_and_what_it_started(tmp_path: Path, monkeypat
     while grandchild.exists() and grandchild.read_text().split()[2] != "Z" and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not grandchild.exists() or grandchild.read_text().split()[2] == "Z"
+
+
+BUSY = "import os\nif os.fork() == 0:\n    while True: pass\nos.wait()"
+
+
+def test_processor_time_stops_what_a_run_started_and_not_what_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "POLL", 0.05)
+    busy = Children().run(python(BUSY)(tmp_path), tmp_path, None, 0.3)
+    assert busy is not None
+    assert (busy.state, busy.error) == ("timeout", "stopped after 0.3 s of processor time")
+    idle = Children().run(python("import time; time.sleep(0.5)")(tmp_path), tmp_path, 60, 30.0)
+    assert idle is not None
+    assert (idle.state, idle.error) == ("done", "")
+    hung = Children().run(python("import time; time.sleep(60)")(tmp_path), tmp_path, 0.3, 30.0)
+    assert hung is not None
+    assert (hung.state, hung.error) == ("timeout", "stopped after 0.3 s")
+
+
+def test_processor_time_is_that_of_the_session_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tick = 1 / os.sysconf("SC_CLK_TCK")
+    head = "S 1 7 {session} 0 -1 0 0 0 0 0"
+    for pid, session, times in ((7, 7, "1 2 4 8 99"), (8, 7, "16 32 64 128 99"), (9, 9, "1000 1000 1000 1000 99")):
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "stat").write_text(f"{pid} (a) b ) {head.format(session=session)} {times}")
+    (tmp_path / "10").mkdir()  # it has ended meanwhile
+    (tmp_path / "meminfo").touch()
+    monkeypatch.setattr(waiting, "PROC", tmp_path)
+    assert waiting.cpu_seconds(7) == pytest.approx(255 * tick)
+    assert waiting.cpu_seconds(9) == pytest.approx(4000 * tick)
+    assert waiting.cpu_seconds(1) == 0
+    assert not waiting.tells_cpu_time()
+
+
+def test_processor_time_is_read_and_refused_where_nobody_tells_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = 'cron = "@daily"\ntimeout = "2h"\ncpu_time = "90s"'
+    credit, motor = jobs(read_schedule(write(folder, limits)))
+    assert (credit.timeout, credit.cpu_time, motor.cpu_time) == (7200.0, 90.0, None)
+    monkeypatch.setattr(waiting, "PROC", folder)
+    with pytest.raises(InputError, match=r"cpu_time must be left out on a system that does not tell .*; got"):
+        read_schedule(write(folder, limits))
+    read_schedule(write(folder, 'cron = "@daily"'))
 
 
 def test_a_stop_waits_for_the_grace_and_leaves_what_has_not_begun(tmp_path: Path) -> None:

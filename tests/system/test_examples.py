@@ -52,9 +52,9 @@ def test_the_schedule_file_is_read() -> None:
     from uq_report.ops.schedule import read_schedule
 
     schedule = read_schedule(EXAMPLES / "cron" / "audits.toml")
-    assert [(one.cron, one.misfire, one.timeout) for one in schedule.audit] == [
-        ("0 6 * * 1", 86400.0, 7200.0),
-        ("@monthly", None, None),
+    assert [(one.cron, one.misfire, one.timeout, one.cpu_time) for one in schedule.audit] == [
+        ("0 6 * * 1", 86400.0, 21600.0, 7200.0),
+        ("@monthly", None, None, None),
     ]
     assert schedule.grace == 300
 

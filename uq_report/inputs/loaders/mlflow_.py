@@ -21,7 +21,12 @@ from .skops_ import caution_of, read_skops
 
 _REMEDY = "log the model with serialization_format='skops', or as ONNX."
 _NOTE = "registered_model_meta"
-_BAR = "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR"
+# No bars, and a store that does not answer is asked three times at most; what the user sets stays.
+_SETTINGS = {
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+}
 _NATIVE = ("sklearn", "xgboost", "lightgbm", "catboost")
 
 
@@ -92,7 +97,7 @@ class MlflowLoader:
             place = tempfile.mkdtemp(prefix="uq-report-")
             delete = weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
             try:
-                with _quiet():
+                with _quiet_and_brief():
                     folder = artifacts.download_artifacts(artifact_uri=source, dst_path=place)
             except Exception as error:  # MLflow, its stores and their clients raise classes of their own
                 delete()
@@ -105,16 +110,15 @@ class MlflowLoader:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep MLflow from drawing progress bars, unless the user asked for them."""
-    if _BAR in os.environ:
-        yield
-        return
-    os.environ[_BAR] = "false"
+def _quiet_and_brief() -> Iterator[None]:
+    """Keep MLflow from drawing progress bars and from waiting for many minutes, unless the user asked for it."""
+    own = {name: value for name, value in _SETTINGS.items() if name not in os.environ}
+    os.environ.update(own)
     try:
         yield
     finally:
-        del os.environ[_BAR]
+        for name in own:
+            del os.environ[name]
 
 
 def _flavors(folder: Path, source: str) -> Mapping[str, Mapping[str, Any]]:

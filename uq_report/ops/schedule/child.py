@@ -16,6 +16,7 @@ from threading import Lock
 from typing import IO, Any, Literal
 
 from ...core.processes import command
+from .waiting import wait
 
 State = Literal["done", "unchanged", "findings", "locked", "failed", "timeout", "stopped"]
 _STATES: Mapping[int, State] = {0: "done", 1: "findings", 75: "locked"}
@@ -47,8 +48,10 @@ class Children:
         self._lock = Lock()
         self._closed = False
 
-    def run(self, words: Sequence[str], folder: Path, timeout: float | None) -> Ended | None:
-        """Run a command in a folder to its end, or to its timeout; None if no more runs are to start."""
+    def run(
+        self, words: Sequence[str], folder: Path, timeout: float | None, cpu_time: float | None = None
+    ) -> Ended | None:
+        """Run a command in a folder to its end, or to one of its limits; None if no more runs are to start."""
         start = time.monotonic()
         with TemporaryFile() as out, TemporaryFile() as err:
             with self._lock:
@@ -58,11 +61,8 @@ class Children:
                     words, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
                 )
                 self._running[child.pid] = child
-            late = False
-            try:
-                child.wait(timeout)
-            except subprocess.TimeoutExpired:
-                late = True
+            late = wait(child, timeout, cpu_time)
+            if late:
                 _end(child)
             with self._lock:
                 stopped = self._running.pop(child.pid, None) is None
@@ -70,7 +70,7 @@ class Children:
         state: State = "stopped" if stopped else "timeout" if late else _STATES.get(child.returncode, "failed")
         if state == "done" and summary.get("unchanged") is True:
             state = "unchanged"
-        last = error.splitlines()[-1] if error else ""
+        last = late or (error.splitlines()[-1] if error else "")
         return Ended(state, child.returncode, round(time.monotonic() - start, 1), summary, last)
 
     def close(self) -> None:

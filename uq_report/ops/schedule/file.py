@@ -16,6 +16,7 @@ from ...core.errors import InputError
 from ...runner.mistakes import validated
 from ...runner.settings import Part, Positive, Text
 from .cron import Cron
+from .waiting import tells_cpu_time
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
@@ -45,7 +46,14 @@ def _is_zone(text: str) -> str:
     return text
 
 
+def _is_told(seconds: float) -> float:
+    if not tells_cpu_time():
+        raise ValueError("left out on a system that does not tell the processor time of its processes")
+    return seconds
+
+
 Duration = Annotated[float, BeforeValidator(_seconds)]
+CpuTime = Annotated[float, AfterValidator(_is_told), BeforeValidator(_seconds)]
 CronText = Annotated[str, AfterValidator(_is_cron)]
 Zone = Annotated[str, AfterValidator(_is_zone)]
 
@@ -62,13 +70,16 @@ class ScheduledAudit(Part):
     misfire : float, optional
         How late a run may start, ``"1d"``; later it is told as missed and waits for its next time. No limit by default.
     timeout : float, optional
-        After which a run is stopped.
+        After which a run is stopped, by the clock.
+    cpu_time : float, optional
+        After which it is stopped, of the processor, for it and all that it starts.
     """
 
     file: Text
     cron: CronText
     misfire: Duration | None = None
     timeout: Duration | None = None
+    cpu_time: CpuTime | None = None
 
 
 class ScheduleFile(Part):

@@ -30,6 +30,7 @@ class Job:
         Where its runs are filed.
     name : str, optional
         Under which name.
+    cpu_time : float, optional
     """
 
     file: Path
@@ -39,6 +40,7 @@ class Job:
     timeout: float | None
     history: str | None
     name: str | None
+    cpu_time: float | None = None
 
     def last(self) -> datetime | None:
         """Return when the audit last ran, from its history."""
@@ -91,7 +93,9 @@ def _job(scheduled: ScheduledAudit, times: Cron) -> Job:
     if audit.output.history is not None and name is None:
         raise InputError("output.name must be given, or model.label, for a schedule to find its last runs; it is not.")
     late = None if scheduled.misfire is None else timedelta(seconds=scheduled.misfire)
-    return Job(Path(scheduled.file), label, times, late, scheduled.timeout, audit.output.history, name)
+    return Job(
+        Path(scheduled.file), label, times, late, scheduled.timeout, audit.output.history, name, scheduled.cpu_time
+    )
 
 
 def _check_distinct(planned: list[Job]) -> None:

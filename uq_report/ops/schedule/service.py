@@ -133,7 +133,7 @@ class Service:
         """Run one audit, and write its start and end."""
         self._say("run.start", audit=job.label, missed=missed)
         try:
-            ended = self._children.run(self._command(job.file), job.file.parent, job.timeout)
+            ended = self._children.run(self._command(job.file), job.file.parent, job.timeout, job.cpu_time)
         except Exception as error:  # noqa: BLE001 - whatever it is, the other audits go on
             ended = Ended("failed", -1, 0.0, error=str(error))
         if ended is None:
