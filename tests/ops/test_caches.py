@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -51,13 +54,13 @@ def test_a_user_whom_the_system_does_not_know_has_no_home(monkeypatch: pytest.Mo
 
 def test_the_folder_is_private_and_announced_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = []
-    monkeypatch.setattr(caches.atexit, "register", lambda *call, **_: kept.append(call))
-    monkeypatch.setattr(caches.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(atexit, "register", lambda *call, **_: kept.append(call))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     environ = {"HOME": "/dev/null"}
     folder = caches.provide(environ)
     assert folder is not None
     assert (folder.parent, folder.stat().st_mode & 0o777) == (tmp_path, 0o700)
-    assert kept == [(caches.shutil.rmtree, folder)]
+    assert kept == [(shutil.rmtree, folder)]
     assert {environ[name] for name in BOTH} == {str(folder)}
     assert caches.provide(environ) is None, "what this process starts has its place"
     assert str(folder) in caches.announcement(environ)
@@ -65,7 +68,7 @@ def test_the_folder_is_private_and_announced_once(tmp_path: Path, monkeypatch: p
 
 
 def test_no_room_for_temporary_files_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches.tempfile, "tempdir", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     environ = {"HOME": "/dev/null"}
     assert caches.provide(environ) is None
     assert environ == {"HOME": "/dev/null"}

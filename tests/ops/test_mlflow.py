@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -283,7 +284,7 @@ def test_what_is_late_or_interrupted_ends_as_failed(
 
     monkeypatch.setattr(finished, "log_folder", log_slowly)
     monkeypatch.setattr("mlflow.tracking.MlflowClient", Client)
-    monkeypatch.setattr(finished.Future, "result", result)
+    monkeypatch.setattr(Future, "result", result)
     with pytest.raises(end or TrackingError):
         log_finished(folder, MlflowPart(tracking_uri=place, experiment=tracking_name()))
     goes_on.set()
