@@ -27,7 +27,6 @@ LOSSES: Mapping[str, str] = {
     "skops": "no .skops files, so that models must come from ONNX, a factory or a pickle",
     "sql": "no tables from databases",
     "torch": "no models of PyTorch and GPyTorch",
-    "verify": "verify does not hold run.json against its schema",
 }
 _MODULES = {"scikit-survival": "sksurv", "xgboost-cpu": "xgboost"}  # where they are imported by another name
 

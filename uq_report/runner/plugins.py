@@ -336,9 +336,10 @@ def _installed(folders: Folders) -> dict[str, tuple[Plugin, ...]]:  # noqa: ARG0
 
 def _owner(dist: Distribution | None) -> tuple[str, str]:
     """Return name and version of a distribution; its metadata lack them while pip is writing."""
-    if dist is None:
-        return "unknown", "unknown"
-    facts = dist.metadata
+    try:
+        facts: Any = {} if dist is None else dist.metadata
+    except OSError:  # of the backport importlib_metadata, which takes the finding over where it is imported
+        facts = {}
     name, version = (str(facts[key]) if key in facts else "unknown" for key in ("Name", "Version"))
     return name, version
 
