@@ -8,6 +8,7 @@ those are is recorded once, in ten minutes, in the folder of --map. Exits with 1
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
 import random
@@ -28,7 +29,7 @@ from mutators import THRESHOLDS, Mutant, mutants
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("core", "methods", "rules")
-TESTS = ("rules", "core", "methods", "theory", "golden", "report", "document")
+TESTS = ("rules", "core", "methods", "theory", "runner", "report")
 BOUND = 0.9
 SECONDS = 25.0  # of tests that judge one mutant
 SLOWER = 2  # times as long as recorded, and START more, is a time-out
@@ -68,8 +69,7 @@ class Record:
         own = self.lines.get(mutant.file, {})
         of = set().union(*(own.get(line, ()) for line in range(first, last + 1)))
         if mutant.names:
-            using, running = self._using(mutant), set().union(*own.values())
-            of |= using & running or using or running
+            of |= self._using(mutant) or set().union(*own.values())
         path = Path(mutant.file)
         named = {path.stem, path.parent.name, THRESHOLDS} - set(PARTS)
         order = sorted(of, key=lambda node: (not any(name in node for name in named), self.seconds[node], node))
@@ -82,17 +82,32 @@ class Record:
         return kept
 
     def _using(self, mutant: Mutant) -> set[str]:
-        """Return the tests of the lines that use a name which is defined on import."""
-        word = re.compile(rf"\b({'|'.join(map(re.escape, mutant.names))})\b")
-        return set().union(
-            *(
-                nodes
-                for name, lines in self.lines.items()
-                for number, text in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1)
-                if word.search(text)
-                for nodes in [lines.get(number, set())]
-            )
+        """Return the tests of lines that use a name which is defined on import, and those of files that name it."""
+        names = _following(mutant)
+        word = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
+        of_lines = (
+            self.lines[name].get(number, set())
+            for name in self.lines
+            for number, text in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1)
+            if word.search(text)
         )
+        files = {node.partition("::")[0] for node in self.seconds if node.startswith("tests")}
+        naming = {file for file in files if word.search((ROOT / file).read_text(encoding="utf-8"))}
+        return set().union(*of_lines, (node for node in self.seconds if node.partition("::")[0] in naming))
+
+
+def _following(mutant: Mutant) -> list[str]:
+    """Return the names that a statement defines, and those that its module makes of them."""
+    names = list(mutant.names)
+    for statement in ast.parse((ROOT / mutant.file).read_bytes()).body:
+        if isinstance(statement, ast.Assign):
+            ids = [
+                [node.id for node in ast.walk(part) if isinstance(node, ast.Name)]
+                for part in ast.iter_child_nodes(statement)
+            ]
+            if set(ids[-1]) & set(names):
+                names += ids[0]
+    return names
 
 
 def record(folder: str, file: Path) -> None:

@@ -153,6 +153,8 @@ def _computes(node: ast.BinOp, parent: ast.AST) -> bool:
 
 def _constants(node: ast.Constant, parent: ast.AST) -> Iterator[ast.expr]:
     value = node.value
+    if isinstance(parent, ast.keyword) and parent.arg == "strict":  # lengths that always agree
+        return
     if isinstance(value, bool):
         yield ast.Constant(not value)
     elif isinstance(parent, ast.keyword) and parent.arg == "axis" and isinstance(value, int):

@@ -53,9 +53,10 @@ def test_what_over_claims_stands_first(over: Over, first: str, second: str) -> N
 
 
 def test_features_that_deliver_little_are_named_the_smallest_share_first() -> None:
-    over = {"half": (0.1, 0.05), "fifth": (0.1, 0.08), "tenth": (0.1, 0.09), "third": (0.1, 0.07)}
+    over = {"half": (0.1, 0.05), "fifth": (0.1, 0.08), "tenth": (0.1, 0.09), "third": (0.1, 0.07), "0": (0.1, 0.1)}
     (finding,) = ClaimsCheck().check(run(claims(over))).findings
-    assert finding.features == ("tenth", "fifth", "third")
+    assert finding.features == ("0", "tenth", "fifth", "third")
+    assert finding.statement.count(" claims ") == 3
 
 
 def test_all_features_together_claim_and_deliver() -> None:
