@@ -12,7 +12,7 @@ from uq_report.core.errors import InputError
 from uq_report.core.subject import Subject
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
-from uq_report.methods.pfi.leak import Leak
+from uq_report.methods.pfi.leak import Alone, Leak, _cost
 
 from . import importances
 from .importances import audited, diagnostic, outcome
@@ -77,6 +77,13 @@ def test_a_leak_in_the_audited_rows_alone_is_told_apart() -> None:
     used = fitted(0.05, classes=True).findings[0].statement
     assert "Wrong values of it cost the model" in used
     assert "makes little of it" not in used
+
+
+@pytest.mark.parametrize(("upper", "little"), [(0.099, True), (0.101, False)])
+def test_a_model_makes_little_of_a_leak_below_a_tenth_of_what_it_tells(upper: float, *, little: bool) -> None:
+    feature = Alone("a", nats=1.0, share=0.95, lower=0.94, upper=0.96, most=1.0)
+    cost = _cost(feature, importances.run(importances.pfi({"nll": {"a": (upper, 1e-6)}})))
+    assert ("makes little of it" in cost) is little
 
 
 @pytest.mark.parametrize("classes", [True, False])

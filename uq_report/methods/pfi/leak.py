@@ -42,7 +42,7 @@ class Alone(NamedTuple):
     share: float
     lower: float
     upper: float
-    most: float = 1.0
+    most: float
 
 
 @dataclass(frozen=True)
