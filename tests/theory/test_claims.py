@@ -154,17 +154,18 @@ def test_a_group_claims_more_than_its_features() -> None:
     assert claimed["both"].has_interval
 
 
-def test_rows_with_an_infinite_divergence_are_counted_and_none_is_dropped() -> None:
+@pytest.mark.parametrize(("y", "what"), [(np.array([0, 1, 1, 0]), "divergence or the loss"), (None, "divergence")])
+def test_rows_with_an_infinite_divergence_are_counted_and_none_is_dropped(y: Any, what: str) -> None:
     p = np.array([[0.5, 0.5], [0.4, 0.6], [0.3, 0.7], [0.6, 0.4]])
     rows = Rows((), np.zeros((0, 4)), np.zeros(4), np.ones(4), None)
-    engine: Any = SimpleNamespace(y=np.array([0, 1, 1, 0]), unchanged=lambda measures: np.zeros((len(measures), 4)))
+    engine: Any = SimpleNamespace(y=y, unchanged=lambda measures: np.zeros((len(measures), 4)))
     score = score_of(Categorical(p))
     assert score is not None
     claiming = Claiming.of(score, engine, rows)
-    T = np.zeros((2, 3, 4))
-    T[0, 1, 2] = T[1, 0, 2] = T[0, 0, 3] = np.inf
+    T = np.zeros((len(claiming.compared), 3, 4))
+    T[0, 1, 2] = T[-1, 0, 2] = T[0, 0, 3] = np.inf
     claiming.add("x", Changes(T, np.tile(np.arange(4), (3, 1))), np.zeros((3, 4)))
-    assert "infinite in 2 of 4 rows" in claiming.omissions[0].reason
+    assert claiming.omissions[0].reason.startswith(f"the {what} is infinite in 2 of 4 rows")
     assert not claiming.claims
 
 
