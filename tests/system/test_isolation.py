@@ -14,9 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from uq_report.core.errors import InputError
 from uq_report.core.nearby import look_in
 from uq_report.core.processes import command, safe_paths
 from uq_report.core.sending import Scattered, written
+from uq_report.inputs.loaders.factory import FactoryLoader
 from uq_report.ops.schedule.child import run_command
 
 CHECKOUT = Path(__file__).parents[2]
@@ -63,7 +65,7 @@ n_jobs = 2
 backend = "loky"
 [output]
 folder = "out"
-formats = ["html", "pdf"]
+formats = ["pdf"]
 templates = "."
 """
 
@@ -90,19 +92,25 @@ def run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
 
 
+SCRIPT = str(Path(sysconfig.get_path("scripts")) / "uq-report")
+
+
 @pytest.mark.parametrize(
-    "words",
-    [[str(Path(sysconfig.get_path("scripts")) / "uq-report")], [sys.executable, "-P", "-m", "uq_report"], []],
+    ("words", "expected"),
+    [
+        ([SCRIPT, "plugins"], "pfi"),
+        ([sys.executable, "-P", "-m", "uq_report", "--version"], "uq-report "),
+        ([sys.executable, "-m", "uq_report", "--version"], "uq-report "),
+    ],
     ids=["script", "-P -m", "-m"],
 )
-def test_a_command_imports_nothing_from_where_it_is_started(folder: Path, words: list[str]) -> None:
+def test_a_command_imports_nothing_from_where_it_is_started(folder: Path, words: list[str], expected: str) -> None:
     """``-m`` alone finds a planted uq_report before ours runs: that one is Python's, and stands in SECURITY.md."""
-    if not words:
+    if words[1] == "-m":
         (folder / "uq_report.py").unlink()
-        words = [sys.executable, "-m", "uq_report"]
-    done = run([*words, "plugins"], folder)
+    done = run(words, folder)
     assert (done.returncode, imported(folder)) == (0, ""), done.stderr
-    assert "pfi" in done.stdout
+    assert expected in done.stdout
     assert "planted" not in done.stdout
 
 
@@ -118,7 +126,7 @@ def test_a_scheduled_run_imports_its_model_and_nothing_else_from_its_folder(fold
     done = run(run_command(folder / "audit.toml"), folder)
     assert imported(folder) == ""
     assert done.returncode == 0, done.stderr
-    assert sorted(path.suffix for path in (folder / "out").glob("report.*")) == [".html", ".pdf"]
+    assert sorted(path.suffix for path in (folder / "out").glob("report.*")) == [".pdf"]
 
 
 @pytest.mark.parametrize("place", ["", ".", "here", "script"])
@@ -137,7 +145,6 @@ def test_a_child_looks_neither_where_we_work_nor_beside_the_script(
     assert (done.returncode, imported(folder)) == (0, ""), done.stderr
     missing = run(command("probe_of_isolated"), folder)
     assert "No module named probe_of_isolated" in missing.stderr
-    assert run(command("uq_report", "--version"), folder).stdout.startswith("uq-report ")
 
 
 def test_a_place_of_ours_stays_in_its_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,3 +185,30 @@ def test_what_is_sent_says_where_its_modules_are(tmp_path: Path, monkeypatch: py
     words = [sys.executable, "-c", code]
     assert run(words, CHECKOUT).stdout == "7\n"
     assert pickle.loads(pickle.dumps(Scattered(model))).read().value == 7
+
+
+@pytest.mark.parametrize("script", [os.__file__, pytest.__file__, str(Path(pytest.__file__).parents[1] / "py.py")])
+def test_what_is_installed_stays_where_it_is_also_if_it_is_the_script(
+    script: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of ``python -m pdb`` and of notebooks' launchers."""
+    before = command("m")
+    monkeypatch.setattr("__main__.__file__", script, raising=False)
+    assert command("m") == before
+
+
+def test_a_model_may_lie_in_a_folder_below_and_have_a_neighbour(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    below = folder / "importlib_below"  # a name like that of Python's machinery, without __init__
+    below.mkdir()
+    (below / "first.py").write_text("def model():\n    import beside_below_of_isolated as b\n    return b.VALUE\n")
+    (folder / "beside_below_of_isolated.py").write_text("VALUE = 7\n")
+    assert FactoryLoader().load("importlib_below.first:model") == 7
+    assert (str(folder) in sys.path, imported(folder)) == (False, "")
+
+
+def test_an_installed_module_comes_before_one_of_the_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    (folder / "colorsys.py").write_text("def model():\n    return 7\n")
+    with pytest.raises(InputError, match=r"colorsys has no function 'model' \(.*colorsys\.py\).*no installed one has"):
+        FactoryLoader().load("colorsys:model")

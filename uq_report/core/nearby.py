@@ -10,6 +10,8 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
+_MACHINERY = ("importlib", "importlib._bootstrap", "importlib._bootstrap_external")
+
 
 class Nearby(MetaPathFinder):
     """Finds modules of one folder that no other place has.
@@ -45,7 +47,7 @@ class Nearby(MetaPathFinder):
         return look_in, (self.folder, sorted(self.names))
 
     def _is_asked_from_inside(self, frame: FrameType | None) -> bool:
-        while frame is not None and "importlib" in frame.f_code.co_filename:
+        while frame is not None and frame.f_globals.get("__name__") in _MACHINERY:
             frame = frame.f_back
         return frame is not None and Path(frame.f_code.co_filename).is_relative_to(self.folder)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import site
 import sys
+import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from threading import Lock
 
@@ -74,4 +77,11 @@ def _is_fixed(place: object, folder: Path | None = None) -> bool:
     script = getattr(sys.modules.get("__main__"), "__file__", None)
     moving = [Path.cwd(), *([folder] if folder else []), *([Path(script).parent] if script else [])]
     resolved = Path(place).resolve()
-    return resolved == _HERE or resolved not in {one.resolve() for one in moving}
+    return resolved in _installed() or resolved not in {one.resolve() for one in moving}
+
+
+@cache
+def _installed() -> frozenset[Path]:
+    """Return where Python's own modules and installed ones lie, which may be run as scripts as well."""
+    places = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    return frozenset((_HERE, *(Path(place).resolve() for place in (*places, *site.getsitepackages()))))
