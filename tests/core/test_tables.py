@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from uq_report.core.errors import InputError
-from uq_report.core.inputs import table
+from uq_report.core.tables import table
 
 RECORDS = [{"a": 1.0}, {"a": 2.0}]
 

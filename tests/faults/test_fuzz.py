@@ -16,9 +16,11 @@ from uq_report.core.errors import UQReportError
 from uq_report.evidence import codec
 from uq_report.evidence.run import Run
 
-hypothesis = pytest.importorskip("hypothesis", reason="fuzzing needs hypothesis")
+pytest.importorskip("hypothesis", reason="fuzzing needs hypothesis")
 
-from .strategies import SPEAKS, Case, cases  # noqa: E402 - it needs hypothesis too
+import hypothesis
+
+from .strategies import SPEAKS, Case, cases
 
 FORMATS = ("html", "markdown", "junit")
 FEW = 16
