@@ -18,7 +18,7 @@ from uq_report.api import reports
 from uq_report.core import libraries
 from uq_report.evidence import sums
 from uq_report.inputs.loaders.factory import FactoryLoader
-from uq_report.ops import doctor
+from uq_report.ops import caches, doctor
 from uq_report.render.html import HtmlRenderer
 from uq_report.report.rating import WORDS
 from uq_report.runner import plugins
@@ -234,7 +234,7 @@ def test_doctor_names_what_is_there_and_fails_for_what_is_missing(monkeypatch: p
 def test_doctor_says_how_to_get_what_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "find_library", lambda name: None)
     monkeypatch.setattr(doctor, "installed", lambda name: name not in ("dalex", "pyarrow", "ngboost", "sksurv"))
-    monkeypatch.setenv(doctor.caches.MARK, "/tmp/private")
+    monkeypatch.setenv(caches.MARK, "/tmp/private")
     states = {f.what: f for f in doctor.examine()}
     assert states["HarfBuzz subsetter"].state == states["extra dalex"].state == states["Home"].state == "optional"
     assert "/tmp/private" in states["Home"].detail
