@@ -67,7 +67,7 @@ class Filing:
 
         Raises
         ------
-        InputError
+        OutputError
             If it cannot be written; nothing of it is then in the history.
         """
         files = contents(run, reports=reports, clock=clock)

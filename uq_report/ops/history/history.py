@@ -60,7 +60,7 @@ class History:
         try:
             audit.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(
+            raise OutputError(
                 f"history must be a folder to write to; got {self.root} ({error.strerror}). Name another."
             ) from error
         with locked(audit / LOCK, f"audit {name!r}", wait):
