@@ -1,0 +1,80 @@
+"""Audits one after the other in one process leave nothing behind: no memory, no open file, thread or temporary file."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tempfile
+import threading
+import tracemalloc
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import uq_report as uq
+from uq_report.core.distributions import Categorical
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
+
+MOST = 50_000  # bytes an audit may leave, on average
+FAST = {"pfi": {"n_repeats": 2}, "pdp": {"grid_resolution": 3, "max_ice": 3}, "calibration": {"n_draws": 99}}
+
+
+def coin(X: Any) -> Categorical:
+    p = 1 / (1 + np.exp(-np.asarray(X)[:, 0].astype(float)))
+    return Categorical(np.column_stack([1 - p, p]), classes=[0, 1])
+
+
+def audited(number: int, folder: Path) -> list[weakref.ref[Any]]:
+    """Audit other rows each time, and write the report; return references to what should be gone afterwards."""
+    X = pd.DataFrame(np.random.default_rng(number).normal(size=(40, 2)), columns=["a", f"b{number}"])
+    subject = uq.explain(coin, X, (X["a"] > 0).astype(int))
+    audit = uq.audit(subject, explainers=tuple(FAST), options=FAST, progress=False)
+    audit.write(folder, ["html", "markdown"])
+    return [weakref.ref(one) for one in (X, subject, audit, audit.run, *audit.results)]
+
+
+def held() -> tuple[int, int, int]:
+    """Return the numbers of open files, threads, and files in the temporary folder."""
+    gc.collect()
+    files, temporary = Path("/proc/self/fd"), Path(tempfile.gettempdir())
+    return len(list(files.iterdir())), threading.active_count(), len(list(temporary.iterdir()))
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put temporary files where they are counted."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path / "report"
+
+
+def test_what_an_audit_made_is_gone_with_it(temporary: Path) -> None:
+    audited(0, temporary)
+    before = held()
+    made = [reference for number in range(1, 11) for reference in audited(number, temporary)]
+    assert held() == before
+    assert [reference() for reference in made if reference() is not None] == []
+
+
+@pytest.mark.study
+def test_five_hundred_audits_leave_nothing(temporary: Path) -> None:
+    for number in range(5):
+        audited(number, temporary)
+    before = held()
+    tracemalloc.start()
+    try:
+        audited(5, temporary)
+        gc.collect()
+        start = tracemalloc.get_traced_memory()[0]
+        for number in range(494):
+            audited(6 + number, temporary)
+        gc.collect()
+        left = (tracemalloc.get_traced_memory()[0] - start) / 494
+    finally:
+        tracemalloc.stop()
+    assert held() == before
+    assert left < MOST
