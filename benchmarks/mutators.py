@@ -39,11 +39,17 @@ class Mutant:
     before: str
     after: str
     names: tuple[str, ...]  # what the statement defines where it runs on import; () in a function
+    text: str  # of the first line of the statement
 
     @property
     def line(self) -> int:
         """The line on which the statement starts."""
         return self.lines[0]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What the mutant is, wherever its file is changed elsewhere."""
+        return self.file, self.text, f"{self.before} -> {self.after}"
 
     def apply(self, source: bytes) -> bytes:
         """Return the source with the change."""
@@ -56,14 +62,15 @@ def mutants(file: str, source: bytes) -> list[Mutant]:
     >>> [mutant.after for mutant in mutants("a.py", b"def f(x, k=2):\n    return x < k\n")]
     ['(3)', '(x <= k)', '(x >= k)', '(not x < k)']
     """
-    starts = [0]
+    texts, starts = source.decode().splitlines(), [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
 
     def made(statement: tuple[int, int], names: tuple[str, ...], node: ast.expr, after: ast.expr) -> Mutant:
         start = starts[node.lineno - 1] + node.col_offset
         stop = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
-        return Mutant(file, statement, start, stop, ast.unparse(node), f"({ast.unparse(after)})", names)
+        text = texts[statement[0] - 1].strip()
+        return Mutant(file, statement, start, stop, ast.unparse(node), f"({ast.unparse(after)})", names, text)
 
     return [
         made(lines, names, node, after)
