@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from uq_report.core.distributions import Categorical, CategoricalMixture, Normal, NormalMixture, Poisson, StudentT
+from uq_report.core.distributions.validate import numbers
 from uq_report.core.errors import InputError, UnsupportedError
 
 HALF = [[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]
@@ -244,3 +245,11 @@ def test_members_are_predicted_anew_once_they_are_reduced() -> None:
 def test_single_precision_probabilities_pass() -> None:
     p = np.random.default_rng(0).dirichlet(np.ones(50), 100).astype(np.float32)
     assert Categorical(p).probabilities.dtype == np.float64
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_whole_numbers_are_taken_as_long_as_floats_hold_them(sign: int) -> None:
+    held = sign * np.array([0, 2**53, 2**53 + 2])
+    np.testing.assert_array_equal(numbers("x", held), held.astype(float))
+    with pytest.raises(InputError, match="whole numbers that floats hold"):
+        numbers("x", sign * np.array([0, 2**53 + 1]))

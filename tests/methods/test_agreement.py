@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -539,3 +540,13 @@ def test_an_audit_runs_it_last_and_one_call_runs_pfi_before_it() -> None:
     assert {"pfi", "h_statistic"} <= set(run.result("agreement").estimates["item"])
     results = runner.single(testing.linear_subject(40), "agreement", {}, Settings(as_of="2026-01-01"))
     assert set(results[0].estimates["item"]) == {"pfi"}
+
+
+@pytest.mark.parametrize("bounded", [(True, True), (True, False), (False, False)])
+def test_intervals_of_ranks_are_explained_where_a_method_has_them(bounded: tuple[bool, ...]) -> None:
+    methods: Any = [
+        SimpleNamespace(bounds=object() if has else None, measure="nll", sign=1, id="m", why="") for has in bounded
+    ]
+    engine: Any = SimpleNamespace(confidence=0.95, subject=SimpleNamespace(groups={}))
+    notes = " ".join(Agreement()._notes(methods, engine, 0, 0))
+    assert ("hold all its ranks together with 95 % confidence" in notes) is any(bounded)

@@ -376,3 +376,10 @@ def test_custom_values_are_sorted_and_kept_as_plain_options() -> None:
     assert list(table.get_group("day")["level"]) == ["2021-01-01T00:00:00"]
     assert list(table.get_group("size")["level"]) == ["large", "small"]
     assert result.options["custom_values"]["num"] == [2.0, 1.0, 2.0]
+
+
+def test_the_cost_counts_the_points_of_curves_and_of_pairs() -> None:
+    subject = testing.linear_subject(10)
+    a, b = subject.features[:2]
+    explainer = PartialDependence(features=(a, b), pairs=((a, b),), grid_resolution=7)
+    assert explainer.cost(subject, Engine(subject, [PREDICTION])) == 10 * (2 * 7 + 7 * 7)
