@@ -18,6 +18,7 @@ from uq_report.core.passes import Group
 from uq_report.core.predictive import Distribution
 from uq_report.core.subject import Subject, make_subject
 from uq_report.core.variants import Variant
+from uq_report.testing import linear_subject
 
 MEASURES = {m.name: m for m in (PREDICTION, SQUARED_ERROR, NLL, ENTROPY, KL)}
 
@@ -329,3 +330,15 @@ class TestTheBase:
         plain = Measure("plain", spy, "units of y", "prediction", frozenset({"mean"}))
         collect(Engine(s, MEASURES).evaluate(permutations(s, 2), [plain]))
         assert set(seen) == {None}
+
+
+@pytest.mark.parametrize(("confidence", "allowed"), [(0.5, False), (0.51, True), (0.999, True), (1.0, False)])
+def test_the_confidence_is_within_its_limits(confidence: float, *, allowed: bool) -> None:
+    def made() -> float:
+        return Engine(linear_subject(5), [PREDICTION], confidence=confidence).confidence
+
+    if allowed:
+        assert made() == confidence
+    else:
+        with pytest.raises(InputError, match="confidence"):
+            made()

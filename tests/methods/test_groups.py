@@ -20,6 +20,7 @@ from uq_report.core.results import Result
 from uq_report.core.sampling import Sampling
 from uq_report.core.scored import ScoredRows
 from uq_report.core.subject import Subject
+from uq_report.methods.groups import plan
 from uq_report.methods.groups.attributes import Attribute, attributes, disclose
 from uq_report.methods.groups.contrasts import difference, gap_p_values, shuffled_p_values
 from uq_report.methods.groups.explain import Groups
@@ -496,3 +497,26 @@ def test_a_grid_of_many_values_is_the_middle_of_equal_parts() -> None:
     weighed = grid_of(numbers, weights)
     assert (weights[weighed.rows] > 0).all()
     assert weighed.shares.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("most", "sizes"), [(79, []), (80, [80]), (119, [80]), (120, [80, 120])])
+def test_confidence_gaps_are_tested_exactly_up_to_so_many_rows(
+    most: int, sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tested: list[int] = []
+
+    def exact(q: Any, y: Any, members: list[BoolArray], *args: Any) -> list[float]:
+        tested.extend(int(rows.sum()) for rows in members)
+        return [0.5] * len(members)
+
+    monkeypatch.setattr(plan, "EXACT_UNITS", most)
+    monkeypatch.setattr(plan, "gap_p_values", exact)
+    explain(logistic(sex=np.where(np.arange(200) < 80, "f", "m")))
+    assert sorted(tested) == sizes
+
+
+@pytest.mark.parametrize(("labels", "compared"), [(2, {"b"}), (3, {"a", "b", "c"})])
+def test_of_two_groups_the_smaller_is_compared_and_of_more_every_one(labels: int, compared: set[str]) -> None:
+    ends = {2: [110], 3: [90, 150]}[labels]
+    of = np.array(list("abc"))[np.searchsorted(ends, np.arange(200), side="right")]
+    assert set(explain(logistic(kind=of))["groups.difference"].estimates["item"]) == compared
