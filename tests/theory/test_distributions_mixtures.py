@@ -118,6 +118,14 @@ class TestEntropyOfNormals:
             assert NODES**degree @ KRONROD == pytest.approx(exact, abs=1e-14)
 
 
+def test_a_row_of_another_scale_leaves_the_entropy_of_a_row_alone() -> None:
+    """Members of 1e-150 beside a row of 1e10: the floor of the widths is of each row's own extent."""
+    small, large = ([0.0, 2e-150], [1e-150, 1e-150]), ([0.0, 2e10], [1e10, 1e10])
+    both = NormalMixture([small[0], large[0]], [small[1], large[1]]).entropy()
+    np.testing.assert_array_equal(both, [NormalMixture([m], [s]).entropy()[0] for m, s in (small, large)])
+    assert both[1] - both[0] == pytest.approx(160 * np.log(10), rel=1e-9)
+
+
 class TestSplit:
     """entropy = aleatoric + epistemic, 0 <= epistemic <= H(weights); variance likewise, by total variance."""
 
