@@ -335,7 +335,7 @@ class TestTheBase:
 @pytest.mark.parametrize(("confidence", "allowed"), [(0.5, False), (0.51, True), (0.999, True), (1.0, False)])
 def test_the_confidence_is_within_its_limits(confidence: float, *, allowed: bool) -> None:
     def made() -> float:
-        return Engine(linear_subject(5), [PREDICTION], confidence=confidence).confidence
+        return Engine(linear_subject(5), {"prediction": PREDICTION}, confidence=confidence).confidence
 
     if allowed:
         assert made() == confidence

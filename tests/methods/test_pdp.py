@@ -382,4 +382,4 @@ def test_the_cost_counts_the_points_of_curves_and_of_pairs() -> None:
     subject = testing.linear_subject(10)
     a, b = subject.features[:2]
     explainer = PartialDependence(features=(a, b), pairs=((a, b),), grid_resolution=7)
-    assert explainer.cost(subject, Engine(subject, [PREDICTION])) == 10 * (2 * 7 + 7 * 7)
+    assert explainer.cost(subject, Engine(subject, {"prediction": PREDICTION})) == 10 * (2 * 7 + 7 * 7)
