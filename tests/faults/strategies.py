@@ -120,7 +120,7 @@ def _printing(model: Model, X: Any) -> Any:
 def _mutating(model: Model, X: Any) -> Any:
     predicted = model.predicted(X)
     if isinstance(X, pd.DataFrame):
-        X[X.columns[0]] = X.to_numpy()[0, 0]
+        X.iloc[:, 0] = X.iloc[:1, 0].to_numpy()[0]
     else:
         X[:, 0] = 0.0
     return predicted

@@ -15,8 +15,8 @@ def test_curves_part_at_the_same_place_on_a_feature_of_any_size(power: int) -> N
     local = pd.DataFrame({"x": x, "estimate": x**2, "std_error_change": 0.01})
     average = pd.DataFrame({"x": 1.25 * x, "estimate": x, "std_error": 0.01})
     plain = widest_parting(local, average, 0.95)
-    moved, other = (rows.assign(x=np.ldexp(rows["x"], power)) for rows in (local, average))
-    scaled = widest_parting(moved, other, 0.95)
+    local, average = (rows.assign(x=np.ldexp(rows["x"], power)) for rows in (local, average))
+    scaled = widest_parting(local, average, 0.95)
     assert plain is not None
     assert scaled is not None
     assert scaled._replace(at=plain.at) == plain

@@ -18,7 +18,7 @@ from uq_report.evidence.run import Run
 
 pytest.importorskip("hypothesis", reason="fuzzing needs hypothesis")
 
-import hypothesis
+from hypothesis import HealthCheck, Phase, given, settings
 
 from .strategies import SPEAKS, Case, cases
 
@@ -30,16 +30,16 @@ UNSEEN = re.compile(r"<(script|style).*?</\1>|<[^>]+>", re.DOTALL)
 FOREIGN = re.compile(r"^(it failed with )?\w*(Error|Exception|Warning|Interrupt)\b")
 
 
-def settings(examples: int) -> hypothesis.settings:
+def repeated(examples: int) -> settings:
     """Return settings under which every run draws the same examples; the clock of a busy machine says nothing."""
-    return hypothesis.settings(
+    return settings(
         max_examples=examples,
         derandomize=True,
         database=None,
         deadline=None,
-        phases=[hypothesis.Phase.generate],  # making an example smaller takes minutes of whole audits
+        phases=[Phase.generate],  # making an example smaller takes minutes of whole audits
         print_blob=False,
-        suppress_health_check=list(hypothesis.HealthCheck),
+        suppress_health_check=list(HealthCheck),
     )
 
 
@@ -78,14 +78,14 @@ def holds(case: Case) -> None:
     assert codec.dumps(codec.loads(codec.dumps(run), "run.json")) == codec.dumps(run)
 
 
-@settings(FEW)
-@hypothesis.given(cases(FORMATS))
+@repeated(FEW)
+@given(cases(FORMATS))
 def test_an_audit_of_anything_ends_as_it_should(case: Case) -> None:
     holds(case)
 
 
 @pytest.mark.study
-@settings(MANY)
-@hypothesis.given(cases((*FORMATS, "pdf")))
+@repeated(MANY)
+@given(cases((*FORMATS, "pdf")))
 def test_many_audits_of_anything_end_as_they_should(case: Case) -> None:
     holds(case)
