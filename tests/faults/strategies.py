@@ -107,7 +107,7 @@ class Model:
 
 def _late(model: Model, X: Any) -> Any:
     if model.calls > 4:
-        raise ValueError("no <more>\x1b[31m than four calls: nan")
+        raise ValueError("no <more>\x1b[31m than four calls")
     return model.predicted(X)
 
 
