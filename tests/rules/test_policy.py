@@ -227,3 +227,18 @@ def test_real_results_are_judged_from_settings_and_survive_being_saved() -> None
     outcome = next(one for one in codec.loads(codec.dumps(audited)).outcomes if one.check == "policy")
     assert [(one.code, one.features) for one in outcome.findings] == [("UQ951", ("c",))]
     assert (outcome.findings[0].lower, outcome.findings[0].threshold) == (1.0, 3.0)
+
+
+@pytest.mark.parametrize(("place", "reach"), [((1, 1, 1), "rank 1 (for sure)"), ((1, 1, 2), "rank 1 (1 to 2)")])
+def test_a_rank_whose_interval_is_one_rank_is_sure(place: Place, reach: str) -> None:
+    found = judged(
+        "a in top 2 of entropy", results=(agreement(ranking("pfi", "entropy", {"a": place, "b": (2, 2, 3)})),)
+    )
+    assert reach in found.reason
+
+
+@pytest.mark.parametrize(("rule", "end"), [("agee in top 2 of entropy", "?"), ("d in top 2 of entropy", ".")])
+def test_a_finding_ends_in_one_mark(rule: str, end: str) -> None:
+    statement = only(judged(rule)).statement
+    assert statement.endswith(end)
+    assert statement[-2] not in ".?"
