@@ -7,9 +7,10 @@ from string import Formatter
 
 import pytest
 
+from uq_report.core.errors import InputError
 from uq_report.evidence import ids
 from uq_report.evidence.finding import SEVERITIES, Outcome
-from uq_report.rules.rule import Limit, Rule
+from uq_report.rules.rule import Grade, Limit, Rule
 from uq_report.runner import plugins
 from uq_report.testing import linear_subject
 
@@ -144,6 +145,12 @@ def test_words_hold_no_number_beside_the_thresholds(rule: Rule) -> None:
 def test_the_severity_is_the_worst_grade(rule: Rule) -> None:
     assert rule.severity == SEVERITIES[min(SEVERITIES.index(grade.severity) for grade in rule.grades)]
     assert (rule.record.severity, rule.record.when) == (rule.severity, rule.text)
+
+
+@pytest.mark.parametrize("last", [(), (Grade("low", {"share": Limit("above", 0)}),)])
+def test_a_rule_without_a_last_grade_is_refused(last: tuple[Grade, ...]) -> None:
+    with pytest.raises(InputError, match="grades must end with a grade without limits"):
+        Rule(code="UQ000", title="", when="", rests_on="", grades=last)
 
 
 def test_nothing_is_raised_by_what_was_not_observed() -> None:

@@ -240,8 +240,8 @@ def listed(names: Iterable[str], most: int = NAMED) -> str:
 
     Examples
     --------
-    >>> listed(["a", "b", "c"]), listed("abcd", 2)
-    ('a, b and c', 'a, b and 2 more')
+    >>> listed(["a", "b", "c"]), listed("abcd", 2), listed("abcdefg")
+    ('a, b and c', 'a, b and 2 more', 'a, b, c, d, e, f and 1 more')
     """
     every = [short(name, NAME) for name in names]
     if len(every) > most:
