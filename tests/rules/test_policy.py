@@ -189,6 +189,8 @@ def test_without_rules_it_does_not_apply() -> None:
         ("coverage 120 >= 0.9", r"must name a level between 0 and 100"),
         ("nll 90 <= 0.5", r"must name nll alone"),
         ("nll <= high", r"must be 'FEATURE"),
+        ("coverage 100 >= 0.9", r"must name a level between 0 and 100"),
+        ("coverage 0 >= 0.9", r"must name a level between 0 and 100"),
         ("nll < 0.5", r"must be 'FEATURE"),
         ("a in top 0 of nll", r"must name a K of at least 1"),
     ],

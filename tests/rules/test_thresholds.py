@@ -153,6 +153,12 @@ def test_a_rule_without_a_last_grade_is_refused(last: tuple[Grade, ...]) -> None
         Rule(code="UQ000", title="", when="", rests_on="", grades=last)
 
 
+def test_thresholds_that_limits_name_and_a_rule_has_not_are_listed_in_order() -> None:
+    raised = ({"share": Limit("above", "z"), "p_value": Limit("at most", "a")},)
+    with pytest.raises(InputError, match=r"missing \['a', 'z'\]"):
+        Rule(code="UQ000", title="", when="", rests_on="", raised=raised)
+
+
 def test_nothing_is_raised_by_what_was_not_observed() -> None:
     assert all(rule.judge() is None for check in CHECKS for rule in check.rules)
 
