@@ -23,10 +23,11 @@ KINDS: dict[str, Any] = {
     "text": pd.array(["a", None, "b"], dtype="string"),
     "mixed": np.array([1, "1", 2.5], dtype=object),
 }
+AUDITED = {name: values for name, values in KINDS.items() if name != "mixed"}  # a subject takes no such column
 
 
 def subject() -> Subject:
-    return make_subject(None, FunctionAdapter(), pd.DataFrame(KINDS), None)
+    return make_subject(None, FunctionAdapter(), pd.DataFrame(AUDITED), None)
 
 
 def replaced(asked: Asked, s: Subject) -> pd.DataFrame:
@@ -36,7 +37,7 @@ def replaced(asked: Asked, s: Subject) -> pd.DataFrame:
     return pd.DataFrame(make_buffer(rows, 1).filled(Columns(s.X), 0, len(rows), [asked.variant]))
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", AUDITED)
 def test_a_shuffled_column_is_read_as_rows_that_give_their_values(name: str) -> None:
     s = subject()
     frame = to_frame(s)
@@ -45,7 +46,7 @@ def test_a_shuffled_column_is_read_as_rows_that_give_their_values(name: str) -> 
     asked = Reader(s, s.features).read(frame)
     assert asked.variant is not None
     assert asked.variant.donors is not None
-    assert asked.columns == (list(KINDS).index(name),)
+    assert asked.columns == (list(AUDITED).index(name),)
     assert asked.variant.donors.tolist() == order
     pd.testing.assert_frame_equal(replaced(asked, s), frame.reset_index(drop=True))
 
