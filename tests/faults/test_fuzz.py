@@ -24,7 +24,7 @@ from .strategies import SPEAKS, Case, cases
 
 FORMATS = ("html", "markdown", "junit")
 FEW = 16
-MANY = 100 * int(os.environ.get("UQ_STUDY_REPS", "5"))
+MANY = 4 * int(os.environ.get("UQ_STUDY_REPS", "75"))
 NO_NUMBER = re.compile(r"(?<![\w-])[-−+]?(nan|inf|NaT)(?![\w-])", re.IGNORECASE)
 UNSEEN = re.compile(r"<(script|style).*?</\1>|<[^>]+>", re.DOTALL)
 FOREIGN = re.compile(r"^(it failed with )?\w*(Error|Exception|Warning|Interrupt)\b")
