@@ -44,11 +44,12 @@ def repeated(examples: int) -> settings:
 
 
 def audited(case: Case) -> tuple[Run, str] | UQReportError:
-    """Return the run of a case and its page, or the error of ours that ended it."""
+    """Return the run of a case and its page (of a PDF no text), or the error of ours that ended it."""
     try:
         subject = uq.explain(case.model, **case.given)
         audit = uq.audit(subject, progress=False, as_of="2026-01-01", **case.settings)
-        return audit.run, audit.render(**case.style).decode()
+        page = audit.render(**case.style)
+        return audit.run, "" if case.style["format"] == "pdf" else page.decode()
     except UQReportError as error:
         return error
 

@@ -21,7 +21,7 @@ from uq_report.core.distributions import Categorical
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
 
-MANY = 20 * int(os.environ.get("UQ_STUDY_REPS", "25"))
+MANY = 5 * int(os.environ.get("UQ_STUDY_REPS", "100"))
 MOST = 50_000  # bytes an audit may leave, on average
 FAST = {"pfi": {"n_repeats": 2}, "pdp": {"grid_resolution": 3, "max_ice": 3}, "calibration": {"n_draws": 99}}
 
@@ -64,7 +64,7 @@ def test_what_an_audit_made_is_gone_with_it(temporary: Path) -> None:
 
 @pytest.mark.study
 def test_many_audits_leave_nothing(temporary: Path) -> None:
-    """Five hundred, fewer where UQ_STUDY_REPS asks for less than 25."""
+    """Five hundred, fewer where UQ_STUDY_REPS asks for less than 100."""
     for number in range(5):
         audited(number, temporary)
     before = held()

@@ -70,7 +70,7 @@ def run(*results: Result, rows: str = "1", n: int = 50, outcomes: tuple[Outcome,
         as_of="2026-01-31",
         subject=subject | facts,
         settings={"seed": 0, "options": {"pfi": {"n_repeats": 3}}, "as_of": "2026-01-31"},
-        environment={"numpy": "2"},
+        environment={"python": "3", "platform": "p", "numpy": "2"},
         results=results,
         outcomes=outcomes,
     )
@@ -347,7 +347,7 @@ def test_inputs_that_differ_are_listed_with_both_values() -> None:
     now = replace(
         run(rows="2", label="n", model_parameters={"C": "1"}),
         settings={"seed": 1, "options": {"pfi": {"n_repeats": 9}}, "as_of": "2027-01-31"},
-        environment={"numpy": "3"},
+        environment={"python": "3", "platform": "p", "numpy": "3"},
     )
     found = {one.what: (one.before, one.now) for one in changes(before, now).inputs}
     assert found == {
