@@ -16,6 +16,7 @@ from uq_report.runner import kept
 from uq_report.runner.differences import BOUND, PAIRED, differences
 from uq_report.runner.kept import LEAST_ROWS, MOST_ROWS, NUMBERS, kept_rows, with_kept_rows
 
+from ..ops import store_runs
 from .test_changes import importance, run
 
 N = 20_000
@@ -51,7 +52,7 @@ def test_a_run_keeps_so_many_rows_and_all_if_there_are_no_more(features: int, mo
 
 
 def test_what_is_kept_says_so_and_comes_back_byte_by_byte() -> None:
-    one = few(importance(terms(1)))
+    one = replace(few(importance(terms(1))), subject=store_runs.full().subject)
     assert one.result("pfi").notes[-1] == (
         "Of the values row by row, run.json keeps those of 2,000 of the 20,000 rows, drawn at random."
     )
