@@ -294,7 +294,7 @@ def test_what_is_late_or_interrupted_ends_as_failed(
 
 
 def test_a_missing_mlflow_is_told_before_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finished, "find_spec", lambda name: None)
+    monkeypatch.setattr(finished, "installed", lambda name: False)
     with pytest.raises(MissingDependencyError, match=r"pip install 'uq_report\[mlflow\]'"):
         finished.ready()
 

@@ -33,18 +33,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed event loop:ResourceWarn
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("signing")
-    verify_cases.write(folder / "run")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def keys(place: Path) -> Keys:
-    return Keys(place)
-
-
-@pytest.fixture(scope="module")
 def validator(keys: Keys) -> Any:
     return load_signer(*keys.issue("validator"), [keys.authority], PASSPHRASE)
 

@@ -34,23 +34,10 @@ from uq_report.ops import verification
 from uq_report.ops.signing import Signed, Terms, load_signer, sign
 from uq_report.ops.verification import Verification, rendering
 
-from . import verify_cases
 from .verify_cases import PASSPHRASE, Keys
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed event loop:ResourceWarning")
 deep = partial(verification.verify, deep=True)
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("proof")
-    verify_cases.write(folder / "run")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def keys(place: Path) -> Keys:
-    return Keys(place)
 
 
 @pytest.fixture(scope="module")

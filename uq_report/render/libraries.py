@@ -7,9 +7,9 @@ import re
 import subprocess
 from contextlib import suppress
 from functools import cache
-from importlib.util import find_spec
 
 from ..core.errors import RenderError
+from ..core.libraries import installed
 from ..core.processes import command
 
 PANGO = "Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
@@ -34,7 +34,7 @@ def check() -> None:
     RenderError
         What is missing, the package that brings it, and what looks at everything.
     """
-    if find_spec("weasyprint") is not None and all(map(_loads, _NAMES.values())):
+    if installed("weasyprint") and all(map(_loads, _NAMES.values())):
         return
     with suppress(OSError, subprocess.TimeoutExpired):  # then the page is tried
         words = command("weasyprint", "--version")

@@ -343,7 +343,7 @@ def test_trees_are_counted_before_they_are_read(monkeypatch: pytest.MonkeyPatch,
 
 def test_without_numba_the_model_predicts_and_the_run_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     subject = explain(FORESTS["tree"]().fit(WHOLE, Y2), WHOLE, Y2)
-    monkeypatch.setattr(paths, "find_spec", {}.get)
+    monkeypatch.setattr(paths, "installed", lambda name: False)
     values, engine = evaluated(subject, fast_paths=(TreePath(),))
     assert "'trees' needs numba, which is not installed" in str(engine.served["trees"])
     assert np.array_equal(values, evaluated(subject)[0])

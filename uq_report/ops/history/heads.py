@@ -8,7 +8,6 @@ anchor, which whoever can write to the history cannot write to.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -16,6 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ...core.bounded import bytes_of, json_of
 from ...core.digest import is_sha256
 from ...core.errors import InputError
 from ...evidence.codec import canonical
@@ -68,12 +68,12 @@ class Heads:
 def loads(data: bytes, source: str) -> Heads:
     """Return the heads of their JSON; refuse anything but what `Heads.dumps` writes."""
     try:
-        content = json.loads(data)
+        content = json_of(data, source)
         parts = content["audits"].items()
         audits = {key: Head(**{**head, "deleted": tuple(head["deleted"])}) for key, head in parts}
         heads = Heads(audits, content["made_again"])
         sound = all(map(_sound, audits.items())) and isinstance(heads.made_again, str) and heads.dumps() == data
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         sound = False
     if not sound:
         raise InputError(
@@ -86,7 +86,7 @@ def loads(data: bytes, source: str) -> Heads:
 def read(file: Path) -> Heads:
     """Return the heads in a file."""
     try:
-        return loads(file.read_bytes(), str(file))
+        return loads(bytes_of(file), str(file))
     except OSError as error:
         raise InputError(
             f"{file} must be a file with the heads of a history; got {error.strerror}. Check the path."

@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
 from ...core.errors import MissingDependencyError, UQReportError
+from ...core.libraries import installed
 from ...core.text import clean
 from ...evidence import codec, saved
 from ...jobs.audit_file import MlflowPart
@@ -34,7 +34,7 @@ class TrackingError(UQReportError):
 
 def ready() -> None:
     """Say before the audit, not after it, that MLflow is missing."""
-    if find_spec("mlflow") is None:
+    if not installed("mlflow"):
         raise MissingDependencyError("mlflow.tracking_uri", "mlflow", "mlflow")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from importlib.util import find_spec
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
@@ -13,6 +12,7 @@ import numpy as np
 from ....core.adapter import Adapter, class_names
 from ....core.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
 from ....core.errors import MissingDependencyError
+from ....core.libraries import installed
 from ....core.predictive import Distribution
 from ....core.shortcut import Shortcut
 from ....core.variants import Variant
@@ -73,7 +73,7 @@ class TreePath:
         walkable = reader.read(model, final, adapter, X)
         if walkable is None:
             return None
-        if find_spec("numba") is None:
+        if not installed("numba"):
             raise MissingDependencyError(f"fast path {self.name!r}", "numba", "shap")
         return Walks(walkable, X)
 
