@@ -18,6 +18,7 @@ from uq_report.core.subject import Subject, make_subject
 from uq_report.evidence.information import CidCover
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
+from uq_report.methods.cid.corrected import importance_map
 from uq_report.methods.cid.discrete import fit_field
 from uq_report.methods.cid.explain import CoveredInformation, alone
 from uq_report.methods.cid.normal import by_lasso
@@ -121,6 +122,18 @@ def test_few_features_keep_the_plain_importance_with_the_reason() -> None:
     assert corrected.frame.empty
     assert all("learnt from 4 features, at least 8 are needed" in gap.reason for gap in corrected.omissions)
     assert len(corrected.meta["maps"]) == len(corrected.omissions)
+
+
+def test_cover_that_lowers_no_importance_closes_the_gate() -> None:
+    """Importance is mutual information: without redundant cover its coefficient is 0, which is not negative."""
+    terms = np.random.default_rng(0).random((20, 9, 4))
+    terms[..., 0] = 0
+    fitted = importance_map(terms[..., 1], terms)
+    assert (fitted.left_out[:, 0] == 0).all()
+    assert fitted.r2_left_out == pytest.approx(1)
+    assert fitted.refusals == (
+        "the coefficient of redundant covered information is not negative in 9 of 9 leave-one-feature-out fits",
+    )
 
 
 def test_refitting_scores_models_on_rows_they_have_not_seen() -> None:

@@ -25,6 +25,7 @@ from uq_report.methods.groups.attributes import Attribute, attributes, disclose
 from uq_report.methods.groups.contrasts import difference, gap_p_values, shuffled_p_values
 from uq_report.methods.groups.explain import Groups
 from uq_report.methods.groups.proxy import POINTS, grid_of
+from uq_report.methods.shared import forest
 
 MEASURES = testing.measures()
 
@@ -520,3 +521,26 @@ def test_of_two_groups_the_smaller_is_compared_and_of_more_every_one(labels: int
     ends = {2: [110], 3: [90, 150]}[labels]
     of = np.array(list("abc"))[np.searchsorted(ends, np.arange(200), side="right")]
     assert set(explain(logistic(kind=of))["groups.difference"].estimates["item"]) == compared
+
+
+def test_rows_that_weigh_nothing_change_no_difference() -> None:
+    """The exact tests shuffle the rows that count alone: with 40 outliers of weight 0 they say the same as without."""
+    few = linear(160, sex=HALVES[:160])
+    more = linear(200, sex=HALVES)
+    assert isinstance(few.X, pd.DataFrame)
+    X = pd.concat([few.X, pd.DataFrame(more.X)[160:] * 100], ignore_index=True)
+    y = np.r_[np.asarray(few.y), np.full(40, 1e3)]
+    padded = replace(more, X=X, y=y, weights=np.r_[np.ones(160), np.zeros(40)])
+    without, padding = (explain(given) for given in (replace(few, weights=np.ones(160)), padded))
+    for part in ("groups", "groups.difference"):
+        drawn = ["p_value"] if part == "groups" else []  # by outcomes that are drawn for all rows
+        one, two = (found[part].estimates.drop(columns=drawn) for found in (without, padding))
+        pd.testing.assert_frame_equal(one, two, rtol=1e-9)
+
+
+def test_features_together_need_every_row_left_out_of_a_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One tree leaves out about a third of the rows: the others have no forecast."""
+    monkeypatch.setattr(forest, "N_TREES", 1)
+    found = explain(linear(sex=HALVES))["groups.proxy"]
+    assert [gap.reason for gap in found.omissions] == ["too few different rows to leave some out of every tree"]
+    assert "all features" not in set(found.estimates["item"])

@@ -12,7 +12,7 @@ from uq_report.core.errors import InputError
 from uq_report.core.subject import Subject
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
-from uq_report.methods.pfi.leak import Alone, Leak, _cost
+from uq_report.methods.pfi.leak import Alone, Leak, _cost, _percent
 
 from . import importances
 from .importances import audited, diagnostic, outcome
@@ -86,6 +86,31 @@ def test_a_model_makes_little_of_a_leak_below_a_tenth_of_what_it_tells(upper: fl
     assert ("makes little of it" in cost) is little
 
 
+@pytest.mark.parametrize(("skill", "size"), [(0.5, 0.8), (0.4, 1.0), (0.2, 1.0), (0.0, None), (-0.1, None)])
+def test_the_size_of_a_leak_is_its_share_of_the_skill_of_a_model_that_has_any(skill: float, size: float | None) -> None:
+    """The feature tells 0.4 nats: at most all of what the model knows, and no share of nothing."""
+    told = [{"feature": "a", "item": item, "estimate": e, "std_error": 0.001} for item, e in
+            (("share of entropy", 0.95), ("mutual information", 0.4))]  # fmt: skip
+    score = diagnostic("calibration", [{"item": "log_score_skill", "feature": "", "estimate": skill, "unit": "nats"}])
+    (finding,) = Leak().check(importances.run(diagnostic("cid", told, meta={"bins": 4}), score, **EVEN)).findings
+    assert finding.size == (None if size is None else pytest.approx(size))
+    assert finding.evidence == (("cid",) if size is None else ("cid", "calibration"))
+
+
+@pytest.mark.parametrize(
+    ("share", "words"), [(0.8999, "90 %"), (0.9, "90 %"), (0.9009, "90.0 %"), (0.9989, "99.8 %"), (0.9999, "99.9 %")]
+)
+def test_a_share_near_one_is_rounded_down_and_never_to_all(share: float, words: str) -> None:
+    assert _percent(share) == words
+
+
+def test_what_passes_names_the_feature_that_tells_most_and_no_share_is_above_all() -> None:
+    reason = judged({"a": (0.02, 0.1), "b": (0.6, 0.1), "c": (0.3, 0.01)}).reason
+    assert "b tells most, 60 % (at most 84 %) of what there is to know about the outcome" in reason
+    (finding,) = judged({"a": (0.995, 0.01)}).findings
+    assert (finding.lower, finding.upper) == (pytest.approx(0.975, abs=0.001), 1.0)
+
+
 @pytest.mark.parametrize("classes", [True, False])
 def test_strong_honest_columns_are_not_named(*, classes: bool) -> None:
     found = fitted(0.0, classes=classes)
@@ -127,6 +152,25 @@ def test_cells_too_coarse_for_a_leak_leave_it_open() -> None:
     # four equal cells tell at most 48 % of the entropy of a class of 10 %
     assert "undetermined for a." in judged({"a": (0.47, 0.02), "b": (0.47, 0.02)}, **facts).reason
     assert judged({"a": (0.3, 0.02)}, **facts).state == "passed"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "kind", "distinct", "cut"),
+    [
+        ("discrete field", "numeric", 5, True),
+        ("discrete field", "numeric", 4, False),
+        ("discrete field", "numeric", None, False),
+        ("discrete field", "categorical", 5, False),
+        ("conditional Gaussian", "numeric", 5, False),
+    ],
+)
+def test_only_numbers_with_more_values_than_cells_are_cut(
+    estimator: str, kind: str, distinct: int | None, *, cut: bool
+) -> None:
+    """A share of 47 % is nearly all that four cells tell of a class of 10 %, and far from what values may tell."""
+    facts: dict[str, Any] = {"meta": {"estimator": estimator, "bins": 4}, "y_summary": {"counts": [180, 20]}}
+    facts["features"] = [{"name": "a", "kind": kind, "distinct": distinct}]
+    assert judged({"a": (0.47, 0.02)}, **facts).state == ("skipped" if cut else "passed")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 import uq_report as uq
 from uq_report.core.errors import InputError
 from uq_report.core.results import Diagnostic
+from uq_report.evidence.finding import Outcome
 from uq_report.methods.pfi.single_feature import SingleFeature
 
 from . import importances
@@ -32,6 +33,14 @@ def told(*features: tuple[str, float, float]) -> Diagnostic:
     return diagnostic("cid", table, meta={"estimator": "conditional Gaussian"})
 
 
+def judged(alone: Diagnostic, counts: tuple[int, ...] = (100, 100), **skill: float) -> Outcome:
+    """Return the outcome for a model whose skill is 0.2 nats."""
+    lines = [{"item": "log_score_skill", "feature": "", "unit": "nats", "estimate": 0.2, "std_error": 0.02}]
+    lines[0] |= {"lower": 0.16, "upper": 0.24} | skill
+    facts: dict[str, Any] = {"classes": ["no", "yes"], "y_summary": {"counts": list(counts)}}
+    return SingleFeature().check(importances.run(diagnostic("calibration", lines), alone, **facts))
+
+
 @pytest.mark.parametrize(
     ("alone", "error", "severity"),
     [
@@ -44,13 +53,7 @@ def told(*features: tuple[str, float, float]) -> Diagnostic:
     ],
 )
 def test_a_feature_that_tells_more_than_the_model_is_named(alone: float, error: float, severity: str | None) -> None:
-    facts: dict[str, Any] = {"classes": ["no", "yes"], "y_summary": {"counts": [100, 100]}}
-    lines: list[dict[str, Any]] = [{"item": i, "feature": "", "estimate": e, "std_error": s} for i, e, s in
-             (("log_score_skill", 0.2, 0.02), ("log_score_baseline", 0.69, 0.01))]  # fmt: skip
-    for line in lines:
-        line |= {"unit": "nats", "lower": line["estimate"] - 0.04, "upper": line["estimate"] + 0.04, "confidence": 0.95}
-    made = importances.run(diagnostic("calibration", lines), told(("a", alone, error), ("b", 0.01, 0.01)), **facts)
-    findings = [one for one in SingleFeature().check(made).findings if one.code == "UQ003"]
+    findings = [one for one in judged(told(("a", alone, error), ("b", 0.01, 0.01))).findings if one.code == "UQ003"]
     assert [one.severity for one in findings] == ([severity] if severity else [])
     assert all(one.features == () and one.statement.startswith("a alone tells") for one in findings)
 
@@ -61,6 +64,29 @@ def test_a_model_of_shuffled_labels_tells_less_than_one_feature_and_a_sensible_o
         model = LogisticRegression().fit(X, labels)
         made = audited(uq.explain(model, *test, train=(X, y)), ["calibration", "pfi", "cid"], rules=["single_feature"])
         assert {one.code for one in made.findings} & {"UQ003"} == codes
+
+
+def test_of_several_features_the_one_that_tells_most_is_named_with_what_it_tells_beyond_the_model() -> None:
+    (finding,) = judged(told(("a", 0.3, 0.02), ("b", 0.35, 0.02))).findings
+    assert finding.statement.startswith("b alone tells 0.350 nats")
+    assert "the whole model tells 0.200 nats (0.160 to 0.240)" in finding.statement
+    assert (finding.observed, finding.threshold) == (pytest.approx(0.15), 0.01)
+
+
+@pytest.mark.parametrize(("others", "raised"), [(0, True), (1, False)])
+def test_the_test_is_adjusted_over_features_and_both_errors_count(others: int, *, raised: bool) -> None:
+    """2.1 standard errors of the difference, of 0.02 and 0.015: a p-value of 0.037 alone, of 0.074 beside another."""
+    alone = told(("a", 0.2 + 2.1 * 0.025, 0.015), *[("b", 0.1, 0.01)] * others)
+    assert bool(judged(alone).findings) is raised
+
+
+def test_few_events_and_a_skill_without_an_interval_are_not_judged() -> None:
+    alone = told(("a", 0.4, 0.02))
+    assert judged(alone, (190, 10)).findings
+    assert "9 rows outside the most frequent class are too few" in judged(alone, (191, 9)).reason
+    for gap in ({"lower": np.nan, "upper": np.nan}, {"estimate": np.nan}):
+        assert judged(alone, **gap).reason == "the log score of the model has no interval"
+    assert judged(told()).reason == "what a feature tells alone was not computed"
 
 
 def test_numbers_and_absent_evidence_are_not_judged() -> None:
