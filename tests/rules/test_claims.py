@@ -1,5 +1,6 @@
 """Over-claiming in words: what over-claims stands first, and where nothing can be claimed the reason is its own."""
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -7,6 +8,7 @@ import pytest
 
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission
 from uq_report.evidence import ids
+from uq_report.evidence.finding import Outcome
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
 from uq_report.evidence.run import Run
 from uq_report.methods.pfi.claims_rules import ClaimsCheck
@@ -19,16 +21,17 @@ def run(*results: Any) -> Run:
     return Run(as_of="2026-01-01", subject={"n": 500}, settings={}, environment={}, results=results)
 
 
-def claims(over: Over) -> Diagnostic:
-    """Return claims whose missing part is surely above 0 if it is above 0."""
+def claims(over: Over, measure: str = "nll", **parts: Any) -> Diagnostic:
+    """Return claims whose missing part is surely above 0 if it is above 0; `parts` of the differences' lines."""
     rows: list[dict[str, Any]] = []
     for feature, (claim, missing) in over.items():
         share = 1 - missing / claim
         for item, value in ((CLAIMED, claim), (DELIVERED, claim - missing), (DIFFERENCE, missing)):
-            line = {"measure": "nll", "feature": feature, "item": item, "estimate": value, "std_error": 0.001}
+            line = {"measure": measure, "feature": feature, "item": item, "estimate": value, "std_error": 0.001}
             line |= {"lower": value - 0.002, "upper": value + 0.002, "confidence": 0.95, "distrust": ""}
             p = 0.0001 if missing else 0.9
-            rows.append(line | {"p_value": p, "share": share, "share_lower": share - 0.1, "share_upper": share + 0.1})
+            line |= {"p_value": p, "share": share, "share_lower": share - 0.1, "share_upper": share + 0.1}
+            rows.append(line | (parts if item == DIFFERENCE else {}))
     return Diagnostic(
         id=ids.PFI_CLAIMS,
         explainer=ids.PFI,
@@ -57,6 +60,134 @@ def test_features_that_deliver_little_are_named_the_smallest_share_first() -> No
     (finding,) = ClaimsCheck().check(run(claims(over))).findings
     assert finding.features == ("0", "tenth", "fifth", "third")
     assert finding.statement.count(" claims ") == 3
+
+
+def judged(over: Over, **parts: Any) -> Outcome:
+    return ClaimsCheck().check(run(claims(over, **parts)))
+
+
+def severity(outcome: Outcome) -> str | None:
+    return outcome.findings[0].severity if outcome.findings else None
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [(0.5, "high"), (0.51, "medium"), (0.8, "medium"), (0.81, "low"), (float("nan"), "low")]
+)
+def test_the_severity_is_that_of_the_share_that_all_features_deliver(share: float, expected: str) -> None:
+    assert severity(judged({"a": (0.4, 0.2), ALL_FEATURES: (0.4, 0.2)}, share=share)) == expected
+
+
+def test_without_all_features_together_over_claiming_is_low() -> None:
+    (finding,) = judged({"a": (0.4, 0.3), "b": (0.4, 0.0)}).findings
+    assert (finding.severity, finding.features, finding.statement) == (
+        "low", ("a",), "a claims 0.40 nats and delivers 0.1000 nats (0.0980 to 0.1020).",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("claim", "missing", "raised"),
+    [
+        (0.1, 0.013, True),  # the lower end is 0.011, the margin 0.01
+        (0.1, 0.0119, False),
+        (1.0, 0.053, True),  # the lower end is 0.051 of a claim of 1
+        (1.0, 0.0519, False),
+        (0.05, 0.03, True),  # a twentieth of the largest claim
+        (0.0499, 0.03, False),
+    ],
+)
+def test_a_claim_must_be_large_and_lack_more_than_the_margin_and_a_twentieth(
+    claim: float, missing: float, *, raised: bool
+) -> None:
+    found = judged({"a": (claim, missing), "b": (1.0, 0.0), ALL_FEATURES: (9.0, 0.0)})
+    assert bool(found.findings) is raised
+    assert (found.state == "passed") is not raised
+
+
+@pytest.mark.parametrize(("p_value", "raised"), [(0.025, True), (0.026, False)])
+def test_both_rules_are_adjusted_over_features(p_value: float, *, raised: bool) -> None:
+    for missing, code in ((0.05, "UQ401"), (-0.05, "UQ402")):
+        found = judged({"a": (0.1, missing), "b": (0.1, missing)}, p_value=p_value)
+        assert [finding.code for finding in found.findings] == ([code] if raised else [])
+
+
+def test_without_an_exact_test_it_is_a_t_test_by_rows() -> None:
+    """0.05 with an error of 0.025: t = 2 of 499 degrees of freedom is 4.6 %, and 5.1 % of 54."""
+    lines = claims({"a": (0.1, 0.05)}, p_value=float("nan"), std_error=0.025)
+    many, few = (replace(run(lines), subject={"n": n}) for n in (500, 55))
+    assert ClaimsCheck().check(many).findings
+    assert not ClaimsCheck().check(few).findings
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"distrust": "few events (7 of 500 rows)"}, "a and b (few events, 7 of 500 rows)"),
+        ({"p_value": float("nan"), "std_error": float("nan")}, "a and b (no interval)"),
+    ],
+)
+def test_an_interval_that_is_not_to_be_trusted_decides_nothing(parts: dict[str, Any], words: str) -> None:
+    found = judged({"a": (0.1, 0.09), "b": (0.1, -0.09)}, **parts)
+    assert (found.state, found.findings) == ("skipped", ())
+    assert f"UQ401 is undetermined for {words}" in found.reason
+    assert f"UQ402 is undetermined for {words}" in found.reason
+
+
+def test_what_the_model_makes_too_little_of_is_named_the_largest_first() -> None:
+    (finding,) = judged({"a": (0.1, -0.03), "b": (0.2, -0.3), "c": (0.1, 0.0), ALL_FEATURES: (0.3, -0.2)}).findings
+    assert (finding.code, finding.severity, finding.features) == ("UQ402", "observation", ("b", "a"))
+    assert finding.statement == (
+        "Wrong values of b, all features together and a cost more on unseen rows than the model expects: "
+        "b claims 0.20 nats and delivers 0.5000 nats (0.4980 to 0.5020)."
+    )
+    assert (finding.observed, finding.threshold) == (pytest.approx(-0.3), 0.01)
+    assert not judged({"a": (0.1, -0.0119)}).findings  # the upper end is within the margin
+    assert judged({"a": (0.1, -0.0121)}).findings
+
+
+@pytest.mark.parametrize(
+    ("over", "codes"),
+    [
+        ({"a": (0.1, 0.03), ALL_FEATURES: (0.5, 0.3)}, ["UQ402"]),  # a delivers 70 %: it is not named
+        ({"a": (0.1, 0.08), ALL_FEATURES: (0.5, 0.4)}, ["UQ402", "UQ101", "UQ001", "UQ003"]),
+        ({"a": (0.1, 0.08), ALL_FEATURES: (0.5, 0.45)}, ["UQ402", "UQ101"]),  # the interval of 10 % reaches to 0
+        ({"a": (0.1, 0.08)}, ["UQ402", "UQ101"]),
+    ],
+)
+def test_over_claiming_explains_a_bad_fit_where_it_has_a_place_and_no_use_where_some_is_confirmed(
+    over: Over, codes: list[str]
+) -> None:
+    finding = judged(over).findings[0]
+    assert [symptom.code for symptom in finding.explains] == codes
+
+
+def test_features_that_deliver_half_are_named_only_where_nothing_else_over_claims() -> None:
+    """Those of at least half of their claim stand in the sentence, three at most, and are no features of it."""
+    four: Over = dict.fromkeys("abcd", (0.1, 0.04))
+    (alone,) = judged(four).findings
+    assert (alone.features, alone.statement.count(" claims ")) == ((), 3)
+    (together,) = judged({**four, ALL_FEATURES: (0.4, 0.16)}).findings
+    assert (together.features, together.statement.count(" claims ")) == ((), 1)
+
+
+def test_other_scores_have_their_unit() -> None:
+    (finding,) = judged({"a": (0.4, 0.3), ALL_FEATURES: (0.4, 0.3)}, measure="brier").findings
+    assert "together cost 0.40 of the Brier score a row; unseen rows confirm 0.10 of the Brier score, 25" in (
+        finding.statement
+    )
+    assert finding.measures == ("brier",)
+
+
+def test_claims_without_outcomes_or_numbers_say_why() -> None:
+    bare = claims({"a": (0.4, 0.3)})
+    claimed = replace(bare, estimates=bare.estimates[bare.estimates["item"] == CLAIMED])
+    nothing = replace(bare, estimates=bare.estimates[:0])
+    gap = replace(nothing, omissions=(Omission("nll", "a", "it is constant"), Omission("nll", "b", "it is constant")))
+    for result, reason in (
+        (claimed, "there are no outcomes to show what is delivered"),
+        (nothing, "no claim could be computed"),
+        (gap, "no claim could be computed: it is constant"),
+    ):
+        assert ClaimsCheck().check(run(result)).reason == reason
 
 
 def test_all_features_together_claim_and_deliver() -> None:
