@@ -18,7 +18,7 @@ from uq_report.core.subject import Subject, make_subject
 from uq_report.evidence.information import CidCover
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
-from uq_report.methods.cid.corrected import importance_map
+from uq_report.methods.cid.corrected import _refusals, importance_map
 from uq_report.methods.cid.discrete import fit_field
 from uq_report.methods.cid.explain import CoveredInformation, alone
 from uq_report.methods.cid.normal import by_lasso
@@ -122,6 +122,23 @@ def test_few_features_keep_the_plain_importance_with_the_reason() -> None:
     assert corrected.frame.empty
     assert all("learnt from 4 features, at least 8 are needed" in gap.reason for gap in corrected.omissions)
     assert len(corrected.meta["maps"]) == len(corrected.omissions)
+
+
+@pytest.mark.parametrize(
+    ("d", "r2", "first", "closed"),
+    [
+        (8, 0.5, -1e-9, ""),
+        (7, 0.5, -1.0, "the map is learnt from 7 features, at least 8 are needed"),
+        (8, 0.499, -1.0, "predicting each feature from the others has R² 0.50, at least 0.5 is needed"),
+        (8, np.nan, -1.0, "predicting each feature from the others has R² undefined, at least 0.5 is needed"),
+        (8, 0.5, 0.0, "covered information is not negative in 1 of 8 leave-one-feature-out fits"),
+    ],
+)
+def test_the_gate_of_the_map_has_three_sides(d: int, r2: float, first: float, closed: str) -> None:
+    left_out = np.full((d, 4), -1.0)
+    left_out[0, 0] = first
+    refusals = _refusals(d, r2, left_out)
+    assert [reason.endswith(closed) for reason in refusals] == ([True] if closed else [])
 
 
 def test_cover_that_lowers_no_importance_closes_the_gate() -> None:
