@@ -104,9 +104,11 @@ def test_weights_of_a_fold_are_those_of_the_other_folds() -> None:
     np.testing.assert_allclose(answer[folds == 0], Y[folds == 0], atol=1e-12)
 
 
-@pytest.mark.parametrize(("step", "trees"), [(0.0, 2 * 4), (1.0, 6 * 4)], ids=["line", "steps"])
-def test_more_trees_grow_where_the_first_add_something(
-    step: float, trees: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("n", "step", "trees"), [(200, 0.0, 2 * 4), (200, 1.0, 6 * 4), (199, 0.0, 6 * 4)], ids=["line", "steps", "few"]
+)
+def test_more_trees_grow_where_the_first_add_something_and_of_few_rows(
+    n: int, step: float, trees: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts: list[int] = []
     grown = stacked.trees
@@ -117,8 +119,8 @@ def test_more_trees_grow_where_the_first_add_something(
 
     monkeypatch.setattr(stacked, "trees", counted)
     rng = np.random.default_rng(2)
-    X, folds = rng.normal(size=(200, 3)), np.arange(200) % 4
-    Y = X[:, :1] + 5 * step * np.sign(X[:, 1:2] * X[:, 2:]) + 0.1 * rng.normal(size=(200, 1))
+    X, folds = rng.normal(size=(n, 3)), np.arange(n) % 4
+    Y = X[:, :1] + 5 * step * np.sign(X[:, 1:2] * X[:, 2:]) + 0.1 * rng.normal(size=(n, 1))
     forecasts(Predictors.of(numbered(X)), Y, folds, [np.arange(3)] * 4, rng)
     assert sum(counts) == trees
 
@@ -133,6 +135,61 @@ def test_leaders_hold_every_part_of_a_sum_and_never_the_feature_itself() -> None
     assert {3, 4, 5} <= set(chosen[2].tolist())
     few = leaders(Predictors.of(columns[:21]), [truth(c) for c in columns[:21]], range(21), train)
     assert [lead.tolist() for lead in few] == [[k for k in range(21) if k != j] for j in range(21)]
+
+
+@pytest.mark.parametrize(("levels", "shown"), [(19, 19), (20, 20), (21, 20), (25, 20)])
+def test_levels_beyond_the_nineteen_most_frequent_are_one(levels: int, shown: int) -> None:
+    codes = np.repeat(np.arange(levels), np.arange(levels, 0, -1)).astype(float)  # level k in levels - k rows
+    codes[0] = np.nan
+    found = truth(Coded("a", codes, ordered=False))
+    assert np.isnan(found[0]).all()
+    rest = sum(range(levels - 19 + 1)) if levels > 20 else 1
+    expected = [levels - 1, *range(levels - 1, levels - 19, -1)][: min(levels, 19)]
+    assert sorted(found[1:].sum(axis=0)) == sorted([*expected, *([rest] if shown == 20 else [])])
+    assert (found[1:].sum(axis=1) == 1).all()
+
+
+def test_numbers_are_scaled_about_their_median_and_bins_are_eighths_and_what_is_missing() -> None:
+    np.testing.assert_array_equal(
+        truth(Coded("a", np.array([1.0, 2.0, 4.0, np.nan]), ordered=True))[:, 0], [-0.5, 0, 1, np.nan]
+    )
+    assert not truth(Coded("a", np.full(3, 7.0), ordered=True)).any()
+    numbers = np.append(np.arange(16.0), np.nan)
+    bins = Predictors.of([Coded("a", numbers, ordered=True)]).bins
+    np.testing.assert_array_equal(bins, np.eye(9)[np.append(np.arange(16) // 2, 8)])
+    levels = Predictors.of([Coded("a", np.array([0.0, 1, 1, np.nan]), ordered=False)])
+    np.testing.assert_array_equal(levels.bins, np.eye(3)[[0, 1, 1, 2]])
+    np.testing.assert_allclose(levels.scaled[:, 1], [-np.sqrt(2), np.sqrt(0.5), np.sqrt(0.5), 0])
+
+
+def test_scaled_numbers_and_their_squares_have_mean_0_and_variance_1_and_what_is_infinite_is_the_nearest() -> None:
+    numbers = np.array([1.0, 2.0, 3.0, 10.0, np.inf, np.nan])
+    scaled = Predictors.of([Coded("a", numbers, ordered=True)]).scaled
+    assert scaled[4].tolist() == scaled[3].tolist()
+    assert scaled[5].tolist() == [0, 0]
+    np.testing.assert_allclose(scaled[:5].mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(scaled[:5].var(axis=0), 1)
+    first, second = scaled[:5].T
+    line = np.polynomial.Polynomial.fit(first, second, 2)
+    np.testing.assert_allclose(line(first), second, atol=1e-9)
+    assert Predictors.of([Coded("a", np.full(4, 2.0), ordered=True)]).scaled.tolist() == [[0, 0]] * 4
+
+
+def test_what_a_column_tells_is_the_adjusted_share_of_variance_between_its_bins() -> None:
+    """1 - (1 - R²)(n - 1)/(n - 1 - p) of a fit on p + 1 bins, the squares of all indicators of a truth added."""
+    rng = np.random.default_rng(0)
+    levels = rng.integers(0, 3, 60).astype(float)
+    columns = [Coded("level", levels, ordered=False), Coded("number", rng.normal(size=60) + levels, ordered=True)]
+    train = np.arange(60) < 50
+    predictors, truths = Predictors.of(columns), [truth(column) for column in columns]
+    Y = [stacked._centred(values, train) for values in truths]
+    share = stacked._strength(predictors, Y, [0, 1], train)
+    assert np.isneginf(share.diagonal()).all()
+    for own, by, used in ((0, 1, 8), (1, 0, 3)):
+        bins = predictors.bins[train][:, predictors.binned == by]
+        left = Y[own] - bins @ np.linalg.lstsq(bins, Y[own], rcond=None)[0]
+        plain = 1 - np.square(left).sum() / np.square(Y[own]).sum()
+        assert share[own, by] == pytest.approx(1 - (1 - plain) * 49 / (50 - used), rel=1e-9)
 
 
 def test_rare_levels_missing_and_infinite_values_are_read_by_both() -> None:
