@@ -11,6 +11,7 @@ import uq_report as uq
 from uq_report.core.errors import InputError
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.rows import SupportShift
+from uq_report.methods.support.columns import Paired, _lines
 from uq_report.methods.support.shift_rules import Shift
 
 from . import importances
@@ -78,6 +79,27 @@ def test_levels_count_by_total_variation() -> None:
     (line,) = (line for line in SupportShift.from_result(made.result(SupportShift.id)).lines if line.feature == "x1")
     assert line.estimate == pytest.approx(abs(rows[0] - rows[1]))
     assert "in training" in only(outcome(made, "shift")).statement
+
+
+def test_intervals_are_those_of_massart_and_of_weissman_for_all_columns_at_once() -> None:
+    """P(distance > e) is at most 2^k exp(-2 n e²), k = 1 of numbers and the levels of others: half of 1.25 % each."""
+    rng = np.random.default_rng(0)
+    numbers, levels = rng.normal(size=(2, 400)), rng.integers(0, 3, (2, 400)).astype(float)
+    columns = [
+        Paired("number", True, *numbers),
+        Paired("level", False, *levels, labels=("a", "b", "c")),
+        Paired("far", True, numbers[0], numbers[1] + 9),
+        Paired("missing", True, numbers[0], np.full(400, np.nan)),
+    ]
+    lines = {line["feature"]: line for line in _lines(columns, np.arange(400), 0.95)}
+    assert list(lines) == ["number", "level", "far"]
+    for feature, k in (("number", 1), ("level", 3)):
+        line = lines[feature]
+        reach = (line["upper"] - line["estimate"]) / 2
+        assert (line["lower"], line["n"]) == (0, 400)
+        assert 2**k * np.exp(-2 * 400 * reach**2) == pytest.approx(0.05 / 4 / 2)
+    assert (lines["far"]["estimate"], lines["far"]["upper"]) == (1, 1)
+    assert lines["far"]["lower"] == pytest.approx(1 - (lines["number"]["upper"] - lines["number"]["estimate"]))
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,16 @@ class TestMonteCarlo:
         assert ece.null.mean() == pytest.approx(expected, rel=0.06)
         assert ece.null.mean() == pytest.approx(np.sqrt(2 / np.pi * 10 / 6 / n), rel=0.12)
 
+    @pytest.mark.parametrize("hits", [0, 60])
+    def test_too_good_a_brier_score_rejects_as_too_bad_a_one_does(self, hits: int) -> None:
+        """60 rows of 70 % of which all are events, or none: nothing that is drawn comes near on either side."""
+        q = Categorical(np.column_stack([np.full(60, 0.3), np.full(60, 0.7)]))
+        y = (np.arange(60) < hits).astype(np.int64)
+        tests, _ = class_tests(q, y, equal(60), np.ones((60, 1)), RNG(0), 199)
+        brier = next(test for test in tests if test.item == "brier")
+        assert brier.observed == pytest.approx(2 * (0.09 if hits else 0.49))
+        assert brier.p_value == pytest.approx(2 / 200)
+
     def test_p_values_are_uniform_when_y_follows_q(self) -> None:
         """300 data sets: each share of p <= 0.1 within four standard errors of 0.1."""
         rng = RNG(0)
