@@ -200,9 +200,24 @@ def test_without_y_it_is_refused() -> None:
         explain(replace(testing.linear_subject(30), y=None))
 
 
-def test_too_few_rows_for_a_recalibration() -> None:
-    result = explain(testing.linear_subject(30))["calibration"]
-    assert "needs 50 rows; there are 30" in {o.measure: o.reason for o in result.omissions}["recalibration_gain"]
+@pytest.mark.parametrize("make", [testing.linear_subject, testing.logistic_subject])
+@pytest.mark.parametrize(("n", "each", "unit"), [(50, 1, "rows"), (49, 1, "rows"), (98, 2, "clusters")])
+def test_a_recalibration_needs_ten_units_a_fold(make: Any, n: int, each: int, unit: str) -> None:
+    clusters = None if each == 1 else np.arange(n) // each
+    result = explain(replace(make(n), clusters=clusters))["calibration"]
+    reasons = {o.measure: o.reason for o in result.omissions}
+    assert ("recalibration_gain" in set(result.estimates["item"])) is (n == 50)
+    words = f"recalibration in 5 folds needs 50 {unit}; there are 49"
+    assert reasons.get("recalibration_gain") == (None if n == 50 else words)
+
+
+def test_a_bin_whose_rows_weigh_nothing_is_left_out() -> None:
+    p = np.repeat([0.2, 0.6, 0.9], 20)
+    weights = np.repeat([1.0, 0.0, 2.0], 20)
+    q = Categorical(np.column_stack([1 - p, p]))
+    found = explain(given(q, np.resize([0, 1], 60), sample_weight=weights), n_bins=3)["calibration.reliability"]
+    assert found.estimates["item"].tolist() == ["bin 1", "bin 3"]
+    assert found.estimates[["x", "estimate"]].to_numpy() == pytest.approx(np.array([[0.2, 0.5], [0.9, 0.5]]))
 
 
 @pytest.mark.parametrize("make", [testing.linear_subject, testing.logistic_subject])

@@ -1,5 +1,6 @@
 """Covered information end to end: which estimator, what is refused, and what the gate lets through."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from uq_report.core.subject import Subject, make_subject
 from uq_report.evidence.information import CidCover
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
-from uq_report.methods.cid.corrected import _refusals, importance_map
+from uq_report.methods.cid.corrected import _refusals, importance_map, refitted
 from uq_report.methods.cid.discrete import fit_field
 from uq_report.methods.cid.explain import CoveredInformation, alone
 from uq_report.methods.cid.normal import by_lasso
@@ -159,6 +160,18 @@ def test_refitting_scores_models_on_rows_they_have_not_seen() -> None:
     assert any("refitted on 10 random splits" in note for note in results["cid.corrected"].notes)
     with pytest.raises(InputError, match="can be cloned"):
         run(linear_subject(100), refit=True)
+
+
+def test_importance_of_refitted_models_is_that_of_a_linear_model() -> None:
+    """Shuffling x moves the mean by b(x - x'), so the squared error rises by 2 b² var x."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(600, 2)), columns=list("ab"))
+    subject = ridge(X, 2 * X["a"] + 0.5 * rng.normal(size=600))
+    engine = Engine(subject, measures(), n_jobs=1).bound("cid")
+    none = np.zeros((600, 2))
+    estimate: Any = SimpleNamespace(features=("a", "b"), terms=SimpleNamespace(mutual=none, covered=none))
+    made = refitted(engine, estimate, ("squared_error",), 4)
+    assert made.importances["squared_error"].mean(axis=0) == pytest.approx([8, 0], rel=0.1, abs=0.02)
 
 
 def test_a_graph_precision_is_used_as_it_is() -> None:
