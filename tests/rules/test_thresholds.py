@@ -114,6 +114,10 @@ def test_the_usual_thresholds() -> None:
     assert {rule.code: dict(rule.thresholds) for check in CHECKS for rule in check.rules} == USUAL
 
 
+def test_checks_are_of_the_contract_that_plugins_are_asked_for() -> None:
+    assert {check.api_version for check in CHECKS} == {plugins.API_VERSION}
+
+
 def test_limits_beside_the_thresholds_are_at_zero_but_two() -> None:
     parts = [(rule, part) for check in CHECKS for rule in check.rules for part in (*rule.raised, *grades(rule))]
     fixed = {(rule.code, name): limit for rule, part in parts for name, limit in part.items()}
