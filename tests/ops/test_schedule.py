@@ -363,7 +363,8 @@ def python(script: str) -> Callable[[Path], list[str]]:
         ("print('noise'); print('[1]')", "done", {}, ""),
         ("import sys; print('{\"a\": 1}'); sys.exit(1)", "findings", {"a": 1}, ""),
         ("import sys; sys.stderr.write('x' * 10**6 + '\\nlast words\\n'); sys.exit(3)", "failed", {}, "last words"),
-        ("import os; os.kill(os.getpid(), 9)", "failed", {}, ""),
+        ("import os; os.kill(os.getpid(), 9)", "failed", {}, "killed by SIGKILL"),
+        ("import os; os.kill(os.getpid(), 40)", "failed", {}, "killed by signal 40"),
         ("import sys; sys.exit(75)", "locked", {}, ""),
     ],
 )

@@ -22,6 +22,7 @@ from ..jobs.audit_file import EmailPart
 from .history import put
 
 MOST = 30  # findings in a mail
+KILLED = 137  # as a shell says it of a killed process, which itself says nothing
 _LARGEST = 1_000_000  # bytes of a file of what was mailed
 
 
@@ -105,6 +106,12 @@ class State:
         return (self.code, self.why, frozenset(self.findings))
 
 
+def never_ended(name: str, started: str, how: str) -> Ended:
+    """Return the end of a run that was killed: when it began, as far as that is known, and how it came to that."""
+    when = f" at {started}" if started else ""
+    return Ended(name, KILLED, {"exit_code": KILLED, "reasons": [f"A run started{when} and never ended: {how}."]})
+
+
 def is_due(part: EmailPart, ended: Ended, before: State | None) -> bool:
     """Say whether a run that ended so has a mail.
 
@@ -121,6 +128,8 @@ def is_due(part: EmailPart, ended: Ended, before: State | None) -> bool:
 def subject(ended: Ended, before: State | None) -> str:
     """Return one line that says how a run ended, and what that changes."""
     name = clean(ended.name, 80)
+    if ended.exit_code == KILLED:
+        return f"{name}: the audit was started and never ended"
     if ended.failed:
         return f"{name}: the audit failed (exit code {ended.exit_code})"
     counts = {severity: int(number) for severity, number in ended.summary.get("findings", {}).items() if number}

@@ -31,7 +31,7 @@ from ..evidence.run import Run
 from ..jobs import subject_of
 from ..jobs.audit_file import AuditFile, OutputPart
 from ..jobs.reading import describe_audit
-from . import gates, mail
+from . import gates, killed, mail
 from .alerts import Ended
 from .history import Filing, History, Retention, delete, inputs_key
 from .tracking import finished as tracking
@@ -136,7 +136,7 @@ def run(
             _refuse_early(audit)
         subject = subject_of(audit, [*description.mistakes, *mail.refused(audit.email)], description.who)
         name = audit.name or subject.label
-        with nullcontext() if place.history is None else History(place.history).filing(name) as filing:
+        with nullcontext() if place.history is None else _filing(audit, place.history, name) as filing:
             done = None if force or previous is not None else _unchanged(audit, subject, filing)
             done = done or audit_subject(subject, audit.settings(), place, filing, previous=previous, progress=progress)
     failing = gates.reasons(done.run.run, audit.policy.fail_on)
@@ -165,6 +165,16 @@ def run(
         reasons=reasons,
         summary={**summary, "unchanged": done.unchanged},
     )
+
+
+@contextmanager
+def _filing(audit: AuditFile, history: str, name: str) -> Iterator[Filing]:
+    """Hold the lock of an audit and mark it as at work; a run before that was killed is told."""
+    with History(history).filing(name) as filing:
+        for sentence in killed.tell(audit.email, filing):
+            _log.error("%s", sentence)
+        with killed.at_work(filing):
+            yield filing
 
 
 def _unchanged(audit: AuditFile, subject: Subject, filing: Filing | None) -> WrittenAudit | None:

@@ -21,7 +21,7 @@ from . import entry as entries
 from . import heads, names
 from .entry import ENTRY, Entry
 
-LATEST, MAILED = "latest", "mailed.json"
+LATEST, MAILED, STARTED = "latest", "mailed.json", "started"
 STAGE = ".new"
 _log = logging.getLogger(__name__)
 
@@ -47,6 +47,16 @@ class Filing:
         self._head = heads.begin(audit.parent).audits.get(audit.name)
         for left in audit.glob(f"{STAGE}*"):  # of a process that was killed
             remove(left)
+
+    @property
+    def mark(self) -> Path:
+        """The file that says since when a run is at work; see `ops.killed`."""
+        return self._audit / STARTED
+
+    @property
+    def mailed(self) -> Path:
+        """The file that keeps what was mailed of the audit."""
+        return self._audit / MAILED
 
     def previous(self) -> Run | None:
         """Return the run filed last, or the one before if that cannot be read; None if there is none."""

@@ -7,6 +7,7 @@
       credit-scoring/           one audit, under a safe form of its name
         .lock                   held while a run is filed; never deleted
         mailed.json             what was mailed last, see `ops.alerts`; anybody may delete it, and no check reads it
+        started                 when the run began that is at work, or was killed, see `ops.killed`; gone at its end
         latest                  the name of the newest run's folder, swapped last; its time: when that was confirmed
         000007_2026-01-31_8f14e45fceea/
           entry.json run.json report.html report.pdf evidence/ clock.json SHA256SUMS
@@ -28,7 +29,7 @@ from ...core.errors import InputError, OutputError
 from . import entry as entries
 from . import names
 from .check import troubles
-from .filing import LATEST, MAILED, Filed, Filing
+from .filing import LATEST, MAILED, STARTED, Filed, Filing
 from .heads import HEADS, LOCK, Heads, of_folders, read
 from .lock import locked
 
@@ -112,6 +113,10 @@ class History:
     def mailed(self, name: str) -> Path:
         """Return the file that keeps what was mailed of an audit."""
         return self._audit(name) / MAILED
+
+    def started(self, name: str) -> Path:
+        """Return the file that marks an audit at work, which stays where a run was killed."""
+        return self._audit(name) / STARTED
 
     def check(self, anchor: Heads | None = None) -> list[str]:
         """Return what is wrong, one sentence each; see `check.troubles`."""

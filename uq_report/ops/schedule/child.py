@@ -70,7 +70,7 @@ class Children:
         state: State = "stopped" if stopped else "timeout" if late else _STATES.get(child.returncode, "failed")
         if state == "done" and summary.get("unchanged") is True:
             state = "unchanged"
-        last = late or (error.splitlines()[-1] if error else "")
+        last = late or _signalled(child.returncode) or (error.splitlines()[-1] if error else "")
         return Ended(state, child.returncode, round(time.monotonic() - start, 1), summary, last)
 
     def close(self) -> None:
@@ -84,6 +84,12 @@ class Children:
             left, self._running = list(self._running.values()), {}
         for child in left:
             _end(child)
+
+
+def _signalled(code: int) -> str:
+    """Say which signal ended a run; nothing of one that ended itself."""
+    names = {number.value: number.name for number in signal.Signals}
+    return f"killed by {names.get(-code, f'signal {-code}')}" if code < 0 else ""
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

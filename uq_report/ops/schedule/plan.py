@@ -88,13 +88,19 @@ def jobs(schedule: ScheduleFile) -> list[Job]:
 
 def _job(scheduled: ScheduledAudit, times: Cron) -> Job:
     audit = read_audit(scheduled.file)
-    name = audit.output.name or (None if audit.model is None else audit.model.label)
-    label = name or Path(scheduled.file).parent.name
-    if audit.output.history is not None and name is None:
+    label = audit.name or Path(scheduled.file).parent.name
+    if audit.output.history is not None and audit.name is None:
         raise InputError("output.name must be given, or model.label, for a schedule to find its last runs; it is not.")
     late = None if scheduled.misfire is None else timedelta(seconds=scheduled.misfire)
     return Job(
-        Path(scheduled.file), label, times, late, scheduled.timeout, audit.output.history, name, scheduled.cpu_time
+        Path(scheduled.file),
+        label,
+        times,
+        late,
+        scheduled.timeout,
+        audit.output.history,
+        audit.name,
+        scheduled.cpu_time,
     )
 
 

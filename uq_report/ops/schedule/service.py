@@ -15,6 +15,8 @@ from tempfile import gettempdir
 from threading import Event, Thread, Timer
 
 from ...core.errors import LockedError
+from ...core.text import clean
+from .. import killed
 from ..history.lock import locked
 from .child import Children, Ended, State, run_command
 from .lines import Level, Lines, now
@@ -68,6 +70,7 @@ class Service:
             1 if one ended with findings, else 0.
         """
         self._say("scheduler.start", audits=len(self._jobs))
+        self._look_back()
         moment = self._clock()
         overdue = {job.file: missed for job in self._jobs if (missed := job.missed(moment)) is not None}
         for job in self._jobs:
@@ -94,6 +97,7 @@ class Service:
         moment = self._clock()
         missed = [(job, due) for job in self._jobs if (due := job.missed(moment)) is not None]
         self._say("scheduler.once", audits=len(self._jobs), due=len(missed))
+        self._look_back()
         with ThreadPoolExecutor(self._workers) as pool:
             for job, due in missed:
                 pool.submit(self._run, job, due)
@@ -151,6 +155,25 @@ class Service:
             report=ended.summary.get("folder"),
             error=ended.error or None,
         )
+
+        if ended.code < 0 and ended.state != "stopped":
+            self._tell_killed(job, ended.error)
+
+    def _look_back(self) -> None:
+        """Tell of runs that were killed together with their scheduler, or without one."""
+        for job in self._jobs:
+            self._tell_killed(job)
+
+    def _tell_killed(self, job: Job, how: str = killed.UNKNOWN) -> None:
+        """Say and mail that the last run of an audit never ended, if it did not."""
+        if job.history is None or job.name is None:
+            return
+        try:
+            told = killed.tell_if_left(job.file, job.history, job.name, how)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the audits go on
+            told = [f"It cannot be told whether the last run was killed: {clean(error, 300)}"]
+        for sentence in told:
+            self._say("run.killed", "error", audit=job.label, reason=sentence)
 
     def _ended(self) -> int:
         """Return the exit code of the worst end."""
