@@ -26,7 +26,7 @@ from uq_report.core.arrays import FloatArray
 from uq_report.core.describe import describe
 from uq_report.core.distributions import Categorical
 from uq_report.core.engine import Engine
-from uq_report.core.errors import UQReportError
+from uq_report.core.errors import UQReportError, cause_of
 from uq_report.core.measures import Measure
 from uq_report.core.results import Result
 from uq_report.core.sampling import share_interval
@@ -277,7 +277,7 @@ def audited(null: Null, number: int) -> Run:
             results = explainer.explain(subject, engine.bound(name), prior)
             prior[name] = tuple(described(result, explainer, facts) for result in results)
         except UQReportError as error:  # as in an audit: the check does without it
-            not_run.append(NotRun(name, "explainers", str(error)))
+            not_run.append(NotRun(name, "explainers", str(error), cause_of(error)))
     run = Run(
         as_of="2026-11-21",
         subject=describe(subject, engine.baseline),

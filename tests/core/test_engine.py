@@ -229,9 +229,9 @@ def test_select_says_why_not() -> None:
         (
             np.nan,
             "singular",
-            r"failed to predict 2 rows: singular \(subject\.X has none in row 1 .* column 'a'",
+            r"failed to predict 2 rows: ValueError: singular \(subject\.X has none in row 1 .* column 'a'",
         ),
-        (2.0, "Input contains NaN", r"^function failed to predict 2 rows: Input contains NaN$"),
+        (2.0, "Input contains NaN", r"^function failed to predict 2 rows: ValueError: Input contains NaN$"),
     ],
 )
 def test_a_failing_model_is_named_after_the_cell_that_it_refuses(cell: float, said: str, error: str) -> None:

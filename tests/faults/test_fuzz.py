@@ -27,7 +27,7 @@ FEW = 16
 MANY = 4 * int(os.environ.get("UQ_STUDY_REPS", "75"))
 NO_NUMBER = re.compile(r"(?<![\w-])[-−+]?(nan|inf|NaT)(?![\w-])", re.IGNORECASE)
 UNSEEN = re.compile(r"<(script|style).*?</\1>|<[^>]+>", re.DOTALL)
-FOREIGN = re.compile(r"^(it failed with )?\w*(Error|Exception|Warning|Interrupt)\b")
+FOREIGN = re.compile(r"^(it failed: )?\w*(Error|Exception|Warning|Interrupt)\b")
 
 
 def repeated(examples: int) -> settings:

@@ -302,7 +302,7 @@ def test_a_required_part_that_fails_ends_in_exit_code_1(folder: Path, monkeypatc
     def broken(run: Run) -> Run:
         from dataclasses import replace
 
-        return replace(run, not_run=(*run.not_run, NotRun("calibration", "explainers", "ValueError: no")))
+        return replace(run, not_run=(*run.not_run, NotRun("calibration", "explainers", "ValueError: no", "fault")))
 
     ends_as(broken, monkeypatch)
     assert call("run", *DATA, *ROLES, *QUICK).exit_code == 0

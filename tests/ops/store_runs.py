@@ -91,7 +91,7 @@ def run() -> Run:
             Outcome(check="b", state="passed"),
             Outcome(check="c", state="skipped", reason="slow"),
         ),
-        not_run=(NotRun(ids.SHAP, "explainers", "not installed"),),
+        not_run=(NotRun(ids.SHAP, "explainers", "not installed", "missing library"),),
         plugins=(PluginRecord("explainers", ids.PFI, "uq_report", "0.1.0", 1, 12, "ran: 1 result"),),
     )
 

@@ -193,7 +193,7 @@ def test_a_failure_of_the_layout_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         raise AssertionError("page_is_empty")
 
     monkeypatch.setattr("uq_report.render.printer.HTML.render", fail)
-    with pytest.raises(RenderError, match=r"pdf\.page must be printable; got AssertionError page_is_empty"):
+    with pytest.raises(RenderError, match=r"pdf\.page must be printable; got AssertionError: page_is_empty"):
         print_page("<p>x</p>")
 
 

@@ -103,7 +103,7 @@ def make_run(case: Case | None = None, *, leave_out: tuple[str, ...] = ()) -> Ru
         settings={"seed": 7, "options": {"pfi": {"n_repeats": 30}}, "about": {}},
         environment={"python": "3.11", "platform": "Linux", "uq_report": "0.1", "numpy": "2.4"},
         outcomes=(gate(case), Outcome(check="fairness", state="skipped", reason="no group was named")),
-        not_run=tuple(NotRun(name, "uq_report.explainers", "it was denied") for name in leave_out),
+        not_run=tuple(NotRun(name, "uq_report.explainers", "it was denied", "not asked") for name in leave_out),
         plugins=(
             PluginRecord("uq_report.explainers", "pfi", "uq_report", "0.1", 1, 12000, "3 results"),
             PluginRecord("uq_report.explainers", "stranger", "uq-stranger", "2.0", 1, 10, "3 results"),

@@ -491,7 +491,7 @@ def test_a_sentence_is_whole_or_not_there() -> None:
 
 
 def test_the_foot_says_what_ran() -> None:
-    e = Evidence(replace(make_run(), not_run=(NotRun("cid", "uq_report.explainers", "denied"),)))
+    e = Evidence(replace(make_run(), not_run=(NotRun("cid", "uq_report.explainers", "denied", "not asked"),)))
     foot = answer_of(e).foot
     assert "400 rows of 9 features" in foot
     assert "2 checks: 1 passed and 1 without a verdict." in foot

@@ -56,7 +56,7 @@ def worst() -> Run:
     subject = {**run.subject, "label": "L" * 10_000, "model_class": "module." * 900, "adapter_reason": long}
     hashes = dict.fromkeys(("model", "X", "y", "train_X", "train_y"), "0123456789abcdef" * 4)
     about = {**dict.fromkeys(About.model_fields, long), "status": "draft"}
-    missing = tuple(NotRun(f"explainer {k} {'n' * 900}", "uq_report.explainers", long) for k in range(30))
+    missing = tuple(NotRun(f"explainer {k} {'n' * 900}", "uq_report.explainers", long, "data") for k in range(30))
     made = replace(
         run,
         subject={**subject, "hashes": hashes},
@@ -115,7 +115,9 @@ def test_a_kind_is_tied_to_its_run_and_shares_what_is_said_of_it(kind: str) -> N
 @pytest.mark.usefixtures("undrawn")
 def test_the_brief_holds_what_a_decision_needs() -> None:
     run = make_run(Case(gate="fails"))
-    made = document(replace(run, not_run=(NotRun("cid", "uq_report.explainers", "it was denied"),)), "brief")
+    made = document(
+        replace(run, not_run=(NotRun("cid", "uq_report.explainers", "it was denied", "not asked"),)), "brief"
+    )
     assert [section.id for section in made.sections] == ["answer", "leading", "people"]
     blocks = list(reading.blocks(made))
     kinds = [type(block) for block in blocks]

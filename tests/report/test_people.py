@@ -145,13 +145,13 @@ def test_limits_follow_from_what_the_run_lacks() -> None:
 
 def test_limits_of_one_reason_are_one_line_and_there_are_at_most_twelve() -> None:
     run = make_run(Case())
-    same = tuple(NotRun(f"x{k}", "uq_report.explainers", "it was denied") for k in range(4))
+    same = tuple(NotRun(f"x{k}", "uq_report.explainers", "it was denied", "not asked") for k in range(4))
     told = bullets(limitations(Evidence(replace(run, not_run=same))))
     assert "Not run: x0, x1, x2 and x3. It was denied." in told
     checks = (Outcome(check="a", state="skipped", reason="no y"), Outcome(check="b", state="skipped", reason="no y"))
     told = bullets(limitations(Evidence(replace(run, outcomes=checks))))
     assert "No verdict: a and b. No y." in told
-    many = tuple(NotRun(f"x{k}", "uq_report.explainers", f"reason {k}") for k in range(40))
+    many = tuple(NotRun(f"x{k}", "uq_report.explainers", f"reason {k}", "data") for k in range(40))
     told = bullets(limitations(Evidence(replace(run, not_run=many))))
     assert len(told) == 12
     assert len(set(told)) == 12
@@ -161,7 +161,9 @@ def test_limits_of_one_reason_are_one_line_and_there_are_at_most_twelve() -> Non
 
 def test_every_omission_stands_behind_with_its_reason() -> None:
     run = make_run(Case(has_y=False, gate="not assessed"))
-    section = omissions(Evidence(replace(run, not_run=(NotRun("shap", "uq_report.explainers", "it was denied"),))))
+    section = omissions(
+        Evidence(replace(run, not_run=(NotRun("shap", "uq_report.explainers", "it was denied", "not asked"),)))
+    )
     gaps = {(result.id, sentence(gap.reason)) for result in run.results for gap in result.omissions}
     assert ("pfi", "It needs outcomes, which were not given.") in gaps
     assert {(row[0], row[-1]) for row in table(section, "not-run-omissions").rows} == gaps

@@ -40,7 +40,9 @@ def run_of(results: Sequence[Result], not_run: tuple[NotRun, ...] = ()) -> Run:
 
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_missing_result_says_why(name: str) -> None:
-    told = SECTIONS[name].section(Evidence(run_of([], (NotRun(name, "explainers", "no training rows were given"),))))
+    told = SECTIONS[name].section(
+        Evidence(run_of([], (NotRun(name, "explainers", "no training rows were given", "data"),)))
+    )
     assert text_of(told) == "No training rows were given."
 
 

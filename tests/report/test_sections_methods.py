@@ -79,7 +79,7 @@ def test_sections_stand_in_the_order_of_questions() -> None:
 
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_missing_result_says_why(name: str) -> None:
-    run = run_of([], not_run=(NotRun(name, "uq_report.explainers", "it was denied"),))
+    run = run_of([], not_run=(NotRun(name, "uq_report.explainers", "it was denied", "not asked"),))
     section = SECTIONS[name].section(Evidence(run))
     assert text_of(section) == "It was denied."
     assert not figures(section)

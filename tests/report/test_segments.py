@@ -86,7 +86,7 @@ def test_without_segments_that_stand_out_a_sentence_says_so() -> None:
 
 
 def test_without_the_result_the_annex_says_why_and_the_front_is_silent() -> None:
-    reason = NotRun(ids.SEGMENTS, "explainers", "segments needs at least 80 independent rows; got 60")
+    reason = NotRun(ids.SEGMENTS, "explainers", "segments needs at least 80 independent rows; got 60", "data")
     run = replace(audited(), results=(), not_run=(reason,))
     assert unsure(evidence(run)) is None
     assert "at least 80 independent rows; got 60" in text_of(SegmentsSection().section(evidence(run)))

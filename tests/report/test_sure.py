@@ -327,7 +327,9 @@ def test_of_many_groups_those_that_differ_most_are_shown_in_their_order() -> Non
 
 
 def test_a_missing_part_says_why_or_is_not_there() -> None:
-    run = replace(run_of([], protected=["sex"]), not_run=(NotRun("groups", "uq_report.explainers", "it was denied"),))
+    run = replace(
+        run_of([], protected=["sex"]), not_run=(NotRun("groups", "uq_report.explainers", "it was denied", "not asked"),)
+    )
     assert told(parts(run)["sure-groups"]).endswith("It was denied.")
     assert "sure-groups" not in parts(run_of([]))
     assert "sure-claims" not in parts(run_of([]))

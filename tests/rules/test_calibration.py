@@ -191,12 +191,12 @@ def test_thresholds_are_configurable() -> None:
 
 
 def test_without_the_result_it_does_not_apply() -> None:
-    outcome = CalibrationGate().check(run(not_run=(NotRun("calibration", "explainers", "y was not given"),)))
+    outcome = CalibrationGate().check(run(not_run=(NotRun("calibration", "explainers", "y was not given", "data"),)))
     assert (outcome.state, outcome.reason) == (
         "not_applicable",
         "the scoring of outcomes was not computed: y was not given",
     )
-    full_stop = run(not_run=(NotRun("calibration", "explainers", "y must be given. Give y."),))
+    full_stop = run(not_run=(NotRun("calibration", "explainers", "y must be given. Give y.", "data"),))
     assert CalibrationGate().check(full_stop).reason.endswith("was not computed: y must be given. Give y")
     assert CalibrationGate().check(run()).reason == "the scoring of outcomes was not computed"
 

@@ -222,7 +222,9 @@ def test_an_unknown_feature_is_named_and_the_others_are_judged() -> None:
 def test_without_a_stated_direction_or_a_profile_it_does_not_apply() -> None:
     found = Direction().check(run(ale(DIP)))
     assert (found.state, "no direction was stated" in found.reason) == ("not_applicable", True)
-    found = Direction(monotone={"age": "increasing"}).check(run(not_run=(NotRun("ale", "explainers", "denied"),)))
+    found = Direction(monotone={"age": "increasing"}).check(
+        run(not_run=(NotRun("ale", "explainers", "denied", "not asked"),))
+    )
     assert found.reason == "age (the local effect was not computed: denied and the average effect was not computed)"
 
 

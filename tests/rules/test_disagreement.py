@@ -202,7 +202,7 @@ def test_a_model_with_one_wrong_sign_is_found_and_its_shapley_values_do_not_cont
 
 
 def test_without_results_it_does_not_apply() -> None:
-    outcome = Disagreement().check(run(not_run=(NotRun("agreement", "explainers", "nothing to rank"),)))
+    outcome = Disagreement().check(run(not_run=(NotRun("agreement", "explainers", "nothing to rank", "data"),)))
     assert (outcome.state, outcome.reason) == (
         "not_applicable",
         "the comparison of rankings was not computed: nothing to rank",

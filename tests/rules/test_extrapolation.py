@@ -157,7 +157,9 @@ def test_an_unknown_error_is_undetermined() -> None:
 @pytest.mark.parametrize("missing", ["ale", "pdp"])
 def test_without_both_profiles_they_are_not_compared(missing: str) -> None:
     other = profile("pdp" if missing == "ale" else "ale", X)
-    found = Extrapolation().check(run(pfi(CALM), other, not_run=(NotRun(missing, "explainers", "denied"),)))
+    found = Extrapolation().check(
+        run(pfi(CALM), other, not_run=(NotRun(missing, "explainers", "denied", "not asked"),))
+    )
     assert found.state == "skipped"
     assert f"UQ312 was not judged: {method_words(missing)} was not computed: denied." in found.reason
 

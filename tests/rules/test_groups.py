@@ -221,7 +221,9 @@ def test_uq804_names_groups_that_cannot_be_judged_without_their_size() -> None:
 
 
 def test_without_protected_attributes_it_does_not_apply() -> None:
-    outcome = GroupsCheck().check(run(not_run=(NotRun("groups", "explainers", "groups.protected must be given"),)))
+    outcome = GroupsCheck().check(
+        run(not_run=(NotRun("groups", "explainers", "groups.protected must be given", "data"),))
+    )
     assert (outcome.state, outcome.reason) == (
         "not_applicable",
         "the comparison of groups was not computed: groups.protected must be given",

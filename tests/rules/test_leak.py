@@ -190,7 +190,7 @@ def test_options_and_absence() -> None:
     assert judged({"a": (0.9, 0.003)}, Leak(share=0.8)).state == "found"
     with pytest.raises(InputError, match=r"leak\.share must be"):
         Leak(share=1)
-    found = Leak().check(importances.run(not_run=(NotRun("cid", "explainers", "cid.X must have no copies"),)))
+    found = Leak().check(importances.run(not_run=(NotRun("cid", "explainers", "cid.X must have no copies", "data"),)))
     assert (found.state, found.reason) == (
         "not_applicable",
         "covered information was not computed: cid.X must have no copies",

@@ -244,7 +244,9 @@ def test_options_and_absence() -> None:
     assert judged(scores(0.0, 0.016), Performance(little=0.04)).state == "found"
     with pytest.raises(InputError, match=r"performance\.margin must be"):
         Performance(margin=0)
-    found = Performance().check(importances.run(not_run=(NotRun("calibration", "explainers", "y was not given"),)))
+    found = Performance().check(
+        importances.run(not_run=(NotRun("calibration", "explainers", "y was not given", "data"),))
+    )
     assert (found.state, found.reason) == (
         "not_applicable",
         "the scoring of outcomes was not computed: y was not given",

@@ -183,7 +183,7 @@ def test_rows_off_the_support_are_no_concentration() -> None:
 
 
 def test_nothing_is_judged_without_segments() -> None:
-    absent = NotRun("segments", "explainers", "segments needs at least 80 independent rows; got 60")
+    absent = NotRun("segments", "explainers", "segments needs at least 80 independent rows; got 60", "data")
     run = Run(as_of="2026-01-01", subject={"n": 60}, settings={}, environment={}, not_run=(absent,))
     outcome = SegmentsCheck().check(run)
     assert outcome.state == "not_applicable"

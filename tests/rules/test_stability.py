@@ -243,7 +243,7 @@ def test_weighted_rows_and_missing_terms_are_not_judged() -> None:
 
 
 def test_without_results_it_does_not_apply() -> None:
-    outcome = Stability().check(run(not_run=(NotRun("pfi", "explainers", "y was not given"),)))
+    outcome = Stability().check(run(not_run=(NotRun("pfi", "explainers", "y was not given", "data"),)))
     assert outcome.state == "not_applicable"
     assert "permutation importance was not computed: y was not given" in outcome.reason
     assert "the comparison of rankings was not computed" in outcome.reason

@@ -123,7 +123,9 @@ def test_uq303_is_adjusted_for_all_tests_there_were() -> None:
 
 
 def test_without_training_rows_it_does_not_apply() -> None:
-    outcome = SupportCheck().check(run(not_run=(NotRun("support", "explainers", "support.train must be given"),)))
+    outcome = SupportCheck().check(
+        run(not_run=(NotRun("support", "explainers", "support.train must be given", "data"),))
+    )
     assert (outcome.state, outcome.reason) == (
         "not_applicable",
         "the comparison with training rows was not computed: support.train must be given",

@@ -139,7 +139,7 @@ def test_every_check_ends_in_one_state(packages: Packages) -> None:
     run = audit()
     states = {o.check: o for o in run.outcomes}
     assert states["odd"].state == "skipped"
-    assert reason(run, "odd", "rules") == states["odd"].reason == "it failed with ZeroDivisionError: division by zero"
+    assert reason(run, "odd", "rules") == states["odd"].reason == "it failed: ZeroDivisionError: division by zero"
     assert len(run.outcomes) == len([r for r in run.plugins if r.group == "rules"])
     packages.install("inf_pkg", {"rules:inf": "inf_pkg:C"}, INFINITE)
     assert "must be finite to be saved; got inf" in reason(audit(), "inf", "rules")
@@ -197,7 +197,7 @@ def test_a_model_that_cannot_predict_stops_with_one_error() -> None:
             raise ValueError("no weights")
 
     subject = make_subject(object(), Broken(), np.zeros((5, 2)), label="net")
-    with pytest.raises(ModelError, match="net failed to predict 5 rows: no weights"):
+    with pytest.raises(ModelError, match="net failed to predict 5 rows: ValueError: no weights"):
         runner.run(subject, Settings(explainers=()))
 
 

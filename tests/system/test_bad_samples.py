@@ -102,7 +102,7 @@ def importances(sample: str) -> pd.DataFrame:
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_a_report_comes_without_a_crash_or_a_number_that_is_none(sample: str) -> None:
     run = audit(sample).run
-    crashed = [one for one in run.not_run if re.match(r"^(it failed with )?\w*(Error|Exception|Warning): ", one.reason)]
+    crashed = [one for one in run.not_run if re.match(r"^(it failed: )?\w*(Error|Exception|Warning): ", one.reason)]
     assert crashed == []
     assert NO_NUMBER.findall(text(sample)) == []
     words = re.sub(r"<(script|style).*?</\1>|<[^>]+>", " ", audit(sample).render("html").decode(), flags=re.DOTALL)

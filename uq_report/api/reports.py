@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.engine import Progress
-from ..core.errors import InputError, RenderError, UQReportError, nearest
+from ..core.errors import InputError, RenderError, UQReportError, nearest, words_of
 from ..document.contract import Prepares
 from ..document.document import Document
 from ..evidence.run import Run
@@ -55,7 +55,7 @@ class Reports:
                 else:
                     yield name, content
         if failed:
-            reasons = "\n".join(f"{name} could not be made: {_words(error)}" for name, error in failed.items())
+            reasons = "\n".join(f"{name} could not be made: {words_of(error)}" for name, error in failed.items())
             raise RenderError(reasons) from next(iter(failed.values()))
 
     def _document(self, run: Run) -> Document:
@@ -66,7 +66,7 @@ class Reports:
         except UQReportError:
             raise
         except Exception as error:
-            raise RenderError(f"report.run must hold what its sections read; got {_words(error)}.") from error
+            raise RenderError(f"report.run must hold what its sections read; got {words_of(error)}.") from error
 
 
 def reports_of(
@@ -130,8 +130,3 @@ def _renderer(name: str, deny: Iterable[str]) -> Any:
 
 def _takes(renderer: Any, option: str) -> bool:
     return is_dataclass(renderer) and any(field.name == option for field in fields(renderer))
-
-
-def _words(error: Exception) -> str:
-    """Return what an error says; one that nobody raised on purpose with its type."""
-    return str(error) if isinstance(error, UQReportError) else f"{type(error).__name__}: {error}"

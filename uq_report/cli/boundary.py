@@ -16,8 +16,8 @@ from typing import IO, Any, NoReturn
 import typer
 
 from .. import __version__
-from ..core.errors import INTERNAL, INTERRUPTED, OutputError, UQReportError
-from ..core.text import clean, harmless
+from ..core.errors import INTERNAL, INTERRUPTED, OutputError, UQReportError, words_of
+from ..core.text import harmless
 
 # A mistake of the command line: of the click that typer brings, or of the installed one.
 Mistake: type[Any] = typer.BadParameter.__mro__[1]
@@ -100,7 +100,7 @@ def internal(error: BaseException) -> str:
     """Return the message of a fault that nobody foresaw: its cause, its place, and the file with the details."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    cause = f"{type(error).__name__}: {clean(error, 300)}".removesuffix(": ").removesuffix(".")
+    cause = words_of(error).removesuffix(".")
     return f"uq_report failed on what it does not foresee: {cause}{place}. {_details(error)}"
 
 

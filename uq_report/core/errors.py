@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from textwrap import indent
-from typing import ClassVar
+from typing import ClassVar, Literal
+
+from .text import clean, harmless
 
 # How a command ends, for a pipeline; README.md prints this table.
 DONE, FINDINGS, USAGE, INPUT, RENDER, VERIFICATION, UNJUDGED = 0, 1, 2, 3, 4, 5, 6
@@ -28,25 +30,37 @@ EXIT_CODES: Mapping[int, str] = {
     INTERRUPTED: "interrupted",
 }
 
+# By what kind of cause something did not run; run.schema.json says what each means.
+Cause = Literal["not asked", "limit", "missing library", "data", "model", "fault", "not recorded"]
+
 
 class UQReportError(Exception):
-    """The root of all errors uq_report raises on purpose; `exit_code` is how a command ends by one."""
+    """The root of all errors uq_report raises on purpose.
+
+    `exit_code` is how a command ends by one, `cause` why a part of an audit does not run by one.
+    """
 
     exit_code: ClassVar[int] = INPUT
+    cause: ClassVar[Cause] = "fault"
 
 
 class InputError(UQReportError, ValueError):
     """A model, data set, argument or option that cannot be used as given."""
+
+    cause: ClassVar[Cause] = "data"
 
 
 class OutputError(InputError):
     """Something could not be written: a full disk, a closed pipe, something in the way, a folder without rights."""
 
     exit_code: ClassVar[int] = OUTPUT
+    cause: ClassVar[Cause] = "fault"
 
 
 class UnsupportedError(UQReportError):
     """A predictive distribution, measure or model cannot do what was asked."""
+
+    cause: ClassVar[Cause] = "model"
 
 
 class ModelError(UQReportError):
@@ -54,7 +68,9 @@ class ModelError(UQReportError):
 
 
 class BudgetError(UQReportError):
-    """The row budget would be exceeded by the next prediction."""
+    """A limit of rows, time or memory would be exceeded by the next prediction."""
+
+    cause: ClassVar[Cause] = "limit"
 
 
 class PluginError(UQReportError):
@@ -63,6 +79,8 @@ class PluginError(UQReportError):
 
 class MissingDependencyError(UQReportError, ImportError):
     """An optional library is not installed; the message names the extra to install, that of its name by default."""
+
+    cause: ClassVar[Cause] = "missing library"
 
     def __init__(self, who: str, library: str, extra: str = "") -> None:
         remedy = f"Install it with: pip install 'uq_report[{extra or library}]'."
@@ -85,6 +103,34 @@ class RenderError(UQReportError):
     """A report could not be rendered; the message names the template or output and the cause."""
 
     exit_code: ClassVar[int] = RENDER
+
+
+def cause_of(error: BaseException) -> Cause:
+    """Return why a part of an audit that raised an error did not run; what nobody raises on purpose is a fault.
+
+    Examples
+    --------
+    >>> cause_of(BudgetError("no rows are left")), cause_of(ModuleNotFoundError("z")), cause_of(KeyError("a"))
+    ('limit', 'missing library', 'fault')
+    """
+    if isinstance(error, ImportError) or isinstance(error.__cause__, ImportError):
+        return "missing library"
+    return error.cause if isinstance(error, UQReportError) else "fault"
+
+
+def words_of(error: BaseException, limit: int = 500) -> str:
+    r"""Return what an error says: one of ours by its own words, another on one line after its type, without controls.
+
+    Examples
+    --------
+    >>> words_of(InputError("X must have rows; got none.")), words_of(KeyError("b")), words_of(ValueError("\x1b[31m a"))
+    ('X must have rows; got none.', "KeyError: 'b'", 'ValueError: [31m a')
+    >>> words_of(ValueError())
+    'ValueError'
+    """
+    if isinstance(error, UQReportError):
+        return harmless(str(error))
+    return f"{type(error).__name__}: {clean(error, limit)}".removesuffix(": ")
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from .arrays import Table
 from .cells import cell_words, shown
-from .errors import InputError, ModelError, UQReportError
+from .errors import InputError, ModelError, UQReportError, words_of
 
 _INFINITE = re.compile(r"\binf(init\w*)?\b", re.IGNORECASE)
 _MISSING = re.compile(r"\b(nan|na|nat|none|null|missing)\b", re.IGNORECASE)
@@ -39,7 +39,7 @@ audit a model that takes it.
     >>> print(failure("Model", 2, KeyError("b"), X[:1]))
     Model failed to predict 2 rows: KeyError: 'b'
     """
-    words = _words(error)
+    words = words_of(error)
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
     missing, infinite = _first(frame, pd.isna), _first(frame, _infinite)
     for place, names, allowed, remedy in (
@@ -74,9 +74,3 @@ def _first(frame: pd.DataFrame, what: Callable[[Any], Any]) -> tuple[str, str] |
             cell = "none" if pd.isna(cells.iloc[row]) else shown(cells.iloc[row])
             return str(frame.columns[position]), f"{cell} in row {row} ({int(bad.sum())} of {len(bad)} rows)"
     return None
-
-
-def _words(error: BaseException) -> str:
-    """Return an error's own words, after its type where they do not speak for themselves."""
-    words = " ".join(str(error).split())
-    return words if words and not isinstance(error, LookupError | SystemExit) else f"{type(error).__name__}: {words}"

@@ -17,7 +17,7 @@ import numpy as np
 
 from .adapter import Adapter
 from .arrays import Columns, FloatArray, IntArray, Table
-from .errors import UQReportError
+from .errors import UQReportError, words_of
 from .predictive import Distribution
 from .variants import Variant
 
@@ -157,7 +157,7 @@ class Shortcuts:
             try:
                 shortcut = path.shortcut(model, adapter, X)
             except Exception as error:  # noqa: BLE001 - foreign code may be asked; what it raises is reported
-                served[path.name].dropped = _words(error)
+                served[path.name].dropped = words_of(error)
                 continue
             if shortcut is not None:
                 self._by_name[path.name] = shortcut
@@ -240,7 +240,7 @@ def compared(shortcut: Callable[[], FloatArray], plain: FloatArray, usual: Float
     try:
         values = shortcut()
     except Exception as error:  # noqa: BLE001 - whatever a shortcut raises, the model itself is asked
-        return Comparison(plain.shape[1], 0.0, _words(error))
+        return Comparison(plain.shape[1], 0.0, words_of(error))
     finite = np.where(np.isfinite(plain), np.abs(plain), 0.0)
     units = np.maximum(finite.max(axis=1), usual)
     with np.errstate(invalid="ignore"):
@@ -257,10 +257,6 @@ def _kinds(variant: Variant) -> Iterator[tuple[Any, ...]]:
     for position, column in enumerate(variant.columns):
         kind = "donors" if variant.donors is not None else np.ndim(variant.values[position])
         yield column, kind, several
-
-
-def _words(error: Exception) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def _power_above(value: float) -> str:

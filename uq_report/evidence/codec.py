@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.bounded import json_of
-from ..core.errors import InputError
+from ..core.errors import InputError, words_of
 from ..core.results import KINDS, Result, RowSample, RowValues
 from .finding import Outcome
 from .migrations import BROKEN, broken, migrated
@@ -54,7 +54,7 @@ def loads(data: bytes, source: str = "run.json") -> Run:
     try:
         return decode(content)
     except BROKEN as error:
-        raise broken(source, FORMAT, f"{type(error).__name__}: {error}") from error
+        raise broken(source, FORMAT, words_of(error)) from error
 
 
 def sha256(run: Run) -> str:

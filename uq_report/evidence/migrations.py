@@ -7,10 +7,11 @@ Nothing is computed anew: what an older format did not record stays open.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..core.errors import InputError
+from ..core.errors import Cause, InputError, words_of
 from ..core.text import short
 from .run import FORMAT
 
@@ -114,8 +115,27 @@ def _methods_from_1(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+# How format 2 began or went on with a reason where a limit cut the work, it broke, or nobody asked for it. An import
+# that failed was no fault.
+_CAUSES_2: tuple[tuple[Cause, re.Pattern[str]], ...] = (
+    ("not asked", re.compile("not chosen in the settings|denied by the settings")),
+    ("limit", re.compile(r"the (time|memory) limit of |engine\.row_budget must |it does not fit the ")),
+    ("missing library", re.compile("which is not installed|(ModuleNotFound|Import)Error: ")),
+    ("fault", re.compile(r"(^|with |: )\w*(Error|Exception): ")),
+)
+
+
+def _from_2(run: dict[str, Any]) -> dict[str, Any]:
+    """Return a run of format 2 whose reasons have a cause: the first whose words they hold, else none is recorded."""
+    return {**run, "not_run": [{**entry, "cause": _cause_2(entry["reason"])} for entry in run["not_run"]]}
+
+
+def _cause_2(reason: str) -> Cause:
+    return next((cause for cause, words in _CAUSES_2 if words.search(reason)), "not recorded")
+
+
 # Format n -> the step to n + 1. A new format comes with the step from the one before it.
-STEPS: dict[int, Step] = {1: _from_1}
+STEPS: dict[int, Step] = {1: _from_1, 2: _from_2}
 
 
 # what reading a file raises that does not follow its schema
@@ -149,7 +169,7 @@ def migrated(
         try:
             now = {**steps[number](now), "format": number + 1}
         except BROKEN as error:
-            raise broken(source, number, f"{type(error).__name__}: {error}") from error
+            raise broken(source, number, words_of(error)) from error
     inner = now.get("challenger")
     if isinstance(inner, dict) and "format" in inner:
         now["challenger"] = migrated(inner, source, steps, target)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ..core.errors import InputError
+from ..core.errors import Cause, InputError
 from ..core.explainer import Card
 from ..core.results import Result
 from .finding import Finding, Outcome, by_cause
@@ -14,7 +14,8 @@ from .frozen import Frozen
 
 # Format history. 1: first version. 2: methods and measures as the host records them; "rules" are the checks' group
 # of plugins, settings and options; rules hold their thresholds, findings what they explain, whom and how much.
-FORMAT = 2
+# 3: what did not run has a cause.
+FORMAT = 3
 # facts of `Run.subject` that say which subject it is, beside its hashes, features and model parameters
 SUBJECT_FACTS = (
     "label", "model_class", "adapter", "n", "n_train", "positive_class", "classes", "groups", "protected"
@@ -26,11 +27,12 @@ UNRELATED = "unrelated"  # the key of `Changes.previous` that says why two runs 
 
 @dataclass(frozen=True)
 class NotRun:
-    """An explainer or check that did not run, or failed, and why."""
+    """An explainer or check that did not run, or failed: why in words, and by which kind of cause."""
 
     name: str
     group: str
     reason: str
+    cause: Cause
 
 
 @dataclass(frozen=True)

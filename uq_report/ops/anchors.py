@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import InputError, MissingDependencyError
+from ..core.errors import InputError, MissingDependencyError, words_of
 from ..core.text import clean
 from ..evidence.saved import write_files
 from .history import Heads, History
 from .history.heads import loads, read
 from .verification.signatures import trusted
-from .verification.words import cause
 
 SIGNED = ".p7s"
 
@@ -57,7 +56,7 @@ def sign_anchor(file: Path, output: Path, signer: Any, timestamper: Any = None) 
     try:
         made = asyncio.run(signer.async_sign_general_data(data, "sha256", timestamper=timestamper))
     except Exception as error:  # the library, the key and the time stamp service can fail in any way
-        raise InputError(f"sign: the signature could not be made ({cause(error)}). Nothing was written.") from error
+        raise InputError(f"sign: the signature could not be made ({words_of(error)}). Nothing was written.") from error
     write_files(output.parent, {output.name: made.dump()})
 
 
@@ -78,7 +77,7 @@ def check_anchor(file: Path, trust: Sequence[Path] = ()) -> list[str]:
         context = ValidationContext(trust_roots=anchors, allow_fetching=False)
         status = asyncio.run(async_validate_detached_cms(file.read_bytes(), signed, signer_validation_context=context))
     except Exception as error:  # noqa: BLE001 - a damaged signature can fail in any way in the reader
-        return [f"{beside.name} is no signature that can be read ({cause(error)})."]
+        return [f"{beside.name} is no signature that can be read ({words_of(error)})."]
     who = clean(status.signing_cert.subject.human_friendly, 200)
     if not (status.intact and status.valid):
         return [f"{beside.name}, of {who}, is not a signature of {file.name}: one of them was changed."]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..core.errors import Cause
 from ..core.text import clean, count
 from ..document.evidence import Evidence
 from ..document.text import unmarked
@@ -18,10 +18,7 @@ from ..report.answer.synthesis import because
 from ..report.rating import rating, rests_on
 from ..rules.reading import UNDECIDED, method_words
 
-# How a reason begins or goes on where a limit cut the work or the work broke, rather than did not apply: the words of
-# `runner.budget`, of the engine's row budget, and of `runner.audit` and `runner.judge` on what was raised.
-_CUT = re.compile(r"the (time|memory) limit of |engine\.row_budget must |it does not fit the ")
-_BROKEN = re.compile(r"(^|with |: )(?!ModuleNotFound|Import)\w*(Error|Exception): ")
+_REQUIRED: tuple[Cause, ...] = ("limit", "fault")  # what was cut or broke, rather than did not apply
 _VERDICTS = ("found", "passed", "ignored")
 
 
@@ -86,7 +83,7 @@ def _unmeasured(run: Run) -> Iterator[str]:
     if not any(o.state in _VERDICTS or o.reason.startswith(UNDECIDED) for o in run.outcomes):
         yield "nothing was measured: no check came to a verdict"
     for entry in run.not_run:
-        if (_CUT.search(entry.reason) or _BROKEN.search(entry.reason)) and _is_read(entry, run):
+        if entry.cause in _REQUIRED and _is_read(entry, run):
             yield _not_run(entry)
 
 

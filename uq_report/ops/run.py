@@ -24,9 +24,9 @@ from ..core.errors import (
     OutputError,
     RenderError,
     UQReportError,
+    words_of,
 )
 from ..core.subject import Subject
-from ..core.text import clean
 from ..evidence.run import Run
 from ..jobs import subject_of
 from ..jobs.audit_file import AuditFile, OutputPart
@@ -251,8 +251,8 @@ def _failures_reported(audit: AuditFile) -> Iterator[None]:
     except LockedError:
         raise
     except Exception as error:
-        code, reasons = INTERNAL, [f"{type(error).__name__}: {clean(error, 300)}"]
+        code, reasons = INTERNAL, words_of(error).splitlines()
         if isinstance(error, UQReportError):
-            code, reasons = error.exit_code, str(error).splitlines()
+            code = error.exit_code
         _send_mail(audit, Ended(audit.name or "audit", code, {"exit_code": code, "reasons": reasons}))
         raise

@@ -15,14 +15,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from ..core.errors import InputError, MissingDependencyError, check_options
+from ..core.errors import InputError, MissingDependencyError, check_options, words_of
 from ..evidence.codec import loads
 from ..evidence.saved import RUN, write_listed
 from .verification import Claim, verify
 from .verification.evidence import sha256
 from .verification.reports import Report, open_report
 from .verification.signatures import judge_signatures
-from .verification.words import cause
 
 try:
     from cryptography import x509
@@ -237,7 +236,7 @@ def _signed(data: bytes, signer: SimpleSigner, terms: Terms, timestamper: Any) -
     except Exception as error:  # the library, the key and the time stamp service can fail in any way
         where = f"; time stamps are asked of {terms.timestamp_url}" if terms.timestamp_url else ""
         raise InputError(
-            f"sign: the signature could not be made ({cause(error)}){where}. Nothing was written."
+            f"sign: the signature could not be made ({words_of(error)}){where}. Nothing was written."
         ) from error
     return bytes(out.getvalue())
 
@@ -266,7 +265,7 @@ def _certificates(file: str | Path, what: str) -> list[Any]:
         return list(load_certs_from_pemder_data(_read(file, what)))
     except ValueError as error:
         raise InputError(
-            f"sign.{what} must be a certificate in PEM or DER; got {str(file)!r} ({cause(error)})."
+            f"sign.{what} must be a certificate in PEM or DER; got {str(file)!r} ({words_of(error)})."
         ) from error
 
 

@@ -24,7 +24,7 @@ from weasyprint import HTML
 from weasyprint import Attachment as PdfAttachment
 from weasyprint.urls import FatalURLFetchingError, URLFetcher
 
-from ..core.errors import RenderError
+from ..core.errors import RenderError, words_of
 from ..document.document import Attachment
 from .bounds import limit, serve
 from .tags import mend, own_links
@@ -122,9 +122,8 @@ def print_page(html: str, attachments: Sequence[Attachment] = (), as_of: str = "
         except SystemError as error:  # what C code makes of an allocation that failed
             raise MemoryError from error
         except Exception as error:  # WeasyPrint stops on some layouts by an assertion; the HTML is not affected
-            cause = f"{type(error).__name__} {error}"
             raise RenderError(
-                f"pdf.page must be printable; got {cause}. Use the HTML, or leave sections out."
+                f"pdf.page must be printable; got {words_of(error)}. Use the HTML, or leave sections out."
             ) from error
 
 

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from functools import cached_property
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.describe import describe
 from ..core.engine import Engine, Progress
-from ..core.errors import InputError, PluginError, UnsupportedError, UQReportError
+from ..core.errors import Cause, InputError, PluginError, UnsupportedError, UQReportError, cause_of, words_of
 from ..core.explainer import Costs, Explainer, wishes
 from ..core.measures import Measure
 from ..core.results import MeasureFacts, Result
@@ -190,6 +190,13 @@ def single(
     return results
 
 
+class Halt(NamedTuple):
+    """Why an explainer gives no results: in words, and by which kind of cause."""
+
+    reason: str
+    cause: Cause
+
+
 @dataclass
 class _Audit:
     """The state of a run in work."""
@@ -204,7 +211,7 @@ class _Audit:
     watch: Watch
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     results: dict[str, tuple[Result, ...]] = field(default_factory=dict)
-    reasons: dict[str, str] = field(default_factory=dict)
+    halted: dict[str, NotRun] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     row_seconds: float = math.inf
 
@@ -236,12 +243,12 @@ class _Audit:
         """Run one explainer, or note why it does not run."""
         self.watch.begin()
         start = perf_counter()
-        reason = self._blocked(explainer) or self._passed_over(name) or self._attempt(name, explainer)
+        halt = self._blocked(explainer) or self._passed_over(name) or self._attempt(name, explainer)
         self.seconds[f"explainers.{name}"] = taken = perf_counter() - start
-        if reason:
-            self.reasons[name] = reason
+        if halt:
+            self.halted[name] = NotRun(name, "explainers", *halt)
         if self.costs[name]:
-            self.row_seconds = min(self.row_seconds, math.inf if reason else taken / self.costs[name], self.watch.pace)
+            self.row_seconds = min(self.row_seconds, math.inf if halt else taken / self.costs[name], self.watch.pace)
 
     @cached_property
     def costs(self) -> Mapping[str, int]:
@@ -262,32 +269,34 @@ class _Audit:
             return 0.0
         return self.costs[name] * min(self.row_seconds, self.engine.row_seconds)
 
-    def _passed_over(self, name: str) -> str:
+    def _passed_over(self, name: str) -> Halt | None:
         """Say why an explainer is not begun, and what it would have cost; or nothing."""
         rows, seconds = self.costs[name], self._seconds(name)
         reason = self.watch.exceeded() or self.watch.misfit(seconds)
         takes = f" and take at least about {about(seconds)}" if seconds else ""
-        return reason and reason + (f": it would predict about {rows} rows{takes}" if rows else "")
+        cost = f": it would predict about {rows} rows{takes}" if rows else ""
+        return Halt(f"{reason}{cost}", "limit") if reason else None
 
-    def _blocked(self, explainer: Explainer) -> str:
-        """Say what keeps an explainer from running, or nothing."""
-        reasons = {e.name: e.reason for e in self.facts.not_run if e.group == "explainers"} | self.reasons
+    def _blocked(self, explainer: Explainer) -> Halt | None:
+        """Say what keeps an explainer from running, or nothing; a need that did not run hands on its cause."""
+        halted = {entry.name: entry for entry in self.facts.not_run if entry.group == "explainers"} | self.halted
         for need in explainer.needs:
             if need not in self.results:
-                return f"it needs {need}, which did not run: {reasons.get(need, 'it is not installed')}"
-        return _unsupported(explainer, self.engine)
+                entry = halted.get(need, NotRun(need, "explainers", "it is not installed", "missing library"))
+                return Halt(f"it needs {need}, which did not run: {entry.reason}", entry.cause)
+        reason = _unsupported(explainer, self.engine)
+        return Halt(reason, "model") if reason else None
 
-    def _attempt(self, name: str, explainer: Explainer) -> str:
-        """Run one explainer and keep its results, or return the reason why there are none."""
+    def _attempt(self, name: str, explainer: Explainer) -> Halt | None:
+        """Run one explainer and keep its results, or say why there are none."""
         try:
             results = explainer.explain(self.subject, self.engine.bound(name), MappingProxyType(self.results))
             self.results[name] = self._saved(explainer, results)
-        except UQReportError as error:
-            return str(error)
         except Exception as error:  # noqa: BLE001 - foreign code: whatever it raises becomes the reason in the report
-            _log.warning("explainer %s failed", name, exc_info=True)
-            return f"{type(error).__name__}: {error}"
-        return ""
+            if not isinstance(error, UQReportError):
+                _log.warning("explainer %s failed", name, exc_info=True)
+            return Halt(words_of(error), cause_of(error))
+        return None
 
     def _saved(self, explainer: Explainer, new: Sequence[Result]) -> tuple[Result, ...]:
         """Return results exactly as run.json will give them back; refuse what breaks the contract."""
@@ -305,8 +314,7 @@ class _Audit:
 
     def finish(self) -> Audited:
         """Judge the results and gather everything in the run."""
-        order = [name for name in self.prepared.explainers if name in self.reasons]
-        failed = [NotRun(name, "explainers", self.reasons[name]) for name in order]
+        failed = [self.halted[name] for name in self.prepared.explainers if name in self.halted]
         run = replace(
             self.facts,
             methods=tuple(method_of(self.prepared.explainers[name]) for name in self.results),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import NamedTuple
 
-from ..core.errors import PluginError
+from ..core.errors import PluginError, words_of
 from ..evidence import codec
 from ..evidence.finding import SEVERITIES, Finding, Outcome, RuleRecord, Waived, Waiver
 from ..evidence.run import NotRun, Run
@@ -39,8 +39,8 @@ def judge(catalog: Catalog, checks: Mapping[str, Check], run: Run, settings: Set
             outcome = waive(outcome, settings.waivers, run.as_of)
         except Exception as error:  # noqa: BLE001 - foreign code: a failing check is told, and the others go on
             _log.warning("check %s failed", plugin.name, exc_info=True)
-            reason = f"it failed with {type(error).__name__}: {error}"
-            failed.append(NotRun(plugin.name, "rules", reason))
+            reason = f"it failed: {words_of(error)}"
+            failed.append(NotRun(plugin.name, "rules", reason, "fault"))
             outcome = Outcome(check=plugin.name, state="skipped", reason=reason)
         outcomes.append(outcome)
         seconds[f"rules.{plugin.name}"] = perf_counter() - start

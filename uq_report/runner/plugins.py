@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from ..core.adapter import Adapter, Differentiates, HoldsGivenRows, PicksOutput, Scores, SharesCalls, Unpacks
-from ..core.errors import MissingDependencyError, PluginError, nearest
+from ..core.errors import MissingDependencyError, PluginError, nearest, words_of
 from ..core.explainer import Costs, Explainer, HasCard, HasPriority, RunsAfter
 from ..core.libraries import NeedsLibraries, installed
 from ..core.loader import Cautions, HasSha256, Loader, TakesOptions
@@ -161,8 +161,7 @@ def load(plugin: Plugin) -> Any:
     except MissingDependencyError:
         raise
     except Exception as error:  # foreign code is imported: whatever it raises is told with its owner
-        cause = f"{type(error).__name__}: {error}"
-        raise PluginError(f"{plugin} cannot be imported: {cause}.{_remedy(plugin, error)}") from error
+        raise PluginError(f"{plugin} cannot be imported: {words_of(error)}.{_remedy(plugin, error)}") from error
     problems, name = breaches(plugin.group, loaded), getattr(loaded, "name", None)
     if name != plugin.name:
         problems.append(f"name must be the entry-point name {plugin.name!r}; got {name!r}")

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import Any
 
-from ..core.errors import InputError, PluginError, UQReportError, nearest
+from ..core.errors import InputError, PluginError, UQReportError, cause_of, nearest
 from ..core.explainer import Explainer, priority_of, wishes
 from ..core.measures import Measure
 from ..core.shortcut import FastPath
@@ -141,7 +141,7 @@ def _selected(
     selected, every = set(names), {plugin.name for plugin in registered}
     words = f"settings.{group} must list registered names; got"
     mistakes += [f"{words} {name!r}. {nearest(name, every)}" for name in sorted(selected - every)]
-    not_run += [NotRun(name, group, "not chosen in the settings") for name in sorted(every - selected)]
+    not_run += [NotRun(name, group, "not chosen in the settings", "not asked") for name in sorted(every - selected)]
     return [plugin for plugin in registered if plugin.name in selected]
 
 
@@ -154,7 +154,7 @@ def _loaded(registered: Iterable[Plugin], settings: Settings, broken: list[NotRu
         except UQReportError as error:
             if _required(plugin, settings):
                 raise
-            broken.append(NotRun(plugin.name, plugin.short_group, str(error)))
+            broken.append(NotRun(plugin.name, plugin.short_group, str(error), cause_of(error)))
     return loaded
 
 

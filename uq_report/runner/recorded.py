@@ -110,7 +110,7 @@ def _references(text: str) -> str:
 def denied(settings: Settings) -> list[NotRun]:
     """Return the installed plugins that the deny list kept out."""
     reason = "denied by the settings; it was not imported"
-    return [NotRun(plugin.name, plugin.short_group, reason) for plugin in plugins.denied(settings.deny)]
+    return [NotRun(plugin.name, plugin.short_group, reason, "not asked") for plugin in plugins.denied(settings.deny)]
 
 
 def plugin_records(catalog: Catalog, run: Run, engine: Engine) -> tuple[PluginRecord, ...]:

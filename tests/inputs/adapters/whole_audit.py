@@ -6,7 +6,7 @@ from typing import Any
 import uq_report as uq
 from uq_report.evidence.run import Run
 
-_FOREIGN = re.compile(r"^(?:it failed with )?\w*(?:Error|Warning|Exception): ")
+_FOREIGN = re.compile(r"^(?:it failed: )?\w*(?:Error|Warning|Exception): ")
 _NO_NUMBER = re.compile(r"(?<![\w-])(?:nan|inf)(?![\w-])", re.IGNORECASE)
 
 

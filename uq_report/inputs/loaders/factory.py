@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from ...core.errors import InputError
+from ...core.errors import InputError, words_of
 from ...core.nearby import look_in
 
 
@@ -48,5 +48,5 @@ class FactoryLoader:
             return factory(**options)
         except Exception as error:  # the user's code: whatever it raises is told with its name
             raise InputError(
-                f"model: the function {source!r} must return the model; got {type(error).__name__}: {error}. Fix it."
+                f"model: the function {source!r} must return the model; got {words_of(error)}. Fix it."
             ) from error

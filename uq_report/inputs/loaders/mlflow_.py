@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from ...core.errors import InputError, MissingDependencyError
+from ...core.errors import InputError, MissingDependencyError, words_of
 from .onnx_ import OnnxModel
 from .pickle_ import USED, loaded, refuse_unless
 from .skops_ import caution_of, read_skops
@@ -128,8 +128,7 @@ def _flavors(folder: Path, source: str) -> Mapping[str, Mapping[str, Any]]:
         return {str(name): dict(conf or {}) for name, conf in stated.items()}
     except Exception as error:  # a broken file raises errors of MLflow, of its YAML reader, or of neither
         raise InputError(
-            f"model must be an MLflow model with a readable MLmodel file; got {source!r}: "
-            f"{type(error).__name__}: {error}."
+            f"model must be an MLflow model with a readable MLmodel file; got {source!r}: {words_of(error)}."
         ) from error
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import joblib
 
-from ...core.errors import InputError
+from ...core.errors import InputError, words_of
 
 USED = "a pickle: loading it ran code of the file, allowed by allow_pickle"
 
@@ -56,6 +56,6 @@ def loaded(load: Callable[[], Any], source: str) -> Any:
         return load()
     except Exception as error:  # a pickle may raise anything: it is code
         raise InputError(
-            f"model must be a readable pickle; got {source!r}: {type(error).__name__}: {error}. "
+            f"model must be a readable pickle; got {source!r}: {words_of(error)}. "
             "Check the file, and that the libraries it was made with are installed in the same versions."
         ) from error

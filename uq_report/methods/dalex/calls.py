@@ -15,7 +15,7 @@ import pandas as pd
 
 from ...core.arrays import FloatArray, IntArray
 from ...core.engine import Engine
-from ...core.errors import MissingDependencyError, UQReportError
+from ...core.errors import MissingDependencyError, UQReportError, words_of
 from ...core.foreign import global_random_state_restored, numeric_target
 from ...core.measures import PREDICTION, Measure
 from ...core.results import ESTIMATE_COLUMNS, Omission
@@ -211,7 +211,7 @@ class Dalex:
         except UQReportError:
             raise
         except Exception as error:
-            reason = f"DALEX's {part.replace('_', ' ')} failed: {str(error) or type(error).__name__}"
+            reason = f"DALEX's {part.replace('_', ' ')} failed: {words_of(error)}"
             raise GapError(measure.name, "", reason) from error
 
     def fields(self, part: str, title: str, gaps: Sequence[Omission]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...core.bounded import bytes_of, json_of
 from ...core.digest import is_sha256
-from ...core.errors import InputError
+from ...core.errors import InputError, words_of
 from ...evidence.codec import canonical, plain
 from ...evidence.outcomes import scores_of
 from ...evidence.run import Run
@@ -141,8 +141,7 @@ def loads(data: bytes | str, source: str) -> Entry:
         entry = None if number > FORMAT else Entry(**{key: content[key] for key in content if key in _FIELDS})
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise InputError(
-            f"{source} must be an entry of a history; got something else ({type(error).__name__}: {error}). "
-            "Restore it from a copy."
+            f"{source} must be an entry of a history; got something else ({words_of(error)}). Restore it from a copy."
         ) from error
     if entry is None:
         raise InputError(f"{source} must have format {FORMAT}; got {number}. Upgrade uq_report to read it.")

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...core.bounded import json_of
+from ...core.errors import words_of
 from ...evidence import codec
 from ...evidence.codec import canonical
 from ...evidence.migrations import STEPS
 from ...evidence.run import FORMAT, Run
 from ...evidence.schema import fault
 from .claims import Verdict
-from .words import cause
 
 RUN = "run.json"
 
@@ -46,7 +46,7 @@ def judge_run(data: bytes, file: str) -> Recorded:
         run = codec.loads(data, file)
         again = codec.dumps(run) if written == FORMAT else canonical(content)
     except Exception as error:  # noqa: BLE001 - of a changed file anything can be of a type that nobody expects
-        return Recorded(None, written, [Verdict("canonical", "FAILED", cause(error))])
+        return Recorded(None, written, [Verdict("canonical", "FAILED", words_of(error))])
     schema = _schema(content, written)
     read = None if schema.state == "FAILED" else run  # nothing is done with fields of wrong types
     if again != data:

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...core.errors import InputError, RenderError
+from ...core.errors import InputError, RenderError, words_of
 from ...core.text import clean
 from ...document.document import Document
 from ...evidence.run import FORMAT, Run
@@ -20,7 +20,7 @@ from ...runner import plugins
 from .claims import State, Verdict
 from .evidence import first_change, sha256
 from .reports import Report
-from .words import absent, cause, headings, html_blocks, paper_blocks, pdf_text
+from .words import absent, headings, html_blocks, paper_blocks, pdf_text
 
 # What decides how a report looks: the format of its run, and packages.
 _FORMAT = "format"
@@ -68,7 +68,7 @@ class Maker:
                 data = self._data(form, report.path.suffix.lower())
                 rendered = Rendered(self._document(form), self._page(form, paged), data)
             except Exception as error:  # noqa: BLE001 - limits, libraries and a run of strange content can fail in any way
-                self.fault = self.fault or cause(error)
+                self.fault = self.fault or words_of(error)
                 continue
             if report.data.startswith(data):
                 self.fault = ""

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import InputError
+from ...core.errors import InputError, words_of
 from ...core.text import clean, count
 from .claims import State, Verdict
-from .words import cause
 
 LEVELS = {1: "no changes allowed", 2: "form filling and further signatures allowed", 3: "comments allowed too"}
 
@@ -43,7 +42,7 @@ def judge_signatures(data: bytes, trust: Sequence[str | Path] = (), *, required:
         if signatures:
             yield _revisions(reader)
     except Exception as error:  # noqa: BLE001 - a damaged signature can fail in any way in the reader
-        yield Verdict("signature", "FAILED", f"it cannot be read ({cause(error)})")
+        yield Verdict("signature", "FAILED", f"it cannot be read ({words_of(error)})")
 
 
 def trusted(files: Sequence[str | Path]) -> list[Any]:
@@ -56,7 +55,8 @@ def trusted(files: Sequence[str | Path]) -> list[Any]:
             certificates += list(load_certs_from_pemder([str(file)]))
         except (OSError, ValueError) as error:
             raise InputError(
-                f"verify.trust must be a file with certificates; got {str(file)!r} ({cause(error)}). Name a PEM file."
+                f"verify.trust must be a file with certificates; got {str(file)!r} ({words_of(error)}). "
+                "Name a PEM file."
             ) from error
     return certificates
 

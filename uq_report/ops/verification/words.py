@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from pypdf import PdfReader
 from pypdf.generic import Destination
 
-from ...core.errors import InputError
+from ...core.errors import InputError, words_of
 
 _SILENT = frozenset({"style", "script", "title"})
 _VOID = frozenset(
@@ -131,7 +131,7 @@ def pdf_text(data: bytes) -> str:
 
 def unreadable(error: Exception) -> InputError:
     """Return what is said of a PDF that a library cannot read."""
-    return InputError(f"report must be a PDF that can be read; got one that fails ({cause(error)}).")
+    return InputError(f"report must be a PDF that can be read; got one that fails ({words_of(error)}).")
 
 
 def absent(blocks: Sequence[str], text: str) -> list[str]:
@@ -150,12 +150,6 @@ def absent(blocks: Sequence[str], text: str) -> list[str]:
         else:
             start = end
     return missing
-
-
-def cause(error: Exception) -> str:
-    """Return what a library complained about, in short."""
-    text = " ".join(f"{type(error).__name__}: {error}".split())
-    return text if len(text) <= 200 else f"{text[:199]}…"
 
 
 def _end(block: str, text: str, start: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....core.arrays import FloatArray, Table, take_rows
-from ....core.errors import InputError, ModelError
+from ....core.errors import InputError, ModelError, words_of
 from ....core.foreign import global_random_state_restored
 from ....core.outputs import Output
 from ....core.residuals import Residuals
@@ -33,7 +33,7 @@ def refitted(model: Any, X: Table, y: FloatArray, asked: Residuals, *, mixed: bo
                 again = clone(blank)
                 again.fit(take_rows(X, rest), y[rest])
         except Exception as error:  # a foreign object: whatever its fit raises is passed on with its name
-            got = f"{type(model).__name__} ended with {type(error).__name__}: {error}"
+            got = f"{type(model).__name__} ended with {words_of(error)}"
             raise ModelError(f"{_MUST}; {got}. {GIVE_ROWS}") from error
         mean[fold], variance[fold] = predicted(again, take_rows(X, fold), mixed=mixed)
     note = f"For the residuals the model was fitted {asked.n_splits} more times, each to the rows outside one fold."
