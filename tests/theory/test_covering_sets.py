@@ -89,3 +89,48 @@ def test_independent_columns_are_not_tried() -> None:
     assert rate < 0.08, "5 % of the features have one that chance relates to them"
     cells = [related_by_cells(rng.integers(3, size=(300, 5)), 300) for _ in range(100)]
     assert np.mean([(one.sum(axis=1) > 1).mean() for one in cells]) < 0.08
+
+
+@pytest.mark.parametrize(
+    ("z", "columns", "units", "related"),
+    [
+        (1.961, 2, 28, True),  # the normal quantiles of 97.5 % and, of three columns, 98.75 %
+        (1.959, 2, 28, False),
+        (1.961, 3, 28, False),
+        (2.242, 3, 28, True),
+        (2.240, 3, 28, False),
+        (1.961, 2, 27, False),
+    ],
+)
+def test_columns_are_related_by_fishers_z(z: float, columns: int, units: int, related: bool) -> None:
+    """28 rows, arctanh r = z / 5, whatever the sign; the third column is uncorrelated with both."""
+    base = np.linalg.qr(np.column_stack([np.ones(28), np.random.default_rng(0).normal(size=(28, 3))]))[0][:, 1:]
+    r = np.tanh(z / 5)
+    Z = np.column_stack([base[:, 0], -r * base[:, 0] + np.sqrt(1 - r**2) * base[:, 1], base[:, 2]])[:, :columns]
+    expected = np.eye(columns, dtype=bool)
+    expected[:2, :2] |= related
+    np.testing.assert_array_equal(related_by_correlation(Z, units), expected)
+
+
+def test_three_units_relate_nothing_and_a_column_itself() -> None:
+    Z = np.random.default_rng(0).normal(size=(3, 1)) @ np.ones((1, 2))
+    assert related_by_correlation(Z, 3).tolist() == np.eye(2).tolist()
+    assert related_by_correlation(Z[:, :1], 3).tolist() == [[True]]
+
+
+@pytest.mark.parametrize(
+    ("same", "columns", "units", "related"),
+    [(30, 2, 100, True), (29, 2, 100, False), (30, 2, 50, False), (30, 3, 100, False), (32, 3, 100, True)],
+)
+def test_cells_are_related_by_the_likelihood_ratio(same: int, columns: int, units: int, related: bool) -> None:
+    """G = 4 (a log(a/25) + b log(b/25)) for a and b = 50 - a of each kind: 4.03 of 30, 2.57 of 29, 7.95 of 32.
+
+    The quantile of 95 % is 3.84, of 97.5 % 5.02; half as many units have half the G.
+    """
+    a = np.repeat([0, 1], 50)
+    b = np.where(np.arange(100) % 50 < same, a, 1 - a)
+    codes = np.column_stack([a, b, np.arange(100) % 2])[:, :columns]
+    found = related_by_cells(codes, units)
+    assert found[0, 1] == found[1, 0] == related
+    assert found.diagonal().all()
+    assert not found[0, 2:].any()
