@@ -52,10 +52,11 @@ def test_a_shuffled_column_is_read_as_rows_that_give_their_values(name: str) -> 
 
 
 @pytest.mark.parametrize("rows", [[0, 1, 2], [2, 2, 0]])
-def test_values_of_no_row_are_given_as_they_are(rows: list[int]) -> None:
+@pytest.mark.parametrize(("name", "values"), [("number", [7.0, 8.0, 7.0]), ("whole", [7, 8, 7]), ("whole", [0, 2, 0])])
+def test_values_of_no_row_are_given_as_they_are(name: str, values: list[float], rows: list[int]) -> None:
     s = subject()
     frame = to_frame(s, rows)
-    frame["number"] = [7.0, 8.0, 7.0]
+    frame[name] = values
     asked = Reader(s, s.features).read(frame)
     assert asked.variant is not None
     assert asked.variant.donors is None
