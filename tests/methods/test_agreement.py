@@ -420,20 +420,36 @@ def test_interactions_explain_where_a_shuffle_counts_them_whole() -> None:
     (one,) = told(agree({"pfi": [high], "shap": [low], "h": [strengths([0.3, 0, 0, 0])]})[0], "a")
     assert one["evidence"] == ["h_statistic"]
     assert "H² with all other features is 0.30" in one["sentence"]
-    (one,) = told(agree({"pfi": [high], "shap": [low], "h": [strengths([0.0, 0, 0, 0])]})[0], "a")
-    assert one["explained"] is False
+    for strength, explained in ((0.05, True), (0.0499, False), (0.0, False)):
+        (one,) = told(agree({"pfi": [high], "shap": [low], "h": [strengths([strength, 0, 0, 0])]}, n_draws=200)[0], "a")
+        assert one["explained"] is explained
 
 
-def test_r_sens2_explains_by_its_lower_bound() -> None:
+def test_the_strength_of_interactions_is_that_of_the_measure_where_there_is_one() -> None:
     high, low = importance("pfi", [4, 3, 2, 1]), importance("shap.importance", [1, 4, 3, 2])
-    for lower, evidence in ((0.5, ["rsens", "rsens.interaction"]), (0.1, [])):
-        blank = dict.fromkeys(ESTIMATE_COLUMNS, np.nan) | {"measure": "rsens2", "covers": "new test rows"}
-        line = blank | {"feature": "b", "feature_2": "a", "estimate": 0.9, "lower": lower}
-        pair = replace(strengths([0, 0, 0, 0]), id="rsens.interaction", estimates=pd.DataFrame([line]))
-        main = importance("rsens", [1, 1, 1, 1], "rsens", noise=9)
-        (one,) = told(agree({"pfi": [high], "shap": [low], "rsens": [main, pair]})[0], "a")
-        assert one["evidence"] == evidence
-        assert ("interacts with b" in one["sentence"]) == bool(evidence)
+    of_prediction = strengths([0.3, 0, 0, 0], pairs=True)
+    of_loss = of_prediction.estimates.assign(measure="nll", estimate=0.01)
+    for tables, explained in (([of_prediction.estimates], True), ([of_prediction.estimates, of_loss], False)):
+        both = replace(of_prediction, estimates=pd.concat(tables))
+        (one,) = told(agree({"pfi": [high], "shap": [low], "h": [both]}, n_draws=200)[0], "a")
+        assert one["explained"] is explained
+
+
+@pytest.mark.parametrize("places", [("b", "a"), ("a", "b")])
+@pytest.mark.parametrize(("lower", "evidence"), [(0.4, ["rsens", "rsens.interaction"]), (0.399, [])])
+def test_r_sens2_explains_from_a_fifth_of_r_sens_on_by_its_lower_bound(
+    lower: float, evidence: list[str], places: tuple[str, str]
+) -> None:
+    """R-sens of a is 2; the pair with the largest lower bound is named, whichever of the two stands first."""
+    high, low = importance("pfi", [4, 3, 2, 1]), importance("shap.importance", [1, 4, 3, 2])
+    blank = dict.fromkeys(ESTIMATE_COLUMNS, np.nan) | {"measure": "rsens2", "covers": "new test rows", "estimate": 0.9}
+    pairs = [(*places, lower), ("a", "c", lower - 0.1), ("c", "d", 9.0)]
+    rows = [blank | {"feature": f, "feature_2": g, "lower": bound} for f, g, bound in pairs]
+    pair = replace(strengths([0, 0, 0, 0]), id="rsens.interaction", estimates=pd.DataFrame(rows))
+    main = importance("rsens", [2, 2, 2, 2], "rsens", noise=9)
+    (one,) = told(agree({"pfi": [high], "shap": [low], "rsens": [main, pair]}, n_draws=200)[0], "a")
+    assert one["evidence"] == evidence
+    assert ("interacts with b: their R-sens₂ is at least 20% of the R-sens of a" in one["sentence"]) == bool(evidence)
 
 
 def test_methods_of_one_result_are_compared_and_averages_hide_interactions() -> None:
@@ -479,6 +495,18 @@ def test_extrapolation_explains_where_one_method_leaves_the_data() -> None:
     assert one["evidence"] == ["ale", "pdp"]
     (one,) = told(agree({"shap": [HIGH], "pfi": [LOW], **profiles})[0], "a")
     assert one["evidence"] == []
+
+
+@pytest.mark.parametrize("verdict", ["negative", "positive"])
+def test_a_negative_entropy_importance_explains_where_one_method_leaves_the_data(verdict: str) -> None:
+    """Shuffles that make the model surer lie off the data, where a derivative never goes."""
+    entropy = importance("pfi", [2, 2, 2, 2], "entropy", rows=False, extra={"verdict": verdict})
+    for one, other in (([1, 4, 3, 2], [4, 3, 2, 1]), ([4, 3, 2, 1], [1, 4, 3, 2])):
+        local, composing = importance("rsens", one, "rsens"), importance("shap.importance", other, "prediction")
+        told_of = told(agree({"pfi": [entropy], "shap": [composing], "rsens": [local]}, n_draws=200)[0], "a")
+        (case,) = [x for x in told_of if set(x["methods"]) == {"rsens", "shap.importance"}]
+        assert case["evidence"] == (["pfi"] if verdict == "negative" else [])
+        assert ("on which shap.importance evaluates it" in case["sentence"]) == (verdict == "negative")
 
 
 def test_two_questions_of_one_method_are_compared_and_read_together() -> None:
