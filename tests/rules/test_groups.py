@@ -214,6 +214,98 @@ def test_uq805_says_what_base_rates_may_make_as_an_observation(line: dict[str, A
     assert [(one.code, one.severity, one.features) for one in found] == expected
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (difference("residual", 0.1, 0.0499, p=0.025), "UQ801"),  # a tenth of a scale of 0.5
+        (difference("residual", 0.1, 0.0501, p=0.025), None),
+        (difference("residual", -0.1, 0.0499, p=0.025), "UQ801"),
+        (difference("residual", -0.1, 0.0499, p=0.026), None),
+        (difference("entropy", -0.1, 0.0499, p=0.025), "UQ805"),
+        (difference("entropy", -0.1, 0.0501, p=0.025), None),
+    ],
+)
+def test_both_sides_of_margin_and_level(line: dict[str, Any], expected: str | None) -> None:
+    """One test of its rule beside none, at half of the check's level."""
+    results = (diagnostic("groups", [], attributes={}, n_min=30), diagnostic("groups.difference", [line]))
+    codes = [finding.code for finding in GroupsCheck().check(run(results=results)).findings]
+    assert codes == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize(
+    ("reach", "severity"), [(0.0799, "high"), (0.0801, "medium"), (0.1399, "medium"), (0.1401, "low")]
+)
+def test_both_sides_of_the_grades_of_uq802(reach: float, severity: str) -> None:
+    """0.16 less its reach against 0.02 nats: high from four times that on, medium beyond one."""
+    (finding,) = judged(difference("confidence_gap", 0.16, reach, p=0.001)).findings
+    assert finding.severity == severity
+
+
+@pytest.mark.parametrize(("value", "open_"), [(0.0151, True), (-0.0151, True), (0.0149, False), (-0.0149, False)])
+def test_an_interval_that_reaches_beyond_the_margin_leaves_a_group_open(value: float, *, open_: bool) -> None:
+    outcome = judged(difference("confidence_gap", value, 0.005, p=0.5))
+    assert outcome.state == ("skipped" if open_ else "passed")
+
+
+def test_losses_are_said_against_what_the_model_expects_or_by_themselves() -> None:
+    (below,) = judged(difference("confidence_gap", -0.2, 0.1, p=0.001), own=-0.15).findings
+    assert "the loss is 0.150 nats (95 % interval 0.140 to 0.160) below what the model expects, 0.20 nats" in (
+        below.statement
+    )
+    covered = difference("coverage_90", -0.2, 0.1, p=0.001) | {"unit": "share of rows"}
+    (finding,) = judged(covered).findings
+    assert "the central 90 % intervals cover 20 points (95 % interval 10 to 30) less than for the other 120 rows" in (
+        finding.statement
+    )
+    assert (finding.measures, finding.threshold) == (("coverage_90",), 0.05)
+    alone = difference("excess_loss", 0.2, 0.05, p=0.001, scale=0.4)
+    results = (diagnostic("groups", [], attributes={}, n_min=30), diagnostic("groups.difference", [alone]))
+    (finding,) = GroupsCheck().check(run(results=results)).findings
+    assert "the loss less its expectation is 0.20 nats (95 % interval 0.15 to 0.25) more than" in finding.statement
+
+
+def test_uq805_is_one_finding_of_an_attribute_with_the_numbers_of_its_largest_difference() -> None:
+    """Beyond its margin the entropy is 3.2 times as far, the Brier score 1.25 times."""
+    lines = (
+        difference("brier", -0.09, 0.04, p=0.001, scale=0.4),
+        difference("entropy", 0.2, 0.04, p=0.001),
+        difference("entropy", 0.3, 0.1, p=0.001, item="m") | {"feature": "town"},
+    )
+    found = judged(*lines).findings
+    assert [(one.features, one.observed, one.threshold) for one in found] == [
+        (("sex",), 0.2, 0.05), (("town",), 0.3, 0.05),
+    ]  # fmt: skip
+    assert found[0].measures == ("brier", "entropy")
+    assert "the Brier score of sex = f is lower by 0.090 nats" in found[0].statement
+    assert "the stated uncertainty of sex = f is higher by 0.200 nats" in found[0].statement
+
+
+def test_uq803_speaks_of_the_worst_contrast_of_a_feature() -> None:
+    """Of two groups the one whose predictions exceed their outcomes, though the other's contrast is larger."""
+    use = (lost(0.3), lost(-0.2) | {"item": "m"})
+    beside = [difference("residual", 0.0, p=0.9), difference("residual", 0.07, p=0.9, item="m")]
+    (finding,) = [one for one in judged(*beside, use=use).findings if one.code == "UQ803"]
+    assert (finding.severity, finding.observed) == ("medium", -0.2)
+    assert "for sex = m against the rest by 20.0 points" in finding.statement
+    (largest,) = judged(use=use).findings
+    assert (largest.severity, largest.observed) == ("low", 0.3)
+
+
+@pytest.mark.parametrize(
+    ("value", "reach", "p", "state"),
+    [
+        (0.1, 0.0499, 0.05, "found"),
+        (0.1, 0.0501, 0.05, "skipped"),
+        (-0.1, 0.0499, 0.05, "found"),
+        (0.1, 0.0499, 0.051, "skipped"),
+        (-0.04, 0.0099, 0.9, "passed"),
+        (-0.04, 0.0101, 0.9, "skipped"),
+    ],
+)
+def test_both_sides_of_what_is_lost(value: float, reach: float, p: float, state: str) -> None:
+    assert judged(use=(lost(value, reach=reach, p=p),)).state == state
+
+
 def test_uq804_names_groups_that_cannot_be_judged_without_their_size() -> None:
     finding = judged(withheld=("x", "y")).findings[0]
     assert (finding.code, finding.severity, finding.observed) == ("UQ804", "observation", None)

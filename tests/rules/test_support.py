@@ -74,6 +74,47 @@ def test_uq301_is_raised_by_the_test_and_graded_by_the_excess(value: float, seve
     assert "support.rows" in finding.evidence
 
 
+@pytest.mark.parametrize(
+    ("excess", "severity"),
+    [
+        (0.0499, "observation"),
+        (0.0501, "low"),
+        (0.0999, "low"),
+        (0.1001, "medium"),
+        (0.2499, "medium"),
+        (0.2501, "high"),
+    ],
+)
+def test_both_sides_of_the_grades_of_uq301(excess: float, severity: str) -> None:
+    (finding,) = judged(outside=share("outside", "", 0.05 + excess, 0.02, p_value=0.025)).findings
+    assert finding.severity == severity
+    assert judged(outside=share("outside", "", 0.05 + excess, 0.001, p_value=0.026)).findings == ()
+
+
+@pytest.mark.parametrize(("reach", "state"), [(0.099, "passed"), (0.101, "skipped")])
+def test_a_share_that_may_be_a_tenth_more_than_expected_is_open(reach: float, state: str) -> None:
+    assert judged(outside=share("outside", "", 0.05, reach, p_value=0.5)).state == state
+
+
+@pytest.mark.parametrize(
+    ("rows", "severity"), [(7, "observation"), (8, "low"), (19, "low"), (20, "medium"), (199, "medium"), (200, "high")]
+)
+def test_both_sides_of_the_grades_of_uq303(rows: int, severity: str) -> None:
+    (finding,) = judged(values=[count("a", "above range", rows, 0.025)], tests=1).findings
+    assert finding.severity == severity
+    assert bool(finding.explains) is (severity in ("medium", "high"))
+    assert judged(values=[count("a", "above range", rows, 0.026)], tests=1).findings == ()
+
+
+def test_uq303_of_a_feature_is_that_of_the_most_rows() -> None:
+    lines = [count("a", "below range", 9, 1e-6, bound="3"), count("a", "newly missing", 30, 1e-6)]
+    (finding,) = judged(values=lines).findings
+    assert (finding.severity, finding.observed) == ("medium", 30 / 400)
+    assert "9 below the training minimum 3 and 30 missing, while no training row lacks it, of 400 rows" in (
+        finding.statement
+    )
+
+
 def test_uq301_is_neither_raised_nor_cleared_by_a_wide_interval() -> None:
     outcome = judged(outside=share("outside", "", 0.08, 0.1, p_value=0.03))
     assert outcome.state == "skipped"
