@@ -77,6 +77,7 @@ def test_refused_intervals(arguments: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("sets", "message"),
     [
+        ([[[1, 0]], [[1, 0]]], r"\(1, 2, 1\); got \(2, 1, 2\)"),
         ([[1, 0, 1]], r"shape \(rows, classes, levels\), \(1, 2, 1\); got"),
         ([[0.3, 0.7]], "must be true or false; got float64"),
     ],
@@ -84,3 +85,11 @@ def test_refused_intervals(arguments: Any, message: str) -> None:
 def test_refused_sets(sets: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         LabelSets([[0.5, 0.5]], [0.9], sets)
+
+
+def test_sets_of_one_level_need_no_axis_of_levels() -> None:
+    sets = np.array([[True, False], [True, True]])
+    for given in (sets, sets[..., None], sets.astype(int)):
+        np.testing.assert_array_equal(LabelSets(np.full((2, 2), 0.5), [0.9], given).sets, sets[..., None])
+    with pytest.raises(InputError, match=r"\(2, 2, 2\); got \(2, 2\)"):
+        LabelSets(np.full((2, 2), 0.5), [0.8, 0.9], sets)
