@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from uq_report.core.arrays import FloatArray, Table
-from uq_report.core.derivatives import DIFFERENCES, EXACT, Derivatives, finite_differences, floating
+from uq_report.core.derivatives import DIFFERENCES, EXACT, Derivatives, finite_differences, floating, spread
 from uq_report.core.distributions import Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
@@ -138,3 +138,58 @@ def test_floats_stay_one_block_and_other_numbers_become_floats() -> None:
     assert result["n"].dtype == np.float64
     assert np.shares_memory(result["a"].to_numpy().base, result["d"].to_numpy().base)
     pd.testing.assert_frame_equal(result, table.astype(float))
+
+
+def test_the_reported_error_is_that_of_the_half_step() -> None:
+    """Central differences of x³ are off by h², those of x⁴ for the second derivative by 2h²: a quarter at h/2."""
+    x = np.array([[0.5], [1.0], [-2.0]])
+
+    def powers(X: Table) -> Distribution:
+        a = np.asarray(X, dtype=float)[:, 0]
+        return Normal(a**3 + a**4, 1.0)
+
+    found = finite_differences(x, [0], np.array([1.0]), powers, order=2, precision=1e-3)
+    assert found.steps is not None
+    (h,) = found.steps
+    assert h == 0.25  # 1e-3^(1/5) = 0.251
+    assert found.error is not None
+    a = x[:, 0]
+    cubic = np.abs(1 + 4 * a) * h**2 / 4  # of x⁴ the first derivative is off by 4 a h²
+    np.testing.assert_allclose(found.error[:, 0, 0], cubic, rtol=1e-9)
+    np.testing.assert_allclose(found.first[:, 0, 0], 3 * a**2 + 4 * a**3, rtol=1e-12)
+    assert found.second is not None
+    assert found.second_error is not None
+    np.testing.assert_allclose(found.second[:, 0, 0, 0], 6 * a + 12 * a**2, rtol=1e-9)
+    wide = 0.25  # 1e-3^(1/6) = 0.316
+    np.testing.assert_allclose(found.second_error[:, 0, 0, 0], np.full(3, wide**2 / 2), rtol=1e-9)
+
+
+def test_some_columns_are_taken_with_their_errors() -> None:
+    X = np.random.default_rng(1).normal(size=(4, 3))
+    every = finite_differences(X, [0, 1, 2], np.ones(3), model, order=2)
+    some = every.of([2, 0])
+    assert every.second is not None
+    assert every.error is not None
+    assert every.second_error is not None
+    np.testing.assert_array_equal(some.first, every.first[:, [2, 0]])
+    np.testing.assert_array_equal(some.error, every.error[:, [2, 0]])
+    for found, whole in ((some.second, every.second), (some.second_error, every.second_error)):
+        assert found is not None
+        np.testing.assert_array_equal(found[:, 0, 1], whole[:, 2, 0])
+        np.testing.assert_array_equal(found[:, 1, 1], whole[:, 0, 0])
+    bare = Derivatives(every.values, every.first).of([1])
+    assert (bare.second, bare.error, bare.second_error) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1.0, 3.0], 1.0),
+        ([1.0, np.nan, 3.0, np.inf], 1.0),
+        ([2.0, 2.0, np.nan], 0.0),
+        ([np.nan], 0.0),
+        ([0.1] * 3, 0.0),
+    ],
+)
+def test_the_spread_is_over_finite_values(values: list[float], expected: float) -> None:
+    assert spread(values) == expected

@@ -84,6 +84,8 @@ def test_parameters(make: Any, message: str) -> None:
             None,
             r"weighted mean of the members within 1e-06; got a difference of 0\.2",
         ),
+        ([[[0.5, 0.5], [0.4, 0.6], [0.8, 0.2]]], None, r"got a difference of 0\.3 in row 2\. Check the weights"),
+        ([[[0.5, 0.5], [0.5 + 1.1e-6, 0.5 - 1.1e-6], [0.5, 0.5]]], None, r"difference of 1\.1e-06 in row 1"),
         ([HALF, HALF], [1.0], r"must hold 1 members; got 2"),
         ([HALF], [1.0, 1.0], r"must hold 2 members; got 1"),
         ([], None, r"must hold at least 1 members; got 0"),
@@ -96,6 +98,11 @@ def test_lazy_members(members: Any, weights: Any, message: str) -> None:
     np.testing.assert_allclose(mixture.entropy(), np.log(2))
     with pytest.raises(InputError, match=message):
         mixture.aleatoric()
+
+
+def test_members_may_miss_their_mean_by_rounding() -> None:
+    near = [[0.5 + 0.9e-6, 0.5 - 0.9e-6]] * 3
+    np.testing.assert_allclose(CategoricalMixture(lambda: [near], probabilities=HALF).aleatoric(), np.log(2))
 
 
 @pytest.mark.parametrize("p", [0.0, 1.0, [0.5, 1.5], [[0.5]], NAN, "a"])

@@ -203,6 +203,76 @@ def test_function_looks_y_up_by_the_row_index() -> None:
     np.testing.assert_allclose(fixed, NLL.rows(engine.baseline, np.full(s.n, 0.5), None))
 
 
+def test_a_measure_without_y_is_a_function_of_any_rows() -> None:
+    s = subject()
+    X = np.asarray(s.X)[::-1]
+    for given in ({}, {"y": 0.5}):
+        np.testing.assert_allclose(Engine(s, MEASURES).function(ENTROPY, **given)(X), Normal(*smooth(X)).entropy())
+
+
+@pytest.mark.parametrize(("n", "few"), [(40, 4), (19, 1), (9, 1)])
+def test_the_pace_is_that_of_a_tenth_of_the_rows(n: int, few: int) -> None:
+    asked: list[int] = []
+
+    def counted(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        asked.append(len(X))
+        return smooth(X)
+
+    engine = Engine(subject(n, model=counted), MEASURES)
+    engine.pace()
+    assert asked == [few]
+    assert not engine.rows_predicted
+
+
+@pytest.mark.parametrize(
+    ("called", "seconds"),
+    [
+        ([(10, 1.0), (110, 3.0)], 0.02),
+        ([(10, 1.0), (21, 2.1)], 0.1),
+        ([(10, 1.0), (20, 2.0)], 0.1),  # too few rows more to tell a row's time from a call's
+        ([(10, 1.0), (100, 1.0)], 0.01),  # no slower
+        ([(10, 1.0), (10, 1.0)], 0.1),
+    ],
+)
+def test_the_seconds_of_a_further_row(called: list[tuple[int, float]], seconds: float) -> None:
+    engine = Engine(subject(), MEASURES)
+    assert engine.row_seconds == np.inf
+    engine._called[:] = called
+    assert engine.row_seconds == pytest.approx(seconds)
+
+
+def test_a_budget_allows_its_last_row() -> None:
+    exactly = Engine(subject(), MEASURES, row_budget=40)
+    exactly.predict(exactly.subject.X)
+    assert exactly.rows_predicted == {"engine": 40}
+    with pytest.raises(BudgetError, match=r"must allow the next 40 rows; got 39 with 0 spent"):
+        Engine(subject(), MEASURES, row_budget=39).predict(exactly.subject.X)
+
+
+@pytest.mark.parametrize("name", ["batch_rows", "row_budget"])
+def test_limits_of_rows_are_at_least_one(name: str) -> None:
+    assert getattr(Engine(subject(), MEASURES, **{name: 1}), name) == 1  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=rf"engine\.{name} must be >= 1 or None; got 0"):
+        Engine(subject(), MEASURES, **{name: 0})  # type: ignore[arg-type]
+
+
+def test_limits_are_told_what_is_done_and_what_is_ahead() -> None:
+    told: list[tuple[int, int, float]] = []
+
+    def limits(done: int, total: int, ahead: float) -> str:
+        told.append((done, total, ahead))
+        return "enough" if done > 40 else ""
+
+    engine = Engine(subject(), MEASURES, limits=limits, costs={"pfi": 80}).bound("pfi")
+    engine.predict(engine.subject.X)
+    assert told == [(0, 80, 0.0), (0, 0, 0.0)]  # nothing was called yet, so nothing is known of what is ahead
+    engine._called[:] = [(10, 1.0), (110, 3.0)]
+    engine.predict(engine.subject.X)
+    assert told[2:] == [(40, 80, 0.0), (0, 0, pytest.approx(0.8))]
+    with pytest.raises(BudgetError, match=r"^enough; pfi was stopped\."):
+        engine.predict(engine.subject.X)
+
+
 def test_select_says_why_not() -> None:
     s = subject()
     blind = make_subject(smooth, Direct(), s.X)

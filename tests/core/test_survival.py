@@ -37,6 +37,13 @@ def test_a_curve_of_two_steps_by_hand() -> None:
     np.testing.assert_array_equal(curve.quantile(np.array([0.4, 0.6, 0.9])), [[1.0, 3.0, 3.0]])
 
 
+def test_a_quantile_at_the_level_of_a_step_is_its_time() -> None:
+    """Also where 1 - p and the curve differ by rounding, as 1 - 0.9 and 0.1."""
+    curve = Survival([1.0, 2.0, 3.0, 4.0], [[0.7, 0.4, 0.1, 0.05]])
+    np.testing.assert_array_equal(curve.quantile(np.array([0.3, 0.6, 0.9])), [[1.0, 2.0, 3.0]])
+    np.testing.assert_array_equal(curve.quantile(np.array([0.29, 0.31, 0.61, 0.91, 0.99])), [[1.0, 2.0, 3.0, 4.0, 4.0]])
+
+
 @pytest.mark.parametrize(
     ("y", "probability"),
     [
