@@ -13,7 +13,7 @@ from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Normal
 from uq_report.core.errors import InputError
 from uq_report.core.sampling import Sampling
-from uq_report.core.series import Blocks, shortest_length, stationary_length
+from uq_report.core.series import Blocks, _bandwidth, _run, shortest_length, stationary_length
 from uq_report.core.subject import Subject
 
 
@@ -87,6 +87,34 @@ def test_lengths_of_special_series() -> None:
     differences = np.diff(np.random.default_rng(0).normal(size=901))  # whose mean hardly varies
     assert stationary_length(differences) == 90  # 3√n at most
     assert [shortest_length(n) for n in (1, 27, 28, 1000)] == [1, 3, 4, 10]
+
+
+@pytest.mark.parametrize(("n", "longer"), [(7, False), (8, True)])
+def test_a_trend_asks_for_longer_blocks_from_eight_rows_on(n: int, longer: bool) -> None:
+    assert (stationary_length(np.arange(float(n))) > 1) is longer
+    assert stationary_length(np.arange(10.0**6, 10.0**6 + n)) == stationary_length(np.arange(float(n)))
+
+
+def test_a_series_that_is_constant_but_for_rounding_asks_for_one() -> None:
+    trend = np.arange(30.0)
+    for height, length in ((1e3, 1), (1.0, 1), (1e-6, 1)):
+        assert stationary_length(height + 1e-14 * max(1.0, height) * trend) == length
+    assert stationary_length(1 + 1e-11 * trend) == stationary_length(trend) > 1
+
+
+@pytest.mark.parametrize(("small", "bandwidth"), [(0.2828, 4), (0.2829, 6), (-0.2829, 6)])
+def test_the_bandwidth_is_twice_the_last_lag_of_weight(small: float, bandwidth: int) -> None:
+    """Of 100 rows autocorrelations count beyond 2 √(2/100) = 0.28284, and five small ones in a row end them."""
+    correlations = np.array([1.0, 0.9, 0.9, small, *[0.0] * 9])
+    assert _bandwidth(correlations, 100, 12) == bandwidth
+    assert _bandwidth(correlations, 100, 3) == 3  # no run of five is left: the last that counts, cut
+
+
+def test_the_bandwidth_of_no_and_of_all_correlations() -> None:
+    assert _bandwidth(np.array([1.0, *[0.0] * 12]), 100, 12) == 2
+    assert _bandwidth(np.full(13, 0.9), 100, 12) == 12
+    assert _bandwidth(np.array([1.0, 0.0, 0.0]), 100, 2) == 2
+    assert [_run(n) for n in (10, 10**25, 10**26)] == [5, 5, 6]
 
 
 def test_the_longest_series_decides_within_bounds_and_says_so() -> None:
