@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +20,15 @@ from uq_report import cli
 from uq_report.core.errors import InputError
 from uq_report.evidence import sums
 from uq_report.evidence.run import Run
-from uq_report.ops.anchors import check_anchor, is_anchor, sign_anchor, write_anchor
+from uq_report.ops.anchors import is_anchor, judge_anchor, sign_anchor, write_anchor
 from uq_report.ops.history import Filed, Heads, History, Retention, delete
 from uq_report.ops.history import entry as entries
 from uq_report.ops.history.heads import HEADS, loads, read
 
 from . import store_runs, verify_cases
 
+# asyncio's loops, which pyHanko opens and closes, are told of late by the collector in some Python versions.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed event loop:ResourceWarning")
 BASE = replace(store_runs.run(), results=())
 AUDITS = ("credit", "motor")
 
@@ -280,7 +285,77 @@ def test_the_command_exports_compares_and_moves_an_anchor_on(history: History, t
     assert call(*words, "--check", "--trust", anchor).exit_code == 3
 
 
-@pytest.mark.filterwarnings("ignore:unclosed event loop:ResourceWarning")
+def failures(anchor: Path, *trust: Path) -> list[str]:
+    return [verdict.reason for verdict in judge_anchor(anchor, trust) if verdict.state == "FAILED"]
+
+
+@pytest.fixture
+def stamped(history: History, tmp_path: Path) -> tuple[Path, Path, verify_cases.Keys]:
+    """Return an anchor, its time stamp by a service of our own, and the authority of that."""
+    pytest.importorskip("pyhanko", reason="time stamps need pyHanko")
+    from pyhanko.keys import load_cert_from_pemder, load_private_key_from_pemder
+    from pyhanko.sign.timestamps import DummyTimeStamper
+
+    keys, anchor = verify_cases.Keys(tmp_path), tmp_path / "anchor.json"
+    key, certificate = keys.issue("clock", rsa=True)
+    service = DummyTimeStamper(
+        load_cert_from_pemder(str(certificate)),
+        load_private_key_from_pemder(str(key), verify_cases.PASSPHRASE.encode()),
+    )
+    write_anchor(history, anchor)
+    _, request = service.request_cms(hashlib.sha256(anchor.read_bytes()).digest(), "sha256")
+    beside = tmp_path / "anchor.json.tsr"
+    beside.write_bytes(service.request_tsa_response(request).dump())
+    return anchor, beside, keys
+
+
+def test_a_time_stamp_is_judged_by_its_authority_and_told_without_one(
+    stamped: tuple[Path, Path, verify_cases.Keys], history: History, tmp_path: Path
+) -> None:
+    anchor, beside, keys = stamped
+    (good,), (bare,) = judge_anchor(anchor, [keys.authority]), judge_anchor(anchor)
+    assert (good.name, good.state, bare.state) == ("time stamp", "ok", "not judged")
+    assert datetime.now(UTC).isoformat()[:10] in good.reason
+    assert "name the certificate this must lead to by --trust" in bare.reason
+    (tmp_path / "other").mkdir()
+    other = verify_cases.Keys(tmp_path / "other").authority
+    assert "who does not lead to a trusted certificate" in failures(anchor, other)[0]
+    words = ("history", "--history", history.root, "--check", "--anchor", anchor)
+    assert "Time stamp not judged: anchor.json.tsr is " in call(*words).stdout
+    assert "Time stamp ok: anchor.json.tsr is " in call(*words, "--trust", keys.authority).stdout
+    assert call(*words, "--trust", other).exit_code == 5
+    with pytest.raises(InputError, match=r"has anchor\.json\.tsr"):
+        write_anchor(history, anchor)
+    openssl = ["openssl", "ts", "-verify", "-data", anchor, "-in", beside, "-CAfile", keys.authority]
+    assert subprocess.run(openssl, capture_output=True, check=False).returncode == 0, "others read it so too"
+
+
+def test_a_time_stamp_beside_a_signature_may_be_of_a_service_nobody_named(
+    stamped: tuple[Path, Path, verify_cases.Keys], tmp_path: Path
+) -> None:
+    from uq_report.ops.signing import load_signer
+
+    anchor, _, _ = stamped
+    (tmp_path / "other").mkdir()
+    keys = verify_cases.Keys(tmp_path / "other")
+    sign_anchor(anchor, tmp_path / "anchor.json.p7s", load_signer(*keys.issue("officer"), (), verify_cases.PASSPHRASE))
+    states = [(verdict.name, verdict.state) for verdict in judge_anchor(anchor, [keys.authority])]
+    assert states == [("signature", "ok"), ("time stamp", "not judged")]
+
+
+def test_an_altered_anchor_or_time_stamp_fails(stamped: tuple[Path, Path, verify_cases.Keys], history: History) -> None:
+    anchor, beside, keys = stamped
+    stamp = beside.read_bytes()
+    for position in range(0, len(stamp), 53):
+        beside.write_bytes(stamp[:position] + bytes([stamp[position] ^ 1]) + stamp[position + 1 :])
+        assert failures(anchor, keys.authority), position
+    beside.write_bytes(stamp)
+    add(history, 6)
+    anchor.write_bytes(history.heads().dumps())
+    for trust in ((), (keys.authority,)):
+        assert "is not a time stamp of anchor.json: one of them was changed." in failures(anchor, *trust)[0]
+
+
 def test_an_anchor_is_signed_and_its_signature_checked(
     history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,12 +367,15 @@ def test_an_anchor_is_signed_and_its_signature_checked(
     monkeypatch.setenv("UQ_REPORT_KEY_PASSPHRASE", verify_cases.PASSPHRASE)
     anchor, beside = tmp_path / "anchor.json", tmp_path / "anchor.json.p7s"
     write_anchor(history, anchor)
-    assert "no signature anchor.json.p7s beside it" in check_anchor(anchor, [keys.authority])[0]
-    assert check_anchor(anchor) == []
+    assert "no signature anchor.json.p7s beside it" in failures(anchor, keys.authority)[0]
+    assert judge_anchor(anchor) == []
     assert (is_anchor(anchor), is_anchor(certificate)) == (True, False)
     assert call("sign", anchor, "--key", key, "--cert", certificate, "-o", beside).exit_code == 0
     words = ("history", "--history", history.root, "--check", "--anchor", anchor, "--trust")
-    assert call(*words, keys.authority).exit_code == 0
+    good = call(*words, keys.authority)
+    assert (good.exit_code, "Signature ok: anchor.json.p7s is signed by" in good.stdout) == (0, True)
+    bare = call(*words[:-1])
+    assert (bare.exit_code, "Signature not judged: anchor.json.p7s is signed by" in bare.stdout) == (0, True)
     (tmp_path / "other").mkdir()
     other = call(*words, verify_cases.Keys(tmp_path / "other").authority)
     assert (other.exit_code, "who does not lead to a trusted certificate" in other.stderr) == (5, True)
@@ -306,12 +384,12 @@ def test_an_anchor_is_signed_and_its_signature_checked(
     signature = beside.read_bytes()
     for position in range(0, len(signature), 97):
         beside.write_bytes(signature[:position] + bytes([signature[position] ^ 1]) + signature[position + 1 :])
-        assert check_anchor(anchor, [keys.authority]), position
+        assert failures(anchor, keys.authority), position
     beside.unlink()
     sign_anchor(anchor, beside, load_signer(key, certificate, (), verify_cases.PASSPHRASE))
     add(history, 6)
     anchor.write_bytes(history.heads().dumps())
-    assert "one of them was changed" in check_anchor(anchor)[0]
+    assert "one of them was changed" in failures(anchor)[0]
 
 
 def test_retention_goes_on_where_heads_know_more(history: History) -> None:

@@ -128,13 +128,13 @@ def _load(reference: str, folder: Path | None) -> Run:
 
 
 def _check(place: History, anchor: Path | None, trust: Sequence[Path], as_json: bool) -> None:
-    known, troubles = None, []
+    known, verdicts = None, []
     if anchor is not None:
-        from ..ops.anchors import check_anchor
+        from ..ops.anchors import judge_anchor
         from ..ops.history.heads import read
 
-        known, troubles = read(anchor), check_anchor(anchor, trust)
-    troubles += place.check(known)
+        known, verdicts = read(anchor), judge_anchor(anchor, trust)
+    troubles = [verdict.reason for verdict in verdicts if verdict.state == "FAILED"] + place.check(known)
     page = place.root / "index.html"
     if page.exists():
         from ..ops.overview import check_page
@@ -147,6 +147,8 @@ def _check(place: History, anchor: Path | None, trust: Sequence[Path], as_json: 
         return
     compared = "" if known is None else f" All that the anchor {known.sha256} knows is there."
     say(f"Nothing was lost or changed: {count(len(place.runs()), 'run')}, head {place.heads().sha256}.{compared}")
+    for verdict in verdicts:
+        say(f"{verdict.name.capitalize()} {verdict.state}: {verdict.reason}")
 
 
 def _write_anchor(place: History, file: Path) -> None:

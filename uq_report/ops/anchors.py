@@ -2,30 +2,35 @@
 
 An anchor ties everything that was filed until it was made: each audit's last hash covers the entries before it, and
 each entry the hashes of all files of its run. A signature of it, in a file beside it, says who vouches for that, and
-its time stamp since when.
+a time stamp in another since when.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..core.bounded import bytes_of
 from ..core.errors import InputError, MissingDependencyError, words_of
 from ..core.text import clean
 from ..evidence.saved import write_files
 from .history import Heads, History
 from .history.heads import loads, read
+from .verification.claims import Verdict
 from .verification.signatures import trusted
 
-SIGNED = ".p7s"
+SIGNED, STAMPED = ".p7s", ".tsr"
+_NAME_IT = "name the certificate this must lead to by --trust."
 
 
 def write_anchor(history: History, file: Path) -> Heads:
     """Write how far a history has come, and return it; what is wrong with it `History.check` says."""
-    if _signature(file).exists():
-        raise InputError(f"history.anchor must be no signed anchor; {file} has {file.name}{SIGNED}. Name another file.")
+    if proofs := [proof.name for suffix in (SIGNED, STAMPED) if (proof := beside(file, suffix)).exists()]:
+        raise InputError(f"history.anchor must be no signed anchor; {file} has {proofs[0]}. Name another file.")
     heads = history.heads()
     write_files(file.parent, {file.name: heads.dumps()})
     return heads
@@ -46,7 +51,7 @@ def sign_anchor(file: Path, output: Path, signer: Any, timestamper: Any = None) 
     Parameters
     ----------
     file, output : Path
-        The anchor, and its signature: `check_anchor` looks for the anchor's name with ``.p7s`` after it.
+        The anchor, and its signature: `judge_anchor` looks for the anchor's name with ``.p7s`` after it.
     signer : SimpleSigner
         Of `signing.load_signer`.
     timestamper : pyhanko TimeStamper, optional
@@ -60,31 +65,87 @@ def sign_anchor(file: Path, output: Path, signer: Any, timestamper: Any = None) 
     write_files(output.parent, {output.name: made.dump()})
 
 
-def check_anchor(file: Path, trust: Sequence[Path] = ()) -> list[str]:
-    """Return what is wrong with the signature beside an anchor; with `trust` there must be one that leads there."""
-    beside = _signature(file)
-    if not beside.exists():
-        return [f"{file.name} has no signature {beside.name} beside it, and --trust asks for one."] if trust else []
+def judge_anchor(file: Path, trust: Sequence[Path] = ()) -> list[Verdict]:
+    """Say of the signature and the time stamp beside an anchor whether they are of it, and who vouches for them.
+
+    With `trust` one of both must lead there: the signature, if there is one. A service whose certificate is not named
+    has stamped the anchor all the same; whether to believe its time is not judged.
+    """
+    signature, stamp = beside(file, SIGNED), beside(file, STAMPED)
+    if trust and not (signature.exists() or stamp.exists()):
+        reason = f"{file.name} has no signature {signature.name} beside it, and --trust asks for one."
+        return [Verdict("signature", "FAILED", reason)]
+    anchors = _trusted(trust) if signature.exists() or stamp.exists() else []
+    verdicts = []
+    if signature.exists():
+        verdicts.append(_guarded("signature", _signature, signature, file, anchors))
+    if stamp.exists():
+        alone = bool(trust) and not signature.exists()
+        verdicts.append(_guarded("time stamp", partial(_stamp, needed=alone), stamp, file, anchors))
+    return verdicts
+
+
+def beside(file: Path, suffix: str) -> Path:
+    """Return the file of a signature or a time stamp of an anchor."""
+    return file.with_name(file.name + suffix)
+
+
+def _trusted(trust: Sequence[Path]) -> list[Any]:
     try:
-        from asn1crypto.cms import ContentInfo
-        from pyhanko.sign.validation import async_validate_detached_cms
-        from pyhanko_certvalidator import ValidationContext
+        import pyhanko  # noqa: F401
     except ImportError as error:
         raise MissingDependencyError("history.anchor", "pyhanko", "sign") from error
-    anchors = trusted(trust)
+    return trusted(trust)
+
+
+def _guarded(name: str, judge: Callable[..., Verdict], proof: Path, file: Path, anchors: list[Any]) -> Verdict:
+    """Return a verdict; damaged bytes can fail in any way in the reader."""
     try:
-        signed = ContentInfo.load(beside.read_bytes(), strict=True)["content"]
-        context = ValidationContext(trust_roots=anchors, allow_fetching=False)
-        status = asyncio.run(async_validate_detached_cms(file.read_bytes(), signed, signer_validation_context=context))
-    except Exception as error:  # noqa: BLE001 - a damaged signature can fail in any way in the reader
-        return [f"{beside.name} is no signature that can be read ({words_of(error)})."]
+        return judge(proof, file, anchors)
+    except Exception as error:  # noqa: BLE001 - see above
+        return Verdict(name, "FAILED", f"{proof.name} is no {name} that can be read ({words_of(error)}).")
+
+
+def _signature(proof: Path, file: Path, anchors: list[Any]) -> Verdict:
+    from asn1crypto.cms import ContentInfo
+    from pyhanko.sign.validation import async_validate_detached_cms
+    from pyhanko_certvalidator import ValidationContext
+
+    signed = ContentInfo.load(bytes_of(proof), strict=True)["content"]
+    context = ValidationContext(trust_roots=anchors, allow_fetching=False)
+    status = asyncio.run(async_validate_detached_cms(file.read_bytes(), signed, signer_validation_context=context))
     who = clean(status.signing_cert.subject.human_friendly, 200)
     if not (status.intact and status.valid):
-        return [f"{beside.name}, of {who}, is not a signature of {file.name}: one of them was changed."]
-    if trust and not status.bottom_line:
-        return [f"{beside.name} is signed by {who}, who does not lead to a trusted certificate, or whose time is over."]
-    return []
+        reason = f"{proof.name}, of {who}, is not a signature of {file.name}: one of them was changed."
+        return Verdict("signature", "FAILED", reason)
+    if not anchors:
+        return Verdict("signature", "not judged", f"{proof.name} is signed by {who}; {_NAME_IT}")
+    if not status.bottom_line:
+        reason = f"{proof.name} is signed by {who}, who does not lead to a trusted certificate, or whose time is over."
+        return Verdict("signature", "FAILED", reason)
+    return Verdict("signature", "ok", f"{proof.name} is signed by {who}, who leads to a trusted certificate.")
 
 
-def _signature(file: Path) -> Path:
-    return file.with_name(file.name + SIGNED)
+def _stamp(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> Verdict:
+    """Judge the answer of a time stamp service, RFC 3161 section 2.4.2."""
+    from asn1crypto.tsp import TimeStampResp
+    from pyhanko.sign.validation.generic_cms import validate_tst_signed_data
+    from pyhanko.sign.validation.status import TimestampSignatureStatus
+    from pyhanko_certvalidator import ValidationContext
+
+    answer, data = TimeStampResp.load(bytes_of(proof), strict=True), file.read_bytes()
+    token = answer["time_stamp_token"]["content"]
+    context = ValidationContext(trust_roots=anchors, allow_fetching=False)
+    fields = asyncio.run(validate_tst_signed_data(token, context, lambda name: hashlib.new(name, data).digest()))
+    status = TimestampSignatureStatus(**fields)
+    when = status.timestamp.isoformat(timespec="seconds")
+    who = f"{when} of {clean(status.signing_cert.subject.human_friendly, 200)}"
+    if not (status.intact and status.valid):
+        reason = f"{proof.name}, {who}, is not a time stamp of {file.name}: one of them was changed."
+        return Verdict("time stamp", "FAILED", reason)
+    if status.trusted:
+        return Verdict("time stamp", "ok", f"{proof.name} is {who}, who leads to a trusted certificate.")
+    if needed:
+        reason = f"{proof.name} is {who}, who does not lead to a trusted certificate, or whose time is over."
+        return Verdict("time stamp", "FAILED", reason)
+    return Verdict("time stamp", "not judged", f"{proof.name} is {who}; {_NAME_IT}")
