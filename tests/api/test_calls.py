@@ -24,6 +24,7 @@ importance: Callable[..., Any] = uq.importance
 explain: Callable[..., Any] = uq.explain
 profile: Callable[..., Any] = uq.profile
 load: Callable[..., Any] = uq.load
+run: Callable[..., Any] = uq.run
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__)
@@ -61,6 +62,14 @@ def test_every_verb_that_gets_a_model_says_what_to_call(verb: Callable[..., Any]
             "audit.settings must be Settings; got a dict. Pass single ones as",
         ),
         (lambda: audit(SUBJECT, previous=3), "An earlier audit must be a run, its folder or run.json; got a int."),
+        (lambda: run(SUBJECT), "run.file must be the path of an audit.toml; got a Subject. Call uq.audit(subject)."),
+        (lambda: run(MODEL), "got a LogisticRegression. Call uq.audit(uq.explain(model, X, y))."),
+        (lambda: run({"run.seed": 1}), "got a dict. Call uq.run(changes={...})."),
+        (
+            lambda: explain(MODEL, X, Y, time=np.r_[np.inf, np.ones(29)]),
+            "time must be finite; got inf in row 0",
+        ),
+        (lambda: explain(MODEL, X, Y, time=np.ones(30) * 1j), "subject.time must be numbers or dates; got complex128."),
         (lambda: load(RUN), "load.path must be a run.json, or a folder with one; got a AuditRun."),
         (lambda: explain(SUBJECT), "got a Subject, which is explained. Call uq.audit(subject)."),
         (lambda: explain(X, MODEL, Y), "got a DataFrame and a LogisticRegression. Call uq.explain(model, X, y)."),

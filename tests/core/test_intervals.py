@@ -62,7 +62,7 @@ def test_no_entropy_is_invented() -> None:
         ),
         (
             ([0.9], [0.0, -np.inf], [1.0, 2.0], [0.0, 0.0]),
-            r"lower must be finite; got -inf in row 1, level 0 \(1 of 2 rows",
+            r"lower must be finite; got minus infinity in row 1, level 0 \(1 of 2 rows",
         ),
         (([0.9], [0.0], [1.0], [0.0, 0.0]), r"lower must have the shape \(rows, levels\), \(2, 1\); got \(1, 1\)"),
         (([0.9, 0.9], [[0, 0]], [[1, 1]], [0]), r"levels must be different levels"),

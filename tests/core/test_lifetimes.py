@@ -65,7 +65,7 @@ def test_other_outcomes_are_not_taken_for_lifetimes(other: Any) -> None:
         ((TIMES, ["dead", "alive", "dead"]), r"got 'dead', 'alive'"),
         ((TIMES, [1, np.nan, 1]), r"got 1.0, nan"),
         (([2.0, -3.0, 4.0], EVENTS), r"finite times >= 0; got -3 in row 1 \(1 of 3 rows\)"),
-        (([2.0, np.inf, np.nan], EVENTS), r"got inf in row 1 \(2 of 3 rows\)"),
+        (([2.0, np.inf, np.nan], EVENTS), r"got infinity in row 1 \(2 of 3 rows\)"),
         ((["a", "b", "c"], EVENTS), r"times that are numbers"),
         ((TIMES[:2], EVENTS[:2]), r"one time and one event per row, 3; got 2 and 2"),
         ((TIMES, EVENTS[:2]), r"one time and one event per row, 3; got 3 and 2"),

@@ -183,7 +183,7 @@ def test_rounding_is_taken_out_and_what_is_more_is_refused() -> None:
         Survival([1.0, 2.0], [[0.5, 0.5], [0.5, 0.6]])
     with pytest.raises(InputError, match=r"lie in \[0, 1\]; got 1.01 at time number 0 in row 0 \(2 of 2 rows\)"):
         Survival([1.0], [[1.01], [-0.1]])
-    with pytest.raises(InputError, match=r"lie in \[0, 1\]; got nan"):
+    with pytest.raises(InputError, match=r"lie in \[0, 1\]; got no number"):
         Survival([1.0], [[np.nan]])
 
 

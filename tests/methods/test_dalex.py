@@ -328,9 +328,8 @@ def test_parts_with_nothing_to_tell_are_empty_and_say_why() -> None:
 def test_what_is_undefined_for_one_class_is_listed() -> None:
     found = explain(make_subject(credit, FunctionAdapter(), rows(), ["good"] * 40))
     reasons = [gap.reason for gap in found["model_parts"].omissions if gap.measure == "prediction"]
-    assert reasons == [
-        "DALEX's model parts failed: ValueError: Only one class present in `y`. ROC AUC score is not defined in that case."
-    ]
+    only = "Only one class present in `y`. ROC AUC score is not defined in that case."
+    assert reasons == [f"DALEX's model parts failed: ValueError: {only}"]
     assert set(found["model_parts"].frame["measure"]) == {"entropy", "nll"}
 
 

@@ -258,7 +258,7 @@ def test_unseen_labels_are_refused_by_name_on_any_row() -> None:
     [
         ([0.5, 0.6], "must sum to 1 within 1e-05 in every row; got 1.1 in row 0"),
         ([-0.1, 1.1], "must be finite and >= 0; got -0.1 in row 0"),
-        ([np.nan, 1.0], "must be finite and >= 0; got nan in row 0"),
+        ([np.nan, 1.0], "must be finite and >= 0; got no number in row 0"),
     ],
 )
 def test_probabilities_that_are_none_are_refused(probabilities: list[float], message: str) -> None:

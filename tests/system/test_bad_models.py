@@ -200,7 +200,7 @@ REFUSED: Mapping[str, tuple[Given, str]] = {
     "too few probabilities": (lambda: proba(lambda p: p[:-1]), "shape (40, classes); got ndarray of shape (39, 2)."),
     "missing probabilities": (
         lambda: proba(lambda p: np.where(AT[:, None] == 3, np.nan, p)),
-        ">= 0; got nan in row 3 (1 of 40",
+        ">= 0; got no number in row 3 (1 of 40",
     ),
     "negative probabilities": (lambda: proba(lambda p: p * [-1, 1]), "probabilities must be finite and >= 0; got -"),
     "probabilities of more than 1": (
@@ -222,7 +222,7 @@ REFUSED: Mapping[str, tuple[Given, str]] = {
     ),
     "missing mean": (
         lambda: outcome(None, lambda T: Normal(np.full(len(T), np.nan), 1.0)),
-        "normal.mean must be finite; got nan",
+        "normal.mean must be finite; got no number",
     ),
     "huge mean": (
         lambda: outcome(None, lambda T: Normal(np.full(len(T), 1e300), 1.0)),
@@ -233,8 +233,12 @@ REFUSED: Mapping[str, tuple[Given, str]] = {
         "normal.std must be at least 1e-75; got",
     ),
     "error without a word": (lambda: raising(ValueError()), "function failed to predict 40 rows: ValueError"),
+    "error of escapes": (lambda: raising(ValueError("\x1b[31mred\x07")), "predict 40 rows: ValueError: [31mred"),
     "error of a key": (lambda: raising(KeyError("age")), "function failed to predict 40 rows: KeyError: 'age'"),
-    "error of two lines": (lambda: raising(ValueError("one\ntwo")), "function failed to predict 40 rows: ValueError: one two"),
+    "error of two lines": (
+        lambda: raising(ValueError("one\ntwo")),
+        "function failed to predict 40 rows: ValueError: one two",
+    ),
     "exit": (lambda: raising(SystemExit(3)), "function failed to predict 40 rows: SystemExit: 3"),
     "random": (lambda: outcome(Y, random), "Its predictions are random: pass stochastic='members'"),
     "state": (lambda: outcome(Y, remembering()), "must predict the same rows alike in every call"),

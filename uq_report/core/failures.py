@@ -14,7 +14,7 @@ from .cells import cell_words, shown
 from .errors import InputError, ModelError, UQReportError, words_of
 
 _INFINITE = re.compile(r"\binf(init\w*)?\b", re.IGNORECASE)
-_MISSING = re.compile(r"\b(nan|na|nat|none|null|missing)\b", re.IGNORECASE)
+_MISSING = re.compile(r"\b(nan|na|nat|none|null|missing|no number)\b", re.IGNORECASE)
 
 
 def failure(label: str, n: int, error: BaseException, X: Table) -> UQReportError:

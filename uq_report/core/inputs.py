@@ -138,7 +138,7 @@ def _times(given: pd.Series[Any]) -> AnyArray:
     if kinds.is_bool_dtype(given.dtype):
         raise InputError("subject.time must be numbers or dates; got booleans. Give the time of each row.")
     if kinds.is_numeric_dtype(given.dtype):
-        return given.to_numpy()
+        return _real_times(given.to_numpy())
     if isinstance(given.dtype, pd.PeriodDtype):
         given = given.dt.start_time
     try:
@@ -148,6 +148,15 @@ def _times(given: pd.Series[Any]) -> AnyArray:
             f"subject.time must be numbers, dates or text by ISO 8601 such as 2026-01-31; got {given.iloc[0]!r}: "
             f"{error}. Convert it by pandas.to_datetime with its own format."
         ) from error
+
+
+def _real_times(times: AnyArray) -> AnyArray:
+    """Return times that are numbers; refuse complex and infinite ones, which have no place in an order of time."""
+    remedy = "Give the time of each row."
+    if np.iscomplexobj(times):
+        raise InputError(f"subject.time must be numbers or dates; got {times.dtype}. {remedy}")
+    refuse_cells("subject.time must be finite", times, ~np.isfinite(times), remedy)
+    return times
 
 
 def _given_or_column(given: Any, X: Table, features: tuple[str, ...], what: str, noun: str) -> Any:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from .arrays import AnyArray, BoolArray, FloatArray
 from .errors import InputError
+from .numbers import told
 
 LIFETIME = np.dtype([("event", bool), ("time", float)])
 _HOW = "Pass y=(times, events), where an event is True (or 1) if it was seen and False (or 0) if the row was censored."
@@ -106,7 +107,7 @@ def _times(who: str, values: Any) -> FloatArray:
     if bad.any():
         first = int(np.argmax(bad))
         raise InputError(
-            f"{who} must hold finite times >= 0; got {times[first]:g} in row {first} "
+            f"{who} must hold finite times >= 0; got {told(times[first])} in row {first} "
             f"({int(bad.sum())} of {len(bad)} rows). Drop or correct those rows."
         )
     return times

@@ -46,6 +46,19 @@ def infinite(value: float) -> str:
     return GAP if isnan(value) else "∞" if value > 0 else f"{MINUS}∞"
 
 
+def told(value: float) -> str:
+    """Return a value as a refusal quotes it: plain digits, and in words what is no number.
+
+    Examples
+    --------
+    >>> told(0.25), told(float("nan")), told(float("-inf"))
+    ('0.25', 'no number', 'minus infinity')
+    """
+    if isfinite(value):
+        return f"{value:g}"
+    return NO_NUMBER if isnan(value) else "infinity" if value > 0 else "minus infinity"
+
+
 def fixed(value: float, places: int) -> str:
     """Return a number with so many decimals, thin spaces between thousands, and no negative zero.
 

@@ -126,6 +126,7 @@ def run(
     >>> done.exit_code, done.unchanged, [file.name for file in done.reports]
     (0, False, ['report.html'])
     """
+    _refuse_other(file)
     description = describe_audit(file, changes)
     audit = description.left()
     place = audit.output
@@ -175,6 +176,15 @@ def _filing(audit: AuditFile, history: str, name: str) -> Iterator[Filing]:
             _log.error("%s", sentence)
         with killed.at_work(filing):
             yield filing
+
+
+def _refuse_other(file: object) -> None:
+    """Refuse what is no path of a file, with the call that is meant."""
+    if file is None or isinstance(file, str | Path):
+        return
+    call = "uq.run(changes={...})" if isinstance(file, Mapping) else "uq.audit(uq.explain(model, X, y))"
+    call = "uq.audit(subject)" if isinstance(file, Subject) else call
+    raise InputError(f"run.file must be the path of an audit.toml; got a {type(file).__name__}. Call {call}.")
 
 
 def _unchanged(audit: AuditFile, subject: Subject, filing: Filing | None) -> WrittenAudit | None:

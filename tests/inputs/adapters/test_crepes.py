@@ -120,6 +120,6 @@ def test_a_model_that_is_not_calibrated_is_refused() -> None:
 
 
 def test_too_few_calibration_rows_are_refused_by_row() -> None:
-    with pytest.raises(InputError, match=r"got -inf in row 0.*\(9 of 9 rows\).*lower coverage level"):
+    with pytest.raises(InputError, match=r"got minus infinity in row 0.*\(9 of 9 rows\).*lower coverage level"):
         CrepesAdapter(levels=(0.95,)).predict(regressor(calibration=10), X[300:309])
     assert len(CrepesAdapter(levels=(0.8,)).predict(regressor(calibration=10), X[300:309])) == 9

@@ -11,6 +11,7 @@ from scipy.special import entr
 
 from ..arrays import AnyArray, FloatArray, IntArray
 from ..errors import InputError
+from ..numbers import told
 from ..predictive import DecisionRule
 from .normal import DIVERGENCES, FISHER
 from .relative_entropy import half_of, kl_of
@@ -223,7 +224,7 @@ def checked_probabilities(who: str, probabilities: Any) -> FloatArray:
         row, c = np.argwhere(~valid)[0]
         bad = int((~valid).any(axis=1).sum())
         raise InputError(
-            f"{who} must be finite and >= 0; got {p[row, c]:g} in row {row} ({bad} of {len(p)} rows). "
+            f"{who} must be finite and >= 0; got {told(p[row, c])} in row {row} ({bad} of {len(p)} rows). "
             "Check that the model returns probabilities, not scores."
         )
     excess = np.abs(p @ np.ones(p.shape[1]) - 1)

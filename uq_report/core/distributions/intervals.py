@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import AnyArray, BoolArray, FloatArray
 from ..errors import InputError
+from ..numbers import told
 from .rowwise import Rowwise
 from .validate import levels, numbers, vector
 
@@ -121,7 +122,7 @@ def _bounds(who: str, values: Any, shape: tuple[int, int]) -> FloatArray:
     if bad.any():
         row, k = np.argwhere(bad)[0]
         raise InputError(
-            f"{who} must be finite; got {bounds[row, k]:g} in row {row}, level {k} "
+            f"{who} must be finite; got {told(bounds[row, k])} in row {row}, level {k} "
             f"({int(bad.any(axis=1).sum())} of {len(bounds)} rows). "
             "Calibrate on more rows, or ask for a lower coverage level."
         )

@@ -9,6 +9,7 @@ from scipy.special import entr, xlogy
 
 from ..arrays import AnyArray, FloatArray, IntArray
 from ..errors import InputError
+from ..numbers import told
 from .lifetimes import Lifetimes
 from .relative_entropy import half_of, kl_of
 from .rowwise import row_sum
@@ -209,7 +210,7 @@ def _refuse(must: str, s: FloatArray, bad: AnyArray, remedy: str) -> None:
     if len(rows):
         first, column = int(rows[0]), int(np.argmax(bad[rows[0]]))
         raise InputError(
-            f"survival.survival must {must}; got {s[first, column]:g} at time number {column} in row {first} "
+            f"survival.survival must {must}; got {told(s[first, column])} at time number {column} in row {first} "
             f"({len(rows)} of {len(s)} rows). {remedy}"
         )
 

@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import BoolArray, FloatArray
 from ..cells import LARGEST, WHOLE, refuse_cells
 from ..errors import InputError
+from ..numbers import told
 
 
 def numbers(who: str, values: Any) -> FloatArray:
@@ -56,7 +57,7 @@ def refuse(who: str, allowed: str, values: FloatArray, bad: BoolArray, remedy: s
     if bad.any():
         first = int(np.argmax(bad))
         raise InputError(
-            f"{who} must be {allowed}; got {values[first]:g} in row {first} "
+            f"{who} must be {allowed}; got {told(values[first])} in row {first} "
             f"({int(bad.sum())} of {len(bad)} rows). {remedy}"
         )
 
