@@ -48,9 +48,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+BASE = (
+    *("--model", "made_for_writing:model", "--data", "rows.csv", "--target", "y", "--label", "m"),
+    *("--explainers", "calibration"),
+)
+
+
 def run(*more: str) -> Result:
-    base = ["run", "--model", "made_for_writing:model", "--data", "rows.csv", "--target", "y", "--label", "m"]
-    return CliRunner().invoke(cli.app, [*base, "--explainers", "calibration", *more])
+    return CliRunner().invoke(cli.app, ["run", *BASE, *more])
 
 
 def refused(folder: Path, code: int, *more: str) -> str:
@@ -155,6 +160,36 @@ def test_an_interrupt_says_what_is_saved(folder: Path, monkeypatch: pytest.Monke
         f"The results are filed as m@1 in {place}",
     ]
     assert Path("out/report.html").read_bytes() == (place / "report.html").read_bytes()
+
+
+KILLED = """
+import os, signal, sys
+from uq_report.cli import app
+from uq_report.render.html import HtmlRenderer
+HtmlRenderer.render = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+app(sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+def test_a_process_killed_while_it_renders_loses_no_result(folder: Path) -> None:
+    words = ["run", *BASE, "--output", "out", "--history", "filed", "--format", "html", "--quiet"]
+    environ = os.environ | {"PYTHONPATH": str(Path(uq.__file__).parents[1])}
+    killed = subprocess.run([sys.executable, "-c", KILLED, *words], env=environ, check=False, timeout=120)
+    assert killed.returncode == -9
+    assert not Path("out/report.html").exists()
+    resumed = CliRunner().invoke(cli.app, ["render", "out", "--format", "html", "--quiet"])
+    assert (resumed.exit_code, resumed.output) == (0, "")
+    assert Path("out/report.html").is_file()
+    history = History("filed")
+    assert (history.runs("m"), history.check()) == ([], [])
+    with history.filing("m") as filing:
+        last = filing.previous()
+    (filed,) = history.runs("m")
+    assert last is not None
+    assert filed.entry.run_sha256 == sums.loads(Path("out"))["run.json"]
+    assert (filed.folder / "run.json").read_bytes() == Path("out/run.json").read_bytes()
+    assert (history.check(), (filed.folder.parent / ".held").exists()) == ([], False)
 
 
 def test_a_renderer_that_fails_costs_its_file_in_a_history_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -34,9 +35,24 @@ NAME = "nightly"
 LONGEST = 4
 RUN = Run(
     as_of="2026-01-01",
-    subject={"label": "m", "task": "regression", "hashes": {}},
+    subject={
+        "label": "m",
+        "task": "regression",
+        "family": "normal",
+        "model_class": "a.B",
+        "model_parameters": {},
+        "adapter": "function",
+        "adapter_reason": "r",
+        "n": 2,
+        "d": 1,
+        "has_y": True,
+        "has_train": False,
+        "weights": False,
+        "features": [],
+        "hashes": {},
+    },
     settings={},
-    environment={},
+    environment={"python": "3", "platform": "x"},
     outcomes=(Outcome(check="a", state="passed"),),
 )
 
@@ -45,7 +61,17 @@ def add(history: History, number: int, name: str = NAME, wait: float = 30.0) -> 
     """File one run; return its number in the audit."""
     with history.filing(name, wait) as filing:
         reports = {"report.html": b"<html>", "report.pdf": b"%PDF"}
-        return filing.add(replace(RUN, settings={"n": number}), reports=reports, clock={}).entry.sequence
+        run = replace(RUN, settings={"n": number})
+        filing.hold(run, {})
+        return filing.add(run, reports=reports, clock={}).entry.sequence
+
+
+def waiting(history: History) -> int:
+    """Return how many runs are held and not yet filed: the next writer files them."""
+    held = history.root / NAME / ".held" / "run.json"
+    if not held.is_file():
+        return 0
+    return int(sha256(held.read_bytes()).hexdigest() not in {one.entry.run_sha256 for one in history.runs(NAME)})
 
 
 def killed_at(point: int, work: Callable[[], Any]) -> bool:
@@ -93,24 +119,25 @@ def sound(history: History) -> list[int]:
 
 def everywhere(root: Path) -> dict[str, int]:
     """Kill the filing of a run at every point; the store stays sound, and the next run succeeds."""
-    history, points, kept, filed = History(root), 0, 0, 0
+    history, points, kept, filed, saved = History(root), 0, 0, 0, 0
     root.mkdir()
     while killed_at(points + 1, lambda: add(history, -points)):  # noqa: B023 - done within this turn
         points += 1
         there = sound(history)
         if len(there) not in (kept, kept + 1):
             raise SystemExit(f"{kept} runs became {len(there)} at point {points}")
+        rescued = waiting(history)
         kept = add(history, points)
-        if kept != len(there) + 1 or len(sound(history)) != kept:
+        if kept != len(there) + rescued + 1 or len(sound(history)) != kept:
             raise SystemExit(f"the run after point {points} is not the last one")
         cleaned(root)
-        filed += kept - len(there) + 1
+        filed, saved = filed + kept - len(there) + 1, saved + rescued
         if kept > LONGEST:  # a first run has points of its own, and a long history takes long to check
             shutil.rmtree(root)
             root.mkdir()
             kept = 0
     cleaned(root)
-    return {"points": points, "runs": filed}
+    return {"points": points, "runs": filed, "rescued": saved}
 
 
 def cleaned(root: Path) -> None:
@@ -137,8 +164,9 @@ def at_random(root: Path, kills: int = 20) -> dict[str, int]:
         if there < filed:
             raise SystemExit(f"{filed} runs became {there}")
         filed = there
+    rescued = waiting(history)
     last = add(history, -1)
-    if last != filed + 1:
+    if last != filed + rescued + 1:
         raise SystemExit(f"the run after {filed} got number {last}")
     return {"runs": last, "intact": int(sound(history) == list(range(1, last + 1)))}
 

@@ -27,6 +27,7 @@ def test_filing_can_be_killed_at_every_point(tmp_path: Path) -> None:
     told = crash("everywhere", tmp_path)
     assert told["points"] > 40  # every write, flush and rename is one
     assert told["runs"] > told["points"]
+    assert told["rescued"] > 10  # killed while it was held, before it was filed
 
 
 def test_filing_can_be_killed_at_any_time(tmp_path: Path) -> None:

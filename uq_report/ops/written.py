@@ -66,6 +66,8 @@ def audit_subject(
     for entry in run.run.not_run:
         if entry.group == "explainers":
             _log.info("Not run: %s: %s", entry.name, entry.reason)
+    if filing is not None:
+        filing.hold(run.run, run.clock)
     _log.info("Writing the report ...")
     reports: dict[str, bytes] = {}
     stopped: BaseException | None = None

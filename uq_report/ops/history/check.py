@@ -13,7 +13,7 @@ from ...evidence.saved import RUN
 from . import entry as entries
 from . import names
 from .entry import ENTRY, PRUNED, Entry
-from .filing import LATEST, MAILED, STAGE, STARTED
+from .filing import HELD, LATEST, MAILED, STAGE, STARTED
 from .heads import HEADS, LOCK, Head, Heads, read
 
 NOTE = b"Deleted by retention; entry.json stays as a link in the chain of hashes.\n"
@@ -148,7 +148,7 @@ def _listed(folder: Path, entry: Entry, present: dict[str, Path], deleted: bool)
 def _beside(audit: Path, folders: list[str], head: Head | None) -> Iterator[str]:
     """Yield what stands in an audit's folder and is none of its runs, and whether `latest` names the last one."""
     for place in sorted(audit.iterdir()):
-        if place.name not in (*folders, LOCK, LATEST, MAILED, STARTED) and not place.name.startswith(STAGE):
+        if place.name not in (*folders, HELD, LOCK, LATEST, MAILED, STARTED) and not place.name.startswith(STAGE):
             yield f"{place.name} is no part of the history."
     pointed = (audit / LATEST).read_bytes() if (audit / LATEST).is_file() else b""
     lines = [f"{folder}\n".encode() for folder in folders]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import os
 import shutil
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ...core.errors import InputError, OutputError, UQReportError
 from ...evidence import sums
+from ...evidence.codec import dumps
 from ...evidence.run import Run
 from ...evidence.saved import CLOCK, RUN, contents, read, write_through
 from ...evidence.stage import remove
@@ -22,7 +24,7 @@ from . import heads, names
 from .entry import ENTRY, Entry
 
 LATEST, MAILED, STARTED = "latest", "mailed.json", "started"
-STAGE = ".new"
+STAGE, HELD = ".new", ".held"
 _log = logging.getLogger(__name__)
 
 
@@ -47,6 +49,31 @@ class Filing:
         self._head = heads.begin(audit.parent).audits.get(audit.name)
         for left in audit.glob(f"{STAGE}*"):  # of a process that was killed
             remove(left)
+        self._take_up()
+
+    def hold(self, run: Run, clock: Mapping[str, Any]) -> None:
+        """Keep a run while its report is made, so that it is filed also if this process is killed."""
+        held = self._audit / HELD
+        try:
+            remove(held)
+            write_through(held / CLOCK, json.dumps(clock).encode())
+            heads.put(held / RUN, held / STAGE, dumps(run))
+        except OSError as error:  # filing it, after the report is made, fails by the same or goes well
+            _log.warning("Not kept while its report is made: %s", error)
+
+    def _take_up(self) -> None:
+        """File the run of a process that was killed while it made the report."""
+        held = self._audit / HELD
+        if (held / RUN).is_file():
+            try:
+                run, clock = read(held)
+            except InputError as error:
+                _log.warning("Not filed: %s", error)
+            else:
+                filed = self.add(run, reports={}, clock=clock)
+                words = "Filed as %s: a run that was stopped before its report was made; uq-report render %s"
+                _log.warning(words, filed.entry.reference, filed.folder)
+        remove(held)
 
     @property
     def mark(self) -> Path:
@@ -162,4 +189,5 @@ class Filing:
         except OSError as error:
             raise OutputError(f"history must be writable; got {error}. The run was filed as {entry.folder}.") from error
         self._head = heads.following(self._head, entry)
+        remove(self._audit / HELD)
         return Filed(entry, self._audit / entry.folder)
