@@ -22,12 +22,15 @@ from sklearn.linear_model import LogisticRegression
 from uq_report.api import explain
 from uq_report.core.arrays import FloatArray
 from uq_report.core.engine import Engine
+from uq_report.inputs.fast_paths.additive import AdditivePath
 from uq_report.inputs.fast_paths.process import ProcessPath
+from uq_report.inputs.fast_paths.trees.path import TreePath
 from uq_report.methods.rsens.explain import RSens
 from uq_report.methods.shap.explain import ShapleyValues
 from uq_report.testing import measures
 
 BACKGROUND = 30
+PATHS = (AdditivePath(), TreePath())
 
 
 def seconds(job: Callable[[], object], rounds: int = 3) -> float:
@@ -77,7 +80,7 @@ def attributions(d: int, model: Any, n: int) -> float:
 
     masker = shap.maskers.Independent(X[:BACKGROUND], max_samples=BACKGROUND)
     jobs = (
-        lambda: explainer.explain(subject, Engine(subject, measures()).bound("shap"), {}),
+        lambda: explainer.explain(subject, Engine(subject, measures(), fast_paths=PATHS).bound("shap"), {}),
         lambda: shap.explainers.Exact(entropy, masker)(X[200 : 200 + n]),
     )
     for job in jobs:

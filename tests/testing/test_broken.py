@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -19,7 +19,7 @@ from uq_report.core.derivatives import Derivatives
 from uq_report.core.distributions import Normal
 from uq_report.core.measures import Measure
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance
-from uq_report.core.variants import Variant, make_buffer
+from uq_report.core.variants import Variant, make_buffer, mixed_rows
 from uq_report.document import slots
 from uq_report.document.document import Facts, Paragraph, Section
 from uq_report.evidence import ids
@@ -391,6 +391,12 @@ class FastPath:
         buffer = make_buffer(take_rows(self.X, rows), len(group))
         return self.adapter.predict(self.model, buffer.filled(Columns(self.X), 0, len(rows), group))
 
+    def mixer(self, model: Any, adapter: Any, X: Any, rows: int) -> Any:
+        return self.shortcut(model, adapter, X)
+
+    def mixed(self, mixes: Any) -> Any:
+        return self.adapter.predict(self.model, mixed_rows(self.X, mixes))
+
 
 class Untitled(FastPath):
     title: ClassVar[str] = " "
@@ -403,6 +409,11 @@ class Everywhere(FastPath):
 class Unmoved(FastPath):
     def predict(self, group: Any, rows: Any) -> Any:
         return self.adapter.predict(self.model, take_rows(self.X, np.repeat(rows, len(group))))
+
+
+class Unmixed(FastPath):
+    def mixed(self, mixes: Any) -> Any:
+        return super().mixed([replace(mix, own=np.zeros_like(mix.own)) for mix in mixes])
 
 
 class Writing(FastPath):
@@ -477,6 +488,7 @@ CASES: list[tuple[Callable[..., None], Any, str]] = [
     (fast_path.check_fast_path_ignores_strangers, Everywhere, "must return None for a model without"),
     (fast_path.check_fast_path_agrees_with_the_model, Unmoved, "then left: its predictions differ"),
     (fast_path.check_fast_path_agrees_with_the_model, Writing, "must not change the rows"),
+    (fast_path.check_fast_path_mixes_as_the_model, Unmixed, "then left: its predictions differ"),
 ]
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from uq_report.core.arrays import FloatArray
+from uq_report.core.variants import mixed_rows
 from uq_report.methods.shap.shapley import AntitheticPermutations, Enumeration, Pool
 
 
@@ -32,7 +33,8 @@ def random_orders(players: int, pairs: int, seed: int = 0) -> AntitheticPermutat
 
 def worth_along(solver: AntitheticPermutations, worth: FloatArray) -> FloatArray:
     """Look up a game's worth at the coalitions a solver asks for."""
-    codes = (solver.masks * (1 << np.arange(solver.masks.shape[1]))).sum(axis=1)
+    masks = solver.coalitions.masks
+    codes = (masks * (1 << np.arange(masks.shape[1]))).sum(axis=1)
     return np.asarray(worth[codes])
 
 
@@ -45,7 +47,7 @@ def test_enumeration_is_the_average_over_all_orders(players: int) -> None:
 
 
 def test_masks_are_all_coalitions_and_the_first_is_empty() -> None:
-    masks = Enumeration(3).masks
+    masks = Enumeration(3).coalitions.masks
     assert len({tuple(mask) for mask in masks}) == 8
     assert not masks[0].any()
 
@@ -54,9 +56,9 @@ def test_axioms() -> None:
     """Efficiency, symmetry, dummy and additivity fix the values; players 0 and 1 are equal, 3 adds its own 2."""
     rng = np.random.default_rng(0)
     solver = Enumeration(4)
-    size = solver.masks[:, :2].sum(axis=1)
+    size = solver.coalitions.masks[:, :2].sum(axis=1)
     table = rng.normal(size=(3, 2))
-    one = table[size, solver.masks[:, 2].astype(int)] + 2.0 * solver.masks[:, 3]
+    one = table[size, solver.coalitions.masks[:, 2].astype(int)] + 2.0 * solver.coalitions.masks[:, 3]
     other = rng.normal(size=16)
     (first, second, both), _ = solver.solve(np.stack([one, other, one + 3 * other]))
     np.testing.assert_allclose(first.sum(), one[-1] - one[0], atol=1e-14)
@@ -77,7 +79,7 @@ def test_reversed_orders_are_exact_for_pairwise_games() -> None:
     rng = np.random.default_rng(2)
     players = 6
     a, b = rng.normal(size=players), np.triu(rng.normal(size=(players, players)), 1)
-    masks = Enumeration(players).masks.astype(float)
+    masks = Enumeration(players).coalitions.masks.astype(float)
     worth = masks @ a + np.einsum("ci,ij,cj->c", masks, b, masks)
     solver = random_orders(players, 2)
     values, error = solver.solve(worth_along(solver, worth))
@@ -116,15 +118,18 @@ def test_composite_rows_are_what_they_say(kind: str) -> None:
     table = FRAME if kind == "frame" else np.array([[0, 1, 2.5], [0, 7, 2.5], [3, 1, -1], [0, 1, 2.5], [4, 4, 4]])
     explained, background = table[:2], table[2:]
     pool = Pool.of(explained, background)
-    masks = Enumeration(table.shape[1]).masks
-    made = pool.composites(1, masks)
-    rows = pd.DataFrame(pool.rows([made]))
-    cells = pd.DataFrame(table)
-    for b in range(3):
-        for mask, at in zip(masks, made.inverse[b], strict=True):
-            for j, inside in enumerate(mask):
-                assert same(rows.iloc[at, j], cells.iloc[1 if inside else 2 + b, j])
-    assert list(rows.dtypes) == list(cells.dtypes)
+    coalitions = Enumeration(table.shape[1]).coalitions
+    made = pool.composites(1, coalitions)
+    cells, seen = pd.DataFrame(table), []
+    for mix, inverse in zip(made.mixes, made.inverse, strict=True):
+        rows = pd.DataFrame(mixed_rows(pool.table, [mix]))
+        seen += mix.others.tolist()
+        for o, b in enumerate(mix.others):
+            for mask, at in zip(coalitions.masks, inverse, strict=True):
+                for j, inside in enumerate(mask):
+                    assert same(rows.iloc[o * len(mix.own) + at, j], cells.iloc[1 if inside else b, j])
+        assert list(rows.dtypes) == list(cells.dtypes)
+    assert sorted(seen) == [2, 3, 4]
 
 
 def same(x: Any, y: Any) -> bool:
@@ -134,9 +139,20 @@ def same(x: Any, y: Any) -> bool:
 def test_equal_values_make_one_row() -> None:
     """Row 0 differs from the background row in one of three columns: two distinct rows, whatever the coalition."""
     table = np.array([[1.0, 2.0, 3.0], [1.0, 5.0, 3.0]])
-    made = Pool.of(table[:1], table[1:]).composites(0, Enumeration(3).masks)
-    assert made.own.shape == (2, 3)
-    assert made.inverse.shape == (1, 8)
+    made = Pool.of(table[:1], table[1:]).composites(0, Enumeration(3).coalitions)
+    assert len(made) == 2
+    assert made.inverse[0].tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
+
+
+def test_worth_is_the_weighted_mean_over_background_rows() -> None:
+    """Of two background rows one shares a value with the row: v(S) = 3/4 f(x_S, b_-S) + 1/4 f(x_S, c_-S)."""
+    table = np.array([[1.0, 2.0], [10.0, 20.0], [1.0, 30.0]])
+    made = Pool.of(table[:1], table[1:]).composites(0, Enumeration(2).coalitions)
+    values = np.asarray(mixed_rows(table, made.mixes)) @ [1.0, 100.0]
+    assert len(values) == 2**2 + 2
+    worth = made.worth(values[None], np.array([0.0, 0.75, 0.25]))
+    expected = [0.75 * 2010 + 0.25 * 3001, 0.75 * 2001 + 0.25 * 3001, 0.75 * 210 + 0.25 * 201, 201.0]
+    np.testing.assert_allclose(worth, [expected])
 
 
 def test_mixed_types_that_compare_equal_stay_apart() -> None:

@@ -33,10 +33,11 @@ from .errors import BudgetError, InputError, ModelError, UnsupportedError, UQRep
 from .failures import failure
 from .inference import CONFIDENCE
 from .measures import EPISTEMIC, LOSS, SPLIT, Measure, split_of
+from .mixed import Calling, Mixer, Mixes, Mixing
 from .passes import Calls, Charged, Done, Group, Task, grouped, refuse_base, rows_of
 from .predictive import DecisionRule, Distribution
 from .results import Omission
-from .shortcut import FastPath, Served, Shortcuts
+from .shortcut import FastPath, Found, Served, Shortcuts
 from .subject import Subject
 from .variants import Variant
 from .workers import Workers, packed, variants_of_pack
@@ -300,10 +301,28 @@ class Engine:
         refuse_base(measures)
         self._ask_model()
         _ = self.baseline
-        step = self.batch_rows or len(X)
-        blocks = [slice(start, start + step) for start in range(0, len(X), step)]
-        parts = [rows_of(self.predict(X[at]), measures, None if y is None else y[at], None) for at in blocks]
-        return np.concatenate(parts, axis=1)
+        return self._in_calls(self.predict, measures, X, y)
+
+    def mixing(self, X: Table, measures: Sequence[Measure], rows: int, y: AnyArray | None = None) -> Mixing:
+        """Return what gives all measures of rows mixed of those of any table, about `rows` of them.
+
+        `y` is encoded, one value for each row of `X` that mixes are of, which stand first.
+
+        Raises
+        ------
+        UnsupportedError
+            If a measure compares rows with themselves unchanged.
+        """
+        refuse_base(measures)
+        self._ask_model()
+        own, subject = np.abs(self.unchanged(measures)), self.subject
+
+        def find(path: FastPath) -> Mixer | None:
+            return path.mixer(subject.model, subject.adapter, X, rows) if isinstance(path, Mixes) else None
+
+        usual = np.where(np.isfinite(own), own, 0.0).max(axis=1)
+        calling = Calling(self._charge, partial(self._in_calls, self.call_model, measures), self._checked)
+        return Mixing(X, y, measures, usual, calling, Found(self.fast_paths, self.served, find))
 
     def function(self, measure: Measure, y: Any = None) -> Callable[[Table], FloatArray]:
         """Return ``f(X) -> (n,)``, one measure as a plain function of rows, for libraries that call the model.
@@ -348,6 +367,15 @@ class Engine:
         adapter = self.subject.adapter
         rows = adapter.rows_together(self.subject.model) if isinstance(adapter, SharesCalls) else None
         return rows or SHORT_CALL
+
+    def _in_calls(
+        self, call: Callable[[Table], Distribution], measures: Sequence[Measure], X: Table, y: AnyArray | None
+    ) -> FloatArray:
+        """Return all measures of the rows of any table, in calls of the batch size."""
+        step = self.batch_rows or len(X)
+        blocks = [slice(start, start + step) for start in range(0, len(X), step)]
+        parts = [rows_of(call(X[at]), measures, None if y is None else y[at], None) for at in blocks]
+        return np.concatenate(parts, axis=1)
 
     def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> Task:
         calls = Calls(self.call_model, self._by_shortcut)

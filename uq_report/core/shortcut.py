@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -126,10 +126,64 @@ class Comparison(NamedTuple):
     failed: str = ""
 
 
+Way = TypeVar("Way")
 Compare = Callable[[str, Sequence[Variant]], Comparison]
 
 
-class Shortcuts:
+class Found(Generic[Way]):
+    """What the fast paths found for one table, that of the lowest rank first; each believed until it differs.
+
+    Parameters
+    ----------
+    paths : sequence of FastPath
+    served : mapping of str to Served
+        By name of the path; of the whole run.
+    find : callable
+        Returns what a path found, None for nothing. What it raises is reported.
+    """
+
+    def __init__(
+        self, paths: Sequence[FastPath], served: Mapping[str, Served], find: Callable[[FastPath], Way | None]
+    ) -> None:
+        self.served = served
+        self._by_name: dict[str, Way] = {}
+        for path in sorted(paths, key=lambda path: (path.rank, path.name)):
+            try:
+                found = find(path)
+            except Exception as error:  # noqa: BLE001 - foreign code may be asked; what it raises is reported
+                served[path.name].dropped = words_of(error)
+                continue
+            if found is not None:
+                self._by_name[path.name] = found
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._by_name)
+
+    def __getitem__(self, name: str) -> Way:
+        """Return what a path found."""
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the paths that are still believed."""
+        return (name for name in self._by_name if not self.served[name].dropped)
+
+    def believed(self, name: str, found: Comparison) -> bool:
+        """Record a comparison; say whether the path is believed after it."""
+        served, (rows, difference, failed) = self.served[name], found
+        served.compared += rows
+        served.difference = max(served.difference, difference)
+        way = self[name]
+        tolerance = way.tolerance if isinstance(way, Rounds) else TOLERANCE
+        if failed or not difference <= tolerance:
+            far = f"{difference:.1g} of a measure's largest value, more than {tolerance:g}"
+            served.dropped = failed or (
+                f"its predictions differ from the model's own by {far if math.isfinite(difference) else 'infinity'}"
+            )
+        return not served.dropped
+
+
+class Shortcuts(Found[Shortcut]):
     """The shortcuts for one table, the one of lowest rank first; each believed only where comparisons agree.
 
     A shortcut is compared once for every column and kind of change, for every number of columns (one or more), and for
@@ -148,34 +202,15 @@ class Shortcuts:
     def __init__(
         self, paths: Sequence[FastPath], served: Mapping[str, Served], model: Any, adapter: Adapter, X: Table
     ) -> None:
-        self._served = served
+        super().__init__(paths, served, lambda path: path.shortcut(model, adapter, X))
         self._source = Columns(X)
         self._width = X.shape[1]
         self._agreed: defaultdict[tuple[str, str], set[tuple[Any, ...]]] = defaultdict(set)
-        self._by_name: dict[str, Shortcut] = {}
-        for path in sorted(paths, key=lambda path: (path.rank, path.name)):
-            try:
-                shortcut = path.shortcut(model, adapter, X)
-            except Exception as error:  # noqa: BLE001 - foreign code may be asked; what it raises is reported
-                served[path.name].dropped = words_of(error)
-                continue
-            if shortcut is not None:
-                self._by_name[path.name] = shortcut
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self._by_name)
-
-    def __getitem__(self, name: str) -> Shortcut:
-        """Return the shortcut of a path."""
-        return self._by_name[name]
 
     def chosen(self, group: Sequence[Variant], measures: Sequence[str], compare: Compare) -> str:
         """Return the path that predicts a group, compared where it was not yet; empty for none."""
-        for name, shortcut in self._by_name.items():
-            if self._served[name].dropped or not all(map(shortcut.covers, group)):
-                continue
-            if self._agrees(name, group, measures, compare):
+        for name in self:
+            if all(map(self[name].covers, group)) and self._agrees(name, group, measures, compare):
                 return name
         return ""
 
@@ -195,7 +230,7 @@ class Shortcuts:
             found = compare(name, [*new, *others])
         except UQReportError:  # a model may refuse changes that nobody asked for
             others, found = [], compare(name, new)
-        if not self._believed(name, found):
+        if not self.believed(name, found):
             return False
         for kinds in known:
             kinds.update(chain.from_iterable(map(_kinds, [*new, *others])))
@@ -214,22 +249,8 @@ class Shortcuts:
                 if variant.donors is None:
                     values = self._source[c]
                     other = Variant((c,), (values[::-1][: len(variant.values[0])] if kind else values[0],))
-                if not agreed >= set(_kinds(other)) and self._by_name[name].covers(other):
+                if not agreed >= set(_kinds(other)) and self[name].covers(other):
                     yield other
-
-    def _believed(self, name: str, found: Comparison) -> bool:
-        """Record a comparison; say whether the shortcut is believed after it."""
-        served, (rows, difference, failed) = self._served[name], found
-        served.compared += rows
-        served.difference = max(served.difference, difference)
-        shortcut = self._by_name[name]
-        tolerance = shortcut.tolerance if isinstance(shortcut, Rounds) else TOLERANCE
-        if failed or not difference <= tolerance:
-            far = f"{difference:.1g} of a measure's largest value, more than {tolerance:g}"
-            served.dropped = failed or (
-                f"its predictions differ from the model's own by {far if math.isfinite(difference) else 'infinity'}"
-            )
-        return not served.dropped
 
 
 def compared(shortcut: Callable[[], FloatArray], plain: FloatArray, usual: FloatArray) -> Comparison:

@@ -1,4 +1,4 @@
-"""Rows with some columns replaced, and the reusable buffers that hold many variants of a row side by side."""
+"""Rows with some columns replaced, the reusable buffers that hold many variants of a row, and rows mixed of two."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from .arrays import AnyArray, Columns, IntArray, Table
+from .arrays import AnyArray, BoolArray, Columns, IntArray, Table
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,46 @@ class Variant:
         """Return the same change of some of the evaluated rows."""
         donors = None if self.donors is None else self.donors[at]
         return Variant(self.columns, tuple(v if np.ndim(v) == 0 else v[at] for v in self.values), donors)
+
+
+@dataclass(frozen=True, eq=False)
+class Mix:
+    """Rows with some columns of one row of a table, `own`, and the rest of others: ``o * len(own) + c`` of (o, c).
+
+    Parameters
+    ----------
+    row : int
+        Position of the row whose columns are taken where `own` says so.
+    own : ndarray of bool, shape (coalitions, columns)
+    others : ndarray of int
+        Positions of the rows that give the remaining columns, together.
+    """
+
+    row: int
+    own: BoolArray
+    others: IntArray
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.own) * len(self.others)
+
+
+def mixed_rows(table: Table, mixes: Sequence[Mix]) -> Table:
+    """Return the rows of mixes, of the kind and the column types of the table they are mixed of.
+
+    Examples
+    --------
+    >>> mix = Mix(0, np.array([[False, False], [True, False]]), np.array([1, 2]))
+    >>> mixed_rows(np.array([[1, 2], [30, 40], [50, 60]]), [mix]).tolist()
+    [[30, 40], [1, 40], [50, 60], [1, 60]]
+    """
+    if isinstance(table, pd.DataFrame):
+        rows = [np.where(mix.own, mix.row, mix.others[:, None, None]) for mix in mixes]
+        at = np.concatenate([part.reshape(-1, table.shape[1]) for part in rows])
+        columns = {j: table.iloc[:, j].take(at[:, j]).reset_index(drop=True) for j in range(table.shape[1])}
+        return pd.DataFrame(columns).set_axis(table.columns, axis=1)
+    cells = [np.where(mix.own, table[mix.row], table[mix.others][:, None]) for mix in mixes]
+    return np.concatenate([part.reshape(-1, table.shape[1]) for part in cells])
 
 
 class Buffer(Protocol):

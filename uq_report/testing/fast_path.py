@@ -8,9 +8,10 @@ import numpy as np
 
 from ..core.arrays import same_table
 from ..core.engine import Engine
+from ..core.mixed import Mixes
 from ..core.shortcut import FastPath
 from ..core.subject import Subject
-from ..core.variants import Variant
+from ..core.variants import Mix, Variant
 from ..runner import plugins
 from .contract import require, require_declared
 from .known import linear_subject, measures
@@ -23,7 +24,7 @@ def fast_path_checks() -> tuple[Callable[[type[FastPath]], None], ...]:
 
 def fast_path_model_checks() -> tuple[Callable[[type[FastPath], Subject], None], ...]:
     """Return every check that takes a fast path class and a subject it is for."""
-    return (check_fast_path_agrees_with_the_model,)
+    return check_fast_path_agrees_with_the_model, check_fast_path_mixes_as_the_model
 
 
 def check_fast_path_declares_itself(cls: type[FastPath]) -> None:
@@ -50,6 +51,22 @@ def check_fast_path_agrees_with_the_model(cls: type[FastPath], subject: Subject)
     served = fast.served[cls.name]
     require(served.rows > 0 and not served.dropped, cls, f"must predict changed rows; it {served}")
     require(same_table(before, subject.X), cls, "must not change the rows")
+
+
+def check_fast_path_mixes_as_the_model(cls: type[FastPath], subject: Subject) -> None:
+    """Require of one that predicts mixed rows that it does so as the model does, in every measure."""
+    if not isinstance(cls(), Mixes):
+        return
+    plain, fast = (Engine(subject, measures(), fast_paths=paths) for paths in ((), (cls(),)))
+    chosen = [measure for measure in plain.select(plain.measures)[0] if not measure.needs_base]
+    rng = np.random.default_rng(0)
+    mixes = [
+        Mix(row, rng.random((2 + row, len(subject.features))) < 0.5, rng.integers(0, subject.n, 3)) for row in range(3)
+    ]
+    theirs, ours = (e.mixing(subject.X, chosen, sum(map(len, mixes)), e.y)(mixes) for e in (plain, fast))
+    require(np.allclose(theirs, ours, rtol=1e-9, atol=1e-9), cls, "must predict mixed rows as the model does")
+    served = fast.served[cls.name]
+    require(served.rows > 0 and not served.dropped, cls, f"must predict mixed rows; it {served}")
 
 
 def _changes(subject: Subject) -> Iterator[Variant]:

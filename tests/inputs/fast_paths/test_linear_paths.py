@@ -44,6 +44,7 @@ from uq_report.inputs.adapters.poisson import PoissonAdapter
 from uq_report.inputs.fast_paths.additive import AdditivePath
 from uq_report.inputs.fast_paths.columnwise import Columnwise
 from uq_report.inputs.fast_paths.separable import SeparablePath
+from uq_report.methods.shap.explain import ShapleyValues
 from uq_report.testing import fast_path_model_checks, measures
 
 ADDITIVE, SEPARABLE = AdditivePath(), SeparablePath()
@@ -379,3 +380,16 @@ def test_one_verb_takes_the_setting() -> None:
     of = ADDED["logistic"]()
     fast, plain = (importance(of, ["nll"], n_repeats=3, fast_paths=on).frame["value"] for on in (True, False))
     np.testing.assert_allclose(fast, plain, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["logistic", "three classes", "no steps"])
+def test_shapley_values_by_additive_scores_are_those_of_the_model(name: str) -> None:
+    of = ADDED[name]()
+    explainer = ShapleyValues(n_rows=3, n_local=0, n_background=5)
+    found = []
+    for path in ((), (ADDITIVE,)):
+        engine = Engine(of, measures(), fast_paths=path)
+        found.append(explainer.explain(of, engine.bound("shap"), {})[0].frame)
+    assert engine.served["additive"].rows > 0
+    plain, fast = found
+    pd.testing.assert_frame_equal(plain, fast, rtol=0, atol=1e-12)

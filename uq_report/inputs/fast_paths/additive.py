@@ -11,9 +11,9 @@ from scipy.sparse import csr_array
 
 from ...core.adapter import Adapter, Scores
 from ...core.arrays import FloatArray, IntArray, Table
+from ...core.mixed import Mixer
 from ...core.predictive import Distribution
-from ...core.shortcut import Shortcut
-from ...core.variants import Variant
+from ...core.variants import Mix, Variant
 from ..adapters.sklearn_ import unwrap
 from .columnwise import Columnwise, columns_of
 
@@ -30,7 +30,7 @@ class AdditivePath:
     rank: ClassVar[int] = 10
     api_version: ClassVar[int] = 1
 
-    def shortcut(self, model: Any, adapter: Adapter, X: Table) -> Shortcut | None:
+    def shortcut(self, model: Any, adapter: Adapter, X: Table) -> _Additive | None:
         """Return the shortcut of an estimator with one weight for each column and score."""
         steps, final = unwrap(model)
         coefficients = getattr(final, "coef_", None)
@@ -48,6 +48,10 @@ class AdditivePath:
             _share(columns_of(columns.rows, made), own) for made, own in zip(columns.made, each, strict=True)
         )
         return _Additive(columns, final, adapter, scores, each, shares)
+
+    def mixer(self, model: Any, adapter: Adapter, X: Table, rows: int) -> Mixer | None:
+        """Return what predicts mixed rows: the same as for changed ones."""
+        return self.shortcut(model, adapter, X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +77,18 @@ class _Additive:
             share = own if values is None else _share(values, self.weights[column])
             scores[:, variant] += share.take(at, axis=0) - own.take(rows, axis=0)
         return self.adapter.from_score(self.final, scores.reshape(-1, scores.shape[2]))
+
+    def mixed(self, mixes: Sequence[Mix]) -> Distribution:
+        """Return the distributions of the other rows' scores with the shares of what the first row owns replaced."""
+        scores = [self._mixed(mix).reshape(self.scores.shape[1], -1) for mix in mixes]
+        return self.adapter.from_score(self.final, np.concatenate(scores, axis=1).T)
+
+    def _mixed(self, mix: Mix) -> FloatArray:
+        """Return the scores (k, others, coalitions) of a mix; what stays adds 0, so that it leaves no rounding."""
+        scores = np.repeat(self.scores[mix.others].T[:, :, None], len(mix.own), axis=2)
+        for share, own in zip(self.shares, mix.own.T, strict=True):
+            scores += (share[mix.row] - share[mix.others]).T[:, :, None] * own
+        return scores
 
 
 def _share(values: Any, weights: FloatArray) -> FloatArray:

@@ -118,11 +118,10 @@ class ShapleyValues(BuiltIn):
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted: all coalitions of every row on the background."""
         players = len(subject.features)
-        coalitions = 2**players if players <= self.max_exact else self.n_permutations * (players - 1) + 2
         local = len(positions(chosen_rows(self.name, self.rows, engine, self.n_local)))
         background = self._background_size(players, local)
         rows = local + self._sample_size(players, background, local)
-        return min(rows, subject.n) * coalitions * background
+        return min(rows, subject.n) * self._coalitions(players) * background
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``shap``, the values of every explained row, and ``shap.importance``, the mean of their sizes."""
@@ -137,7 +136,9 @@ class ShapleyValues(BuiltIn):
             raise InputError("shap.n_rows must be >= 1 where no rows are chosen; got 0. Name rows, or sample some.")
         pool = Pool.of(take_rows(subject.X, rows), background.rows)
         y = None if engine.y is None else engine.y[rows]
-        shares = play(engine, measures, pool, self._solvers(subject, engine, rows), y, background.weights)
+        asked = len(rows) * len(background.weights) * self._coalitions(len(subject.features))
+        mixing = engine.mixing(pool.table, measures, asked, y)
+        shares = play(mixing, pool, self._solvers(subject, engine, rows), background.weights)
         explained = Explained(
             engine=engine,
             measures=measures,
@@ -152,17 +153,21 @@ class ShapleyValues(BuiltIn):
         results: list[Result] = [explained.attribution(shares)]
         return [*results, explained.importance(shares)] if len(sample) else results
 
+    def _coalitions(self, players: int) -> int:
+        """Return how many coalitions are evaluated for each row, at most."""
+        return 2**players if players <= self.max_exact else self.n_permutations * (players - 1) + 2
+
     def _background_size(self, players: int, local: int) -> int:
         """Return how many background rows to draw: those asked for, or those that the planned evaluations allow."""
         if players <= self.max_exact:
             return self.n_background
-        coalitions, rows = self.n_permutations * (players - 1) + 2, local + min(self.n_rows, MIN_SAMPLE)
+        coalitions, rows = self._coalitions(players), local + min(self.n_rows, MIN_SAMPLE)
         return min(self.n_background, max(MIN_BACKGROUND, self.max_evaluations // (coalitions * max(1, rows))))
 
     def _sample_size(self, players: int, background: int, local: int) -> int:
         """Return how many rows to sample: those asked for, or those that the planned evaluations allow."""
-        coalitions = 2**players if players <= self.max_exact else self.n_permutations * (players - 1) + 2
-        return min(self.n_rows, max(MIN_SAMPLE, self.max_evaluations // (coalitions * background) - local))
+        planned = self.max_evaluations // (self._coalitions(players) * background)
+        return min(self.n_rows, max(MIN_SAMPLE, planned - local))
 
     def _solvers(self, subject: Subject, engine: Engine, rows: IntArray) -> Iterable[Solver]:
         """Return one solver for each row; orders belong to the row and the feature names."""

@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from math import factorial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, column
-from ...core.engine import Engine
-from ...core.measures import Measure
+from ...core.arrays import BoolArray, FloatArray, IntArray, Table, column
+from ...core.variants import Mix
 
 ROUNDING = 1e-14  # of the largest worth: a value below it is what sums leave of a player that changes nothing
 CALL_ROWS, CALL_VALUES = 50000, 2_500_000  # of one call of the model, at most
+KEPT_VALUES = 2_500_000  # of the distinct coalitions that are kept, at most
+
+
+class Coalitions:
+    """The coalitions that are asked of a row, and which of them make the same rows.
+
+    Parameters
+    ----------
+    masks : ndarray of bool, shape (coalitions, players)
+    """
+
+    def __init__(self, masks: BoolArray) -> None:
+        self.masks = masks
+        self._distinct = lru_cache(max(1, KEPT_VALUES // masks.size))(self._of_pattern)
+
+    def distinct(self, differs: BoolArray) -> tuple[BoolArray, IntArray]:
+        """Return the distinct coalitions of the players that make a difference, and which of them each coalition is."""
+        return self._distinct(differs.tobytes())
+
+    def _of_pattern(self, pattern: bytes) -> tuple[BoolArray, IntArray]:
+        masks = self.masks & np.frombuffer(pattern, dtype=bool)
+        packed = np.packbits(masks, axis=1)
+        keys = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)  # numbers sort faster than bytes
+        _, at, inverse = np.unique(
+            keys[:, 0] if keys.shape[1] == 1 else keys.view(f"V{8 * keys.shape[1]}")[:, 0],
+            return_index=True,
+            return_inverse=True,
+        )
+        return masks[at], inverse.reshape(-1)
 
 
 class Enumeration:
@@ -29,11 +59,12 @@ class Enumeration:
 
     def __init__(self, players: int) -> None:
         codes = np.arange(2**players)
-        self.masks = (codes[:, None] >> np.arange(players)) % 2 == 1
-        size = self.masks.sum(axis=1)
+        masks = (codes[:, None] >> np.arange(players)) % 2 == 1
+        self.coalitions = Coalitions(masks)
+        size = masks.sum(axis=1)
         share = np.array([factorial(s) * factorial(players - s - 1) / factorial(players) for s in range(players)])
         joins, leaves = np.append(0.0, share)[size], np.append(share, 0.0)[size]
-        self._weights = np.where(self.masks, joins[:, None], -leaves[:, None])
+        self._weights = np.where(masks, joins[:, None], -leaves[:, None])
 
     def solve(self, worth: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the exact values, and standard errors of 0."""
@@ -58,7 +89,7 @@ class AntitheticPermutations:
         self._rank = np.argsort(both, axis=2)
         steps = np.arange(orders.shape[1] + 1)
         chains = self._rank[:, :, None, :] < steps[:, None]
-        self.masks = chains.reshape(-1, orders.shape[1])
+        self.coalitions = Coalitions(chains.reshape(-1, orders.shape[1]))
 
     def solve(self, worth: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the means over all permutations, and the standard errors over pairs."""
@@ -69,7 +100,7 @@ class AntitheticPermutations:
         return per_pair.mean(axis=-2), per_pair.std(axis=-2, ddof=1) / np.sqrt(pairs)
 
 
-# `masks`, shape (coalitions, players), says who is in, the first one is empty; `solve` makes values of their worth.
+# `coalitions` are asked, the first one is empty; `solve` makes values of their worth.
 Solver = Enumeration | AntitheticPermutations
 
 
@@ -77,23 +108,28 @@ Solver = Enumeration | AntitheticPermutations
 class Composites:
     """The distinct rows that coalitions of one explained row make with the background.
 
-    `own`, shape (distinct, players), says which values are the explained row's, number `row` of the pool; the others
-    come from row `other`, shape (distinct,), of the pool. `inverse`, shape (background, coalitions), is which distinct
-    row stands for a pair.
+    A mix for each set of features that background rows differ in; `inverse` says which coalition of the mix, shape
+    (coalitions,), makes the same rows as each coalition.
     """
 
-    row: int
-    own: BoolArray
-    other: IntArray
-    inverse: IntArray
+    mixes: tuple[Mix, ...]
+    inverse: tuple[IntArray, ...]
 
     def __len__(self) -> int:
         """Return the number of distinct rows."""
-        return len(self.own)
+        return sum(map(len, self.mixes))
 
-    def part(self, rows: slice) -> Composites:
-        """Return some of the distinct rows."""
-        return replace(self, own=self.own[rows], other=self.other[rows])
+    def worth(self, values: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the mean over the background of the rows' values, shapes (measures, rows), (measures, coalitions).
+
+        `weights` are those of the rows of the pool.
+        """
+        parts = np.split(values, np.cumsum([len(mix) for mix in self.mixes])[:-1], axis=1)
+        means = [
+            (weights[mix.others] @ part.reshape(len(values), len(mix.others), -1))[:, inverse]
+            for mix, inverse, part in zip(self.mixes, self.inverse, parts, strict=True)
+        ]
+        return np.asarray(sum(means[1:], start=means[0]))
 
 
 @dataclass(frozen=True)
@@ -117,7 +153,7 @@ class Pool:
         columns = [_codes(pd.Series(column(table, j))) for j in range(table.shape[1])]
         return cls(table, np.column_stack(columns), len(explained))
 
-    def composites(self, row: int, masks: BoolArray) -> Composites:
+    def composites(self, row: int, coalitions: Coalitions) -> Composites:
         """Return the rows of explained row number `row` with what is outside a coalition from each background row.
 
         Where the two rows agree on a feature, coalitions with and without it make one and the same
@@ -125,39 +161,9 @@ class Pool:
         """
         differs = self.codes[row] != self.codes[self.explained :]
         patterns, which = np.unique(differs, axis=0, return_inverse=True)
-        made = [_distinct(masks & pattern) for pattern in patterns]
-        own, inverses = zip(*(made[k] for k in which.ravel()), strict=True)
-        sizes = np.array([len(part) for part in own])
-        inverse = np.stack(inverses) + (np.cumsum(sizes) - sizes)[:, None]
-        other = np.repeat(np.arange(self.explained, len(self.codes)), sizes)
-        return Composites(row, np.concatenate(own), other, inverse)
-
-    def rows(self, parts: Sequence[Composites]) -> Table:
-        """Return the table of all distinct rows of the parts."""
-        table, own = self.table, np.concatenate([part.own for part in parts])
-        other = np.concatenate([part.other for part in parts])
-        row = np.repeat([part.row for part in parts], [len(part) for part in parts])
-        if not isinstance(table, pd.DataFrame):
-            values = table.take(other, axis=0)
-            np.putmask(values, own, table.take(row, axis=0))
-            return values
-        columns = {
-            j: table.iloc[:, j].take(np.where(own[:, j], row, other)).reset_index(drop=True)
-            for j in range(own.shape[1])
-        }
-        return pd.DataFrame(columns).set_axis(table.columns, axis=1)
-
-
-def _distinct(masks: BoolArray) -> tuple[BoolArray, IntArray]:
-    """Return the distinct rows of masks, and which of them each row is."""
-    packed = np.packbits(masks, axis=1)
-    keys = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)  # numbers sort faster than bytes
-    _, at, inverse = np.unique(
-        keys[:, 0] if keys.shape[1] == 1 else keys.view(f"V{8 * keys.shape[1]}")[:, 0],
-        return_index=True,
-        return_inverse=True,
-    )
-    return masks[at], inverse.reshape(-1)
+        own, inverse = zip(*map(coalitions.distinct, patterns), strict=True)
+        others = (self.explained + np.flatnonzero(which.ravel() == k) for k in range(len(patterns)))
+        return Composites(tuple(Mix(row, *pair) for pair in zip(own, others, strict=True)), inverse)
 
 
 def _codes(values: pd.Series[Any]) -> IntArray:
@@ -181,26 +187,22 @@ class Shares(NamedTuple):
 
 
 def play(
-    engine: Engine,
-    measures: Sequence[Measure],
-    pool: Pool,
-    solvers: Iterable[Solver],
-    y: AnyArray | None,
-    weights: FloatArray,
+    mixing: Callable[[Sequence[Mix]], FloatArray], pool: Pool, solvers: Iterable[Solver], weights: FloatArray
 ) -> Shares:
     """Return the Shapley values of the pool's explained rows, one solver each, several rows a call.
 
-    `y` is encoded, one value for each explained row; `weights`, those of the background rows, sum to 1.
+    `mixing` returns measures of mixes of the pool's rows; `weights`, those of the background rows, sum to 1.
     """
     parts = []
+    of_pool = np.append(np.zeros(pool.explained), weights)
     most = max(1, min(CALL_ROWS, CALL_VALUES // pool.codes.shape[1]))
     for group in _groups(pool, solvers, most):
-        engine.check()
         solved, composites = zip(*group, strict=True)
-        values = _measured(engine, measures, pool, composites, y, most)
+        calls = _calls((mix for own in composites for mix in own.mixes), most)
+        values = np.concatenate([mixing(call) for call in calls], axis=1)
         own_values = np.split(values, np.cumsum([len(own) for own in composites])[:-1], axis=1)
         for part, own, solver in zip(own_values, composites, solved, strict=True):
-            parts.append(_shares(part, own.inverse, solver, weights))
+            parts.append(_shares(part, own, solver, of_pool))
     return Shares(*(np.stack(part, axis=1) for part in zip(*parts, strict=True)))
 
 
@@ -209,7 +211,7 @@ def _groups(pool: Pool, solvers: Iterable[Solver], most: int) -> Iterator[list[t
     group: list[tuple[Solver, Composites]] = []
     size = 0
     for row, solver in enumerate(solvers):
-        composites = pool.composites(row, solver.masks)
+        composites = pool.composites(row, solver.coalitions)
         if group and size + len(composites) > most:
             yield group
             group, size = [], 0
@@ -218,31 +220,31 @@ def _groups(pool: Pool, solvers: Iterable[Solver], most: int) -> Iterator[list[t
     yield group
 
 
-def _measured(
-    engine: Engine,
-    measures: Sequence[Measure],
-    pool: Pool,
-    composites: Sequence[Composites],
-    y: AnyArray | None,
-    most: int,
-) -> FloatArray:
-    """Return the measures of a group's composite rows, shape (measures, rows), in calls of at most `most` of them."""
-    calls = [composites]
-    if len(composites) == 1:
-        (alone,) = composites
-        calls = [[alone.part(slice(start, start + most))] for start in range(0, len(alone), most)]
-    values = []
-    for call in calls:
-        target = None if y is None else np.repeat(y[[part.row for part in call]], [len(part) for part in call])
-        values.append(engine.measure_rows(pool.rows(call), measures, target))
-    return np.concatenate(values, axis=1)
+def _calls(mixes: Iterable[Mix], most: int) -> Iterator[list[Mix]]:
+    """Yield the rows of mixes in their order, at most `most` of them together."""
+    call: list[Mix] = []
+    size = 0
+    for part in chain.from_iterable(_parts(mix, most) for mix in mixes):
+        if call and size + len(part) > most:
+            yield call
+            call, size = [], 0
+        call.append(part)
+        size += len(part)
+    yield call
 
 
-def _shares(values: FloatArray, inverse: IntArray, solver: Solver, weights: FloatArray) -> Shares:
+def _parts(mix: Mix, most: int) -> Iterator[Mix]:
+    """Yield parts of at most `most` rows, in their order: several other rows, or some coalitions of one."""
+    step = max(1, most // len(mix.own))
+    for first in range(0, len(mix.others), step):
+        for start in range(0, len(mix.own), most):
+            yield Mix(mix.row, mix.own[start : start + most], mix.others[first : first + step])
+
+
+def _shares(values: FloatArray, composites: Composites, solver: Solver, weights: FloatArray) -> Shares:
     """Return one row's Shapley values from the measures of its distinct composite rows."""
     infinite = np.isinf(values).sum(axis=1)
-    finite = np.where(infinite[:, None] > 0, 0.0, values)
-    worth = weights @ finite[:, inverse]
+    worth = composites.worth(np.where(infinite[:, None] > 0, 0.0, values), weights)
     phi, std_error = solver.solve(worth)
     rounding = ROUNDING * np.abs(worth).max(axis=1)[:, None]
     return Shares(np.where(np.abs(phi) <= rounding, 0.0, phi), std_error, worth[:, 0], infinite)
