@@ -7,15 +7,8 @@ import numpy as np
 import pytest
 
 from uq_report.core.arrays import FloatArray, IntArray
-from uq_report.core.inference import (
-    PairTerms,
-    all_pairs,
-    by_donor,
-    n_units,
-    shuffled_pairs,
-    standard_error,
-    two_way,
-)
+from uq_report.core.inference import PairTerms, all_pairs, n_units, shuffled_pairs, standard_error
+from uq_report.core.two_way import by_donor, two_way
 
 
 def pairs(n: int, seed: int = 0) -> FloatArray:

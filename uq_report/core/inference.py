@@ -16,15 +16,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
 
 from .arrays import FloatArray, IntArray
+from .folded import Folded, fit
+from .two_way import by_donor
 
 CONFIDENCE = 0.95  # of every interval, where a run asks for no other level
 MIN_SHUFFLES = 3
 MIN_CLUSTERS = 20
-_CONVERGED = 1e-13
-_MAX_STEPS = 1000
 _CELLS = 65_536  # looked up at a time: what stays in the cache
 
 
@@ -109,20 +108,27 @@ def shuffled_pairs(
     donors: IntArray,
     weights: FloatArray,
     effects: tuple[FloatArray, FloatArray] | None = None,
+    folded: Folded | None = None,
 ) -> PairTerms:
     """Return the terms from m shuffles, by the fit ``T = c + v_i + u_k + residual`` of `two_way`.
 
     Weights act on the residuals: the fit knows neither which rows nor which donors weigh more, so the excess
     of n²ω_i ω_k over 1 is put on each pair's residual as it would be had the pair not been fitted,
     m/(m-2) times the fitted one. With fewer than three shuffles nothing can be fitted: infinite noise.
-    `effects` are those of `two_way` where they are known: the fit is linear in T.
+    `effects` are those of the fit where they are known: it is linear in T. Of equal rows the first shuffles may be
+    `folded`; T then holds those after them.
     """
     m, n = donors.shape
     if m < MIN_SHUFFLES:
         repeats, rows, _ = _weighted(T, b, (b, np.zeros_like(b)), donors, weights, 1.0)
         return PairTerms(repeats.mean(axis=1), repeats, rows, np.full(len(T), np.inf), np.full(len(T), np.inf))
-    effects = two_way(T, donors) if effects is None else effects
-    repeats, rows, squares = _weighted(T, b, effects, donors, weights, m / (m - 2))
+    effects = fit(T, donors, folded) if effects is None else effects
+    first = m - T.shape[1]
+    repeats, rows, squares = _weighted(T, b, effects, donors[first:], weights, m / (m - 2))
+    if folded is not None:
+        repeats = np.concatenate([folded.means - b.mean(axis=1, keepdims=True), repeats], axis=1)
+        rows += (repeats.mean(axis=1) - rows.mean(axis=1))[:, None]
+        squares += folded.residuals(*effects, donors[:first])
     return PairTerms(repeats.mean(axis=1), repeats, rows, *_noise(squares / (n * m - 2 * n + 1), m, weights))
 
 
@@ -152,71 +158,6 @@ def n_units(weights: FloatArray, clusters: IntArray | None = None) -> int:
     """Return how many independent units there are: clusters or rows, of positive weight."""
     present = weights > 0
     return int(present.sum()) if clusters is None else len(np.unique(clusters[present]))
-
-
-def by_donor(T: FloatArray, donors: IntArray) -> FloatArray:
-    """Return the mean over the m values that each row donated, shape (M, n)."""
-    m, n = donors.shape
-    flat = donors.ravel()
-    means: FloatArray = np.stack([np.bincount(flat, t.ravel(), n) for t in T]) / m
-    return means
-
-
-def two_way(T: FloatArray, donors: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Fit row effects (the constant included) and donor effects by least squares, each of shape (M, n).
-
-    Donor effects are eliminated; ``(I - A Aᵀ) v = r - A d`` remains, A the n x n share of shuffles that
-    pair row i with donor k, and is solved by conjugate gradients, measure by measure, so that little is held:
-    the eigenvalues of random shuffles lie between 0 and 4(m-1)/m² but for one of 1, so a few steps are enough.
-
-    Examples
-    --------
-    >>> a, f, rng = np.arange(6.0), np.arange(6.0) ** 2, np.random.default_rng(0)
-    >>> donors = np.stack([rng.permutation(6) for _ in range(4)])
-    >>> v, u = two_way((a + f[donors])[None], donors)
-    >>> bool(np.allclose(v, a + f.mean()) and np.allclose(u, f - f.mean()))
-    True
-    """
-    m, n = donors.shape
-    small = np.int32 if n * m < np.iinfo(np.int32).max else np.int64
-    share, starts = np.full(n * m, 1 / m), np.arange(0, n * m + 1, m, dtype=small)
-    A = csr_array((share, donors.T.astype(small).ravel(), starts), shape=(n, n))
-    At = A.T  # the same numbers read by column
-    r, d = T.mean(axis=1), by_donor(T, donors)
-    c = r.mean(axis=1, keepdims=True)
-    r, d = r - c, d - c
-    rhs, scale = r - _each(A, d), ((r * r) + (d * d)).sum(axis=1)
-    v = np.concatenate([_conjugate_gradients(A, At, rhs[k : k + 1], scale[k : k + 1]) for k in range(len(rhs))])
-    u = d - _each(At, v)
-    shift = u.mean(axis=1, keepdims=True)
-    return v + shift + c, u - shift
-
-
-def _each(A: csr_array | csc_array, x: FloatArray) -> FloatArray:
-    """Return A x for each measure; one at a time keeps x in the cache."""
-    return np.stack([A @ column for column in x])
-
-
-def _conjugate_gradients(A: csr_array, At: csc_array, rhs: FloatArray, scale: FloatArray) -> FloatArray:
-    """Solve (I - A Aᵀ) v = rhs for each measure to `scale`; singular but consistent, hence the start at 0."""
-    v, residual, direction = np.zeros_like(rhs), rhs.copy(), rhs.copy()
-    size = (rhs * rhs).sum(axis=1)
-    goal = _CONVERGED**2 * scale
-    active = size > goal
-    for _ in range(_MAX_STEPS):
-        if not active.any():
-            break
-        image = direction - _each(A, _each(At, direction))
-        curvature = (direction * image).sum(axis=1)
-        active &= curvature > 0
-        step = np.divide(size, curvature, out=np.zeros_like(size), where=active)[:, None]
-        v += step * direction
-        residual -= step * image
-        before, size = size, (residual * residual).sum(axis=1)
-        direction *= np.divide(size, before, out=np.zeros_like(size), where=active)[:, None]
-        direction += residual
-        active &= size > goal
-    return v
 
 
 def _weighted(

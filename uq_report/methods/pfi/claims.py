@@ -163,14 +163,14 @@ _FAMILIES: Mapping[str, tuple[Sequence[Part], Callable[[AnyArray], FloatArray]]]
 class Claim(NamedTuple):
     """What a set of features claims and delivers; the first axis is claimed and, with outcomes, delivered, difference.
 
-    `rows` are the terms of each row, `excess` (P, n) the coefficients of the score, averaged over the shuffles or all
-    pairs, less those of the unchanged row.
+    `distrust` is why intervals are not to be trusted, `excess` (P, n) the coefficients of the score, averaged over the
+    shuffles or all pairs, less those of the unchanged row.
     """
 
     repeats: FloatArray
     estimate: FloatArray
     se: FloatArray
-    rows: FloatArray
+    distrust: tuple[str, ...]
     share: float
     share_se: float
     excess: FloatArray
@@ -199,7 +199,9 @@ def claim_terms(changes: Changes, b: FloatArray, rows: Rows, excess: FloatArray)
     if not np.isnan([share, se[0]]).any():
         # L - sK has mean 0 at the share s, and its error over K is that of the ratio (delta method)
         share_se = float(standard_error(_less(pairs, share), rows.weights, rows.clusters)[0] / estimate[0])
-    return Claim(pairs.repeats, estimate, se, pairs.rows, share, share_se, excess)
+    errors = zip(pairs.rows, se.tolist(), strict=True)
+    distrust = tuple(rows.distrust(g, error, outcomes=k > 0).reason for k, (g, error) in enumerate(errors))
+    return Claim(pairs.repeats, estimate, se, distrust, share, share_se, excess)
 
 
 def _less(pairs: PairTerms, s: float) -> PairTerms:
@@ -220,10 +222,10 @@ def exact_p_values(
     if score.statistics is None or score.draws is None:
         return np.full(len(claims), np.nan)
     draws = max(DRAWS, 40 * len(claims) - 1)  # else the smallest p-value could not survive Holm's method
-    excess = np.stack([claim.excess for claim in claims])  # (claims, P, n)
-    observed = np.einsum("cpn,pn->c", excess, score.statistics(y))
+    true = score.statistics(y)
+    observed = np.array([np.vdot(claim.excess, true) for claim in claims])
     slack = 1e-12 * np.abs(observed)
-    parts = np.ascontiguousarray(excess.transpose(1, 2, 0))
+    parts = np.stack([claim.excess for claim in claims], axis=-1)  # (P, n, claims)
     below, above = np.ones(len(claims)), np.ones(len(claims))
     for statistics in score.draws(q, rng, draws):
         delivered = np.matmul(statistics, parts).sum(axis=0)  # of each statistic one product for all claims

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray, IntArray
+from ...core.arrays import FloatArray
 from ...core.engine import Engine
 from ...core.measures import Measure
 from ...core.passes import rows_of
@@ -23,6 +23,7 @@ from ..shared.estimates import estimate
 from ..shared.rows import Rows
 from ..shared.terms import usual_margin
 from .claims import Claim, Score, claim_terms, exact_p_values
+from .shuffling import Held
 
 PARTS = (CLAIMED, DELIVERED, DIFFERENCE)
 
@@ -70,19 +71,25 @@ class Claiming:
         """Add a set of features: the first `n_full` measures of its changed rows, and mean coefficients (P, n)."""
         self._add(name, changes.of(self.at), means)
 
-    def add_all(self, donors: IntArray, *, exact: bool) -> None:
+    def add_all(self, held: Held) -> None:
         """Add all features together: a row with all values of another has its distribution, so nothing is predicted."""
-        q, y, rows = self.engine.baseline, self.engine.y, np.arange(self.rows.n)
-        sources = np.tile(rows[:, None], self.rows.n) if exact else donors
-        T = np.stack([rows_of(q.take(source), self.compared, y, q) for source in sources], axis=1)
-        means = self.base[self.n_full :][:, sources].mean(axis=1)
-        self._add(ALL_FEATURES, Changes(T, donors, rows if exact else None), means)
+        q, y, further = self.engine.baseline, self.engine.y, self.base[self.n_full :]
+        for r in held.left(len(held.donors)):
+            self.engine.check()
+            sources = held.sources(r)
+            held.take(np.concatenate([rows_of(q.take(sources), self.compared, y, q), further[:, sources]]))
+        self._add(ALL_FEATURES, held.changes, held.means)
+
+    @property
+    def own_base(self) -> FloatArray:
+        """The compared measures unchanged, then the coefficients."""
+        return np.concatenate([self.base[self.at], self.base[self.n_full :]])
 
     def _add(self, name: str, changes: Changes, means: FloatArray) -> None:
         if self.score is None:
             return
         base = self.base[self.at]
-        infinite = int((~np.isfinite(changes.T).all(axis=1) | ~np.isfinite(base)).any(axis=0).sum())
+        infinite = int((changes.hit | ~np.isfinite(base)).any(axis=0).sum())
         if infinite:
             what = "divergence or the loss" if len(base) > 1 else "divergence"
             reason = f"the {what} is infinite in {infinite} of {self.rows.n} rows, and none was dropped"
@@ -130,8 +137,7 @@ class Claiming:
         lines = []
         for k, (part, value, se) in enumerate(zip(PARTS, claim.estimate, claim.se, strict=False)):
             line = estimate(value, se, (value - reach * se, value + reach * se), confidence, measure, name)
-            distrust = self.rows.distrust(claim.rows[k], float(se), outcomes=k > 0).reason
-            lines.append(line | {"item": part, "distrust": distrust})
+            lines.append(line | {"item": part, "distrust": claim.distrust[k]})
         if len(lines) == len(PARTS):
             ends = {"share_lower": claim.share - reach * claim.share_se}
             ends["share_upper"] = claim.share + reach * claim.share_se

@@ -9,14 +9,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...core.arrays import take_rows
+from ...core.arrays import FloatArray, take_rows
 from ...core.engine import Engine
 from ...core.errors import InputError, nearest
 from ...core.explainer import BuiltIn, Card, Prior
 from ...core.measures import ENTROPY, PARTS, SET_SIZE, SPLIT, VARIANCE, Measure
 from ...core.results import Importance, Omission, Result
 from ...core.subject import Subject
-from ...evidence.importance import ALL_FEATURES, CLAIMED
+from ...evidence.importance import CLAIMED
 from ..shared.changes import Changes
 from ..shared.choice import refuse_none
 from ..shared.rows import Rows
@@ -163,8 +163,7 @@ class PermutationImportance(BuiltIn):
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted: most features are settled when first looked at."""
         first = stops(self.n_repeats, adaptive=self.seed_share > 0)[0]
-        features = dict.fromkeys(subject.targets if self.features is None else self.features)
-        every = (distinct_values(subject, feature, self.n_repeats, self._all_pairs) for feature in features)
+        every = (distinct_values(subject, name, self.n_repeats, self._all_pairs) for name in self._sets(subject))
         changes = sum(first if own is None else len(own.first) - 1 for own in every)
         sizes = [subject.n]
         if self.train and not self.within_clusters and subject.train is not None:
@@ -183,11 +182,12 @@ class PermutationImportance(BuiltIn):
         if score is None:
             omitted = (*omitted, Omission(CLAIMED, "", why_no_score(engine.baseline)))
         claims = Claiming.of(score, engine, rows)
-        tables = self._tables(claims, omitted, self._margins(rows))
+        kept = np.empty((2, len(measures), len(self._sets(subject)), rows.n))
+        tables = self._tables(claims, omitted, self._margins(rows), kept)
         main = importance_result(tables)
         results: list[Result | None] = [main, delta_result(tables)]
         if score is not None:
-            claims.add_all(self._shuffling(claims).donors(ALL_FEATURES), exact=bool(self.exact))
+            claims.add_all(self._shuffling(claims).of_all(claims.own_base, len(claims.compared)))
             results.append(claims.result(score, tables.options))
         training = subject.training() if self.train and not self.within_clusters else None
         results.append(read_pair(tables, main.estimates))
@@ -209,11 +209,20 @@ class PermutationImportance(BuiltIn):
         unclaimed = Claiming.of(None, own, Rows.of(own, measures))
         return training_result(self._tables(unclaimed, omitted, tables.margins), sampled.sampled_from)
 
-    def _tables(self, claims: Claiming, omitted: tuple[Omission, ...], margins: Mapping[str, float]) -> Tables:
-        subject = claims.engine.subject
-        features = tuple(dict.fromkeys(subject.targets if self.features is None else self.features))
-        tables = Tables(claims.rows, features, (), margins, claims.engine.confidence, asdict(self), omitted)
-        return replace(tables, terms=list(self._terms(claims, tables)))
+    def _sets(self, subject: Subject) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(subject.targets if self.features is None else self.features))
+
+    def _tables(
+        self,
+        claims: Claiming,
+        omitted: tuple[Omission, ...],
+        margins: Mapping[str, float],
+        kept: FloatArray | None = None,
+    ) -> Tables:
+        """Return what the shuffles give, with terms row by row if there is a place where they are `kept`."""
+        features = self._sets(claims.engine.subject)
+        tables = Tables(claims.rows, features, (), margins, claims.engine.confidence, asdict(self), omitted, kept)
+        return replace(tables, terms=[tables.kept_terms(f, term) for f, term in enumerate(self._terms(claims, tables))])
 
     def _terms(self, claims: Claiming, tables: Tables) -> Iterator[Terms]:
         """Yield the terms of each feature, and add its changes to the claims, whose measures ride on the pass."""
@@ -249,6 +258,7 @@ class PermutationImportance(BuiltIn):
             self.n_repeats,
             self._all_pairs,
             self.within_clusters,
+            claims.rows.whole,
         )
 
     @property

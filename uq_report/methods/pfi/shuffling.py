@@ -8,42 +8,50 @@ sets the mean is estimated, in rounds, so that a set whose numbers are settled i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
 from ...core.arrays import FloatArray, IntArray
 from ...core.engine import Engine
+from ...core.folded import LEAST, Folded
 from ...core.measures import Measure
 from ...core.subject import Subject
 from ...core.variants import Variant
+from ...evidence.importance import ALL_FEATURES
 from ..shared.changes import Changes, Distinct
 from ..shared.shuffles import shuffle, shuffle_within
 
 FIRST, MORE = 20, 10  # shuffles before the first look at a set, and between two looks
 _HELD = 2**22  # numbers of the sets that are shuffled together
+_MANY = 2**22  # numbers of a set above which its shuffles are folded
 
 
 @dataclass
 class Held:
-    """One set of features in work: T (M, m or G, n) and sums of the further measures (., n), as far as evaluated.
+    """One set of features in work: T (M, . or G, n) and sums of the further measures (., n), as far as evaluated.
 
-    `distinct` are its values where each row takes all of them; else `done` of the shuffles `donors` (m, n) are known.
+    `distinct` are its values where each row takes all of them; else `done` of the shuffles `donors` (m, n) are known,
+    of which T holds the last `held`. A shuffle that finds T full has all in it folded, and is held alone from then on.
     """
 
     feature: str
     columns: tuple[int, ...]
     donors: IntArray
     distinct: Distinct | None
+    base: FloatArray
     T: FloatArray
     sums: FloatArray
     done: int = 0
+    held: int = 0
+    folded: Folded | None = None
 
     @property
     def changes(self) -> Changes:
         """What is known of the set."""
         if self.distinct is None:
-            return Changes(self.T[:, : self.done], self.donors[: self.done])
+            return Changes(self.T[:, : self.held], self.donors[: self.done], folded=self.folded)
         return Changes(self.T, self.donors, self.distinct.codes)
 
     @property
@@ -57,19 +65,32 @@ class Held:
 
     def variant(self, r: int) -> Variant:
         """Return the rows with the values that others have in a shuffle, or after a step."""
-        return Variant(self.columns, donors=self.donors[r] if self.distinct is None else self.distinct.donors(r))
+        return Variant(self.columns, donors=self.sources(r))
+
+    def sources(self, r: int) -> IntArray:
+        """Return the row that each row's value comes from in a shuffle, or after a step."""
+        return self.donors[r].astype(np.int64) if self.distinct is None else self.distinct.donors(r)
 
     def take(self, values: FloatArray) -> None:
         """Take the next values (measures, n): a shuffle's, or of each row with the value after the last one's."""
         full = len(self.T)
         if self.distinct is None:
-            self.T[:, self.done] = values[:full]
+            if self.held == self.T.shape[1]:
+                self._fold()
+            self.T[:, self.held] = values[:full]
+            self.held += 1
             self.sums += values[full:]
         else:
             codes = self.distinct.after(self.done)
             self.T[:, codes, np.arange(len(codes))] = values[:full]
             self.sums += values[full:] * np.bincount(self.distinct.codes)[codes]
         self.done += 1
+
+    def _fold(self) -> None:
+        donors = self.donors[self.done - self.held : self.done]
+        folded = Folded.about(self.T, donors) if self.folded is None else self.folded
+        self.folded = folded.added(self.T, donors, self.base[: len(self.T)])
+        self.T, self.held = np.empty_like(self.T[:, :1]), 0
 
 
 @dataclass(frozen=True)
@@ -78,7 +99,8 @@ class Shuffling:
 
     The first `n_full` measures are returned shuffle by shuffle or value by value, of the others the mean. `exact` says
     whether all pairs of rows are evaluated; by default of the sets with at most `n_repeats` + 1 distinct values, for
-    which this takes no more predictions than the shuffles. `within` shuffles rows within their clusters.
+    which this takes no more predictions than the shuffles. `within` shuffles rows within their clusters. Unless `whole`
+    values of each shuffle are needed, those of many rows are folded, so that few are held.
     """
 
     engine: Engine
@@ -88,13 +110,14 @@ class Shuffling:
     n_repeats: int
     exact: bool | None = None
     within: bool = False
+    whole: bool = False
 
     def packs(self, features: Sequence[str]) -> Iterator[list[Held]]:
         """Yield the sets that are shuffled together, as many as are held in 32 MiB: it depends on the sizes only."""
         pack: list[Held] = []
         for feature in features:
-            pack.append(self._held(feature))
-            if sum(held.T.size for held in pack) >= _HELD:
+            pack.append(self._of(feature))
+            if sum(held.T.size for held in pack) >= _HELD or self._at_once < self.n_repeats:
                 yield pack
                 pack = []
         if pack:
@@ -108,21 +131,42 @@ class Shuffling:
             for v in range(group.values.shape[1]):
                 order[group.first + v][0].take(group.values[:, v])
 
-    def donors(self, feature: str) -> IntArray:
-        """Return the shuffles of a feature, shape (m, n), from a stream for each repeat."""
-        subject, streams = self.engine.subject, (self.engine.rng(feature, r) for r in range(self.n_repeats))
-        if self.within and subject.clusters is not None:
-            return np.stack([shuffle_within(subject.clusters, rng) for rng in streams])
-        return np.stack([shuffle(subject, rng) for rng in streams])
+    def of_all(self, base: FloatArray, n_full: int) -> Held:
+        """Return all features as one set, to take the measures whose values unchanged are `base`, the first in full."""
+        rows = np.arange(base.shape[1])
+        of_all = replace(self, base=base, n_full=n_full)
+        return of_all.held(ALL_FEATURES, (), Distinct(rows, rows) if self.exact else None)
 
-    def _held(self, feature: str) -> Held:
-        subject, n = self.engine.subject, self.base.shape[1]
-        columns, distinct = subject.positions(feature), distinct_values(subject, feature, self.n_repeats, self.exact)
-        T = np.empty((self.n_full, self.n_repeats if distinct is None else len(distinct.first), n))
-        held = Held(feature, columns, self.donors(feature), distinct, T, np.zeros((len(self.base) - self.n_full, n)))
+    def _of(self, feature: str) -> Held:
+        subject = self.engine.subject
+        distinct = distinct_values(subject, feature, self.n_repeats, self.exact)
+        return self.held(feature, subject.positions(feature), distinct)
+
+    def held(self, feature: str, columns: tuple[int, ...], distinct: Distinct | None) -> Held:
+        """Return a set of which nothing is evaluated yet, to take its `distinct` values or else shuffles."""
+        n = self.base.shape[1]
+        T = np.empty((self.n_full, self._at_once if distinct is None else len(distinct.first), n))
+        sums = np.zeros((len(self.base) - self.n_full, n))
+        held = Held(feature, columns, self._donors(feature), distinct, self.base, T, sums)
         if distinct is not None:
             held.take(self.base)  # a row's own value changes nothing and is not predicted again
         return held
+
+    def _donors(self, feature: str) -> IntArray:
+        """Return the shuffles of a set, shape (m, n), from a stream for each repeat."""
+        subject, n = self.engine.subject, self.base.shape[1]
+        donors = cast("IntArray", np.empty((self.n_repeats, n), dtype=np.int32))  # half of what is held otherwise
+        for r in range(self.n_repeats):
+            rng = self.engine.rng(feature, r)
+            apart = subject.clusters if self.within else None
+            donors[r] = shuffle(subject, rng) if apart is None else shuffle_within(apart, rng)
+        return donors
+
+    @property
+    def _at_once(self) -> int:
+        """How many shuffles of a set are held: all, or, of those that are no pack with others, enough to fold."""
+        many = self.n_full * self.n_repeats * self.base.shape[1] > _MANY
+        return min(self.n_repeats, LEAST) if many and not self.whole else self.n_repeats
 
 
 def distinct_values(subject: Subject, feature: str, n_repeats: int, exact: bool | None) -> Distinct | None:

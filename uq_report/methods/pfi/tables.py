@@ -15,6 +15,7 @@ from ...core.inference import MIN_SHUFFLES
 from ...core.numbers import share_words
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, RowValues
 from ...core.text import short
+from ...core.trust import Distrust
 from ...core.verdicts import judge, permutation_p_value
 from ...document.text import joined
 from ...evidence.importance import ABOUT_0, UNDETERMINED
@@ -34,7 +35,10 @@ TRAINING: Mapping[str, Any] = {"id": "pfi.train", "title": "Permutation importan
 
 @dataclass(frozen=True)
 class Tables:
-    """What the shuffles gave, feature by feature, and how to judge it."""
+    """What the shuffles gave, feature by feature, and how to judge it.
+
+    `kept`, shape (2, measures, features, n), holds rows and delta of all terms; without, they are not held.
+    """
 
     rows: Rows
     features: Sequence[str]
@@ -43,6 +47,7 @@ class Tables:
     confidence: float
     options: Mapping[str, Any]
     omitted: tuple[Omission, ...]
+    kept: FloatArray | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -70,13 +75,17 @@ class Tables:
         """Whether all pairs of rows are known of all features."""
         return len(self.exact) == len(self.features)
 
-    def stacked(self, field: str) -> FloatArray:
-        """Return one field of all features, shape (measures, features, ...)."""
-        return np.stack([getattr(term, field) for term in self.terms], axis=1)
+    def kept_terms(self, f: int, term: Terms) -> Terms:
+        """Return the terms of feature f as they are held."""
+        if self.kept is None:
+            none = np.empty((len(self.names), 0))
+            return term._replace(rows=none, delta=none)
+        self.kept[0, :, f], self.kept[1, :, f] = term.rows, term.delta
+        return term._replace(rows=self.kept[0, :, f], delta=self.kept[1, :, f])
 
-    def row_values(self, field: str) -> RowValues:
-        """Return per-row terms; NaN where a measure and feature are among the omissions."""
-        return RowValues(self.names, tuple(self.features), self.stacked(field))
+    def row_values(self, k: int) -> RowValues | None:
+        """Return rows (0) or delta (1); NaN where a measure and feature are among the omissions."""
+        return None if self.kept is None else RowValues(self.names, tuple(self.features), self.kept[k])
 
 
 def importance_result(tables: Tables) -> Importance:
@@ -86,7 +95,7 @@ def importance_result(tables: Tables) -> Importance:
         _estimates(tables),
         id="pfi",
         title="Permutation importance",
-        rows=tables.row_values("rows") if tables.all_exact or tables.n_shuffles >= MIN_SHUFFLES else None,
+        rows=tables.row_values(0) if tables.all_exact or tables.n_shuffles >= MIN_SHUFFLES else None,
         notes=_reader_notes(tables),
     )
 
@@ -132,22 +141,22 @@ def _importance(tables: Tables, estimates: pd.DataFrame, **parts: Any) -> Import
 
 def delta_result(tables: Tables) -> Diagnostic:
     """Return the result ``pfi.delta``: how the change of each row, averaged over shuffles, is distributed."""
-    delta, still = tables.stacked("delta"), tables.stacked("still")
-    quantiles = np.quantile(delta, DELTA_LEVELS, axis=2)
+    delta, still = ([getattr(term, name) for term in tables.terms] for name in ("delta", "still"))
+    quantiles = np.stack([np.quantile(values, DELTA_LEVELS, axis=1) for values in delta], axis=2)
     records: list[tuple[str, str, str, float, float]] = []
     for m, measure in enumerate(tables.names):
         for f, feature in enumerate(tables.features):
             if np.isfinite(quantiles[:, m, f]).all():
                 levels = zip(DELTA_LEVELS, quantiles[:, m, f].tolist(), strict=True)
                 records += [(measure, feature, "quantile", level, value) for level, value in levels]
-                records.append((measure, feature, "share of rows unchanged", 0.0, float(still[m, f])))
+                records.append((measure, feature, "share of rows unchanged", 0.0, float(still[f][m])))
     return Diagnostic(
         id="pfi.delta",
         explainer="pfi",
         title="Change of each row when a feature is shuffled",
         frame=pd.DataFrame(records, columns=list(Diagnostic.columns)),
         estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
-        rows=tables.row_values("delta"),
+        rows=tables.row_values(1),
         options=tables.options,
         notes=("A row's change is its mean over shuffles; without weights the mean of the rows is the importance.",),
     )
@@ -190,7 +199,9 @@ def _line(tables: Tables, m: int, feature: str, term: Terms) -> dict[str, Any]:
     rows, value, se, zero = tables.rows, float(term.estimate[m]), float(term.se[m]), bool(term.zero[m])
     margin, shuffled = tables.margins[tables.names[m]], term.repeats[m]
     judgement = judge(value, se, rows.units - 1, margin, n=rows.n, confidence=tables.confidence)
-    distrust = rows.distrust(term.rows[m], se, outcomes=rows.measures[m].needs_y)
+    distrust = Distrust()
+    if tables.kept is not None:
+        distrust = rows.distrust(term.rows[m], se, outcomes=rows.measures[m].needs_y)
     verdict = UNDETERMINED if distrust.reason else judgement.verdict
     excludes_0 = verdict == ABOUT_0 and judgement.lower * judgement.upper > 0
     interval = judgement.lower, judgement.upper

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import AnyArray, FloatArray, IntArray, Table, column
-from ...core.inference import MIN_SHUFFLES, PairTerms, all_pairs, shuffled_pairs, two_way
+from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, column
+from ...core.folded import Folded, fit
+from ...core.inference import MIN_SHUFFLES, PairTerms, all_pairs, shuffled_pairs
 from .rows import Rows
 
 
@@ -61,12 +62,14 @@ class Changes:
     ``T[:, r, i]``, shape (M, m, n), are those of row i with the value of row ``donors[r, i]``; or, where `codes`
     holds the distinct value of each row, ``T[:, g, i]``, shape (M, G, n), those of row i with the distinct value g,
     so that all pairs are known. `effects` (2, M, n) are row and donor effects of the shuffles, where they are known.
+    Of many rows the first shuffles are `folded`; T then holds those after them.
     """
 
     T: FloatArray
     donors: IntArray
     codes: IntArray | None = None
     effects: FloatArray | None = None
+    folded: Folded | None = None
 
     @property
     def exact(self) -> bool:
@@ -76,7 +79,8 @@ class Changes:
     def of(self, measures: slice) -> Changes:
         """Return the changes of some of the measures."""
         effects = None if self.effects is None else self.effects[:, measures]
-        return Changes(self.T[measures], self.donors, self.codes, effects)
+        folded = None if self.folded is None else self.folded.of(measures)
+        return Changes(self.T[measures], self.donors, self.codes, effects, folded)
 
     def combined(self, C: FloatArray) -> Changes:
         """Return the changes of linear combinations of the measures, C of shape (combinations, M)."""
@@ -85,17 +89,22 @@ class Changes:
         for (c, m), weight in np.ndenumerate(C):
             if weight:
                 T[c] += weight * self.T[m]
-        return Changes(T, self.donors, self.codes, effects)
+        return Changes(T, self.donors, self.codes, effects, None if self.folded is None else self.folded.combined(C))
 
     def replaced(self, T: FloatArray) -> Changes:
-        """Return the same shuffles of other values."""
+        """Return the same shuffles of other values, none of them folded."""
         return Changes(T, self.donors, self.codes)
+
+    def without(self, lost: BoolArray) -> Changes:
+        """Return the changes with 0 in place of some measures, shape (M,)."""
+        folded = None if self.folded is None else self.folded.without(lost)
+        return Changes(np.where(lost[:, None, None], 0.0, self.T), self.donors, self.codes, folded=folded)
 
     def fitted(self, rows: Rows) -> Changes:
         """Return the changes with row and donor effects of all measures from one fit, where there is one to make."""
-        if self.exact or rows.within or len(self.donors) < MIN_SHUFFLES or infinite(self.T).any():
+        if self.exact or rows.within or len(self.donors) < MIN_SHUFFLES or self.infinite.any():
             return self
-        return Changes(self.T, self.donors, None, np.stack(two_way(self.T, self.donors)))
+        return replace(self, effects=np.stack(fit(self.T, self.donors, self.folded)))
 
     def shuffled(self, m: int) -> FloatArray:
         """Return one measure in each shuffle, shape (m, n)."""
@@ -112,6 +121,8 @@ class Changes:
 
     def row_means(self) -> FloatArray:
         """Return the mean of each row over the shuffles, or over all rows' values, shape (M, n)."""
+        if self.folded is not None:
+            return np.asarray((self.folded.rows + self.T.sum(axis=1)) / len(self.donors))
         if self.codes is None:
             return self.T.mean(axis=1)
         share = np.bincount(self.codes, minlength=self.T.shape[1]) / len(self.codes)
@@ -120,16 +131,30 @@ class Changes:
     @property
     def moved(self) -> bool:
         """Whether any row takes the value of another."""
-        return bool((self.donors != np.arange(self.donors.shape[1])).any())
+        return any(bool((donor != np.arange(len(donor))).any()) for donor in self.donors)
 
+    @property
+    def infinite(self) -> IntArray:
+        """How many values of each measure are infinite, and in how many rows, shape (M, 2)."""
+        folded = self.folded
+        with np.errstate(invalid="ignore", over="ignore"):
+            if np.isfinite(self.T.sum()) and (folded is None or not folded.infinite.any()):
+                return np.zeros((len(self.T), 2), dtype=np.int64)
+        count = (~np.isfinite(self.T)).sum(axis=(1, 2))
+        return np.stack([count if folded is None else count + folded.infinite, self.hit.sum(axis=1)], axis=1)
 
-def infinite(T: FloatArray) -> IntArray:
-    """Return how many values of each measure are infinite, and in how many rows, shape (M, 2)."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        if np.isfinite(T.sum()):
-            return np.zeros((len(T), 2), dtype=np.int64)
-    bad = ~np.isfinite(T)
-    return np.stack([bad.sum(axis=(1, 2)), bad.any(axis=1).sum(axis=1)], axis=1)
+    @property
+    def hit(self) -> BoolArray:
+        """Which rows have an infinite value, shape (M, n)."""
+        hit = np.asarray(~np.isfinite(self.T).all(axis=1))
+        return hit if self.folded is None else hit | self.folded.hit
+
+    def still(self, b: FloatArray, size: FloatArray) -> FloatArray:
+        """Return the share of rows whose values stay within `size` (M,) of b (M, n) throughout, shape (M,)."""
+        reach = np.maximum(self.T.max(axis=1) - b, b - self.T.min(axis=1))
+        if self.folded is not None:
+            reach = np.maximum(reach, self.folded.reach)
+        return np.asarray((reach <= size[:, None]).mean(axis=1))
 
 
 def pair_terms(changes: Changes, unchanged: FloatArray, rows: Rows) -> PairTerms:
@@ -144,7 +169,8 @@ def pair_terms(changes: Changes, unchanged: FloatArray, rows: Rows) -> PairTerms
         return all_pairs(T, unchanged, changes.codes, donors, rows.weights)
     if rows.within:
         return _within_terms(T, unchanged)
-    pairs = shuffled_pairs(T, unchanged, donors, rows.weights, None if effects is None else (effects[0], effects[1]))
+    known = None if effects is None else (effects[0], effects[1])
+    pairs = shuffled_pairs(T, unchanged, donors, rows.weights, known, changes.folded)
     if not rows.blocks or len(donors) < MIN_SHUFFLES:
         return pairs
     return pairs._replace(mean_noise=pairs.repeats.var(axis=1, ddof=1) / len(donors))

@@ -11,7 +11,7 @@ from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.inference import PairTerms, standard_error
 from ...core.measures import NLL, PARTS, Measure
 from ...core.results import Omission
-from .changes import Changes, as_means, infinite, pair_terms
+from .changes import Changes, as_means, pair_terms
 from .rows import Rows
 
 REMEDY = "No row was dropped. Calibrate or smooth the model's probabilities"
@@ -62,11 +62,10 @@ class Terms(NamedTuple):
 
 def feature_terms(changes: Changes, rows: Rows) -> Terms:
     """Return one feature's terms from all measures of its changed rows."""
-    unbounded, b = infinite(changes.T), rows.b
+    unbounded, b = changes.infinite, rows.b
     finite = (unbounded[:, 0] == 0) & np.isfinite(b).all(axis=1)
     if not finite.all():
-        T, b = np.where(finite[:, None, None], changes.T, 0.0), np.where(finite[:, None], b, 0.0)
-        changes = changes.replaced(T)
+        changes, b = changes.without(~finite), np.where(finite[:, None], b, 0.0)
     scores, unchanged = as_means(changes, b, rows)
     pairs = pair_terms(scores, unchanged, rows)
     repeats, estimate = _plain(pairs, changes, rows)
@@ -78,7 +77,6 @@ def feature_terms(changes: Changes, rows: Rows) -> Terms:
     noise = np.sqrt(np.where(unknown, np.nan, pairs.mean_noise))
     if rows.why_no_interval(len(changes.donors), exact=changes.exact):
         se = np.full_like(se, np.nan)
-    most = np.maximum(changes.T.max(axis=1) - b, b - changes.T.min(axis=1))
     scale = np.where(zero, 0.0, 1.0)
     present = np.where(finite, 0.0, np.nan)  # added: makes a zero positive, and blanks what is not finite
     return Terms(
@@ -89,7 +87,7 @@ def feature_terms(changes: Changes, rows: Rows) -> Terms:
         (g + estimate[:, None]) * scale[:, None] + present[:, None],
         scores.row_means() - unchanged + present[:, None],
         zero & finite,
-        (most <= (ROUNDING * size)[:, None]).mean(axis=1),
+        changes.still(b, ROUNDING * size),
         unbounded,
         changes.exact,
     )
