@@ -20,17 +20,16 @@ from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
 import pydyf
-from weasyprint import HTML
-from weasyprint import Attachment as PdfAttachment
-from weasyprint.urls import FatalURLFetchingError, URLFetcher
 
 from ..core.errors import RenderError, words_of
 from ..document.document import Attachment
 from .bounds import limit, serve
 from .tags import mend, own_links
 from .text import clean
+from .weasy import HTML, FatalURLFetchingError, PdfAttachment, URLFetcher
 
 VARIANT = "pdf/a-3a"
+LARGE = 2**20  # bytes of a stream
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,199}")
 # Declares PDF/UA-1 beside PDF/A-3a; PDF/A asks for the schema of every property it does not know.
 UA = b"""<rdf:Description rdf:about="" xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/" pdfuaid:part="1"/>
@@ -178,10 +177,13 @@ def _finisher(media_types: dict[str, str]) -> Any:
 
 
 def _pack(stream: Any) -> None:
-    """Compress a stream once and by zlib's own level; pydyf would do it twice, for a hash too, by the slowest."""
+    """Compress a stream once, a large one by zlib's fastest level: a fifth of the time for a tenth more bytes.
+
+    pydyf would do it twice, for a hash too, by the slowest.
+    """
     stream.compress = False
     content = stream.data.partition(b"\nstream\n")[2].removesuffix(b"\nendstream")
-    stream.stream = [zlib.compress(content)]
+    stream.stream = [zlib.compress(content, zlib.Z_BEST_SPEED if len(content) > LARGE else zlib.Z_DEFAULT_COMPRESSION)]
     stream.extra["Filter"] = "/FlateDecode"
 
 
