@@ -18,7 +18,7 @@ from ...document.text import clean, interval, items, joined, name, plain, senten
 from ...evidence import columns as col
 from ...evidence.finding import Finding, Outcome, RuleRecord
 from ...rules.rates import rates
-from ..optional import paragraphs, tables
+from ..optional import paragraphs, spaced, tables
 from ..rating import NO_VERDICT, tally
 
 SEVERITY = (
@@ -47,17 +47,15 @@ def rules(e: Evidence) -> Section:
     measured = rates()
     rows = [
         (
-            rule.code,
-            sentence(rule.title),
+            spaced(rule.code, sentence(rule.title)),
             severity_badge(rule.severity),
-            sentence(rule.when),
             measured[rule.code].words if rule.code in measured else "not measured",
-            cite(rule.rests_on),
+            spaced(sentence(rule.when), _basis(cite(rule.rests_on))),
         )
         for outcome in e.run.outcomes
         for rule in outcome.rules
     ]
-    columns = ("code", "finding", "at worst", "raised when", "false alarms", "rests on")
+    columns = ("finding", "at worst", "false alarms", "raised when")
     caption = (
         "What every check looks for, and how severe it is. False alarms: audits of honest, fitted models in which the "
         "rule claimed more than an observation, in the design where that was most often."
@@ -67,6 +65,10 @@ def rules(e: Evidence) -> Section:
     )
     blocks = blocks or paragraphs("No check of this run states a rule.")
     return Section(id="rules", title="Rules and severities", blocks=(*blocks, *_observations(e)))
+
+
+def _basis(reference: str) -> str:
+    return f"Rests on: {clean(reference).rstrip('.')}." if reference else ""
 
 
 def _observations(e: Evidence) -> tuple[Table, ...]:
