@@ -21,13 +21,12 @@ import pandas as pd
 from ..core.bounded import json_of
 from ..core.errors import InputError, words_of
 from ..core.results import KINDS, Result, RowSample, RowValues
+from .digits import rounded
 from .finding import Outcome
 from .migrations import BROKEN, broken, migrated
 from .run import FORMAT, Run
 from .schema import fault
 
-# Numbers of results have ten significant digits: far more than their intervals allow, at 60 % of the bytes of all.
-_DIGITS = ".10g"
 _TEXT_DTYPES = ("object", "str", "string")
 _AT_ONCE = 2**16  # numbers of an array that are Python's at once
 
@@ -212,7 +211,7 @@ def _rows_as_saved(rows: RowValues, where: str) -> RowValues:
     values = np.array(rows.values, dtype=float).ravel()
     for start in range(0, len(values), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
-        values[part] = np.array(_numbers(values[part], where), dtype=float)
+        values[part] = _saved(values[part], where)
     return replace(rows, values=values.reshape(rows.values.shape))
 
 
@@ -227,6 +226,9 @@ def _encode_column(name: str, values: pd.Series[Any], where: str) -> dict[str, A
         return {"name": name, "dtype": dtype, "values": _numbers(values.to_numpy(), where)}
     if dtype not in _TEXT_DTYPES:
         raise InputError(f"{where} must hold numbers, booleans or text; got dtype {dtype}. Convert the column.")
+    if pd.api.types.infer_dtype(values, skipna=False) == "string":
+        numbers, texts = pd.factorize(values)
+        return {"name": name, "dtype": dtype, "levels": plain([*texts], where), "codes": numbers.tolist()}
     levels: dict[tuple[type, Any], int] = {}
     cells = [None if value is None or value != value else value for value in values]  # noqa: PLR0124 - NaN is itself not
     codes = [levels.setdefault((type(cell), cell), len(levels)) for cell in cells]
@@ -266,9 +268,16 @@ def _decode_column(content: Mapping[str, Any]) -> pd.Series[Any]:
 def _numbers(values: Any, where: str) -> list[Any]:
     if values.dtype.kind != "f":
         return list(values.tolist())
+    numbers = _saved(values.astype(float), where)
+    missing = np.isnan(numbers)
+    return np.where(missing, None, numbers).tolist() if missing.any() else numbers.tolist()
+
+
+def _saved(values: Any, where: str) -> Any:
+    """Return numbers as they will be read."""
     if np.isinf(values).any():
         raise InputError(f"{where} must be finite to be saved; got infinite values. List them as omissions.")
-    return [None if value != value else float(format(value, _DIGITS)) for value in values.tolist()]  # noqa: PLR0124 - NaN
+    return rounded(values)
 
 
 # The types whose JSON is not that of their fields alone: what writes it, and what reads it.
