@@ -17,8 +17,8 @@ from matplotlib.textpath import text_to_path
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from uq_report.document.blocks import svg_of
-from uq_report.document.plots import style
-from uq_report.document.plots.sketch import Sketch, frame, metrics, shapes
+from uq_report.document.plots import metrics, style
+from uq_report.document.plots.sketch import Sketch, frame, shapes
 from uq_report.document.plots.sketch.scale import STEPS, Scale, numerals
 from uq_report.document.plots.svg import to_svg
 from uq_report.render.inline import inline

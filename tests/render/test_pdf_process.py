@@ -148,6 +148,23 @@ def test_the_child_imports_what_printing_needs_and_nothing_more() -> None:
     assert not loaded & {"numpy", "pandas", "scipy", "sklearn", "matplotlib", "jinja2", "pydantic", "multiprocessing"}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="others are asked where their libraries lie")
+def test_weasyprint_is_imported_without_a_compiler() -> None:
+    code = (
+        "import sys, ctypes.util\nbefore = ctypes.util.find_library\n"
+        "sys.addaudithook(lambda event, args: event == 'subprocess.Popen' and print(args[0]))\n"
+        "import uq_report.render.weasy\nassert ctypes.util.find_library is before"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT) == ""
+
+
+def test_a_house_style_is_filled_without_numbers_or_frames() -> None:
+    code = "import sys, uq_report.render.filler; print(*sys.modules)"
+    loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT).split())
+    assert "jinja2" in loaded
+    assert not loaded & {"numpy", "pandas", "scipy", "sklearn", "matplotlib", "weasyprint", "pydantic"}
+
+
 def answered(html: str, files: Sequence[Attachment], as_of: str) -> tuple[dict[str, object], bytes]:
     """Answer a job in this process, without limits."""
     out = io.BytesIO()

@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
+from .. import metrics
 from ..pathdata import short
-from . import metrics
 
 _SHORT = re.compile(r"#(.)\1(.)\2(.)\3")
 Look = tuple[tuple[str, str], ...]

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import metrics, shapes
+from .. import metrics
+from . import shapes
 from .axes import drawn
 from .ink import Ink, Text, filled
 
