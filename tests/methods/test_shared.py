@@ -1,5 +1,6 @@
 """What methods share, by hand: associations of columns, grids of profiles, rows worth a look, values as JSON."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ from scipy import stats
 from uq_report.core.distributions import Categorical, Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
+from uq_report.core.measures import NLL
 from uq_report.core.subject import Subject, make_subject
 from uq_report.methods.shared.association import Coded, association, associations, coded
 from uq_report.methods.shared.choice import as_names, as_rows, chosen_rows, draw, notable_rows, plain_values, positions
 from uq_report.methods.shared.grids import Grid, make_grid
+from uq_report.methods.shared.rows import Rows
 from uq_report.testing import KnownTruth, measures
 
 from .pfi_cases import subject
@@ -191,6 +194,31 @@ def test_the_most_usual_row_is_found_beside_infinite_and_equal_values() -> None:
 
     engine = Engine(subject(model, np.array([[9.0], [2.0], [1.0], [3.0], [100.0]])), measures())
     assert notable_rows(engine, 5)["typical"] == [3, 1, 2, 0, 4]  # by |x - 3|; every spread is the same
+
+
+def test_an_interval_is_distrusted_for_few_events_or_few_rows_that_carry_it_and_an_exact_value_never() -> None:
+    y = np.repeat([0, 1], [95, 5])
+    rows = Rows((NLL,), np.zeros((1, 100)), y, np.ones(100), None, classes=True)
+    even, one = np.resize([1.0, -1.0], 100), np.eye(100)[0]
+    assert rows.distrust(even, 0.1, outcomes=True).reason == "few events (5 of 100 rows)"
+    assert rows.distrust(even, 0.1, outcomes=False).reason == ""
+    assert replace(rows, y=np.resize([0, 1], 100)).distrust(even, 0.1, outcomes=True).reason == ""
+    assert replace(rows, classes=False).distrust(even, 0.1, outcomes=True).reason == ""
+    heavy = "heavy tails (the variance rests on about 1 of 100 rows)"
+    assert rows.distrust(one, 0.1, outcomes=False).reason == heavy
+    for exact in (0.0, GAP):
+        assert rows.distrust(one, exact, outcomes=True).reason == ""
+    halves = replace(rows, weights=np.repeat([1.0, 0.0], 50), y=np.repeat([0, 1], 50))
+    assert halves.distrust(even, 0.1, outcomes=True).reason == "no events (0 of 50 rows)"
+
+
+def test_rows_needed_for_a_heavy_tail_are_rows_where_clusters_carry_it() -> None:
+    """Two of 50 clusters of two rows have the variance: ten would in 250, which are 500 rows; of 100 rows 500."""
+    rows = Rows((NLL,), np.zeros((1, 100)), np.zeros(100), np.ones(100), np.arange(100) // 2)
+    tails = rows.distrust(np.r_[1.0, 1.0, -1.0, -1.0, np.zeros(96)], 0.1, outcomes=False)
+    assert tails == ("heavy tails (the variance rests on about 2 of 50 clusters)", 500)
+    single = replace(rows, clusters=None).distrust(np.r_[1.0, -1.0, np.zeros(98)], 0.1, outcomes=False)
+    assert single == ("heavy tails (the variance rests on about 2 of 100 rows)", 500)
 
 
 def test_named_rows_are_kept_once_in_their_order() -> None:

@@ -127,6 +127,13 @@ def test_stated_certainty_that_is_wrong_is_told_from_a_useless_order() -> None:
         (scores(0.007, 0.006), "passed"),
         (scores(0.003, 0.001), "high"),  # better, by too little to count
         (scores(0.05, 0.04), "passed"),
+        (scores(0.05, 0.05), "skipped"),  # the gain may be none
+        (scores(0.0, 0.0049), "critical"),
+        (scores(0.0, 0.0051), "high"),
+        (scores(0.0, 0.0149), "high"),
+        (scores(0.0, 0.0151), "skipped"),
+        (scores(-0.0599, 0.01, ("roc_auc", 0.8, 0.05)), "medium"),  # worse by 9.98 % of the baseline's score, surely
+        (scores(-0.0601, 0.01, ("roc_auc", 0.8, 0.05)), "high"),
         (scores(-0.03, 0.01), "critical"),
         (scores(-0.03, 0.01, ("roc_auc", 0.8, 0.05)), "medium"),
         (scores(-0.03, 0.01, ("roc_auc", 0.52, 0.05)), "critical"),
