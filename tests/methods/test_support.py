@@ -12,7 +12,7 @@ from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
-from uq_report.methods.support.columns import all_among, paired
+from uq_report.methods.support.columns import Paired, _dealt, all_among, paired
 from uq_report.methods.support.explain import Support
 from uq_report.methods.support.space import Shuffled, Space, limit
 
@@ -143,6 +143,15 @@ def test_all_among_is_the_hypergeometric_chance() -> None:
 
     for k in range(6):
         assert all_among(k, 5, 12) == pytest.approx(hypergeom(17, 5, k).pmf(k))
+
+
+@pytest.mark.parametrize(("levels", "draws"), [(200, 9999), (20_000, 100), (30_000, 99)])
+def test_unseen_levels_are_dealt_anew_as_often_as_their_number_allows(levels: int, draws: int) -> None:
+    """A hundred rows that all have levels of their own never come together again: p is 1 of the draws and the data."""
+    train, test = np.zeros(100), np.arange(1.0, 101.0)
+    pair = Paired("a", False, train, test, tuple(range(levels)))
+    engine = Engine(subject(normal(40, 0), normal(40, 1)), {})
+    assert _dealt(pair, np.arange(100), engine) == pytest.approx(1 / (draws + 1))
 
 
 def test_distances_are_mahalanobis_and_mismatches() -> None:

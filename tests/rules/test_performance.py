@@ -240,6 +240,17 @@ def test_a_stated_skill_that_is_not_reached_is_told(lines: list[Line], severity:
     assert not found or ("was stated for" in found[0].remedy) == (severity == "low")
 
 
+@pytest.mark.parametrize(
+    ("skill", "words"),
+    [(0.05, "predicts better than the class"), (0.01, "predicts not shown to be better than the class")],
+)
+def test_a_skill_below_the_stated_one_is_said_to_be_one_or_not_shown_to_be(skill: float, words: str) -> None:
+    (finding,) = judged(scores(skill, 0.02), Performance(expected=0.1)).findings
+    assert words in finding.statement
+    assert (finding.severity, finding.explains) == ("low", ())
+    assert finding.threshold == pytest.approx(0.1 / 0.5)
+
+
 def test_means_that_help_are_named() -> None:
     lines = [("crps_skill", -0.03, 0.01), ("crps_baseline", 0.5, 0.01), ("squared_error", 0.5, 0.1)]
     finding = judged(lines, classes=None, y_summary={"std": 1.0}).findings[0]
