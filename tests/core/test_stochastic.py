@@ -7,15 +7,34 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
 from uq_report import jobs as files
-from uq_report.core.distributions import Categorical, CategoricalMixture, Mixture, Normal, NormalMixture, Poisson
+from uq_report.core.distributions import (
+    Categorical,
+    CategoricalMixture,
+    Mixture,
+    Normal,
+    NormalMixture,
+    Poisson,
+    StudentT,
+)
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError, ModelError, UnsupportedError
 from uq_report.core.remarks import unread_output
-from uq_report.core.stochastic import TOLERANCE, mixture
+from uq_report.core.stochastic import (
+    ROWS,
+    TOLERANCE,
+    Difference,
+    Members,
+    _apart,
+    _readings,
+    mixture,
+    seed_argument,
+    two_calls,
+)
 from uq_report.jobs.audit_file import AuditFile
 
 X = np.random.default_rng(0).normal(size=(150, 2))
@@ -233,3 +252,84 @@ def test_wrappers_whose_calibrated_output_is_not_read_are_named() -> None:
     unread = "Own of mapie: its calibrated output (conformal intervals or p-values) is not read"
     assert subject.notes == (f"{unread}; what is audited is its predict_proba.",)
     assert unread_output(LogisticRegression()) == ""
+
+
+INF, NAN = float("inf"), float("nan")
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "second", "expected"),
+    [
+        ("mean", [1.0, 2.0], [1.0, 2.0], None),
+        ("mean", [1.0, 4.0], [1.0, 4.0 + 3.9e-6], None),  # of the largest value, 4
+        ("mean", [1.0, 4.0], [1.0 + 4.1e-6, 4.0], (4.1e-6, 1)),
+        ("class probabilities", [[0.2, 0.3, 0.5]] * 3, [[0.2, 0.4, 0.4]] + [[0.2, 0.3, 0.5]] * 2, (0.1, 1)),
+        ("class probabilities", [[0.1, 0.9]], [[0.1 + 0.9e-6, 0.9 - 0.9e-6]], None),
+        ("class probabilities", [[0.1, 0.9]], [[0.1 + 1.1e-6, 0.9 - 1.1e-6]], (1.1e-6, 1)),
+        ("variance", [INF, -INF, NAN, 1.0], [INF, -INF, NAN, 1.0], None),
+        ("variance", [INF, 1.0, 1.0], [1.0, 1.0, NAN], (INF, 2)),
+        ("variance", [INF, INF], [-INF, INF], (INF, 1)),
+        ("mean", [0.0, 0.0], [0.0, 1e-300], (1e-300, 1)),
+        ("quantiles", [[1.0, 2.0], [1.0, 2.0]], [[1.0, 3.0], [5.0, 2.0]], (4.0, 2)),
+    ],
+)
+def test_two_calls_differ_beyond_the_tolerance(kind: str, first: Any, second: Any, expected: Any) -> None:
+    found = _apart(kind, np.array(first), np.array(second))
+    assert found == (
+        None if expected is None else Difference(pytest.approx(expected[0]), kind, expected[1], len(first))
+    )
+
+
+def test_another_number_of_values_differs_in_all_rows() -> None:
+    assert _apart("quantiles", np.zeros((4, 2)), np.zeros((4, 3))) == (INF, "quantiles: another number of values", 4, 4)
+
+
+@pytest.mark.parametrize(("n", "asked"), [(ROWS, ROWS), (ROWS + 1, ROWS), (7, 7), (350, ROWS)])
+def test_up_to_a_hundred_rows_are_predicted_twice(n: int, asked: int) -> None:
+    seen: list[Any] = []
+
+    def spied(rows: Any) -> Normal:
+        seen.append(rows[:, 0].tolist())
+        return Normal(rows[:, 0], 1.0)
+
+    subject = uq.explain(spied, np.arange(float(n))[:, None])
+    seen.clear()
+    assert two_calls(subject) is None
+    assert [len(rows) for rows in seen] == [asked, asked]
+    assert seen[0] == seen[1] == sorted(set(seen[0]))
+    assert (seen[0][0], seen[0][-1]) == (0.0, n - 1.0)
+
+
+def test_what_two_calls_are_compared_by() -> None:
+    levels = np.array([0.1, 0.5, 0.9])
+    assert list(_readings(Categorical([[0.5, 0.5]]))) == ["class probabilities"]
+    assert list(_readings(Normal([0.0], 1.0))) == ["mean", "variance"]
+    np.testing.assert_allclose(_readings(StudentT(1.0, [0.0], 1.0))["quantiles"], [stats.t.ppf(levels, 1)])
+
+
+@pytest.mark.parametrize(
+    ("rows", "n_members", "batch"), [(500, 20, 500), (5000, 20, 5000), (10**6, 20, 125_000), (10**6, 5000, 1000)]
+)
+def test_calls_of_members_hold_a_bounded_number_of_values(rows: int, n_members: int, batch: int) -> None:
+    inner: Any = type("Inner", (), {"name": "inner"})()
+    assert Members(inner, n_members, 0, rows).batch_rows(None) == batch
+
+
+def test_seeds_are_arguments_of_functions_and_attributes_of_objects() -> None:
+    assert seed_argument(seeded_noise) == seed_argument(partial(seeded_noise)) == "seed"
+    assert seed_argument(Seeded()) == "random_state"
+    assert seed_argument(Coin()) == seed_argument(len) == seed_argument(global_noise) == ""
+    assert seed_argument(type("Method", (), {"seed": lambda self: 1})()) == ""
+
+
+def test_mixtures_keep_the_weights_of_their_members() -> None:
+    inner = NormalMixture([[0.0, 4.0]], [[1.0, 1.0]], [3.0, 1.0])
+    joined = mixture([inner, inner])
+    assert joined.mean()[0] == pytest.approx(1.0)
+    assert isinstance(joined, NormalMixture)
+    assert not joined.points
+    points = NormalMixture([[0.0, 4.0]], [[0.0, 0.0]], points=True)
+    assert mixture([points, points]).points  # type: ignore[attr-defined]
+    assert isinstance(mixture([Poisson([1.0]), Poisson([2.0])]), Mixture)
+    with pytest.raises(UnsupportedError, match="all of classes or all of numbers; got"):
+        mixture([Categorical([[0.5, 0.5]]), Poisson([1.0])])
