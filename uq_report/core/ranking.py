@@ -186,4 +186,4 @@ def _critical(draws: FloatArray, sd: dict[int, FloatArray], units: int, confiden
             pairs = np.abs(draws[:, [j]] + sign * draws[:, j + 1 :]) / scale[j, j + 1 :]
             np.maximum(largest, pairs.max(axis=1), out=largest)
     normal = float(np.quantile(largest, confidence, method="higher"))
-    return -float(stdtrit(units - 1, ndtr(-normal)))
+    return max(0.0, -float(stdtrit(units - 1, ndtr(-normal))))  # of one half, some versions give 7e-17

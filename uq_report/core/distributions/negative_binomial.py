@@ -77,7 +77,7 @@ class NegativeBinomial(Parametric):
         With x = m / r it is m (1 + x) 2F1(r + 1, 1/2; 2; -4x (1 + x)), here by Pfaff's transformation.
         """
         m, r = self.average, self.size
-        partial = m * betaincc(np.maximum(np.floor(y), 0.0), r + 1, m / (m + r)) * (np.asarray(y) >= 1)
+        partial = m * betaincc(np.maximum(np.floor(y), 1.0), r + 1, m / (m + r)) * (np.asarray(y) >= 1)
         x, large = m / r, np.flatnonzero(r >= _LARGE)
         small = np.minimum(r, _LARGE)
         gini = m * (1 + x) / (1 + 2 * x) * hyp2f1(1 - small, 0.5, 2, 4 * x * (1 + x) / np.square(1 + 2 * x))
