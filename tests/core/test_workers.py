@@ -130,7 +130,7 @@ class TestSentOnce:
             means(of, bound)
         folder = engine._workers._folder
         assert folder is not None
-        assert sorted(file.name for file in folder.iterdir()) == ["0"]
+        assert sorted(file.name for file in folder.iterdir()) == ["0", "lock"]
         means(other, engine.bound("pfi", other))
         assert sorted(file.name for file in folder.iterdir()) == ["0", "1"]
         del engine, bound

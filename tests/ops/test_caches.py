@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from uq_report.cli.shared import logged
+from uq_report.core import scratch
 from uq_report.ops import caches
 from uq_report.ops.caches import CACHES, MATPLOTLIB
 
@@ -60,11 +60,12 @@ def test_the_folder_is_private_and_announced_once(tmp_path: Path, monkeypatch: p
     folder = caches.provide(environ)
     assert folder is not None
     assert (folder.parent, folder.stat().st_mode & 0o777) == (tmp_path, 0o700)
-    assert kept == [(shutil.rmtree, folder)]
+    assert kept == [(scratch.remove, folder)]
     assert {environ[name] for name in BOTH} == {str(folder)}
     assert caches.provide(environ) is None, "what this process starts has its place"
     assert str(folder) in caches.announcement(environ)
     assert caches.announcement(environ) == ""
+    scratch.remove(folder)
 
 
 def test_no_room_for_temporary_files_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,6 +166,16 @@ def test_ends_that_are_told_otherwise_leave_no_mark(
     assert all("never ended" not in one for one in subjects(mails))
 
 
+def test_what_a_kill_leaves_half_written_goes_with_the_next_filing(folder: Path) -> None:
+    mark = left()
+    for name in (f".new-{mark.name}", ".new-mailed.json", ".new-latest"):
+        mark.with_name(name).write_text("half")
+    with History("filed").filing("scores"):
+        pass
+    assert not list(mark.parent.glob(".new*"))
+    assert History("filed").check() == []
+
+
 def test_an_audit_at_work_is_not_taken_for_killed(folder: Path, mails: list[EmailMessage]) -> None:
     with History("filed").filing("scores") as filing, killed.at_work(filing):
         assert killed.tell_if_left(folder / "audit.toml", "filed", "scores") == []

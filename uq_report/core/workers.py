@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import logging
 import math
-import shutil
-import tempfile
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +20,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
+from . import scratch
 from .errors import InputError
 from .processes import safe_paths
 from .sending import Filed, Scattered, UnreadableError, dask_backend, first_line, written
@@ -151,8 +150,8 @@ class Workers:
     def _filed(self, shared: Any) -> Filed:
         """Write a value for other processes; its folder goes with this object."""
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="uq_report-"))
-            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            self._folder = scratch.make()
+            weakref.finalize(self, scratch.remove, self._folder)
         return written(self._folder / str(len(self._sent)), shared)
 
 

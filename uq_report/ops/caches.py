@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
 from pathlib import Path
@@ -28,9 +26,11 @@ def provide(environ: MutableMapping[str, str] = os.environ) -> Path | None:
     homeless = without_place(environ)
     if not homeless:
         return None
+    from ..core import scratch  # what no other command waits for at its start
+
     with suppress(OSError):  # no room for temporary files either: the libraries say so themselves
-        folder = Path(tempfile.mkdtemp(prefix="uq-report-caches-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        folder = scratch.make()
+        atexit.register(scratch.remove, folder)
         environ.update(dict.fromkeys([*homeless, MARK], str(folder)))
         return folder
     return None

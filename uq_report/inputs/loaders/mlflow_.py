@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from ...core import scratch
 from ...core.errors import InputError, MissingDependencyError, words_of
 from .onnx_ import OnnxModel
 from .pickle_ import USED, loaded, refuse_unless
@@ -94,11 +93,11 @@ class MlflowLoader:
                 artifacts = import_module("mlflow.artifacts")
             except ImportError as error:
                 raise MissingDependencyError("the MLflow loader", "mlflow", "mlflow") from error
-            place = tempfile.mkdtemp(prefix="uq-report-")
-            delete = weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
+            place = scratch.make()
+            delete = weakref.finalize(self, scratch.remove, place)
             try:
                 with _quiet_and_brief():
-                    folder = artifacts.download_artifacts(artifact_uri=source, dst_path=place)
+                    folder = artifacts.download_artifacts(artifact_uri=source, dst_path=str(place))
             except Exception as error:  # MLflow, its stores and their clients raise classes of their own
                 delete()
                 raise InputError(

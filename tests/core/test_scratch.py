@@ -1,0 +1,113 @@
+"""Temporary folders: gone at the end of their process, and after a kill when the next is made."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from uq_report.core import scratch
+from uq_report.core.workers import Workers
+from uq_report.ops import caches
+
+DIES = """
+import os, sys
+from uq_report.core import scratch
+folder = scratch.make()
+(folder / "model").write_bytes(b"large")
+print(folder, flush=True)
+os.kill(os.getpid(), int(sys.argv[1]))
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have temporary files in a folder of our own."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def aged(folder: Path, seconds: float = scratch.YOUNG + 1) -> Path:
+    then = time.time() - seconds
+    os.utime(folder / scratch.LOCK, (then, then))
+    return folder
+
+
+@pytest.fixture
+def left() -> Path:
+    """Return the folder of a process that was killed."""
+    done = subprocess.run(
+        [sys.executable, "-c", DIES, str(int(signal.SIGKILL))], stdout=subprocess.PIPE, text=True, check=False
+    )
+    assert done.returncode == -signal.SIGKILL
+    folder = Path(done.stdout.strip())
+    assert (folder / "model").is_file()
+    return folder
+
+
+def test_the_folder_of_a_killed_process_goes_with_the_next(left: Path) -> None:
+    young = scratch.make()
+    assert left.exists(), "its lock may not be held yet"
+    aged(left)
+    folder = scratch.make()
+    assert not left.exists()
+    assert (folder.stat().st_mode & 0o777, young.exists()) == (0o700, True)
+    for one in (young, folder):
+        scratch.remove(one)
+        assert not one.exists()
+
+
+def test_folders_at_work_of_others_and_without_a_lock_stay(
+    place: Path, left: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "uq-report-other").mkdir()
+    (place / "uq-report-details.log").touch()
+    own = aged(scratch.make())
+    with subprocess.Popen([sys.executable, "-c", DIES, "0"], stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        gone = Path(child.stdout.readline().strip())
+    aged(left)
+    monkeypatch.setattr(os, "getuid", lambda: -1)
+    other = scratch.make()
+    assert left.exists(), "it is of another user"
+    monkeypatch.undo()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    aged(gone)
+    aged(other)
+    last = scratch.make()
+    kept = {path.name for path in place.iterdir()}
+    assert kept == {"uq-report-other", "uq-report-details.log", own.name, other.name, last.name}
+    for one in (own, other, last):
+        scratch.remove(one)
+
+
+def test_a_folder_that_another_process_holds_stays(place: Path) -> None:
+    script = DIES.replace("os.kill(os.getpid(), int(sys.argv[1]))", "sys.stdin.read()")
+    with subprocess.Popen([sys.executable, "-c", script], stdin=-1, stdout=-1, text=True) as child:
+        assert child.stdout is not None
+        held = aged(Path(child.stdout.readline().strip()))
+        scratch.remove(scratch.make())
+        assert held.exists()
+        child.communicate()
+    scratch.remove(scratch.make())
+    assert not held.exists()
+
+
+def test_caches_and_workers_keep_what_is_theirs_in_such_folders(place: Path) -> None:
+    environ = {"HOME": os.devnull}
+    folder = caches.provide(environ)
+    workers = Workers(2, "loky", None)
+    workers._filed([1, 2])
+    assert folder is not None
+    assert workers._folder is not None
+    for one in (folder, workers._folder):
+        assert (one / scratch.LOCK).is_file()
+        scratch.remove(one)
+    assert list(place.iterdir()) == []
