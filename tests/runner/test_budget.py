@@ -297,3 +297,30 @@ def test_explainers_run_by_priority_and_name_after_what_they_need() -> None:
 def test_the_memory_in_use_is_told() -> None:
     assert 10 < budget.memory_mb() < 1e5
     assert budget._peak_mb() >= 0.9 * budget.memory_mb()
+
+
+def test_what_processor_time_cuts_is_not_run_whatever_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(10_000))
+    monkeypatch.setattr(budget, "process_time", lambda: float(next(clock)))
+    run = audited(cpu_time=3.5).run
+    words = "the limit of 3.5 s of processor time was reached"
+    cut = {entry.name for entry in run.not_run if words in entry.reason}
+    assert cut
+    assert cut | {result.explainer for result in run.results} == {"pfi", "pdp", "calibration"}
+    assert (run.not_reproducible, run.settings["cpu_time"]) == (words, 3.5)
+    monkeypatch.setattr(budget, "process_time", lambda: 0.0)
+    free = audited(cpu_time=1e-9).run
+    assert (free.not_reproducible, len({result.explainer for result in free.results})) == ("", 3)
+    assert "cpu_time" not in audited().run.settings, "runs without the limit are the bytes that they were"
+
+
+def test_two_models_share_the_processor_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "process_time", lambda: 0.0)
+    both = budget.Watch(cpu_seconds=10.0)
+    monkeypatch.setattr(budget, "process_time", lambda: 4.0)
+    assert (both.limited, both.cpu_left) == (True, 6.0)
+    one = both.share(2)
+    assert (one.seconds, one.cpu_seconds, one.cpu_left) == (None, 3.0, 3.0)
+    timed = budget.Watch(seconds=10.0, cpu_seconds=2.0).share(2)
+    assert (timed.cpu_seconds, timed.shared) == (1.0, ", a share of 10 s,")
+    assert budget.Watch(seconds=1.0).share(2).cpu_left == math.inf

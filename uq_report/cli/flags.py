@@ -98,6 +98,7 @@ FLAGS = (
     Flag("run.deny", "Plugin or distribution not to import; repeat.", MANY),
     Flag("run.require", "Plugin that must be there; one that fails ends in exit code 1; repeat.", MANY),
     Flag("budget.time_limit", "Seconds; what they cut is listed as not run.", float),
+    Flag("budget.cpu_time", "Seconds of the processor; what they cut is listed as not run.", float),
     Flag("budget.memory_limit_mb", "Megabytes; what they cut is listed as not run.", int),
     Flag("policy.fail_on", "Exit code 1 if an open finding is so severe, or worse.", Severity),
     Flag("about.title", "Title of the report."),

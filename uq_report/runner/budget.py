@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ TRIAL = 0.05
 
 @dataclass
 class Watch:
-    """A stopwatch and an eye on memory, started when it is made.
+    """A stopwatch, by the clock and of the processor, and an eye on memory, started when it is made.
 
     `cut` is the first reason for which something was cut, empty so far. `pace` is how long a step of the part of the
     work that `begin` began took, infinite so far.
@@ -28,23 +28,30 @@ class Watch:
     memory_mb: int | None = None
     shared: str = ""
     cut: str = ""
+    cpu_seconds: float | None = None
     pace: float = math.inf
     started: float = field(init=False)
+    used: float = field(init=False)
 
     def __post_init__(self) -> None:
         """Start."""
-        self.started = perf_counter()
+        self.started, self.used = perf_counter(), process_time()
         self.begin()
 
     @property
     def limited(self) -> bool:
         """Whether there is a limit."""
-        return self.seconds is not None or self.memory_mb is not None
+        return any(limit is not None for limit in (self.seconds, self.cpu_seconds, self.memory_mb))
 
     @property
     def left(self) -> float:
         """Seconds until the time limit, infinite without one."""
         return math.inf if self.seconds is None else self.seconds - (perf_counter() - self.started)
+
+    @property
+    def cpu_left(self) -> float:
+        """Seconds of the processor until their limit, infinite without one."""
+        return math.inf if self.cpu_seconds is None else self.cpu_seconds - (process_time() - self.used)
 
     @property
     def limit(self) -> str:
@@ -54,13 +61,16 @@ class Watch:
     def limits(self, settings: Settings) -> Watch:
         """Set the limits of the settings."""
         self.seconds, self.memory_mb = settings.time_limit, settings.memory_limit_mb
+        self.cpu_seconds = settings.cpu_time
         return self
 
     def share(self, models: int) -> Watch:
-        """Return the watch of one of so many models that share what is left of the time."""
+        """Return the watch of one of so many models that share what is left of both times."""
+        cpu = None if self.cpu_seconds is None else round(max(self.cpu_left, 0.0) / models, 3)
         if self.seconds is None:
-            return Watch(None, self.memory_mb)
-        return Watch(round(max(self.left, 0.0) / models, 3), self.memory_mb, f", a share of {self.seconds:g} s,")
+            return Watch(None, self.memory_mb, cpu_seconds=cpu)
+        words = f", a share of {self.seconds:g} s,"
+        return Watch(round(max(self.left, 0.0) / models, 3), self.memory_mb, words, cpu_seconds=cpu)
 
     def begin(self) -> None:
         """Begin to time a part of the work."""
@@ -91,6 +101,8 @@ class Watch:
         reason = ""
         if self.left < 0:
             reason = f"{self.limit} was reached"
+        elif self.cpu_left < 0:
+            reason = f"the limit of {self.cpu_seconds:g} s of processor time was reached"
         elif self.memory_mb is not None and (used := memory_mb()) > self.memory_mb:
             reason = f"the memory limit of {self.memory_mb} MB was reached ({used:.0f} MB in use)"
         self.cut = self.cut or reason

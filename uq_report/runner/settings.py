@@ -160,6 +160,7 @@ class BudgetSettings(Part):
     batch_rows: Positive | None = None
     row_budget: Positive | None = None
     time_limit: Annotated[float, Field(gt=0), _REAL] | None = None
+    cpu_time: Annotated[float, Field(gt=0), _REAL] | None = None
     memory_limit_mb: Positive | None = None
 
 
@@ -197,6 +198,9 @@ class Settings(RunSettings, BudgetSettings):
         models side by side share them. The most valuable explainers that fit run first, each with what it needs; one
         that reaches the limit, or whose pace says that it will, stops where it computes. What was cut is not run,
         listed with what it would have taken, and the run says that it cannot be reproduced.
+    cpu_time : float, optional
+        Seconds of the processor, which a busy machine does not use up: those of this process and its threads. Beyond
+        them the explainer at work is stopped at its next step.
     memory_limit_mb : int, optional
         Memory of this process beyond which the explainer at work is stopped at its next step.
     as_of : str
@@ -223,4 +227,5 @@ class Settings(RunSettings, BudgetSettings):
 
     def recorded(self) -> dict[str, Any]:
         """Return the settings that enter run.json, as JSON values."""
-        return {key: value for key, value in self.model_dump(mode="json").items() if key not in MACHINE}
+        content = self.model_dump(mode="json", exclude={"cpu_time"} if self.cpu_time is None else set())
+        return {key: value for key, value in content.items() if key not in MACHINE}
