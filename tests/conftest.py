@@ -1,10 +1,12 @@
 """Fixtures every test folder may use, and the rule that nothing is skipped where everything is installed."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from . import network
 from .packages import Packages
 
 # Compiling what shap asks about a few rows takes 10 to 50 s in every process; set before numba is imported anywhere.
@@ -18,6 +20,18 @@ UNTRACED = tuple(
         "inputs/adapters/test_all_estimators.py", "inputs/adapters/test_models_table.py",
     )
 )  # fmt: skip
+
+
+NETWORK = network.Watch()
+NETWORK.start()
+
+
+@pytest.fixture(autouse=True)
+def stays_here() -> Iterator[None]:
+    """Fail a test that asked for something outside this machine, whatever it made of the refusal."""
+    NETWORK.tried.clear()
+    yield
+    assert NETWORK.tried == []
 
 
 @pytest.fixture
