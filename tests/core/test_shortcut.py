@@ -203,3 +203,25 @@ def test_an_infinite_difference_is_reported_in_words() -> None:
     assert chooser.chosen([CONSTANT], ["nll"], lambda name, changes: Comparison(9, np.inf)) == ""
     assert served["p"].dropped == "its predictions differ from the model's own by infinity"
     assert "inf " not in str(served["p"])
+
+
+def test_pairs_of_columns_not_asked_yet_join_a_comparison_of_pairs() -> None:
+    X = np.arange(18.0).reshape(3, 6)
+    for change, joined in (
+        (Variant((1, 4), donors=DONORS), [((0, 2), DONORS), ((3, 5), DONORS)]),
+        (Variant((1, 4, 5), (7.0, 8.0, 9.0)), [((0, 2), (0.0, 2.0)), ((3, 1), (3.0, 1.0))]),
+        (Variant((1, 4), (DONORS, DONORS)), [((0, 2), ([12.0, 6.0, 0.0], [14.0, 8.0, 2.0])), ((3, 5), None)]),
+    ):
+        asked = Asked()
+        chooser, served = shortcuts(Path("p", 1), X=X)
+        assert chooser.chosen([change], ["nll"], asked) == "p"
+        ((first, *others),) = asked
+        assert first is change
+        assert [other.columns for other in others] == [columns for columns, _ in joined]
+        for other, (_, own) in zip(others, joined, strict=True):
+            given = other.values if other.donors is None else other.donors
+            assert own is None or np.array_equal(given, own)
+        every = [Variant((a, b), change.values[:2], change.donors) for a in range(6) for b in range(6) if a != b]
+        assert chooser.chosen(every, ["nll"], asked) == "p"
+        assert len(asked) == 1
+        assert served["p"].compared == 3 * 32

@@ -237,19 +237,22 @@ class Shortcuts(Found[Shortcut]):
         return True
 
     def _alike(self, name: str, new: Iterable[Variant], agreed: Set[tuple[Any, ...]]) -> Iterator[Variant]:
-        """Yield changes of other columns like the first of each kind, by values of their own."""
-        kinds: set[Any] = set()
+        """Yield changes of other columns like the first of each kind, by values of their own; of several, by twos."""
+        done: set[tuple[Any, int]] = set()
         for variant in new:
             kind = "donors" if variant.donors is not None else np.ndim(variant.values[0]) if variant.values else ""
-            if len(variant.columns) != 1 or kind in kinds:
+            together = min(len(variant.columns), 2)
+            if not together or (kind, together) in done:
                 continue
-            kinds.add(kind)
-            for c in range(self._width):
-                other = Variant((c,), donors=variant.donors)
+            done.add((kind, together))
+            missing = [c for c in range(self._width) if (c, kind, together > 1) not in agreed]
+            missing += variant.columns[: -len(missing) % together]
+            for columns in zip(*(missing[place::together] for place in range(together)), strict=True):
+                other = Variant(columns, donors=variant.donors)
                 if variant.donors is None:
-                    values = self._source[c]
-                    other = Variant((c,), (values[::-1][: len(variant.values[0])] if kind else values[0],))
-                if not agreed >= set(_kinds(other)) and self[name].covers(other):
+                    own = [self._source[c] for c in columns]
+                    other = Variant(columns, tuple(v[::-1][: len(variant.values[0])] if kind else v[0] for v in own))
+                if self[name].covers(other):
                     yield other
 
 

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from ....core.arrays import AnyArray, IntArray
+from .forest import bit_of
 from .walk import (
+    BELOW,
     FEATURE,
     HIGH,
     LEAF,
@@ -106,7 +108,7 @@ def _spread(nodes, bits, values, first, codes, free, given, own, stack, rows, ma
 
 
 @compiled
-def _cross(nodes, bits, values, roots, firsts, settled, codes, free, given, depth, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
+def _cross(nodes, bits, values, roots, firsts, settled, codes, free, wanted, given, depth, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
     """Add to `out` (channels, rows, changes), which holds the unchanged rows' sums, what changes change.
 
     Rows go down as they are, with the changes that would send them the same way: the others are spread at once.
@@ -123,7 +125,7 @@ def _cross(nodes, bits, values, roots, firsts, settled, codes, free, given, dept
         while top > 0:
             top -= 1
             node, mask, level = stack[top, 0], stack[top, 3], stack[top, 4]
-            while nodes[node, FEATURE] != LEAF and spans[node, 0] < spans[node, 1]:
+            while nodes[node, BELOW] & wanted and spans[node, 0] < spans[node, 1]:
                 feature, left, right = nodes[node, FEATURE], np.int64(nodes[node, LEFT]), np.int64(nodes[node, RIGHT])
                 if not free[feature]:
                     top = push(stack, top, right, 0, 0, mask, level)
@@ -175,5 +177,6 @@ def cross(forest: Any, rows: Settled, columns: Sequence[int], given: AnyArray) -
     free = np.isin(np.arange(forest.features), columns)
     codes = np.zeros((forest.features, given.shape[1]), dtype=np.int32)
     codes[list(columns)] = given
-    _cross(nodes, bits, values, roots, firsts, rows.places, rows.codes, free, codes, forest.depth, table)
+    wanted = np.int32(np.bitwise_or.reduce(bit_of(np.array(columns))))
+    _cross(nodes, bits, values, roots, firsts, rows.places, rows.codes, free, wanted, codes, forest.depth, table)
     return np.ascontiguousarray(table.swapaxes(1, 2))

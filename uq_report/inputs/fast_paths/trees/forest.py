@@ -128,27 +128,43 @@ class Forest:
         return 2.0 ** (np.frexp(total)[1] - _BITS) if total else 1.0
 
     @cached_property
+    def _levels(self) -> list[IntArray]:
+        """The nodes that split, by how far they are from their roots."""
+        levels, level = [], self.roots
+        while len(level):
+            inner = level[self.nodes.left[level] >= 0]
+            levels.append(inner)
+            level = np.concatenate([self.nodes.left[inner], self.nodes.right[inner]])
+        return levels
+
+    @property
     def depth(self) -> int:
         """The most nodes on a way from a root to a leaf."""
-        depth, level = 0, self.roots
-        while len(level):
-            depth += 1
-            inner = level[self.nodes.left[level] >= 0]
-            level = np.concatenate([self.nodes.left[inner], self.nodes.right[inner]])
-        return depth
+        return len(self._levels)
+
+    @cached_property
+    def _below(self) -> IntArray:
+        """The features that each node and those below it split by, as `bit_of` each; 0 of leaves."""
+        nodes, below = self.nodes, np.zeros(len(self.nodes.left), dtype=np.int64)
+        for level in reversed(self._levels):
+            children = below[nodes.left[level]] | below[nodes.right[level]]
+            below[level] = bit_of(nodes.feature[level].astype(np.int64)) | children
+        return below
 
     @cached_property
     def arrays(self) -> tuple[AnyArray, AnyArray, IntArray, IntArray, IntArray]:
         """What is walked: nodes, bits of the lists, leaves, roots, and the first score of each tree.
 
-        Nodes are (nodes, 6): feature (-1 of a leaf), low, high, left, right and the place of the list (-1: none).
+        Nodes are (nodes, 7): feature (-1 of a leaf), low, high, left, right, the place of the list (-1: none), and the
+        bits of the features that are split by here and below.
         """
-        nodes, table = self.nodes, np.full((len(self.nodes.left), 6), -1, dtype=np.int32)
+        nodes, table = self.nodes, np.full((len(self.nodes.left), 7), -1, dtype=np.int32)
         for feature, at in enumerate(self._splits):
             table[at, 0] = feature
             table[at, 2] = np.searchsorted(self.edges[feature], nodes.threshold[at]) + 2
         table[:, 1] = np.where(nodes.missing_left, _MISSING, _MISSING + 1)
         table[:, 3], table[:, 4] = nodes.left, nodes.right
+        table[:, 6] = self._below
         bits = [np.zeros(1, dtype=np.uint32)]
         for node, numbers in nodes.listed.items():
             edges = self.edges[nodes.feature[node]]
@@ -199,6 +215,11 @@ class Forest:
         from .walk import pick
 
         return pick(self, table, places)
+
+
+def bit_of(feature: IntArray) -> IntArray:
+    """Return the bit of features, of 31 that whole numbers of 32 bits have; features may share one."""
+    return 1 << (feature % 31)
 
 
 def _packed(goes: BoolArray) -> AnyArray:

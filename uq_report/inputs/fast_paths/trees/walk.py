@@ -12,7 +12,7 @@ from numba import njit
 
 from ....core.arrays import AnyArray, FloatArray, IntArray
 
-FEATURE, LOW, HIGH, LEFT, RIGHT, LISTED = range(6)
+FEATURE, LOW, HIGH, LEFT, RIGHT, LISTED, BELOW = range(7)
 LEAF = -1
 # numba would compile once more for every constant
 _TYPES = {"push": "int64(int64[:, ::1], int64, int64, int64, int64, int64, int64)"}
@@ -165,12 +165,13 @@ def _walk(nodes, bits, values, roots, firsts, settled, codes, column, asked, dep
     """Add the differences from the unchanged rows' sums, of all trees, to `out` (channels, asked, rows)."""
     stack, below = np.empty((2 * depth + 1, 5), dtype=np.int64), np.empty((2 * depth + 1, 5), dtype=np.int64)
     rows, spare = np.empty(codes.shape[1], dtype=np.int32), np.empty(codes.shape[1], dtype=np.int32)
+    bit = np.int32(1 << (column % 31))
     for tree in range(len(roots)):
         top = push(stack, 0, roots[tree], 0, 0, 0, len(asked))
         while top > 0:
             top -= 1
             node, start, stop = stack[top, 0], stack[top, 3], stack[top, 4]
-            while nodes[node, FEATURE] != LEAF:
+            while nodes[node, BELOW] & bit:
                 left, right = np.int64(nodes[node, LEFT]), np.int64(nodes[node, RIGHT])
                 if nodes[node, FEATURE] != column:
                     top = push(stack, top, right, 0, 0, start, stop)
