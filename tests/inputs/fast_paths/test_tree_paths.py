@@ -38,12 +38,13 @@ from uq_report.core.predictive import Distribution
 from uq_report.core.residuals import Residuals
 from uq_report.core.shortcut import TOLERANCE
 from uq_report.core.subject import Subject
-from uq_report.core.variants import Variant, make_buffer
+from uq_report.core.variants import Mix, Variant, make_buffer, mixed_rows
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.fast_paths.trees import path as paths
 from uq_report.inputs.fast_paths.trees.forest import Forest, Tree
 from uq_report.inputs.fast_paths.trees.path import TreePath, Walks
 from uq_report.inputs.fast_paths.trees.xgboost import SINGLE
+from uq_report.methods.shap.explain import ShapleyValues
 from uq_report.testing import fast_path_model_checks, measures
 
 pytest.importorskip("numba")
@@ -107,14 +108,28 @@ def compare(model: Any, X: Any, y: Any, tolerance: float = 1e-12) -> None:
         group = changes(subject, rows, seed)
         assert all(map(shortcut.covers, group))
         for part in (group, group[:1]):
-            ours, own = shortcut.predict(part, rows), plain(subject, part, rows)
-            assert ours.supports == own.supports - {"members"}
-            assert ours.family == own.family
-            named = [name for name in ("mean", "variance", "entropy", "aleatoric", "epistemic_variance") if
-                     name in own.supports]  # fmt: skip
-            for name in named:
-                expected = getattr(own, name)()
-                assert np.abs(getattr(ours, name)() - expected).max() <= tolerance * np.abs(expected).max(), name
+            same(shortcut.predict(part, rows), plain(subject, part, rows), tolerance)
+    mixes = coalitions(subject)
+    table = mixed_rows(subject.X, mixes)
+    same(shortcut.mixed(mixes), subject.adapter.predict(subject.model, table), tolerance)
+
+
+def coalitions(subject: Subject) -> list[Mix]:
+    """Return mixes of two rows with some others: none, all and some of the columns."""
+    rng, d = np.random.default_rng(0), subject.X.shape[1]
+    some = rng.random((2, 6, d)) < 0.5
+    some[:, 0], some[:, 1] = False, True
+    return [Mix(row, own, rng.integers(0, subject.n, 3 + row)) for row, own in enumerate(some)]
+
+
+def same(ours: Distribution, own: Distribution, tolerance: float) -> None:
+    """Require that two predictions agree in all that they have in common."""
+    assert len(ours) == len(own)
+    assert ours.supports == own.supports - {"members"}
+    assert ours.family == own.family
+    for name in {"mean", "variance", "entropy", "aleatoric", "epistemic_variance"} & own.supports:
+        expected = getattr(own, name)()
+        assert np.abs(getattr(ours, name)() - expected).max() <= tolerance * np.abs(expected).max(), name
 
 
 @pytest.mark.parametrize(("name", "y"), list(product(FORESTS, (Y2, Y3))))
@@ -569,3 +584,25 @@ def test_compiled_walks_are_those_that_python_runs() -> None:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout
+
+
+@pytest.mark.parametrize(("rows", "walked"), [(99, False), (100, True)])
+def test_mixed_rows_count_for_what_walks_are_worth(rows: int, walked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """7 trees and 100 mixed rows of a table of 90: the table alone would not be worth it."""
+    monkeypatch.setattr(paths, "WORTH", 700)
+    subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2)
+    assert TreePath().shortcut(subject.model, subject.adapter, subject.X) is None
+    assert (TreePath().mixer(subject.model, subject.adapter, subject.X, rows) is not None) is walked
+
+
+def test_shapley_values_by_walks_are_those_of_the_model() -> None:
+    """Of three classes with gaps, and entropy with its parts."""
+    subject = explain(BaggingClassifier(DecisionTreeClassifier(max_depth=4), 5, random_state=0).fit(GAPS, Y3), GAPS, Y3)
+    explainer, found = ShapleyValues(n_rows=2, n_local=0, n_background=4), []
+    for path in ((), (TreePath(),)):
+        engine = Engine(subject, measures(), fast_paths=path)
+        found.append(explainer.explain(subject, engine.bound("shap"), {})[0].frame)
+    assert engine.served["trees"].rows > 0
+    assert not engine.served["trees"].dropped
+    plain, fast = found
+    pd.testing.assert_frame_equal(plain, fast, rtol=0, atol=1e-12)

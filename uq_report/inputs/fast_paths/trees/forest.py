@@ -210,6 +210,12 @@ class Forest:
 
         return cross(self, rows, columns, given)
 
+    def mixed(self, own: AnyArray, others: AnyArray, owned: BoolArray) -> IntArray:
+        """Return the sums of rows of codes `others` (features, m) with `own` where owned (features, coalitions)."""
+        from .mix import mix
+
+        return mix(self, own, others, owned)
+
     def picked(self, table: IntArray, places: IntArray) -> FloatArray:
         """Return the scores (n, v, scored) of rows by the place (n, v) in the table of what each is changed to."""
         from .walk import pick

@@ -15,7 +15,7 @@ from ....core.errors import MissingDependencyError
 from ....core.libraries import installed
 from ....core.predictive import Distribution
 from ....core.shortcut import Shortcut
-from ....core.variants import Variant
+from ....core.variants import Mix, Variant
 from ...adapters.sklearn_ import unwrap
 from .calibrated import CALIBRATED
 from .catboost import CATBOOST
@@ -66,9 +66,13 @@ class TreePath:
         MissingDependencyError
             If walks are worth it and numba is missing; the run reports it.
         """
+        return self.mixer(model, adapter, X, len(X))
+
+    def mixer(self, model: Any, adapter: Adapter, X: Table, rows: int) -> Walks | None:
+        """Return the same walks, where they are worth it for so many rows mixed of those of `X`."""
         steps, final = unwrap(model)
         reader = READERS.get(class_names(final)[0])
-        if steps or reader is None or len(X) * reader.trees(final) < WORTH:
+        if steps or reader is None or rows * reader.trees(final) < WORTH:
             return None
         walkable = reader.read(model, final, adapter, X)
         if walkable is None:
@@ -143,6 +147,23 @@ class Walks:
             parts = [forest.picked(table.sums, places) for table, places in tables]
             found = np.concatenate(parts, axis=1)[:, order] if len(parts) > 1 else parts[0]
             return found.reshape(-1, forest.scored)
+
+        return self._walkable.finish(scores(), lambda: scores(split=True))
+
+    def mixed(self, mixes: Sequence[Mix]) -> Distribution:
+        """Return the distributions of the rows of all mixes, in their order."""
+        place = list(self._walkable.columns)
+
+        def scores(*, split: bool = False) -> FloatArray:
+            forest = self._split if split else self._walkable.forest
+            sums = []
+            for mix in mixes:
+                owned = np.zeros((forest.features, len(mix.own)), dtype=bool)
+                owned[place] = mix.own.T
+                codes = np.ascontiguousarray(self._codes[:, mix.row]), np.ascontiguousarray(self._codes[:, mix.others])
+                sums.append(forest.mixed(*codes, owned).reshape(forest.channels, 1, -1))
+            table = np.concatenate(sums, axis=2)
+            return forest.picked(table, np.zeros((table.shape[2], 1), dtype=np.int64))[:, 0]
 
         return self._walkable.finish(scores(), lambda: scores(split=True))
 
