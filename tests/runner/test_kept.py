@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from uq_report.core.errors import InputError
 from uq_report.core.results import Importance, RowValues
 from uq_report.evidence import codec
 from uq_report.evidence.run import Run
@@ -136,3 +137,16 @@ def test_what_an_audit_gives_is_what_its_file_gives(monkeypatch: pytest.MonkeyPa
     assert codec.dumps(codec.loads(codec.dumps(some))) == codec.dumps(some)
     bare = [replace(one, results=tuple(replace(r, rows=None, notes=()) for r in one.results)) for one in (whole, some)]
     assert codec.dumps(bare[0]) == codec.dumps(bare[1])
+
+
+def test_values_of_which_a_sample_will_be_kept_stay_as_they_are() -> None:
+    many, some = importance(terms(1)), importance(terms(1, MOST_ROWS))
+    assert kept.as_saved(many).rows is many.rows
+    rounded = kept.as_saved(some).rows
+    assert rounded is not None
+    assert some.rows is not None
+    np.testing.assert_array_equal(rounded.values, np.vectorize(lambda x: float(f"{x:.10g}"))(some.rows.values))
+    assert kept.as_saved(many).estimates.equals(codec.as_saved(many).estimates)
+    infinite = replace(many, rows=replace(values(run(many)), values=np.full((1, 3, N), np.inf)))
+    with pytest.raises(InputError, match="must be finite to be saved"):
+        kept.as_saved(infinite)

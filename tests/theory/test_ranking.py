@@ -257,3 +257,23 @@ def test_the_largest_difference_is_over_all_pairs() -> None:
     bounds = rank_intervals(rows.mean(axis=1), K, np.sqrt(np.diag(K)), draws, 50)
     normal = np.quantile(largest, 0.95, method="higher")
     assert bounds.critical == pytest.approx(stats.t.isf(stats.norm.sf(normal), 49), rel=1e-9)
+
+
+def test_ranks_count_what_is_larger_by_more_than_rounding() -> None:
+    rng = np.random.default_rng(4)
+    values = rng.integers(0, 4, (30, 9)) + 0.4e-12 * rng.integers(0, 8, (30, 9))  # ties, and chains of near ties
+    values[0] = 0.0
+    slack = 1e-12 * np.abs(values).max(axis=1, keepdims=True)
+    larger = [[int((row > x + t).sum()) for x in row] for row, t in zip(values, slack[:, 0], strict=True)]
+    np.testing.assert_array_equal(ranks(values), 1 + np.array(larger))
+    np.testing.assert_array_equal(ranks(values[3]), ranks(values)[3])
+    assert ranks(np.zeros((2, 0))).shape == (2, 0)
+
+
+def test_draws_in_blocks_have_the_same_largest_statistic(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(0).normal(size=(5, 60)) + np.arange(5)[:, None] / 10
+    K, error = term_covariance(rows, np.ones(60)), np.full(5, 0.2)
+    draws = normal_draws(K, 300, np.random.default_rng(1))
+    whole = rank_intervals(rows.mean(axis=1), K, error, draws, 60, absolute=True)
+    monkeypatch.setattr("uq_report.core.ranking._CELLS", 64)
+    assert rank_intervals(rows.mean(axis=1), K, error, draws, 60, absolute=True).critical == whole.critical

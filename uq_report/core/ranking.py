@@ -24,6 +24,7 @@ from .arrays import BoolArray, FloatArray, IntArray
 from .inference import CONFIDENCE, n_units
 
 ROUNDING = 1e-12
+_CELLS = 32_768  # numbers of draws at a time: what stays in the cache
 
 
 class RankIntervals(NamedTuple):
@@ -45,8 +46,21 @@ def ranks(values: FloatArray) -> IntArray:
     array([2, 1, 2, 4])
     """
     tolerance = ROUNDING * np.abs(values).max(axis=-1, keepdims=True, initial=0.0)
-    places = [(values > values[..., [j]] + tolerance).sum(axis=-1) for j in range(values.shape[-1])]
-    return np.stack(places, axis=-1) + 1
+    order = np.argsort(-values, axis=-1)
+    ordered = np.take_along_axis(values, order, axis=-1)
+    at = np.arange(values.shape[-1])
+    leads = np.ones(values.shape, dtype=bool)
+    leads[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    first = np.maximum.accumulate(np.where(leads, at, 0), axis=-1)  # of those equal
+    while True:
+        before = np.maximum(first - 1, 0)
+        near = (first > 0) & (np.take_along_axis(ordered, before, axis=-1) <= ordered + tolerance)
+        if not near.any():
+            break
+        first = np.where(near, np.take_along_axis(first, before, axis=-1), first)
+    places = np.empty_like(first)
+    np.put_along_axis(places, order, first + 1, axis=-1)
+    return places
 
 
 def term_covariance(rows: FloatArray, weights: FloatArray, clusters: IntArray | None = None) -> FloatArray:
@@ -179,11 +193,15 @@ def _statistics(estimate: FloatArray, sd: FloatArray, sign: int) -> FloatArray:
 
 def _critical(draws: FloatArray, sd: dict[int, FloatArray], units: int, confidence: float) -> float:
     """Return the critical value: the quantile of the largest statistic of all pairs, moved from normal to t."""
-    largest = np.zeros(len(draws))
+    largest, step = np.zeros(len(draws)), max(1, _CELLS // draws.shape[1])
     for sign, table in sd.items():
         scale = np.where(table > 0, table, np.inf)
-        for j in range(draws.shape[1] - 1):
-            pairs = np.abs(draws[:, [j]] + sign * draws[:, j + 1 :]) / scale[j, j + 1 :]
-            np.maximum(largest, pairs.max(axis=1), out=largest)
+        for start in range(0, len(draws), step):
+            some, most = draws[start : start + step], largest[start : start + step]
+            for j in range(draws.shape[1] - 1):
+                pairs = some[:, [j]] + sign * some[:, j + 1 :]
+                np.abs(pairs, out=pairs)
+                pairs /= scale[j, j + 1 :]
+                np.maximum(most, pairs.max(axis=1), out=most)
     normal = float(np.quantile(largest, confidence, method="higher"))
     return max(0.0, -float(stdtrit(units - 1, ndtr(-normal))))  # of one half, some versions give 7e-17

@@ -262,7 +262,8 @@ def _decode_column(content: Mapping[str, Any]) -> pd.Series[Any]:
     if max(content["codes"], default=0) > max(len(levels) - 1, 0):
         raise ValueError(f"codes must be positions among {len(levels)} levels; got {max(content['codes'])}")
     own_text_type = int(pd.__version__.partition(".")[0]) >= 3
-    return pd.Series([levels[code] for code in content["codes"]], dtype=content["dtype"] if own_text_type else object)
+    cells = np.array(levels, dtype=object)[np.array(content["codes"], dtype=np.intp)]
+    return pd.Series(cells, dtype=content["dtype"] if own_text_type else object)
 
 
 def _numbers(values: Any, where: str) -> list[Any]:

@@ -28,7 +28,7 @@ from .budget import Watch, about
 from .changes import changes, check_comparable
 from .compare import check_pair, compare
 from .judge import judge
-from .kept import with_kept_rows
+from .kept import as_saved, with_kept_rows
 from .plugins import Catalog
 from .prepare import Prepared, load_fast_paths, load_measures, make_explainer, prepare
 from .recorded import described, measure_facts, method_of, with_measures
@@ -310,7 +310,7 @@ class _Audit:
             if result.id in ids:
                 raise PluginError(f"{name}: result ids must be unique in a run; got {result.id!r} twice.")
             ids.append(result.id)
-        return tuple(codec.as_saved(described(result, explainer, self.measures)) for result in new)
+        return tuple(as_saved(described(result, explainer, self.measures)) for result in new)
 
     def finish(self) -> Audited:
         """Judge the results and gather everything in the run."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..core.arrays import IntArray
-from ..core.results import Result, RowSample
+from ..core.results import Result, RowSample, RowValues
 from ..evidence import codec
 from ..evidence.run import Run
 
@@ -24,6 +24,17 @@ def with_kept_rows(run: Run) -> Run:
     """Return the run, and its challenger, with row values of a sample of the rows where there are many."""
     challenger = None if run.challenger is None else with_kept_rows(run.challenger)
     return replace(run, results=tuple(map(_kept, run.results)), challenger=challenger)
+
+
+def as_saved(result: Result) -> Result:
+    """Return a result exactly as run.json will give it back, but row values of which it will keep a sample as they are.
+
+    To round them would cost more than most explainers do. Infinite ones are refused as any others.
+    """
+    rows = result.rows
+    if rows is None or rows.n <= _most(rows) or np.isinf(rows.values).any():
+        return codec.as_saved(result)
+    return replace(codec.as_saved(replace(result, rows=None)), rows=rows)
 
 
 def kept_rows(n: int, most: int) -> IntArray:
@@ -45,8 +56,7 @@ def _kept(result: Result) -> Result:
     rows = result.rows
     if rows is None or rows.sample is not None:
         return result
-    measures, features, n = rows.values.shape
-    most = min(MOST_ROWS, max(LEAST_ROWS, NUMBERS // max(1, measures * features)))
+    n, most = rows.n, _most(rows)
     if n <= most:
         return result
     at = kept_rows(n, most)
@@ -54,3 +64,8 @@ def _kept(result: Result) -> Result:
     note = f"Of the values row by row, run.json keeps those of {most:,} of the {n:,} rows, drawn at random."
     few = replace(rows, values=rows.values[:, :, at], sample=sample)
     return codec.as_saved(replace(result, rows=few, notes=(*result.notes, note)))
+
+
+def _most(rows: RowValues) -> int:
+    """Return of how many rows values are kept."""
+    return min(MOST_ROWS, max(LEAST_ROWS, NUMBERS // max(1, len(rows.measures) * len(rows.features))))

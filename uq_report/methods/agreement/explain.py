@@ -100,7 +100,7 @@ class Agreement(BuiltIn):
         """Return ``agreement``, ``agreement.pairs`` and ``agreement.stability`` from the results so far."""
         rankings, gaps = methods(prior, engine, self.sign == "absolute", self.n_draws)
         gaps = gaps if rankings else (*gaps, Omission("", "", NOTHING))
-        return [self._ranks(rankings, gaps, prior, engine), self._pairs(rankings), self._stability(rankings)]
+        return [self._ranks(rankings, gaps, prior, engine), self._pairs(rankings, engine), self._stability(rankings)]
 
     def _ranks(
         self, rankings: Sequence[Method], gaps: tuple[Omission, ...], prior: Prior, engine: Engine
@@ -139,8 +139,11 @@ class Agreement(BuiltIn):
         notes += [f"{listed} of {total} disagreements are listed: the clearest."] if total > listed else []
         return tuple(notes)
 
-    def _pairs(self, rankings: Sequence[Method]) -> Diagnostic:
-        pairs = [self._compare(a, b) for a, b in combinations(rankings, 2)]
+    def _pairs(self, rankings: Sequence[Method], engine: Engine) -> Diagnostic:
+        pairs = []
+        for a, b in combinations(rankings, 2):
+            engine.check()
+            pairs.append(self._compare(a, b))
         lines = [line for lines, _ in pairs for line in lines]
         gaps = tuple(dict.fromkeys(gap for _, gaps in pairs for gap in gaps))
         estimates = pd.DataFrame(lines, columns=PAIR_COLUMNS)
@@ -160,13 +163,13 @@ class Agreement(BuiltIn):
 
     def _compare(self, a: Method, b: Method) -> tuple[list[dict[str, Any]], list[Omission]]:
         """Return the lines of one pair over their common features, or why there are none."""
-        common = [name for name in a.features if name in b.features]
+        common = [name for name in a.features if name in b.places]
         measure = a.measure if a.measure == b.measure else ""
         if len(common) < 2:
             reason = f"{a.label} and {b.label} have {len(common)} features in common, so no order to compare"
             return [], [Omission(measure, "", reason)]
         # of ranks the smallest leads, of importances the largest
-        x, y = (-np.array([method.at(name)[0] for name in common], dtype=float) for method in (a, b))
+        x, y = (-method.rank[[method.places[name] for name in common]].astype(float) for method in (a, b))
         k = min(self.top_k, len(common) // 2)
         pair: dict[str, Any] = {"measure": measure, "feature": "", "covers": "none", "n_features": len(common)}
         pair |= {"first": a.label, "second": b.label, "top_k": k}

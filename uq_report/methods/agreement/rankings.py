@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -50,9 +51,14 @@ class Method:
         """The method and what it explains, as text."""
         return f"{self.id}: {self.measure}" if self.measure else self.id
 
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Where each feature stands among the features."""
+        return {name: j for j, name in enumerate(self.features)}
+
     def at(self, feature: str) -> tuple[int, int, int]:
         """Return rank, lower and upper bound of a feature; those of its tie where there is no interval."""
-        j = self.features.index(feature)
+        j = self.places[feature]
         rank = int(self.rank[j])
         if self.bounds is None:
             return rank, rank, rank + int((self.rank == rank).sum()) - 1
@@ -75,7 +81,8 @@ def methods(
             if table[col.FEATURE].duplicated().any():
                 gaps.append(Omission(measure, "", "one method has several values for one feature: no ranking"))
                 continue
-            missing = [name for name in names if name not in set(table[col.FEATURE])]
+            present = set(table[col.FEATURE])
+            missing = [name for name in names if name not in present]
             fuller = _fuller(result, measure, tables, engine) if missing and len(table) else ""
             if fuller:
                 reason = f"it has no value of {count(len(missing), 'feature')}, and {fuller} ranks more of them"
