@@ -23,6 +23,7 @@ import pydyf
 
 from ..core.errors import RenderError, words_of
 from ..document.document import Attachment
+from .borders import straight
 from .bounds import limit, serve
 from .tags import mend, own_links
 from .text import clean
@@ -103,7 +104,7 @@ def print_page(html: str, attachments: Sequence[Attachment] = (), as_of: str = "
         attachments share a name, or have none that a file can have.
     """
     files = _attached(attachments, as_of)
-    with _listening() as problems, warnings.catch_warnings():
+    with _listening() as problems, straight(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # WeasyPrint leaves its own colour profile open
         try:
             document = HTML(string=html, url_fetcher=DataOnly(), base_url=None).render(pdf_variant=VARIANT)

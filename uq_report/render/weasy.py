@@ -25,8 +25,9 @@ def _by_name() -> Iterator[None]:
 
 
 with _by_name():
-    from weasyprint import HTML
+    from weasyprint import HTML, draw
     from weasyprint import Attachment as PdfAttachment
+    from weasyprint.formatting_structure.boxes import TableCellBox
     from weasyprint.urls import FatalURLFetchingError, URLFetcher
 
-__all__ = ["HTML", "FatalURLFetchingError", "PdfAttachment", "URLFetcher"]
+__all__ = ["HTML", "FatalURLFetchingError", "PdfAttachment", "TableCellBox", "URLFetcher", "draw"]
