@@ -22,7 +22,7 @@ from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 from uq_report.methods.cid.corrected import _refusals, importance_map, refitted
 from uq_report.methods.cid.discrete import fit_field
 from uq_report.methods.cid.explain import CoveredInformation, alone
-from uq_report.methods.cid.normal import by_lasso
+from uq_report.methods.cid.precision import by_lasso
 from uq_report.methods.cid.terms import UnfitError, cell_notes, copy_notes
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.testing import KnownLogistic, KnownTruth, linear_subject, logistic_subject, measures
@@ -267,7 +267,7 @@ def test_a_value_that_many_rows_share_takes_the_discrete_field(make: Any) -> Non
     assert any("20 % of the rows share one value of d" in note for note in found.notes)
 
 
-def test_collinear_columns_and_more_features_than_rows_take_a_shrunk_covariance() -> None:
+def test_nearly_collinear_columns_and_more_features_than_rows_have_a_lasso() -> None:
     X = pd.DataFrame(linear_subject(300).X)
     narrow = changed(300, total=X["a"] + X["b"] + X["c"])
     rng = np.random.default_rng(0)
@@ -275,11 +275,21 @@ def test_collinear_columns_and_more_features_than_rows_take_a_shrunk_covariance(
     wide_one = ridge(many, many["f0"] + rng.normal(size=20))
     for subject in (narrow, wide_one):
         found = run(subject)["cid"]
-        assert found.meta["estimator"] == "Gaussian copula"
-        assert "(OAS)" in found.meta["graph"]
-        assert any("not used: the graphical lasso did not converge" in note for note in found.notes)
-        with pytest.raises(InputError, match="must make the graphical lasso converge; got cross-validation"):
-            run(subject, estimator="copula")
+        assert found.meta["graph"] == "lasso, penalty by 5-fold cross-validation"
+        assert not any("was not used" in note for note in found.notes)
+        assert np.isfinite(found.estimates["estimate"]).all()
+
+
+def test_collinear_columns_take_a_shrunk_covariance() -> None:
+    base = logistic_subject(300)
+    X = pd.DataFrame(base.X)
+    subject = make_subject(base.model, base.adapter, X.assign(d=X["a"] + X["b"] + X["c"]), base.y)
+    found = run(subject)["cid"]
+    assert found.meta["estimator"] == "conditional Gaussian"
+    assert "(OAS)" in found.meta["graph"]
+    assert any("not used: the graphical lasso did not converge" in note for note in found.notes)
+    with pytest.raises(InputError, match="must make the graphical lasso converge; got cross-validation"):
+        run(subject, estimator="mixed")
 
 
 def test_a_feature_that_is_the_class_takes_the_discrete_field() -> None:
@@ -400,7 +410,7 @@ def test_times_that_may_be_censored_are_refused() -> None:
 
 @pytest.mark.parametrize("after", [0, 3, 17])
 def test_a_limit_binds_inside_the_search_of_the_penalty(after: int) -> None:
-    """Four rounds of five folds look at the limits before each fold; the penalty is scikit-learn's own choice."""
+    """Each step looks at the limits; the penalty is scikit-learn's own choice where its folds converge."""
     Z = np.random.default_rng(0).normal(size=(60, 3)) @ np.array([[1, 0.5, 0], [0, 1, 0.3], [0, 0, 1]])
     looks: list[int] = []
 
@@ -414,5 +424,5 @@ def test_a_limit_binds_inside_the_search_of_the_penalty(after: int) -> None:
     assert len(looks) == after + 2
     engine = Engine(subject, measures())
     folds = KFold(5, shuffle=True, random_state=int(engine.rng("folds").integers(2**31)))
-    peer = GraphicalLassoCV(cv=folds, assume_centered=True)
-    assert by_lasso(Z, None, engine)[1]["penalty"] == peer.fit(Z).alpha_
+    peer = GraphicalLassoCV(cv=folds, assume_centered=True, tol=1e-9, enet_tol=1e-9, max_iter=5000).fit(Z)
+    assert by_lasso(Z, None, engine)[1]["penalty"] == pytest.approx(peer.alpha_, rel=1e-12)

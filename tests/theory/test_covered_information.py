@@ -12,11 +12,11 @@ from uq_report.methods.cid.corrected import importance_map
 from uq_report.methods.cid.discrete import Field, discrete_terms, fit_field, log_probabilities
 from uq_report.methods.cid.normal import (
     gaussian_terms,
-    graph_precision,
     half_potential_terms,
     mixed_terms,
     normal_scores,
 )
+from uq_report.methods.cid.precision import graph_precision
 from uq_report.methods.cid.terms import covered_share, regressors
 
 

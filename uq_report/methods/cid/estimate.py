@@ -15,7 +15,7 @@ from ...core.engine import Engine
 from ...core.errors import InputError
 from ...core.sampling import Sampling
 from ...core.subject import Subject
-from . import discrete, normal
+from . import discrete, normal, precision
 from .terms import Data, Estimate, Terms, UnfitError, copy_notes, listed, twins, varying
 
 MOST_COMMON = 0.2
@@ -82,9 +82,9 @@ def _attempts(data: Data, engine: Engine, choice: Choice, refused: list[str]) ->
         fit: Callable[..., Estimate] = normal.mixed_estimate
         if name == "copula":
             fit = partial(normal.copula_estimate, half=choice.potentials == "half")
-        inverter: normal.Inverter = partial(normal.by_lasso, penalty=choice.penalty, engine=engine)
+        inverter: precision.Inverter = partial(precision.by_lasso, penalty=choice.penalty, engine=engine)
         if edges is not None:
-            inverter = partial(normal.by_graph, edges=edges)
+            inverter = partial(precision.by_graph, edges=edges)
         wide = choice.free and choice.penalty is None and len(data.features) > MOST_FOLDED
         if wide:
             refused.append(
@@ -94,7 +94,7 @@ def _attempts(data: Data, engine: Engine, choice: Choice, refused: list[str]) ->
         else:
             yield partial(fit, data, inverter, doubts)
         if choice.free:
-            yield partial(fit, data, normal.by_shrinkage, doubts)
+            yield partial(fit, data, precision.by_shrinkage, doubts)
     if name == "discrete" or choice.free:
         refused += reasons
         penalty = 1.0 if choice.penalty is None else choice.penalty

@@ -1,35 +1,18 @@
-"""Covered information of fitted normals, exact and without bins: of a Gaussian copula, or one normal per class.
-
-Their precision is sparse by a penalty, of a given graph, or that of a shrunk covariance.
-"""
+"""Covered information of fitted normals, exact and without bins: of a Gaussian copula, or one normal per class."""
 
 from __future__ import annotations
-
-import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp, ndtri
 from scipy.stats import rankdata
-from sklearn.covariance import GraphicalLassoCV, graphical_lasso, oas
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.engine import Engine
+from ...core.arrays import FloatArray, IntArray
 from ...core.errors import InputError
-from ...core.foreign import global_random_state_restored
 from .cover import normal_log_p, related_by_correlation, with_indicators
+from .precision import Inverter, partial_correlations
 from .terms import Data, Estimate, LogProbability, Terms, UnfitError, listed
 
 COPULA, MIXED = "Gaussian copula", "conditional Gaussian"
-MAX_CONDITION = 1e10
-BY_FOLDS = "lasso, penalty by 5-fold cross-validation"
-
-# From centred columns of variance 1 to their precision, and how it came about.
-Inverter = Callable[[FloatArray], tuple[FloatArray, dict[str, Any]]]
 
 
 def copula_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...], *, half: bool) -> Estimate:
@@ -226,103 +209,3 @@ def mixed_log_p(
         return np.asarray(log_softmax(scores, axis=1)[rows, y])
 
     return log_p
-
-
-# ---------------------------------------------------------------------- their precision
-
-
-def by_lasso(Z: FloatArray, penalty: float | None, engine: Engine) -> tuple[FloatArray, dict[str, Any]]:
-    """Return the penalised precision, the penalty by cross-validation if None; refuse one that does not converge."""
-    covariance = Z.T @ Z / len(Z)
-    if len(covariance) == 1:
-        return np.asarray(np.linalg.inv(covariance), dtype=float), {"penalty": None, "graph": "one column"}
-    with warnings.catch_warnings(), global_random_state_restored():
-        warnings.filterwarnings("ignore", category=RuntimeWarning)  # seen on the way, judged by the result
-        try:
-            alpha = _by_folds(Z, engine) if penalty is None else penalty
-            warnings.simplefilter("error", ConvergenceWarning)
-            precision = graphical_lasso(covariance, alpha=alpha, max_iter=500)[1]
-        except (ConvergenceWarning, FloatingPointError, ValueError) as error:
-            message = (
-                f"cid.penalty must make the graphical lasso converge; got {penalty or 'cross-validation'}: {error} "
-                "Set a larger penalty (0.01 to 0.5), give a graph, or drop collinear columns."
-            )
-            raise UnfitError(message, "the graphical lasso did not converge") from error
-    return _checked(precision, alpha, BY_FOLDS if penalty is None else "lasso")
-
-
-@dataclass(frozen=True)
-class _Folds:
-    """Folds that look at the limits before each one, so that a limit binds inside the search as well."""
-
-    folds: KFold
-    check: Callable[[], None]
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return how many folds there are, by scikit-learn's signature."""
-        return int(self.folds.get_n_splits(X, y, groups))
-
-    def split(self, X: FloatArray, y: Any = None, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the rows to fit and those left out."""
-        for rows in self.folds.split(X, y, groups):
-            self.check()
-            yield rows
-
-
-def _by_folds(Z: FloatArray, engine: Engine) -> float:
-    """Return the penalty that predicts left-out rows best; a fold may stop early, the fit that is used may not."""
-    warnings.simplefilter("ignore", ConvergenceWarning)
-    seed = int(engine.rng("folds").integers(2**31))
-    folds = KFold(max(2, min(5, len(Z) // 2)), shuffle=True, random_state=seed)
-    search = GraphicalLassoCV(cv=_Folds(folds, engine.check), assume_centered=True)
-    return float(search.fit(Z).alpha_)
-
-
-def by_graph(Z: FloatArray, edges: BoolArray) -> tuple[FloatArray, dict[str, Any]]:
-    """Return the precision of a graph over all columns; one with y is cut where the rows have no y."""
-    size = Z.shape[1]
-    return _checked(graph_precision(Z.T @ Z / len(Z), edges[:size, :size]), None, "given")
-
-
-def by_shrinkage(Z: FloatArray) -> tuple[FloatArray, dict[str, Any]]:
-    """Return that of the covariance shrunk towards the identity, oracle-approximating (Chen et al. 2010): all edges."""
-    covariance, shrinkage = oas(Z, assume_centered=True)
-    return _checked(np.linalg.inv(covariance), None, f"all pairs, covariance shrunk by {shrinkage:.2g} (OAS)")
-
-
-def _checked(precision: FloatArray, penalty: float | None, graph: str) -> tuple[FloatArray, dict[str, Any]]:
-    """Return a precision with its condition number; refuse one that is ill-conditioned."""
-    condition = float(np.linalg.cond(precision))
-    if not condition < MAX_CONDITION:
-        raise UnfitError(
-            f"cid.X must not be collinear; the fitted precision has condition number {condition:.1e}. "
-            "Drop or combine columns, or set a larger penalty.",
-            "columns are collinear",
-        )
-    return precision, {"penalty": penalty, "graph": graph, "condition": condition}
-
-
-def graph_precision(covariance: FloatArray, edges: BoolArray, tolerance: float = 1e-12) -> FloatArray:
-    """Return the maximum-likelihood precision whose zeros are the non-edges (Hastie et al. 2009, algorithm 17.1)."""
-    p = len(covariance)
-    fitted = covariance.copy()
-    for _ in range(1000):
-        before = fitted.copy()
-        for j in range(p):
-            rest = np.arange(p) != j
-            near = edges[j] & rest
-            beta = np.zeros(p)
-            beta[near] = np.linalg.solve(fitted[np.ix_(near, near)], covariance[near, j])
-            fitted[rest, j] = fitted[j, rest] = fitted[np.ix_(rest, rest)] @ beta[rest]
-        if np.abs(fitted - before).max() < tolerance:
-            break
-    precision = np.linalg.inv(fitted)
-    return np.where(edges, (precision + precision.T) / 2, 0.0)
-
-
-def partial_correlations(precision: FloatArray) -> FloatArray:
-    """Return -T_ij / sqrt(T_ii T_jj), with a zero diagonal."""
-    scale = np.sqrt(np.diag(precision))
-    links = -precision / np.outer(scale, scale)
-    np.fill_diagonal(links, 0)
-    return links
