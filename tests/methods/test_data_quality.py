@@ -155,10 +155,11 @@ def test_ordinary_numbers_are_no_codes(values: Any) -> None:
     assert alarms <= 10  # 5 %
 
 
-@pytest.mark.parametrize("code", [0.0, -1.0, 9999.0, -999.0])
-def test_codes_are_found_at_either_end(code: float) -> None:
+@pytest.mark.parametrize("code", [0, -1, *(sign * nines for nines in (9, 99, 999, 9999, 99999) for sign in (-1, 1))])
+def test_codes_are_found_at_either_end_and_numbers_beside_them_are_none(code: float) -> None:
     ordinary = np.random.default_rng(0).normal(170, 8, 300).round()
     assert stand_ins(np.r_[np.full(5, code), ordinary]) == [code]
+    assert stand_ins(np.r_[np.full(5, code + 0.5), ordinary]) == []
 
 
 @pytest.mark.parametrize("end", [1, -1])
