@@ -50,7 +50,8 @@ def test_truth_values_that_became_numbers_become_such_again() -> None:
     back: Any = from_frame(subject, to_frame(subject).assign(yes=[1.0, 0.0, 1.0], n=[1.5, 2.5, 3.5]))
     assert back.dtypes.astype(str).tolist()[:2] == ["float64", "bool"]
     assert back["yes"].tolist() == [True, False, True]
-    pd.testing.assert_frame_equal(from_frame(subject, to_frame(subject)), MIXED)
+    same: Any = from_frame(subject, to_frame(subject))
+    pd.testing.assert_frame_equal(same, MIXED)
     array = uq.explain(lambda table: Normal(table[:, 0], 1.0), X)
     np.testing.assert_array_equal(from_frame(array, to_frame(array)), X)
 

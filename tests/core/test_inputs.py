@@ -54,7 +54,7 @@ def test_a_target_of_whole_numbers_as_objects_holds_numbers() -> None:
         ([1.0, 1e80, 2.0], r"must be at most 1e\+75 in size"),
         ([1j, 2j, 3j], "must hold numbers or labels; got dtype complex"),
         ([[1], [2, 3], [4]], "must hold single values; got lists of different lengths"),
-        (np.ma.array([1, 2, 3], mask=[0, 1, 0]), "must have no masked values"),
+        (np.ma.array([1, 2, 3], mask=[False, True, False]), "must have no masked values"),
     ],
 )
 def test_other_targets_are_refused(y: Any, words: str) -> None:

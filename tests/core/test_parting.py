@@ -20,8 +20,8 @@ def mean(x: Any, estimate: Any, error: Any = 0.0) -> pd.DataFrame:
     return pd.DataFrame({"x": x, "estimate": estimate, "std_error": error})
 
 
-def widest(*curves: pd.DataFrame, **options: float) -> Widest:
-    found = widest_parting(*curves, 0.95, **options)
+def widest(accumulated: pd.DataFrame, partial: pd.DataFrame, **options: float) -> Widest:
+    found = widest_parting(accumulated, partial, 0.95, **options)
     assert found is not None
     return found
 

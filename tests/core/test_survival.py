@@ -8,6 +8,7 @@ from scipy import stats
 
 from uq_report.core.arrays import AnyArray, FloatArray
 from uq_report.core.distributions import Survival
+from uq_report.core.distributions.survival import ROUNDING
 from uq_report.core.divergence import divergence
 from uq_report.core.errors import InputError, UnsupportedError
 from uq_report.core.lifetimes import recorded
@@ -211,3 +212,16 @@ def test_what_a_curve_cannot_do_has_its_reason() -> None:
         curves.kl(Survival(TIMES, CURVES, COARSE))
     with pytest.raises(InputError, match=r"survival.y must be times with events; got float64"):
         curves.encode(np.ones(N))
+
+
+def test_curves_may_leave_the_unit_interval_and_rise_by_rounding_alone() -> None:
+    near, times = 0.5 * ROUNDING, [1.0, 2.0, 3.0]
+    np.testing.assert_array_equal(Survival(times, [[1 + near, 0.5, -near]]).survival, [[1.0, 0.5, 0.0]])
+    np.testing.assert_array_equal(Survival(times, [[0.5, 0.5 + near, 0.25]]).survival, [[0.5, 0.5, 0.25]])
+    for curve, words in (
+        ([1 + 4 * near, 0.5, 0.0], r"must lie in \[0, 1\]; got 1 at time number 0"),
+        ([0.5, 0.2, -4 * near], r"must lie in \[0, 1\]"),
+        ([0.5, 0.5 + 4 * near, 0.0], "must not rise; got 0.5 at time number 1"),
+    ):
+        with pytest.raises(InputError, match=words):
+            Survival(times, [curve])

@@ -56,7 +56,8 @@ def test_variants_of_a_row_stand_side_by_side_and_leave_nothing_behind(rows: Any
 def test_columns_of_a_frame_keep_their_types() -> None:
     buffer, source = make_buffer(FRAME, 2), Columns(FRAME)
     for group in GROUPS:
-        assert buffer.filled(source, 0, 4, group).dtypes.equals(FRAME.dtypes)
+        table: Any = buffer.filled(source, 0, 4, group)
+        assert table.dtypes.equals(FRAME.dtypes)
 
 
 def test_a_part_of_a_variant_is_of_its_rows() -> None:

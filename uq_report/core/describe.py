@@ -208,8 +208,6 @@ def _text(value: Any) -> str:
         return "not a number"
     if isinstance(value, list | tuple) and any(_has_parameters(part) for _, part in _parts("", value)):
         return ", ".join(name for name, _ in _parts("", value))
-    if isinstance(value, float) and np.isnan(value):
-        return "not a number"
     text = re.sub(r"\s+", " ", re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value)))
     if _has_parameters(value):
         return text if len(text) <= _MAX_MODEL else type(value).__name__
