@@ -273,7 +273,7 @@ INF, NAN = float("inf"), float("nan")
     ],
 )
 def test_two_calls_differ_beyond_the_tolerance(kind: str, first: Any, second: Any, expected: Any) -> None:
-    found = _apart(kind, np.array(first), np.array(second))
+    found: Any = _apart(kind, np.array(first), np.array(second))
     assert found == (None if expected is None else (pytest.approx(expected[0]), kind, expected[1], len(first)))
 
 
