@@ -326,7 +326,7 @@ def test_a_time_stamp_is_judged_by_its_authority_and_told_without_one(
     assert call(*words, "--trust", other).exit_code == 5
     with pytest.raises(InputError, match=r"has anchor\.json\.tsr"):
         write_anchor(history, anchor)
-    openssl = ["openssl", "ts", "-verify", "-data", anchor, "-in", beside, "-CAfile", keys.authority]
+    openssl = ["openssl", "ts", "-verify", "-data", str(anchor), "-in", str(beside), "-CAfile", str(keys.authority)]
     assert subprocess.run(openssl, capture_output=True, check=False).returncode == 0, "others read it so too"
 
 

@@ -34,6 +34,7 @@ from uq_report.ops import verification
 from uq_report.ops.signing import Signed, Terms, load_signer, sign
 from uq_report.ops.verification import Verification, rendering
 
+from . import verify_cases
 from .verify_cases import PASSPHRASE, Keys
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed event loop:ResourceWarning")
@@ -210,6 +211,32 @@ def test_a_signature_cut_off_is_told_where_the_folder_knows_of_it(
     signed.path.unlink()
     (claim,) = verify(folder).failed
     assert (claim.file, claim.reason) == ("signed.pdf", "it is missing; SHA256SUMS lists it")
+
+
+def test_a_signature_cut_off_is_told_where_run_json_names_it(
+    place: Path, keys: Keys, signer: SimpleSigner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone, without the folder that lists it: two signatures, of which the last and then both are cut off."""
+    about = {"status": "final", "title": "t", "signers": " Validator, Owner ,"}
+    made = verify_cases.run(settings={"seed": 0, "about": about})
+    folder = verify_cases.write(place / "named", made)
+    report = (folder / "brief.pdf").read_bytes()
+    monkeypatch.setattr("uq_report.ops.signing._check_report", lambda *_: None)  # what others test is not made again
+    one, two = place / "one.pdf", place / "two.pdf"
+    sign(folder / "brief.pdf", one, signer, Terms(field="Validator", certify="fill-forms"))
+    sign(one, two, load_signer(*keys.issue("owner"), (), PASSPHRASE), Terms(field="Owner", certify="approval"))
+    expected = {
+        two: ("ok", "it bears 'Validator', 'Owner', which run.json names"),
+        one: ("not judged", "it lacks 'Owner', which run.json names: not signed yet, or the signature was cut off"),
+        folder / "brief.pdf": ("not judged", "it lacks 'Validator', 'Owner', which run.json names"),
+    }
+    for file, (state, reason) in expected.items():
+        found = verification.verify(file)
+        (claim,) = [claim for claim in found.claims if claim.name == "signers"]
+        assert (claim.state, claim.reason.startswith(reason), found.ok) == (state, True, True)
+        asked = verification.verify(file, require_signature=True)
+        assert (asked.ok, states(asked)["signers"]) == (state == "ok", "ok" if state == "ok" else "FAILED")
+    assert "signers" not in states(verification.verify(place / "run/brief.pdf"))
 
 
 def test_listed_files_that_are_gone_or_others_are_told(place: Path, tmp_path: Path) -> None:

@@ -91,6 +91,8 @@ class About(Part):
     data_origin, data_split, data_licence : str
     preparer, validator, approver, independence : str
         For the sign-off.
+    signers : str
+        Names of the signatures that the PDF is to bear, with commas between them; `verify` tells which it lacks.
     response, next_review : str
         What happens when a threshold is crossed; when the model is looked at again.
     """
@@ -115,6 +117,7 @@ class About(Part):
     validator: str = ""
     approver: str = ""
     independence: str = ""
+    signers: str = ""
     response: str = ""
     next_review: str = ""
 
@@ -226,6 +229,10 @@ class Settings(RunSettings, BudgetSettings):
     actions: tuple[Action, ...] = ()
 
     def recorded(self) -> dict[str, Any]:
-        """Return the settings that enter run.json, as JSON values."""
-        content = self.model_dump(mode="json", exclude={"cpu_time"} if self.cpu_time is None else set())
-        return {key: value for key, value in content.items() if key not in MACHINE}
+        """Return the settings that enter run.json, as JSON values; those without a place in older runs if given."""
+        content = {key: value for key, value in self.model_dump(mode="json").items() if key not in MACHINE}
+        if self.cpu_time is None:
+            del content["cpu_time"]
+        if not self.about.signers:
+            del content["about"]["signers"]
+        return content

@@ -6,12 +6,12 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...core.errors import InputError
-from ...core.text import count
+from ...core.text import clean, count
 from ...evidence import sums
 from ...evidence.run import Run
 from ...evidence.saved import CLOCK, EVIDENCE, evidence_files
 from ...report.kinds import KINDS
-from .claims import Claim, Verdict, Verification
+from .claims import Claim, State, Verdict, Verification
 from .evidence import RUN, first_change, judge_files, judge_run, sha256
 from .inputs import judge_inputs
 from .rendering import Maker, Rendered, judge_rendering, of_ours
@@ -82,7 +82,7 @@ def verify(  # noqa: PLR0913 - files and flags
         house = None if templates is None else Path(templates)
         maker = Maker(recorded.run, house, recorded.format) if deep else None
         for report in reports:
-            signatures = list(_signatures(report, anchors, required))
+            signatures = list(_signatures(report, recorded.run, anchors, required))
             compared = (
                 _compare_listed(report, evidence, listed)
                 if maker is None
@@ -161,12 +161,26 @@ def _judge_hash(report: Report, listed: Mapping[str, str], *, deep: bool) -> Ite
         yield Verdict("hash", "not judged", f"no {sums.SUMS} lists it; its SHA-256 is {digest}")
 
 
-def _signatures(report: Report, trust: Sequence[FilePath], required: bool) -> Iterator[Verdict]:
-    """Judge the signatures of a report; say so if there must be one and is none."""
-    if report.has_signature:
-        yield from judge_signatures(report.data, trust, required=required)
-    elif required and report.format == "pdf":
+def _signatures(report: Report, run: Run, trust: Sequence[FilePath], required: bool) -> Iterator[Verdict]:
+    """Judge the signatures of a report; say so if there must be one and is none, or run.json names more of them."""
+    verdicts = list(judge_signatures(report.data, trust, required=required)) if report.has_signature else []
+    yield from verdicts
+    if report.format != "pdf":
+        return
+    if required and not verdicts:
         yield Verdict("signature", "FAILED", "there is none, and one is asked for")
+    if names := _signers(run):
+        missing = [name for name in names if f"signature {name}" not in {verdict.name for verdict in verdicts}]
+        lost = f"it lacks {', '.join(missing)}, which run.json names: not signed yet, or the signature was cut off"
+        state: State = "ok" if not missing else "FAILED" if required else "not judged"
+        yield Verdict("signers", state, lost if missing else f"it bears {', '.join(names)}, which run.json names")
+
+
+def _signers(run: Run) -> list[str]:
+    """Return the signatures that run.json names, as verdicts call them."""
+    about = run.settings.get("about")
+    named = str(about.get("signers", "")) if isinstance(about, Mapping) else ""
+    return [repr(clean(name.strip(), 60)) for name in named.split(",") if name.strip()]
 
 
 def _lost(place: Path, listed: Mapping[str, str], judged: Container[str]) -> Iterator[Claim]:
