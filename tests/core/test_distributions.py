@@ -39,6 +39,7 @@ from uq_report.core.distributions import (
     Tweedie,
     Weibull,
     ZeroInflated,
+    negative_binomial,
 )
 from uq_report.core.distributions.numeric import Numeric, Parametric
 from uq_report.core.distributions.piecewise import Piecewise
@@ -402,3 +403,14 @@ def test_kl_is_the_mean_rise_of_the_nll_of_its_own_draws(case: str) -> None:
     rise = (dist.take(rows).log_prob(y) - many.log_prob(y)).reshape(N, size)
     off = np.abs(rise.mean(axis=1) - dist.kl(moved(dist)))
     assert (off < 5 * rise.std(axis=1) / np.sqrt(size) + 10 / size).all()  # rare counts may not be drawn at all
+
+
+def test_no_version_is_asked_for_a_beta_function_of_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before scipy 1.16 the incomplete beta function of a = 0 is NaN, which the score of y = 0 does not need."""
+    exact = negative_binomial.betaincc
+    dist, y = FAMILIES["negative binomial"](ALL), np.zeros(N)
+    expected = dist.crps(y)
+    monkeypatch.setattr(
+        negative_binomial, "betaincc", lambda a, b, x: np.where(a > 0, exact(np.maximum(a, 0.5), b, x), np.nan)
+    )
+    np.testing.assert_array_equal(dist.crps(y), expected)

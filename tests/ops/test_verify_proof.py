@@ -220,7 +220,6 @@ def test_a_signature_cut_off_is_told_where_run_json_names_it(
     about = {"status": "final", "title": "t", "signers": " Validator, Owner ,"}
     made = verify_cases.run(settings={"seed": 0, "about": about})
     folder = verify_cases.write(place / "named", made)
-    report = (folder / "brief.pdf").read_bytes()
     monkeypatch.setattr("uq_report.ops.signing._check_report", lambda *_: None)  # what others test is not made again
     one, two = place / "one.pdf", place / "two.pdf"
     sign(folder / "brief.pdf", one, signer, Terms(field="Validator", certify="fill-forms"))

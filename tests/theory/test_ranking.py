@@ -277,3 +277,13 @@ def test_draws_in_blocks_have_the_same_largest_statistic(monkeypatch: pytest.Mon
     whole = rank_intervals(rows.mean(axis=1), K, error, draws, 60, absolute=True)
     monkeypatch.setattr("uq_report.core.ranking._CELLS", 64)
     assert rank_intervals(rows.mean(axis=1), K, error, draws, 60, absolute=True).critical == whole.critical
+
+
+@pytest.mark.parametrize("least", [0.0, 7e-17])
+def test_equal_estimates_tie_whatever_a_version_takes_for_the_median(
+    monkeypatch: pytest.MonkeyPatch, least: float
+) -> None:
+    """Student's quantile of one half is 0, and some versions give 7e-17; the critical value is never negative."""
+    monkeypatch.setattr("uq_report.core.ranking.stdtrit", lambda df, p: least)
+    found = rank_intervals(np.zeros(3), np.zeros((3, 3)), np.zeros(3), np.zeros((10, 3)), 10)
+    assert (found.lower.tolist(), found.upper.tolist(), found.critical) == ([1, 1, 1], [3, 3, 3], 0.0)
