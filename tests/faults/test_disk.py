@@ -13,6 +13,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import pytest
+
 from uq_report.core.errors import OutputError
 from uq_report.evidence import saved
 from uq_report.ops.history import History
@@ -86,3 +88,28 @@ def test_a_report_fails_whole_at_every_point_and_the_old_one_stays(tmp_path: Pat
 def contents(folder: Path) -> dict[str, bytes]:
     """Return every file below a folder, hidden ones too."""
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def refused(*_: Any, **__: Any) -> Any:
+    raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+
+def test_a_folder_that_can_only_be_read_is_told_and_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history, place = History(tmp_path / "history"), tmp_path / "out"
+    add(history, 1)
+    saved.write(RUN, place, reports={"report.html": b"old"}, clock={})
+    old, first = contents(place), contents(history.root)
+    with monkeypatch.context() as only_read:
+        for name in ("mkdir", "rename", "replace", "unlink"):
+            only_read.setattr(os, name, refused)
+        with pytest.raises(OutputError, match="Read-only file system"):
+            saved.write(RUN, place, reports={"report.html": b"new"}, clock={})
+        with pytest.raises(OutputError, match="Read-only file system"):
+            add(history, 2)
+        assert [one.entry.sequence for one in history.runs(NAME)] == [1]
+        assert history.check() == []
+    assert contents(place) == old
+    assert {name: data for name, data in contents(history.root).items() if ".held" not in name} == first
+    assert add(history, 3) == 2

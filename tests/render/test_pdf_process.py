@@ -65,6 +65,14 @@ def test_a_page_that_takes_too_much_memory_is_stopped(megabytes: int) -> None:
         )
 
 
+def test_a_machine_without_fonts_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pango ends the process that asks it for one."""
+    (tmp_path / "fonts.conf").write_text("<?xml version='1.0'?><!DOCTYPE fontconfig SYSTEM 'x'><fontconfig/>")
+    monkeypatch.setenv("FONTCONFIG_FILE", str(tmp_path / "fonts.conf"))
+    with pytest.raises(RenderError, match=r"pdf needs a font, and Fontconfig finds none .* fonts-dejavu-core"):
+        print_apart(ONE_PAGE, (), "2026-11-21", PdfRenderer())
+
+
 @posix
 @pytest.mark.parametrize(("number", "words"), [(signal.SIGXCPU, "cpu_seconds"), (signal.SIGABRT, "SIGABRT")])
 def test_a_child_that_dies_is_told_by_its_cause(number: signal.Signals, words: str) -> None:

@@ -22,6 +22,7 @@ _NAMES = {
     )
 }  # fmt: skip
 _UNLOADED = re.compile(r"cannot load library '?([^':]+)|No module named '(weasyprint|pydyf|cffi)\b")
+_NO_FONTS = "No fonts configured in FontConfig"  # WeasyPrint's words; Pango then ends the process
 _SECONDS = 60
 
 
@@ -43,7 +44,7 @@ def check() -> None:
 
 
 def refuse(complaint: str) -> None:
-    """Raise the error of a library that is missing, if that is what a process complains of.
+    """Raise the error of a library or of fonts that are missing, if that is what a process complains of.
 
     Examples
     --------
@@ -53,6 +54,11 @@ def refuse(complaint: str) -> None:
         ...
     uq_report.core.errors.RenderError: pdf needs libpango-1.0-0, which this machine lacks. Debian and Ubuntu: ...
     """
+    if _NO_FONTS in complaint:
+        raise RenderError(
+            "pdf needs a font, and Fontconfig finds none on this machine. Debian and Ubuntu: apt-get install "
+            "fonts-dejavu-core. uq-report doctor looks at the rest."
+        )
     match = _UNLOADED.search(complaint)
     if match is None:
         return
