@@ -422,6 +422,7 @@ def test_scores_do_not_depend_on_what_else_is_asked() -> None:
 
 
 def test_tables_are_used_again_and_stay_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four are kept whatever their size, more while they fit: a comparison of few rows takes no other's place."""
     subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2)
     shortcut, rows = walks(subject), np.arange(N)
     first = shortcut.predict([Variant((0,), donors=rows[::-1])], rows).mean()
@@ -436,12 +437,20 @@ def test_tables_are_used_again_and_stay_at_home(monkeypatch: pytest.MonkeyPatch)
     for shift in range(3):
         shortcut.predict([Variant((0,), donors=np.roll(rows, shift))], rows)
     assert walked == []
+    monkeypatch.setattr(paths, "TABLE_CELLS", 1)
     for c in (1, 2, 3, 0, 4, 0):
         shortcut.predict([Variant((c,), donors=rows)], rows)
     assert walked == [1, 2, 3, 4, 0]
-    shortcut.predict([Variant((0,), donors=rows[:5])], rows[:5])
-    assert walked == [1, 2, 3, 4, 0, 0]
     assert len(shortcut._tables) == 4
+    monkeypatch.setattr(paths, "TABLE_CELLS", 5 * N * N)
+    for c in (0, 1, 2, 3, 4):
+        for few in (rows[:5], rows):
+            shortcut.predict([Variant((c,), donors=few)], few)
+    assert walked[5:] == [0, 1, 1, 2, 3, 4]
+    for c in range(5):
+        for few in (rows[:5], rows):
+            shortcut.predict([Variant((c,), donors=few)], few)
+    assert len(walked) == 11
     assert shortcut.__getstate__()["_tables"] == {}
     assert shortcut.__getstate__()["_places"] == []
     assert np.array_equal(first, shortcut.predict([Variant((0,), donors=rows[::-1])], rows).mean())

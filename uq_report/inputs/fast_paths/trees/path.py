@@ -35,10 +35,10 @@ READERS: Mapping[str, Reader] = {
     **XGBOOST,
     **CATBOOST,
 }
-TABLE_CELLS = 1 << 24  # scores of a table of rows x values, and places of rows x trees: 128 MiB
+TABLE_CELLS = 1 << 24  # scores of a table of rows x values, of all that are kept, and places of rows x trees: 128 MiB
 WORTH = 100_000  # rows x trees from which walks are used: loading them takes as long as predicting fewer, 0.3 s
 CROSSED = 300  # rows that may take several columns from other rows: of all pairs, more shuffles than usual ask for
-_TABLES = 4  # kept: for calls that hold the end of one column and the beginning of the next, with their split
+_TABLES = 4  # kept whatever their size: the end of one column and the beginning of the next, with their split
 _SETS = 2  # of rows whose places are kept: those of the run, and those compared
 
 
@@ -114,7 +114,7 @@ class Walks:
         self.tolerance = walkable.tolerance
         self._walkable = walkable
         self._X = X
-        self._tables: dict[tuple[bool, tuple[int, ...]], _Table] = {}
+        self._tables: dict[tuple[bool, tuple[int, ...], int], _Table] = {}
         self._places: list[tuple[IntArray, Settled]] = []
 
     def __getstate__(self) -> dict[str, Any]:
@@ -200,9 +200,10 @@ class Walks:
     ) -> tuple[_Table, IntArray]:
         """Return a kept table that holds these changes, or walk for them, and their places in it.
 
-        What many rows ask for is asked for again, so that all of their own values are; a comparison asks once.
+        What many rows ask for is asked for again, by other explainers too, so that all of their own values are; a
+        comparison asks once.
         """
-        key = split, columns
+        key = split, columns, len(rows)
         kept = self._tables.get(key)
         places = None if kept is None else kept.at(rows, numbers)
         if kept is not None and places is not None:
@@ -210,8 +211,10 @@ class Walks:
         own = self._own_numbers(columns, rows)
         asked = np.unique(numbers) if numbers.size < len(own) else np.union1d(own, numbers)
         table = self._walked(split, columns, rows, asked)
-        others = [(other, older) for other, older in self._tables.items() if other != key]
-        self._tables = dict([*others[1 - _TABLES :], (key, table)])
+        tables = {other: older for other, older in self._tables.items() if other != key} | {key: table}
+        cells = np.cumsum([kept.sums.size for kept in reversed(tables.values())])
+        many = max(_TABLES, int(np.searchsorted(cells, TABLE_CELLS, side="right")))
+        self._tables = dict(list(tables.items())[-many:])
         return table, cast("IntArray", table.at(rows, numbers))
 
     def _own_numbers(self, columns: Sequence[int], rows: IntArray) -> AnyArray:
