@@ -4,11 +4,13 @@ import math
 import re
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, ClassVar, cast
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
 from uq_report import runner
@@ -23,6 +25,7 @@ from uq_report.core.shortcut import FastPath, Shortcut
 from uq_report.core.subject import Subject
 from uq_report.core.variants import Variant
 from uq_report.evidence.run import Run
+from uq_report.methods.rsens.explain import RSens
 from uq_report.runner import audit as auditing
 from uq_report.runner import budget
 from uq_report.runner.prepare import make_explainer, ordered
@@ -292,6 +295,34 @@ def test_costs_are_the_rows_that_are_predicted(name: str) -> None:
 def test_explainers_run_by_priority_and_name_after_what_they_need() -> None:
     explainers = {name: make_explainer(name, {}) for name in ("agreement", "cid", "pdp", "calibration", "pfi", "cover")}
     assert ordered(explainers) == ["calibration", "pfi", "pdp", "cid", "cover", "agreement"]
+
+
+def test_rsens_costs_its_comparators_where_they_are_asked_for_and_nothing_may_spare_them() -> None:
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(120, 3)), columns=["a", "b", "c"])
+    y = (X["a"] > 0).astype(int)
+    subject = uq.explain(LogisticRegression().fit(X, y), X, y)
+    asked = runner.make_engine(subject, runner.load_measures(), Settings(as_of=AS_OF), None)
+    _ = asked.baseline
+    RSens().explain(subject, asked.bound("rsens"), {})
+    assert asked.rows_predicted["rsens"] == pytest.approx(RSens().cost(subject, asked), rel=0.1)
+    assert RSens(comparators=False).cost(subject, asked) == 0
+    assert RSens().cost(subject, cast("Engine", SimpleNamespace(shortened=True))) == 0
+    assert RSens(max_rows=50, features=subject.features[:1]).cost(subject, asked) == 16 * 50
+
+
+def test_explainers_leave_a_twentieth_of_the_time_to_rules_and_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, 0.0)
+    watch = budget.Watch(seconds=10.0)
+    watch.keep_after()
+    clock.now = 9.49
+    assert (watch.exceeded(), watch.too_long(0.005)) == ("", False)
+    assert watch.misfit(0.02) == "it does not fit the 0.01 s left of the time limit of 10 s"
+    clock.now = 9.51
+    assert watch.exceeded() == "the time limit of 10 s was reached"
+    assert watch.share(1).seconds == 0.49
+    endless = budget.Watch(memory_mb=10**6)
+    endless.keep_after()
+    assert endless.room == math.inf
 
 
 def test_the_memory_in_use_is_told() -> None:

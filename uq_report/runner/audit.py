@@ -104,6 +104,7 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None, watc
         watch.cut += f": the model took about {about(once)} to predict its {subject.n} rows once"
     elif watch.seconds is not None:
         engine.pace()
+        watch.keep_after()
     # from here on: without its own rows predicted, a run has nothing to say
     engine.limits = watch.exceeded if watch.limited else None
     return _Audit(subject, settings, engine, catalog, prepared, start, progress, watch)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # the part of a time limit after which the pace of the work says whether the rest of it fits
 TRIAL = 0.05
+# the part of a time limit that explainers leave for what comes after them: their last results, the rules, the records
+AFTER = 0.05
 
 
 @dataclass
@@ -21,7 +23,7 @@ class Watch:
     """A stopwatch, by the clock and of the processor, and an eye on memory, started when it is made.
 
     `cut` is the first reason for which something was cut, empty so far. `pace` is how long a step of the part of the
-    work that `begin` began took, infinite so far.
+    work that `begin` began took, infinite so far. `kept` seconds of the limit are for what comes after the explainers.
     """
 
     seconds: float | None = None
@@ -30,6 +32,7 @@ class Watch:
     cut: str = ""
     cpu_seconds: float | None = None
     pace: float = math.inf
+    kept: float = 0.0
     started: float = field(init=False)
     used: float = field(init=False)
 
@@ -54,6 +57,11 @@ class Watch:
         return math.inf if self.cpu_seconds is None else self.cpu_seconds - (process_time() - self.used)
 
     @property
+    def room(self) -> float:
+        """Seconds until the time limit that explainers may use, infinite without one."""
+        return self.left - self.kept
+
+    @property
     def limit(self) -> str:
         """The time limit in words."""
         return f"the time limit of {self.seconds:g} s{self.shared}"
@@ -72,20 +80,24 @@ class Watch:
         words = f", a share of {self.seconds:g} s,"
         return Watch(round(max(self.left, 0.0) / models, 3), self.memory_mb, words, cpu_seconds=cpu)
 
+    def keep_after(self) -> None:
+        """Keep `AFTER` of the time limit for what comes after the explainers."""
+        self.kept = AFTER * (self.seconds or 0.0)
+
     def begin(self) -> None:
         """Begin to time a part of the work."""
         self._begun, self._first, self.pace = perf_counter(), (0.0, 0), math.inf
 
     def too_long(self, seconds: float) -> bool:
         """Say whether work of so many seconds does not fit the time that is left."""
-        return seconds > max(0.0, self.left)
+        return seconds > max(0.0, self.room)
 
     def misfit(self, seconds: float) -> str:
         """Say why work of so many seconds is not begun, or nothing."""
         if not self.too_long(seconds):
             return ""
         self.cut = self.cut or f"what did not fit {self.limit} was left out"
-        return f"it does not fit the {max(0.0, self.left):.2g} s left of {self.limit}"
+        return f"it does not fit the {max(0.0, self.room):.2g} s left of {self.limit}"
 
     def exceeded(self, done: int = 0, total: int = 0, ahead: float = 0.0) -> str:
         """Say which limit is reached, or will be, or nothing.
@@ -99,7 +111,7 @@ class Watch:
             About the seconds of what is to be done next and cannot be stopped.
         """
         reason = ""
-        if self.left < 0:
+        if self.room < 0:
             reason = f"{self.limit} was reached"
         elif self.cpu_left < 0:
             reason = f"the limit of {self.cpu_seconds:g} s of processor time was reached"

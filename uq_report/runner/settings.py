@@ -199,8 +199,9 @@ class Settings(RunSettings, BudgetSettings):
     time_limit : float, optional
         Seconds of an audit from the call of the verb on, without the reading of files and the writing of reports; two
         models side by side share them. The most valuable explainers that fit run first, each with what it needs; one
-        that reaches the limit, or whose pace says that it will, stops where it computes. What was cut is not run,
-        listed with what it would have taken, and the run says that it cannot be reproduced.
+        that reaches the limit, or whose pace says that it will, stops where it computes. A twentieth of it is for
+        rules and records. What was cut is not run, listed with what it would have taken, and the run says that it
+        cannot be reproduced.
     cpu_time : float, optional
         Seconds of the processor, which a busy machine does not use up: those of this process and its threads. Beyond
         them the explainer at work is stopped at its next step.

@@ -122,6 +122,7 @@ class AccumulatedLocalEffects(BuiltIn):
         tables, gaps, empty = [], list(omissions), []
         for m, measure in enumerate(measures):
             for effect in effects:
+                engine.check()
                 infinite = effect.infinite(m)
                 if infinite:
                     reason = f"{measure.name} is infinite for {infinite} rows at an edge: {INFINITE_REMEDY}"

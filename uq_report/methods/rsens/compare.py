@@ -13,13 +13,14 @@ from ...core.measures import PREDICTION
 from ...core.results import Omission
 from ...core.variants import Variant
 from .local import Local
-from .sample import Sample, Terms
+from .sample import PD_POINTS, Sample, Terms
 
 Donors = list[tuple[IntArray, FloatArray]]  # the donor of each row, and f with its value
 
 NAMES = ("ead", "aed", "apc", "var", "pd")
 _DONORS = 3
 _NODES, _MASS = np.polynomial.hermite_e.hermegauss(5)
+MOVES = _DONORS + PD_POINTS + len(_NODES)  # predictions of a row and numeric feature
 
 
 def comparators(sample: Sample, local: Local) -> tuple[Terms, tuple[Omission, ...]]:

@@ -22,7 +22,7 @@ from ...evidence import ids
 from ...evidence.importance import RSENS, RSENS2, RSENS_HIDDEN, RSENS_MEMBERS
 from ..shared.curves import stacked
 from ..shared.options import at_least, positive
-from .compare import NAMES, comparators
+from .compare import MOVES, NAMES, comparators
 from .local import Local, local_values
 from .pairs import Pairs, pair_values
 from .sample import Sample, Terms, make_sample
@@ -118,6 +118,11 @@ class RSens(BuiltIn):
         """Refuse options that cannot be used."""
         limits = (*positive(self, "alpha", "step"), *at_least(self, max_rows=2, top=2))
         check_options(self.name, self, limits)
+
+    def cost(self, subject: Subject, engine: Engine) -> int:
+        """Return how many rows it predicts at least, for the comparators; 0 where a fast path may spare them."""
+        asked = self.comparators and not engine.shortened
+        return MOVES * min(subject.n, self.max_rows) * len(self._features(subject)) if asked else 0
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``rsens``, with members ``rsens.members``; if asked ``rsens.interaction``, ``rsens.comparators``."""
