@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from ...core.explainer import Prior
@@ -45,7 +46,7 @@ def lines(result: Result | None, **where: str) -> pd.DataFrame:
     """Return the estimates whose columns have the given values; none if there is no result."""
     if result is None:
         return pd.DataFrame(columns=["measure", "feature", "estimate"])
-    selected = (result.estimates[list(where)] == list(where.values())).all(axis=1)
+    selected = np.all([result.estimates[name].to_numpy() == value for name, value in where.items()], axis=0)
     return result.estimates[selected]
 
 
