@@ -269,9 +269,8 @@ def _decode_column(content: Mapping[str, Any]) -> pd.Series[Any]:
 def _numbers(values: Any, where: str) -> list[Any]:
     if values.dtype.kind != "f":
         return list(values.tolist())
-    numbers = _saved(values.astype(float), where)
-    missing = np.isnan(numbers)
-    return np.where(missing, None, numbers).tolist() if missing.any() else numbers.tolist()
+    numbers: list[Any] = _saved(values.astype(float), where).tolist()
+    return [None if number != number else number for number in numbers]  # noqa: PLR0124 - NaN
 
 
 def _saved(values: Any, where: str) -> Any:
