@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, DotProduct, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, RationalQuadratic, WhiteKernel
 from sklearn.linear_model import BayesianRidge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from uq_report.core.engine import Engine
 from uq_report.core.subject import Subject, make_subject
@@ -28,6 +28,7 @@ Y = 5 + 4 * np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + RNG.normal(size=40)
 KERNEL = 2.0 * RBF([1.0, 2.0, 3.0]) + WhiteKernel(0.3)
 
 
+SUM = ConstantKernel(0.4) + 2.0 * Matern([1.0, 2.0, 3.0], nu=2.5) + RationalQuadratic(2.0, 0.7) + WhiteKernel(0.1)
 NORMED = GaussianProcessRegressor(RBF(2.0), alpha=0.5, normalize_y=True, optimizer=None)
 
 
@@ -38,6 +39,7 @@ def of(model: Any, rows: Any = X, noise: float = 0.0) -> Subject:
 SUBJECTS: dict[str, Callable[[], Subject]] = {
     "array": lambda: of(GaussianProcessRegressor(KERNEL, optimizer=None)),
     "units and noise": lambda: of(NORMED, noise=0.7),
+    "several scales": lambda: of(GaussianProcessRegressor(SUM, optimizer=None)),
     "frame behind a scaler": lambda: of(
         make_pipeline(StandardScaler(), GaussianProcessRegressor(RBF() + DotProduct() + WhiteKernel(), optimizer=None)),
         pd.DataFrame(X, columns=list("abc")),
@@ -92,3 +94,56 @@ def test_a_variance_of_0_is_the_model_s_to_refuse(monkeypatch: pytest.MonkeyPatc
 )
 def test_other_models_have_no_such_path(model: Any) -> None:
     assert ProcessPath().shortcut(model, RegressorStdAdapter(), X) is None
+
+
+CLOSED = {
+    "rbf": 2.0 * RBF([1.0, 2.0, 3.0]) + WhiteKernel(0.3),
+    "rbf of many scales": RBF(1e-2) + 3.0 * RBF(1e3) + WhiteKernel(),
+    "matern 3/2": Matern(2.0, nu=1.5),
+    "sum": SUM,
+}
+
+
+@pytest.mark.parametrize("kernel", CLOSED.values(), ids=CLOSED)
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_moved_column_needs_no_kernel_of_the_others(
+    kernel: Any, scaled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One value for all rows, one for each row and those of donors, in turn by column, against the model."""
+    gp = GaussianProcessRegressor(kernel, alpha=1e-3, normalize_y=True, optimizer=None)
+    subject = of(make_pipeline(StandardScaler(), gp) if scaled else gp)
+    path = ProcessPath().shortcut(subject.model, subject.adapter, subject.X)
+    assert path is not None
+    rows = np.array([3, 1, 4, 15, 9, 2, 6])
+    calls = []
+    for column in (0, 2, 0, 1):
+        order = np.arange(40)[::-1][rows]
+        for variant in (
+            Variant((column,), (1.5,)),
+            Variant((column,), (X[rows, column] * 1.1,)),
+            Variant((column,), donors=order),
+        ):
+            table = X[rows].copy()
+            table[:, column] = variant.values[0] if variant.values else X[order, column]
+            calls.append((path.predict([variant], rows), subject.model.predict(table, return_std=True)))
+    for found, (mean, std) in calls:
+        np.testing.assert_allclose(found.mean(), mean, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found.parameters[:, 1], std**2, rtol=1e-6)
+    kernels = []
+    monkeypatch.setattr(type(kernel), "__call__", lambda *_, **__: kernels.append(1))
+    path.predict([Variant((1,), (0.5,)), Variant((1,), (X[rows, 1],))], rows).mean()
+    assert not kernels
+
+
+def test_a_column_that_moves_several_inputs_is_left_to_the_kernel() -> None:
+    """A step mixes columns: the first moves two inputs, the second an input that is not alike in all rows."""
+    mix = FunctionTransformer(lambda rows: rows @ np.array([[1.0, 0.5, 0], [0, 1, 0], [0, 0, 1]]))
+    subject = of(make_pipeline(mix, GaussianProcessRegressor(KERNEL, optimizer=None)))
+    path = ProcessPath().shortcut(subject.model, subject.adapter, subject.X)
+    assert path is not None
+    rows = np.arange(10)
+    for column in range(3):
+        table = X[rows].copy()
+        table[:, column] = 2.5
+        found = path.predict([Variant((column,), (2.5,))], rows)
+        np.testing.assert_allclose(found.mean(), subject.model.predict(table), rtol=1e-10)

@@ -17,7 +17,13 @@ from scipy.spatial.distance import cdist
 from ...core.adapter import class_names
 from ...core.arrays import FloatArray
 
-Shape = Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # s to φ'(s) and φ''(s)
+
+class Shape(NamedTuple):
+    """φ of s, which it may overwrite, from s both of its derivatives, φ' and φ'', and whether φ(a + b) = φ(a) φ(b)."""
+
+    value: Callable[[FloatArray], FloatArray]
+    rates: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+    splits: bool = False
 
 
 class Term(NamedTuple):
@@ -29,9 +35,13 @@ class Term(NamedTuple):
 
     def rates(self, X: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return c φ' and c φ'' of all rows of `X` and `T`, (n, N) each."""
-        root = np.sqrt(self.inverse)
-        first, second = self.shape(cdist(X * root, T * root, "sqeuclidean"))
+        first, second = self.shape.rates(self.distances(X, T))
         return self.factor * first, self.factor * second
+
+    def distances(self, X: FloatArray, T: FloatArray) -> FloatArray:
+        """Return s of all rows of `X` and `T`, (n, N)."""
+        root = np.sqrt(self.inverse)
+        return np.asarray(cdist(X * root, T * root, "sqeuclidean"))
 
 
 def terms_of(kernel: Any, width: int) -> list[Term] | None:
@@ -64,10 +74,14 @@ def terms_of(kernel: Any, width: int) -> list[Term] | None:
 
 def _shape(name: str, kernel: Any) -> Shape | None:
     if name == "sklearn.RBF":
-        return _rbf
+        return _RBF
     if name == "sklearn.Matern":  # that of 1/2 has a kink where a row meets a training row
-        return {1.5: _matern_3, 2.5: _matern_5, np.inf: _rbf}.get(kernel.nu)
-    return partial(_rational, alpha=kernel.alpha) if name == "sklearn.RationalQuadratic" else None
+        return {1.5: Shape(_matern_3_value, _matern_3), 2.5: Shape(_matern_5_value, _matern_5), np.inf: _RBF}.get(
+            kernel.nu
+        )
+    if name == "sklearn.RationalQuadratic":
+        return Shape(partial(_rational_value, alpha=kernel.alpha), partial(_rational, alpha=kernel.alpha))
+    return None
 
 
 def gradient(terms: Sequence[Term], rates: Sequence[tuple[FloatArray, ...]], A: FloatArray, X: Any, T: Any) -> Any:
@@ -98,9 +112,22 @@ def slopes(terms: Sequence[Term], rates: Sequence[tuple[FloatArray, ...]], apart
     return total
 
 
+def _rbf_value(s: FloatArray) -> FloatArray:
+    s *= -0.5
+    return np.exp(s, out=s)
+
+
 def _rbf(s: FloatArray) -> tuple[FloatArray, FloatArray]:
     value = np.exp(-s / 2)
     return -value / 2, value / 4
+
+
+_RBF = Shape(_rbf_value, _rbf, splits=True)
+
+
+def _matern_3_value(s: FloatArray) -> FloatArray:
+    r = np.sqrt(3 * s)
+    return np.asarray((1 + r) * np.exp(-r))
 
 
 def _matern_3(s: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -110,10 +137,19 @@ def _matern_3(s: FloatArray) -> tuple[FloatArray, FloatArray]:
     return -1.5 * decay, np.divide(2.25 * decay, r, out=np.zeros_like(r), where=r > 0)
 
 
+def _matern_5_value(s: FloatArray) -> FloatArray:
+    r = np.sqrt(5 * s)
+    return np.asarray((1 + r + r**2 / 3) * np.exp(-r))
+
+
 def _matern_5(s: FloatArray) -> tuple[FloatArray, FloatArray]:
     r = np.sqrt(5 * s)
     decay = np.exp(-r)
     return -5 / 6 * (1 + r) * decay, 25 / 12 * decay
+
+
+def _rational_value(s: FloatArray, alpha: float) -> FloatArray:
+    return np.asarray((1 + s / (2 * alpha)) ** -alpha)
 
 
 def _rational(s: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:

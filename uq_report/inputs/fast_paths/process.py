@@ -20,6 +20,7 @@ from ..adapters.gp_derivatives import process_of, units_of
 from ..adapters.outputs import refuse_rows
 from ..adapters.regressor_std import RegressorStdAdapter
 from ..adapters.sklearn_ import transform
+from .process_moves import Moves, moves_of
 
 
 class _LateNormal(Normal):
@@ -49,12 +50,22 @@ class ProcessMeans:
 
     def predict(self, group: Sequence[Variant], rows: IntArray) -> Normal:
         """Return the distribution of every row under every variant."""
+        unit, shift = units_of(self.gp)
+        if self._moves is not None and all(map(self._moves.cover, group)) and len(rows) <= self._moves.most:
+            moved = np.column_stack([self._moves.means(variant, rows) for variant in group]).ravel()
+            return _LateNormal(unit * moved + shift, lambda: self._std(*self._kernel(group, rows), unit))
+        K, own = self._kernel(group, rows)
+        return _LateNormal(unit * (K @ np.ravel(self.gp.alpha_)) + shift, partial(self._std, K, own, unit))
+
+    def _kernel(self, group: Sequence[Variant], rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the kernel between the changed rows and the training rows, and that of each row with itself."""
         table = make_buffer(take_rows(self.X, rows), len(group)).filled(self._source, 0, len(rows), group)
-        inner, gp = transform(self.steps, table), self.gp
-        K = gp.kernel_(inner, gp.X_train_)
-        unit, shift = units_of(gp)
-        std = partial(self._std, K, gp.kernel_.diag(inner), unit)
-        return _LateNormal(unit * (K @ np.ravel(gp.alpha_)) + shift, std)
+        inner = transform(self.steps, table)
+        return self.gp.kernel_(inner, self.gp.X_train_), self.gp.kernel_.diag(inner)
+
+    @cached_property
+    def _moves(self) -> Moves | None:
+        return moves_of(self.steps, self.gp, self.X)
 
     @cached_property
     def _source(self) -> Columns:
