@@ -20,7 +20,7 @@ from .terms import Data, Estimate, Terms, UnfitError, copy_notes, listed, twins,
 
 MOST_COMMON = 0.2
 STRONGER = 10.0
-MOST_FOLDED = 100  # features up to which a lasso with cross-validated penalty is tried
+MOST_FOLDED = 50  # features up to which a lasso with cross-validated penalty is tried
 
 
 class Choice(NamedTuple):
