@@ -48,18 +48,15 @@ def made(number: int) -> Run:
         rows=RowValues(("nll",), names, terms),
     )
     subject = {
-        "label": "m",
-        "task": "regression",
-        "n": 100,
-        "model_class": "a.B",
-        "model_parameters": {},
-        "features": [],
-    }
+        "label": "m", "task": "regression", "family": "normal", "model_class": "a.B", "model_parameters": {},
+        "adapter": "function", "adapter_reason": "r", "n": 100, "d": 20, "has_y": True, "has_train": False,
+        "weights": False, "features": [],
+    }  # fmt: skip
     return Run(
         as_of="2026-01-01",
         subject=subject | {"hashes": {"model": "a" * 64, "X": "1"}},
         settings={"number": number},
-        environment={},
+        environment={"python": "3", "platform": "p", "numpy": "2"},
         results=(result,),
         outcomes=(Outcome(check="a", state="passed"),),
     )
