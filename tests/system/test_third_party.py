@@ -93,7 +93,7 @@ def test_its_method_card_is_made_from_its_docstring(words: str) -> None:
 
 def test_its_rule_is_printed_with_its_thresholds_and_its_finding_is_in_the_register(words: str, report: Path) -> None:
     rules = part(words, "Rules and severities")
-    assert "| SCREEN1 | The surprise follows a feature. | ▲ medium |" in rules
+    assert "| SCREEN1 The surprise follows a feature. | ▲ medium |" in rules
     assert "lies beyond ±0.05. Medium beyond ±0.3, else low." in rules
     register = part(words, "Findings")
     assert "| SCREEN1 The surprise follows a feature | ▲ medium | c |" in register
