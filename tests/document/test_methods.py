@@ -46,17 +46,18 @@ def test_a_graph_shows_its_nodes_on_a_circle_and_its_edges_by_size_and_sign() ->
     edges = [("a", "y", -0.8), ("a", "b", 0.4), ("b", "c", 0.2)]
     figure = graph.draw(dependence(("a", "b", "c"), edges))
     axes = figure.axes[0]
-    drawn = {tuple(np.round(line.get_xydata(), 6).ravel()): line for line in axes.lines[:3]}
+    drawn = {tuple(np.round(np.asarray(line.get_xydata(), dtype=float), 6).ravel()): line for line in axes.lines[:3]}
     place = {"y": (0, 1), "a": (1, 0), "b": (0, -1), "c": (-1, 0)}
     for (one, other, _), width, style in zip(edges, (5.0, 2.75, 1.625), ("--", "-", "-"), strict=True):
         line = drawn[*place[one], *place[other]]
-        assert (line.get_linewidth(), line.get_linestyle()) == (pytest.approx(width), style)
+        assert line.get_linewidth() == pytest.approx(width)
+        assert line.get_linestyle() == style
     assert [text.get_text() for text in axes.texts] == ["y (the target)", "a", "b", "c"]
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     for x, y in (text.get_position() for text in axes.texts):
         assert left < x < right
         assert low < y < high
-    assert [text.get_ha() for text in axes.texts] == ["center", "left", "center", "right"]
+    assert [text.get_horizontalalignment() for text in axes.texts] == ["center", "left", "center", "right"]
 
 
 def test_matrix_writes_numbers_and_brackets_what_is_not_ranked() -> None:

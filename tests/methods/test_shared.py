@@ -48,15 +48,18 @@ def table(counts: list[list[int]]) -> tuple[Coded, Coded]:
 )
 def test_cramers_v_is_bergsmas(counts: list[list[int]], square: float) -> None:
     a, b = table(counts)
-    assert association(a, b) == ("cramers_v", pytest.approx(np.sqrt(square), abs=1e-12))
-    assert association(b, a)[1] == association(a, b)[1]
+    name, size = association(a, b)
+    assert name == "cramers_v"
+    assert size == association(b, a)[1] == pytest.approx(np.sqrt(square), abs=1e-12)
 
 
 def test_the_correlation_ratio_is_kelleys_of_the_ranks() -> None:
     """Ranks 1 to 4 in two levels: 4 of 5 squares lie between them, so ε² = 1 - (1/5)(3/2) = 0.7."""
     levels, numbers = column("a", [0, 0, 1, 1], ordered=False), column("b", [1, 5, 6, 60], ordered=True)
     for pair in ((levels, numbers), (numbers, levels)):
-        assert association(*pair) == ("correlation_ratio", pytest.approx(np.sqrt(0.7)))
+        name, size = association(*pair)
+        assert name == "correlation_ratio"
+        assert size == pytest.approx(np.sqrt(0.7))
     mixed = column("b", [1, 6, 5, 60], ordered=True)  # 1 of 5 squares: ε² = 1 - (4/5)(3/2) is no share
     assert association(levels, mixed)[1] == 0
     each = column("a", [0, 1, 2, 3], ordered=False)
@@ -84,7 +87,7 @@ def test_two_common_rows_are_the_least(both: int, size: float) -> None:
 def test_columns_become_numbers() -> None:
     frame = pd.DataFrame(
         {
-            "day": pd.to_datetime(["2020-01-02", None, "2020-01-01"]),
+            "day": pd.to_datetime(["2020-01-02", "NaT", "2020-01-01"]),
             "level": ["b", None, "a"],
             "ordered": pd.Categorical(["lo", None, "hi"], ["hi", "mid", "lo"]),
             "number": [1.5, None, 2.0],
@@ -152,7 +155,7 @@ def test_what_is_missing_or_infinite_is_no_point_and_is_told() -> None:
 
 
 def test_rows_stand_at_their_own_value_level_or_day() -> None:
-    days = pd.to_datetime(["2020-01-01", None, "2020-01-03", "2020-01-09"])
+    days = pd.to_datetime(["2020-01-01", "NaT", "2020-01-03", "2020-01-09"])
     cases: list[tuple[Any, dict[str, Any], list[float]]] = [
         ([1.0, np.inf, None, 3.0], {}, [1, GAP, GAP, 3]),
         (["a", None, "c", "b"], {"custom": ("b", "a")}, [1, GAP, GAP, 0]),
@@ -216,9 +219,10 @@ def test_rows_needed_for_a_heavy_tail_are_rows_where_clusters_carry_it() -> None
     """Two of 50 clusters of two rows have the variance: ten would in 250, which are 500 rows; of 100 rows 500."""
     rows = Rows((NLL,), np.zeros((1, 100)), np.zeros(100), np.ones(100), np.arange(100) // 2)
     tails = rows.distrust(np.r_[1.0, 1.0, -1.0, -1.0, np.zeros(96)], 0.1, outcomes=False)
-    assert tails == ("heavy tails (the variance rests on about 2 of 50 clusters)", 500)
+    assert tails.reason == "heavy tails (the variance rests on about 2 of 50 clusters)"
     single = replace(rows, clusters=None).distrust(np.r_[1.0, -1.0, np.zeros(98)], 0.1, outcomes=False)
-    assert single == ("heavy tails (the variance rests on about 2 of 100 rows)", 500)
+    assert single.reason == "heavy tails (the variance rests on about 2 of 100 rows)"
+    assert tails.rows == single.rows == 500
 
 
 def test_named_rows_are_kept_once_in_their_order() -> None:
@@ -236,7 +240,8 @@ def test_names_and_rows_of_options_are_sequences() -> None:
     assert (as_names("demo", "features", ["a"]), as_rows("demo", [np.int64(1)]), as_rows("demo", None)) == (
         ("a",), (1,), None,
     )  # fmt: skip
-    for names in ("a", []):
+    wrong: tuple[Any, ...] = ("a", [])
+    for names in wrong:
         with pytest.raises(InputError, match=r"demo\.features must be a sequence of names"):
             as_names("demo", "features", names)
     for rows in ("01", [1.5]):

@@ -86,8 +86,8 @@ def test_intervals_are_those_of_massart_and_of_weissman_for_all_columns_at_once(
     rng = np.random.default_rng(0)
     numbers, levels = rng.normal(size=(2, 400)), rng.integers(0, 3, (2, 400)).astype(float)
     columns = [
-        Paired("number", True, *numbers),
-        Paired("level", False, *levels, labels=("a", "b", "c")),
+        Paired("number", True, numbers[0], numbers[1]),
+        Paired("level", False, levels[0], levels[1], ("a", "b", "c")),
         Paired("far", True, numbers[0], numbers[1] + 9),
         Paired("missing", True, numbers[0], np.full(400, np.nan)),
     ]
