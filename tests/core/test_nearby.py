@@ -1,0 +1,24 @@
+"""Modules of a folder: those that are named, and what they import from beside them."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from uq_report.core.nearby import look_in, looked_in
+
+
+def test_only_named_modules_and_what_they_import_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    (tmp_path / "nearby_first.py").write_text("import nearby_second")
+    (tmp_path / "nearby_second.py").write_text("")
+    finder = look_in(str(tmp_path), ["nearby_first"])
+    assert look_in(str(tmp_path), ["nearby_first"]) is finder
+    assert finder in looked_in()
+    with pytest.raises(ModuleNotFoundError):
+        import_module("nearby_second")
+    for name in ("nearby_first", "nearby_second"):
+        import_module(name)
+        monkeypatch.delitem(sys.modules, name)
+    assert finder.names == {"nearby_first", "nearby_second"}
