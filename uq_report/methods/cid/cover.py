@@ -111,7 +111,7 @@ def related_by_correlation(Z: FloatArray, units: int) -> BoolArray:
     d = Z.shape[1]
     r = np.corrcoef(Z, rowvar=False).reshape(d, d)
     with np.errstate(divide="ignore", invalid="ignore"):  # with at most three units nothing is related
-        z = np.abs(np.arctanh(np.clip(r, -1, 1))) * np.sqrt(max(units - 3, 0))
+        z = np.abs(np.arctanh(r)) * np.sqrt(max(units - 3, 0))
     related: BoolArray = z > ndtri(1 - LEVEL / (2 * max(d - 1, 1)))
     return related | np.eye(d, dtype=bool)
 
