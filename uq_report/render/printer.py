@@ -30,7 +30,7 @@ from .text import clean
 from .weasy import HTML, FatalURLFetchingError, PdfAttachment, URLFetcher
 
 VARIANT = "pdf/a-3a"
-LARGE = 2**20  # bytes of a stream
+LARGE = 2**22  # bytes of a stream
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,199}")
 # Declares PDF/UA-1 beside PDF/A-3a; PDF/A asks for the schema of every property it does not know.
 UA = b"""<rdf:Description rdf:about="" xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/" pdfuaid:part="1"/>

@@ -21,7 +21,7 @@ PEOPLE = (
     "Only people can judge whether the features may be used by law and policy, whether effects agree with what is "
     "known, and whether rows, thresholds and severities fit the use of the model."
 )
-NO_TEXT = ("title", "status", "classification")
+NO_TEXT = ("title", "status", "classification", "signers")  # what need not be completed
 
 
 def sign_off(e: Evidence) -> Section:
