@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 from scipy.special import logsumexp, ndtr
 
 from ..arrays import AnyArray, FloatArray
@@ -17,6 +16,9 @@ from .normal_mixture import NormalMixture
 from .relative_entropy import half_from
 from .rowwise import Rowwise, row_sum
 from .validate import levels, positive, same_length, vector
+
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicSpline
 
 _CELLS = 1 << 18  # numbers in one array of (row, centre)
 _REACH, _STEPS = 10.0, 16  # of the grid that expectations are taken on, in bandwidths and steps per bandwidth
@@ -87,6 +89,8 @@ class Smoothed(Rowwise):
     @cached_property
     def spline(self) -> CubicSpline:
         """The logarithm of the density of Z between the places of the grid."""
+        from scipy.interpolate import CubicSpline  # half of what the core would load, for this family alone
+
         return CubicSpline(*self.grid[:2])
 
     @cached_property
