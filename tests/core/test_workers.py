@@ -132,7 +132,7 @@ class TestSentOnce:
         assert folder is not None
         assert sorted(file.name for file in folder.iterdir()) == ["0", "lock"]
         means(other, engine.bound("pfi", other))
-        assert sorted(file.name for file in folder.iterdir()) == ["0", "1"]
+        assert sorted(file.name for file in folder.iterdir()) == ["0", "1", "lock"]
         del engine, bound
         gc.collect()
         assert not folder.exists()

@@ -264,7 +264,7 @@ def test_what_people_must_judge_stays_open() -> None:
     assert {cell for _, cell in facts.rows} == {Badge("open, to be completed", "unknown")}
     told = " ".join(texts([reading.section(made, "sign-off")]))
     (listed,) = re.findall(r"To be completed: the texts on (.+?); the status, which is draft\.", told)
-    asked = {key.replace("_", " ") for key in About.model_fields} - {"title", "status", "classification"}
+    asked = {key.replace("_", " ") for key in About.model_fields} - {"title", "status", "classification", "signers"}
     assert set(re.split(r", | and ", listed)) == asked
 
 

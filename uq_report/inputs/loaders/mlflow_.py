@@ -96,8 +96,10 @@ class MlflowLoader:
             place = scratch.make()
             delete = weakref.finalize(self, scratch.remove, place)
             try:
+                inside = place / "model"  # its hash is of its files alone
+                inside.mkdir()
                 with _quiet_and_brief():
-                    folder = artifacts.download_artifacts(artifact_uri=source, dst_path=str(place))
+                    folder = artifacts.download_artifacts(artifact_uri=source, dst_path=str(inside))
             except Exception as error:  # MLflow, its stores and their clients raise classes of their own
                 delete()
                 raise InputError(
