@@ -174,7 +174,7 @@ def _identity(values: Any, *, numeric: bool) -> tuple[bool, bytes]:
     if not numeric or series.nunique() <= len(series) / 2:
         return True, np.asarray(pd.factorize(series, use_na_sentinel=False)[0], dtype=np.int64).tobytes()
     ranks = rankdata(np.asarray(series, dtype=float), nan_policy="omit")
-    turned = np.nanmax(ranks) + np.nanmin(ranks) - ranks
+    turned = series.count() + 1 - ranks
     apart = np.flatnonzero(np.nan_to_num(ranks - turned))
     return False, (ranks if ranks[apart[0]] < turned[apart[0]] else turned).tobytes()
 
