@@ -1,0 +1,361 @@
+"""The parts of permutation importance and of claims from numbers made by hand."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report.core.arrays import FloatArray
+from uq_report.core.distributions import Categorical, Normal, Poisson
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.core.measures import BRIER, NLL, ZERO_ONE
+from uq_report.core.results import Diagnostic
+from uq_report.core.subject import Subject
+from uq_report.evidence import ids
+from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
+from uq_report.methods.pfi import claims_figure, shuffling
+from uq_report.methods.pfi.claims import Claim, Score, exact_p_values, score_of
+from uq_report.methods.pfi.claims_result import Claiming
+from uq_report.methods.pfi.explain import PermutationImportance
+from uq_report.methods.pfi.shuffling import Held, Shuffling, distinct_values, stops
+from uq_report.methods.pfi.tables import Tables, delta_result, importance_result, training_result
+from uq_report.methods.shared.changes import Distinct
+from uq_report.methods.shared.rows import Rows
+from uq_report.methods.shared.terms import Terms
+
+from .pfi_cases import MEASURES, subject
+from .test_cid_terms import flat
+
+# ---------------------------------------------------------------------- shuffles
+
+
+def held(distinct: Distinct | None, base: FloatArray, m: int = 3) -> Held:
+    n = base.shape[1]
+    donors = np.stack([np.roll(np.arange(n), r + 1) for r in range(m)])
+    T = np.zeros((1, m if distinct is None else len(distinct.first), n))
+    return Held("a", (0,), donors, distinct, base, T, np.zeros((1, n)))
+
+
+def test_shuffles_are_taken_in_order_and_further_measures_averaged() -> None:
+    one = held(None, np.zeros((2, 2)))
+    assert list(one.left(2)) == [0, 1]
+    assert one.variant(1).columns == (0,)
+    assert one.sources(0).tolist() == [1, 0]
+    one.take(np.array([[1.0, 2.0], [3.0, 5.0]]))
+    one.take(np.array([[4.0, 6.0], [5.0, 5.0]]))
+    assert one.changes.T.tolist() == [[[1.0, 2.0], [4.0, 6.0]]]
+    assert one.changes.donors.tolist() == [[1, 0], [0, 1]]
+    assert one.means.tolist() == [[4.0, 5.0]]
+    assert list(one.left(3)) == [2]
+
+
+def test_values_are_taken_step_by_step_and_further_measures_averaged_over_rows() -> None:
+    """Values 0, 1, 0 of three rows: a row's own, then the other; the mean counts value 0 twice."""
+    one = held(Distinct(np.array([0, 1, 0]), np.array([0, 1])), np.zeros((2, 3)))
+    one.take(np.array([[1.0, 2.0, 3.0], [6.0, 0.0, 3.0]]))
+    assert one.sources(1).tolist() == [1, 0, 1]
+    assert list(one.left(99)) == [1]
+    one.take(np.array([[10.0, 20.0, 30.0], [0.0, 9.0, 3.0]]))
+    assert one.changes.T.tolist() == [[[1.0, 20.0, 3.0], [10.0, 2.0, 30.0]]]
+    assert one.means.tolist() == [[4.0, 6.0, 3.0]]
+    assert list(one.left(99)) == []
+
+
+def test_looks_begin_at_20_and_come_every_10() -> None:
+    assert [stops(n, adaptive=True) for n in (19, 20, 21, 30, 31)] == [[19], [20], [20, 21], [20, 30], [20, 30, 31]]
+    assert stops(31, adaptive=False) == [31]
+
+
+def levels(*counts: int) -> Subject:
+    """Return features with these numbers of values."""
+    return subject(flat, np.column_stack([np.arange(60.0) % count for count in counts]), np.arange(60.0))
+
+
+def test_all_pairs_are_used_up_to_one_value_more_than_shuffles() -> None:
+    of = levels(5, 6)
+    at_most, more = (distinct_values(of, name, 4, None) for name in "ab")
+    assert at_most is not None
+    assert len(at_most.first) == 5
+    assert more is None
+    assert distinct_values(of, "b", 4, True) is not None
+    assert distinct_values(of, "a", 4, False) is None
+
+
+def test_sets_are_shuffled_together_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    of = levels(60, 60, 60)
+    engine = Engine(of, MEASURES)
+    shuffled = Shuffling(engine, (NLL,), engine.unchanged((NLL,)), 1, 7)
+
+    def packs(size: int) -> list[list[str]]:
+        monkeypatch.setattr(shuffling, "_HELD", size)
+        return [[one.feature for one in pack] for pack in shuffled.packs("abc")]
+
+    assert packs(10**6) == [["a", "b", "c"]]
+    assert packs(2 * 7 * 60) == [["a", "b"], ["c"]]
+    assert packs(2 * 7 * 60 + 1) == [["a", "b", "c"]]
+    assert packs(1) == [["a"], ["b"], ["c"]]
+    (pack,) = (list(pack) for pack in Shuffling(engine, (NLL,), engine.unchanged((NLL,)), 1, 7, exact=True).packs("a"))
+    assert pack[0].done == 1, "a row's own value is known"
+    assert not (pack[0].donors == np.arange(60)).all(axis=1).any()
+
+
+@pytest.mark.parametrize(("rows", "whole", "size"), [(10, False, 12), (9, False, 20), (10, True, 20)])
+def test_of_many_rows_only_what_is_folded_is_held(
+    rows: int, whole: bool, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shuffling, "_MANY", 9 * 20)
+    monkeypatch.setattr(shuffling, "LEAST", 12)
+    engine = Engine(levels(60), MEASURES)
+    of = Shuffling(engine, (NLL,), np.zeros((1, rows)), 1, 20, whole=whole)
+    assert of._at_once == size
+
+
+def test_the_cost_counts_shuffles_or_other_values_in_test_and_training_rows() -> None:
+    of = levels(3, 60)
+    engine = Engine(of, MEASURES)
+    assert PermutationImportance(n_repeats=30).cost(of, engine) == (2 + 20) * 60
+    assert PermutationImportance(n_repeats=30, seed_share=0.0).cost(of, engine) == (2 + 30) * 60
+    assert PermutationImportance(n_repeats=30, exact=False).cost(of, engine) == (20 + 20) * 60
+    for n, used in ((500, 500), (1500, 1000)):
+        trained = replace(of, train=(np.zeros((n, 2)), np.zeros(n)))
+        assert PermutationImportance(n_repeats=30).cost(trained, engine) == 22 * (60 + used)
+        assert PermutationImportance(n_repeats=30, train=False).cost(trained, engine) == 22 * 60
+
+
+@pytest.mark.parametrize(
+    ("option", "bad", "good"),
+    [("seed_share", 1.0, 0.999), ("seed_share", -0.01, 0.0), ("n_repeats", 0, 1), ("margin", 0.0, 1e-9)],
+)
+def test_numbers_outside_their_range_are_refused(option: str, bad: float, good: float) -> None:
+    settings: dict[str, Any] = {option: good}
+    assert getattr(PermutationImportance(**settings), option) == good
+    with pytest.raises(InputError, match=option):
+        PermutationImportance(**{option: bad})  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------------- claims
+
+
+@pytest.mark.parametrize(("classes", "terms"), [(20, 19), (21, 0)])
+def test_the_exact_test_is_of_at_most_20_classes(classes: int, terms: int) -> None:
+    score = score_of(Categorical(np.full((3, classes), 1 / classes)))
+    assert score is not None
+    assert (len(score.coefficients), score.loss.name) == (terms, NLL.name)
+    assert (score.statistics is None) is (terms == 0)
+    some = np.full((3, classes), 1 / (classes - 1))
+    some[0, 0] = 0
+    some[0] /= some[0].sum()
+    some[1:] = 1 / classes
+    zero = score_of(Categorical(some))
+    assert zero is not None
+    assert zero.loss.name == BRIER.name
+    sure = score_of(Categorical(np.array([[0.5, 0.5], [1.0, 0.0]])))
+    assert sure is not None
+    assert sure.loss.name == BRIER.name
+
+
+def test_scores_are_sums_of_coefficients_times_statistics() -> None:
+    """-log p(y) less what does not depend on both: the coefficients by hand."""
+    mean, sd, rate = np.array([1.0, -2.0]), np.array([2.0, 0.5]), np.array([0.5, 3.0])
+    p = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
+    zero = np.array([[0.2, 0.8], [1.0, 0.0]])
+    cases: list[tuple[Any, list[FloatArray]]] = [
+        (Normal(mean, sd), [-mean / sd**2, 1 / (2 * sd**2)]),
+        (Poisson(rate), [-np.log(rate)]),
+        (Categorical(p), [np.log(p[:, 0] / p[:, 1]), np.log(p[:, 0] / p[:, 2])]),
+        (Categorical(zero), [2 * (zero[:, 0] - zero[:, 1])]),
+    ]
+    for q, expected in cases:
+        score = score_of(q)
+        assert score is not None
+        np.testing.assert_allclose([part.rows(q, None, None) for part in score.coefficients], expected)
+        assert [part.name for part in score.coefficients] == [f"coefficient {k}" for k in range(len(expected))]
+
+
+def claim(excess: Any) -> Claim:
+    nothing = np.zeros((3, 1))
+    return Claim(nothing, np.zeros(3), np.zeros(3), ("",) * 3, 0.0, 0.0, np.asarray(excess, dtype=float))
+
+
+def drawn(values: Any) -> Score:
+    """Return a score whose draws are given: of one statistic, which is the outcome itself."""
+
+    def draws(q: Any, rng: Any, size: int) -> Iterator[FloatArray]:
+        assert size == expected[0]
+        yield np.asarray(values, dtype=float)[None, :3]
+        yield np.asarray(values, dtype=float)[None, 3:]
+
+    expected = [999]
+    return Score(NLL, NLL, (), lambda y: np.asarray(y, dtype=float)[None], draws)
+
+
+def test_exact_p_values_count_draws_on_both_sides_and_the_observed_one() -> None:
+    """One row, outcome 2 of draws 0 to 9: 3 are as low, 8 as high, of 1000 with the observed one."""
+    q = Normal(np.zeros(1), np.ones(1))
+    score = drawn(np.arange(10.0)[:, None])
+    p = exact_p_values([claim([[1.0]]), claim([[-2.0]]), claim([[0.0]])], score, q, [2.0], np.random.default_rng(0))
+    assert p.tolist() == pytest.approx([2 * 4 / 1000, 2 * 4 / 1000, 2 * 11 / 1000])
+    none = exact_p_values([claim([[1.0]])], Score(NLL, NLL), q, [2.0], np.random.default_rng(0))
+    assert np.isnan(none).all()
+
+
+@pytest.mark.parametrize(("number", "draws"), [(24, 999), (25, 999), (26, 1039)])
+def test_many_claims_take_more_draws(number: int, draws: int) -> None:
+    asked: list[int] = []
+
+    def draw(q: Any, rng: Any, size: int) -> Iterator[FloatArray]:
+        asked.append(size)
+        yield np.zeros((1, size, 1))
+
+    score = Score(NLL, NLL, (), lambda y: np.asarray(y, dtype=float)[None], draw)
+    q = Normal(np.zeros(1), np.ones(1))
+    p = exact_p_values([claim([[1.0]])] * number, score, q, [0.0], np.random.default_rng(0))
+    assert (asked, p.tolist()) == ([draws], [1.0] * number)
+
+
+def test_the_compared_measures_are_found_wherever_they_stand() -> None:
+    divergence, loss = BRIER, NLL
+    rows = Rows((), np.zeros((0, 2)), np.zeros(2), np.ones(2), None)
+    engine = Engine(levels(3), MEASURES)
+    for measures, found in (
+        ((divergence, loss), [0, 1]),
+        ((loss, divergence), [1, 0]),
+        ((loss, ZERO_ONE, divergence), [2, 0]),
+        ((ZERO_ONE, divergence, ZERO_ONE, loss), [1, 3]),
+    ):
+        of = Claiming(None, engine, rows, (divergence, loss), measures, np.zeros((len(measures), 2)), len(measures))
+        assert np.arange(len(measures))[of.at].tolist() == found
+        alone = replace(of, compared=(divergence,))
+        assert np.arange(len(measures))[alone.at].tolist() == found[:1]
+        assert np.arange(len(measures))[replace(of, compared=()).at].tolist() == []
+
+
+def claims(parts: dict[str, tuple[float, float]], *, outcomes: bool = True) -> Diagnostic:
+    """Return ``pfi.claims`` of features that claim and deliver these numbers."""
+    lines = []
+    for feature, (claimed, delivered) in parts.items():
+        values = [(CLAIMED, claimed), (DELIVERED, delivered), (DIFFERENCE, claimed - delivered)]
+        for item, value in values if outcomes else values[:1]:
+            ends = {"lower": value - 0.1, "upper": value + 0.2, "confidence": 0.95, "covers": "new test rows"}
+            lines.append(
+                {"measure": "nll", "feature": feature, "estimate": value, "item": item, "std_error": 0.05} | ends
+            )
+    table = pd.DataFrame(lines)
+    frame = pd.DataFrame(columns=list(Diagnostic.columns))
+    return Diagnostic(id=ids.PFI_CLAIMS, explainer=ids.PFI, title="", frame=frame, estimates=table)
+
+
+def ends_of(lines: Any) -> list[list[float]]:
+    return [np.round(np.asarray(path.vertices, dtype=float), 6).ravel().tolist() for path in lines.get_paths()]
+
+
+PARTS = {"a": (0.2, 0.1), "b": (1.0, 0.8), "c": (0.19, -0.3), ALL_FEATURES: (3.0, 3.0)}
+
+
+def test_the_figure_of_claims_holds_them_against_the_diagonal() -> None:
+    """Features only, each with the interval of what it delivers; named are those with a fifth of the largest claim."""
+    (axes,) = claims_figure.draw(claims(PARTS)).axes
+    diagonal, dots = axes.lines
+    assert np.asarray(diagonal.get_xydata()).tolist() == [[-0.3, -0.3], [1.0, 1.0]]
+    np.testing.assert_allclose(np.asarray(dots.get_xydata(), dtype=float), [[1.0, 0.8], [0.2, 0.1], [0.19, -0.3]])
+    (intervals,) = axes.collections
+    assert ends_of(intervals) == [[1.0, 0.7, 1.0, 1.0], [0.2, 0.0, 0.2, 0.3], [0.19, -0.4, 0.19, -0.1]]
+    assert [text.get_text() for text in axes.texts] == ["b", "a"]
+    assert [tuple(text.xy) for text in axes.texts] == [(1.0, 0.8), (0.2, 0.1)]  # type: ignore[attr-defined]
+    assert [text.get_position() for text in axes.texts] == [(5, 3), (5, 3)]
+    assert axes.get_xlabel().startswith("claimed (")
+    assert axes.get_ylabel().startswith("delivered on unseen rows (")
+    assert (diagonal.get_linewidth(), dots.get_markersize()) == (0.8, 4.5)
+    assert diagonal.is_dashed()
+    assert [text.get_text() for text in claims_figure.draw(claims(PARTS), 1).axes[0].texts] == ["b"]
+    above = claims_figure.draw(claims({"a": (0.5, 0.25)})).axes[0].lines[0]
+    assert np.asarray(above.get_xydata()).tolist() == [[0.0, 0.0], [0.5, 0.5]]
+
+
+def test_without_outcomes_claims_stand_below_each_other_the_largest_on_top() -> None:
+    (axes,) = claims_figure.draw(claims(PARTS, outcomes=False)).axes
+    (dots,) = axes.lines
+    np.testing.assert_allclose(np.asarray(dots.get_xydata(), dtype=float), [[1.0, 2], [0.2, 1], [0.19, 0]])
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "a", "c"]
+    (intervals,) = axes.collections
+    assert ends_of(intervals) == [[0.9, 2.0, 1.2, 2.0], [0.1, 1.0, 0.4, 1.0], [0.09, 0.0, 0.39, 0.0]]
+    assert len(claims_figure.draw(claims(PARTS, outcomes=False), 2).axes[0].get_yticks()) == 2
+
+
+# ---------------------------------------------------------------------- tables
+
+N = 50
+
+
+def tables(repeats: FloatArray, **parts: Any) -> Tables:
+    """Return tables of one feature and nll with these shuffles."""
+    values = repeats[None]
+    rows = np.tile(np.linspace(-1, 1, N) + repeats.mean(), (1, 1))
+    term = Terms(
+        values, values.mean(axis=1), np.array([0.05]), np.array([0.01]), rows, rows, np.array([False]),
+        np.array([0.25]), np.zeros((1, 2), int), exact=parts.pop("exact", False),
+    )  # fmt: skip
+    of = Rows((NLL,), np.full((1, N), 0.7), np.zeros(N), parts.pop("weights", np.ones(N)), None)
+    options = {"n_repeats": len(repeats), "seed_share": 0.1} | parts.pop("options", {})
+    return replace(Tables(of, ["a"], [term], {"nll": 0.01}, 0.95, options, ()), **parts)
+
+
+@pytest.mark.parametrize(
+    ("m", "low", "high", "words"),
+    [(19, 0.0, 18.0, "smallest and largest"), (20, 0.95, 18.05, "5 % and 95 % quantiles")],
+)
+def test_the_spread_is_of_quantiles_from_20_shuffles_on(m: int, low: float, high: float, words: str) -> None:
+    result = importance_result(tables(np.arange(float(m))))
+    (line,) = result.estimates.to_dict("records")
+    assert (line["spread_low"], line["spread_high"]) == pytest.approx((low, high))
+    assert result.meta == {"spread": f"{words} of {m} shuffles", "degrees_of_freedom": N - 1}
+    assert line["p_value"] == pytest.approx(2 / (m + 1))
+    assert line["unpermuted"] == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize(("m", "reach"), [(19, True), (18, False)])
+def test_a_test_is_out_of_reach_where_the_smallest_p_value_is_above_the_level(m: int, reach: bool) -> None:
+    notes = " ".join(importance_result(tables(np.arange(float(m)))).notes)
+    words = "18 shuffles give no p-value below 0.053, so the test cannot reach the level 0.05: it needs 19, or 19 to"
+    assert (words in notes) is not reach
+    assert ("give no p-value below" in notes) is not reach
+
+
+def test_with_unequal_weights_there_is_no_p_value() -> None:
+    weighted = importance_result(tables(np.arange(30.0), weights=np.linspace(1, 2, N)))
+    assert weighted.estimates["p_value"].isna().all()
+    assert any(note.startswith("No permutation p-value") for note in weighted.notes)
+    assert not any(note.startswith("No permutation p-value") for note in importance_result(tables(np.ones(30))).notes)
+
+
+def test_the_reader_is_told_which_features_stopped_early() -> None:
+    early = importance_result(tables(np.arange(20.0), options={"n_repeats": 30})).notes
+    assert early[0].startswith("Shuffles stop, from 20 on and at 30 at the latest, once their choice has at most 10 %")
+    assert early[0].endswith("so it was for all features.")
+    assert not any(note.startswith("Shuffles stop") for note in importance_result(tables(np.arange(30.0))).notes)
+
+
+def test_an_importance_of_all_pairs_says_so() -> None:
+    exact = importance_result(tables(np.arange(30.0), exact=True)).notes
+    assert exact[0].startswith("All importances are exact over all permutations")
+    assert "Intervals are for new test rows and this fixed model." in exact
+    assert not any("exact over all permutations" in note for note in importance_result(tables(np.ones(30))).notes)
+
+
+def test_row_changes_are_summed_up_by_quantiles_and_the_share_unchanged() -> None:
+    frame = delta_result(tables(np.zeros(30))).frame
+    assert frame["x"].tolist() == [0.05, 0.25, 0.5, 0.75, 0.95, 0.0]
+    np.testing.assert_allclose(frame["value"], [-0.9, -0.5, 0.0, 0.5, 0.9, 0.25], atol=1e-12)
+    assert set(frame["item"][:5]) == {"quantile"}
+    assert frame["item"].iloc[-1] == "share of rows unchanged"
+
+
+def test_training_rows_have_no_interval_and_say_how_many_were_drawn() -> None:
+    result = training_result(tables(np.arange(30.0)), 900)
+    assert result.estimates[["std_error", "lower", "upper", "confidence", "p_value"]].isna().all(axis=None)
+    assert result.notes[-1] == "50 of 900 training rows, drawn at random, were used."
+    assert len(training_result(tables(np.arange(30.0)), None).notes) == 1
