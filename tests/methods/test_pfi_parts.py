@@ -20,7 +20,8 @@ from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFF
 from uq_report.methods.pfi import claims_figure, shuffling
 from uq_report.methods.pfi.claims import Claim, Score, exact_p_values, score_of
 from uq_report.methods.pfi.claims_result import Claiming
-from uq_report.methods.pfi.explain import PermutationImportance
+from uq_report.methods.pfi.explain import PermutationImportance, _at_most
+from uq_report.methods.pfi.reading import _reading
 from uq_report.methods.pfi.shuffling import Held, Shuffling, distinct_values, stops
 from uq_report.methods.pfi.tables import Tables, delta_result, importance_result, training_result
 from uq_report.methods.shared.changes import Distinct
@@ -359,3 +360,121 @@ def test_training_rows_have_no_interval_and_say_how_many_were_drawn() -> None:
     assert result.estimates[["std_error", "lower", "upper", "confidence", "p_value"]].isna().all(axis=None)
     assert result.notes[-1] == "50 of 900 training rows, drawn at random, were used."
     assert len(training_result(tables(np.arange(30.0)), None).notes) == 1
+
+
+def test_what_is_held_together_has_32_mebibytes() -> None:
+    assert shuffling._HELD * np.dtype(float).itemsize == 32 * 2**20
+
+
+def test_terms_row_by_row_are_kept_in_their_place_or_not_at_all() -> None:
+    made = tables(np.arange(30.0))
+    (term,) = made.terms
+    term = term._replace(delta=term.rows + 1)
+    kept = np.zeros((2, 1, 1, N))
+    held_terms = replace(made, kept=kept).kept_terms(0, term)
+    for k, values in enumerate((term.rows, term.delta)):
+        np.testing.assert_array_equal(kept[k, :, 0], values)
+        stored = replace(made, kept=kept).row_values(k)
+        assert stored is not None
+        np.testing.assert_array_equal(stored.of("nll", "a"), values[0])
+    np.testing.assert_array_equal(held_terms.rows, term.rows)
+    np.testing.assert_array_equal(held_terms.delta, term.delta)
+    bare = made.kept_terms(0, term)
+    assert (bare.rows.shape, bare.delta.shape, made.row_values(0)) == ((1, 0), (1, 0), None)
+
+
+def test_an_importance_about_0_whose_interval_leaves_0_out_says_so() -> None:
+    """0.006 ± 0.002 is within a margin of 0.01 and not 0; an interval that is 0 itself does not leave it out."""
+
+    def remark(estimate: float, se: float, *, zero: bool = False) -> tuple[str, str]:
+        made = tables(np.full(30, estimate))
+        term = made.terms[0]._replace(se=np.array([se]), zero=np.array([zero]))
+        (line,) = importance_result(replace(made, terms=[term])).estimates.to_dict("records")
+        return line["verdict"], line["remark"]
+
+    assert remark(0.006, 0.001) == ("about 0", "but not 0")
+    assert remark(-0.006, 0.001) == ("about 0", "but not 0")
+    assert remark(0.001, 0.002) == ("about 0", "")
+    assert remark(0.0, 0.0) == ("about 0", "")
+    assert remark(0.0, 0.0, zero=True) == ("about 0", "exact")
+    assert remark(0.5, 0.1) == ("positive", "")
+
+
+def test_intervals_are_of_student_with_one_unit_less() -> None:
+    made = tables(np.full(30, 0.5))
+    few = replace(made, rows=replace(made.rows, b=np.ones((1, 4)), y=np.zeros(4), weights=np.ones(4)))
+    (line,) = importance_result(few).estimates.to_dict("records")
+    assert line["upper"] - 0.5 == pytest.approx(3.182446305284263 * 0.05), "t of 3 degrees of freedom at 97.5 %"
+
+
+@pytest.mark.parametrize("outcomes", [True, False])
+def test_lines_of_claims_have_their_intervals_and_the_last_its_test(outcomes: bool) -> None:
+    """Of 4 rows: t of 3 degrees of freedom at 97.5 % is 3.182."""
+    size = 3 if outcomes else 1
+    one = Claim(
+        np.zeros((size, 1)), np.array([0.4, 0.3, 0.1])[:size], np.array([0.1, 0.2, 0.3])[:size],
+        ("", "doubt", "")[:size], 0.75, 0.05, np.zeros((1, 4)),
+    )  # fmt: skip
+    rows = Rows((), np.zeros((0, 4)), np.zeros(4), np.ones(4), None)
+    of = Claiming(None, Engine(levels(3), MEASURES), rows, (), (), np.zeros((0, 4)), 0, claims={"a": one})
+    lines = of._lines("nll", "a", 0.25)
+    t = 3.182446305284263
+    assert [line["item"] for line in lines] == [CLAIMED, DELIVERED, DIFFERENCE][:size]
+    assert [line["upper"] - line["estimate"] for line in lines] == pytest.approx([0.1 * t, 0.2 * t, 0.3 * t][:size])
+    assert [line["estimate"] - line["lower"] for line in lines] == pytest.approx([0.1 * t, 0.2 * t, 0.3 * t][:size])
+    assert [line["distrust"] for line in lines] == ["", "doubt", ""][:size]
+    if outcomes:
+        last = lines[-1]
+        assert (last["p_value"], last["share"]) == (0.25, 0.75)
+        assert (last["share_lower"], last["share_upper"]) == pytest.approx((0.75 - 0.05 * t, 0.75 + 0.05 * t))
+    else:
+        assert "share" not in lines[0]
+
+
+@pytest.mark.parametrize(("n", "sampled"), [(1000, None), (1001, 1001)])
+@pytest.mark.parametrize("known", [True, False])
+def test_training_rows_are_drawn_above_a_limit_only(n: int, sampled: int | None, known: bool) -> None:
+    training = subject(flat, np.arange(float(n))[:, None], np.arange(float(n)) if known else None)
+    kept = _at_most(training, 1000, Engine(levels(3), MEASURES).bound("pfi"))
+    assert (kept.n, kept.sampled_from) == (1000, sampled)
+    assert (kept.y is not None) is known
+    if kept.y is not None:
+        np.testing.assert_array_equal(kept.y, np.asarray(kept.X, dtype=float)[:, 0])
+    assert (np.diff(np.asarray(kept.X, dtype=float)[:, 0]) > 0).all(), "in their order"
+
+
+def test_only_damage_that_is_not_noticed_is_told_with_a_but() -> None:
+    lines = {
+        verdict: {"estimate": 0.5, "verdict": verdict, "std_error": 0.1, "n_needed": np.nan, "distrust": ""}
+        for verdict in ("positive", "about 0", "negative")
+    }
+    told = {
+        (loss, doubt): _reading("x", lines[doubt], lines[loss], n=9, unused=False)[1]
+        for loss in lines
+        for doubt in lines
+    }
+    assert [pair for pair, words in told.items() if " but " in words] == [("positive", "about 0")]
+    assert all((" and " in words) != (" but " in words) for words in told.values())
+
+
+@pytest.mark.parametrize(("entropy", "likelihood", "rows"), [(300.0, 200.0, "300"), (200.0, 300.0, "300")])
+def test_the_rows_that_would_decide_both_are_the_larger_number(entropy: float, likelihood: float, rows: str) -> None:
+    def line(needed: float) -> dict[Any, Any]:
+        return {"estimate": 0.1, "verdict": "undetermined", "std_error": 0.1, "n_needed": needed, "distrust": ""}
+
+    assert f"About {rows} rows would" in _reading("x", line(entropy), line(likelihood), n=100, unused=False)[1]
+    assert "rows would" not in _reading("x", line(100.0), line(100.0), n=100, unused=False)[1]
+    assert "rows would" not in _reading("x", line(np.nan), line(300.0), n=100, unused=False)[1]
+
+
+def test_a_loss_that_is_no_mean_is_noted_among_others() -> None:
+    made = tables(np.arange(30.0))
+    auc = MEASURES["one_minus_auc"]
+    y = np.arange(N) % 2
+    both = replace(made.rows, measures=(NLL, auc), b=np.stack([np.full(N, 0.7), np.linspace(0, 1, N)]), y=y)
+    (term,) = made.terms
+    pair = Terms(*(np.concatenate([part, part]) if isinstance(part, np.ndarray) else part for part in term))
+    of = replace(made, rows=both, terms=[pair], margins={"nll": 0.01, auc.name: 0.01})
+    notes = importance_result(of).notes
+    assert "1 - AUC and the like are no mean over rows: a row counts by its influence on them." in notes
+    assert not any("1 - AUC" in note for note in importance_result(made).notes)
