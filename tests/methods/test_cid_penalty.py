@@ -11,9 +11,11 @@ from sklearn.covariance import OAS, graphical_lasso
 
 from uq_report.core.arrays import FloatArray
 from uq_report.core.engine import Engine
+from uq_report.core.sampling import Sampling
 from uq_report.methods.cid import discrete, normal, precision
 from uq_report.methods.cid.corrected import _r2
 from uq_report.methods.cid.estimate import _with_copies
+from uq_report.methods.cid.explain import _graph, _means
 from uq_report.methods.cid.terms import Estimate, Terms, UnfitError
 
 from .pfi_cases import MEASURES, subject
@@ -246,3 +248,32 @@ def test_log_p_of_cells_is_a_logistic_regression_of_this_penalty() -> None:
 
 def test_r2_is_defined_for_small_importances() -> None:
     assert _r2(np.array([0.1, 0.2]), np.array([0.1, 0.2])) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("estimator", "meaning"), [(discrete.TITLE, "largest pair potential"), ("", "partial correlation")]
+)
+def test_the_graph_has_an_edge_for_every_link_and_no_node_for_a_copy(estimator: str, meaning: str) -> None:
+    links = np.array([[0.0, 0.5, 0.0], [0.5, 0.0, -0.2], [0.0, -0.2, 0.0]])
+    terms = Terms(np.zeros((2, 3)), np.zeros((2, 3)))
+    made = Estimate(
+        ("a", "b", "c"), terms, estimator, links, lambda _: np.zeros(2), lambda _: 0.0, np.eye(3, dtype=bool), (), {},
+        copies={"b": "a"},
+    )  # fmt: skip
+    found = _graph(made)
+    assert found.frame[["feature", "item", "value"]].to_numpy().tolist() == [["a", "c", 0.5], ["c", "y", -0.2]]
+    assert found.meta == {"nodes": ["a", "c", "y"], "edge": meaning}
+    assert [(gap.feature, gap.reason) for gap in found.omissions] == [("b", "it repeats a exactly, and has its place")]
+
+
+def test_means_of_row_values_have_the_interval_of_rows() -> None:
+    """Values 1, 2, 3, 6 of 4 rows: mean 3, error sd / 2, t of 3 degrees of freedom 3.182."""
+    values = np.array([[1.0], [2.0], [3.0], [6.0]])
+    (line,) = _means(("a",), "MI", values, Sampling(np.full(4, 0.25), 4), 0.95).to_dict("records")
+    error = np.std([1, 2, 3, 6], ddof=1) / 2
+    assert (line["estimate"], line["std_error"]) == (3.0, pytest.approx(error))
+    assert (line["lower"], line["upper"]) == pytest.approx((3 - 3.182446 * error, 3 + 3.182446 * error), rel=1e-6)
+    assert (line["confidence"], line["covers"]) == (0.95, "new test rows")
+    (alone,) = _means(("a",), "MI", values[:1], Sampling(np.ones(1), 1), 0.95).to_dict("records")
+    assert np.isnan(alone["confidence"])
+    assert alone["covers"] == "none"

@@ -71,6 +71,8 @@ def test_a_break_down_is_the_steps_between_the_mean_and_the_prediction() -> None
         ["a", -1.0, 2, 2.0],
     ]
     assert table[["spread_low", "spread_high"]].isna().all(axis=None)
+    assert len(table.columns) == 6
+    assert table.index.tolist() == [0, 1]
 
 
 def test_shapley_values_are_path_0_and_their_spread_the_other_paths() -> None:

@@ -12,7 +12,7 @@ from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Categorical, Normal, Poisson
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
-from uq_report.core.measures import BRIER, NLL, ZERO_ONE
+from uq_report.core.measures import BRIER, NLL, SET_SIZE, ZERO_ONE
 from uq_report.core.results import Diagnostic
 from uq_report.core.subject import Subject
 from uq_report.evidence import ids
@@ -478,3 +478,9 @@ def test_a_loss_that_is_no_mean_is_noted_among_others() -> None:
     notes = importance_result(of).notes
     assert "1 - AUC and the like are no mean over rows: a row counts by its influence on them." in notes
     assert not any("1 - AUC" in note for note in importance_result(made).notes)
+
+
+def test_the_size_of_label_sets_is_measured_only_where_there_are_such_and_nothing_else_was_asked() -> None:
+    engine = Engine(levels(3), MEASURES | {SET_SIZE.name: SET_SIZE})
+    asked = PermutationImportance(measures=("nll",))._names(engine)
+    assert (asked, PermutationImportance()._names(engine)) == (("nll",), PermutationImportance.measures)
