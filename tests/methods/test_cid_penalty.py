@@ -11,9 +11,11 @@ from sklearn.covariance import OAS, graphical_lasso
 
 from uq_report.core.arrays import FloatArray
 from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
 from uq_report.core.sampling import Sampling
 from uq_report.methods.cid import discrete, normal, precision
 from uq_report.methods.cid.corrected import _r2
+from uq_report.methods.cid.correction import CoverCorrection
 from uq_report.methods.cid.estimate import _with_copies
 from uq_report.methods.cid.explain import _graph, _means
 from uq_report.methods.cid.terms import Estimate, Terms, UnfitError
@@ -140,7 +142,8 @@ def test_a_given_penalty_and_a_given_graph_are_used_as_they_are() -> None:
     np.testing.assert_allclose(found, graphical_lasso(S, alpha=0.2)[1], atol=5e-3)
     assert (facts["penalty"], facts["graph"]) == (0.2, "lasso")
     one, facts = precision.by_lasso(Z[:, :1], None, engine())
-    assert (one.item(), facts) == (pytest.approx(1.0), {"penalty": None, "graph": "one column"})
+    assert one.item() == pytest.approx(1.0)
+    assert facts == {"penalty": None, "graph": "one column"}
     edges = np.array([[1, 1, 0, 1], [1, 1, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1]], dtype=bool)  # y last, not among rows
     chain, facts = precision.by_graph(Z, edges)
     assert (chain[0, 2], chain[2, 0], facts["graph"]) == (0.0, 0.0, "given")
@@ -158,7 +161,7 @@ def classes(n: int = 90) -> tuple[FloatArray, Any]:
 
 
 def plain(Z: FloatArray) -> tuple[FloatArray, dict[str, Any]]:
-    return np.linalg.inv(Z.T @ Z / len(Z)), {"graph": "all pairs"}
+    return np.asarray(np.linalg.inv(Z.T @ Z / len(Z)), dtype=float), {"graph": "all pairs"}
 
 
 def test_classes_share_the_covariance_within_them() -> None:
@@ -202,7 +205,9 @@ def test_a_copula_is_the_normal_of_scores(half: bool) -> None:
     found = normal.copula_estimate(data(np.exp(X[:, 0] / 5), X[:, 1], y=y), plain, ("A doubt.",), half=half)
     Z = normal.normal_scores(np.column_stack([X, y]))
     S = Z.T @ Z / len(Z)
-    terms = (normal.half_potential_terms if half else normal.gaussian_terms)(Z, np.linalg.inv(S))
+    terms = (normal.half_potential_terms if half else normal.gaussian_terms)(
+        Z, np.asarray(np.linalg.inv(S), dtype=float)
+    )
     np.testing.assert_allclose(found.terms.conditional, terms.conditional)
     np.testing.assert_allclose(found.terms.mutual.mean(axis=0), -0.5 * np.log(1 - S[:2, 2] ** 2), atol=1e-9)
     left = S[2, 2] - S[2, :2] @ np.linalg.solve(S[:2, :2], S[:2, 2])
@@ -244,6 +249,13 @@ def test_log_p_of_cells_is_a_logistic_regression_of_this_penalty() -> None:
     first, second = p[5], p[8]  # of class 1 at level 0 and at level 1
     weight = (np.log(first / (1 - first)) - np.log(second / (1 - second))) / 2
     assert 2 - 7 * first == pytest.approx(penalty * weight, abs=1e-4)
+
+
+def test_one_repeat_is_enough_and_none_is_too_few() -> None:
+    assert CoverCorrection(n_repeats=1).n_repeats == 1
+    for n in (0, True):
+        with pytest.raises(InputError, match=r"cover\.n_repeats must be an integer >= 1"):
+            CoverCorrection(n_repeats=n)
 
 
 def test_r2_is_defined_for_small_importances() -> None:

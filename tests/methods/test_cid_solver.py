@@ -9,6 +9,7 @@ import pytest
 from uq_report.core.arrays import FloatArray
 from uq_report.methods.cid import lasso, precision
 from uq_report.methods.cid.lasso import graphical_lassos
+from uq_report.methods.cid.terms import UnfitError
 
 
 def covariances(m: int = 3, d: int = 5, n: int = 60) -> FloatArray:
@@ -95,7 +96,7 @@ def test_a_step_that_rises_is_halved_until_it_falls() -> None:
 
 def test_linear_equations_on_the_free_entries_are_solved() -> None:
     W = covariances(2, 4)
-    T = np.linalg.inv(W)
+    T = np.asarray(np.linalg.inv(W), dtype=float)
     free = np.broadcast_to(np.eye(4) + (np.add.outer(np.arange(4), np.arange(4)) == 3), W.shape).astype(float)
     right = covariances(4, 4)[2:]
     X = lasso._solution(W, T, free, right)
@@ -160,7 +161,7 @@ def test_an_ill_conditioned_precision_is_refused_from_ten_billion_on() -> None:
     fine, facts = precision._checked(np.diag([1.0, 0.9e10]), 0.1, "lasso")
     assert (fine[1, 1], facts) == (0.9e10, {"penalty": 0.1, "graph": "lasso", "condition": pytest.approx(0.9e10)})
     for value in (1e10, 1.05e10, np.inf):
-        with pytest.raises(precision.UnfitError, match="must not be collinear"):
+        with pytest.raises(UnfitError, match="must not be collinear"):
             precision._checked(np.diag([1.0, value]), 0.1, "lasso")
 
 

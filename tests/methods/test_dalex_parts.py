@@ -131,4 +131,4 @@ def test_counts_are_refused_below_their_least(option: str, least: int) -> None:
     settings: dict[str, Any] = {option: least}
     assert getattr(DalexExplanations(**settings), option) == least
     with pytest.raises(InputError, match=option):
-        DalexExplanations(**{option: least - 1})
+        DalexExplanations(**(settings | {option: least - 1}))

@@ -198,9 +198,11 @@ def test_exact_p_values_count_draws_on_both_sides_and_the_observed_one() -> None
     """One row, outcome 2 of draws 0 to 9: 3 are as low, 8 as high, of 1000 with the observed one."""
     q = Normal(np.zeros(1), np.ones(1))
     score = drawn(np.arange(10.0)[:, None])
-    p = exact_p_values([claim([[1.0]]), claim([[-2.0]]), claim([[0.0]])], score, q, [2.0], np.random.default_rng(0))
+    p = exact_p_values(
+        [claim([[1.0]]), claim([[-2.0]]), claim([[0.0]])], score, q, np.array([2.0]), np.random.default_rng(0)
+    )
     assert p.tolist() == pytest.approx([2 * 4 / 1000, 2 * 4 / 1000, 2 * 11 / 1000])
-    none = exact_p_values([claim([[1.0]])], Score(NLL, NLL), q, [2.0], np.random.default_rng(0))
+    none = exact_p_values([claim([[1.0]])], Score(NLL, NLL), q, np.array([2.0]), np.random.default_rng(0))
     assert np.isnan(none).all()
 
 
@@ -214,7 +216,7 @@ def test_many_claims_take_more_draws(number: int, draws: int) -> None:
 
     score = Score(NLL, NLL, (), lambda y: np.asarray(y, dtype=float)[None], draw)
     q = Normal(np.zeros(1), np.ones(1))
-    p = exact_p_values([claim([[1.0]])] * number, score, q, [0.0], np.random.default_rng(0))
+    p = exact_p_values([claim([[1.0]])] * number, score, q, np.array([0.0]), np.random.default_rng(0))
     assert (asked, p.tolist()) == ([draws], [1.0] * number)
 
 
@@ -444,7 +446,7 @@ def test_training_rows_are_drawn_above_a_limit_only(n: int, sampled: int | None,
 
 
 def test_only_damage_that_is_not_noticed_is_told_with_a_but() -> None:
-    lines = {
+    lines: dict[str, dict[Any, Any]] = {
         verdict: {"estimate": 0.5, "verdict": verdict, "std_error": 0.1, "n_needed": np.nan, "distrust": ""}
         for verdict in ("positive", "about 0", "negative")
     }
@@ -473,7 +475,8 @@ def test_a_loss_that_is_no_mean_is_noted_among_others() -> None:
     y = np.arange(N) % 2
     both = replace(made.rows, measures=(NLL, auc), b=np.stack([np.full(N, 0.7), np.linspace(0, 1, N)]), y=y)
     (term,) = made.terms
-    pair = Terms(*(np.concatenate([part, part]) if isinstance(part, np.ndarray) else part for part in term))
+    twice: Any = [np.concatenate([part, part]) for part in term[:-1]]
+    pair = Terms(*twice)
     of = replace(made, rows=both, terms=[pair], margins={"nll": 0.01, auc.name: 0.01})
     notes = importance_result(of).notes
     assert "1 - AUC and the like are no mean over rows: a row counts by its influence on them." in notes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +28,7 @@ from .test_sections_methods import ABC, figures, run_of
 pytestmark = pytest.mark.usefixtures("undrawn")
 
 
-def claims(*, outcomes: bool = True, **parts: tuple[float, float]) -> Diagnostic:
+def claims(parts: Mapping[str, tuple[float, float]], *, outcomes: bool = True) -> Diagnostic:
     """Return claims of features: what each claims and what is missing of it, with half an interval of 0.02."""
     rows: list[dict[str, Any]] = []
     for feature, (claim, missing) in parts.items():
@@ -50,7 +51,7 @@ def claimed(result: Result) -> Section:
 
 def test_claims_stand_beside_what_is_delivered_the_largest_first() -> None:
     parts = {"a": (0.1, 0.025), "b": (0.4, 0.1), "c": (0.0099, 0.0), "d": (0.01, 0.0), ALL_FEATURES: (0.5, 0.1)}
-    section = claimed(claims(**parts))
+    section = claimed(claims(parts))
     table = table_of(section, "claims-table")
     assert [row[0] for row in table.rows] == [ALL_FEATURES, "b", "a", "d", "c"]
     assert [float(str(cell)) for cell in table.rows[1][1:5]] == pytest.approx([0.4, 0.3, 0.28, 0.32])
@@ -60,12 +61,12 @@ def test_claims_stand_beside_what_is_delivered_the_largest_first() -> None:
     told = text_of(section)
     assert "Wrong values of all features together would cost 0.500 nats (0.480 to 0.520)" in told
     assert "the outcomes show 0.400 nats (0.380 to 0.420): a delivered share of 80 % (70 to 90)." in told
-    alone = text_of(claimed(claims(a=(0.1, 0.0))))
+    alone = text_of(claimed(claims({"a": (0.1, 0.0)})))
     assert "All features together could not be judged." in alone
 
 
 def test_a_share_in_doubt_is_not_told() -> None:
-    made_of = claims(a=(0.1, 0.025), **{ALL_FEATURES: (0.5, 0.1)})
+    made_of = claims({"a": (0.1, 0.025), ALL_FEATURES: (0.5, 0.1)})
     doubted = replace(made_of, estimates=made_of.estimates.assign(distrust="few events"))
     assert "a delivered share" not in text_of(claimed(doubted))
     unknown = replace(made_of, estimates=made_of.estimates.assign(share_lower=np.nan))
@@ -77,7 +78,7 @@ def test_a_share_in_doubt_is_not_told() -> None:
 
 def test_without_outcomes_the_leading_claims_are_named() -> None:
     parts = {f"f{k}": (0.1 + 0.1 * k, 0.0) for k in range(6)} | {ALL_FEATURES: (2.0, 0.0)}
-    section = claimed(claims(outcomes=False, **parts))
+    section = claimed(claims(parts, outcomes=False))
     told = text_of(section)
     assert "wrong values would cost most of f5" in told
     assert "Without outcomes nothing shows whether unseen rows confirm it." in told
@@ -90,7 +91,7 @@ def test_no_claims_are_no_section_and_lines_that_failed_say_why() -> None:
     run = run_of([])
     bare = replace(run, results=tuple(r for r in run.results if r.id != ids.PFI_CLAIMS))
     assert ClaimsSection().section(Evidence(bare)) is None
-    empty = claims(a=(0.1, 0.0))
+    empty = claims({"a": (0.1, 0.0)})
     gap = Omission("nll", "a", "the divergence is infinite")
     section = claimed(replace(empty, estimates=empty.estimates[:0], omissions=(gap,)))
     assert "divergence is infinite" in text_of(section)
