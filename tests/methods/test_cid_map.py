@@ -268,8 +268,8 @@ def test_the_graph_names_its_sizes_and_puts_the_target_apart() -> None:
     assert [*axes.get_xlim(), *axes.get_ylim()] == [-2.3, 2.3, -1.2, 1.3]
     assert str(axes.get_aspect()) == "1.0"
     assert drawn.legends[0]._ncols == 2  # type: ignore[attr-defined]
-    looks = (features.get_markersize(), features.get_zorder(), y.get_markersize(), y.get_zorder())
-    assert looks == (6, 3, 11, 4)
+    assert [line.get_markersize() for line in (features, y)] == [6, 11]
+    assert [line.get_zorder() for line in (features, y)] == [3, 4]
     potentials = graph_figure.draw(graph(edges, "largest pair potential")).legends[0].get_texts()
     assert len(potentials) == 3, "potentials of cells have no sign"
     assert len(graph_figure.draw(graph([])).axes[0].texts) == 1
