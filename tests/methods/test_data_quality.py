@@ -213,7 +213,45 @@ def test_nullable_boolean_and_date_columns() -> None:
     assert counts(result, "copied_column") == {("flag", "yes"): n}
 
 
+def test_constant_columns_with_gaps_may_be_copies_of_each_other() -> None:
+    frame = normal(3).assign(d=[1.0, np.nan, 1.0], e=[1.0, np.nan, 1.0])
+    assert counts(explain(subject(frame)), "copied_column") == {("e", "d"): 3}
+
+
+@pytest.mark.parametrize(("n", "distinctive"), [(400, 1), (399, 0)])
+def test_a_copy_is_distinctive_up_to_a_hundredth_of_an_expected_row(n: int, distinctive: int) -> None:
+    """Both columns hold each value once and the copied one twice: n (2/n)² = 4/n other rows are expected."""
+    numbers = np.r_[np.arange(1.0, n), 1.0]
+    found = counts(explain(subject(pd.DataFrame({"a": numbers, "b": -numbers}))), "duplicate_rows")
+    assert found == {("", "all"): 1, ("", "distinctive"): distinctive}
+
+
+@pytest.mark.parametrize(("levels", "kind", "fine"), [(21, float, True), (20, float, False), (21, str, False)])
+def test_columns_of_more_than_twenty_numbers_are_finely_graded(levels: int, kind: type, fine: bool) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({c: rng.permutation(np.arange(10 * levels) % levels).astype(kind) for c in "abcdef"})
+    assert set(keys(subject(frame)).distinctive) == {fine}
+
+
+def test_rows_are_counted_in_the_facts_of_the_result() -> None:
+    alone, both = explain(subject(normal(20))), explain(subject(normal(20), normal(30, 1)))
+    assert alone.meta == {"n": 20, "n_train": None, "has_train": False, "columns_checked": 3}
+    assert both.meta == {"n": 20, "n_train": 30, "has_train": True, "columns_checked": 3}
+
+
+@pytest.mark.parametrize(("own", "trained"), [(True, False), (False, True)])
+def test_copies_with_another_outcome_need_both_outcomes(own: bool, trained: bool) -> None:
+    rows = normal(30)
+    y = np.resize(["no", "yes"], 30)
+    result = explain(make_subject(MODEL, Anything(), rows, y if own else None, train=(rows, y if trained else None)))
+    assert counts(result, "overlap") == {("", "all"): 30, ("", "distinctive"): 30}
+    assert not counts(result, "overlap_other_y")
+    assert {gap.measure for gap in result.omissions} == {"overlap_other_y", *(() if own else ("class",))}
+
+
 def test_the_option_is_checked() -> None:
-    with pytest.raises(InputError, match=r"data_quality\.sparse must be"):
-        DataQuality(sparse=1.0)
+    for wrong in (0.5, 1.0):
+        with pytest.raises(InputError, match=r"data_quality\.sparse must be"):
+            DataQuality(sparse=wrong)
+    assert DataQuality(sparse=0.51).sparse == 0.51
     assert counts(explain(subject(normal(10).assign(d=[1.0] * 8 + [2.0, 3.0])), sparse=0.8), "sparse")

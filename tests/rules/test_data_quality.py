@@ -81,7 +81,7 @@ def test_uq702(count: int, severity: str) -> None:
     assert judged(("duplicate_rows", "", "all", 150), ("duplicate_rows", "", "distinctive", 2)).state == "passed"
 
 
-@pytest.mark.parametrize(("count", "severity"), [(2, "low"), (20, "medium")])
+@pytest.mark.parametrize(("count", "severity"), [(2, "low"), (9, "low"), (10, "medium")])
 def test_uq703(count: int, severity: str) -> None:
     finding = only(judged(("placeholder", "bmi", "-999", count)))
     assert (finding.code, finding.severity, finding.features) == ("UQ703", severity, ("bmi",))
@@ -124,6 +124,7 @@ def test_uq705(count: int, severity: str) -> None:
     assert (finding.code, finding.severity, finding.features) == ("UQ705", severity, ("a",))
     assert "(50 % of the training rows)" in finding.statement
     assert "training" not in only(judged(("missing", "a", "", 60), train=False)).statement
+    assert "(0 % of the training rows)" in only(judged(("missing", "a", "", count))).statement
     assert judged(("missing", "a", "", 10)).state == "passed"
 
 
@@ -131,14 +132,18 @@ def test_uq706() -> None:
     for change, severity in (("int64 -> object", "medium"), ("int64 -> float64", "observation")):
         finding = only(judged(("type_change", "a", change, 200)))
         assert (finding.code, finding.severity, finding.features) == ("UQ706", severity, ("a",))
+        assert (finding.observed, finding.threshold) == (1.0, 0.0)
     assert "int64 in training, float64 here" in finding.statement
 
 
 def test_uq707() -> None:
     finding = only(judged(("class", "", "no", 195), ("class", "", "yes", 5)))
     assert (finding.code, finding.severity, finding.observed) == ("UQ707", "observation", 0.025)
+    assert finding.threshold == 0.05
     assert "yes (5)" in finding.statement
-    assert judged(("class", "", "no", 190), ("class", "", "yes", 10)).state == "passed"
+    passed = judged(("class", "", "no", 190), ("class", "", "yes", 10))
+    assert passed.state == "passed"
+    assert "No class has fewer than 5 % of the rows." in passed.reason
 
 
 @pytest.mark.parametrize(("smallest", "codes"), [(2, []), (1, ["UQ707"])])
@@ -146,6 +151,7 @@ def test_uq707_of_many_classes_asks_for_half_of_an_equal_share(smallest: int, co
     equal = [("class", "", f"kind {k}", 4) for k in range(48)]
     outcome = judged(*equal, ("class", "", "odd", smallest), ("class", "", "most", 8 - smallest))
     assert [finding.code for finding in outcome.findings] == codes
+    assert all(finding.threshold == pytest.approx(0.5 / 50) for finding in outcome.findings)
 
 
 def test_what_was_not_given_is_not_judged() -> None:
@@ -166,8 +172,10 @@ def test_thresholds_are_options_and_stand_in_the_rules() -> None:
     rules = {rule.code: rule.text for rule in check.rules}
     assert "More than 50 %" in rules["UQ705"]
     assert "More than 10 %" in rules["UQ701"]
-    with pytest.raises(InputError, match=r"data_quality\.placeholder must be"):
-        DataQualityCheck(placeholder=-0.1)
+    for wrong in (-0.1, 1.0):
+        with pytest.raises(InputError, match=r"data_quality\.placeholder must be"):
+            DataQualityCheck(placeholder=wrong)
+    assert DataQualityCheck(placeholder=0.0).placeholder == 0.0
 
 
 def test_a_severity_is_never_worse_than_its_rule_says() -> None:
@@ -189,3 +197,4 @@ def test_few_training_rows_are_named_with_what_they_can_tell(n_train: int, sever
     findings = judged(n_train=n_train).findings
     assert [one.severity for one in findings] == ([severity] if severity else [])
     assert all(f"{n_train} training rows for 8 features" in one.statement for one in findings)
+    assert all(f"to ±{98 / n_train**0.5:.0f} points" in one.statement for one in findings)

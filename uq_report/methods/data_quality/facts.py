@@ -131,7 +131,7 @@ def keys(subject: Subject) -> Keys:
     """
     tables = [subject.X, *([] if subject.train is None else [subject.train[0]])]
     positions = range(len(subject.features))
-    both = pd.concat([pd.DataFrame(X).set_axis(positions, axis=1) for X in tables], ignore_index=True)
+    both = pd.concat([pd.DataFrame(X).set_axis(positions, axis=1) for X in tables])
     codes = np.column_stack([pd.factorize(both[name], use_na_sentinel=False)[0] for name in both])
     rows = pd.DataFrame(codes)
     keys = np.asarray(rows.groupby(list(rows.columns), sort=False).ngroup(), dtype=np.int64)
@@ -153,9 +153,9 @@ def row_facts(subject: Subject) -> Iterator[Fact]:
 
 def _again(codes: IntArray, clusters: IntArray | None) -> BoolArray:
     """Return the rows that repeat an earlier row; of another cluster, where there are clusters."""
-    frame = pd.DataFrame({"key": codes, "cluster": 0 if clusters is None else clusters})
     if clusters is None:
-        return frame.duplicated().to_numpy()
+        return pd.Series(codes).duplicated().to_numpy()
+    frame = pd.DataFrame({"key": codes, "cluster": clusters})
     first = frame.groupby("key")["cluster"].transform("first")
     return (frame["cluster"] != first).to_numpy() & ~frame.duplicated().to_numpy()
 
