@@ -4,15 +4,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import optimize, special, stats
 
 from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Categorical, Normal, Survival
+from uq_report.core.distributions import Categorical, Intervals, Normal, Survival
 from uq_report.core.lifetimes import recorded
 from uq_report.core.numbers import share_words
 from uq_report.methods.calibration import nulls
 from uq_report.methods.calibration.lifetimes import lifetimes_note
 from uq_report.methods.calibration.missing import Missed
 from uq_report.methods.calibration.nulls import MonteCarlo, class_tests, coverage_gap, crps_test, event_of, pit_tests
+from uq_report.methods.calibration.promised import marginal, promised_scores
+from uq_report.methods.calibration.recalibration import _derivatives, class_gain, number_gain
 from uq_report.runner import figures
 
 from ..document import results
@@ -157,3 +160,99 @@ def test_bars_of_the_pit_stand_beside_each_other_and_the_line_at_one() -> None:
     assert [bar.get_width() for bar in axes.patches] == pytest.approx([0.46, 0.46])
     assert axes.get_xlim() == (0, 1)
     assert list(axes.lines[-1].get_ydata()) == [1.0, 1.0]
+
+
+def mean_nll(theta: FloatArray, logits: FloatArray, y: FloatArray, share: FloatArray) -> float:
+    log_q = special.log_softmax(theta[0] * logits + theta[1:], axis=1)
+    return float(-share @ log_q[np.arange(len(y)), y])
+
+
+def test_the_derivatives_of_the_recalibration_are_those_of_its_loss() -> None:
+    rng = np.random.default_rng(3)
+    logits, y, share = rng.normal(size=(9, 3)), rng.integers(0, 3, 9), rng.dirichlet(np.ones(9))
+    theta, steps = np.array([0.7, 0.3, -0.2, 0.5]), 1e-5 * np.eye(4)
+    gradient, hessian = _derivatives(logits, y, share, theta)
+
+    def slope(of: Any) -> FloatArray:
+        return np.array([(of(theta + step) - of(theta - step)) / 2e-5 for step in steps])
+
+    np.testing.assert_allclose(gradient, slope(lambda t: mean_nll(t, logits, y, share)), atol=1e-8)
+    np.testing.assert_allclose(hessian, slope(lambda t: _derivatives(logits, y, share, t)[0]), atol=1e-8)
+
+
+def test_the_gain_of_classes_is_that_of_the_map_fitted_on_the_other_fold() -> None:
+    """The largest posterior density, prior 1 row of N((1, 0 ...), 1), by a search that knows no derivative."""
+    rng = np.random.default_rng(4)
+    p, y, fold = rng.dirichlet([2, 1, 1], 30), rng.integers(0, 3, 30), np.arange(30) % 3
+    weights = rng.uniform(0.5, 2.0, 30)
+    expected = np.empty(30)
+    for k in range(3):
+        used, share = fold != k, weights[fold != k] / weights[fold != k].sum()
+
+        def loss(theta: FloatArray, used: Any = used, share: FloatArray = share) -> float:
+            prior = np.square(theta - [1, 0, 0, 0]).sum() / (2 * used.sum())
+            return mean_nll(theta, np.log(p[used]), y[used], share) + float(prior)
+
+        best = optimize.minimize(
+            loss,
+            np.array([1.0, 0, 0, 0]),
+            method="Nelder-Mead",
+            options={"xatol": 1e-9, "fatol": 1e-13, "maxiter": 4000},
+        ).x
+        after = special.log_softmax(best[0] * np.log(p) + best[1:], axis=1)
+        expected[~used] = (after - np.log(p))[np.arange(30), y][~used]
+    np.testing.assert_allclose(class_gain(p, y, weights, fold), expected, atol=1e-6)
+
+
+def test_the_gain_of_numbers_is_that_of_the_normal_scores_of_the_other_fold() -> None:
+    rng = np.random.default_rng(5)
+    z, weights, fold = rng.normal(0.4, 1.3, 20), rng.uniform(0.5, 2.0, 20), np.arange(20) % 2
+    pit = stats.norm.cdf(z)
+    expected = np.empty(20)
+    for k in range(2):
+        share = weights[fold != k] / weights[fold != k].sum()
+        m = share @ z[fold != k]
+        s = np.sqrt(share @ (z[fold != k] - m) ** 2)
+        expected[fold == k] = stats.norm.logpdf(z[fold == k], m, s) - stats.norm.logpdf(z[fold == k])
+    np.testing.assert_allclose(number_gain(pit, pit, pit, weights, fold), expected)
+
+
+def test_the_gain_of_masses_is_that_of_the_best_normal_of_the_other_fold() -> None:
+    """Half of the rows are known by the ends of their PIT only; one row of N(0, 1) on the mean and on log s."""
+    rng = np.random.default_rng(6)
+    z, weights, fold = rng.normal(0.5, 0.7, 24), rng.uniform(0.5, 2.0, 24), np.arange(24) % 2
+    atom = np.arange(24) % 4 < 2
+    lower, upper = (stats.norm.cdf(z + np.where(atom, side, 0.0)) for side in (-0.4, 0.3))
+    upper[0], lower[1] = 1.0, 0.0
+    expected = np.empty(24)
+
+    def scores(m: float, log_s: float) -> FloatArray:
+        mass = np.diff(stats.norm.cdf((stats.norm.ppf([lower, upper]) - m) / np.exp(log_s)), axis=0)[0]
+        return np.where(atom, np.log(np.where(atom, mass, 1.0)), stats.norm.logpdf(z, m, np.exp(log_s)))
+
+    for k in range(2):
+        used = fold != k
+        share = weights[used] / weights[used].sum()
+
+        def loss(theta: FloatArray, used: Any = used, share: FloatArray = share) -> float:
+            return float(theta @ theta / (2 * used.sum()) - share @ scores(*theta)[used])
+
+        best = optimize.minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13}).x
+        expected[~used] = (scores(*best) - scores(0.0, 0.0))[~used]
+    found = number_gain(lower, upper, stats.norm.cdf(z), weights, fold)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_interval_scores_stand_beside_those_of_the_outcomes_alone() -> None:
+    """Width and 2/(1 - level) times the way outside; the baseline holds the middle half of the training outcomes."""
+    q = Intervals([0.5], np.zeros((2, 1)), np.full((2, 1), 2.0), np.ones(2))
+    y = np.array([1.0, 3.0])
+    found = {score.item: score.rows for score in promised_scores(q, y, np.array([0.0, 4.0]))}
+    assert found["interval_score"].tolist() == [2.0, 6.0]
+    assert found["interval_score_baseline"].tolist() == [2.0, 2.0]
+    assert found["interval_score_skill"].tolist() == [0.0, -4.0]
+    assert found["sharpness_width"].tolist() == [2.0, 2.0]
+    assert marginal(y, np.array([0.0, 4.0]), 0.5).upper.tolist() == [[3.0], [3.0]]
+    alone = {score.item: score.rows for score in promised_scores(q, y, None)}
+    assert alone["interval_score_baseline"].tolist() == [8.0, 8.0]
+    assert "interval_score_baseline" not in {s.item for s in promised_scores(q.take([0]), y[:1], None)}
