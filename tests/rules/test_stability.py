@@ -10,11 +10,12 @@ from scipy import stats
 
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
-from uq_report.core.results import Importance
+from uq_report.core.results import Importance, RowValues
 from uq_report.evidence.finding import Finding, Outcome
-from uq_report.evidence.importance import Pfi
+from uq_report.evidence.importance import Pfi, PfiLine
+from uq_report.evidence.information import Agreement, RankLine
 from uq_report.evidence.run import NotRun
-from uq_report.methods.agreement.stability import Stability, shufflings
+from uq_report.methods.agreement.stability import Leader, Shuffling, Stability, shufflings, without_few
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.testing import linear_subject, measures
 
@@ -46,12 +47,24 @@ def codes(outcome: Outcome) -> list[str]:
     return [finding.code for finding in outcome.findings]
 
 
+def first_line() -> RankLine:
+    view = Agreement.find(run(agreement(ranking("pfi", "nll", SURE))))
+    assert view is not None
+    return view.lines[0]
+
+
 def only(outcome: Outcome) -> Finding:
     assert len(outcome.findings) == 1
     return outcome.findings[0]
 
 
 # ------------------------------------------------------------------ UQ501: the leader
+
+
+@pytest.mark.parametrize(("n", "last"), [(2, 1), (4, 2), (5, 2), (6, 3), (20, 3)])
+def test_a_determined_leader_stays_within_the_first_or_half_of_the_features(n: int, last: int) -> None:
+    leader = Leader(first_line(), n, (), "positive")
+    assert leader.limit({"top": 3, "half": 0.5}) == last
 
 
 def test_an_open_leader_is_an_observation_that_names_the_candidates() -> None:
@@ -196,7 +209,58 @@ def test_the_share_of_an_independent_feature_is_that_of_one_shuffle_in_m_plus_on
     assert stats.chi2.ppf(1e-4, n_repeats - 1) / 2 < ratio < 2 * stats.chi2.ppf(1 - 1e-4, n_repeats - 1)
 
 
+def test_the_shuffles_share_has_the_chi2_interval_of_its_variances() -> None:
+    """Of two features: variances over ten shuffles, Satterthwaite's degrees of freedom, the squared errors summed."""
+    result = pfi(
+        line("a", "positive"), line("b", "negative", -0.5, 0.2), repeats={"a": WILD, "b": [2 * x for x in CALM]}
+    )
+    view = Pfi.find(run(result))
+    assert view is not None
+    (found,) = shufflings(view, {"level": 0.05, "seed_share": 0.1})
+    noise = np.array([np.var(WILD, ddof=1), 4 * np.var(CALM, ddof=1)]) / 10
+    df, share = noise.sum() ** 2 / (noise**2 / 9).sum(), noise.sum() / (0.1**2 + 0.2**2)
+    assert (found.features, found.n_repeats) == (("a", "b"), 10)
+    assert found.share == pytest.approx(share)
+    assert (found.lower, found.upper) == pytest.approx(share * df / stats.chi2.ppf([0.95, 0.05], df))
+    assert found.p_adjusted == pytest.approx(stats.chi2.sf(share * df / 0.1, df))
+
+
+@pytest.mark.parametrize(("share", "allowed", "needed"), [(0.5, 0.1, 90), (0.5, 0.25, 30), (0.2, 0.3, 6)])
+def test_as_many_shuffles_are_needed_as_leave_the_share_allowed(share: float, allowed: float, needed: int) -> None:
+    """v/m of the variance a + v/m: 10 shuffles of a share s need 10 s (1 - c)/(c (1 - s)) for a share c."""
+    assert Shuffling("nll", ("a",), share, 0.0, 1.0, 0.0, 10).needed(allowed) == needed
+
+
+def test_a_share_of_everything_needs_a_finite_number_of_shuffles() -> None:
+    assert Shuffling("nll", ("a",), 1.0, 0.0, 1.0, 0.0, 10).needed(0.1) in (8910, 8911)
+
+
 # ------------------------------------------------------------------ UQ503: a few rows
+
+
+def pfi_line(estimate: float) -> PfiLine:
+    view = Pfi.find(run(pfi(line("a", "positive", estimate))))
+    assert view is not None
+    return view.lines[0]
+
+
+@pytest.mark.parametrize(
+    ("terms", "share", "rest", "left_out", "turning"),
+    [
+        ([5.0, -1, -1, -1, 1], 0.01, -0.5, 1, 1),
+        ([5.0, -1, -1, -1, 1], 0.4, -1.0, 2, 1),
+        ([1.0, 1, 1], 0.4, 1.0, 1, 3),
+        ([-1.0, 1, 2], 0.01, 0.0, 1, 1),
+        ([1.0] * 100, 0.29, 1.0, 29, 100),  # 0.29 × 100 is a little less than 29
+    ],
+)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_what_is_left_without_the_rows_that_support_the_sign(
+    terms: list[float], share: float, rest: float, left_out: int, turning: int, sign: float
+) -> None:
+    rows = RowValues(("nll",), ("a",), sign * np.array(terms)[None, None])
+    few_rows = without_few(rows, pfi_line(0.5 * sign), share)
+    assert few_rows == pytest.approx((sign * rest, left_out, turning, len(terms)))
 
 
 def few(n: int, k: int, sign: float = 1.0) -> np.ndarray[Any, np.dtype[np.float64]]:
