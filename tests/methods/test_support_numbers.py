@@ -1,0 +1,150 @@
+"""What support computes, by hand: chances of counting, distances of distributions, dates, samples and intervals."""
+
+from math import comb, log, sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.distance import cdist
+from scipy.stats import ks_2samp
+
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.methods.support.columns import Paired, paired, shifts
+from uq_report.methods.support.explain import Support, _p_value
+from uq_report.methods.support.space import Space, limit
+
+from .test_support import explain, line, normal, subject
+
+
+@pytest.mark.parametrize("k", [0, 1, 3, 6])
+def test_rows_outside_are_tested_by_counting_orders_of_all_rows(k: int) -> None:
+    """Of all orders of 6 new and 39 held-out rows, those with k new ones or more before the second held-out one."""
+    edge = limit(np.arange(39.0), 0.05)
+    ways = [comb(j + 1, j) * comb(6 - j + 37, 6 - j) for j in range(7)]
+    outside = (np.arange(6) < k).astype(float)
+    assert edge.rank == 2
+    assert _p_value(outside, edge) == pytest.approx(sum(ways[k:]) / comb(45, 6))
+    assert np.isnan(_p_value(outside[:0], edge))
+
+
+def distance(pair: Paired, rows: Any, columns: int = 1) -> Any:
+    given = subject(normal(40, 0), normal(40, 1))
+    same = Paired("same", True, np.arange(9.0), np.resize(np.arange(9.0), len(pair.test)))
+    engine = Engine(given, {}).bound("support")
+    return shifts([pair, *[same] * (columns - 1)], np.arange(len(pair.test))[rows], engine).estimates.iloc[0]
+
+
+def reach(kinds: int, n: int, columns: int) -> float:
+    return sqrt((kinds * log(2) - log(0.05 / columns / 2)) / (2 * n))
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_numbers_shift_by_the_distance_of_their_distribution_functions(columns: int) -> None:
+    rng = np.random.default_rng(0)
+    train, test = rng.normal(size=300).round(1), rng.normal(0.8, 1, 250).round(1)
+    train[::50], test[::40] = np.nan, np.nan
+    old, new = train[~np.isnan(train)], test[:200][~np.isnan(test[:200])]
+    found = distance(Paired("a", True, train, test), slice(200), columns)
+    apart, ends = ks_2samp(old, new).statistic, reach(1, len(old), columns) + reach(1, len(new), columns)
+    assert found["estimate"] == pytest.approx(apart)
+    assert (found["lower"], found["upper"]) == pytest.approx((max(apart - ends, 0.0), apart + ends))
+    assert found["item"] == f"median {np.median(old):.3g} in training, {np.median(new):.3g} here"
+    assert found["n"] == len(new)
+
+
+def test_levels_shift_by_half_the_differences_of_their_shares() -> None:
+    train, test = np.repeat([0.0, 1, 2], [500, 300, 200]), np.repeat([0.0, 1, 2, np.nan], [100, 350, 50, 9])
+    found = distance(Paired("a", False, train, test, ("u", "v", "w")), slice(None))
+    ends = reach(3, 1000, 1) + reach(3, 500, 1)
+    assert found["estimate"] == pytest.approx(0.4)  # 0.5, 0.3, 0.2 against 0.2, 0.7, 0.1
+    assert (found["lower"], found["upper"]) == pytest.approx((0.4 - ends, 0.4 + ends))
+    assert found["item"] == "v: 30 % in training, 70 % here"
+    assert found["n"] == 500
+
+
+def test_intervals_of_shifts_end_at_0_and_1_and_columns_without_values_have_none() -> None:
+    apart = distance(Paired("a", True, np.zeros(20), np.ones(20)), slice(None))
+    assert (apart["estimate"], apart["upper"]) == (1.0, 1.0)
+    alike = distance(Paired("a", True, np.arange(20.0), np.arange(20.0)), slice(None))
+    assert (alike["estimate"], alike["lower"]) == (0.0, 0.0)
+    assert distance(Paired("a", True, np.arange(9.0), np.full(9, np.nan)), slice(None), 2)["feature"] == "same"
+    assert distance(Paired("a", True, np.full(9, np.nan), np.arange(9.0)), slice(None), 2)["feature"] == "same"
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_dates_are_seconds_of_universal_time(zone: str | None) -> None:
+    days = pd.Series(pd.to_datetime(["1970-01-02 00:00:00", "1970-01-03 00:00:30"])).dt.tz_localize(zone)
+    frame = pd.DataFrame({"day": np.resize(days, 40) if zone is None else pd.concat([days] * 20, ignore_index=True)})
+    (pair,) = paired(subject(frame, frame.head(2)), frame)
+    offset = 0 if zone is None else 3600
+    assert pair.test.tolist() == [86400 - offset, 2 * 86400 + 30 - offset]
+    assert (pair.ordered, len(pair.train)) == (True, 40)
+
+
+def test_levels_of_both_samples_share_their_codes_and_gaps_are_missing() -> None:
+    train = pd.DataFrame({"level": ["u", "v", None, "u"] * 10})
+    (pair,) = paired(subject(train, pd.DataFrame({"level": ["w", "v", None]})), train)
+    assert pair.labels == ("u", "v", "w")
+    np.testing.assert_array_equal(pair.test, [2.0, 1.0, np.nan])
+    np.testing.assert_array_equal(pair.train[:4], [0.0, 1.0, np.nan, 0.0])
+
+
+@pytest.mark.parametrize("n", [256, 257, 600])
+def test_neighbours_of_many_rows_are_found_in_blocks(n: int) -> None:
+    train, test = normal(50, 0), normal(n, 1)
+    space = Space(paired(subject(train, test), train), np.arange(50))
+    every = cdist(space.whitened(space.test.numbers), space.whitened(space.train.numbers)) ** 2
+    np.testing.assert_allclose(space.nearest(space.test, 9), np.sort(every, axis=1)[:, 8], rtol=1e-9, atol=1e-9)
+
+
+def test_what_was_used_is_told() -> None:
+    found = explain(subject(normal(300, 0), normal(290, 1)), max_train=100, max_rows=50, n_repeats=4)["support"]
+    expected = 2 / 51  # of 50 held-out rows and the new one
+    assert found.meta == {
+        "expected": expected, "n_neighbors": 5, "n_reference": 50, "n_calibration": 50, "n_rows": 50, "n_train": 300,
+        "units": 290,
+    }  # fmt: skip
+    assert found.notes[:3] == (
+        "Outside: farther from the 5 nearest of 50 training rows than all but 3.92 % of 50 others are.",
+        "50 of 290 audited rows, drawn at random, were used.",
+        "Shuffled: 4 shuffles of 50 rows.",
+    )
+    assert set(found.estimates["n"]) == {50}
+    whole = explain(subject(normal(100, 0), normal(50, 1)), max_rows=50)["support"]
+    assert not any("drawn at random" in note for note in whole.notes)
+
+
+def test_a_share_after_shuffles_has_the_interval_of_its_error_and_one_without_error_the_exact_one() -> None:
+    moved = line(explain(subject(normal(600, 0, rho=0.95), normal(200, 1, rho=0.95)))["support"], "shuffled", "a")
+    assert moved["std_error"] > 0
+    assert moved["upper"] - moved["estimate"] == pytest.approx(moved["estimate"] - moved["lower"])
+    same = pd.DataFrame({"a": np.ones(100)})
+    alike = line(explain(subject(same, same.head(50)))["support"], "shuffled", "a")
+    assert (alike["estimate"], alike["lower"]) == (0.0, 0.0)
+    assert alike["upper"] == pytest.approx(1 - 0.025 ** (1 / 50))  # Clopper and Pearson of 0 of 50
+
+
+@pytest.mark.parametrize(
+    ("options", "usable"),
+    [
+        ({"expected": 0.5}, True),
+        ({"expected": 0.51}, False),
+        ({"max_rows": 10}, True),
+        ({"max_rows": 9}, False),
+        ({"n_repeats": 3}, True),
+        ({"n_neighbors": 1}, True),
+        ({"max_train": 40}, True),
+        ({"max_train": 60, "n_neighbors": 30}, True),
+        ({"max_train": 59, "n_neighbors": 30}, False),
+    ],
+)
+def test_both_sides_of_the_options(options: dict[str, Any], usable: bool) -> None:
+    if usable:
+        assert Support(**options).least == 2 * max(
+            {0.5: 2}.get(options.get("expected", 0.05), 20), options.get("n_neighbors", 5)
+        )
+    else:
+        with pytest.raises(InputError, match=rf"support\.{next(iter(options))} must be"):
+            Support(**options)
