@@ -72,8 +72,8 @@ def _unique(labels: Sequence[str], codes: IntArray) -> tuple[str, ...]:
     """Return labels that differ, with one more for missing values where there are any."""
     unique: list[str] = []
     for label in [*labels, *([MISSING] if (codes == len(labels)).any() else [])]:
-        twice = unique.count(label) or sum(earlier.startswith(f"{label} (") for earlier in unique)
-        unique.append(f"{label} ({twice + 1})" if label in unique else label)
+        alike = sum(earlier == label or earlier.startswith(f"{label} (") for earlier in unique)
+        unique.append(f"{label} ({alike + 1})" if label in unique else label)
     return tuple(unique)
 
 
