@@ -1,5 +1,6 @@
 """What groups compute, by hand: contrasts of means and shares, their tests by chance, and how attributes are cut."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,11 +8,18 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from uq_report import testing
 from uq_report.core.distributions import Categorical
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.core.results import Result
 from uq_report.core.sampling import Sampling
-from uq_report.methods.groups import contrasts
+from uq_report.core.subject import Subject
+from uq_report.methods.calibration.scores import confidence_gap
+from uq_report.methods.groups import contrasts, plan
 from uq_report.methods.groups.attributes import Attribute, _bound, attributes
 from uq_report.methods.groups.contrasts import Difference, difference, gap_p_values, shuffled_p_values, t_test
+from uq_report.methods.groups.explain import Groups
 
 
 def equal(n: int) -> Sampling:
@@ -159,3 +167,66 @@ def test_levels_stand_in_the_order_of_their_bands_and_else_of_their_words() -> N
     )  # fmt: skip
     assert cut(np.array([2, "b", 1, "a"], dtype=object), 9).labels == ("1", "2", "a", "b")
     assert cut(np.array(["b", "9 lives", "a"]), 9).labels == ("9 lives", "a", "b")
+
+
+def logistic(n: int, **protected: Any) -> Subject:
+    return replace(testing.logistic_subject(n), protected={k: np.asarray(v) for k, v in protected.items()})
+
+
+def explain(given: Subject, **options: Any) -> dict[str, Result]:
+    engine = Engine(given, testing.measures()).bound("groups")
+    return {r.id: r for r in Groups(**options).explain(given, engine, {})}
+
+
+@pytest.mark.parametrize(
+    "option", [{"n_min": 5}, {"max_levels": 2}, {"n_draws": 99}, {"n_proxies": 0}, {"min_association": 1.0}]
+)
+def test_options_reach_to_their_ends(option: dict[str, float]) -> None:
+    assert vars(Groups(**option)).items() >= option.items()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("more", [{"min_association": 1.01}, {"n_draws": 98}])
+def test_options_beyond_their_ends_are_refused(more: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=rf"groups\.{next(iter(more))} must be"):
+        Groups(**more)  # type: ignore[arg-type]
+
+
+def test_a_small_group_and_the_one_that_would_give_it_away_have_their_reasons() -> None:
+    """Three groups of 100, 60 and 10 rows: the last is too small, and the second is withheld with it."""
+    found = explain(logistic(170, kind=np.repeat(list("abc"), [100, 60, 10])), n_proxies=0)["groups"]
+    assert found.meta["attributes"]["kind"]["groups"] == ["a"]
+    assert found.meta["attributes"]["kind"]["withheld"] == ["b", "c"]
+    reasons = [gap.reason for gap in found.omissions if gap.feature == "kind" and not gap.measure]
+    assert reasons == [
+        "a group is withheld, as it would give away a smaller one",
+        "a group has fewer than 30 rows or clusters",
+    ]
+    assert set(found.estimates["item"]) == {"all rows", "a"}
+
+
+def test_a_large_groups_confidence_gap_is_tested_by_t(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "EXACT_UNITS", 0)
+    given = logistic(100, kind=np.repeat(["a", "b"], [60, 40]))
+    table = explain(given, n_proxies=0)["groups"].estimates
+    q = given.model.distribution(given.X)
+    rows = confidence_gap(q, np.asarray(np.asarray(given.y) == "yes", dtype=int))
+    for item, part in (("a", rows[:60]), ("b", rows[60:])):
+        line = table[(table["measure"] == "confidence_gap") & (table["item"] == item)].iloc[0]
+        assert line["p_value"] == pytest.approx(stats.ttest_1samp(part, 0.0).pvalue)
+
+
+@pytest.mark.parametrize(("size", "smaller"), [(50, "first"), (51, "rest"), (49, "first")])
+def test_the_smaller_part_is_drawn_anew(monkeypatch: pytest.MonkeyPatch, size: int, smaller: str) -> None:
+    drawn: list[np.ndarray[Any, Any]] = []
+
+    def kept(values: Any, group: Any, rng: Any, draws: int) -> dict[str, float]:
+        drawn.append(group)
+        return dict.fromkeys(values, 0.25)
+
+    monkeypatch.setattr(plan, "shuffled_p_values", kept)
+    kinds = np.repeat(["a", "b", "c"], [size, 100 - size - 10, 10])
+    table = explain(logistic(100, kind=kinds), n_min=5, n_proxies=0, n_draws=99)["groups.difference"].estimates
+    assert set(table.loc[table["measure"] == "brier", "p_value"]) == {0.25}
+    first = np.arange(100) < size
+    assert any(np.array_equal(group, first if smaller == "first" else ~first) for group in drawn)
+    assert all(2 * group.sum() <= len(group) for group in drawn)
