@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import ttest_1samp
+from scipy.stats import t, ttest_1samp
 
 from uq_report.core.arrays import FloatArray, Table
 from uq_report.core.distributions import Normal
@@ -226,6 +226,87 @@ def test_without_a_stated_direction_or_a_profile_it_does_not_apply() -> None:
         run(not_run=(NotRun("ale", "explainers", "denied", "not asked"),))
     )
     assert found.reason == "age (the local effect was not computed: denied and the average effect was not computed)"
+
+
+def test_two_falls_make_up_their_sum_and_the_larger_one_is_told() -> None:
+    """Whatever the unit: falls of 2 and 4 of a range of 20."""
+    curve = 20 * np.array([0.0, 0.5, 0.4, 0.9, 0.7, 1.0])
+    (finding,) = judged(ale(curve, 0.1), serious=0.3).findings
+    reach = t.ppf(0.975, 300 / 5 - 1) * 0.1
+    assert (finding.observed, finding.lower, finding.upper) == pytest.approx((-4, -4 - reach, -4 + reach))
+    assert finding.statement == (
+        "The prediction should be increasing in age, but between 0.6 and 0.8 the local effect changes by −4.00 "
+        "(95 % interval −4.20 to −3.80). Such steps make up 30 % of its range."
+    )
+    assert (finding.severity, judged(ale(curve, 0.1), serious=0.31).findings[0].severity) == ("high", "medium")
+    assert (finding.measures, finding.features, finding.threshold) == (("prediction",), ("age",), 0.0)
+
+
+@pytest.mark.parametrize("unit", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize(("error", "first", "state"), [(0.02, 0.05, "passed"), (0.02, 0.01, "skipped")])
+def test_every_step_must_be_clear_in_whatever_unit(unit: float, error: float, first: float, state: str) -> None:
+    """With an error of 0.02 a step reaches 0.033 down: one of 0.01 may fall by more than 0.02."""
+    curve = unit * np.array([0.0, first, 0.4, 0.6, 0.8, 1.0])
+    assert judged(ale(curve, unit * error)).state == state
+
+
+def test_one_method_keeps_and_two_keep_to_the_direction() -> None:
+    said = "on the prediction {} to the stated direction of age."
+    assert judged(ale(UP)).reason == f"The local effect {said.format('keeps')}"
+    assert judged(ale(UP), pdp(UP)).reason == f"The local effect and the average effect {said.format('keep')}"
+
+
+def test_a_run_without_a_list_of_features_is_judged_all_the_same() -> None:
+    assert Direction(monotone={"age": "increasing"}).check(run(ale(UP), n=300, features=[])).state == "passed"
+
+
+def test_the_rule_prints_its_defaults_and_takes_five_rows_to_a_step() -> None:
+    text = Direction().rules[0].text
+    for words in ("(level 0.05, Holm-adjusted", "by at least 2 % of the curve's range", "make up 25 % of it"):
+        assert words in text
+    assert Direction(rows_per_step=5).rows_per_step == 5
+    with pytest.raises(InputError, match=r"direction\.rows_per_step must be an integer >= 5; got 4"):
+        Direction(rows_per_step=4)
+
+
+@pytest.mark.parametrize(("rows", "error"), [(9, 1.6), (10, None)])
+def test_ten_curves_are_enough_for_the_error_of_a_change(rows: int, error: float | None) -> None:
+    result = pdp(DIP, rows=rows)
+    steps = pdp_steps(Pdp.from_result(result), run(result), "prediction", "age")
+    assert (steps.std_error[0] == pytest.approx(1.6)) == (error is not None)
+    assert steps.std_error.max() < 0.1 or error is not None
+
+
+def test_tested_is_the_smaller_of_what_all_rows_and_the_kept_curves_show() -> None:
+    result = pdp(DIP)
+    result.estimates["estimate"] = 2 * DIP
+    steps = pdp_steps(Pdp.from_result(result), run(result), "prediction", "age")
+    assert (steps.start.tolist(), steps.end.tolist()) == (X[:-1].tolist(), X[1:].tolist())
+    assert steps.change == pytest.approx(2 * np.diff(DIP))
+    assert steps.tested == pytest.approx(np.diff(DIP))
+    assert steps.range == pytest.approx(2)
+
+
+def test_rows_without_the_feature_are_in_no_bin_and_two_points_make_a_step() -> None:
+    local = ale(UP, 0.02)
+    features = [{"name": "income", "missing": 100}, {"name": "age", "missing": 50}]
+    steps = ale_steps(Ale.from_result(local), run(local, n=300, features=features), "prediction", "age", 10)
+    assert steps.df == pytest.approx(np.full(5, 250 / 5 - 1))
+    for points, made in ((2, True), (1, False)):
+        few = ale(UP, 0.02)
+        few.estimates.drop(index=few.estimates.index[points:], inplace=True)  # noqa: PD002 - the result is frozen
+        if made:
+            assert len(ale_steps(Ale.from_result(few), run(few, n=300), "prediction", "age", 10).change) == 1
+        else:
+            with pytest.raises(UnsupportedError, match="it has one value"):
+                ale_steps(Ale.from_result(few), run(few, n=300), "prediction", "age", 10)
+
+
+@pytest.mark.parametrize(("rise", "flat"), [(0.95e-9, True), (1.05e-9, False)])
+def test_a_curve_is_flat_up_to_rounding(rise: float, flat: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    local = ale(-1 - rise * (1 - X))
+    steps = ale_steps(Ale.from_result(local), run(local, n=300), "prediction", "age", 30)
+    assert (steps.range == 0) == flat
 
 
 @pytest.mark.parametrize(

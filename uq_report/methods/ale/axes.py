@@ -157,7 +157,7 @@ def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int) -
             continue
         cells = pd.factorize(pd.Series(subject.values(other)), sort=True)[0]
         both = (codes >= 0) & (cells >= 0)
-        table = np.zeros((k, cells.max() + 1 if len(cells) else 1))
+        table = np.zeros((k, cells.max() + 1))
         np.add.at(table, (codes[both], cells[both]), 1.0)
         table /= np.maximum(table.sum(axis=1, keepdims=True), 1)
         ordered = subject.kinds[other] != "categorical"

@@ -136,7 +136,7 @@ def _nearest_filled(total: FloatArray, mass: FloatArray, points: tuple[FloatArra
     filled, empty = np.argwhere(mass > 0), np.argwhere(mass == 0)
     means = np.divide(total, mass, out=np.zeros_like(total), where=mass > 0)
     if len(empty):
-        middles = [(x[1:] + x[:-1]) / (2 * (x[-1] - x[0])) for x in points]
+        middles = [(x[1:] + x[:-1]) / (x[-1] - x[0]) for x in points]  # twice as far apart
         places, gaps = (np.column_stack([m[at] for m, at in zip(middles, c.T, strict=True)]) for c in (filled, empty))
         near = filled[cKDTree(places).query(gaps)[1]]
         means[tuple(empty.T)] = means[tuple(near.T)]

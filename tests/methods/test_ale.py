@@ -1,0 +1,229 @@
+"""The steps of accumulated local effects by hand: bins of a number, neighbours of a level, sums over cells."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report.core.distributions import Normal
+from uq_report.core.engine import Engine
+from uq_report.core.sampling import Sampling
+from uq_report.core.subject import Subject, make_subject
+from uq_report.methods.ale.axes import Axis, Side, make_axis
+from uq_report.methods.ale.curves import Effects, curve, surface
+from uq_report.methods.ale.explain import AccumulatedLocalEffects
+from uq_report.testing import KnownTruth, measures
+
+
+class OfA(KnownTruth):
+    """Predicts the square of the column a."""
+
+    def predict(self, model: Any, X: Any) -> Any:
+        return Normal(np.asarray(X["a"], dtype=float) ** 2, np.ones(len(X)))
+
+
+def subject(frame: Any, **options: Any) -> Subject:
+    return make_subject(None, OfA(), pd.DataFrame(frame), **options)
+
+
+def axis(values: Any, n_bins: int = 4, edges: Any = None, **options: Any) -> Axis:
+    made = make_axis(subject({"other": np.zeros(len(values)), "a": values}, **options), "a", n_bins, edges)
+    assert isinstance(made, Axis)
+    return made
+
+
+def test_edges_are_observed_values_at_equal_shares_and_a_row_on_one_belongs_to_the_left_bin() -> None:
+    """Of ten rows the shares 0, 1/4, 1/2, 3/4 and 1 are reached at rows 1, 3, 5, 8 and 10."""
+    made = axis(np.arange(10, 0, -1))
+    assert made.x.tolist() == [1, 3, 5, 8, 10]
+    assert (made.steps, made.levels, made.notes, made.column) == (4, ("",) * 5, (), 1)
+    (side,) = made.sides
+    assert side.step.tolist() == [3, 3, 2, 2, 2, 1, 1, 0, 0, 0]
+    assert side.lower.tolist() == [8, 8, 5, 5, 5, 3, 3, 1, 1, 1]
+    assert side.upper.tolist() == [10, 10, 8, 8, 8, 5, 5, 3, 3, 3]
+    assert side.lower.dtype.kind == side.upper.dtype.kind == "i"
+    np.testing.assert_allclose(made.mass, np.array([3, 5, 5, 5, 2]) / 20)
+
+
+def test_empty_bins_join_the_next_and_rows_outside_take_no_part() -> None:
+    made = axis([0.0, 0.5, 3.5, 4.0, -0.1, 4.1, np.nan], edges=[4, 0, 3, 1, 2])
+    assert made.x.tolist() == [0, 1, 4]
+    assert made.sides[0].step.tolist() == [0, 0, 1, 1, -1, -1, -1]
+    assert made.mass.tolist() == [0.25, 0.5, 0.25]
+    assert made.notes == (
+        "a: 2 empty bins are merged with their neighbours.",
+        "a: 3 rows of no weight, or no value between the edges, take no part.",
+    )
+
+
+def test_rows_weigh_in_the_mass_of_numbers_and_of_levels() -> None:
+    weights = [1.0, 2.0, 1.0, 0.0]
+    number = axis([0.0, 2.0, 1.0, 9.0], edges=[0, 1, 2, 9], sample_weight=weights)
+    assert number.x.tolist() == [0, 1, 2]
+    assert number.sides[0].step.tolist() == [0, 1, 0, -1]
+    assert number.mass.tolist() == [0.25, 0.5, 0.25]
+    level = axis(["x", "y", "x", "z"], sample_weight=weights)
+    assert (level.levels, level.mass.tolist()) == (("x", "y"), [0.5, 0.5])
+    assert level.notes[1:] == ("a: 1 rows of no weight, or no value, take no part.",)
+
+
+@pytest.mark.parametrize(
+    ("values", "edges", "reason"),
+    [
+        ([1.0, 2.0], [5, 6], "no row lies between its edges 5 and 6"),
+        ([1.0, 2.0], [5, 5], "it has one value, so no effect accumulates"),
+        ([3.0, 3.0], None, "it has one value, so no effect accumulates"),
+        (["x", "x"], None, "it has one level, so no effect accumulates"),
+        ([np.nan, np.nan], None, "it has no value, so no effect accumulates"),
+        ([np.inf, 1.0], None, "it has infinite values, which lie in no bin"),
+    ],
+)
+def test_why_a_feature_has_no_axis(values: Any, edges: Any, reason: str) -> None:
+    assert make_axis(subject({"a": values, "b": [0.0, 1.0]}), "a", 4, edges) == reason
+
+
+def test_a_level_moves_to_its_neighbours_and_the_first_row_of_each_is_its_example() -> None:
+    made = axis(["y", None, "x", "z", "x"])
+    assert made.levels == ("x", "y", "z")
+    assert made.x.tolist() == [0, 1, 2]
+    up, down = made.sides
+    assert up.step.tolist() == [1, -1, 0, -1, 0]
+    assert list(up.upper) == ["z", None, "y", "z", "y"]
+    assert list(up.lower) == list(down.upper) == ["y", None, "x", "z", "x"]
+    assert down.step.tolist() == [0, -1, -1, 1, -1]
+    assert list(down.lower) == ["x", None, "x", "y", "x"]
+    assert made.mass.tolist() == [0.5, 0.25, 0.25]
+    assert made.notes[1] == "a: 1 rows of no weight, or no value, take no part."
+
+
+TEN = {"low": [0] * 10, "high": [1] * 10, "half": [0, 1] * 5}
+
+
+@pytest.mark.parametrize("kind", [float, str])
+@pytest.mark.parametrize(
+    ("of", "order"),
+    [
+        (("low", "high", "half"), ("a", "c", "b")),
+        (("high", "half", "low"), ("a", "b", "c")),
+        (("half", "low", "high"), ("b", "a", "c")),
+    ],
+)
+def test_levels_lie_by_their_likeness_and_begin_with_the_earlier_end(
+    kind: type, of: tuple[str, ...], order: tuple[str, ...]
+) -> None:
+    frame = {"a": np.repeat(["a", "b", "c"], 10), "other": [kind(v) for name in of for v in TEN[name]]}
+    made = make_axis(subject(frame), "a", 4)
+    assert isinstance(made, Axis)
+    assert made.levels == order
+
+
+def test_frequencies_of_levels_count_half_and_missing_cells_not_at_all() -> None:
+    """By the number a, c, b lie at 0, 0.5 and 1; by the level a, b, c at 0, 0.2 and 0.4: a and b are farthest apart."""
+    levels, number = np.repeat(["a", "b", "c"], 10), np.array([*TEN["low"], *TEN["high"], *TEN["half"]], dtype=float)
+    other = np.array([*["x"] * 10, *["x"] * 8, *["y"] * 2, *["x"] * 6, *["y"] * 4])
+    both = make_axis(subject({"a": levels, "number": number, "other": other}), "a", 4)
+    assert isinstance(both, Axis)
+    assert both.levels == ("a", "c", "b")
+    gaps = np.where(np.arange(30) < 8, np.nan, number)
+    lost = np.r_[levels.astype(object), [None] * 40]
+    missing = make_axis(subject({"a": lost, "number": np.r_[gaps, np.zeros(40)]}), "a", 4)
+    assert isinstance(missing, Axis)
+    assert missing.levels == ("a", "c", "b")
+
+
+def made_axis(step: list[int], points: list[float], mass: list[float], name: str = "a") -> Axis:
+    side = Side(np.array(step), np.zeros(len(step)), np.zeros(len(step)))
+    return Axis(name, 0, np.array(points), ("",) * len(points), (side,), np.array(mass))
+
+
+def test_a_curve_adds_weighted_means_of_steps_and_its_errors_are_those_of_the_weighted_rows() -> None:
+    """Two steps with means (1·1 + 3·5)/4 = 4 and (2·2 + 2·6)/4 = 4; one row takes no part."""
+    weights = np.array([1.0, 3.0, 2.0, 2.0, 2.0]) / 10
+    effect = Effects((made_axis([0, 0, 1, 1, -1], [0, 1, 2], [0.25, 0.5, 0.25]),))
+    local = np.array([1.0, 5.0, 2.0, 6.0, 100.0])
+    effect.ends = [np.stack([local * 0, local]), np.stack([local * 0, 3 * local])]
+    found = curve(effect, 1, Sampling(weights, 5))
+    np.testing.assert_allclose(found.value, np.array([-8.0, 0.0, 8.0]))
+    # the parts of rows in a step's mean, w (v - mean) / Σ w, with n / (n - 1) for the step
+    first, second = 2 * (1.5**2 + 1.5**2), 2 * (2.0**2 + 2.0**2)
+    np.testing.assert_allclose(found.std_error_change, np.sqrt([0, first, first + second]))
+    # centred, the first point is minus 3/4 of the first step less 1/4 of the second, the last the other way round
+    ends = [np.sqrt(a * first + b * second) for a, b in ((9 / 16, 1 / 16), (1 / 16, 1 / 16), (1 / 16, 9 / 16))]
+    np.testing.assert_allclose(found.std_error, ends)
+
+
+def test_levels_on_a_line_keep_its_order() -> None:
+    """Where each distance is the difference of two shares, scaling gives them back; d is before b in the alphabet."""
+    shares = {"b": 0.0, "a": 0.1, "d": 0.5, "c": 0.6, "f": 0.9, "e": 1.0}
+    levels, ones = zip(*((name, i < 10 * share) for name, share in shares.items() for i in range(10)), strict=True)
+    made = make_axis(subject({"a": levels, "other": np.array(ones, dtype=float)}), "a", 4)
+    assert isinstance(made, Axis)
+    assert made.levels == tuple(shares)
+
+
+def test_a_level_of_one_row_counts_as_a_whole_and_one_without_other_values_as_none() -> None:
+    """The shares of x are 1, 0 and 0.8, so a and b are farthest apart; without any value a is half as far from both."""
+    for values, order in ((["x"], ("a", "c", "b")), ([None], ("b", "a", "c"))):
+        other = [*values, *["y"] * 5, *["x"] * 4, "y"] if values[0] else [None, "x", "y"]
+        levels = ["a", *["b"] * 5, *["c"] * 5] if values[0] else ["a", "b", "c"]
+        made = make_axis(subject({"a": levels, "other": other}), "a", 4)
+        assert isinstance(made, Axis)
+        assert made.levels == order
+
+
+def test_a_surface_is_of_rows_within_both_axes_and_their_weights() -> None:
+    """Effects of 1, 2, 3 and 8 in four cells are additive up to 4: the pure interaction is that of an index of ±1."""
+    a = made_axis([0, 0, 1, 1, 0, 0, -1], [0, 1, 2], [0.25, 0.5, 0.25])
+    b = made_axis([0, 1, 0, 1, 0, -1, 0], [0, 1, 2], [0.25, 0.5, 0.25], "b")
+    effect = Effects((a, b))
+    effect.ends = [np.array([[v, v, v, v, v, 9.0, 9.0]]) * 0.0 for v in (0, 0, 0)]
+    effect.ends.append(np.array([[1.0, 2.0, 3.0, 8.0, 1.0, 50.0, 70.0]]))
+    found = surface(effect, 0, Sampling(np.array([1.0, 2, 2, 2, 1, 2, 2]) / 12, 7))
+    mixed = np.diff(np.diff(found.value, axis=0), axis=1)
+    np.testing.assert_allclose(mixed, [[1, 2], [3, 8]])  # the mean of 1 and 1, each of half the weight
+    middles = (found.value[1:, 1:] + found.value[1:, :-1] + found.value[:-1, 1:] + found.value[:-1, :-1]) / 4
+    assert middles.mean() == pytest.approx(0)
+    for rises in (np.diff(found.value, axis=0), np.diff(found.value, axis=1).T):
+        np.testing.assert_allclose((rises[:, 1:] + rises[:, :-1]).sum(axis=1), 0, atol=1e-12)
+    assert (found.empty, found.extrapolated.any()) == (0, False)
+
+
+def explained(frame: Any, **options: Any) -> Any:
+    engine = Engine(subject(frame), measures()).bound("ale")
+    return AccumulatedLocalEffects(measures=("prediction",), **options).explain(engine.subject, engine, {})
+
+
+def test_what_the_results_say_of_curves_and_surfaces() -> None:
+    frame = {"a": [0.5, 1.5, 2.5] * 2, "b": [0.5, 1.5, 2.5] * 2, "same": [1.0] * 6}
+    edges = {name: (0, 1, 2, 3) for name in "ab"}
+    single, pair = explained(frame, features=("a", "same"), pairs=(("a", "b"), ("same", "a")), edges=edges)
+    assert (single.id, single.title) == ("ale", "Accumulated local effects")
+    assert (pair.id, pair.title) == ("ale.interaction", "Second-order accumulated local effects")
+    assert single.options["edges"] == {name: [0.0, 1.0, 2.0, 3.0] for name in "ab"}
+    why = "it has one value, so no effect accumulates"
+    assert [(o.measure, o.feature, o.reason) for o in single.omissions] == [("", "same", why)]
+    centred = "Curves are centred by their mean over the data."
+    assert single.notes == (centred,)
+    assert pair.notes == (
+        "a x b: 6 of 9 cells hold no row and take the effect of the nearest cell with rows. So 6 of 16 points are "
+        "extrapolated: no row is near them (crossed out in the figure).",
+        centred,
+    )
+    curve_rows, surface_rows = single.estimates, pair.estimates
+    assert set(single.frame["curve"]) == set(pair.frame["curve"]) == {-1}
+    assert single.frame["value"].tolist() == curve_rows["estimate"].tolist()
+    np.testing.assert_allclose(np.diff(curve_rows["estimate"]), [1, 3, 5])  # of a²
+    assert curve_rows["covers"].unique().tolist() == ["new test rows, given the edges"]
+    assert surface_rows[["feature", "feature_2"]].drop_duplicates().to_numpy().tolist() == [["a", "b"]]
+    assert surface_rows["x"].tolist() == np.repeat(np.arange(4.0), 4).tolist()
+    assert surface_rows["x_2"].tolist() == np.tile(np.arange(4.0), 4).tolist()
+    assert surface_rows[["lower", "upper", "std_error", "confidence"]].isna().all(axis=None)
+
+
+def test_what_it_will_cost_is_two_ends_of_a_bin_and_four_corners_of_a_cell() -> None:
+    frame = {"a": [0.0, 1.0, 2.0], "b": [0.0, 1.0, 2.0], "c": [0.0, 1.0, 3.0]}
+    engine = Engine(subject(frame), measures()).bound("ale")
+    asked = AccumulatedLocalEffects(pairs=(("a", "b"), ("a", "c")))
+    assert asked.cost(engine.subject, engine) == 3 * (2 * 3 + 4 * 2)
+    assert AccumulatedLocalEffects(features=("a",)).cost(engine.subject, engine) == 3 * 2
