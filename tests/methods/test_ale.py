@@ -196,20 +196,20 @@ def explained(frame: Any, **options: Any) -> Any:
 
 def test_what_the_results_say_of_curves_and_surfaces() -> None:
     frame = {"a": [0.5, 1.5, 2.5] * 2, "b": [0.5, 1.5, 2.5] * 2, "same": [1.0] * 6}
-    edges = {name: (0, 1, 2, 3) for name in "ab"}
+    edges = dict.fromkeys("ab", (0, 1, 2, 3))
     single, pair = explained(frame, features=("a", "same"), pairs=(("a", "b"), ("same", "a")), edges=edges)
     assert (single.id, single.title) == ("ale", "Accumulated local effects")
     assert (pair.id, pair.title) == ("ale.interaction", "Second-order accumulated local effects")
-    assert single.options["edges"] == {name: [0.0, 1.0, 2.0, 3.0] for name in "ab"}
+    assert single.options["edges"] == dict.fromkeys("ab", [0.0, 1.0, 2.0, 3.0])
     why = "it has one value, so no effect accumulates"
     assert [(o.measure, o.feature, o.reason) for o in single.omissions] == [("", "same", why)]
     centred = "Curves are centred by their mean over the data."
     assert single.notes == (centred,)
-    assert pair.notes == (
+    empty = (
         "a x b: 6 of 9 cells hold no row and take the effect of the nearest cell with rows. So 6 of 16 points are "
-        "extrapolated: no row is near them (crossed out in the figure).",
-        centred,
+        "extrapolated: no row is near them (crossed out in the figure)."
     )
+    assert pair.notes == (empty, centred)
     curve_rows, surface_rows = single.estimates, pair.estimates
     assert set(single.frame["curve"]) == set(pair.frame["curve"]) == {-1}
     assert single.frame["value"].tolist() == curve_rows["estimate"].tolist()

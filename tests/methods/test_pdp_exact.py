@@ -48,29 +48,35 @@ def table(result: Result, feature: str) -> pd.DataFrame:
     return result.estimates[result.estimates["feature"] == feature]
 
 
+RANKS = "those at equally spaced ranks of the prediction. Averages use all rows."
+
+
 @pytest.mark.parametrize(
     ("most", "rows", "note"),
     [
-        (2, [1, 4], "ICE curves of 2 of 5 rows: those at equally spaced ranks of the prediction. Averages use all rows."),
-        (3, [1, 3, 4], "ICE curves of 3 of 5 rows: those at equally spaced ranks of the prediction. "
-         "Averages use all rows."),
+        (2, [1, 4], f"ICE curves of 2 of 5 rows: {RANKS}"),
+        (3, [1, 3, 4], f"ICE curves of 3 of 5 rows: {RANKS}"),
         (5, [0, 1, 2, 3, 4], "ICE curves of all 5 rows."),
     ],
-)  # fmt: skip
+)
 def test_rows_at_equal_ranks_of_the_prediction_keep_a_curve(most: int, rows: list[int], note: str) -> None:
-    """Predictions are 4, 0, 3, 4 and 8, so rows 1, 2, 0, 3 and 4 in order."""
-    frame = FRAME | {"a": [4.0, 0.0, 1.0, 1.75, 8.0]}  # 4, 0, 3, 3.5 and 8: rows 1, 2, 3, 0, 4
+    """Predictions are 4, 0, 3, 3.5 and 8, so rows 1, 2, 3, 0 and 4 in order."""
+    frame = FRAME | {"a": [4.0, 0.0, 1.0, 1.75, 8.0]}
     result = explained(subject(frame), max_ice=most)["pdp"]
     assert result.notes == (note, "Intervals are pointwise and cover new test rows for the fixed model.")
     assert sorted(set(result.frame["curve"]) - {-1}) == rows
 
 
-def test_rows_without_a_mean_are_ranked_by_their_entropy() -> None:
-    made = subject({"a": [0.5, 0.9, 0.7, 0.2]}, TwoClasses(), y=["no", "yes", "no", "yes"])
+def test_rows_with_a_curve_are_shown_with_their_class() -> None:
+    a = [0.5, 0.9, 0.7, 0.2]
+    made = subject({"a": a, "b": a}, TwoClasses(), y=["no", "yes", "no", "yes"])
     results = explained(made, max_ice=2, measures=("entropy",))
-    assert "equally spaced ranks of the entropy" in results["pdp"].notes[0]
-    assert sorted(set(results["pdp"].frame["curve"]) - {-1}) == [0, 1]
-    assert results["pdp.own"].meta["row_class"] == {"0": "no", "1": "yes"}
+    assert results["pdp.own"].meta["row_class"] == {"1": "yes", "3": "yes"}
+    counts = results["pdp.distribution"].frame
+    assert counts.groupby(["feature", "item"])["value"].sum().to_dict() == {
+        (feature, item): 2 for feature in "ab" for item in ("no", "yes")
+    }
+    assert results["pdp.distribution"].title == "Distribution of the features by class"
 
 
 def test_a_slope_stands_half_way_and_its_surface_is_of_values() -> None:
@@ -99,7 +105,7 @@ def test_centred_curves_and_surfaces_begin_at_zero_and_so_do_the_own_values() ->
 
 def test_rows_are_counted_by_bins_of_a_number_and_by_levels() -> None:
     found = explained(subject())["pdp.distribution"]
-    counts = table(found.__class__(**{**vars(found), "estimates": found.frame}), "c")
+    counts = found.frame[found.frame["feature"] == "c"]
     assert counts[["item", "x", "value"]].to_numpy().tolist() == [["all", 0.0, 3.0], ["all", 1.0, 2.0]]
     number = found.frame[found.frame["feature"] == "a"]
     assert number["x"].tolist() == pytest.approx(np.arange(0.2, 8, 0.4).tolist())

@@ -303,7 +303,7 @@ def test_rows_without_the_feature_are_in_no_bin_and_two_points_make_a_step() -> 
 
 
 @pytest.mark.parametrize(("rise", "flat"), [(0.95e-9, True), (1.05e-9, False)])
-def test_a_curve_is_flat_up_to_rounding(rise: float, flat: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_a_curve_is_flat_up_to_rounding(rise: float, flat: bool) -> None:
     local = ale(-1 - rise * (1 - X))
     steps = ale_steps(Ale.from_result(local), run(local, n=300), "prediction", "age", 30)
     assert (steps.range == 0) == flat
