@@ -200,7 +200,7 @@ def test_what_the_results_say_of_curves_and_surfaces() -> None:
     single, pair = explained(frame, features=("a", "same"), pairs=(("a", "b"), ("same", "a")), edges=edges)
     assert (single.id, single.title) == ("ale", "Accumulated local effects")
     assert (pair.id, pair.title) == ("ale.interaction", "Second-order accumulated local effects")
-    assert single.options["edges"] == dict.fromkeys("ab", [0.0, 1.0, 2.0, 3.0])
+    assert single.options["edges"] == {"a": [0.0, 1.0, 2.0, 3.0], "b": [0.0, 1.0, 2.0, 3.0]}
     why = "it has one value, so no effect accumulates"
     assert [(o.measure, o.feature, o.reason) for o in single.omissions] == [("", "same", why)]
     centred = "Curves are centred by their mean over the data."
