@@ -1,0 +1,204 @@
+"""Shapley values by hand: how many rows are planned, how they are called, and what results say of them."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from uq_report.core.arrays import FloatArray
+from uq_report.core.distributions import Normal
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.core.subject import Subject, make_subject
+from uq_report.core.variants import Mix
+from uq_report.methods.shap import shapley
+from uq_report.methods.shap.explain import ShapleyValues
+from uq_report.methods.shap.shapley import Coalitions, Enumeration, Pool
+from uq_report.testing import KnownTruth, measures
+
+
+class Product(KnownTruth):
+    """Predicts the product of the first three columns, or two."""
+
+    def predict(self, model: Any, X: Any) -> Any:
+        return Normal(X[:, :3].prod(axis=1), np.ones(len(X)))
+
+
+def subject(n: int, d: int, **options: Any) -> Subject:
+    return make_subject(None, Product(), np.random.default_rng(0).normal(size=(n, d)), **options)
+
+
+def explained(made: Subject, **options: Any) -> Any:
+    engine = Engine(made, measures()).bound("shap")
+    return ShapleyValues(**{"measures": ("prediction",), **options}).explain(made, engine, {})
+
+
+@pytest.mark.parametrize(("players", "coalitions"), [(3, 8), (10, 1024), (11, 202)])
+def test_coalitions_are_all_or_those_of_the_orders(players: int, coalitions: int) -> None:
+    assert ShapleyValues()._coalitions(players) == coalitions
+
+
+@pytest.mark.parametrize(
+    ("players", "planned", "local", "n_rows", "size"),
+    [
+        (10, 1, 3, 50, 30),  # all coalitions: as many as asked for
+        (11, 10**6, 3, 50, 30),
+        (11, 20_000, 3, 50, 7),  # 20 000 over 202 coalitions of 13 rows
+        (11, 20_000, 3, 4, 14),  # of 7 rows
+        (11, 1_000, 3, 50, 5),
+        (11, 4_040, 0, 0, 20),  # of one row at least
+    ],
+)
+def test_the_background_fits_the_planned_evaluations(
+    players: int, planned: int, local: int, n_rows: int, size: int
+) -> None:
+    assert ShapleyValues(max_evaluations=planned, n_rows=n_rows)._background_size(players, local) == size
+
+
+@pytest.mark.parametrize(("planned", "local", "size"), [(40_400, 3, 17), (40_400, 11, 10), (10**6, 3, 50), (1, 0, 10)])
+def test_the_sample_fits_the_planned_evaluations(planned: int, local: int, size: int) -> None:
+    """202 coalitions on 10 background rows are 2020 predictions of each row."""
+    assert ShapleyValues(max_evaluations=planned)._sample_size(11, 10, local) == size
+
+
+@pytest.mark.parametrize(("n", "rows"), [(11, 11), (60, 12)])
+def test_what_it_will_cost(n: int, rows: int) -> None:
+    """Two rows are named and ten sampled, of which there may be fewer."""
+    made = subject(n, 3)
+    engine = Engine(made, measures()).bound("shap")
+    asked = ShapleyValues(rows=(4, 1), n_rows=10, n_background=6)
+    assert asked.cost(made, engine) == rows * 8 * 6
+
+
+def mix(own: int, others: int) -> Mix:
+    return Mix(0, np.zeros((own, 2), dtype=bool), np.arange(others))
+
+
+@pytest.mark.parametrize(
+    ("most", "parts"),
+    [
+        (12, [(3, 4)]),
+        (11, [(3, 3), (3, 1)]),
+        (6, [(3, 2), (3, 2)]),
+        (3, [(3, 1)] * 4),
+        (2, [(2, 1), (1, 1)] * 4),
+    ],
+)
+def test_a_mix_is_cut_into_parts_of_at_most_so_many_rows(most: int, parts: list[tuple[int, int]]) -> None:
+    found = list(shapley._parts(mix(3, 4), most))
+    assert [(len(part.own), len(part.others)) for part in found] == parts
+    places = [(o, c) for part in found for o in part.others.tolist() for c in range(len(part.own))]
+    assert sorted({o for o, _ in places}) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("most", "calls"), [(6, [[4, 2], [3]]), (5, [[4], [2, 3]]), (9, [[4, 2, 3]]), (8, [[4, 2], [3]])]
+)
+def test_calls_hold_mixes_in_their_order_up_to_so_many_rows(most: int, calls: list[list[int]]) -> None:
+    found = shapley._calls([mix(1, 4), mix(2, 1), mix(1, 3)], most)
+    assert [[len(part) for part in call] for call in found] == calls
+
+
+@pytest.mark.parametrize(("most", "groups"), [(1, [1, 1, 1]), (15, [1, 1, 1]), (16, [2, 1]), (24, [3])])
+def test_rows_are_explained_together_up_to_so_many_composite_rows(most: int, groups: list[int]) -> None:
+    """Two features that differ from both background rows make 2 · 4 rows each."""
+    pool = Pool.of(np.arange(6.0).reshape(3, 2), np.array([[10.0, 20.0], [11.0, 21.0]]))
+    assert [len(group) for group in shapley._groups(pool, [Enumeration(2)] * 3, most)] == groups
+
+
+@pytest.mark.parametrize("players", [7, 8, 9, 64, 65, 70])
+def test_distinct_coalitions_are_those_of_the_players_that_differ(players: int) -> None:
+    rng = np.random.default_rng(players)
+    masks = rng.random((40, players)) < 0.5
+    differs = np.arange(players) >= players - 3
+    own, inverse = Coalitions(masks).distinct(differs)
+    np.testing.assert_array_equal(own[inverse], masks & differs)
+    assert len(own) == len(np.unique(masks & differs, axis=0))
+    every, which = Coalitions(masks).distinct(np.ones(players, dtype=bool))
+    np.testing.assert_array_equal(every[which], masks)
+
+
+def test_a_value_is_nothing_below_the_rounding_of_the_largest_worth() -> None:
+    """1e-14 of 100 is 1e-12; a measure that is infinite on some rows has no values."""
+    phi = np.array([[0.95e-12, 1.05e-12, -0.95e-12], [7.0, 7.0, 7.0]])
+
+    def worth(values: FloatArray, weights: FloatArray) -> FloatArray:
+        return np.array([[1.0, -100.0], [0.0, 0.0]]) + values[:, :1] * 0
+
+    own: Any = SimpleNamespace(worth=worth)
+    solver: Any = SimpleNamespace(solve=lambda worth: (phi, 0 * phi))
+    values = np.array([[1.0, 2.0, 3.0], [np.inf, 0.0, np.inf]])
+    found = shapley._shares(values, own, solver, np.ones(2))
+    assert found.phi.tolist() == [[0, 1.05e-12, 0], [7, 7, 7]]
+    assert found.infinite.tolist() == [0, 2]
+    assert found.base.tolist() == [1, 0]
+
+
+def test_orders_have_the_interval_of_their_pairs() -> None:
+    """Six orders are three pairs, whose mean has two degrees of freedom."""
+    single, importance = explained(subject(30, 4), max_exact=3, n_permutations=6, rows=(5, 2), n_rows=4, n_background=7)
+    table = single.estimates
+    moved = table[table["std_error"] > 1e-6]
+    assert len(moved)
+    reach = t.ppf(0.975, 2) * moved["std_error"]
+    np.testing.assert_allclose(moved["upper"] - moved["estimate"], reach)
+    np.testing.assert_allclose(moved["estimate"] - moved["lower"], reach)
+    assert set(table["covers"]) == {"Monte Carlo (permutations)"}
+    half = "6 orders of 4 features for each row, half of them reverses of the others: "
+    assert single.notes == (
+        "Absent features take their values, together, from 7 explained rows.",
+        f"{half}values carry a Monte-Carlo error, their sum does not.",
+    )
+    assert single.meta["exact"] is False
+    assert single.meta["rows"] == {"chosen": [5, 2]}
+    assert single.meta["background"] == {"rows": 7, "source": "explained rows"}
+    used = single.meta["rows_used"]
+    assert len(used) == 4
+    assert single.meta["explained"] == sorted({5, 2, *used})
+    assert set(single.frame["position"]) == {0}
+    assert importance.notes[2:4] == (
+        "Mean of |φ| over 4 of 30 rows; repeat is the row.",
+        "The Monte-Carlo error of single values raises means near 0.",
+    )
+    assert importance.frame["repeat"].tolist() == used * 4
+    sizes = importance.frame.groupby("feature", sort=False)["value"]
+    np.testing.assert_allclose(importance.estimates["estimate"], sizes.mean())
+    np.testing.assert_allclose(importance.estimates["std_error"], sizes.std() / 2)
+    wide = t.ppf(0.975, 3) * importance.estimates["std_error"]
+    np.testing.assert_allclose(importance.estimates["upper"] - importance.estimates["estimate"], wide)
+
+
+def test_exact_values_have_no_interval_and_no_sample_no_importance() -> None:
+    (single,) = explained(subject(9, 2), rows=(3,), n_rows=0)
+    assert single.estimates["confidence"].isna().all()
+    assert set(single.estimates["covers"]) == {"exact"}
+    assert (single.estimates["std_error"] == 0).all()
+    assert single.notes == (
+        "Absent features take their values, together, from 9 explained rows.",
+        "All 4 coalitions of 2 features were evaluated: there is no Monte-Carlo error.",
+    )
+    assert single.meta["exact"] is True
+    with pytest.raises(InputError, match=r"shap\.n_rows must be >= 1 where no rows are chosen"):
+        explained(subject(9, 2), rows=(), n_rows=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n_local": -1}, "n_local must be an integer >= 0; got -1"),
+        ({"n_rows": -1}, "n_rows must be an integer >= 0; got -1"),
+        ({"max_evaluations": 0}, "max_evaluations must be an integer >= 1; got 0"),
+        ({"n_background": 0}, "n_background must be an integer >= 1; got 0"),
+        ({"max_exact": -1}, "max_exact must be an integer from 0 to 20; got -1"),
+        ({"max_exact": 21}, "max_exact must be an integer from 0 to 20; got 21"),
+        ({"n_permutations": 2}, "n_permutations must be an even number >= 4; got 2"),
+        ({"n_permutations": 5}, "n_permutations must be an even number >= 4; got 5"),
+    ],
+)
+def test_options_are_refused_beyond_their_limits(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=rf"shap\.{words}"):
+        ShapleyValues(**options)
+    for most in (0, 20):
+        ShapleyValues(n_local=0, n_rows=0, max_evaluations=1, n_background=1, max_exact=most, n_permutations=4)
