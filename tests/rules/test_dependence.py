@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 from sklearn.linear_model import LogisticRegression
 
 from uq_report.core.errors import InputError
@@ -15,6 +16,7 @@ from uq_report.core.subject import make_subject
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
+from uq_report.methods.redundancy.losses import _above_zero
 from uq_report.methods.redundancy.rules import Dependence
 from uq_report.testing import KnownLogistic, KnownTruth
 
@@ -107,7 +109,7 @@ def test_a_loss_that_the_model_does_not_notice_is_an_observation_with_its_share_
 
 def test_features_whose_wrong_values_go_unnoticed_are_one_finding_with_the_rows_it_concerns() -> None:
     results = read(a=((0.05, 0.01), PLUS), b=(ZERO, PLUS), c=(PLUS, PLUS))
-    changes = np.stack([np.tile([0.0, 0.0, 0.0, 0.0], 50), np.tile([1.0, 0.0, 0.0, 0.005], 50)])
+    changes = np.stack([np.tile([0.5, 0.0, 0.02, 0.0], 50), np.tile([1.0, 0.0, 0.0, 0.005], 50)])
     rows = RowValues(("entropy", "nll"), ("b",), changes[:, None])
     delta = replace(diagnostic("pfi.delta", [{"feature": "b", "item": "quantile", "estimate": 0.0}]), rows=rows)
     (finding,) = Dependence().check(run(results, delta)).findings
@@ -319,3 +321,32 @@ def test_honest_models_of_correlated_features_get_no_more_than_a_change_of_the_l
     severities = {finding.severity for finding in done.findings if finding.code != "UQ201"}
     assert severities == {"observation"}, [f.statement for f in done.findings]
     assert not {"UQ203", "UQ312"} & {finding.code for finding in done.findings}
+
+
+def test_what_goes_unnoticed_has_the_interval_of_the_mean_of_its_row_terms() -> None:
+    (finding,) = judged(read(0.004, a=((0.05, 0.01), PLUS))).findings
+    reach = t.ppf(0.975, 199) * 0.004
+    assert (finding.lower, finding.upper) == pytest.approx((0.05 - reach, 0.05 + reach), rel=1e-7)
+
+
+@pytest.mark.parametrize(("ratio", "state"), [(3.2, "skipped"), (3.6, "found")])
+def test_few_rows_repeat_by_a_t_test_with_a_degree_of_freedom_less(ratio: float, state: str) -> None:
+    """Of five rows and two features the limit is the 97.5 % point of t with 4 degrees of freedom at 2.5 %: 3.50."""
+    assert t.ppf(1 - 0.025 / 2, 4) == pytest.approx(3.495, abs=1e-3)
+    alike = redundancy(dict.fromkeys("ab", (0.9 + 0.01 * ratio, 0.01)), n=5)
+    assert judged(repeated=alike, pairs=partners(a=("b", 0.95), b=("a", 0.95))).state == state
+
+
+@pytest.mark.parametrize(("strength", "found"), [(0.9, 1), (0.899, 0)])
+def test_two_features_repeat_from_an_association_of_the_limit(strength: float, found: int) -> None:
+    alike = redundancy(dict.fromkeys("ab", (0.97, 0.001)))
+    outcome = judged(repeated=alike, pairs=partners(a=("b", strength), b=("a", strength)))
+    assert len(outcome.findings) == found
+
+
+def test_p_values_are_two_sided_above_zero_and_one_below() -> None:
+    nan = float("nan")
+    found = _above_zero(np.array([3.0, 0.0, -9.0, 2.0]), np.array([1.0, 1.0, 1.0, nan]), 9)
+    assert found[0] == pytest.approx(3 * 2 * t.sf(3, 9))
+    assert found[1:3] == [1, 1]
+    assert np.isnan(found[3])

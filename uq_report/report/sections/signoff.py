@@ -31,6 +31,7 @@ def sign_off(e: Evidence) -> Section:
     facts = (
         ("Author of this report", e.about_cell("author")),
         ("Independence of the review", e.about_cell("independence")),
+        *([("Signatures", e.about_cell("signers"))] if e.about("signers") else []),
         ("Status", e.about_cell("status")),
     )
     blocks: tuple[Block, ...] = (table, Facts(rows=facts), *paragraphs(_to_complete(e), PEOPLE, HOW))

@@ -1,0 +1,162 @@
+"""Redundancy by hand: its R², which rows and levels it reads, partners, and what its results say."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report.core.distributions import Normal
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.core.subject import make_subject
+from uq_report.methods.redundancy import explain
+from uq_report.methods.redundancy.explain import Redundancy, skill
+from uq_report.methods.redundancy.partners import joint, partners
+from uq_report.methods.redundancy.stacked import Predictors, _gains, _weighed, trees
+from uq_report.methods.shared.association import Coded
+from uq_report.testing import KnownTruth, measures
+
+
+class Flat(KnownTruth):
+    """Predicts the same of every row."""
+
+    def predict(self, model: Any, X: Any) -> Any:
+        return Normal(np.zeros(len(X)), np.ones(len(X)))
+
+
+def explained(frame: Any, *, subject: Any = None, **options: Any) -> Any:
+    engine = Engine(make_subject(None, Flat(), pd.DataFrame(frame), **(subject or {})), measures()).bound("redundancy")
+    return Redundancy(**options).explain(engine.subject, engine, {})
+
+
+def test_r_squared_is_a_ratio_of_weighted_means_with_the_influence_of_a_ratio() -> None:
+    """About the mean 1.5 the squares are 2.25, 0.25 and 6.25, about the forecast 1, 0 and 4: R² is 1 - 1.5 / 2.75."""
+    truth, forecast = np.array([[0.0], [2.0], [4.0]]), np.array([[1.0], [2.0], [2.0]])
+    value, influence = skill(truth, forecast, np.array([0.5, 0.25, 0.25]))
+    assert value == pytest.approx(1 - 6 / 11)
+    own = np.array([1, 0, 4]) - 6 / 11 * np.array([2.25, 0.25, 6.25])
+    np.testing.assert_allclose(influence, -own / 2.75)
+    twice, _ = skill(np.hstack([truth, truth]), np.hstack([forecast, truth]), np.array([0.5, 0.25, 0.25]))
+    assert twice == pytest.approx(1 - 3 / 11)
+
+
+@pytest.mark.parametrize(("n", "d", "used"), [(7000, 3, 6666), (260, 101, 200), (260, 80, 250), (150, 101, 150)])
+def test_as_many_rows_as_keep_the_work(n: int, d: int, used: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(Redundancy, "_skills", lambda *args: seen.append(len(args[-1])))
+    monkeypatch.setattr(explain, "partners", lambda columns: columns)
+    monkeypatch.setattr(explain, "joint", lambda columns, *_: [len(c.numbers) for c in columns])
+    _, _, *rows = explained(np.random.default_rng(0).normal(size=(n, d)))
+    assert seen == [used]
+    assert set(rows) == {used}
+
+
+FITS = "A linear fit and trees, weighed by the other folds, scored in"
+
+
+def test_what_the_result_says_of_rows_folds_and_levels() -> None:
+    rng = np.random.default_rng(0)
+    frame = {"x": rng.normal(size=40), "g": [*["u", "v"] * 19, "w", "w"], "same": np.r_[np.zeros(38), 1, 1]}
+    weights = np.r_[np.ones(38), 0, 0]
+    result = explained(frame, subject={"sample_weight": weights}, n_splits=2, max_rows=30)[0]
+    assert result.notes[:4] == (
+        "Models and associations use 30 of 40 rows, drawn at random.",
+        f"{FITS} 2 folds; intervals cover new rows for the fitted models.",
+        "Copies of a row, and rows of a cluster, never predict each other.",
+        "Of a numeric feature it is R², of a categorical one the R² of its level indicators.",
+    )
+    why = "it is constant in the rows of positive weight"
+    assert [(o.feature, o.reason) for o in result.omissions if o.feature] == [("same", why)]
+    assert set(result.estimates["feature"]) == {"x", "g"}
+    assert set(result.estimates["n"]) == {30}
+    whole = explained({"x": frame["x"], "y": rng.normal(size=40)}, max_rows=40)[0]
+    assert whole.notes[0].startswith(f"{FITS} 5 folds;")
+    assert ("", "outcomes were not given, so nothing is predicted with them") in {
+        (o.feature, o.reason) for o in whole.omissions
+    }
+
+
+def test_a_level_of_no_weight_makes_no_feature_constant() -> None:
+    rng = np.random.default_rng(0)
+    frame = {"x": rng.normal(size=40), "g": [*["u", "v"] * 19, "w", "w"]}
+    weights = np.r_[np.ones(38), 1e-300, 1e-300]
+    assert set(explained(frame, subject={"sample_weight": weights})[0].estimates["feature"]) == {"x", "g"}
+
+
+def test_options_are_refused_beyond_their_limits() -> None:
+    Redundancy(n_splits=2, max_rows=10)
+    for options in ({"n_splits": 1}, {"max_rows": 9}):
+        with pytest.raises(InputError, match=rf"redundancy\.{next(iter(options))} must be an integer >= "):
+            Redundancy(**options)
+
+
+def copies(n: int) -> list[Coded]:
+    x = np.arange(float(n))
+    gaps = np.where(x < 3, np.nan, x)
+    return [Coded("x", x, ordered=True), Coded("y", -gaps, ordered=True), Coded("g", x % 2, ordered=False)]
+
+
+def test_the_partner_is_the_column_of_the_largest_association() -> None:
+    found = partners(copies(30))
+    lines = found.estimates[["measure", "feature", "item", "covers"]].to_numpy().tolist()
+    assert lines[:2] == [["spearman", "x", "y", "none"], ["spearman", "y", "x", "none"]]
+    assert lines[2][0] == "correlation_ratio"
+    assert found.estimates["estimate"].tolist()[:2] == pytest.approx([1, 1])
+    assert found.frame["value"].tolist() == found.estimates["estimate"].tolist()
+    assert set(found.frame["x"]) == {0.0}
+    assert found.estimates[["std_error", "lower", "upper", "confidence"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize(("n", "shown"), [(30, 27), (230, 200)])
+def test_flagged_pairs_are_shown_before_and_after_a_permutation(n: int, shown: int) -> None:
+    columns = copies(n)
+    strongest = partners(columns)
+    table = strongest.estimates.assign(estimate=[0.5, 0.499, 0.1])
+    (found,) = joint(columns, replace(strongest, estimates=table), Engine(
+        make_subject(None, Flat(), np.zeros((4, 2))), measures()).bound("redundancy"))  # fmt: skip
+    (_, before), (_, after) = sorted(found.frame.groupby("measure"), reverse=True)
+    assert set(found.frame["feature"]) == {"x"}
+    assert len(before) == len(after) == shown
+    assert before["value"].tolist() == (-before["x"]).tolist()
+    assert sorted(after["x"]) == sorted(before["x"])
+    assert after["value"].tolist() == before["value"].tolist()
+    assert (after["x"].to_numpy() != before["x"].to_numpy()).mean() > 0.5
+    assert min(before["x"]) >= 3
+    assert "Pairs with an association of 0.5 or more, at most 200 rows." in found.notes
+    none = replace(strongest, estimates=table.assign(estimate=0.4))
+    assert joint(columns, none, Engine(make_subject(None, Flat(), np.zeros((4, 2))), measures())) == []
+
+
+def test_a_second_part_gains_what_it_takes_off_the_squared_error() -> None:
+    """The first part gets the weight 1 where it is half of Y or less, and the rest is left; both give Y."""
+    rng = np.random.default_rng(0)
+    first, second = np.linalg.qr(rng.normal(size=(40, 2)))[0].T.reshape(2, 40, 1)
+    Y, folds = first + 0.5 * second, np.arange(40) % 2
+    parts = np.stack([first, second])
+    both = _weighed(parts, Y, folds)
+    np.testing.assert_allclose(both, Y, atol=1e-9)
+    alone = _weighed(parts[:1], Y, folds)
+    np.testing.assert_allclose(_gains(parts, Y, folds), np.square(Y - alone).sum(axis=1), atol=1e-9)
+    np.testing.assert_allclose(_weighed(parts / 4, Y, folds), parts[0] / 4 + parts[1] / 4, atol=1e-9)
+    assert not _weighed(parts, Y, np.zeros(40, dtype=int)).any()
+
+
+def test_trees_add_up_and_missing_values_are_read() -> None:
+    x = np.repeat([1.0, 2.0, np.nan], 20)[:, None]
+    Y = np.repeat([0.0, 5.0, 9.0], 20)[:, None]
+    found = trees(x, Y, np.array([[1.0], [2.0], [np.nan]]), np.random.RandomState(0), 3)
+    assert found[0, 0] < found[1, 0]
+    constant = trees(x[:40], Y[:40] * 0 + 2, np.array([[1.0]]), np.random.RandomState(0), 3)
+    assert constant.tolist() == [[6.0]]
+
+
+def test_forms_of_some_rows_and_whose_they_are() -> None:
+    made = Predictors.of(copies(16))
+    assert made.owner.tolist() == [0, 0, 1, 1, 2, 2]
+    assert made.binned.tolist() == [0] * 9 + [1] * 9 + [2] * 3
+    part = made.at_rows(np.array([3, 1]))
+    for name in ("ranks", "scaled", "bins"):
+        np.testing.assert_array_equal(getattr(part, name), getattr(made, name)[[3, 1]])
+    assert made.ranks[:, 0].tolist() == list(range(1, 17))
