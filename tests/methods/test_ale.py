@@ -186,7 +186,8 @@ def test_a_surface_is_of_rows_within_both_axes_and_their_weights() -> None:
     assert middles.mean() == pytest.approx(0)
     for rises in (np.diff(found.value, axis=0), np.diff(found.value, axis=1).T):
         np.testing.assert_allclose((rises[:, 1:] + rises[:, :-1]).sum(axis=1), 0, atol=1e-12)
-    assert (found.empty, found.extrapolated.any()) == (0, False)
+    assert found.empty == 0
+    assert not found.extrapolated.any()
 
 
 def explained(frame: Any, **options: Any) -> Any:

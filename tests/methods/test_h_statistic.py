@@ -22,7 +22,8 @@ class Product(KnownTruth):
 
 def test_h_is_the_share_of_the_joint_variance_that_is_no_sum() -> None:
     """Centred by the weights the parts are (-1.5, 0.5), (-3, 1) and (-7.5, 2.5): (-3, 1) is left."""
-    found = pairwise(*np.array([[0.0, 2.0], [0.0, 4.0], [0.0, 10.0]]), np.array([0.25, 0.75]))
+    first, second, both = np.array([[0.0, 2.0], [0.0, 4.0], [0.0, 10.0]])
+    found = pairwise(first, second, both, np.array([0.25, 0.75]))
     assert found == pytest.approx((3 / 18.75, np.sqrt(3), np.sqrt(18.75)))
 
 

@@ -31,7 +31,7 @@ class TwoClasses(KnownTruth):
         return Categorical(np.column_stack([1 - p, p]), classes=("no", "yes"))
 
 
-FRAME = {"a": [4.0, 0.0, 1.0, 2.0, 8.0], "b": [1.0, 2.0, 3.0, 2.0, 1.0], "c": list("uvuvu")}
+FRAME: dict[str, Any] = {"a": [4.0, 0.0, 1.0, 2.0, 8.0], "b": [1.0, 2.0, 3.0, 2.0, 1.0], "c": list("uvuvu")}
 
 
 def subject(frame: Any = None, adapter: Any = None, **options: Any) -> Subject:

@@ -87,7 +87,8 @@ def test_a_level_of_no_weight_makes_no_feature_constant() -> None:
 
 def test_options_are_refused_beyond_their_limits() -> None:
     Redundancy(n_splits=2, max_rows=10)
-    for options in ({"n_splits": 1}, {"max_rows": 9}):
+    wrong: tuple[dict[str, Any], ...] = ({"n_splits": 1}, {"max_rows": 9})
+    for options in wrong:
         with pytest.raises(InputError, match=rf"redundancy\.{next(iter(options))} must be an integer >= "):
             Redundancy(**options)
 

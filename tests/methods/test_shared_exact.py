@@ -146,7 +146,7 @@ def test_how_rows_count() -> None:
 def test_why_there_is_no_interval() -> None:
     plain = rows(np.zeros(40))
     assert plain.why_no_interval(10) == ""
-    few = terms.Rows.why_no_interval
+    few = Rows.why_no_interval
     least = next(m for m in range(1, 20) if not few(plain, m))
     words = f"{least - 1} shuffles cannot tell rows from donors; at least {least} are needed"
     assert few(plain, least - 1) == words
@@ -276,7 +276,7 @@ def test_trees_predict_blocks_they_did_not_see(n_splits: int | None) -> None:
     [
         ([3.0, 1.0, np.inf, 2.0], "numeric", (1, 2, 3), [3, 1, GAP, 2]),
         (["b", "a", None, "c"], "level", ("a", "b", "c"), [1, 0, GAP, 2]),
-        (pd.to_datetime(["2020-01-03", "2020-01-01", None, "2020-01-02"]), "level", None, [2, 0, GAP, 1]),
+        (pd.to_datetime(["2020-01-03", "2020-01-01", "NaT", "2020-01-02"]), "level", None, [2, 0, GAP, 1]),
     ],
 )
 def test_where_rows_stand_on_a_grid(values: Any, kind: str, steps: Any, own: list[float]) -> None:
