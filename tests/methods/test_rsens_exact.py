@@ -53,8 +53,9 @@ def test_a_predictive_comparison_is_a_weighted_ratio_and_its_terms_those_of_the_
     np.testing.assert_allclose(compare._comparison(rows, "a", near, falling, f), terms)
     still = given([0.5, 0.25, 0.25], [2, 2, 2])
     assert compare._comparison(still, "a", near, donors, f).tolist() == [0, 0, 0]
-    small = given([0.5, 0.25, 0.25], [0, 0.01, 0.03])
-    np.testing.assert_allclose(compare._comparison(small, "a", near, donors, f), 100 * terms)
+    for unit in (0.01, 100):
+        scaled = given([0.5, 0.25, 0.25], [0, unit, 3 * unit])
+        np.testing.assert_allclose(compare._comparison(scaled, "a", near, donors, f), terms / unit)
 
 
 def test_a_comparison_of_levels_is_a_root_mean_square_over_pairs_of_different_levels() -> None:

@@ -18,6 +18,7 @@ from uq_report.core.subject import make_subject
 from uq_report.methods.shared import terms
 from uq_report.methods.shared.changes import Changes, Distinct, as_means
 from uq_report.methods.shared.checks import events, too_few
+from uq_report.methods.shared.choice import _distance
 from uq_report.methods.shared.curves import are_pairs, features_of, stacked, surface_places
 from uq_report.methods.shared.estimates import estimate, share_of
 from uq_report.methods.shared.forest import forecasts, row_groups
@@ -185,6 +186,12 @@ def test_infinite_values_are_told_by_measure_and_by_feature() -> None:
 
 
 # ------------------------------------------------------------------ small things
+
+
+def test_a_distance_is_in_standard_deviations_of_the_finite_rows() -> None:
+    found = _distance(np.array([0.0, 2.0, 4.0, np.inf]))
+    np.testing.assert_allclose(found, [np.sqrt(1.5), 0, np.sqrt(1.5), np.inf])
+    assert _distance(np.array([3.0, 3.0])).tolist() == [0, 0]
 
 
 def test_limits_are_open_or_closed() -> None:
