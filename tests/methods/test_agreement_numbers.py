@@ -97,7 +97,7 @@ def ranked(places: dict[str, tuple[float, float, float]], id: str = "pfi", role:
     ],
 )
 def test_who_can_be_first_is_named_up_to_three(able: int, words: str) -> None:
-    places = {name: (k, 1 if k <= able else 2, 4) for k, name in enumerate(FEATURES, 1)}
+    places = {name: (float(k), 1.0 if k <= able else 2.0, 4.0) for k, name in enumerate(FEATURES, 1)}
     assert ranked(places).first_words == words
 
 

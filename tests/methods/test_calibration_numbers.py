@@ -64,8 +64,9 @@ def test_an_interval_holds_its_ends() -> None:
 
 def test_pit_tests_are_one_sided_and_of_uniform_draws() -> None:
     distance, gap = pit_tests(np.full(40, 0.5), np.full(40, 1 / 40), np.random.default_rng(0), 50)
-    assert (distance.item, distance.observed, distance.two_sided) == ("pit_distance", pytest.approx(0.25), False)
-    assert (gap.item, gap.observed, gap.two_sided) == ("coverage_gap", pytest.approx(0.5), False)
+    assert (distance.item, distance.two_sided) == ("pit_distance", False)
+    assert (gap.item, gap.two_sided) == ("coverage_gap", False)
+    assert [distance.observed, gap.observed] == pytest.approx([0.25, 0.5])
     assert len(distance.null) == len(gap.null) == 50
     assert distance.p_value == gap.p_value == 1 / 51
 
@@ -97,7 +98,8 @@ def test_the_crps_of_draws_is_the_fair_form_in_blocks_of_any_size(monkeypatch: p
     test = crps_test(Kept(np.arange(3.0), np.ones(3)), y, weights, np.random.default_rng(0), 8)
     assert [part.shape[1] for part in drawn] == {1: [1, 1, 1], 18: [2, 1]}.get(cells, [3])
     expected = fair(np.concatenate([y[None], np.concatenate(drawn, axis=1)])) @ weights
-    assert (test.item, test.two_sided, test.observed) == ("crps", True, pytest.approx(expected[0]))
+    assert (test.item, test.two_sided) == ("crps", True)
+    assert test.observed == pytest.approx(expected[0])
     np.testing.assert_allclose(test.null, expected[1:])
 
 
@@ -162,7 +164,7 @@ def test_bars_of_the_pit_stand_beside_each_other_and_the_line_at_one() -> None:
     assert list(axes.lines[-1].get_ydata()) == [1.0, 1.0]
 
 
-def mean_nll(theta: FloatArray, logits: FloatArray, y: FloatArray, share: FloatArray) -> float:
+def mean_nll(theta: FloatArray, logits: FloatArray, y: Any, share: FloatArray) -> float:
     log_q = special.log_softmax(theta[0] * logits + theta[1:], axis=1)
     return float(-share @ log_q[np.arange(len(y)), y])
 
@@ -255,4 +257,4 @@ def test_interval_scores_stand_beside_those_of_the_outcomes_alone() -> None:
     assert marginal(y, np.array([0.0, 4.0]), 0.5).upper.tolist() == [[3.0], [3.0]]
     alone = {score.item: score.rows for score in promised_scores(q, y, None)}
     assert alone["interval_score_baseline"].tolist() == [8.0, 8.0]
-    assert "interval_score_baseline" not in {s.item for s in promised_scores(q.take([0]), y[:1], None)}
+    assert "interval_score_baseline" not in {s.item for s in promised_scores(q.take(np.array([0])), y[:1], None)}

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
@@ -136,7 +135,7 @@ def test_labels_that_read_alike_are_told_apart() -> None:
     assert cut(np.array([0.1234567, 0.1234568, 0.1234569, np.inf]), 9).labels == (
         "0.123457", "0.123457 (2)", "0.123457 (3)", "∞"
     )  # fmt: skip
-    days = pd.to_datetime(["2020-01-02", "2020-01-01", None]).to_numpy()
+    days = np.array(["2020-01-02", "2020-01-01", "NaT"], dtype="datetime64[ns]")
     found = cut(days, 9)
     assert found.labels[-1] == "missing"
     assert found.codes.tolist() == [1, 0, 2]

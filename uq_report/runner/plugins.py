@@ -161,7 +161,9 @@ def load(plugin: Plugin) -> Any:
     except MissingDependencyError:
         raise
     except Exception as error:  # foreign code is imported: whatever it raises is told with its owner
-        raise PluginError(f"{plugin} cannot be imported: {words_of(error)}.{_remedy(plugin, error)}") from error
+        raise PluginError(
+            f"{plugin} cannot be imported: {words_of(error).removesuffix('.')}.{_remedy(plugin, error)}"
+        ) from error
     problems, name = breaches(plugin.group, loaded), getattr(loaded, "name", None)
     if name != plugin.name:
         problems.append(f"name must be the entry-point name {plugin.name!r}; got {name!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -225,6 +226,12 @@ def _attribution(
 ) -> pd.DataFrame:
     """Return one row's contributions to one measure."""
     new = dalex.frame([row])
+    for name, cell in new.iloc[0].items():
+        if not isinstance(cell, str | Real | np.bool_):
+            reason = (
+                f"dalex labels the values of a row as numbers or text; {name} of row {row} is a {type(cell).__name__}"
+            )
+            raise GapError(measure.name, "", reason)
     answer = dalex.ask("predict_parts", measure, background, row, new_observation=new, type=predict_type, B=n_paths)
     table = _shapley(answer) if predict_type == "shap" else _break_down(answer.result)
     if not np.isfinite(table[["base", "value"]].to_numpy(dtype=float)).all():
