@@ -272,7 +272,7 @@ def test_probabilities_that_are_none_are_refused(probabilities: list[float], mes
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(("std", "got"), [(0.0, "0"), (np.nan, "nan"), (-1.0, "-1")])
+@pytest.mark.parametrize(("std", "got"), [(0.0, "0"), (np.nan, "no number"), (-1.0, "-1")])
 def test_a_std_that_is_no_spread_is_refused(std: float, got: str) -> None:
     with pytest.raises(UQReportError, match=rf"normal\.std must be .*; got {got}"):
         uq.explain(lambda X: Normal(np.zeros(len(X)), np.full(len(X), std)), rows())

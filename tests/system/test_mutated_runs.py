@@ -150,7 +150,11 @@ def test_size_and_nesting_of_a_file_are_bounded(tmp_path: Path) -> None:
         (("subject", "task"), "x", "run.subject.task: must be one of "),
         (("changes",), 1, "run.changes: must be of type object; got 1"),
         (("subject", "classes"), [float("inf")], "run.subject.classes[0]: must be finite; got inf"),
-        (("not_run",), [{"name": "a", "group": "b", "reason": ""}], "run.not_run[0].reason: must have at least 1 char"),
+        (
+            ("not_run",),
+            [{"name": "a", "group": "b", "reason": "", "cause": "data"}],
+            "run.not_run[0].reason: must have at least 1 char",
+        ),
     ],
 )
 def test_the_schema_says_where_and_what(place: tuple[str, ...], value: Any, message: str) -> None:
