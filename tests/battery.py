@@ -24,7 +24,8 @@ FAST = {
     "shap": {"n_rows": 3, "n_background": 4},
 }
 FOREIGN = re.compile(r"\b[A-Z]\w*(Error|Exception|Warning)\b")
-QUOTED = re.compile(r"(?<= failed to predict )\d+ rows: \w+: ")  # what the audited model itself raised, told as its own
+# what the audited model, or dalex, raised itself, told as its own
+QUOTED = re.compile(r"((?<= failed to predict )\d+ rows|DALEX's [a-z ]+ failed): \w+: ")
 NO_NUMBER = re.compile(r"(?<![\w-])[-−+]?(nan|inf|nat)(?![\w-])", re.IGNORECASE)
 
 
