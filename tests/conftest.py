@@ -12,12 +12,15 @@ from .packages import Packages
 # Compiling what shap asks about a few rows takes 10 to 50 s in every process; set before numba is imported anywhere.
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
-# Whole audits, commands and theory run lines again that the tests of each part run, and tracing doubles their time.
+# Whole audits, reports and theory run lines again that the tests of each part run, and tracing doubles their time.
 UNTRACED = tuple(
     Path(__file__).parent / part
     for part in (
-        "faults", "golden", "system", "testing", "theory", "core/test_distributions.py",
+        "faults", "golden", "render", "system", "testing", "theory", "core/test_distributions.py",
         "inputs/adapters/test_all_estimators.py", "inputs/adapters/test_models_table.py",
+        "inputs/fast_paths/test_tree_paths.py", "jobs/test_demo.py", "ops/test_mutations.py", "ops/test_unchanged.py",
+        "ops/test_verify.py", "report/test_sections_methods.py", "report/test_sentences.py", "report/test_sheets.py",
+        "report/test_sure.py", "runner/test_confidence.py",
     )
 )  # fmt: skip
 

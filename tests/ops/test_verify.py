@@ -9,7 +9,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from uq_report.evidence.run import Run
 from uq_report.ops import verification
 from uq_report.ops.verification import Verification, rendering
 from uq_report.ops.verification.evidence import judge_files, sha256
-from uq_report.ops.verification.words import absent, html_blocks, pdf_text
+from uq_report.ops.verification.words import absent, headings, html_blocks, pdf_text
 from uq_report.render import html
 from uq_report.report import kinds
 from uq_report.report.forms import EXTENTS
@@ -88,6 +88,7 @@ def keep_documents(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(rendering, "document", document)
     monkeypatch.setattr(rendering, "page", page)
+    monkeypatch.setattr(rendering, "headings", cache(headings))
 
 
 def test_a_folder_as_written_is_proven_and_inputs_not_given_are_not_judged(folder: Path) -> None:
