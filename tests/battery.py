@@ -24,8 +24,7 @@ FAST = {
     "shap": {"n_rows": 3, "n_background": 4},
 }
 FOREIGN = re.compile(r"\b[A-Z]\w*(Error|Exception|Warning)\b")
-# what the audited model, or dalex, raised itself, told as its own
-QUOTED = re.compile(r"((?<= failed to predict )\d+ rows|DALEX's [a-z ]+ failed): \w+: ")
+QUOTED = re.compile(r"(?<= failed to predict )\d+ rows: \w+: ")  # what the audited model itself raised, told as its own
 NO_NUMBER = re.compile(r"(?<![\w-])[-−+]?(nan|inf|nat)(?![\w-])", re.IGNORECASE)
 
 

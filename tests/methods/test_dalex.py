@@ -327,10 +327,30 @@ def test_parts_with_nothing_to_tell_are_empty_and_say_why() -> None:
 
 def test_what_is_undefined_for_one_class_is_listed() -> None:
     found = explain(make_subject(credit, FunctionAdapter(), rows(), ["good"] * 40))
-    reasons = [gap.reason for gap in found["model_parts"].omissions if gap.measure == "prediction"]
-    only = "Only one class present in `y`. ROC AUC score is not defined in that case."
-    assert reasons == [f"DALEX's model parts failed: ValueError: {only}"]
     assert set(found["model_parts"].frame["measure"]) == {"entropy", "nll"}
+    for part in ("model_parts", "model_performance"):
+        (reason,) = (gap.reason for gap in found[part].omissions if gap.measure == "prediction")
+        assert reason == "AUC compares rows of two outcomes, and the 40 rows that DALEX had are of one"
+
+
+def ages(X: pd.DataFrame) -> Distribution:
+    """Predict from a column with missing values, whatever its type."""
+    age = X["age"].astype("Float64").fillna(0).to_numpy(dtype=float)
+    return Normal(age + X["size"].to_numpy(), np.exp(0.1 * age))
+
+
+def test_missing_cells_of_nullable_columns_are_as_those_of_floats() -> None:
+    X = rows().assign(age=np.where(np.arange(40) % 5, np.arange(40.0), np.nan))
+    y = np.random.default_rng(4).normal(size=40)
+    asked = ({"rows": (1,), "max_profiles": 5, "n_local": 0}, X, X.astype({"age": "Int64"}))
+    floats, whole = (explain(make_subject(ages, FunctionAdapter(), each, y), **asked[0]) for each in asked[1:])
+    for part in ("model_parts", "model_profile", "model_performance", "predict_parts"):
+        assert len(whole[part].frame)
+        pd.testing.assert_frame_equal(whole[part].frame, floats[part].frame)
+    none = explain(make_subject(ages, FunctionAdapter(), X.astype({"age": "Int64"}), y), rows=(0,))["predict_parts"]
+    assert {gap.reason for gap in none.omissions} == {
+        "dalex labels the values of a row as numbers or text; age of row 0 is missing"
+    }
 
 
 def zero_below(X: Any) -> Distribution:

@@ -109,22 +109,25 @@ class Dalex:
     def _explainer(self, measure: Measure, data: pd.DataFrame, predict: Callable[[Any, Any], FloatArray]) -> Any:
         """Return a `dalex.Explainer` of one measure on some rows.
 
-        Where there is no y, dalex gets zeros, which a mean over rows never reads.
+        Where there is no y, dalex gets zeros, which a mean over rows never reads. It gets y last: it would look for y
+        among the columns, cell by cell, and stop at `pd.NA`.
         """
         import dalex
 
         target = numeric_target(self.engine)
         classes = measure.name == PREDICTION.name and self.classifies
-        return dalex.Explainer(
+        explainer = dalex.Explainer(
             self,
             data,
-            np.zeros(len(data)) if target is None else target[data.index.to_numpy()],
+            None,
             predict,
             label=measure.name,
             verbose=False,
             precalculate=False,
             model_type="classification" if classes else "regression",
         )
+        explainer.y = np.zeros(len(data)) if target is None else target[data.index.to_numpy()]
+        return explainer
 
     def _predict_function(self, measure: Measure, row: int | None) -> Callable[[Any, Any], FloatArray]:
         """Return dalex's ``predict_function`` of one measure, with y of one row of the subject, else by row index."""

@@ -84,9 +84,19 @@ def _rounds(dalex: Dalex, measure: Measure, rows: IntArray, n_repeats: int) -> p
 
 
 def _loss(dalex: Dalex, rows: IntArray) -> Callable[[FloatArray, FloatArray], float] | None:
-    """Return 1 - AUC where it is dalex's loss and defined, at a tenth of the time of dalex's own; else None."""
-    target = numeric_target(dalex.engine) if dalex.classifies else None
-    return None if target is None or np.ptp(target[rows]) == 0 else one_minus_auc
+    """Return 1 - AUC where it is dalex's loss, at a tenth of the time of dalex's own; else None, dalex's RMSE."""
+    if not dalex.classifies:
+        return None
+    _need_two_classes(dalex, rows)
+    return one_minus_auc
+
+
+def _need_two_classes(dalex: Dalex, rows: IntArray) -> None:
+    """Refuse rows on which an AUC is undefined."""
+    target = numeric_target(dalex.engine)
+    if dalex.classifies and target is not None and np.ptp(target[rows]) == 0:
+        reason = f"AUC compares rows of two outcomes, and the {len(rows)} rows that DALEX had are of one"
+        raise GapError(PREDICTION.name, "", reason)
 
 
 def one_minus_auc(observed: FloatArray, predicted: FloatArray) -> float:
@@ -228,9 +238,8 @@ def _attribution(
     new = dalex.frame([row])
     for name, cell in new.iloc[0].items():
         if not isinstance(cell, str | Real | np.bool_):
-            reason = (
-                f"dalex labels the values of a row as numbers or text; {name} of row {row} is a {type(cell).__name__}"
-            )
+            kind = "missing" if pd.isna(cell) else f"a {type(cell).__name__}"
+            reason = f"dalex labels the values of a row as numbers or text; {name} of row {row} is {kind}"
             raise GapError(measure.name, "", reason)
     answer = dalex.ask("predict_parts", measure, background, row, new_observation=new, type=predict_type, B=n_paths)
     table = _shapley(answer) if predict_type == "shap" else _break_down(answer.result)
@@ -264,6 +273,7 @@ def model_performance(dalex: Dalex, rows: IntArray) -> Diagnostic:
         measure = next((measure for measure in dalex.measures if measure.name == PREDICTION.name), None)
         if measure is None or numeric_target(dalex.engine) is None:
             raise GapError(PREDICTION.name, "", "it needs predictions and outcomes")
+        _need_two_classes(dalex, rows)
         answer = dalex.ask("model_performance", measure, rows, cutoff=CUTOFF)
         metrics = {str(name): float(value) for name, value in answer.result.iloc[0].items()}
     finite = {name: value for name, value in metrics.items() if np.isfinite(value)}
