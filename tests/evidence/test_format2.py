@@ -20,8 +20,9 @@ STORED = gzip.decompress((Path(__file__).parent / "format2" / "run.json.gz").rea
 def without_causes(run: Any) -> Any:
     """Return a run's JSON as format 2 has it."""
     parts = [{key: value for key, value in entry.items() if key != "cause"} for entry in run["not_run"]]
+    outcomes = [{key: o[key] for key in o if key not in ("undecided", "missing")} for o in run["outcomes"]]
     inner = run["challenger"] and without_causes(run["challenger"])
-    return {**run, "format": 2, "not_run": parts, "challenger": inner}
+    return {**run, "format": 2, "not_run": parts, "outcomes": outcomes, "challenger": inner}
 
 
 def causes(run: Run) -> dict[str, Cause]:

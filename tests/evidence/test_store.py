@@ -66,7 +66,7 @@ def test_it_follows_the_published_schema() -> None:
     [
         (b"\x80\x04 a pickle", "must be JSON"),
         (b"[1]", "it has no format number"),
-        (b'{"format": 99}', r"must have format 3; got format 99\. Upgrade uq_report"),
+        (b'{"format": 99}', r"must have format 4; got format 99\. Upgrade uq_report"),
         (b'{"format": 0}', r"got format 0\. Run the audit again"),
         (b'{"format": 1}', "must follow the schema of format 1"),
         (b'{"format": 2}', "must follow the schema of format 2"),

@@ -342,12 +342,12 @@ def ages(X: pd.DataFrame) -> Distribution:
 def test_missing_cells_of_nullable_columns_are_as_those_of_floats() -> None:
     X = rows().assign(age=np.where(np.arange(40) % 5, np.arange(40.0), np.nan))
     y = np.random.default_rng(4).normal(size=40)
-    asked = ({"rows": (1,), "max_profiles": 5, "n_local": 0}, X, X.astype({"age": "Int64"}))
-    floats, whole = (explain(make_subject(ages, FunctionAdapter(), each, y), **asked[0]) for each in asked[1:])
+    subjects = [make_subject(ages, FunctionAdapter(), each, y) for each in (X, X.astype({"age": "Int64"}))]
+    floats, whole = (explain(each, rows=(1,), max_profiles=5) for each in subjects)
     for part in ("model_parts", "model_profile", "model_performance", "predict_parts"):
         assert len(whole[part].frame)
         pd.testing.assert_frame_equal(whole[part].frame, floats[part].frame)
-    none = explain(make_subject(ages, FunctionAdapter(), X.astype({"age": "Int64"}), y), rows=(0,))["predict_parts"]
+    none = explain(subjects[1], rows=(0,), parts=("predict_parts",))["predict_parts"]
     assert {gap.reason for gap in none.omissions} == {
         "dalex labels the values of a row as numbers or text; age of row 0 is missing"
     }

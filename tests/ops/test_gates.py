@@ -22,15 +22,14 @@ from ..packages import Packages, explainer
 BARE = Run(as_of="2026-01-31", subject={}, settings={}, environment={})
 PASSED = Outcome(check="other", state="passed")
 WHY = "the words of a reason decide nothing: ValueError: the time limit of 1 s was reached"
-READS_PFI = "permutation importance was not computed"
 
 
 def run_with(cause: Cause, *outcomes: Outcome, group: str = "explainers", name: str = "pfi") -> Run:
     return Run(**{**vars(BARE), "outcomes": outcomes, "not_run": (NotRun(name, group, WHY, cause),)})
 
 
-def skipped(reason: str) -> Outcome:
-    return Outcome(check="claims", state="not_applicable", reason=reason)
+def looked_for(*missing: str) -> Outcome:
+    return Outcome(check="claims", state="not_applicable", reason=WHY, missing=missing)
 
 
 CUT_OR_BROKEN: tuple[Cause, ...] = ("limit", "fault")
@@ -38,15 +37,15 @@ CUT_OR_BROKEN: tuple[Cause, ...] = ("limit", "fault")
 
 @pytest.mark.parametrize("cause", CUT_OR_BROKEN)
 def test_what_was_cut_or_broke_is_required_where_a_check_reads_it(cause: Cause) -> None:
-    run = run_with(cause, PASSED, skipped(f"{READS_PFI}: {WHY}"))
+    run = run_with(cause, PASSED, looked_for("pfi"))
     assert gates.reasons(run, "critical") == (f"required, and not run: explainers.pfi: {WHY}",)
     assert gates.reasons(run) == ()
-    assert gates.reasons(run_with(cause, PASSED, skipped("no direction was stated")), "observation") == ()
+    assert gates.reasons(run_with(cause, PASSED, looked_for("ale")), "observation") == ()
 
 
 @pytest.mark.parametrize("cause", sorted({*get_args(Cause)} - {*CUT_OR_BROKEN}))
 def test_what_does_not_apply_is_not_required(cause: Cause) -> None:
-    assert gates.reasons(run_with(cause, PASSED, skipped(f"{READS_PFI}: {WHY}")), "observation") == ()
+    assert gates.reasons(run_with(cause, PASSED, looked_for("pfi")), "observation") == ()
 
 
 def test_a_check_that_fails_is_required() -> None:
@@ -56,8 +55,10 @@ def test_a_check_that_fails_is_required() -> None:
 
 def test_no_verdict_at_all_fails_and_an_undecided_one_does_not() -> None:
     none = ("nothing was measured: no check came to a verdict",)
-    assert gates.reasons(run_with("not asked", skipped(READS_PFI)), "critical") == none
-    undecided = Outcome(check="claims", state="skipped", reason="No verdict. UQ401 is undetermined for a.")
+    assert gates.reasons(run_with("not asked", looked_for("pfi")), "critical") == none
+    worded = Outcome(check="claims", state="skipped", reason="No verdict.")
+    assert gates.reasons(run_with("not asked", worded), "critical") == none
+    undecided = Outcome(check="claims", state="skipped", reason=WHY, undecided=("UQ401",))
     assert gates.reasons(run_with("not asked", undecided), "critical") == ()
 
 

@@ -173,8 +173,9 @@ class Outcome(Frozen):
     """How one check ended.
 
     The state is ``found`` if and only if there are open `findings`, and ``ignored`` if all that was found is
-    `waived`; every other state but ``passed`` comes with a `reason`. Checks leave `waived`, `title` and `rules`
-    empty: the runner fills them in.
+    `waived`; every other state but ``passed`` comes with a `reason`. Of the rules of a check some of which were judged,
+    `undecided` has the codes that stay open. `missing` has the explainers whose results it looked for and that gave
+    none. Checks leave `waived`, `title`, `rules` and `missing` empty: the runner fills them in.
     """
 
     check: str
@@ -184,6 +185,8 @@ class Outcome(Frozen):
     waived: tuple[Waived, ...] = ()
     title: str = ""
     rules: tuple[RuleRecord, ...] = ()
+    undecided: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a state that its findings contradict."""

@@ -134,8 +134,33 @@ def _cause_2(reason: str) -> Cause:
     return next((cause for cause, words in _CAUSES_2 if words.search(reason)), "not recorded")
 
 
+# What readers called the methods whose explainers have another name, when format 3 was written.
+_METHODS_3 = {
+    "the comparison of rankings": "agreement", "the local effect": "ale", "the scoring of outcomes": "calibration",
+    "covered information": "cid", "importance corrected for cover": "cover", "DALEX": "dalex",
+    "the look at the data": "data_quality", "the comparison of groups": "groups",
+    "the strength of interactions": "h_statistic", "the average effect": "pdp", "permutation importance": "pfi",
+    "the look for repeated features": "redundancy", "R-sens": "rsens", "the look at segments of rows": "segments",
+    "SHAP": "shap", "the comparison with training rows": "support",
+}  # fmt: skip
+_OPEN_3 = re.compile(r"(?:^|\. )(\w+) (?:was not judged: |is undetermined for )")
+
+
+def _from_3(run: dict[str, Any]) -> dict[str, Any]:
+    """Return a run of format 3 whose outcomes name in fields what their reasons name in words."""
+    absent = [entry["name"] for entry in run["not_run"] if entry["group"] == "explainers"]
+    return {**run, "outcomes": [_outcome_from_3(outcome, absent) for outcome in run["outcomes"]]}
+
+
+def _outcome_from_3(outcome: dict[str, Any], absent: list[str]) -> dict[str, Any]:
+    words = {name: words for words, name in _METHODS_3.items()}
+    missing = [n for n in absent if f"{words.get(n, n.replace('_', ' '))} was not computed" in outcome["reason"]]
+    undecided = _OPEN_3.findall(outcome["reason"]) if outcome["state"] in ("found", "skipped") else []
+    return {**outcome, "undecided": undecided, "missing": missing}
+
+
 # Format n -> the step to n + 1. A new format comes with the step from the one before it.
-STEPS: dict[int, Step] = {1: _from_1, 2: _from_2}
+STEPS: dict[int, Step] = {1: _from_1, 2: _from_2, 3: _from_3}
 
 
 # what reading a file raises that does not follow its schema

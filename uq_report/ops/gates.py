@@ -16,7 +16,6 @@ from ..evidence.finding import SEVERITIES, Severity
 from ..evidence.run import NotRun, Run
 from ..report.answer.synthesis import because
 from ..report.rating import rating, rests_on
-from ..rules.reading import UNDECIDED, method_words
 
 _REQUIRED: tuple[Cause, ...] = ("limit", "fault")  # what was cut or broke, rather than did not apply
 _VERDICTS = ("found", "passed", "ignored")
@@ -80,7 +79,7 @@ def _required(run: Run) -> Iterator[str]:
 
 def _unmeasured(run: Run) -> Iterator[str]:
     """Yield a sentence for everything that the checks of a run read, or that reads, and that was cut or broke."""
-    if not any(o.state in _VERDICTS or o.reason.startswith(UNDECIDED) for o in run.outcomes):
+    if not any(o.state in _VERDICTS or o.undecided for o in run.outcomes):
         yield "nothing was measured: no check came to a verdict"
     for entry in run.not_run:
         if entry.cause in _REQUIRED and _is_read(entry, run):
@@ -88,9 +87,8 @@ def _unmeasured(run: Run) -> Iterator[str]:
 
 
 def _is_read(entry: NotRun, run: Run) -> bool:
-    """Say whether a check gives the absence of this explainer as a reason, or is itself what did not run."""
-    words = f"{method_words(entry.name)} was not computed"
-    return entry.group == "rules" or any(words in outcome.reason for outcome in run.outcomes)
+    """Say whether a check looked for this explainer's results in vain, or is itself what did not run."""
+    return entry.group == "rules" or any(entry.name in outcome.missing for outcome in run.outcomes)
 
 
 def _not_run(entry: NotRun) -> str:

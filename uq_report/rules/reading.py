@@ -22,7 +22,6 @@ from ..evidence.view import View, of_measure
 
 NAMED = 6
 NAME = 200
-UNDECIDED = "No verdict."  # how the reason of a check begins that decided some of its rules only
 # What readers call the methods (by explainer) and the measures.
 METHODS = {
     ids.AGREEMENT: "the comparison of rankings", ids.ALE: "the local effect",
@@ -108,12 +107,14 @@ def close(check: str, parts: Sequence[Part]) -> Outcome:
     """
     findings = tuple(finding for part in parts for finding in part.findings)
     remarks = [part.remark for part in parts if part.remark]
+    undecided = tuple(dict.fromkeys(part.code for part in parts if part.remark))
     if findings:
-        return Outcome(check=check, state="found", reason=" ".join(remarks), findings=findings)
+        return Outcome(check=check, state="found", reason=" ".join(remarks), findings=findings, undecided=undecided)
     if all(part.absent for part in parts):
         return Outcome(check=check, state="not_applicable", reason="; ".join(dict.fromkeys(p.absent for p in parts)))
     if remarks:
-        return Outcome(check=check, state="skipped", reason=" ".join([UNDECIDED, *remarks]))
+        reason = " ".join(["No verdict.", *remarks])
+        return Outcome(check=check, state="skipped", reason=reason, undecided=undecided)
     return Outcome(check=check, state="passed", reason=" ".join(part.passed for part in parts if part.passed))
 
 

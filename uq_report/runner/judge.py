@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from time import perf_counter
 from typing import NamedTuple
 
 from ..core.errors import PluginError, words_of
-from ..evidence import codec
+from ..core.results import Result
+from ..evidence import codec, ids
 from ..evidence.finding import SEVERITIES, Finding, Outcome, RuleRecord, Waived, Waiver
 from ..evidence.run import NotRun, Run
 from ..rules.contract import Check
@@ -26,6 +27,17 @@ class Checked(NamedTuple):
     outcomes: tuple[Outcome, ...]
     failed: tuple[NotRun, ...]
     seconds: Mapping[str, float]
+
+
+class _Watched(Run):
+    """A run that notes which results a check asks for."""
+
+    asked: list[str] = field(default_factory=list)
+
+    def find(self, id: str) -> Result | None:
+        """Return the result with this id, or None."""
+        self.asked.append(id)
+        return super().find(id)
 
 
 def judge(catalog: Catalog, checks: Mapping[str, Check], run: Run, settings: Settings) -> Checked:
@@ -76,7 +88,8 @@ def _left_out(name: str, run: Run) -> Outcome:
 
 def outcome_of(check: Check, run: Run) -> Outcome:
     """Return a check's outcome as it is saved; refuse what its rules do not allow, by name."""
-    outcome = check.check(run)
+    watched = _Watched(**vars(run))
+    outcome = check.check(watched)
     if not isinstance(outcome, Outcome) or outcome.check != check.name:
         raise PluginError(f"check {check.name!r} must return its own Outcome; got {outcome!r}.")
     rules = {rule.code: rule.record for rule in check.rules}
@@ -86,7 +99,10 @@ def outcome_of(check: Check, run: Run) -> Outcome:
     breaches = [breach for finding in outcome.findings for breach in _breaches(finding, rules, evidence)]
     if breaches:
         raise PluginError(f"check {check.name!r} {'; '.join(breaches)}.")
-    return codec.outcome_as_saved(replace(outcome, title=check.title, rules=tuple(rules.values())))
+    gave = {ids.explainer_of(result.id) for result in run.results}
+    missing = dict.fromkeys(name for name in map(ids.explainer_of, watched.asked) if name not in gave)
+    whole = replace(outcome, title=check.title, rules=tuple(rules.values()), missing=tuple(missing))
+    return codec.outcome_as_saved(whole)
 
 
 def _breaches(finding: Finding, rules: Mapping[str, RuleRecord], evidence: Collection[str]) -> Iterator[str]:

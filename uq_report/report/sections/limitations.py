@@ -10,7 +10,6 @@ from ...core.text import count
 from ...document.document import Block, Bullets, Section
 from ...document.evidence import Evidence
 from ...document.text import clean, items, joined, mentions, name, sentence
-from ...rules.reading import UNDECIDED
 from ..optional import bullets, paragraphs, tables
 from ..rating import NO_VERDICT
 
@@ -58,9 +57,9 @@ def _not_run(e: Evidence) -> list[str]:
 
 def _no_verdict(e: Evidence) -> list[str]:
     """Return a sentence for each reason why checks gave no verdict."""
-    ended = [(clean(o.reason), name(o.title or o.check)) for o in e.run.outcomes if o.state in NO_VERDICT]
-    partly = [check for reason, check in ended if reason.startswith(UNDECIDED)]
-    shared = _by_reason((reason, check) for reason, check in ended if not reason.startswith(UNDECIDED))
+    ended = [outcome for outcome in e.run.outcomes if outcome.state in NO_VERDICT]
+    partly = [name(o.title or o.check) for o in ended if o.undecided]
+    shared = _by_reason((o.reason, name(o.title or o.check)) for o in ended if not o.undecided)
     return [
         *([f"No verdict on every rule of these checks: {joined(partly, 12)}."] if partly else []),
         *(f"No verdict: {joined(names, 12)}. {sentence(reason)}" for reason, names in shared.items()),
