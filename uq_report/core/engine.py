@@ -286,7 +286,13 @@ class Engine:
     def predict(self, X: Table) -> Distribution:
         """Return the predictive distribution of the rows of `X`, counted, checked, and with the positive class set."""
         self._charge(len(X))
-        return self.call_model(X)
+        try:
+            return self.call_model(X)
+        except UQReportError as error:
+            if error.row is None or X is self.subject.X:
+                raise
+            where = f"Row {error.row} is that of the block of {len(X)} rows that {self.explainer} asked for."
+            raise type(error)(f"{error} {where}") from error
 
     def measure_rows(self, X: Table, measures: Sequence[Measure], y: AnyArray | None = None) -> FloatArray:
         """Return all measures of the rows of any table, shape (measures, rows), in calls of the batch size.

@@ -37,11 +37,16 @@ Cause = Literal["not asked", "limit", "missing library", "data", "model", "fault
 class UQReportError(Exception):
     """The root of all errors uq_report raises on purpose.
 
-    `exit_code` is how a command ends by one, `cause` why a part of an audit does not run by one.
+    `exit_code` is how a command ends by one, `cause` why a part of an audit does not run by one, `row` the first row
+    that it is about, counted in what was checked.
     """
 
     exit_code: ClassVar[int] = INPUT
     cause: ClassVar[Cause] = "fault"
+
+    def __init__(self, *words: str, row: int | None = None) -> None:
+        super().__init__(*words)
+        self.row = row
 
 
 class InputError(UQReportError, ValueError):

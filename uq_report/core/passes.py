@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
-from .errors import ModelError, UnsupportedError
+from .errors import ModelError, UnsupportedError, UQReportError
 from .measures import Measure
 from .predictive import Distribution
 from .shortcut import COMPARED, Comparison, compared
@@ -117,6 +117,17 @@ class Task:
         return values
 
     def _part(self, group: Sequence[Variant], start: int, stop: int, shortcut: str) -> FloatArray:
+        """Return (measures, variants, rows); an error about a row of the call tells which of the data it is."""
+        try:
+            return self._predicted(group, start, stop, shortcut)
+        except UQReportError as error:
+            if error.row is None:
+                raise
+            row = self.at[start + error.row // len(group)]
+            where = f"Row {error.row} of this call is row {row} of the audited data with some values changed."
+            raise type(error)(f"{error} {where}") from error
+
+    def _predicted(self, group: Sequence[Variant], start: int, stop: int, shortcut: str) -> FloatArray:
         key = (start, stop, len(group))
         if shortcut:
             few = [variant.part(slice(start, stop)) for variant in group]
@@ -167,11 +178,11 @@ def rows_of(
     values = np.empty((len(measures), len(dist)))
     for m, measure in enumerate(measures):
         values[m] = measure.rows(dist, y, base)
-        bad = int(np.isnan(values[m]).sum())
-        if bad:
-            raise ModelError(
-                f"measure {measure.name!r} must be a number on every row; got NaN on {bad} of {len(dist)} rows."
-            )
+        bad = np.isnan(values[m])
+        if bad.any():
+            row, of = int(bad.argmax()), f"{int(bad.sum())} of {len(dist)} rows"
+            must = f"measure {measure.name!r} must be a number on every row"
+            raise ModelError(f"{must}; got NaN on {of}, first in row {row}.", row=row)
     return values
 
 

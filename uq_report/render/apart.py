@@ -36,7 +36,7 @@ def filled_apart(house: Path, kind: str, data: Mapping[str, object] | None) -> s
     line, _, page = done.stdout.partition(b"\n")
     head = json.loads(line) if line.startswith(b"{") else {"size": -1}
     if "error" in head:
-        raise RenderError(head["error"])
+        raise RenderError(str(head["error"]))
     if head["size"] != len(page):
         noise = clean(done.stderr.decode(errors="replace"), 300) or "no message"
         raise RenderError(

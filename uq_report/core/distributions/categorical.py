@@ -225,14 +225,16 @@ def checked_probabilities(who: str, probabilities: Any) -> FloatArray:
         bad = int((~valid).any(axis=1).sum())
         raise InputError(
             f"{who} must be finite and >= 0; got {told(p[row, c])} in row {row} ({bad} of {len(p)} rows). "
-            "Check that the model returns probabilities, not scores."
+            "Check that the model returns probabilities, not scores.",
+            row=int(row),
         )
     excess = np.abs(p @ np.ones(p.shape[1]) - 1)
     if (excess > TOLERANCE).any():
         row, bad = int(np.argmax(excess)), int((excess > TOLERANCE).sum())
         raise InputError(
             f"{who} must sum to 1 within {TOLERANCE:g} in every row; got {p[row].sum():.7g} in row {row}, "
-            f"the worst of {bad} of {len(p)} rows. Check that they are probabilities, or normalise them in the model."
+            f"the worst of {bad} of {len(p)} rows. Check that they are probabilities, or normalise them in the model.",
+            row=row,
         )
     return p
 

@@ -159,7 +159,8 @@ class _Split:
             row = int(np.argmax(off))
             raise InputError(
                 f"categorical_mixture.probabilities must be the weighted mean of the members within {_AGREE:g}; "
-                f"got a difference of {off[row]:.3g} in row {row}. Check the weights and the order of the classes."
+                f"got a difference of {off[row]:.3g} in row {row}. Check the weights and the order of the classes.",
+                row=row,
             )
 
 

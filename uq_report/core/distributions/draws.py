@@ -125,7 +125,8 @@ class Draws(Rowwise):
             raise InputError(
                 f"draws.draws must not repeat a value {_order(self.size) + 1} times or more in a row; got that in "
                 f"{len(rows)} of {len(self)} rows, first in row {rows[0]}. Give counts as CountDraws, and thin a "
-                "chain that stands still."
+                "chain that stands still.",
+                row=int(rows[0]),
             )
 
 
@@ -160,7 +161,8 @@ class CountDraws(Draws):
         if broken.any():
             raise InputError(
                 f"count_draws.draws must be whole numbers; got others in {int(broken.sum())} of {len(broken)} rows, "
-                f"first in row {int(np.argmax(broken))}. Use Draws for a continuous target."
+                f"first in row {int(np.argmax(broken))}. Use Draws for a continuous target.",
+                row=int(np.argmax(broken)),
             )
         self.values = np.sort(table.T, axis=1)
 

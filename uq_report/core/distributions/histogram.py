@@ -84,6 +84,7 @@ def _checked_edges(edges: Any, shape: tuple[int, ...]) -> FloatArray:
         row = f" in row {int(np.argmax(bad))} ({int(bad.sum())} of {n} rows)" if floats.ndim == 2 else ""
         raise InputError(
             f"histogram.edges must be finite and strictly increase; got others{row}. "
-            "Join bars of no width, and give open bars an end or half_normal_ends=True."
+            "Join bars of no width, and give open bars an end or half_normal_ends=True.",
+            row=int(np.argmax(bad)) if row else None,
         )
     return np.array(np.broadcast_to(floats, (n, k + 1)))

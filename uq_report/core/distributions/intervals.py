@@ -69,7 +69,8 @@ class Intervals(Rowwise):
                 f"intervals.lower must be at most intervals.upper; got {self.lower[row, k]:g} above "
                 f"{self.upper[row, k]:g} at level {self.levels[k]:g} in row {row} "
                 f"({int(crossed.any(axis=1).sum())} of {len(self)} rows). "
-                "Sort the bounds in the model, or conformalise another score."
+                "Sort the bounds in the model, or conformalise another score.",
+                row=int(row),
             )
 
     @property
@@ -124,6 +125,7 @@ def _bounds(who: str, values: Any, shape: tuple[int, int]) -> FloatArray:
         raise InputError(
             f"{who} must be finite; got {told(bounds[row, k])} in row {row}, level {k} "
             f"({int(bad.any(axis=1).sum())} of {len(bounds)} rows). "
-            "Calibrate on more rows, or ask for a lower coverage level."
+            "Calibrate on more rows, or ask for a lower coverage level.",
+            row=int(row),
         )
     return bounds

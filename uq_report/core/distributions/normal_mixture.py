@@ -181,6 +181,7 @@ def _members(what: str, values: Any) -> FloatArray:
     if bad.any():
         raise InputError(
             f"normal_mixture.{what} must be finite; got other values in {int(bad.sum())} of {len(bad)} rows, "
-            f"first in row {int(np.argmax(bad))}. Look at these rows' inputs and at the members' fit."
+            f"first in row {int(np.argmax(bad))}. Look at these rows' inputs and at the members' fit.",
+            row=int(np.argmax(bad)),
         )
     return parts

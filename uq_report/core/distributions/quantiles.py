@@ -117,7 +117,8 @@ class Quantiles(Piecewise):
             raise InputError(
                 f"quantiles.values must differ in every row; got one value at all levels in {len(flat)} of "
                 f"{len(span)} rows, first {self.edges[flat[0], 0]:g} in row {flat[0]}. A single point has no density: "
-                "give ties='atoms', which keeps all but entropy and likelihood."
+                "give ties='atoms', which keeps all but entropy and likelihood.",
+                row=int(flat[0]),
             )
         equal = np.asarray(np.diff(self.edges, axis=1) <= _EQUAL * span)
         if not equal.any():
@@ -128,7 +129,8 @@ class Quantiles(Piecewise):
             raise InputError(
                 f"quantiles.values must differ between neighbouring levels; got {self.edges[rows[0], column]:g} at "
                 f"{reached[0, column]:g} and {reached[0, column + 1]:g} in row {rows[0]} "
-                f"({len(rows)} of {len(span)} rows). {_REMEDY}."
+                f"({len(rows)} of {len(span)} rows). {_REMEDY}.",
+                row=int(rows[0]),
             )
         yes = np.ones((len(equal), 1), dtype=bool)
         place = np.arange(reached.shape[1])
@@ -166,6 +168,7 @@ def _checked_values(values: Any, size: int) -> FloatArray:
     if bad.any():
         raise InputError(
             f"quantiles.values must be finite; got other values in {int(bad.sum())} of {len(bad)} rows, "
-            f"first in row {int(np.argmax(bad))}. Look at these rows' inputs and at the model's fit."
+            f"first in row {int(np.argmax(bad))}. Look at these rows' inputs and at the model's fit.",
+            row=int(np.argmax(bad)),
         )
     return table

@@ -211,7 +211,8 @@ def _refuse(must: str, s: FloatArray, bad: AnyArray, remedy: str) -> None:
         first, column = int(rows[0]), int(np.argmax(bad[rows[0]]))
         raise InputError(
             f"survival.survival must {must}; got {told(s[first, column])} at time number {column} in row {first} "
-            f"({len(rows)} of {len(s)} rows). {remedy}"
+            f"({len(rows)} of {len(s)} rows). {remedy}",
+            row=first,
         )
 
 

@@ -58,7 +58,8 @@ def refuse(who: str, allowed: str, values: FloatArray, bad: BoolArray, remedy: s
         first = int(np.argmax(bad))
         raise InputError(
             f"{who} must be {allowed}; got {told(values[first])} in row {first} "
-            f"({int(bad.sum())} of {len(bad)} rows). {remedy}"
+            f"({int(bad.sum())} of {len(bad)} rows). {remedy}",
+            row=first,
         )
 
 
