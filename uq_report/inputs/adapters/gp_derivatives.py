@@ -30,7 +30,7 @@ class _Parameters(NamedTuple):
 
 
 class _Rates(NamedTuple):
-    """Derivatives of ``kᵀα`` and ``k(x, x) - 2 kᵀW`` with W held, (n, d, 2), and the slopes of k, (n, d, N)."""
+    """Derivatives of ``kᵀα`` and ``k(x, x) - 2 kᵀW`` with W held, (n, d, 2), and the slopes of k, (d, n, N)."""
 
     first: FloatArray
     second: FloatArray | None = None
@@ -120,8 +120,8 @@ def _block(process: _Process, X: Table) -> tuple[FloatArray | None, ...]:
     second = rates.second
     if second is not None and rates.slopes is not None:  # what W itself moves: -2 (∂k)ᵀ K⁻¹ ∂k
         half = solve_triangular(gp.L_, rates.slopes.reshape(-1, len(alpha)).T, lower=True, check_finite=False)
-        half = half.T.reshape(rates.slopes.shape)
-        second = second - np.stack([np.zeros((len(X), *2 * half.shape[1:2])), 2 * half @ half.swapaxes(1, 2)], axis=-1)
+        half = half.T.reshape(rates.slopes.shape).swapaxes(0, 1)
+        second[..., 1] -= 2 * half @ half.swapaxes(1, 2)
     unit, shift = units_of(gp)
     units, d = np.array([unit, unit**2]), X.shape[1]
     first, bends, errors, bend_errors = (
@@ -140,9 +140,8 @@ def _closed(process: _Process, X: Table, W: FloatArray) -> _Rates:
     first = np.stack([gradient(terms, rates, A, inner, T) @ matrix.T for A in weights], axis=-1)
     if process.order == 1:
         return _Rates(first)
-    apart = inner[:, None] - T
-    second = np.stack([matrix @ hessian(terms, rates, A, apart) @ matrix.T for A in weights], axis=-1)
-    return _Rates(first, second, (slopes(terms, rates, apart) @ matrix.T).swapaxes(1, 2))
+    second = np.stack([matrix @ hessian(terms, rates, A, inner, T) @ matrix.T for A in weights], axis=-1)
+    return _Rates(first, second, np.tensordot(matrix, slopes(terms, rates, inner, T), axes=1))
 
 
 def _differences(process: _Process, X: Table, W: FloatArray) -> _Rates:
@@ -160,7 +159,7 @@ def _differences(process: _Process, X: Table, W: FloatArray) -> _Rates:
     if parts.second is None:
         return _Rates(parts.first, error=parts.error)
     kernel = cast("Predict", lambda rows: _Parameters(gp.kernel_(transform(steps, rows), gp.X_train_)))
-    slope = finite_differences(X, columns, sizes, kernel).first
+    slope = finite_differences(X, columns, sizes, kernel).first.swapaxes(0, 1)
     return _Rates(parts.first, parts.second, slope, parts.error, parts.second_error)
 
 

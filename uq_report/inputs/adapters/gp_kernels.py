@@ -93,22 +93,26 @@ def gradient(terms: Sequence[Term], rates: Sequence[tuple[FloatArray, ...]], A: 
     return total
 
 
-def hessian(terms: Sequence[Term], rates: Sequence[tuple[FloatArray, ...]], A: FloatArray, apart: FloatArray) -> Any:
-    """Return the second derivatives of the same, (n, m, m), with `apart` = x - t of shape (n, N, m)."""
-    n, _, m = apart.shape
-    total = np.zeros((n, m, m))
+def hessian(terms: Sequence[Term], rates: Sequence[tuple[FloatArray, ...]], A: FloatArray, X: Any, T: Any) -> Any:
+    """Return the second derivatives of the same, (n, m, m), by products of matrices of rows from the centre of `T`."""
+    (n, m), centre = X.shape, T.mean(axis=0)
+    X, T, total = X - centre, T - centre, np.zeros((n, m, m))
     for term, (first, second) in zip(terms, rates, strict=True):
-        scaled = apart * term.inverse
-        total += 4 * (scaled * (A * second)[..., None]).swapaxes(1, 2) @ scaled
+        weight = A * second
+        mass, moment = weight.sum(axis=1), weight @ T
+        bent = np.stack([weight @ (T * T[:, [j]]) for j in range(m)], axis=1)
+        bent += X[:, :, None] * (X * mass[:, None] - moment)[:, None] - moment[:, :, None] * X[:, None]
+        total += 4 * np.outer(term.inverse, term.inverse) * bent
         total[:, range(m), range(m)] += 2 * term.inverse * (A * first).sum(axis=1)[:, None]
     return total
 
 
-def slopes(terms: Sequence[Term], rates: Sequence[tuple[FloatArray, ...]], apart: FloatArray) -> FloatArray:
-    """Return the slopes of every kernel value, (n, N, m)."""
-    total = np.zeros(apart.shape)
-    for term, (first, _) in zip(terms, rates, strict=True):
-        total += 2 * first[..., None] * apart * term.inverse
+def slopes(terms: Sequence[Term], rates: Sequence[tuple[FloatArray, ...]], X: Any, T: Any) -> FloatArray:
+    """Return the slopes of every kernel value by each column of `X`, (m, n, N)."""
+    total = np.zeros((X.shape[1], len(X), len(T)))
+    for j, slope in enumerate(total):
+        weight = sum(2 * term.inverse[j] * first for term, (first, _) in zip(terms, rates, strict=True))
+        np.multiply(weight, X[:, j, None] - T[:, j], out=slope)
     return total
 
 
