@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,27 +15,28 @@ from ...core.variants import Variant
 from ..adapters.affine import affine_slopes, dense
 from ..adapters.gp_kernels import Term, terms_of
 from ..adapters.sklearn_ import transform
+from .chebyshev import Span, span_of
 
 _MOST = 2_000_000  # kernel values that are kept
-_ROUNDING = 1e-12  # of an input, up to which rows have the same one
 _TILE = 32_000  # kernel values worked on at once, few enough for a processor's own memory
+_BEYOND = 0.25  # of the range of an input, how far a curve is known beyond either end
 
 
-class _Apart(NamedTuple):
-    """Rows without one column: what they are of, and what each term keeps of the others.
+@dataclass(eq=False)
+class _Kept:
+    """Rows, each term's distances from them to the training rows, and their curves by term and input."""
 
-    A term keeps the distances by the other columns, or, where it is a product over columns, its value by them.
-    """
-
-    column: int
     rows: IntArray
-    kept: list[FloatArray]
+    distances: list[FloatArray]
+    curves: dict[tuple[int, int], FloatArray] = field(default_factory=dict)
 
 
 @dataclass
 class Moves:
     """A process whose kernel has a closed form, and how each column of the table moves its inputs.
 
+    A term that is a product over inputs makes of each row a curve along the input that moves, whose values at a few
+    points tell it everywhere between; other terms, and values beyond, are summed over the training rows.
     `matrix` holds the inputs' slopes by the columns, (d, m), with one input at most for each column.
     """
 
@@ -44,7 +45,7 @@ class Moves:
     inner: FloatArray
     matrix: FloatArray
     X: Table
-    _last: list[_Apart] = field(default_factory=list)
+    _last: list[_Kept] = field(default_factory=list)
 
     @property
     def most(self) -> int:
@@ -62,53 +63,66 @@ class Moves:
         j = int(np.flatnonzero(self.matrix[column])[0])
         step = np.asarray(values, dtype=float) - numbers(self.X, column)[rows]
         at = self.inner[rows, j] + self.matrix[column, j] * step
-        kept = self._apart(column, j, rows).kept
-        alike = np.ndim(values) == 0 and bool(np.ptp(at) <= _ROUNDING * np.abs(at).max())
-        return self._constant + self._moved(at, j, kept, alike=alike)
+        kept, total = self._kept(rows), np.full(len(rows), self._constant)
+        for i, span in enumerate(self._spans[j]):
+            inside = np.zeros(len(at), dtype=bool) if span is None else span.holds(at)
+            if span is not None and inside.any():
+                total[inside] += span.read(self._curve(kept, i, j, span)[inside], at[inside])
+            for part in _tiles(np.flatnonzero(~inside), len(self._alpha)):
+                s = self._others(kept, i, j, part)
+                s += self.terms[i].inverse[j] * np.square(at[part, None] - self.gp.X_train_[:, j])
+                total[part] += self.terms[i].factor * (self.terms[i].shape.value(s) @ self._alpha)
+        return total
+
+    def _kept(self, rows: IntArray) -> _Kept:
+        """Return what is kept of rows; that of the last ones is."""
+        for last in self._last:
+            if np.array_equal(last.rows, rows):
+                return last
+        found = _Kept(rows.copy(), [term.distances(self.inner[rows], self.gp.X_train_) for term in self.terms])
+        self._last[:] = [found]
+        return found
+
+    def _others(self, kept: _Kept, i: int, j: int, part: IntArray) -> FloatArray:
+        """Return the distances of some of the rows to the training rows by all inputs but `j`, in an array of its own."""
+        s = self.inner[kept.rows[part], j, None] - self.gp.X_train_[:, j]
+        s *= s
+        s *= -self.terms[i].inverse[j]
+        s += kept.distances[i][part]
+        return np.maximum(s, 0.0, out=s)
+
+    def _curve(self, kept: _Kept, i: int, j: int, span: Span) -> FloatArray:
+        """Return a term's sum with the input `j` at each point of a span, (rows, points)."""
+        if (i, j) not in kept.curves:
+            term = self.terms[i]
+            along = term.shape.value(term.inverse[j] * np.square(self.gp.X_train_[:, j, None] - span.points))
+            along *= term.factor * self._alpha[:, None]
+            curve = np.empty((len(kept.rows), len(span.points)))
+            for part in _tiles(np.arange(len(curve)), len(along)):
+                curve[part] = term.shape.value(self._others(kept, i, j, part)) @ along
+            kept.curves[i, j] = curve
+        return kept.curves[i, j]
+
+    @cached_property
+    def _spans(self) -> list[list[Span | None]]:
+        """The points of every term's curves along each input; None for a term that is no product, or of too many."""
+        spans = []
+        for j, (low, high) in enumerate(zip(self.inner.min(axis=0), self.inner.max(axis=0), strict=True)):
+            reach = _BEYOND * (high - low)
+            lengths = [1 / np.sqrt(term.inverse[j]) if term.shape.splits else 0.0 for term in self.terms]
+            spans.append([span_of(low - reach, high + reach, length) if length else None for length in lengths])
+        return spans
+
+    @cached_property
+    def _alpha(self) -> FloatArray:
+        return np.ravel(self.gp.alpha_)
 
     @cached_property
     def _constant(self) -> float:
         """What the kernel's constants add to every row's kᵀα."""
         row, T = self.inner[:1], self.gp.X_train_
         own = sum(term.factor * term.shape.value(term.distances(row, T)) for term in self.terms)
-        return float(((self.gp.kernel_(row, T) - own) @ np.ravel(self.gp.alpha_))[0])
-
-    def _moved(self, at: FloatArray, j: int, kept: Sequence[FloatArray], *, alike: bool) -> FloatArray:
-        """Return the terms' sums with the input `j` at these values, `alike` where all rows have one."""
-        alpha, total = np.ravel(self.gp.alpha_), np.zeros(len(at))
-        for term, others in zip(self.terms, kept, strict=True):
-            root = np.sqrt(term.inverse[j])
-            at_training, here = root * self.gp.X_train_[:, j], root * at
-            if alike and term.shape.splits:
-                total += term.factor * (others @ (term.shape.value(np.square(here[0] - at_training)) * alpha))
-                continue
-            for start in range(0, len(at), step := max(1, _TILE // len(alpha))):
-                part = slice(start, start + step)
-                s = here[part, None] - at_training
-                s *= s
-                if term.shape.splits:
-                    value = term.shape.value(s)
-                    value *= others[part]
-                else:
-                    s += others[part]
-                    value = term.shape.value(s)
-                total[part] += term.factor * (value @ alpha)
-        return total
-
-    def _apart(self, column: int, j: int, rows: IntArray) -> _Apart:
-        """Return the rows without the input `j`; the last ones are kept."""
-        for last in self._last:
-            if last.column == column and np.array_equal(last.rows, rows):
-                return last
-        inner, T = self.inner[rows], self.gp.X_train_
-        others = np.arange(inner.shape[1]) != j
-        kept = []
-        for term in self.terms:
-            distances = term._replace(inverse=term.inverse[others]).distances(inner[:, others], T[:, others])
-            kept.append(term.shape.value(distances) if term.shape.splits else distances)
-        found = _Apart(column, rows.copy(), kept)
-        self._last[:] = [found]
-        return found
+        return float(((self.gp.kernel_(row, T) - own) @ self._alpha)[0])
 
 
 def moves_of(steps: Any, gp: Any, X: Table) -> Moves | None:
@@ -118,3 +132,9 @@ def moves_of(steps: Any, gp: Any, X: Table) -> Moves | None:
     if not terms or inner is None:
         return None
     return Moves(gp, terms, inner, np.nan_to_num(affine_slopes(steps, X, inner)), X)
+
+
+def _tiles(rows: IntArray, width: int) -> list[IntArray]:
+    """Return the rows in parts of about a tile's values, `width` to a row."""
+    step = max(1, _TILE // width)
+    return [rows[start : start + step] for start in range(0, len(rows), step)]
