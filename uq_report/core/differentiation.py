@@ -18,9 +18,18 @@ _PROOF_ROWS, _PROOF_COLUMNS, _AGREE = 3, 16, 1e-4
 
 
 def derivatives(
-    subject: Subject, columns: Sequence[int], order: int, rows: IntArray | None, predict: Predict, batch: int | None
+    subject: Subject,
+    columns: Sequence[int],
+    order: int,
+    rows: IntArray | None,
+    predict: Predict,
+    batch: int | None,
+    proven: set[int],
 ) -> Derivatives:
-    """Return the derivatives of the parameters of `rows` with respect to numeric `columns`, up to `order`."""
+    """Return the derivatives of the parameters of `rows` with respect to numeric `columns`, up to `order`.
+
+    `proven` holds the columns in which an exact rule agreed with differences before, and is added to.
+    """
     if order not in (1, 2):
         raise InputError(f"engine.derivatives.order must be 1 or 2; got {order}.")
     X = floating(subject.X if rows is None else take_rows(subject.X, rows), columns)
@@ -36,7 +45,10 @@ def derivatives(
         every = adapter.derivatives(subject.model, X, order)
     if every is not None:
         precision, exact = every.precision, every.of(columns)
-        if np.isfinite(exact.first).all() and _proven(exact, X, columns, spreads, differences):
+        if np.isfinite(exact.first).all() and (
+            proven.issuperset(columns) or _proven(exact, X, columns, spreads, differences)
+        ):
+            proven.update(columns)
             return exact
     return differences(X, columns, spreads, order=order, precision=precision)
 

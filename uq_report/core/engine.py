@@ -122,20 +122,27 @@ class Engine:
         self._called: list[tuple[int, float]] = []
         self.served = {path.name: Served(path.title) for path in self.fast_paths}
         self._known: list[Shortcuts] = []
+        # columns in which the adapter's derivatives agreed with differences, for this explainer
+        self._proven: set[int] = set()
         self._focus = self.subject.positive_class
         self._rule: DecisionRule | None = None
         self._baseline: Distribution | None = None
         self._y: FloatArray | IntArray | None = None
 
-    def bound(self, explainer: str, subject: Subject | None = None) -> Engine:
-        """Return this engine for one explainer's random streams and row count, on other rows if `subject` is given."""
+    def bound(self, explainer: str, subject: Subject | None = None, rows: IntArray | None = None) -> Engine:
+        """Return this engine for one explainer's random streams and row count, on other rows if `subject` is given.
+
+        Where these are some of this subject's own, at positions `rows`, their predictions are not asked for again.
+        """
         other = object.__new__(Engine)
         other.__dict__.update(self.__dict__)
-        other.explainer = explainer
+        other.explainer, other._proven = explainer, set()
         if subject is not None and subject is not self.subject:
-            _ = self.baseline  # the positive class and the decision rule are those of the audited rows
+            base = self.baseline  # the positive class and the decision rule are those of the audited rows
             other._focus, other._rule = self._focus, self._rule
-            other.subject, other._baseline, other._y, other._known = subject, None, None, []
+            other.subject, other._known = subject, []
+            other._baseline = None if rows is None else base.take(rows)
+            other._y = None if rows is None or subject.y is None else base.encode(subject.y)
         return other
 
     @property
@@ -357,7 +364,8 @@ class Engine:
         """Return derivatives of the parameters by numeric `columns`: exact where the adapter has a rule that holds."""
         self._ask_model()
         self._charge(self.subject.n if rows is None else len(rows))
-        return derivatives(self.subject, columns, order, rows, self.predict, self.batch_rows or self._together())
+        batch = self.batch_rows or self._together()
+        return derivatives(self.subject, columns, order, rows, self.predict, batch, self._proven)
 
     def _ask_model(self) -> None:
         """Refuse changed rows where an adapter holds predictions of the given rows only."""

@@ -214,7 +214,7 @@ class RSens(BuiltIn):
 
     def _notes(self, sample: Sample) -> tuple[str, ...]:
         used, total = len(sample.rows), sample.total
-        rows = f"a random sample of {used} of {total} rows" if used == self.max_rows < total else f"{used} rows"
+        rows = f"a random sample of {used} of {total} rows" if sample.drawn else f"{used} rows"
         ranked = "raw values per unit, as all features share one" if self.shared_unit else "values × standard deviation"
         unknown = [f for f in sample.features if not sample.has_value(f).all()]
         missing = f"Rows without a value, or of a rare level, are left out for: {', '.join(unknown)}."

@@ -27,7 +27,7 @@ MAX_LEVELS = 10
 class Sample:
     """Rows of a subject with numeric columns as floats, an engine bound to them, and what varies in them.
 
-    `rows` are positions in the `total` rows of the whole subject. `spreads` holds the standard deviation
+    `rows` are positions in the `total` rows of the whole subject, `drawn` where others were left out at random. `spreads` holds the standard deviation
     of numeric features over the rows used; that of a categorical one is
     the root of half the chance that two rows differ, which for two levels is that of a 0/1 column.
     """
@@ -41,6 +41,13 @@ class Sample:
     grids: dict[str, Grid]
     spreads: dict[str, float]
     omissions: tuple[Omission, ...]
+    drawn: bool
+
+    def part(self, at: IntArray) -> Sample:
+        """Return the sample of some of its rows, at positions `at` among them, with the spreads of all."""
+        few = _rows_of(self.subject, at)
+        engine = self.engine.bound(self.engine.explainer, few, at)
+        return replace(self, subject=few, engine=engine, rows=self.rows[at], sampling=Sampling.of(few), drawn=True)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -78,14 +85,8 @@ def make_sample(subject: Subject, engine: Engine, features: Sequence[str], max_r
     """Draw at most `max_rows` rows of positive weight and sort the features by what can be done with them."""
     rows = draw(engine.rng("rows"), subject.n, max_rows, subject.weights)
     numeric = [f for f in features if subject.kinds[f] == "numeric"]
-    part = replace(
-        subject,
-        X=floating(take_rows(subject.X, rows), [subject.positions(f)[0] for f in numeric]),
-        y=None,
-        weights=None if subject.weights is None else subject.weights[rows],
-        clusters=None if subject.clusters is None else subject.clusters[rows],
-        train=None,
-    )
+    part = _rows_of(subject, rows)
+    part = replace(part, X=floating(part.X, [subject.positions(f)[0] for f in numeric]))
     sampling = Sampling.of(part)
     grids, spreads, omissions = {}, {}, []
     for feature in features:
@@ -96,8 +97,21 @@ def make_sample(subject: Subject, engine: Engine, features: Sequence[str], max_r
             continue
         grids[feature] = grid
         spreads[feature] = _spread(part, grid, sampling.weights)
-    moved, bound = tuple(f for f in numeric if f in grids), engine.bound(engine.explainer, part)
-    return Sample(part, bound, rows, subject.n, sampling, moved, grids, spreads, tuple(omissions))
+    moved, bound = tuple(f for f in numeric if f in grids), engine.bound(engine.explainer, part, rows)
+    drawn = len(rows) == max_rows < subject.n
+    return Sample(part, bound, rows, subject.n, sampling, moved, grids, spreads, tuple(omissions), drawn)
+
+
+def _rows_of(subject: Subject, rows: IntArray) -> Subject:
+    """Return some rows of a subject, without outcomes and training rows."""
+    return replace(
+        subject,
+        X=take_rows(subject.X, rows),
+        y=None,
+        weights=None if subject.weights is None else subject.weights[rows],
+        clusters=None if subject.clusters is None else subject.clusters[rows],
+        train=None,
+    )
 
 
 def _why_not(part: Subject, feature: str, grid: Grid | None) -> str:
