@@ -84,7 +84,7 @@ class Moves:
         return found
 
     def _others(self, kept: _Kept, i: int, j: int, part: IntArray) -> FloatArray:
-        """Return the distances of some of the rows to the training rows by all inputs but `j`, in an array of its own."""
+        """Return the distances of some rows to the training rows by all inputs but `j`, in an array of its own."""
         s = self.inner[kept.rows[part], j, None] - self.gp.X_train_[:, j]
         s *= s
         s *= -self.terms[i].inverse[j]

@@ -72,6 +72,9 @@ class RSens(BuiltIn):
         per numeric feature.
     top : int
         Pairs are among this many numeric features, those with the largest R-sens.
+    pair_error : float
+        Pairs are computed on as many of the rows, at random, as bring every standard error of R-sens₂ to this share
+        of the largest pair's mean; on all of them if it is 0.
     step : float
         Step of the finite-step form, in standard deviations of the feature.
     shared_unit : bool
@@ -90,6 +93,7 @@ class RSens(BuiltIn):
     interactions: bool = True
     comparators: bool = True
     top: int = 8
+    pair_error: float = 0.1
     step: float = 0.5
     shared_unit: bool = False
 
@@ -111,7 +115,8 @@ class RSens(BuiltIn):
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        limits = (*positive(self, "alpha", "step"), *at_least(self, max_rows=2, top=2))
+        aim = ("pair_error", self.pair_error >= 0, "a number >= 0")
+        limits = (*positive(self, "alpha", "step"), *at_least(self, max_rows=2, top=2), aim)
         check_options(self.name, self, limits)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
@@ -142,7 +147,8 @@ class RSens(BuiltIn):
         if local.members:
             results.append(replace(self._of_members(sample, terms | local.members), meta=meta))
         if self.interactions:
-            results.append(self._pairs(sample, pair_values(sample, local, self.top, self.alpha, self.step)))
+            pairs = pair_values(sample, local, self.top, self.alpha, self.step, self.pair_error)
+            results.append(self._pairs(pairs))
         if self.comparators:
             terms, gaps = comparators(sample, local)
             others = self._importance(sample, terms, gaps, keep_rows=False)
@@ -194,15 +200,15 @@ class RSens(BuiltIn):
             measures=measures,
         )
 
-    def _pairs(self, sample: Sample, pairs: Pairs) -> Interaction:
-        left_out = {g.feature for g in pairs.omissions}
-        estimates, rows = pair_table(sample, pairs, left_out, per_unit=self.shared_unit)
+    def _pairs(self, pairs: Pairs) -> Interaction:
+        sample, left_out = pairs.sample, {g.feature for g in pairs.omissions}
+        estimates, rows = pair_table(pairs, left_out, per_unit=self.shared_unit)
         method = (f"Method: {pairs.method}.",) if pairs.method else ()
         return Interaction(
             id=ids.RSENS_INTERACTION,
             explainer=self.name,
             title="Uncertainty-aware interaction (R-sens₂)",
-            frame=symmetric(sample, pairs, left_out, per_unit=self.shared_unit),
+            frame=symmetric(pairs, left_out, per_unit=self.shared_unit),
             estimates=estimates,
             rows=rows,
             options=asdict(self),

@@ -27,8 +27,8 @@ MAX_LEVELS = 10
 class Sample:
     """Rows of a subject with numeric columns as floats, an engine bound to them, and what varies in them.
 
-    `rows` are positions in the `total` rows of the whole subject, `drawn` where others were left out at random. `spreads` holds the standard deviation
-    of numeric features over the rows used; that of a categorical one is
+    `rows` are positions in the `total` rows of the whole subject, `drawn` where others were left out at random.
+    `spreads` holds the standard deviation of numeric features over the rows drawn first; that of a categorical one is
     the root of half the chance that two rows differ, which for two levels is that of a 0/1 column.
     """
 

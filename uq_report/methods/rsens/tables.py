@@ -48,14 +48,13 @@ def row_values(sample: Sample, terms: Terms, units: Mapping[str, float]) -> RowV
     return RowValues(tuple(measures), tuple(whole), np.array(scaled))
 
 
-def pair_table(
-    sample: Sample, pairs: Pairs, left_out: Collection[str], *, per_unit: bool
-) -> tuple[pd.DataFrame, RowValues | None]:
+def pair_table(pairs: Pairs, left_out: Collection[str], *, per_unit: bool) -> tuple[pd.DataFrame, RowValues | None]:
     """Return one row per measure and unordered pair, and the local values of pairs known on every row."""
-    names, spreads = pairs.features, np.array([sample.spreads[f] for f in pairs.features])
+    sample, names = pairs.sample, pairs.features
+    spreads = np.array([sample.spreads[f] for f in names])
     kept = [ab for ab in combinations(range(len(names)), 2) if _name(names, *ab) not in left_out]
     a, b = np.array(kept, dtype=int).reshape(-1, 2).T
-    spread, measures = spreads[a] * spreads[b], _measures(sample, pairs)
+    spread, measures = spreads[a] * spreads[b], _measures(pairs)
     unit = np.ones(len(kept)) if per_unit else spread
     values = np.concatenate([part[a, b] for part in measures.values()])
     lines = _lines(sample, values, np.tile(unit, len(measures)), np.tile(spread, len(measures)))
@@ -70,9 +69,10 @@ def pair_table(
     return estimates, RowValues((RSENS2,), tuple(_name(names, *ab) for ab in kept), local[None]) if complete else None
 
 
-def symmetric(sample: Sample, pairs: Pairs, left_out: Collection[str], *, per_unit: bool) -> pd.DataFrame:
+def symmetric(pairs: Pairs, left_out: Collection[str], *, per_unit: bool) -> pd.DataFrame:
     """Return the means of R-sens₂ of all ordered pairs, a feature with itself included."""
-    names, spreads = pairs.features, np.array([sample.spreads[f] for f in pairs.features])
+    sample, names = pairs.sample, pairs.features
+    spreads = np.array([sample.spreads[f] for f in names])
     kept = [
         (a, b)
         for a, b in product(range(len(names)), repeat=2)
@@ -90,11 +90,11 @@ def _name(names: Sequence[str], a: int, b: int) -> str:
     return f"{names[a]} x {names[b]}"
 
 
-def _measures(sample: Sample, pairs: Pairs) -> dict[str, FloatArray]:
+def _measures(pairs: Pairs) -> dict[str, FloatArray]:
     """Return the row terms of R-sens₂, and of the expected absolute and absolute expected Hessian, (d, d, n) each."""
     if pairs.hessian is None:
         return {RSENS2: pairs.rsens2}
-    negative = np.nan_to_num(pairs.hessian, nan=0.0) @ sample.sampling.weights < 0
+    negative = np.nan_to_num(pairs.hessian, nan=0.0) @ pairs.sample.sampling.weights < 0
     signed = np.where(negative[..., None], -pairs.hessian, pairs.hessian)
     return dict(zip(ORDER, (pairs.rsens2, np.abs(pairs.hessian), signed), strict=True))
 
