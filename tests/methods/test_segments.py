@@ -27,10 +27,11 @@ from uq_report.evidence.segments import Segments as SegmentsView
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.methods.segments.coding import Coded, coded, shortest
 from uq_report.methods.segments.contrast import contrast
-from uq_report.methods.segments.explain import Segments
+from uq_report.methods.segments.explain import Segments, _outside
 from uq_report.methods.segments.judge import Judged
 from uq_report.methods.segments.terms import terms
 from uq_report.methods.segments.tree import Grower, Segment, subtree_values
+from uq_report.methods.shared.tidy import diagnostic
 from uq_report.methods.support.explain import Support
 
 from ..inputs.adapters.whole_audit import whole_audit
@@ -112,6 +113,10 @@ def test_dates_are_cut_at_dates(zone: str | None) -> None:
     assert found.words(1, 2) == "a after 2024-01-01 and up to 2024-03-01"
 
 
+def test_days_at_the_start_of_the_count_are_whole_days() -> None:
+    assert column(pd.to_datetime(["1970-01-01", "1970-01-02"] * 3)).words(1, 1) == "a after 1970-01-01"
+
+
 def test_times_of_the_day_are_told() -> None:
     times = pd.to_datetime(["2024-01-01 10:30", "2024-01-01 12:00"] * 3)
     assert column(times).words(1, 1) == "a after 2024-01-01 10:30:00"
@@ -142,12 +147,21 @@ def test_codes_are_cut_at_quantiles_where_values_are_many() -> None:
     assert np.bincount(found.codes).max() <= 2 * 3000 / 255
 
 
+@pytest.mark.parametrize(("distinct", "cut"), [(256, True), (257, False)])
+def test_up_to_255_cuts_every_value_has_its_code(distinct: int, cut: bool) -> None:
+    """Most rows are 0, so cuts at quantiles would pass over most values."""
+    values = np.r_[np.zeros(3000), np.arange(1.0, distinct)]
+    assert (column(values, rows=np.arange(len(values))).last == distinct - 1) is cut
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_a_short_cut_lies_between_its_neighbours(seed: int) -> None:
     rng = np.random.default_rng(seed)
     low, high = np.sort(rng.normal(size=2) * 10.0 ** rng.integers(-8, 9, size=2))
     assert low <= shortest(low, high) < high
     assert shortest(low, np.nextafter(low, np.inf)) == low
+    above = np.nextafter(1.0, 2.0)
+    assert shortest(above, 1.0 + 3 * (above - 1.0)) == above  # 16 digits name no number between them
 
 
 def grower(n: int, **more: Any) -> Grower:
@@ -295,6 +309,70 @@ def test_most_rows_off_the_support_are_still_named() -> None:
     outside = np.arange(200) < 150
     found = Judged(engine, terms(engine, ("entropy",))[0], ~outside, outside).lines({"entropy": []})
     assert [line["p_value"] >= 0 for line in found if line["segment"] == OFF_SUPPORT] == [True]
+
+
+def test_segments_are_judged_in_the_order_of_their_means_and_against_the_other_judged_rows() -> None:
+    """Rows 0 to 3 grew the trees; the last third counts double, so it is more than half and has no test."""
+    x = np.arange(60)
+    plain = uq.explain(
+        lambda Z: Normal(np.zeros(len(Z)), np.exp(Z[:, 0] // 20 + 0.1 * (Z[:, 0] % 2))), x[:, None].astype(float)
+    )
+    given = replace(plain, weights=np.where(x < 40, 1.0, 2.0))
+    judges = x >= 4
+    parts = {"low": x < 20, "middle": (x >= 20) & (x < 40), "high": x >= 40, "few": x < 13, "most": x < 51, "no": x < 3}
+    engine = Engine(given, MEASURES).bound(ids.SEGMENTS)
+    found = Judged(engine, terms(engine, ("entropy",))[0], judges, np.zeros(60, dtype=bool))
+    lines = found.lines({"entropy": [Segment(word, ("x0",), rows) for word, rows in parts.items()]})
+    assert [(line["item"], line["segment"]) for line in lines] == [
+        ("all judged rows", ALL_ROWS),
+        ("high", "entropy 1"),
+        ("middle", "entropy 2"),
+        ("low", "entropy 3"),
+    ]
+    assert [gap.reason.partition(":")[0] for gap in found.omissions] == ["most", "few", "no"]
+    whole, high, _, low = lines
+    assert [whole[name] for name in ("n", "units", "n_rest", "share", "freedom")] == [56, 56, 0, 1.0, 55]
+    assert np.isnan([whole["p_value"], whole["p_adjusted"], high["p_value"]]).all()
+    assert [low[name] for name in ("n", "units", "n_rest", "freedom")] == [16, 16, 40, 15]
+    assert (low["share"], high["share"]) == pytest.approx((16 / 76, 40 / 76))
+    entropy, weights = given.model(given.X).entropy(), np.where(x < 40, 1.0, 2.0)
+    own, rest = (np.average(entropy[rows], weights=weights[rows]) for rows in (judges & (x < 20), x >= 20))
+    assert (low["estimate"], low["difference"]) == pytest.approx((own, own - rest))
+    mean, error = Sampling.of(given, judges).mean(entropy[judges])
+    assert (whole["lower"], whole["upper"]) == pytest.approx(stats.t.interval(0.95, 55, mean, error))
+
+
+def outside_of(given: Subject, values: FloatArray) -> BoolArray:
+    """Return which rows count as outside where 1/8 is expected, row k having value k."""
+    rows = diagnostic(
+        ids.SUPPORT_ROWS,
+        "",
+        [{"item": "i", "measure": "", "feature": "", "estimate": v, "x": k} for k, v in enumerate(values)],
+        ("item", "x"),
+        x="x",
+        meta={"expected": 0.125},
+    )
+    return _outside(given, {ids.SUPPORT: [rows]})
+
+
+def test_rows_at_the_share_expected_are_outside() -> None:
+    given = uq.explain(two_scales, np.zeros((4, 1)))
+    assert outside_of(given, np.array([0.0, 0.125, 0.125 + 1e-9, 1.0])).tolist() == [True, True, False, False]
+    assert not _outside(given, {}).any()
+
+
+def test_a_leaf_holds_its_share_of_the_growing_rows() -> None:
+    given = steps(200)
+    engine = Engine(given, MEASURES).bound(ids.SEGMENTS)
+    term = terms(engine, ("entropy",))[0][0]._replace(rows=(given.X[:, 0] > 1).astype(float))
+    for share, least in ((0.05, 20), (0.3, 60)):
+        found = Segments(min_share=share)._grown(given, engine, term, np.arange(200))
+        assert min(int(segment.rows.sum()) for segment in found) >= least
+        assert (min(int(segment.rows.sum()) for segment in found) < 60) is (share < 0.3)
+
+
+def test_the_result_names_the_measures_of_doubt() -> None:
+    assert view(steps(100), measures=("nll", "entropy", "variance")).uncertainty == ("entropy", "variance")
 
 
 def test_clusters_stay_together() -> None:

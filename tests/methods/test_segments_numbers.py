@@ -7,12 +7,15 @@ import pytest
 from scipy import stats
 
 from uq_report.core.arrays import FloatArray
-from uq_report.core.results import RowValues
+from uq_report.core.distributions import Categorical
+from uq_report.core.results import MeasureFacts, Omission, RowValues
 from uq_report.core.sampling import Sampling
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.methods.segments.coding import Coded, shortest
 from uq_report.methods.segments.contrast import Contrast, contrast
 from uq_report.methods.segments.responsible import _closer
+from uq_report.methods.segments.terms import Term, _expected, _finite
+from uq_report.methods.segments.tree import Grower
 
 CODES = np.array([0, 1, 2, 3])
 
@@ -113,3 +116,34 @@ def test_the_confidence_gap_changes_by_loss_less_entropy() -> None:
     found = closer(1.5, CONFIDENCE_GAP, nll=1.5 * SMALL, entropy=0.5 * SMALL)
     assert found == {"a": pytest.approx((-1.0, 0.5))}
     assert closer(1.5, CONFIDENCE_GAP, nll=SMALL) == {}
+
+
+def test_a_change_whose_interval_ends_at_zero_shows_nothing() -> None:
+    """All four rows alike have no error, so the interval is the mean: 0 moves nothing towards the rest."""
+    assert closer(1.5, nll=np.zeros(6)) == closer(-1.5, nll=np.zeros(6)) == {}
+
+
+def test_infinite_rows_are_counted() -> None:
+    item = Term("nll", MeasureFacts("nll", "nats", "loss"), np.array([0.0, np.inf, np.nan, 1.0, 2.0]))
+    gap = _finite(item)
+    assert isinstance(gap, Omission)
+    assert (gap.measure, gap.reason) == ("nll", "it is infinite in 2 of 5 rows")
+    assert _finite(item._replace(rows=np.zeros(5))).rows.tolist() == [0.0] * 5  # type: ignore[union-attr]
+
+
+def test_the_brier_score_expected_is_one_less_the_squared_probabilities() -> None:
+    assert _expected(Categorical(np.array([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0]]))) == pytest.approx([0.62, 0.0])
+
+
+def leaves_of(target: FloatArray, weights: FloatArray) -> int:
+    codes = np.arange(len(target))[:, None]
+    grower = Grower(codes[:, 0], weights, codes[:, 0], max_leaf_nodes=4, min_samples_leaf=5, seed=0)
+    return grower._leaves(codes, target)
+
+
+def test_leaves_are_as_many_as_the_weighted_rows_ask_for() -> None:
+    """Four steps ask for four leaves; where the upper half of the rows counts for nothing, for the two of the lower."""
+    target = np.repeat([0.0, 10.0, 30.0, 100.0], 40)
+    assert leaves_of(target, np.full(160, 1 / 160)) == 4
+    half = np.where(np.arange(160) < 80, 1.0, 1e-12)
+    assert leaves_of(target, half / half.sum()) == 2

@@ -48,9 +48,11 @@ def diagnostic(id: str, rows: list[dict[str, Any]], columns: tuple[str, ...], **
     )
 
 
-def judged(*lines: dict[str, Any], closest: list[dict[str, Any]] | None = None, **options: float) -> Outcome:
+def judged(
+    *lines: dict[str, Any], closest: list[dict[str, Any]] | None = None, usual: float | None = 2.0, **options: float
+) -> Outcome:
     meta: dict[str, Any] = {"made_of": {x["segment"]: ["age"] for x in lines}, "judged": 1000, "grown": 1000}
-    meta |= {"uncertainty": ["entropy", "variance"], "usual_loss": 2.0}
+    meta |= {"uncertainty": ["entropy", "variance"], "usual_loss": usual}
     results = [diagnostic("segments", [*lines], COLUMNS, **meta)]
     results += [diagnostic("segments.features", closest, CHANGES)] if closest else []
     run = Run(as_of="2026-01-01", subject={"n": 2000}, settings={}, environment={}, results=tuple(results))
@@ -94,6 +96,19 @@ def test_the_mean_must_be_above_the_margin_beyond_chance(error: float, raised: b
 def test_it_must_be_further_above_than_the_rest(difference: float, raised: bool) -> None:
     """A model that is too sure everywhere is the calibration gate's."""
     assert bool(judged(line(value=0.3, difference=difference)).findings) is raised
+
+
+@pytest.mark.parametrize(("units", "raised"), [(3, False), (4, True)])
+def test_few_units_need_a_clearer_excess(units: int, raised: bool) -> None:
+    """3.5 standard errors: one-sided 3.6 % with 2 degrees of freedom, 2.0 % with 3."""
+    assert bool(judged(line(value=0.4, error=0.1, units=units, lower=0.06)).findings) is raised
+    shown = line(value=0.4, error=0.01, difference=0.35, difference_std_error=0.1, freedom=units - 1)
+    assert bool(judged(shown).findings) is raised
+
+
+@pytest.mark.parametrize("usual", [None, 0.0])
+def test_without_a_usual_loss_no_excess_matters(usual: float | None) -> None:
+    assert judged(line(EXCESS_LOSS, 0.3), usual=usual).findings == ()
 
 
 def test_tests_are_adjusted_over_segments() -> None:
@@ -168,6 +183,19 @@ def test_concentrated_doubt_is_an_observation_from_a_margin_on(value: float, rai
 @pytest.mark.parametrize(("value", "raised"), [(0.539, False), (0.541, True)])
 def test_doubt_in_other_units_is_held_against_its_mean(value: float, raised: bool) -> None:
     assert bool(judged(every("variance", 1.0), line("variance", value)).findings) is raised
+
+
+@pytest.mark.parametrize(("value", "raised"), [(1.03, False), (1.05, True)])
+def test_doubt_in_other_units_grows_with_its_mean(value: float, raised: bool) -> None:
+    assert bool(judged(every("variance", 2.0), line("variance", value)).findings) is raised
+
+
+def test_doubt_without_a_mean_is_taken_as_it_is() -> None:
+    """A mean of 0, or none, has no share, and the interval of a difference may be unknown."""
+    assert judged(every("variance", 0.0), line("variance", 0.51)).findings
+    assert not judged(every("variance", 0.0), line("variance", 0.49)).findings
+    assert judged(line("variance", 0.53)).findings
+    assert judged(every("entropy", 1.0), line("entropy", 0.21, difference_lower=nan)).findings
 
 
 def test_doubt_needs_its_adjusted_test_and_names_the_largest_segment() -> None:
