@@ -1,15 +1,36 @@
 """Rankings by hand: places with and without intervals, who can be first, and which disagreements are told."""
 
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 
-from uq_report.core.ranking import RankIntervals
-from uq_report.evidence.information import RankLine
+from uq_report import testing
+from uq_report.core.arrays import FloatArray
+from uq_report.core.engine import Engine
+from uq_report.core.ranking import ROUNDING, RankIntervals
+from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, RowValues
+from uq_report.evidence import ids
+from uq_report.evidence.information import COVERED, SHARE, RankLine
+from uq_report.methods.agreement.explain import Agreement
 from uq_report.methods.agreement.ranked import Ranked, by_question
-from uq_report.methods.agreement.rankings import Method
-from uq_report.methods.agreement.reasons import UNEXPLAINED, disagreements
+from uq_report.methods.agreement.rankings import CLOSE, Method, _cleared, _rounding, _terms, _too_few
+from uq_report.methods.agreement.reasons import (
+    UNEXPLAINED,
+    Case,
+    Results,
+    _bends,
+    _counts_less,
+    _covered,
+    _curve,
+    _extrapolates,
+    _interacts,
+    disagreements,
+)
 
 FEATURES = ("a", "b", "c", "d")
 
@@ -110,3 +131,214 @@ def test_a_ranking_is_sure_where_all_of_its_ranks_have_intervals() -> None:
     assert (firm.leaders(1), open_.leaders(2)) == ("a (1 to 2)", "a and b")
     assert by_question([open_, firm, other]) == {"prediction": [other], "loss": [firm, open_]}
     assert list(by_question([firm, other])) == ["prediction", "loss"]
+
+
+def compared(a: Method, b: Method, **options: Any) -> tuple[dict[str, dict[str, Any]], list[tuple[str, str]]]:
+    lines, gaps = Agreement(**options)._compare(a, b)
+    return {line["item"]: line for line in lines}, [(gap.measure, gap.reason) for gap in gaps]
+
+
+def test_two_rankings_are_compared_by_tau_and_by_their_leaders() -> None:
+    """One pair of six is turned; both have a and b in front, of whom chance alone shares half."""
+    here, there = method("pfi", [1, 2, 3, 4]), method("shap", [2, 1, 4, 3])
+    lines, gaps = compared(here, there)
+    tau, overlap = lines["Kendall tau-b"], lines["top-k overlap"]
+    assert tau["estimate"] == pytest.approx(stats.kendalltau([1, 2, 3, 4], [2, 1, 4, 3]).statistic)
+    assert (tau["by_chance"], overlap["estimate"], overlap["by_chance"], overlap["top_k"]) == (0.0, 1.0, 0.5, 2)
+    assert (tau["measure"], tau["first"], tau["second"], tau["n_features"]) == ("nll", "pfi: nll", "shap: nll", 4)
+    assert gaps == []
+    alone, _ = compared(here, there, top_k=1)
+    assert (alone["top-k overlap"]["estimate"], alone["top-k overlap"]["by_chance"]) == (0.0, 0.25)
+    assert compared(here, method("pfi", [1, 2, 3, 4], measure="entropy"))[0]["Kendall tau-b"]["measure"] == ""
+
+
+def test_rankings_need_two_features_in_common_and_an_order() -> None:
+    here, flat = method("pfi", [1, 2, 3, 4]), method("shap", [1, 1, 1, 1], measure="brier")
+    two, one = (replace(here, id="x", features=names) for names in (("a", "b", "y", "z"), ("a", "x", "y", "z")))
+    assert compared(here, two)[0]["Kendall tau-b"]["n_features"] == 2
+    lines, gaps = compared(here, one)
+    reason = "pfi: nll and x: nll have 1 features in common, so no order to compare"
+    assert (lines, gaps) == ({}, [("nll", reason)])
+    lines, gaps = compared(here, flat)
+    assert list(lines) == ["top-k overlap"]
+    assert [measure for measure, _ in gaps] == ["brier"]
+    assert [measure for measure, _ in compared(flat, flat)[1]] == ["brier", "brier"]
+
+
+def notes(*rankings: Method, listed: int = 2, total: int = 2, groups: bool = False, **options: Any) -> str:
+    engine: Any = SimpleNamespace(confidence=0.9, subject=SimpleNamespace(groups={"g": ("a", "b")} if groups else {}))
+    return " ".join(Agreement(**options)._notes(rankings, engine, listed, total))
+
+
+def test_notes_say_what_holds_of_these_rankings() -> None:
+    firm, bare = method("pfi", [1, 2, 3, 4], FIRM), replace(method("shap", [1, 2, 3, 4]), why="it has no row terms")
+    turned = replace(firm, sign=-1, measure="accuracy")
+    assert notes() == (
+        "Importances are ranked with their sign: negative ones rank last; 1 is the largest, and equal values share the "
+        "better rank."
+    )
+    assert "ranked by size, whatever the sign; 1" in notes(sign="absolute")
+    assert "with 90 % confidence" in notes(bare, firm)
+    assert "confidence" not in notes(bare)
+    assert "Lower values of accuracy are worse or less certain: there 1 is the smallest." in notes(firm, turned, turned)
+    assert "Lower values" not in notes(firm)
+    assert "Ranks only, without intervals: shap: it has no row terms." in notes(firm, bare)
+    assert "Ranks only" not in notes(firm)
+    assert "2 of 3 disagreements are listed: the clearest." in notes(total=3)
+    assert "Groups of features are left out" in notes(groups=True)
+
+
+SUBJECT = testing.linear_subject(4)
+
+
+def averaged(off: FloatArray, weights: Any = None, used: Any = None) -> Any:
+    """Return the row terms of two features, of means 3 and 0, whose importances are `off` that."""
+    rows = np.array([[3.0, 3, 3, 3], [1, -1, 1, -1]])[:, : None if used is None else len(used)]
+    (plain,) = results(("x", {"measure": "nll", "feature": ["a", "b"]})).by_id.values()
+    meta = {} if used is None else {"rows_used": used}
+    result = replace(plain, rows=RowValues(("nll",), ("a", "b"), rows[None]), meta=meta)
+    subject = SUBJECT if weights is None else replace(SUBJECT, weights=np.array(weights))
+    return _terms(result, "nll", ("a", "b"), np.array([3.0, 0.0]) + off, subject, 0.0)
+
+
+def test_row_terms_must_average_to_the_importances_up_to_a_millionth_of_the_largest() -> None:
+    for share, fits in ((2.9, True), (3.1, False), (-2.9, True), (-3.1, False)):
+        for at in (0, 1):
+            assert isinstance(averaged(share * CLOSE * np.eye(2)[at]), tuple) is fits
+    assert averaged(np.array([0.0, 1.0])) == "its row terms do not average to its importances"
+
+
+def test_row_terms_average_with_the_weights_of_their_rows() -> None:
+    rows, weights, clusters = averaged(np.array([0.0, 0.5]), weights=[3.0, 1.0, 3.0, 1.0])
+    assert (rows.shape, weights.tolist(), clusters) == ((2, 4), [3.0, 1.0, 3.0, 1.0], None)
+    _, weights, _ = averaged(np.array([0.0, -0.5]), weights=[9.0, 1.0, 3.0, 1.0], used=[1, 2])
+    assert weights.tolist() == [1.0, 3.0]
+    assert averaged(np.zeros(2), used=[1, 2, 3, 0, 0]) == "it does not say which rows its terms belong to"
+
+
+def test_rounding_is_a_share_of_the_measures_mean_size() -> None:
+    engine = Engine(SUBJECT, testing.measures())
+    size = np.abs(engine.unchanged([engine.measures["nll"]])[0]).mean()
+    assert _rounding("nll", engine) == pytest.approx(ROUNDING * size)
+    assert _rounding("no such measure", engine) == _rounding("brier", engine) == 0.0
+    assert _cleared(np.array([0.5, -0.5, 0.51, -0.51]), 0.5).tolist() == [0.0, 0.0, 0.51, -0.51]
+
+
+def test_ranks_need_two_units_and_errors_over_new_rows() -> None:
+    none = "its importances have no interval over new rows"
+    table = pd.DataFrame({"std_error": [0.1, 0.2], "covers": "new test rows"})
+    assert _too_few(table, np.ones(2), None) == ""
+    assert _too_few(table, np.ones(1), None) == none
+    assert _too_few(table.assign(std_error=[0.1, np.nan]), np.ones(2), None) == none
+    assert _too_few(table.assign(covers=["new test rows", "none"]), np.ones(2), None) == none
+    assert _too_few(table, np.ones(38), np.arange(38) // 2) == (
+        "19 clusters cannot show how clusters vary; at least 20 are needed"
+    )
+    assert _too_few(table, np.ones(40), np.arange(40) // 2) == ""
+
+
+def results(*tables: tuple[str, dict[str, Any]]) -> Results:
+    """Return results by their id, each with one table of estimates."""
+    empty = pd.DataFrame(columns=list(Diagnostic.columns))
+    parts: dict[str, Any] = {"explainer": "x", "title": "", "frame": empty}
+    whole = {key: pd.DataFrame(dict.fromkeys(ESTIMATE_COLUMNS, np.nan) | table) for key, table in tables}
+    return Results({key: Diagnostic(id=key, estimates=table, **parts) for key, table in whole.items()}, 0.95)
+
+
+def clash(high: str = "shap.importance", low: str = ids.PFI, measure: str = "nll", role: str = "loss") -> Case:
+    one, other = (method(key, [1, 2, 3, 4], measure=measure, role=role) for key in (high, low))
+    return Case("a", one, other, True, 2)
+
+
+def information(lower: float, share: bool = True) -> Results:
+    items = [COVERED, *([SHARE] if share else [])]
+    both = {"measure": "nll", "feature": "a", "estimate": [0.5, 0.25][: len(items)], "lower": lower, "upper": 0.75}
+    return results((ids.CID, {"item": items, **both}))
+
+
+def test_covered_information_explains_where_it_is_surely_above_zero() -> None:
+    reason = _covered(clash(), information(0.001))
+    assert reason is not None
+    assert reason[0].startswith("Other features cover information of a about y (0.001 to 0.75 nats, a share of 0.25)")
+    bare = _covered(clash(), information(0.001, share=False))
+    assert bare is not None
+    assert "(0.001 to 0.75 nats);" in bare[0]
+    assert _covered(clash(), information(0.0)) is None
+    assert _covered(clash(role="uncertainty"), information(0.001)) is None
+    assert _covered(clash(ids.PFI, "shap.importance"), information(0.001)) is None
+    assert _covered(clash(), results()) is None
+
+
+def test_a_method_counts_interactions_less_by_averages_or_by_parting_them() -> None:
+    average = method(ids.RSENS_COMPARATORS, [1, 2, 3, 4], measure="aed")
+    shap, pfi = method("shap.importance", [1, 2, 3, 4]), method(ids.PFI, [1, 2, 3, 4])
+    words = {
+        (high.id, low.id): _counts_less(Case("a", high, low, True, 1)).partition(" ")[0]
+        for high in (average, shap, pfi)
+        for low in (average, shap, pfi)
+    }
+    assert {pair for pair, first in words.items() if first} == {
+        (shap.id, average.id), (pfi.id, average.id), (pfi.id, shap.id), (pfi.id, average.id)
+    }  # fmt: skip
+    assert words[pfi.id, shap.id] == "pfi"
+    assert words[pfi.id, average.id] == f"{average.id}:"
+
+
+@pytest.mark.parametrize(("strength", "said"), [(0.05, True), (0.049, False)])
+def test_an_interaction_explains_from_a_twentieth_of_the_variance_on(strength: float, said: bool) -> None:
+    table = {
+        "measure": ["prediction", "entropy", "prediction"], "feature": "a", "feature_2": ["", "", "b"],
+        "estimate": [strength, 0.9, 0.9], "ranked": [1, 0, 1],
+    }  # fmt: skip
+    found = results((ids.H_STATISTIC, table))
+    assert (_interacts(clash(ids.PFI, "shap.importance"), found) is not None) is said
+    assert _interacts(clash(), found) is None
+    assert _interacts(clash(ids.PFI, "shap.importance", "entropy"), found) == _interacts(
+        clash(ids.PFI, "shap.importance"), found
+    )  # entropy is not ranked there
+
+
+@pytest.mark.parametrize(("size", "said"), [(1.0, True), (1.01, False), (0.0, False), (-1.0, False)])
+def test_r_sens2_explains_from_a_fifth_of_a_size_above_zero(size: float, said: bool) -> None:
+    pairs = {
+        "measure": "rsens2", "feature": ["b", "a", "b"], "feature_2": ["a", "c", "c"], "lower": [0.1, 0.2, 0.9],
+        "estimate": 1.0,
+    }  # fmt: skip
+    sizes = {"measure": "rsens", "feature": ["a"], "estimate": [size]}
+    reason = _bends(clash(ids.PFI, "shap.importance"), results((ids.RSENS_INTERACTION, pairs), (ids.RSENS, sizes)))
+    assert (reason is not None) is said
+    if reason is not None:
+        assert reason[0].startswith("a interacts with c: their R-sens₂ is at least 20% of the R-sens of a.")
+
+
+def test_one_negative_entropy_importance_is_enough_where_only_one_method_composes_rows() -> None:
+    local = replace(method(ids.RSENS, [1, 2, 3, 4]), measure="rsens")
+    for high, low, other in ((method(ids.PFI, [1, 2, 3, 4]), local, ids.PFI), (local, clash().high, "shap.importance")):
+        for verdicts, said in ((["negative", "positive"], True), (["positive", "positive"], False)):
+            table = {"measure": "entropy", "feature": "a", "verdict": verdicts, "estimate": 1.0}
+            reason = _extrapolates(Case("a", high, low, True, 1), results((ids.PFI, table)))
+            assert (reason is not None) is said
+            assert reason is None or reason[0].endswith(f"values of a, on which {other} evaluates it.")
+    assert _extrapolates(clash(), results((ids.PFI, table | {"verdict": ["negative"] * 2}))) is None
+
+
+def test_a_curve_is_of_numbers_alone_and_in_their_order() -> None:
+    table = {"measure": "nll", "feature": "a", "level": "", "x": [2.0, 1.0], "estimate": 0.0}
+
+    def found(**more: Any) -> Any:
+        return _curve(results((ids.ALE, table | more)).by_id[ids.ALE], "nll", "a")
+
+    assert found()["x"].tolist() == [1.0, 2.0]
+    assert found(x=[1.0, np.nan]) is found(level=["", "missing"]) is found(feature="b") is None
+    plain = results((ids.ALE, table)).by_id[ids.ALE]
+    assert _curve(replace(plain, options={"mode": "centred"}), "nll", "a") is _curve(None, "nll", "a") is None
+
+
+def test_a_column_and_the_first_places_are_in_words() -> None:
+    own = replace(ranked({"a": (1, 1, 1)}), measure="pfi")
+    assert (own.column().measure, own.label, own.key) == ("", "PFI", "pfi: pfi")
+    plain = ranked({"a": (1, 1, 1)})
+    assert (plain.column().measure, plain.label, plain.key) == ("nll", "PFI nll", "pfi: nll")
+    bare = replace(plain, measure="")
+    assert (bare.label, bare.key) == ("PFI", "pfi")
+    assert (len(replace(plain, id="i" * 70).method), len(replace(plain, measure="m" * 70).short)) == (60, 40)

@@ -166,6 +166,22 @@ def test_a_sign_that_holm_takes_away_is_undetermined() -> None:
     assert drivers(border, line("b", "positive")).findings != ()
 
 
+def test_drivers_are_named_in_their_order_and_by_every_ranking() -> None:
+    """a, b and c are placed first of eight by one method; the other, of four features, gives c its third place."""
+    eight: dict[str, Place] = {name: (k, k, k) for k, name in enumerate("bacdefgh", 1)}
+    four: dict[str, Place] = {name: (k, k, k) for k, name in enumerate("abcd", 1)}
+    rankings = agreement(ranking("shap.importance", "prediction", eight), ranking("rsens", "aed", four))
+    outcome = Disagreement().check(run(rankings, pfi(*(line(name, "positive") for name in "abc"))))
+    assert "Each leading driver of the prediction lowers a loss: a and b." in outcome.reason
+
+
+def test_rankings_of_a_single_feature_are_read() -> None:
+    one: dict[str, Place] = {"a": (1, 1, 1)}
+    rankings = agreement(ranking("shap.importance", "prediction", one), ranking("rsens.comparators", "aed", one))
+    outcome = Disagreement().check(run(rankings, pfi(line("a", "positive"))))
+    assert "of 1 pair of methods" in outcome.reason
+
+
 def test_without_a_ranking_of_the_prediction_it_is_not_judged() -> None:
     outcome = Disagreement().check(
         run(agreement(ranking(*PFI, FIRST), ranking(*PARTS, FIRST)), pfi(line("a", "about 0")))

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -142,7 +143,66 @@ def test_rankings_without_intervals_do_not_apply() -> None:
     assert "UQ501 was not judged: no ranking of two or more features has intervals" in outcome.reason
 
 
+def test_of_several_open_rankings_the_one_farthest_beyond_its_limit_gives_the_numbers() -> None:
+    """Rank 3 of four features is one beyond the second; rank 3 of six is the last that is allowed, and 4 of two not."""
+    two: dict[str, Place] = {"a": (1, 1, 2), "b": (2, 1, 2)}
+    lines = [exactly(line("a", "positive", measure=name)) for name in ("nll", "squared_error")]
+    for rankings in ((two, WIDE), (WIDE, two)):
+        both = agreement(ranking("pfi", "nll", rankings[0]), ranking("pfi", "squared_error", rankings[1]))
+        finding = only(Stability().check(run(both, pfi(*lines, repeats={"a": CALM}))))
+        assert "in one ranking or another" in finding.statement
+        worst = rankings[0]  # both are one beyond: the first
+        assert (finding.threshold, finding.upper) == ((1.0, 2.0) if worst is two else (2.0, 3.0))
+    eight: dict[str, Place] = {name: (k, 1, 8) for k, name in enumerate("abcdefgh", 1)}
+    both = agreement(ranking("pfi", "nll", two), ranking("pfi", "squared_error", eight))
+    finding = only(Stability().check(run(both, pfi(*lines, repeats={"a": CALM}))))
+    assert (finding.threshold, finding.upper) == (3.0, 8.0)
+
+
+def test_a_ranking_of_one_feature_has_no_leader() -> None:
+    for places, judged in (({"a": (1, 1, 1)}, False), ({"a": (1, 1, 1), "b": (2, 2, 2)}, True)):
+        outcome = Stability().check(run(agreement(ranking("pfi", "nll", places)), importance()))
+        assert ("no ranking of two or more features" in outcome.reason) is not judged
+
+
 # ------------------------------------------------------------------ UQ502: seeds
+
+
+def test_one_feature_with_shuffles_is_enough_for_a_seed_to_enter() -> None:
+    lines = (line("a", "positive"), exactly(line("b", "positive")))
+    given = pfi(*lines, repeats={"a": CALM, "b": CALM}, rows={"a": even(), "b": even()})
+    outcome = Stability().check(run(agreement(ranking("pfi", "nll", SURE)), given))
+    assert "no seed enters" not in outcome.reason
+    assert "The random shuffles make at most" in outcome.reason
+
+
+def test_three_shuffles_can_be_judged_and_the_largest_share_is_told() -> None:
+    lines = (line("a", "positive"), line("a", "positive", 0.5, 0.2, measure="squared_error"))
+    few = pfi(*lines, repeats={"a": CALM[:3]})
+    both = pd.concat([few.frame, few.frame.assign(measure="squared_error")])
+    rows = RowValues(("nll", "squared_error"), ("a",), np.tile(even(), (2, 1, 1)))
+    given = replace(few, frame=both, rows=rows)
+    outcome = Stability(seed_share=0.2).check(run(agreement(ranking("pfi", "nll", SURE)), given))
+    assert "fewer than 3" not in outcome.reason
+    share = float(np.var(CALM[:3], ddof=1)) / 3 / 0.1**2
+    assert f"The random shuffles make at most {100 * share:.2g} % of the variance" in outcome.reason
+
+
+def test_of_two_measures_each_has_half_of_the_level() -> None:
+    lines = (line("a", "positive"), line("a", "positive", 0.5, 0.2, measure="squared_error"))
+    one = pfi(*lines, repeats={"a": WILD})
+    view = Pfi.from_result(replace(one, frame=pd.concat([one.frame, one.frame.assign(measure="squared_error")])))
+    first, second = shufflings(view, {"level": 0.05, "seed_share": 0.1})
+    assert (first.share, second.share) == pytest.approx((SHARE, SHARE / 4))
+    assert (first.lower, first.upper) == pytest.approx(SHARE * 9 / stats.chi2.ppf([0.975, 0.025], 9))
+    assert first.p_adjusted == pytest.approx(2 * stats.chi2.sf(SHARE * 9 / 0.1, 9))
+
+
+def test_importances_without_an_error_or_without_noise_have_no_share() -> None:
+    for given in (line("a", "positive", se=0.0), exactly(line("a", "positive"))):
+        assert not list(
+            shufflings(Pfi.from_result(pfi(given, repeats={"a": WILD})), {"level": 0.05, "seed_share": 0.1})
+        )
 
 
 def test_shuffles_that_move_the_numbers_are_found_with_the_number_that_would_do() -> None:
