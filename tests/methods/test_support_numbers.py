@@ -13,7 +13,7 @@ from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.methods.support.columns import Paired, paired, shifts
 from uq_report.methods.support.explain import Support, _p_value
-from uq_report.methods.support.space import Space, limit
+from uq_report.methods.support.space import Shuffled, Space, _standardised, _unmix, limit
 
 from .test_support import explain, line, normal, subject
 
@@ -97,6 +97,88 @@ def test_neighbours_of_many_rows_are_found_in_blocks(n: int) -> None:
     space = Space(paired(subject(train, test), train), np.arange(50))
     every = cdist(space.whitened(space.test.numbers), space.whitened(space.train.numbers)) ** 2
     np.testing.assert_allclose(space.nearest(space.test, 9), np.sort(every, axis=1)[:, 8], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("k", [1, 2, 40])
+def test_the_kth_of_many_neighbours_is_found(k: int) -> None:
+    train, test = normal(400, 0), normal(30, 1)
+    space = Space(paired(subject(train, test), train), np.arange(400))
+    every = cdist(space.whitened(space.test.numbers), space.whitened(space.train.numbers)) ** 2
+    np.testing.assert_allclose(space.nearest(space.test, k), np.sort(every, axis=1)[:, k - 1], rtol=1e-9, atol=1e-9)
+
+
+def test_columns_of_levels_alone_have_no_numbers() -> None:
+    train = pd.DataFrame({"a": list("uvuv"), "b": list("xxyy")})
+    space = Space(paired(subject(train, train), train), np.arange(4))
+    assert (space.train.numbers.shape, space.train.codes.shape) == ((4, 0), (4, 2))
+    assert (space.number_of, space.code_of) == ({}, {"a": 0, "b": 1})
+    assert space.squared(space.test).tolist() == [[0, 2, 2, 4], [2, 0, 4, 2], [2, 4, 0, 2], [4, 2, 2, 0]]
+
+
+def test_numbers_are_standardised_by_the_finite_reference_unless_it_is_constant() -> None:
+    found = _standardised(np.array([0.0, 1.0, 3.0, np.nan, np.inf]), np.array([0.0, 1.0]))
+    assert found is not None
+    assert found.tolist() == [-1.0, 1.0, 5.0, 0.0, 0.0]
+    large = _standardised(np.array([-2e300, 2e300]), np.array([-2e300, 2e300]))
+    assert large is not None
+    assert large.tolist() == [-1.0, 1.0]
+    for reference in ([1.0], [1.0, np.nan], [2.0, 2.0, 2.0], [1.0, 1.0 + 1e-9]):
+        assert _standardised(np.arange(3.0), np.array(reference)) is None
+
+
+def test_correlations_are_shrunk_by_a_twentieth_and_the_columns_for_each_row() -> None:
+    """Of 10 rows with x = y the correlation is 1; it is shrunk by 0.05 + 2/10, of 2 rows and 3 columns away."""
+    rows = np.resize([-1.0, 1.0], (10, 1)).repeat(2, axis=1)
+    unmix = _unmix(rows)
+    np.testing.assert_allclose(np.linalg.inv(unmix @ unmix.T), [[1.0, 0.75], [0.75, 1.0]])
+    np.testing.assert_allclose(_unmix(np.ones((2, 3))), np.eye(3))
+
+
+@pytest.mark.parametrize(("n", "rank"), [(19, 1), (38, 1), (39, 2), (98, 4), (99, 5)])
+def test_the_limit_leaves_at_most_the_share_of_held_out_rows_and_the_new_one(n: int, rank: int) -> None:
+    assert limit(np.arange(float(n)), 0.05).rank == rank
+
+
+def test_distances_that_differ_by_rounding_are_equal() -> None:
+    """A billionth of one and the squared distance: 2e-9 at 1."""
+    edge = limit(np.ones(9), 0.5)
+    assert edge.p_values(np.array([1.0, 1 + 1.9e-9, 1 + 2.1e-9])).tolist() == [1.0, 1.0, 0.1]
+
+
+def test_a_row_on_the_limit_is_inside_after_a_shuffle() -> None:
+    """Reference rows at 0 and 1 of standardised -1 and 1: of the row at 3, the nearest is 4 away, the other 6."""
+    train, test = pd.DataFrame({"a": [0.0, 1.0]}), pd.DataFrame({"a": [0.5, 3.0]})
+    space = Space(paired(subject(train, test), train), np.arange(2))
+    white = space.whitened(space.test.numbers)[:, 0]
+    scale = white[1] / 5.0
+    swap = np.array([[1, 0], [0, 1]])
+    for k, squared in ((1, (4 * scale) ** 2), (2, (6 * scale) ** 2)):
+        for change, out in ((1.0, 0.0), (0.999, 1.0)):
+            shuffled = Shuffled(space, space.test, limit(np.full(9, squared * change), 0.5), k)
+            assert shuffled.outside(["a"], swap).tolist() == [[out, 0.0], [0.0, out]]
+
+
+def test_the_training_rows_needed_are_whole_halves() -> None:
+    assert Support(expected=0.3, n_neighbors=1).least == 8  # 1 of 4 is at most 0.3, 1 of 3 is not
+
+
+def test_of_more_than_a_thousand_rows_a_thousand_are_shuffled() -> None:
+    found = explain(subject(normal(40, 0)[["a"]], normal(1001, 1)[["a"]]))["support"]
+    assert found.meta["n_rows"] == 1001
+    assert "Shuffled: 3 shuffles of 1000 rows." in found.notes
+    assert line(found, "outside")["n"] == 1001
+    assert line(found, "shuffled", "a")["n"] == 1000
+
+
+def test_weights_and_clusters_are_told_where_there_are_any() -> None:
+    train, test = normal(40, 0), normal(60, 1)
+    plain = " ".join(explain(subject(train, test))["support"].notes)
+    assert "does not use the weights" not in plain
+    assert "one row of each cluster" not in plain
+    weighted = explain(subject(train, test, sample_weight=np.arange(1.0, 61)))["support"]
+    assert "The p-value does not use the weights." in weighted.notes
+    clustered = explain(subject(train, test, clusters=np.arange(60) // 2))["support"]
+    assert "The p-value uses one row of each cluster." in clustered.notes
 
 
 def test_what_was_used_is_told() -> None:

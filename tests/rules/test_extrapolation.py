@@ -1,5 +1,7 @@
 """What the model does where shuffles take it: negative Entropy-PFI, and PDP against ALE."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -145,6 +147,62 @@ def test_a_step_between_the_points_of_the_grid_is_no_difference() -> None:
     shifted = profile("pdp", pdp, 0.0)
     shifted.estimates["x"] = moved["x"]
     assert Extrapolation().check(run(pfi(CALM), profile("ale", ale, 0.0), shifted, task="regression")).state == "passed"
+
+
+def test_the_average_effect_is_as_near_as_its_neighbouring_points_allow() -> None:
+    """Between 0 and 10 it follows; at 1 it is 10; beyond 20 and 30 it is at the nearer end; outside it is not known."""
+    partial = pd.DataFrame({"x": [0.0, 1, 2, 3], "estimate": [0.0, 10, 20, 30], "std_error": [0.1, 0.2, 0.4, 0.3]})
+    local = pd.DataFrame({"x": [-1.0, 0.5, 1, 2.5, 3, 4], "estimate": [7.0, 0, 100, -100, 20, 0]})
+    found = nearest_partial(local, partial)
+    assert found["x"].tolist() == [0.5, 1, 2.5, 3]
+    assert found["estimate"].tolist() == [5, 10, 20, 30]
+    assert found["std_error"].tolist() == [0.2, 0.2, 0.4, 0.3]
+    assert nearest_partial(local[:1], partial) is partial
+
+
+def test_curves_are_flat_up_to_a_billionth_of_their_level() -> None:
+    """At a level of 1000 a range of 1e-6 is rounding; one curve that is not flat is enough to compare."""
+    for size, state in ((0.9e-6, "passed"), (1.2e-6, "skipped")):
+        near = 1000 + size * X
+        results = profile("ale", near, np.nan), profile("pdp", near, np.nan)
+        assert Extrapolation().check(run(pfi(CALM), *results, task="regression")).state == state
+    steep = profile("ale", X, np.nan), profile("pdp", np.ones(6), np.nan)
+    assert Extrapolation().check(run(pfi(CALM), *steep, task="regression")).state == "skipped"
+
+
+def several(**curves: tuple[FloatArray, FloatArray]) -> Outcome:
+    """Return what is judged of curves (ALE, PDP) of several features."""
+    made = []
+    for k, name in enumerate(("ale", "pdp")):
+        parts = [profile(name, pair[k]) for pair in curves.values()]
+        tables = [part.estimates.assign(feature=feature) for part, feature in zip(parts, curves, strict=True)]
+        made.append(replace(parts[0], estimates=pd.concat(tables)))
+    return Extrapolation().check(run(pfi(CALM), *made, task="regression"))
+
+
+def test_features_whose_curves_part_stand_by_their_share_of_the_largest_range() -> None:
+    (finding,) = several(b=(2 * X, 0 * X), c=(4 * X, 0 * X), d=(X, X)).findings
+    assert finding.features == ("c", "b")
+    assert "apart by 100 % of the largest range of any curve, and so along b (50 %). What" in finding.statement
+
+
+def test_of_several_features_the_largest_share_outside_is_told() -> None:
+    rows = [
+        {"measure": "", "feature": name, "item": item, "estimate": size, "n": 200}
+        for name, item, size in (
+            ("a", "shuffled", 0.17),
+            ("b", "shuffled", 0.25),
+            ("c", "shuffled", 0.9),
+            ("a", "x", 1.0),
+        )
+    ]
+    sick = pfi({"entropy": {"a": (-0.05, 0.01), "b": (-0.06, 0.01)}})
+    (finding,) = Extrapolation().check(run(sick, diagnostic("support", rows))).findings
+    assert "Up to 25 % of the exchanged rows are unlike any training row, and whether" in finding.statement
+
+
+def test_no_margin_is_allowed() -> None:
+    assert Extrapolation(margin=0.0).margin == 0.0
 
 
 def test_an_unknown_error_is_undetermined() -> None:

@@ -125,3 +125,11 @@ def test_without_training_rows_nothing_is_judged() -> None:
 def test_thresholds_must_be_in_order() -> None:
     with pytest.raises(InputError, match=r"shift.low must be numbers 0 < low < medium < high < 1"):
         Shift(low=0.3)
+
+
+@pytest.mark.parametrize(
+    "options", [{"low": 0.0}, {"low": 0.25}, {"medium": 0.5}, {"high": 1.0}, {"high": 1.5}, {"low": -0.1}]
+)
+def test_thresholds_at_their_ends_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=r"shift\.low must be numbers 0 < low < medium < high < 1"):
+        Shift(**options)

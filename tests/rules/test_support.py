@@ -132,6 +132,17 @@ def test_uq302_is_raised_stays_silent_or_undetermined() -> None:
     assert judged(shuffled=[share("shuffled", "a", 0.0, 0.0)]).state == "passed"
 
 
+@pytest.mark.parametrize(("reach", "state"), [(0.125, "passed"), (0.126, "skipped")])
+def test_an_interval_that_ends_at_the_limit_clears_uq302(reach: float, state: str) -> None:
+    check = SupportCheck(shuffled=0.25)
+    assert judged(shuffled=[share("shuffled", "a", 0.125, reach)], check=check).state == state
+
+
+def test_uq303_is_held_against_no_such_row() -> None:
+    (finding,) = judged(values=[count("a", "above range", 40, 1e-6)]).findings
+    assert (finding.threshold, finding.observed) == (0.0, 0.1)
+
+
 def test_uq302_is_one_finding_that_names_all_features() -> None:
     (finding,) = judged(shuffled=[share("shuffled", f, v, 0.05) for f, v in (("a", 0.6), ("b", 0.8))]).findings
     assert (finding.features, finding.observed) == (("b", "a"), 0.8)
