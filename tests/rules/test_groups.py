@@ -306,6 +306,46 @@ def test_both_sides_of_what_is_lost(value: float, reach: float, p: float, state:
     assert judged(use=(lost(value, reach=reach, p=p),)).state == state
 
 
+def test_what_does_not_vary_has_no_share_and_raises_nothing() -> None:
+    assert judged(difference("residual", 0.3, p=0.001, scale=0.0)).findings == ()
+    assert judged(use=(lost(0.3, scale=0.0),)).findings == ()
+
+
+def test_a_class_of_any_name_has_its_own_residual() -> None:
+    """The contrast that is lost is held against the residual of its class, even of one that is named prediction."""
+    for name, severity in (("prediction[prediction]", "medium"), ("prediction[other]", "observation")):
+        line = lost(0.3, 0.6) | {"measure": name}
+        beside = difference("residual[prediction]", -0.3, p=np.nan)
+        found = [f.severity for f in judged(beside, use=(line,)).findings if f.code == "UQ803"]
+        assert found == [severity]
+
+
+@pytest.mark.parametrize(("told", "explains"), [(-0.3, True), (0.0, False)])
+def test_only_what_outcomes_do_not_bear_out_explains_wrong_predictions(told: float, explains: bool) -> None:
+    found = judged(difference("residual", told, p=np.nan), use=(lost(0.3, 0.6),)).findings
+    (finding,) = (f for f in found if f.code == "UQ803")
+    assert (finding.severity != "observation") is explains
+    assert [symptom.code for symptom in finding.explains] == (["UQ801"] if explains else [])
+
+
+def test_the_largest_difference_is_that_of_the_most_margins_of_its_own_scale() -> None:
+    """0.1 nats of entropy are fewer margins than 0.5 of a loss of 1, and more than 0.5 of a loss of 10."""
+    entropy = difference("entropy", 0.4, p=0.001, item="f")
+    for scale, largest in ((1.0, 0.8), (10.0, 0.4)):
+        lines = (entropy, difference("brier", 0.8, p=0.001, scale=scale))
+        found = [f for f in judged(*lines).findings if f.code == "UQ805"]
+        assert [f.observed for f in found] == ([largest] if found else [])
+
+
+@pytest.mark.parametrize("high", [1.0, 0.99])
+def test_the_multiple_from_which_a_difference_is_high_is_1_at_least(high: float) -> None:
+    if high >= 1:
+        assert GroupsCheck(high=high).high == high
+    else:
+        with pytest.raises(InputError, match=r"groups\.high must be a number >= 1"):
+            GroupsCheck(high=high)
+
+
 def test_uq804_names_groups_that_cannot_be_judged_without_their_size() -> None:
     finding = judged(withheld=("x", "y")).findings[0]
     assert (finding.code, finding.severity, finding.observed) == ("UQ804", "observation", None)
