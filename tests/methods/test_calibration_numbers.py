@@ -10,12 +10,31 @@ from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Categorical, Intervals, Normal, Survival
 from uq_report.core.lifetimes import recorded
 from uq_report.core.numbers import share_words
+from uq_report.core.sampling import Sampling
 from uq_report.methods.calibration import nulls
+from uq_report.methods.calibration.explain import _estimates, _infinite
 from uq_report.methods.calibration.lifetimes import lifetimes_note
 from uq_report.methods.calibration.missing import Missed
 from uq_report.methods.calibration.nulls import MonteCarlo, class_tests, coverage_gap, crps_test, event_of, pit_tests
-from uq_report.methods.calibration.promised import marginal, promised_scores
-from uq_report.methods.calibration.recalibration import _derivatives, class_gain, number_gain
+from uq_report.methods.calibration.outcome import Setting
+from uq_report.methods.calibration.promised import (
+    Promise,
+    at_most,
+    marginal,
+    promise,
+    promised_coverage,
+    promised_scores,
+)
+from uq_report.methods.calibration.recalibration import FLOOR, _derivatives, _fit, class_gain, number_gain
+from uq_report.methods.calibration.scores import (
+    Score,
+    auc_rows,
+    class_baseline,
+    class_scores,
+    crps_baseline,
+    number_scores,
+)
+from uq_report.methods.calibration.tables import bins_of, coverage, decisions, pit_histogram, reliability
 from uq_report.runner import figures
 
 from ..document import results
@@ -134,10 +153,12 @@ def test_what_is_missed_is_told_with_its_interval() -> None:
     assert not Missed.of(None).known
 
 
-def lined(points: list[tuple[float, float, float, float]], id: str) -> Any:
+def lined(points: list[tuple[float, float, float, float]], id: str, null: Any = None) -> Any:
     """Return the drawn axes of a table of x, estimate and the ends of its interval, and the words of the key."""
     names = ("x", "estimate", "lower", "upper")
     rows = [{"item": f"bin {k}", "n": 9, **dict(zip(names, point, strict=True))} for k, point in enumerate(points)]
+    rows = [row | ({} if ends is None else {"null_lower": ends[0], "null_upper": ends[1]})
+            for row, ends in zip(rows, null or [None] * len(rows), strict=True)]  # fmt: skip
     figure = figures.draw(results.diagnostic(id, rows))
     return figure.axes[0], [text.get_text() for text in figure.legends[0].get_texts()]
 
@@ -155,6 +176,14 @@ def test_reliability_is_drawn_over_all_probabilities_with_the_key_of_any_interva
     assert axes.lines[0].get_xydata().tolist() == [[0, 0], [1, 1]]
     assert (len(key), key[0]) == (2, "as stated")
     assert len(lined([(0.2, 0.3, np.nan, np.nan)], "calibration.reliability")[1]) == 1
+
+
+def test_the_range_of_a_right_model_is_drawn_where_one_bin_has_it() -> None:
+    points = [(0.2, 0.3, 0.2, 0.4), (0.7, 0.6, 0.5, 0.7)]
+    axes, key = lined(points, "calibration.reliability", [(0.1, 0.3), (np.nan, np.nan)])
+    assert (len(axes.collections), key[-1]) == (1, "where a right model's points lie")
+    axes, key = lined(points, "calibration.reliability", [(np.nan, np.nan)] * 2)
+    assert (len(axes.collections), len(key)) == (0, 2)
 
 
 def test_bars_of_the_pit_stand_beside_each_other_and_the_line_at_one() -> None:
@@ -258,3 +287,250 @@ def test_interval_scores_stand_beside_those_of_the_outcomes_alone() -> None:
     alone = {score.item: score.rows for score in promised_scores(q, y, None)}
     assert alone["interval_score_baseline"].tolist() == [8.0, 8.0]
     assert "interval_score_baseline" not in {s.item for s in promised_scores(q.take(np.array([0])), y[:1], None)}
+
+
+def equal(n: int) -> Sampling:
+    return Sampling(np.full(n, 1 / n), n)
+
+
+def setting(sampling: Sampling, train: Any = None, n_splits: int = 2) -> Setting:
+    n = len(sampling.weights)
+    rng = np.random.default_rng
+    return Setting(np.zeros(n, dtype=int), train, sampling, lambda _: rng(0), 99, 10, n_splits, 0.95)
+
+
+@pytest.mark.parametrize(("n", "each", "there"), [(20, 1, True), (19, 1, False), (40, 2, True), (38, 2, False)])
+def test_folds_are_of_ten_units_and_keep_clusters(n: int, each: int, there: bool) -> None:
+    codes = None if each == 1 else np.arange(n) // each
+    fold, omissions = setting(Sampling(np.full(n, 1 / n), n // each, codes)).folds()
+    if there:
+        assert fold is not None
+        assert np.bincount(fold).tolist() == [n // 2, n // 2]
+        assert codes is None or (fold[::2] == fold[1::2]).all()
+        assert omissions == ()
+    else:
+        what = "rows" if each == 1 else "clusters"
+        assert fold is None
+        assert [gap.reason for gap in omissions] == [f"recalibration in 2 folds needs 20 {what}; there are 19"]
+
+
+def test_the_source_of_the_baseline_is_named() -> None:
+    assert setting(equal(3)).baseline == "the other test rows"
+    assert setting(equal(3), np.zeros(3)).baseline == "the training rows"
+
+
+def estimates(*scores: Score, tests: Any = ()) -> Any:
+    return _estimates(scores, tests, setting(equal(4))).set_index("item")
+
+
+def test_a_confidence_gap_is_tested_by_t_unless_it_is_rounding() -> None:
+    rows = np.array([0.1, 0.2, -0.1, 0.4])
+    line = estimates(Score("confidence_gap", "nats", rows)).loc["confidence_gap"]
+    assert line["p_value"] == pytest.approx(stats.ttest_1samp(rows, 0.0).pvalue)
+    assert line["null_mean"] == 0.0
+    assert (line["lower"], line["upper"]) == pytest.approx(stats.t.interval(0.95, 3, 0.15, stats.sem(rows)))
+    assert (line["lower_90"], line["upper_90"]) == pytest.approx(stats.t.interval(0.9, 3, 0.15, stats.sem(rows)))
+    for size, p in ((0.9e-12, 1.0), (1.1e-12, 0.0)):
+        constant = estimates(Score("confidence_gap", "nats", np.full(4, size)))
+        assert constant.loc["confidence_gap", "p_value"] == p
+
+
+def test_tests_stand_beside_their_scores_or_alone_and_are_adjusted_together() -> None:
+    null = np.array([1.0, 3.0, 3.0, 5.0])
+    found = estimates(
+        Score("brier", "squared probability", np.full(4, 0.5)),
+        Score("accuracy", "share of rows", np.full(4, 0.25)),
+        tests=(MonteCarlo("brier", 6.0, null), MonteCarlo("ece", 4.0, null), MonteCarlo("crps", 4.0, null)),
+    )
+    assert found["estimate"].to_dict() == {"brier": 0.5, "accuracy": 0.25, "ece": 4.0, "crps": 4.0}
+    assert found["unit"].to_dict() == {
+        "brier": "squared probability", "accuracy": "share of rows", "ece": "probability", "crps": "units of y"
+    }  # fmt: skip
+    assert found.loc[["brier", "ece"], "p_value"].tolist() == [0.2, 0.4]
+    assert found.loc[["brier", "ece", "crps"], "p_adjusted"].tolist() == pytest.approx([0.6, 0.8, 0.8])
+    assert found.loc[["brier", "ece"], "null_mean"].tolist() == [3.0, 3.0]
+    assert np.isnan(found.loc["accuracy", ["p_value", "p_adjusted", "null_mean"]].astype(float)).all()
+    assert np.isnan(found.loc["ece", ["std_error", "lower", "lower_90"]].astype(float)).all()
+
+
+def test_infinite_rows_of_a_score_are_counted_with_advice_for_likelihoods() -> None:
+    rows = np.array([1.0, np.inf, np.nan])
+    gap = _infinite(Score("log_score", "nats", rows))
+    assert gap.measure == "log_score"
+    assert gap.reason.startswith("infinite in 2 of 3 rows, usually because the model gave what happened a probability")
+    assert _infinite(Score("crps", "units of y", rows)).reason == "infinite in 2 of 3 rows"
+
+
+def test_scores_of_classes_are_their_means_beside_the_baseline() -> None:
+    q = Categorical(np.array([[0.25, 0.75], [0.5, 0.5], [0.8, 0.2]]))
+    y, base = np.array([1, 0, 1]), np.tile([0.4, 0.6], (3, 1))
+    found = {score.item: score.rows for score in class_scores(q, y, base, np.full(3, 1 / 3))}
+    np.testing.assert_allclose(found["log_score"], -np.log([0.75, 0.5, 0.2]))
+    np.testing.assert_allclose(found["log_score_baseline"], -np.log([0.6, 0.4, 0.6]))
+    np.testing.assert_allclose(found["log_score_skill"], np.log([0.75 / 0.6, 0.5 / 0.4, 0.2 / 0.6]))
+    np.testing.assert_allclose(found["brier"], [2 * 0.25**2, 0.5, 2 * 0.8**2])
+    np.testing.assert_allclose(found["brier_baseline"], [2 * 0.4**2, 2 * 0.6**2, 2 * 0.4**2])
+    np.testing.assert_allclose(found["brier_skill"], found["brier_baseline"] - found["brier"])
+    assert found["roc_auc"].mean() == pytest.approx(0.5)
+    for weights in ([0.0, 1.0, 0.0], [0.5, 0.0, 0.5]):  # of one class alone there is no curve
+        assert "roc_auc" not in {score.item for score in class_scores(q, y, base, np.array(weights))}
+    three = Categorical(np.full((3, 3), 1 / 3))
+    assert "roc_auc" not in {s.item for s in class_scores(three, y, np.full((3, 3), 1 / 3), np.full(3, 1 / 3))}
+
+
+def test_the_rows_of_the_area_are_delongs() -> None:
+    """Of scores 1, 2 | 2, 3 the area is 7/8; an event adds (F - A)/π, another (1 - F - A)/(1 - π)."""
+    score, event = np.array([1.0, 2.0, 2.0, 3.0]), np.array([False, False, True, True])
+    below, above = np.array([0.75, 1.0]), np.array([1.0, 0.75])
+    expected = 7 / 8 + np.r_[(above - 7 / 8) / 0.5, (below - 7 / 8) / 0.5]
+    np.testing.assert_allclose(auc_rows(score, event, np.full(4, 0.25)), expected)
+    heavy = auc_rows(score, event, np.array([0.5, 0.25, 0.125, 0.125]))
+    area = (0.5 * (2 / 3 + 1 / 6) + 0.5 * 1.0) / 1.0
+    assert heavy @ [0.5, 0.25, 0.125, 0.125] == pytest.approx(area)
+
+
+def test_the_weights_of_rows_are_those_of_the_class_baseline() -> None:
+    """Of four rows of weights 0.4, 0.3, 0.2, 0.1 the first two are of class 0; each leaves itself out of 4 rows."""
+    found = class_baseline(np.array([0, 0, 1, 1]), 2, np.array([0.4, 0.3, 0.2, 0.1]), None)
+    counts = np.array([[1.2, 1.2], [1.6, 1.2], [2.8, 0.4], [2.8, 0.8]]) + 0.5
+    np.testing.assert_allclose(found, counts / counts.sum(axis=1, keepdims=True))
+
+
+def test_scores_of_numbers_are_those_of_the_normal() -> None:
+    q, y = Normal([0.0, 1.0], [1.0, 2.0]), np.array([0.5, -1.0])
+    found = {score.item: score.rows for score in number_scores(q, y, np.array([0.75, 2.0]))}
+    np.testing.assert_allclose(found["mean_error"], [0.5, -2.0])
+    np.testing.assert_allclose(found["squared_error"], [0.25, 4.0])
+    np.testing.assert_allclose(found["sharpness_sd"], [1.0, 2.0])
+    np.testing.assert_allclose(found["sharpness_width_90"], 2 * stats.norm.ppf(0.95) * np.array([1.0, 2.0]))
+    np.testing.assert_allclose(found["crps_skill"], [0.75, 2.0] - found["crps"])
+    np.testing.assert_allclose(found["log_score"], -stats.norm.logpdf(y, [0, 1], [1, 2]))
+    assert not {"crps_baseline", "crps_skill"} & {score.item for score in number_scores(q, y, None)}
+    assert crps_baseline(y[:1], None) is None
+    two = crps_baseline(y, None)
+    assert two is not None
+    np.testing.assert_allclose(two, [1.5, 1.5])
+
+
+def test_bins_are_of_equal_numbers_of_rows() -> None:
+    assert bins_of(np.arange(9.0), 3).tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert bins_of(np.array([3.0, 1.0, 1.0, 2.0]), 2).tolist() == [1, 0, 0, 1]
+    assert bins_of(np.zeros(3), 4).tolist() == [0, 0, 0]
+
+
+def test_reliability_is_the_share_of_events_beside_the_mean_stated_and_the_range_of_draws() -> None:
+    q = Categorical(np.column_stack([1 - (p := np.array([0.1, 0.3, 0.6, 0.8])), p]), classes=["no", "yes"])
+    sampling = Sampling(np.array([0.1, 0.3, 0.6, 0.0]), 3)
+    null = np.column_stack([np.linspace(0, 1, 101), np.linspace(0, 0.5, 101), np.zeros(101)])
+    found = reliability(q, np.array([0, 1, 1, 1]), np.array([0, 0, 1, 2]), null, sampling, 0.9)
+    table = found.estimates.set_index("item")
+    assert list(table.index) == ["bin 1", "bin 2"]  # the rows of the third weigh nothing
+    assert table["x"].tolist() == pytest.approx([0.25, 0.6])
+    assert table["estimate"].tolist() == pytest.approx([0.75, 1.0])
+    assert table["n"].tolist() == [2, 1]
+    assert table[["null_lower", "null_upper"]].to_numpy() == pytest.approx(np.array([[0.05, 0.95], [0.025, 0.475]]))
+    assert (found.meta["event"], found.meta["form"]) == ("P(y = yes)", "positive class")
+    three = Categorical(np.array([[0.5, 0.3, 0.2]] * 4))
+    top = reliability(three, np.array([0, 1, 0, 0]), np.zeros(4, dtype=int), null, equal(4), 0.9)
+    assert top.estimates["estimate"].tolist() == [0.75]
+    assert (top.meta["event"], top.meta["form"]) == ("P(the predicted class is right)", "top label")
+
+
+def test_the_pit_is_counted_in_ten_bins_and_spread_where_it_has_a_width() -> None:
+    """Values on an edge belong to the bin below; a row from 0.25 to 0.5 is spread over three bins."""
+    q = Normal(np.zeros(4), np.ones(4))
+    u = np.array([0.0, 0.1, 0.55, 1.0])
+    found = pit_histogram(q, u, u, equal(4), 0.95).estimates
+    assert found["estimate"].tolist() == pytest.approx([5, 0, 0, 0, 0, 2.5, 0, 0, 0, 2.5])
+    assert found["x"].tolist() == pytest.approx([0.05 + 0.1 * k for k in range(10)])
+    assert found["item"].tolist() == [f"bin {k}" for k in range(1, 11)]
+    exact = stats.binomtest(2, 4).proportion_ci(0.95, "exact")
+    assert (found["lower"][0], found["upper"][0]) == pytest.approx((10 * exact.low, 10 * exact.high))
+    assert found["std_error"][0] == pytest.approx(10 * np.array([1.0, 1, 0, 0]).std(ddof=1) / 2)
+    lower, upper = np.array([0.25, 0.0, 0.0, 0.0]), np.array([0.5, 0.05, 0.1, 1.0])
+    spread = pit_histogram(q, lower, upper, equal(4), 0.95).estimates["estimate"].to_numpy() / 10 * 4
+    assert spread == pytest.approx([2.1, 0.1, 0.3, 0.5, 0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
+
+
+def test_decisions_have_recall_and_precision_where_there_are_rows() -> None:
+    q = Categorical(np.array([[0.9, 0.1, 0.0]] * 3 + [[0.2, 0.8, 0.0]] * 2), classes=["a", "b", "c"])
+    y = np.array([0, 0, 1, 1, 0])
+    found = decisions(q, y, equal(5), 0.95)
+    table = found.estimates.set_index(["item", "label"])
+    assert table["estimate"].to_dict() == pytest.approx(
+        {("recall", "a"): 2 / 3, ("precision", "a"): 2 / 3, ("recall", "b"): 0.5, ("precision", "b"): 0.5}
+    )
+    assert table["n"].tolist() == [3, 3, 2, 2]
+    assert table["n_effective"].tolist() == pytest.approx([3, 3, 2, 2])
+    assert found.meta["counts"] == [[2, 1, 0], [1, 1, 0], [0, 0, 0]]
+    assert [gap.reason for gap in found.omissions] == [
+        "recall of c: no audited row is of this class",
+        "precision of c: the model decides for this class in no audited row",
+    ]
+
+
+@pytest.mark.parametrize("k", [20, 21])
+def test_pairs_of_up_to_twenty_classes_are_counted(k: int) -> None:
+    q = Categorical(np.eye(k) * 0.5 + 0.5 / k)
+    assert len(decisions(q, np.arange(k), equal(k), 0.95).meta["counts"]) == (k if k == 20 else 0)
+
+
+def test_a_promise_is_tested_at_the_level_nearest_to_ninety_percent() -> None:
+    q = Intervals([0.5, 0.8], np.tile([0.0, -1.0], (10, 1)), np.tile([1.0, 2.0], (10, 1)), np.zeros(10))
+    y = np.r_[np.full(6, 0.5), np.full(4, 9.0)]
+    found = promise(q, y, equal(10))
+    assert isinstance(found, Promise)
+    assert (found.item, found.observed, found.null.tolist()) == ("miscoverage", 0.4, pytest.approx([0.2]))
+    assert found.p_value == pytest.approx(stats.binom.cdf(6, 10, 0.8))
+    assert at_most(10.0, 10.0, 0.2) == 1.0
+    held = promised_coverage(q, y, equal(10), 0.95).estimates[["x", "width", "estimate", "n"]]
+    assert held.to_numpy(dtype=float) == pytest.approx(np.array([[0.5, 1.0, 0.6, 10], [0.8, 3.0, 0.6, 10]]))
+
+
+def test_the_middle_of_a_marginal_interval_is_that_of_its_ends() -> None:
+    assert marginal(np.zeros(1), np.array([0.0, 4.0]), 0.5).point.tolist() == [2.0]
+
+
+def test_a_step_that_does_not_help_is_halved_until_it_does() -> None:
+    """So certain a start that a whole Newton step overshoots: the fit is still the minimum."""
+    logits = np.array([[40.0, 0.0], [0.0, 40.0], [40.0, 0.0], [0.0, 30.0]])
+    y, share = np.array([0, 1, 1, 1]), np.full(4, 0.25)
+    found = _fit(logits, y, share)
+    gradient, _ = _derivatives(logits, y, share, found)
+    np.testing.assert_allclose(gradient + (found - [1, 0, 0]) / 4, 0, atol=1e-7)
+
+
+def test_a_class_without_probability_counts_as_1e_12_in_what_is_fitted_alone() -> None:
+    p, fold = np.array([[1.0, 0.0], [0.5, 0.5], [0.25, 0.75], [1.0, 0.0]]), np.array([0, 0, 1, 1])
+    floored = np.maximum(p, FLOOR)
+    y = np.array([0, 1, 1, 0])
+    np.testing.assert_allclose(class_gain(p, y, np.ones(4), fold), class_gain(floored, y, np.ones(4), fold), atol=1e-9)
+    assert class_gain(p, np.array([1, 1, 1, 0]), np.ones(4), fold)[0] == np.inf
+
+
+def test_scores_that_are_all_one_number_have_a_spread_of_a_millionth() -> None:
+    pit = np.full(6, 0.75)
+    found = number_gain(pit, pit, pit, np.ones(6), np.arange(6) % 2)
+    z = stats.norm.ppf(0.75)
+    np.testing.assert_allclose(found, z**2 / 2 - np.log(1e-6))
+
+
+def test_a_mass_of_rounding_is_compared_by_density() -> None:
+    """Masses of 1e-12 and less are rounding: the row at 0.5 has the density of its score."""
+    lower = np.array([0.5, 0.2, 0.6, 0.9, 0.1, 0.3])
+    fold = np.arange(6) % 2
+    for mass, density in ((0.9e-12, True), (1e-10, False)):
+        found = number_gain(lower, lower + np.r_[mass, np.zeros(5)], lower, np.ones(6), fold)
+        plain = number_gain(lower, lower, lower, np.ones(6), fold)
+        assert np.isfinite(found).all()
+        assert bool((found == plain).all()) is density
+
+
+def test_a_value_at_the_end_of_a_central_interval_is_inside() -> None:
+    q = Normal(np.zeros(4), np.ones(4))
+    found = coverage(q, np.array([0.75, 0.25, 0.9, 0.76]), np.array([1.0, 2, 3, 4]), equal(4), 0.9).estimates
+    assert found["estimate"].tolist() == [0.5, 1.0, 1.0, 1.0]
+    assert found[["x", "width"]].to_numpy().tolist() == [[0.5, 1.0], [0.8, 2.0], [0.9, 3.0], [0.95, 4.0]]
+    exact = stats.binomtest(2, 4).proportion_ci(0.9, "exact")
+    assert (found["lower"][0], found["upper"][0]) == pytest.approx((exact.low, exact.high))
+    assert coverage(q, np.full(4, 0.5), None, equal(4), 0.9).estimates["width"].isna().all()

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from uq_report.core.errors import InputError
+from uq_report.core.numbers import share_words
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Omission
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun, Run
-from uq_report.methods.calibration.rules import CalibrationGate
+from uq_report.methods.calibration.rules import CalibrationGate, _remedy
 
 NONE = float("nan")
 COLUMNS = ("item", "unit", "p_adjusted", "lower_90", "upper_90")
@@ -25,16 +26,26 @@ def judged(
     gain_reach: float = 0.0005,
     infinite: int = 0,
     off: float = NONE,
+    brier: float = NONE,
+    missed: tuple[float, float, float, float] | None = None,
     gate: CalibrationGate | None = None,
     **meta: float,
 ) -> Outcome:
-    """Return the outcome for a confidence gap with the 90 % interval gap ± reach; NaN means not computed."""
+    """Return the outcome for a confidence gap with the 90 % interval gap ± reach; NaN means not computed.
+
+    `brier` is the p-value of another test; `missed` the share of outcomes missed, its interval and p-value, where none
+    may be.
+    """
     rows: list[dict[str, Any]] = [
         {"item": "confidence_gap", "estimate": gap, "lower_90": gap - reach, "upper_90": gap + reach},
         {"item": "ece", "estimate": 0.1, "p_adjusted": p_adjusted},
         {"item": "recalibration_gain", "estimate": gain, "lower_90": gain - gain_reach, "upper_90": gain + gain_reach},
     ]
     rows.append({"item": "coverage_gap", "estimate": off, "null_mean": 0.01, "p_adjusted": p_adjusted})
+    rows.append({"item": "brier", "estimate": 0.1, "p_adjusted": brier})
+    if missed is not None:
+        names = ("estimate", "lower_90", "upper_90", "p_adjusted")
+        rows.append({"item": "miscoverage", "null_mean": 0.0, **dict(zip(names, missed, strict=True))})
     known = [row for row in rows if not np.isnan(row["estimate"])]
     result = Diagnostic(
         id="calibration",
@@ -188,6 +199,81 @@ def test_thresholds_are_configurable() -> None:
     assert code(judged(gap=0.1, p_adjusted=0.1, gate=CalibrationGate(level=0.1))) == "UQ101"
     with pytest.raises(InputError, match=r"calibration\.margin must be"):
         CalibrationGate(margin=0)
+
+
+def test_one_test_that_rejects_is_enough_at_the_level_itself() -> None:
+    assert code(judged(gap=0.1, p_adjusted=0.9, brier=0.05)) == code(judged(gap=0.1, p_adjusted=0.05)) == "UQ101"
+    assert code(judged(gap=0.1, p_adjusted=0.9, brier=0.051)) == "UQ102"
+    words = "A calibration test rejects, with a small effect"
+    for p, said in ((0.05, True), (0.051, False)):
+        assert (words in judged(gap=0.01, reach=0.2, p_adjusted=p).findings[0].statement) is said
+        assert ("a test rejects, with a small effect" in judged(gap=0.01, p_adjusted=p).reason) is said
+
+
+def test_the_direction_of_a_gap_is_said_where_its_interval_leaves_out_0() -> None:
+    statement = judged(gap=-0.1, p_adjusted=0.01).findings[0].statement
+    assert "the model is under-confident by 0.100 nats (90 % interval 0.090 to 0.110)" in statement
+    assert "the confidence gap is 0.010 nats (90 % interval 0.000 to 0.020)" in judged(gap=0.01).reason
+    assert "the confidence gap is −0.010 nats (90 % interval −0.020 to 0.000)" in judged(gap=-0.01).reason
+    assert "the confidence gap is not known" in judged(gap=NONE, gain=0.1, p_adjusted=0.01).findings[0].statement
+
+
+@pytest.mark.parametrize(
+    ("missed", "severity"),
+    [
+        ((0.02, 0.01, 0.03, 0.05), "low"),
+        ((0.02, 0.01, 0.03, 0.051), ""),
+        ((0.019, 0.01, 0.03, 0.05), ""),
+        ((0.02, 0.0, 0.03, 0.05), "observation"),
+        ((0.05, 0.01, 0.06, 0.05), "medium"),
+        ((0.1, 0.01, 0.2, 0.05), "high"),
+    ],
+)
+def test_label_sets_that_miss_more_than_they_state_fail(missed: Any, severity: str) -> None:
+    outcome = judged(missed=missed)
+    if not severity:
+        assert outcome.state == "passed"
+        assert f"Of its label sets, {share_words(missed[0], *missed[1:3], confidence=0.9)}" in outcome.reason
+        return
+    finding = outcome.findings[0]
+    assert (finding.code, finding.severity, finding.threshold) == ("UQ101", severity, 0.02)
+    assert (finding.observed, finding.lower, finding.upper) == missed[:3]
+    assert finding.statement.startswith("Its label sets do not hold what they state:")
+
+
+def test_intervals_are_judged_by_what_they_miss_alone() -> None:
+    alone: dict[str, Any] = {"gap": NONE, "gain": NONE}
+    finding = judged(**alone, missed=(0.03, 0.01, 0.04, 0.01)).findings[0]
+    assert finding.statement.startswith("Its prediction intervals do not hold what they state:")
+    assert judged(**alone, missed=(0.01, 0.0, 0.049, 0.5)).reason.startswith("The stated coverage is kept: ")
+    wrong = judged(**alone, infinite=1, missed=(0.03, 0.01, 0.04, 0.01)).findings[0]
+    assert "a probability of 0" in wrong.statement
+
+
+@pytest.mark.parametrize(
+    ("reach", "upper", "about"),
+    [(0.01, 0.05, "missed"), (0.01, 0.049, ""), (0.2, 0.05, "gap"), (0.2, 0.049, "gap")],
+)
+def test_what_cannot_be_judged_is_the_gap_or_else_what_is_missed(reach: float, upper: float, about: str) -> None:
+    outcome = judged(reach=reach, missed=(0.01, 0.0, upper, 0.5))
+    assert code(outcome) == ("UQ102" if about else "passed")
+    if about:
+        finding = outcome.findings[0]
+        assert ("of the outcomes lie outside what should hold" in finding.statement) is (about == "missed")
+        assert (finding.threshold, finding.observed) == ((0.05, 0.01) if about == "missed" else (0.05, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("assumed", "words"),
+    [
+        ({}, "Recalibrate the model"),
+        ({"assumption": {"scale": "constant"}}, "Let the assumed spread depend on the row"),
+        ({"assumption": {"scale": "modelled"}}, "Assume another distribution of the residuals"),
+    ],
+)
+def test_what_was_assumed_is_what_to_change_first(assumed: dict[str, Any], words: str) -> None:
+    of = Run(as_of="2026-01-01", subject=assumed, settings={}, environment={})
+    assert _remedy(of).startswith(words)
 
 
 def test_without_the_result_it_does_not_apply() -> None:

@@ -258,6 +258,42 @@ def test_means_that_help_are_named() -> None:
     assert "take at least 40 % off the variance" in finding.statement
 
 
+def test_a_rare_class_that_is_missed_stays_an_observation() -> None:
+    """At most 6 % of a class of 6 % of the rows, though the probabilities tell it."""
+    lines = scores(0.05, 0.04, ("roc_auc", 0.95, 0.02))
+    (finding,) = judged(lines, found=((940, 940), (0, 60))).findings
+    assert (finding.code, finding.severity) == ("UQ002", "observation")
+
+
+def test_a_baseline_of_nothing_judges_nothing() -> None:
+    found = judged(scores(0.05, 0.01, base=0.0))
+    assert "no score of the outcomes has an interval" in found.reason
+
+
+def test_a_gain_of_almost_nothing_is_less_than_a_thousandth() -> None:
+    (finding,) = judged(scores(0.0, 0.0001)).findings
+    assert "is better by less than 0.1 % of theirs (95 % interval, so it is less than would count)" in finding.statement
+
+
+@pytest.mark.parametrize(
+    ("options", "usable"),
+    [
+        ({"expected": 0.0}, False),
+        ({"expected": float("inf")}, False),
+        ({"expected": 1e-9}, True),
+        ({"little": 0.01}, True),
+        ({"little": 0.0099}, False),
+        ({"little": 1.0}, False),
+    ],
+)
+def test_both_sides_of_the_options(options: dict[str, float], usable: bool) -> None:
+    if usable:
+        assert vars(Performance(**options)).items() >= options.items()
+    else:
+        with pytest.raises(InputError, match=rf"performance\.{next(iter(options))} must be"):
+            Performance(**options)
+
+
 def test_options_and_absence() -> None:
     assert judged(scores(0.0, 0.016), Performance(little=0.04)).state == "found"
     with pytest.raises(InputError, match=r"performance\.margin must be"):
