@@ -84,6 +84,18 @@ def test_unchanged_rows_have_no_columns_and_another_type_is_no_change() -> None:
     assert asked.variant is None
 
 
+def test_of_two_columns_one_of_another_type_or_of_no_row_decides() -> None:
+    s = subject()
+    reader = Reader(s, s.features)
+    swapped = to_frame(s).assign(number=[3.0, np.nan, 1.0])
+    assert reader.read(swapped.astype({"whole": float})).variant is None
+    frame = to_frame(s, [1, 2]).assign(whole=9)
+    asked = reader.read(frame, row=0)
+    assert asked.variant is not None
+    assert asked.variant.donors is None
+    pd.testing.assert_frame_equal(replaced(asked, s), frame.reset_index(drop=True))
+
+
 def test_keys_are_equal_for_equal_tables_alone() -> None:
     s = subject()
     reader = Reader(s, s.features)

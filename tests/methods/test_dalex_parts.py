@@ -8,8 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from uq_report import testing
+from uq_report.core.auc import OneMinusAUC
+from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
-from uq_report.core.measures import ENTROPY
+from uq_report.core.measures import ENTROPY, PREDICTION
 from uq_report.core.results import Importance
 from uq_report.methods.dalex import parts
 from uq_report.methods.dalex.calls import Dalex, GapError, bare_estimates
@@ -132,3 +135,152 @@ def test_counts_are_refused_below_their_least(option: str, least: int) -> None:
     assert getattr(DalexExplanations(**settings), option) == least
     with pytest.raises(InputError, match=option):
         DalexExplanations(**(settings | {option: least - 1}))
+
+
+def stub(answers: dict[str, Any], *, classifies: bool = False, measures: Any = (PREDICTION, ENTROPY)) -> Dalex:
+    """Return what stands for dalex and answers with given tables, by measure."""
+    return cast(
+        "Dalex",
+        SimpleNamespace(
+            subject=SimpleNamespace(n=9, kinds={}),
+            engine=None,
+            measures=measures,
+            features=("a", "b"),
+            classifies=classifies,
+            foresee=lambda *_, **__: None,
+            ask=lambda part, measure, *_, **__: answers[measure.name],
+            frame=lambda rows: pd.DataFrame({"a": [1.0], "b": [2.0]}, index=rows),
+            fields=lambda part, title, gaps: {
+                "id": f"dalex.{part}", "explainer": "dalex", "title": title, "omissions": tuple(gaps)
+            },
+            notes=lambda rows: ("rows",),
+        ),
+    )  # fmt: skip
+
+
+def rounds(**columns: Any) -> Any:
+    table = {"_full_model_": [1.0, 1.0], "a": [1.5, 2.5], "b": [1.0, 0.5], "_baseline_": [4.0, 6.0]} | columns
+    return SimpleNamespace(permutation=pd.DataFrame(table))
+
+
+def gaps_of(result: Any) -> list[tuple[str, str, str]]:
+    return [(gap.measure, gap.feature, gap.reason.partition(". The cause")[0]) for gap in result.omissions]
+
+
+def importances(monkeypatch: pytest.MonkeyPatch, target: Any = (0.0, 1.0), **answers: Any) -> Any:
+    monkeypatch.setattr(parts, "numeric_target", lambda _: None if target is None else np.array(target))
+    return parts.model_parts(stub({"prediction": rounds(), "entropy": rounds(), **answers}), np.arange(2), 2, "")
+
+
+def test_model_parts_are_rises_of_the_loss_by_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importances(monkeypatch)
+    rises = found.frame.set_index(["measure", "feature", "repeat"])["value"]
+    assert rises["prediction"].to_dict() == {("a", 0): 0.5, ("a", 1): 1.5, ("b", 0): 0.0, ("b", 1): -0.5}
+    assert found.meta == {
+        "full_model": {"prediction": 1.0, "entropy": 1.0},
+        "baseline": {"prediction": 5.0},
+        "losses": {"prediction": "RMSE", "entropy": "mean entropy"},
+    }
+    assert "Losses: RMSE for prediction, mean entropy for entropy." in found.notes[0]
+    assert gaps_of(found) == []
+
+
+def test_one_infinite_round_leaves_a_feature_out_and_one_of_the_full_model_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importances(
+        monkeypatch,
+        prediction=rounds(b=[np.inf, 1.0], _baseline_=[np.inf, 1.0]),
+        entropy=rounds(_full_model_=[1.0, np.inf]),
+    )
+    assert set(found.frame["feature"]) == {"a"}
+    assert set(found.frame["measure"]) == {"prediction"}
+    assert found.meta["baseline"] == {}
+    assert gaps_of(found) == [
+        ("prediction", "b", "the mean over rows is infinite in 1 of 2 rounds"),
+        ("entropy", "", "the mean over rows is infinite before any shuffle"),
+    ]
+    assert gaps_of(importances(monkeypatch, prediction=rounds(a=[np.inf] * 2, b=[0.0, np.inf])))[:2] == [
+        ("prediction", "a", "the mean over rows is infinite in 2 of 2 rounds"),
+        ("prediction", "b", "the mean over rows is infinite in 1 of 2 rounds"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("classifies", "target", "ours"),
+    [
+        (True, [0.0, 1.0, 1.0], True),
+        (True, [1.0, 0.0, 0.0], False),
+        (False, [0.0, 1.0, 1.0], False),
+        (True, None, False),
+    ],
+)
+def test_the_area_is_ours_where_both_classes_are_among_the_rows(
+    monkeypatch: pytest.MonkeyPatch, classifies: bool, target: Any, ours: bool
+) -> None:
+    monkeypatch.setattr(parts, "numeric_target", lambda _: None if target is None else np.array(target))
+    loss = parts._loss(stub({}, classifies=classifies), np.array([0, 1]) if ours else np.array([1, 2]))
+    assert (loss is parts.one_minus_auc) is ours
+    y, p = np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.2, 0.9, 0.2, 0.1])
+    assert parts.one_minus_auc(y, p) == pytest.approx(OneMinusAUC().value(p, y, np.ones(4))) == pytest.approx(0.125)
+
+
+def test_notes_of_single_rows_say_whose_order_it_is() -> None:
+    for kind, words in (
+        ("break_down", "The position is DALEX's order, from 1: contributions depend on it."),
+        ("shap", "Means over 7 random orders; the spread is the least and the most of them."),
+    ):
+        found = parts.predict_parts(given_none(), np.arange(4), {}, "", kind, 7)
+        assert found.notes == ("Features not yet set take their values from 4 of 9 rows.", words)
+        assert found.title == f"dalex: {kind.replace('_', ' ')} of single rows"
+
+
+def given_none() -> Dalex:
+    dalex: Any = stub({}, measures=())
+    dalex.features = ()
+    return cast("Dalex", dalex)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_one_infinite_number_of_a_row_leaves_it_out(place: int) -> None:
+    steps = {"variable_name": ["intercept", "b", "a", ""], "contribution": [2.0, 0.5, -1.0, 1.5]}
+    result = pd.DataFrame(steps | {"cumulative": [2.0, 2.5, 1.5, 1.5]})
+    answers = {"entropy": SimpleNamespace(result=result)}
+    table = parts._attribution(stub(answers), ENTROPY, 3, np.arange(4), "break_down", 2)
+    assert table[["feature", "value", "row"]].to_numpy().tolist() == [["b", 0.5, 3], ["a", -1.0, 3]]
+    result.loc[*((1, "contribution"), (0, "cumulative"))[place]] = np.inf
+    with pytest.raises(GapError, match="infinite for row 3"):
+        parts._attribution(stub(answers), ENTROPY, 3, np.arange(4), "break_down", 2)
+
+
+def test_metrics_that_are_undefined_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "numeric_target", lambda _: np.zeros(2))
+    answer = SimpleNamespace(result=pd.DataFrame({"recall": [np.nan], "auc": [0.75], "f1": [np.inf]}))
+    for classifies, words in ((True, "at a cutoff of 0.5."), (False, "dalex's own metrics.")):
+        found = parts.model_performance(stub({"prediction": answer}, classifies=classifies), np.arange(2))
+        assert found.frame[["item", "value"]].to_numpy().tolist() == [["auc", 0.75]]
+        assert [gap[2] for gap in gaps_of(found)] == [
+            "DALEX's recall is undefined on these rows", "DALEX's f1 is undefined on these rows"
+        ]  # fmt: skip
+        assert found.notes[0].endswith(words)
+    none = parts.model_performance(stub({}, measures=(ENTROPY,)), np.arange(2))
+    assert [gap[2] for gap in gaps_of(none)] == ["it needs predictions and outcomes"]
+
+
+class Told(Exception):  # noqa: N818 - no error
+    """Ends a call with what was told."""
+
+
+@pytest.mark.parametrize(("shown", "tables"), [(("model_parts",), 54), (("model_performance",), 0)])
+def test_an_audit_foresees_the_tables_of_its_shuffles(
+    monkeypatch: pytest.MonkeyPatch, shown: tuple[str, ...], tables: int
+) -> None:
+    """For two measures and the look ahead, three rounds of four features, of the full model and the baseline."""
+
+    def told(*given: Any) -> Any:
+        raise Told(given[-1])
+
+    monkeypatch.setattr("uq_report.methods.dalex.explain.Dalex", told)
+    subject = testing.linear_subject(20)
+    explainer = DalexExplanations(measures=("prediction", "entropy"), parts=shown, n_repeats=3)
+    with pytest.raises(Told) as found:
+        explainer.explain(subject, Engine(subject, testing.measures()).bound("dalex"), {})
+    assert found.value.args == (tables,)
