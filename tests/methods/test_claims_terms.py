@@ -1,12 +1,24 @@
 """Short cuts of claimed and delivered importance against what they stand for."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Categorical, Intervals, Survival
-from uq_report.core.inference import shuffled_pairs, standard_error
+from uq_report.core.inference import PairTerms, shuffled_pairs, standard_error
 from uq_report.core.measures import KL
-from uq_report.methods.pfi.claims import CLASS_KL, claim_terms, score_of, why_no_score
+from uq_report.core.trust import Distrust
+from uq_report.methods.pfi.claims import (
+    CLASS_KL,
+    SQUARED_DISTANCE,
+    _class_draws,
+    _less,
+    claim_terms,
+    score_of,
+    why_no_score,
+)
 from uq_report.methods.shared.changes import Changes
 from uq_report.methods.shared.rows import Rows
 
@@ -25,7 +37,74 @@ def test_the_error_of_the_share_is_that_of_its_own_shuffles(weighted: bool, fitt
     claim = claim_terms(changes.fitted(rows) if fitted else changes, b, rows, np.zeros((1, n)))
     s = claim.share
     direct = shuffled_pairs((T[1] - s * T[0])[None], (b[1] - s * b[0])[None], donors, weights)
+    assert s == pytest.approx(claim.estimate[1] / claim.estimate[0])
+    assert claim.estimate[2] == pytest.approx(claim.estimate[0] - claim.estimate[1])
     assert claim.share_se == pytest.approx(standard_error(direct, weights)[0] / claim.estimate[0], rel=1e-9)
+
+
+def test_delivered_and_difference_depend_on_outcomes_and_the_claim_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def distrust(self: Rows, g: FloatArray, error: float, *, outcomes: bool) -> Distrust:
+        asked.append(outcomes)
+        return Distrust(f"reason {len(asked)}")
+
+    monkeypatch.setattr(Rows, "distrust", distrust)
+    rng = np.random.default_rng(0)
+    rows = Rows((), np.zeros((0, 9)), np.zeros(9), np.ones(9), None)
+    changes = Changes(rng.random((2, 4, 9)), np.stack([rng.permutation(9) for _ in range(4)]))
+    claim = claim_terms(changes, np.zeros((2, 9)), rows, np.zeros((1, 9)))
+    assert asked == [False, True, True]
+    assert claim.distrust == ("reason 1", "reason 2", "reason 3")
+    alone = claim_terms(Changes(-changes.T[:1], changes.donors), np.zeros((1, 9)), rows, np.zeros((0, 9)))
+    assert (alone.estimate.shape, np.isnan([alone.share, alone.share_se]).all()) == ((1,), True)
+    negative = claim_terms(Changes(-changes.T, changes.donors), np.zeros((2, 9)), rows, np.zeros((1, 9)))
+    assert np.isnan([negative.share, negative.share_se]).all()
+
+
+@pytest.mark.parametrize("s", [-0.5, 0.25, 2.0])
+def test_the_noise_of_less_a_share_follows_from_the_noise_of_the_three(s: float) -> None:
+    """Var(L - sK) = Var L - 2 s Cov + s² Var K, the covariance being that of Var(K - L)."""
+    k, el, both = 2.0, 3.0, -0.5
+    three = np.array([k, el, k + el - 2 * both])
+    values = np.array([4.0, 5.0, -1.0])
+    pairs = PairTerms(values, values[:, None], values[:, None], three, three / 10)
+    found = _less(pairs, s)
+    noise = el - 2 * s * both + s**2 * k
+    assert (found.estimate[0], found.repeats[0, 0], found.rows[0, 0]) == (5 - 4 * s,) * 3
+    assert (found.row_noise[0], found.mean_noise[0]) == pytest.approx((noise, noise / 10))
+
+
+class Bits:
+    """Gives chosen 32 random bits, two at a time."""
+
+    def __init__(self, *bits: int) -> None:
+        self.bits, self.asked = np.array([*bits, 0], dtype=np.uint32), 0
+
+    def integers(self, high: int, size: int, dtype: Any) -> Any:
+        self.asked = size
+        return self.bits[: 2 * size].view(np.uint64)
+
+
+def drawn_classes(p: list[float], *bits: int) -> list[int]:
+    source: Any = Bits(*bits)
+    (indicators,) = _class_draws(Categorical(np.array([p])), source, len(bits))
+    assert source.asked == (len(bits) + 1) // 2
+    classes = np.arange(1, len(p)) @ indicators[:, :, 0]
+    return [int(c) for c in classes]
+
+
+def test_classes_are_met_to_the_last_of_32_bits() -> None:
+    half, quarter = 2**31, 2**30
+    assert drawn_classes([0.5, 0.25, 0.25], 0, half - 1, half, 3 * quarter - 1, 3 * quarter) == [0, 0, 1, 1, 2]
+    third = 2**32 // 3  # the third lies between this and the next
+    assert drawn_classes([1 / 3, 2 / 3], third, third + 1) == [0, 1]
+    assert drawn_classes([0.5, 0.5, 0.0], 2**32 - 2, half - 1) == [1, 0]
+
+
+def test_the_distance_of_classes_is_the_sum_of_squares() -> None:
+    p, q = Categorical(np.array([[0.5, 0.5], [0.2, 0.8]])), Categorical(np.array([[0.5, 0.5], [0.6, 0.4]]))
+    assert SQUARED_DISTANCE.rows(q, None, p) == pytest.approx([0.0, 0.32])
 
 
 def test_why_nothing_is_claimed() -> None:

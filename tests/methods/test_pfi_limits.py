@@ -150,3 +150,9 @@ def test_the_variance_stands_in_for_an_entropy_that_members_without_spread_do_no
     assert tuple(dict.fromkeys(result.estimates["measure"])) == (*whole, "aleatoric_variance", "epistemic_variance")
     reasons = [gap.reason for gap in result.omissions if gap.measure == "entropy"]
     assert "The variance of the predictive distribution stands in its place" in reasons[0]
+
+
+@pytest.mark.parametrize("margin", [0.0, -1.0, float("inf"), {"nll": float("inf")}])
+def test_a_margin_is_finite_and_above_0(margin: Any) -> None:
+    with pytest.raises(InputError, match=r"pfi\.margin must be a number > 0 in the measure's unit"):
+        PermutationImportance(measures=("nll",), margin=margin)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from uq_report import testing
 from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Categorical, Normal, Poisson
 from uq_report.core.engine import Engine
@@ -24,7 +25,7 @@ from uq_report.methods.pfi.explain import PermutationImportance, _at_most
 from uq_report.methods.pfi.reading import _reading
 from uq_report.methods.pfi.shuffling import Held, Shuffling, distinct_values, stops
 from uq_report.methods.pfi.tables import Tables, delta_result, importance_result, training_result
-from uq_report.methods.shared.changes import Distinct
+from uq_report.methods.shared.changes import Changes, Distinct
 from uq_report.methods.shared.rows import Rows
 from uq_report.methods.shared.terms import Terms
 
@@ -206,6 +207,55 @@ def test_exact_p_values_count_draws_on_both_sides_and_the_observed_one() -> None
     assert np.isnan(none).all()
 
 
+def test_exact_p_values_sum_over_statistics_and_rows() -> None:
+    """Of two statistics and two rows the score is the sum of four products."""
+    draws = np.array([[[1.0, 2.0], [0.0, 4.0]], [[3.0, 0.0], [1.0, 5.0]]])  # statistics, draws, rows
+
+    def draw(q: Any, rng: Any, size: int) -> Iterator[FloatArray]:
+        yield draws
+
+    score = Score(NLL, NLL, (), lambda y: np.stack([y, y]), draw)
+    excess = np.array([[1.0, 0.5], [2.0, -1.0]])
+    sums = [float((excess * draws[:, k]).sum()) for k in range(2)]
+    y = np.array([sums[0], sums[0]]) / excess.sum()
+    p = exact_p_values([claim(excess)], score, Normal(np.zeros(2), np.ones(2)), y, np.random.default_rng(0))
+    low, high = 1 + sum(x <= sums[0] + 1e-9 for x in sums), 1 + sum(x >= sums[0] - 1e-9 for x in sums)
+    assert p.tolist() == pytest.approx([2 * min(low, high) / 1000])
+
+
+def claiming(outcomes: bool = True) -> Claiming:
+    """Return claims of a normal model, with or without outcomes, of which nothing is known yet."""
+    of = testing.linear_subject(6)
+    engine = Engine(of if outcomes else replace(of, y=None), MEASURES)
+    rows = Rows.of(engine, engine.select(("entropy",))[0])
+    return Claiming.of(score_of(engine.baseline), engine, rows)
+
+
+@pytest.mark.parametrize("outcomes", [True, False])
+def test_rows_that_are_infinite_in_any_part_are_counted_once(outcomes: bool) -> None:
+    given = claiming(outcomes)
+    n, parts = 6, len(given.compared)
+    assert (parts, given.n_full, len(given.measures)) == ((2, 3, 5) if outcomes else (1, 2, 2))
+    T = np.zeros((parts, 3, n))
+    T[0, 1, 2] = T[0, 2, 2] = T[-1, 0, 4] = np.inf
+    given._add("a", Changes(T, np.tile(np.arange(n), (3, 1))), np.zeros((2, n)))
+    what = "divergence or the loss" if outcomes else "divergence"
+    assert [gap.reason for gap in given.omissions] == [f"the {what} is infinite in 2 of 6 rows, and none was dropped"]
+    assert given.claims == {}
+
+
+def test_a_result_is_of_what_is_delivered_where_there_are_outcomes() -> None:
+    for outcomes, title in ((True, "Claimed and delivered importance"), (False, "Claimed importance")):
+        given = claiming(outcomes)
+        assert given.score is not None
+        given.claims["a"] = claim(np.zeros((2, 6)))._replace(distrust=("",) * 3)
+        found = given.result(given.score, {})
+        assert found.title == title
+        assert len(found.notes) == (2 if outcomes else 1)
+        assert found.meta["exact"] is outcomes
+        assert set(found.estimates["item"]) == {"claimed", "delivered", "difference"}
+
+
 @pytest.mark.parametrize(("number", "draws"), [(24, 999), (25, 999), (26, 1039)])
 def test_many_claims_take_more_draws(number: int, draws: int) -> None:
     asked: list[int] = []
@@ -229,6 +279,8 @@ def test_the_compared_measures_are_found_wherever_they_stand() -> None:
         ((loss, divergence), [1, 0]),
         ((loss, ZERO_ONE, divergence), [2, 0]),
         ((ZERO_ONE, divergence, ZERO_ONE, loss), [1, 3]),
+        ((ZERO_ONE, loss, divergence), [2, 1]),
+        ((ZERO_ONE, loss, ZERO_ONE, divergence), [3, 1]),
     ):
         of = Claiming(None, engine, rows, (divergence, loss), measures, np.zeros((len(measures), 2)), len(measures))
         assert np.arange(len(measures))[of.at].tolist() == found
@@ -277,6 +329,14 @@ def test_the_figure_of_claims_holds_them_against_the_diagonal() -> None:
     assert [text.get_text() for text in claims_figure.draw(claims(PARTS), 1).axes[0].texts] == ["b"]
     above = claims_figure.draw(claims({"a": (0.5, 0.25)})).axes[0].lines[0]
     assert np.asarray(above.get_xydata()).tolist() == [[0.0, 0.0], [0.5, 0.5]]
+
+
+def test_the_figure_of_claims_holds_0_and_grows_with_its_lines() -> None:
+    none = claims_figure.draw(claims({ALL_FEATURES: (3.0, 3.0)})).axes[0].lines[0]
+    assert np.asarray(none.get_xydata()).tolist() == [[0.0, 0.0], [1.0, 1.0]]
+    heights = [claims_figure.draw(claims(dict.fromkeys(names, (1.0, 1.0)), outcomes=False)).get_size_inches()[1]
+               for names in ("a", "abc")]  # fmt: skip
+    assert heights == pytest.approx([1.25, 1.75])
 
 
 def test_without_outcomes_claims_stand_below_each_other_the_largest_on_top() -> None:

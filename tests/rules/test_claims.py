@@ -210,3 +210,28 @@ def test_without_a_score_to_claim_in_its_own_reason_is_given() -> None:
     outcome = ClaimsCheck().check(run(pfi))
     assert outcome.state == "not_applicable"
     assert "outcomes may be censored: so it is" in outcome.reason
+
+
+def test_a_share_that_may_be_none_confirms_nothing() -> None:
+    """Only where some is surely confirmed does over-claiming explain that the model is of no use."""
+    over: Over = {"age": (0.1, 0.08), ALL_FEATURES: (0.5, 0.4)}
+    for lower, some in ((0.0, False), (0.01, True)):
+        given = claims(over)
+        table = given.estimates.assign(share_lower=lower)
+        finding = ClaimsCheck().check(run(replace(given, estimates=table))).findings[0]
+        assert ("UQ003" in {symptom.code for symptom in finding.explains}) is some
+
+
+def test_where_nothing_is_claimed_no_share_of_the_largest_is_taken() -> None:
+    given = claims({"age": (1.0, 0.9)})
+    table = given.estimates.assign(estimate=given.estimates["estimate"].where(given.estimates["item"] != CLAIMED, 0.0))
+    assert ClaimsCheck().check(run(replace(given, estimates=table))).findings == ()
+
+
+def test_all_features_together_stand_after_the_features_that_over_claim_alone() -> None:
+    over: Over = {"age": (0.1, 0.08), "bmi": (0.1, 0.09), ALL_FEATURES: (0.5, 0.0)}
+    statement = ClaimsCheck().check(run(claims(over))).findings[0].statement
+    places = [
+        statement.index(words) for words in ("bmi claims", "age claims", "The model claims that wrong values of all")
+    ]
+    assert places == sorted(places)
