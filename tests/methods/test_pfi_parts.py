@@ -24,7 +24,7 @@ from uq_report.methods.pfi.claims_result import Claiming
 from uq_report.methods.pfi.explain import PermutationImportance, _at_most
 from uq_report.methods.pfi.reading import _reading
 from uq_report.methods.pfi.shuffling import Held, Shuffling, distinct_values, stops
-from uq_report.methods.pfi.tables import Tables, delta_result, importance_result, training_result
+from uq_report.methods.pfi.tables import Tables, delta_result, importance_result, training_result, untrained_result
 from uq_report.methods.shared.changes import Changes, Distinct
 from uq_report.methods.shared.rows import Rows
 from uq_report.methods.shared.terms import Terms
@@ -407,6 +407,68 @@ def test_an_importance_of_all_pairs_says_so() -> None:
     assert exact[0].startswith("All importances are exact over all permutations")
     assert "Intervals are for new test rows and this fixed model." in exact
     assert not any("exact over all permutations" in note for note in importance_result(tables(np.ones(30))).notes)
+
+
+def two(first: Tables, second: Tables) -> Tables:
+    """Return the tables of two features, a and b."""
+    return replace(first, features=["a", "b"], terms=[*first.terms, *second.terms])
+
+
+def test_the_smallest_number_of_shuffles_decides_and_both_are_told() -> None:
+    both = importance_result(two(tables(np.arange(30.0)), tables(np.arange(19.0))))
+    assert both.meta["spread"] == "smallest and largest of 19 to 30 shuffles"
+    assert both.frame.groupby("feature").size().to_dict() == {"a": 30, "b": 19}
+    assert both.rows is None  # no row values were kept
+    early = " ".join(importance_result(two(tables(np.arange(30.0)), tables(np.arange(19.0)))).notes)
+    assert early.count("so it was for b.") == 1
+
+
+def test_where_some_are_exact_only_the_others_have_no_interval() -> None:
+    few, exact = tables(np.arange(2.0)), tables(np.arange(2.0), exact=True)
+    fixed = "Intervals are for new test rows and this fixed model."
+    for given, start, some in (
+        (two(exact, few), "No interval of the other importances: ", True),
+        (two(few, few), "No interval: ", False),
+        (two(exact, exact), "", True),
+    ):
+        notes = importance_result(given).notes
+        assert [note for note in notes if note.startswith("No interval")] == [
+            note for note in notes if start and note.startswith(start)
+        ]
+        assert any(note.startswith("No interval") for note in notes) is bool(start)
+        assert (fixed in notes) is some
+    named = importance_result(two(exact, few)).notes[0]
+    assert named.startswith("Those of a are exact over all permutations")
+
+
+def judged(value: float, se: float, margin: float = 0.01) -> dict[str, Any]:
+    """Return the line of an importance of this estimate and error."""
+    made = tables(np.full(30, value))
+    (term,) = made.terms
+    given = replace(made, terms=[term._replace(se=np.array([se]))], margins={"nll": margin})
+    (line,) = importance_result(given).estimates.to_dict("records")
+    return dict(line)
+
+
+def test_about_0_is_said_of_small_importances_that_are_surely_something_too() -> None:
+    small = judged(0.005, 0.001)
+    assert (small["verdict"], small["remark"]) == ("about 0", "but not 0")
+    assert judged(-0.005, 0.001)["remark"] == "but not 0"
+    assert (judged(0.0, 0.0)["verdict"], judged(0.0, 0.0)["remark"]) == ("about 0", "")
+    assert judged(0.001, 0.001)["remark"] == ""
+
+
+def test_without_a_measure_for_training_rows_nothing_is_in_their_result() -> None:
+    main = importance_result(tables(np.arange(30.0)))
+    empty = untrained_result(main, ())
+    assert (empty.id, len(empty.frame), len(empty.estimates)) == ("pfi.train", 0, 0)
+    assert list(empty.estimates.columns) == list(main.estimates.columns)
+
+
+def test_rows_shuffled_within_clusters_never_use_all_pairs() -> None:
+    assert PermutationImportance(within_clusters=True)._all_pairs is False
+    assert PermutationImportance()._all_pairs is None
+    assert PermutationImportance(exact=True)._all_pairs is True
 
 
 def test_row_changes_are_summed_up_by_quantiles_and_the_share_unchanged() -> None:

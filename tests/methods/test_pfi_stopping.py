@@ -48,6 +48,8 @@ def term(estimate: float, se: float, noise: float) -> Terms:
         (0.25, 0.1, 0.02, True),  # positive, also at 0.21
         (0.225, 0.1, 0.02, False),  # not at 0.185
         (0.1, 0.1, 0.02, True),  # undetermined, from 0.06 to 0.14
+        (0.15, 0.1, 0.02, True),  # undetermined, also at 0.19
+        (0.17, 0.1, 0.02, False),  # not at 0.21
         (0.1, np.nan, 0.02, False),
         (0.1, 0.1, np.nan, False),
         (np.nan, np.nan, np.nan, True),  # infinite: more shuffles would not make it finite
@@ -57,6 +59,18 @@ def test_numbers_are_settled_where_share_and_verdict_are(
     estimate: float, se: float, noise: float, expected: bool
 ) -> None:
     assert settled(term(estimate, se, noise), TABLES, 0.1) is expected
+
+
+def test_few_rows_have_students_intervals() -> None:
+    """Of four rows 0.4 and 0.36 are above 3.18 errors, not above the 4.30 of three rows."""
+    for n, done in ((4, True), (3, False)):
+        rows_of = Rows((NLL,), np.zeros((1, n)), np.zeros(n), np.ones(n), None)
+        assert settled(term(0.4, 0.1, 0.02), replace(TABLES, rows=rows_of), 0.1) is done
+
+
+def test_a_share_that_is_just_allowed_is_settled() -> None:
+    assert settled(term(5.0, 0.5, 0.25), TABLES, 0.25)
+    assert not settled(term(5.0, 0.5, 0.25), TABLES, 0.249)
 
 
 def test_a_larger_share_may_be_allowed_and_all_pairs_have_none() -> None:
