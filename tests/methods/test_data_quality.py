@@ -71,6 +71,15 @@ def test_columns() -> None:
     assert {gap.measure for gap in result.omissions} == {"overlap", "overlap_other_y", "missing_train", "type_change"}
 
 
+def test_a_line_is_a_count_and_its_share_and_gaps_are_a_value_of_their_own() -> None:
+    frame = normal(10).assign(half=[1.0] * 5 + [np.nan] * 5, most=[2.0] + [np.nan] * 9)
+    result = explain(subject(frame), sparse=0.9)
+    assert counts(result, "sparse") == {("most", "missing"): 9}
+    assert not counts(result, "constant")
+    gaps = result.estimates.query("measure == 'missing' and feature == 'half'")
+    assert gaps[["estimate", "count", "n"]].to_numpy().tolist() == [[0.5, 5, 10]]
+
+
 def test_types_and_missing_values_of_the_training_rows() -> None:
     train = normal(100, 1).assign(c=np.arange(100))
     train.loc[:9, "b"] = np.nan
@@ -91,6 +100,12 @@ def test_rows_that_occur_twice_and_in_training() -> None:
     clusters = [*range(95), *range(90, 95)]
     held = explain(subject(test, train, clusters=clusters))
     assert counts(held, "duplicate_rows")["", "all"] == 0
+    assert [any("within a cluster" in note for note in one.notes) for one in (held, result)] == [True, False]
+
+
+def test_a_copy_in_another_cluster_counts_once_a_cluster() -> None:
+    rows = pd.DataFrame({"a": [1.0, 1.0, 1.0, 1.0, 2.0]})
+    assert counts(explain(subject(rows, clusters=[0, 1, 1, 2, 1])), "duplicate_rows")["", "all"] == 2
 
 
 def test_copies_in_a_coarse_table_are_not_distinctive() -> None:
@@ -178,6 +193,13 @@ def test_codes_are_found_at_either_end_and_numbers_beside_them_are_none(code: fl
 def test_both_sides_of_what_makes_a_code(rows: int, gap: float, others: int, is_code: bool, end: int) -> None:
     """Three rows, fewer than half of them, five mean steps away, of more than twenty values."""
     values = end * np.array([0.0] * rows + [gap + step for step in range(others)])
+    assert stand_ins(values) == ([0.0] if is_code else [])
+
+
+@pytest.mark.parametrize(("last", "is_code"), [(14.0, True), (14.1, False)])
+def test_the_step_is_the_mean_of_the_ten_values_that_follow(last: float, is_code: bool) -> None:
+    """Nine steps from 5 to 14, of 1 on average; the values after them are ten times as far apart."""
+    values = np.r_[np.zeros(3), 5.0 + np.arange(9), last, 20 + 10 * np.arange(20.0)]
     assert stand_ins(values) == ([0.0] if is_code else [])
 
 

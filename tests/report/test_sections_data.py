@@ -65,6 +65,8 @@ def test_data_quality_counts_faults_and_not_classes() -> None:
     )
     assert table_of(section, "data-quality-table").rows[2] == ("missing values", "age", "", 5, 250, 0.02)
     clean = made.data_quality("age")
+    single = replace(clean, estimates=clean.estimates.assign(count=1))
+    assert "missing values (1)" in text_of(QualitySection().section(Evidence(run_of([single]))))
     none = replace(clean, estimates=clean.estimates.assign(count=0))
     assert "None of the faults" in text_of(QualitySection().section(Evidence(run_of([none]))))
 

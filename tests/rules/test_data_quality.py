@@ -69,9 +69,11 @@ def test_clean_data_pass_with_their_reasons() -> None:
 def test_uq701(count: int, severity: str) -> None:
     finding = only(judged(("overlap", "", "distinctive", count), ("overlap_other_y", "", "distinctive", 2)))
     assert (finding.code, finding.severity, finding.observed) == ("UQ701", severity, count / 200)
+    assert finding.threshold == 0.01
     assert "2 of them have another outcome there" in finding.statement
     assert judged(("overlap", "", "distinctive", 2)).state == "passed"
     assert judged(("overlap", "", "all", 150)).state == "passed"
+    assert "another outcome" not in only(judged(("overlap", "", "distinctive", count))).statement
 
 
 @pytest.mark.parametrize(("count", "severity"), [(3, "low"), (10, "medium")])
@@ -85,6 +87,7 @@ def test_uq702(count: int, severity: str) -> None:
 def test_uq703(count: int, severity: str) -> None:
     finding = only(judged(("placeholder", "bmi", "-999", count)))
     assert (finding.code, finding.severity, finding.features) == ("UQ703", severity, ("bmi",))
+    assert finding.threshold == 0.005
     assert f"bmi is −999 in {count} of 200 rows" in finding.statement
     assert "looks like a code for a missing value" in finding.statement
     assert judged(("placeholder", "bmi", "-999", 1)).state == "passed"
@@ -152,6 +155,14 @@ def test_uq707_of_many_classes_asks_for_half_of_an_equal_share(smallest: int, co
     outcome = judged(*equal, ("class", "", "odd", smallest), ("class", "", "most", 8 - smallest))
     assert [finding.code for finding in outcome.findings] == codes
     assert all(finding.threshold == pytest.approx(0.5 / 50) for finding in outcome.findings)
+
+
+def test_the_only_class_is_not_rare_and_its_limit_is_the_share() -> None:
+    assert "fewer than 40 %" in judged(("class", "", "yes", 200), check=DataQualityCheck(rare_class=0.4)).reason
+
+
+def test_without_a_count_of_copies_there_are_none() -> None:
+    assert "0 of 0 audited rows are copies of others." in judged(without=("duplicate_rows",)).reason
 
 
 def test_what_was_not_given_is_not_judged() -> None:
