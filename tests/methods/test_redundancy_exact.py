@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
@@ -71,11 +72,73 @@ def test_what_the_result_says_of_rows_folds_and_levels() -> None:
     assert [(o.feature, o.reason) for o in result.omissions if o.feature] == [("same", why)]
     assert set(result.estimates["feature"]) == {"x", "g"}
     assert set(result.estimates["n"]) == {30}
+    assert not any("most frequent" in note for note in result.notes)
     whole = explained({"x": frame["x"], "y": rng.normal(size=40)}, max_rows=40)[0]
     assert whole.notes[0].startswith(f"{FITS} 5 folds;")
     assert ("", "outcomes were not given, so nothing is predicted with them") in {
         (o.feature, o.reason) for o in whole.omissions
     }
+
+
+def test_levels_and_leaders_are_noted_from_their_limits() -> None:
+    merged = "Levels beyond the 19 most frequent are one level in: g."
+    leading = "Each feature is predicted from the 20 others that tell it most in the training rows."
+    for levels, noted in ((20, ()), (21, (merged,))):
+        columns = [Coded("x", np.arange(63.0), ordered=True), Coded("g", np.arange(63.0) % levels, ordered=False)]
+        assert Redundancy()._notes(columns)[3:] == noted
+    for d, noted in ((21, ()), (22, (leading,))):
+        columns = [Coded(str(j), np.arange(9.0), ordered=True) for j in range(d)]
+        assert Redundancy()._notes(columns)[1:-2] == noted
+        assert Redundancy(model="forest")._notes(columns)[1:-2] == ()
+
+
+@pytest.mark.parametrize("known", [9, 10])
+def test_ten_known_values_are_needed(known: int) -> None:
+    x = np.arange(40.0)
+    result = explained({"x": x, "z": -(x**2), "few": np.where(x < known, x, np.nan)})[0]
+    reasons = {o.feature: o.reason for o in result.omissions if o.feature}
+    assert reasons == ({"few": "it has only 9 known values; 10 are needed"} if known < 10 else {})
+
+
+def test_folds_are_of_equal_size_and_threads_those_of_the_option_or_else_of_the_engine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sizes: list[int] = []
+    jobs: list[int] = []
+    leaders, parallel = explain.stacked.leaders, explain.Parallel
+
+    def chosen(*args: Any) -> Any:
+        sizes.append(args[-1].sum())
+        return leaders(*args)
+
+    def threads(n_jobs: int, backend: str) -> Any:
+        jobs.append(n_jobs)
+        return parallel(1, backend)
+
+    monkeypatch.setattr(explain.stacked, "leaders", chosen)
+    monkeypatch.setattr(explain, "Parallel", threads)
+    frame = {"x": np.arange(20.0), "z": np.arange(20.0) ** 2}
+    for seed in range(3):
+        engine = Engine(make_subject(None, Flat(), pd.DataFrame(frame)), measures(), seed=seed, n_jobs=3)
+        Redundancy(n_splits=4, n_jobs=2 if seed else None).explain(engine.subject, engine.bound("redundancy"), {})
+    assert sizes == [15] * 12
+    assert jobs == [3, 2, 2]
+
+
+@pytest.mark.parametrize("with_y", [True, False])
+def test_a_forest_reads_all_other_features_and_then_the_target(with_y: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    widths: list[int] = []
+
+    def zeros(X: FloatArray, Y: FloatArray, *_: Any) -> FloatArray:
+        widths.append(X.shape[1])
+        return np.zeros(Y.shape)
+
+    monkeypatch.setattr(explain.forest, "forecasts", zeros)
+    frame = {"x": np.arange(20.0), "z": np.arange(20.0) ** 2, "w": np.arange(20.0) % 3}
+    given = {"y": np.arange(20.0)} if with_y else {}
+    result = explained(frame, subject=given, model="forest")[0]
+    assert widths == ([2, 3] if with_y else [2]) * 3
+    assert set(result.estimates["item"]) == {"without target", *(["with target"] if with_y else [])}
 
 
 def test_a_level_of_no_weight_makes_no_feature_constant() -> None:

@@ -66,18 +66,20 @@ def test_a_model_of_another_name_is_refused() -> None:
         Redundancy(model="boosting")
 
 
-def test_ridge_is_the_closed_form_of_its_best_penalty() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 5))
-    Y = X @ rng.normal(size=(5, 2)) + rng.normal(size=(40, 2))
-    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
-    best, error = Y, np.inf
-    for penalty in 40 * 10.0 ** np.arange(-6, 2):
-        hat = X @ np.linalg.solve(X.T @ X + penalty * np.eye(5), X.T)
-        gcv = np.square(Y - hat @ Y).sum() / (39 - np.trace(hat)) ** 2
-        if gcv < error:
-            best, error = np.clip(hat @ Y, Y.min(axis=0), Y.max(axis=0)), gcv
-    assert np.abs(ridge(X, Y, X) - best).max() < 1e-10
+@pytest.mark.parametrize(("signal", "noise"), [(10, 1), (0, 1), (10, 0)], ids=["both", "largest", "smallest"])
+def test_ridge_is_the_closed_form_of_its_best_penalty(signal: float, noise: float) -> None:
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = 0.1 * rng.normal(size=(12, 4))
+        Y = signal * X @ rng.normal(size=(4, 2)) + noise * rng.normal(size=(12, 2))
+        X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+        best, error = Y, np.inf
+        for penalty in 12 * 10.0 ** np.arange(-6, 2):
+            hat = X @ np.linalg.solve(X.T @ X + penalty * np.eye(4), X.T)
+            gcv = np.square(Y - hat @ Y).sum() / (11 - np.trace(hat)) ** 2
+            if gcv < error:
+                best, error = np.clip(hat @ Y, Y.min(axis=0), Y.max(axis=0)), gcv
+        assert np.abs(ridge(X + 3, Y, X + 3) - best).max() < 1e-8
 
 
 @pytest.mark.parametrize("least", [-np.inf, np.inf], ids=["all trees", "first trees"])
@@ -94,6 +96,16 @@ def test_forecasts_of_a_fold_do_not_read_its_truth(least: float, monkeypatch: py
     assert not np.array_equal(one[folds == 1], two[folds == 1])
 
 
+def test_forecasts_move_with_the_mean_of_what_is_predicted() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    Y, predictors = X[:, :1] + np.abs(X[:, 1:2]), Predictors.of(numbered(X))
+    one, two = (
+        forecasts(predictors, values, np.arange(60) % 3, [np.arange(2)] * 3, np.random.default_rng(0))
+        for values in (Y, Y + 16)
+    )
+    np.testing.assert_allclose(two, one + 16)
+
+
 def test_weights_of_a_fold_are_those_of_the_other_folds() -> None:
     rng = np.random.default_rng(1)
     parts, folds = rng.normal(size=(2, 60, 1)), np.arange(60) % 3
@@ -102,6 +114,7 @@ def test_weights_of_a_fold_are_those_of_the_other_folds() -> None:
     swapped = np.where((folds == 0)[:, None], 100.0, Y)
     answer = stacked._weighed(parts, swapped, folds)
     np.testing.assert_allclose(answer[folds == 0], Y[folds == 0], atol=1e-12)
+    assert np.abs(answer - Y)[folds == 1].max() > 0.1
 
 
 @pytest.mark.parametrize(
@@ -122,6 +135,23 @@ def test_more_trees_grow_where_the_first_add_something_and_of_few_rows(
     X, folds = rng.normal(size=(n, 3)), np.arange(n) % 4
     Y = X[:, :1] + 5 * step * np.sign(X[:, 1:2] * X[:, 2:]) + 0.1 * rng.normal(size=(n, 1))
     forecasts(Predictors.of(numbered(X)), Y, folds, [np.arange(3)] * 4, rng)
+    assert sum(counts) == trees
+
+
+@pytest.mark.parametrize(("share", "trees"), [(0.0105, 6 * 4), (0.0095, 2 * 4)])
+def test_more_trees_grow_from_a_hundredth_of_the_variance(
+    share: float, trees: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[int] = []
+    monkeypatch.setattr(stacked, "_gains", lambda parts, rest, folds: share * np.square(rest).sum(axis=1))
+
+    def counted(X: FloatArray, Y: FloatArray, new: FloatArray, stream: Any, n: int) -> FloatArray:
+        counts.append(n)
+        return np.zeros((len(new), 1))
+
+    monkeypatch.setattr(stacked, "trees", counted)
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    forecasts(Predictors.of(numbered(X)), X[:, :1], np.arange(200) % 4, [np.arange(2)] * 4, np.random.default_rng(0))
     assert sum(counts) == trees
 
 
@@ -179,17 +209,24 @@ def test_what_a_column_tells_is_the_adjusted_share_of_variance_between_its_bins(
     """1 - (1 - R²)(n - 1)/(n - 1 - p) of a fit on p + 1 bins, the squares of all indicators of a truth added."""
     rng = np.random.default_rng(0)
     levels = rng.integers(0, 3, 60).astype(float)
+    levels[0] = 3  # a level of one row
     columns = [Coded("level", levels, ordered=False), Coded("number", rng.normal(size=60) + levels, ordered=True)]
     train = np.arange(60) < 50
     predictors, truths = Predictors.of(columns), [truth(column) for column in columns]
     Y = [stacked._centred(values, train) for values in truths]
     share = stacked._strength(predictors, Y, [0, 1], train)
     assert np.isneginf(share.diagonal()).all()
-    for own, by, used in ((0, 1, 8), (1, 0, 3)):
+    for own, by, used in ((0, 1, 8), (1, 0, 4)):
         bins = predictors.bins[train][:, predictors.binned == by]
         left = Y[own] - bins @ np.linalg.lstsq(bins, Y[own], rcond=None)[0]
         plain = 1 - np.square(left).sum() / np.square(Y[own]).sum()
         assert share[own, by] == pytest.approx(1 - (1 - plain) * 49 / (50 - used), rel=1e-9)
+
+
+def test_truths_are_centred_by_the_known_values_of_the_training_rows() -> None:
+    found = stacked._centred(np.array([[1.0], [np.nan], [4.0], [9.0]]), np.array([True, True, True, False]))
+    assert found.tolist() == [[-1.5], [0], [1.5]]
+    assert stacked._centred(np.full((2, 1), np.nan), np.ones(2, dtype=bool)).tolist() == [[0], [0]]
 
 
 def test_rare_levels_missing_and_infinite_values_are_read_by_both() -> None:
