@@ -8,6 +8,7 @@ import pytest
 
 from uq_report.core.distributions import Normal
 from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
 from uq_report.core.sampling import Sampling
 from uq_report.core.subject import Subject, make_subject
 from uq_report.methods.ale.axes import Axis, Side, make_axis
@@ -44,6 +45,17 @@ def test_edges_are_observed_values_at_equal_shares_and_a_row_on_one_belongs_to_t
     assert side.upper.tolist() == [10, 10, 8, 8, 8, 5, 5, 3, 3, 3]
     assert side.lower.dtype.kind == side.upper.dtype.kind == "i"
     np.testing.assert_allclose(made.mass, np.array([3, 5, 5, 5, 2]) / 20)
+
+
+def test_edges_are_finite_numbers_of_the_type_of_the_column() -> None:
+    assert axis([1, 2, 3], edges=[1.0, 2.0, 3.0]).x.tolist() == [1, 2, 3]
+    assert axis([1.0, 2.0, 3.0], edges=[0.5, 3.5]).x.tolist() == [0.5, 3.5]
+    wrong: tuple[tuple[Any, list[float]], ...] = (
+        ([1, 2, 3], [1.0, 2.5]), ([1.0, 2.0], [0.0, np.inf]), ([1.0, 2.0], [0.0, np.nan]),
+    )  # fmt: skip
+    for values, edges in wrong:
+        with pytest.raises(InputError, match=r"ale\.edges\['a'\] must be finite numbers that a column of type"):
+            axis(values, edges=edges)
 
 
 def test_empty_bins_join_the_next_and_rows_outside_take_no_part() -> None:

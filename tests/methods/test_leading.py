@@ -45,6 +45,12 @@ def test_measures_take_turns_and_size_counts() -> None:
         assert rule == (words if most < 4 else "")
 
 
+def test_twenty_features_lead() -> None:
+    names = tuple(f"x{k}" for k in range(21))
+    assert leading(names, {}) == (names[:20], "the first 20 of 21 features")
+    assert leading(names[:20], {}) == (names[:20], "")
+
+
 def test_without_importance_the_first_features_lead() -> None:
     for prior in ({}, pfi(nll={})):
         assert leading(("b", "a", "c"), prior, 2) == (("b", "a"), "the first 2 of 3 features")

@@ -10,11 +10,20 @@ from scipy import stats
 
 from uq_report.core.distributions import Categorical, Normal
 from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
+from uq_report.core.errors import InputError, UnsupportedError
 from uq_report.core.measures import NLL
 from uq_report.core.subject import Subject, make_subject
 from uq_report.methods.shared.association import Coded, association, associations, coded
-from uq_report.methods.shared.choice import as_names, as_rows, chosen_rows, draw, notable_rows, plain_values, positions
+from uq_report.methods.shared.choice import (
+    as_names,
+    as_rows,
+    chosen_rows,
+    draw,
+    notable_rows,
+    plain_values,
+    positions,
+    row_measures,
+)
 from uq_report.methods.shared.grids import Grid, make_grid
 from uq_report.methods.shared.rows import Rows
 from uq_report.testing import KnownTruth, measures
@@ -82,6 +91,10 @@ def test_two_common_rows_are_the_least(both: int, size: float) -> None:
     x = column("x", [1, 2, GAP, GAP], ordered=True)
     y = column("y", [5 if both == 2 else GAP, 7, 1, 1], ordered=True)
     assert association(x, y)[1] == pytest.approx(size)
+
+
+def test_one_common_row_of_two_kinds_of_levels_says_nothing() -> None:
+    assert association(column("a", [1, GAP], ordered=False), column("b", [5, 6], ordered=False)) == ("cramers_v", 0.0)
 
 
 def test_columns_become_numbers() -> None:
@@ -189,6 +202,20 @@ def test_notable_rows_are_the_most_uncertain_the_most_wrong_and_the_most_usual()
     assert roles["typical"] == np.argsort(away[0] + away[1])[:2].tolist()
     assert set(notable_rows(classes([0.5, 0.9]), 1)) == {"most uncertain", "typical"}
     assert notable_rows(engine, 0) == {}
+
+
+def test_profiles_are_of_measures_with_a_value_a_row_and_of_the_log_odds_of_two_classes() -> None:
+    engine = classes([0.5, 0.9], [0, 1])
+    found, omitted = row_measures("demo", engine, None)
+    assert [m.name for m in found][:4] == ["prediction", "log_odds", "nll", "entropy"]
+    without = Engine(engine.subject, {k: m for k, m in measures().items() if k != "log_odds"})
+    assert [m.name for m in row_measures("demo", without, None)[0]][:3] == ["prediction", "nll", "entropy"]
+    found, omitted = row_measures("demo", engine, ("nll", "one_minus_auc"))
+    assert [m.name for m in found] == ["nll"]
+    reason = "it is a statistic of all rows together, so no row has a value to explain"
+    assert [(o.measure, o.reason) for o in omitted] == [("one_minus_auc", reason)]
+    with pytest.raises(UnsupportedError, match="demo: no measure can be evaluated: one_minus_auc: it is a statistic"):
+        row_measures("demo", engine, ("one_minus_auc",))
 
 
 def test_the_most_usual_row_is_found_beside_infinite_and_equal_values() -> None:

@@ -15,11 +15,12 @@ from uq_report.core.errors import InputError
 from uq_report.core.measures import ENTROPY, NLL, ONE_MINUS_AUC, PREDICTION, SQUARED_ERROR, Measure
 from uq_report.core.sampling import Sampling
 from uq_report.core.subject import make_subject
-from uq_report.methods.shared import terms
-from uq_report.methods.shared.changes import Changes, Distinct, as_means
+from uq_report.core.variants import Variant
+from uq_report.methods.shared import forest, terms
+from uq_report.methods.shared.changes import Changes, Distinct, as_means, pair_terms
 from uq_report.methods.shared.checks import events, too_few
 from uq_report.methods.shared.choice import _distance
-from uq_report.methods.shared.curves import are_pairs, features_of, stacked, surface_places
+from uq_report.methods.shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from uq_report.methods.shared.estimates import estimate, share_of
 from uq_report.methods.shared.forest import forecasts, row_groups
 from uq_report.methods.shared.grids import make_grid
@@ -55,6 +56,13 @@ def test_distinct_values_of_columns_together_and_the_rows_that_give_them() -> No
     assert found.donors(1).tolist() == [1, 2, 4, 1, 0]
     assert found.donors(3).tolist() == [4, 0, 1, 4, 2]
     assert Distinct.of(np.array([[1.0, 5.0], [1.0, 6.0]]), (0,)).first.tolist() == [0]
+    assert Distinct.of(np.array([[0.0, 5.0], [0.0, 6.0], [1.0, GAP]]), (0, 1)).codes.tolist() == [0, 1, 2]
+    assert Distinct.of(np.array([[0.0, 5.0], [0.0, 6.0], [1.0, 5.0], [2.0, 5.0]]), (0, 1)).codes.tolist() == [
+        0,
+        1,
+        2,
+        3,
+    ]
     kinds = pd.DataFrame({"a": pd.Series([None, GAP, 1, "1", None], dtype=object)})
     assert Distinct.of(kinds, (0,)).codes.tolist() == [0, 1, 2, 3, 0]
 
@@ -108,6 +116,31 @@ def test_what_moves_is_infinite_or_stays() -> None:
     assert [changes([T[0]], SHUFFLES).still(b, np.array([size]))[0] for size in (1.9, 2, 3)] == [0, 2 / 3, 1]
 
 
+def test_shuffles_within_clusters_have_terms_of_each_rows_own_change() -> None:
+    own = rows([[1.0, 2.0, 3.0]], within=True, clusters=np.array([0, 0, 1]))
+    found = pair_terms(changes([T[0]], SHUFFLES), own.b, own)
+    np.testing.assert_allclose(found.repeats, [[0, 3]])
+    np.testing.assert_allclose(found.estimate, [1.5])
+    np.testing.assert_allclose(found.rows, [[1.5, 1.5, 1.5]])
+
+
+def test_effects_are_fitted_from_three_shuffles_of_finite_values() -> None:
+    donors = [[1, 2, 3, 0], [2, 3, 0, 1], [3, 0, 1, 2]]
+    values = np.random.default_rng(0).normal(size=(2, 3, 4))
+    own = rows(np.zeros((2, 4)), (PREDICTION, NLL))
+    effects = changes(values, donors).fitted(own).effects
+    assert effects is not None
+    assert effects.shape == (2, 2, 4)
+    infinite = np.where(np.arange(4) == 1, np.inf, values)
+    for made, of in (
+        (changes(values[:, :2], donors[:2]), own),
+        (changes(infinite, donors), own),
+        (changes(values, donors, codes=np.arange(4)), own),
+        (changes(values, donors), replace(own, within=True, clusters=np.zeros(4, dtype=int))),
+    ):
+        assert made.fitted(of) is made
+
+
 def test_a_statistic_stands_as_its_value_and_its_influence() -> None:
     """The weighted mean of what is returned is 1 - AUC of the pooled scores; a mean stays as it is."""
     scores = np.array([[0.2, 0.9, 0.4, 0.7]])
@@ -128,6 +161,7 @@ def test_a_statistic_stands_as_its_value_and_its_influence() -> None:
 
 def test_how_rows_count() -> None:
     plain = rows([[1.0, 2.0, 6.0], [np.inf, 0.0, 0.0]], (PREDICTION, NLL))
+    assert not plain.classes
     assert plain.unpermuted[0] == 3
     assert np.isnan(plain.unpermuted[1])
     uneven = replace(plain, weights=np.array([2.0, 1.0, 1.0]))
@@ -172,11 +206,39 @@ def test_what_is_zero_in_every_shuffle_and_row_up_to_rounding() -> None:
     assert terms._exactly_zero(np.zeros((1, 2)), np.zeros((1, 3)), np.zeros(1)).tolist() == [True]
 
 
+@pytest.mark.parametrize(("shift", "zero"), [(-1.5e-12, True), (-3e-12, False), (3e-12, False)])
+def test_a_change_below_the_rounding_of_the_mean_size_is_a_positive_zero(shift: float, zero: bool) -> None:
+    """Sizes are 1 before and after: 2e-12 is rounding."""
+    own = rows(np.ones((1, 4)))
+    donors = [[1, 2, 3, 0], [2, 3, 0, 1], [3, 0, 1, 2]]
+    found = terms.feature_terms(changes(np.full((1, 3, 4), 1 + shift), donors), own)
+    assert found.zero.tolist() == [zero]
+    numbers = (found.repeats, found.estimate, found.se, found.noise, found.rows)
+    if zero:
+        assert not any(values.any() or np.signbit(values).any() for values in numbers)
+    else:
+        np.testing.assert_allclose(found.estimate, [shift], rtol=1e-3)
+    still = terms.feature_terms(changes(np.full((1, 3, 4), 1 + shift), [[0, 1, 2, 3]] * 3), own)
+    assert not still.zero.any()
+
+
+def test_a_measure_with_an_infinite_value_has_no_numbers_and_changes_no_other() -> None:
+    own = rows([[1.0, np.inf, 2.0, 0.0], [1.0, 1.0, 2.0, 0.0]], (NLL, PREDICTION))
+    donors = [[1, 2, 3, 0], [2, 3, 0, 1], [3, 0, 1, 2]]
+    T = np.stack([own.b[:, donor] for donor in np.array(donors)], axis=1)
+    T[1] += 1
+    found = terms.feature_terms(changes(T, donors), own)
+    assert np.isnan(found.estimate).tolist() == [True, False]
+    assert (np.isnan(found.rows[0]).all(), np.isfinite(found.rows[1]).all()) == (True, True)
+    assert found.zero.tolist() == [False, False]
+    assert found.infinite.tolist() == [[3, 3], [0, 0]]
+
+
 def test_infinite_values_are_told_by_measure_and_by_feature() -> None:
     own = rows([[np.inf, 0.0, -np.inf], [0.0, 0.0, 0.0]], (ENTROPY, NLL))
     none = dict.fromkeys(("repeats", "estimate", "se", "noise", "rows", "delta", "zero", "still"), np.zeros(2))
-    one = terms.Terms(**none, infinite=np.array([[5, 2], [0, 0]]))  # type: ignore[arg-type]
-    two = terms.Terms(**none, infinite=np.array([[5, 2], [4, 1]]))  # type: ignore[arg-type]
+    one = terms.Terms(**none, infinite=np.array([[5, 2], [0, 0]]), exact=False)  # type: ignore[arg-type]
+    two = terms.Terms(**none, infinite=np.array([[5, 2], [4, 1]]), exact=False)  # type: ignore[arg-type]
     bound = ", or ask for the loss with an upper bound."
     remedy = "No row was dropped. Calibrate or smooth the model's probabilities"
     assert [(o.measure, o.feature, o.reason) for o in terms.infinite_values(own, ("a", "b"), (one, two))] == [
@@ -192,6 +254,7 @@ def test_a_distance_is_in_standard_deviations_of_the_finite_rows() -> None:
     found = _distance(np.array([0.0, 2.0, 4.0, np.inf]))
     np.testing.assert_allclose(found, [np.sqrt(1.5), 0, np.sqrt(1.5), np.inf])
     assert _distance(np.array([3.0, 3.0])).tolist() == [0, 0]
+    np.testing.assert_allclose(_distance(np.array([0.0, 0.2, 0.4])), [np.sqrt(1.5), 0, np.sqrt(1.5)])
 
 
 def test_limits_are_open_or_closed() -> None:
@@ -217,6 +280,21 @@ def test_features_of_curves_are_those_of_the_table() -> None:
             features_of("demo", made, features, pairs, further)
     wrong: Any = (("a", "b", "c"),)
     assert [are_pairs(p) for p in ((), (("a", "b"),), (("a", "b"), ("a", "a")), wrong)] == [True, True, False, False]
+
+
+def test_every_point_is_handed_its_own_measures() -> None:
+    class OfX(Flat):
+        def predict(self, model: Any, X: Any) -> Any:
+            return Normal(X[:, 0], np.ones(len(X)))
+
+    seen: list[list[float]] = [[] for _ in range(4)]
+
+    def taker(k: int) -> Any:
+        return lambda values: seen[k].extend(values[0])
+
+    engine = Engine(make_subject(None, OfX(), np.zeros((2, 1))), measures())
+    fill([(Variant((0,), (10.0 * k,)), taker(k)) for k in range(4)], engine, (PREDICTION,))
+    assert seen == [[0, 0], [10, 10], [20, 20], [30, 30]]
 
 
 def test_places_of_a_surface_and_tables_below_each_other() -> None:
@@ -257,9 +335,22 @@ def test_rows_of_a_cluster_and_equal_rows_are_one_group() -> None:
     X = np.array([[1.0, 0.0], [2.0, 0.0], [1.0, 0.0], [3.0, 0.0], [GAP, 0.0], [GAP, 0.0]])
     plain = row_groups(X, None)
     assert plain.tolist() == [0, 1, 0, 2, 3, 3]
+    assert row_groups(X[::-1], None).tolist() == [0, 0, 1, 2, 3, 2]
     linked = row_groups(X, np.array([0, 1, 1, 2, 3, 4]))  # rows 1 and 2 of a cluster, 0 and 2 alike
     assert [len(set(linked[list(group)])) for group in ((0, 1, 2), (4, 5))] == [1, 1]
     assert len(set(linked)) == 3
+
+
+@pytest.mark.parametrize(("each", "found"), [(5, [[0.0], [1.0]]), (4, [[0.5], [0.5]])])
+def test_a_leaf_holds_five_rows_and_one_tree_is_enough(
+    each: int, found: list[list[float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.r_[np.repeat([0.0, 1.0], each), 0.0, 1.0]
+    out = np.arange(len(x)) >= 2 * each
+    monkeypatch.setattr(forest, "_bags", lambda *_: [(1.0 - out, out), (np.ones(len(x)), np.zeros(len(x), bool))])
+    answer = forecasts(x[:, None], x[:, None], np.arange(len(x)), np.random.default_rng(0), None)
+    assert answer[out].tolist() == found
+    assert np.isnan(answer[~out]).all()
 
 
 @pytest.mark.parametrize("n_splits", [None, 3])

@@ -14,10 +14,12 @@ from uq_report.core.errors import InputError
 from uq_report.core.results import Diagnostic, Importance, RowValues
 from uq_report.core.subject import make_subject
 from uq_report.evidence.finding import Outcome
+from uq_report.evidence.importance import Pfi
 from uq_report.evidence.run import NotRun
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
-from uq_report.methods.redundancy.losses import _above_zero
+from uq_report.methods.redundancy.losses import Unnoticed, _above_zero, affected
 from uq_report.methods.redundancy.rules import Dependence
+from uq_report.rules.reading import signs
 from uq_report.testing import KnownLogistic, KnownTruth
 
 from .importances import audited, diagnostic, outcome, pfi, run
@@ -104,7 +106,42 @@ def test_a_loss_that_the_model_does_not_notice_is_an_observation_with_its_share_
     assert "notices nothing of the loss that wrong values of a cost" in finding.statement
     assert "0.100 nats (95 % interval 0.094 to 0.106) a row, 50 % of what it knows" in finding.statement
     half = judged(read(a=((0.05, 0.01), PLUS))).findings[0]
-    assert ("of the 0.100 nats a row that" in half.statement, half.size) == (True, None)
+    assert half.statement == (
+        "The model does not notice 0.050 nats (95 % interval 0.044 to 0.056) of the 0.100 nats a row that wrong values "
+        "of a cost."
+    )
+    assert half.size is None
+    no_skill = diagnostic("calibration", [{"item": "log_score_skill", "estimate": 0.0}])
+    assert Dependence().check(run(read(a=(ZERO, PLUS)), no_skill)).findings[0].size is None
+
+
+def test_the_loss_as_a_whole_has_the_decimals_of_the_part_that_goes_unnoticed() -> None:
+    (finding,) = judged(read(0.04, a=(ZERO, (0.4, 0.01)), b=((0.3, 0.01), (0.7, 0.01)))).findings
+    assert finding.features == ("a", "b")
+    sentence = judged(read(0.04, b=((0.3, 0.01), (0.7, 0.01)))).findings[0].statement
+    assert sentence.startswith("The model does not notice 0.40 nats (95 % interval 0.32 to 0.48) of the 0.70 nats")
+
+
+def test_a_row_is_concerned_by_more_than_the_margin() -> None:
+    terms = np.stack([np.zeros(4), np.array([0.5, 0.25, 0.75, 0.0])])
+    delta = diagnostic("pfi.delta", [{"feature": "a", "item": "quantile", "estimate": 0.0}])
+    rows = RowValues(("entropy", "nll"), ("a",), terms[:, None])
+    loss = signs(Pfi.from_result(CALM), "nll", 0.05)["a"]
+    feature = Unnoticed(loss, 0.1, 0.0, 0.2, 0.01)
+    assert affected(run(replace(delta, rows=rows)), feature, 0.5) == 0.25
+    assert affected(run(replace(delta, rows=rows)), feature, 0.49) == 0.5
+    assert affected(run(delta), feature, 0.5) is None
+
+
+def test_the_rules_print_their_defaults() -> None:
+    texts = [rule.text for rule in Dependence().rules]
+    for words, text in zip(("level 0.05", "more than 0.01 nats", "above 0.9 (level 0.05"), texts, strict=True):
+        assert words in text
+
+
+def test_a_feature_alone_is_told_alone() -> None:
+    (finding,) = judged(covered=cover({"a": (0.2, 0.35, 0.02, ("b",))})).findings
+    assert finding.statement.endswith("more by 0.150 nats (95 % interval 0.110 to 0.190).")
 
 
 def test_features_whose_wrong_values_go_unnoticed_are_one_finding_with_the_rows_it_concerns() -> None:
@@ -342,6 +379,11 @@ def test_two_features_repeat_from_an_association_of_the_limit(strength: float, f
     alike = redundancy(dict.fromkeys("ab", (0.97, 0.001)))
     outcome = judged(repeated=alike, pairs=partners(a=("b", strength), b=("a", strength)))
     assert len(outcome.findings) == found
+
+
+def test_without_a_forecast_or_a_partner_pairs_are_not_judged() -> None:
+    assert "UQ203 was not judged: no feature could be predicted" in judged(repeated=redundancy({})).reason
+    assert "UQ203 was not judged" in judged(pairs=None).reason
 
 
 def test_p_values_are_two_sided_above_zero_and_one_below() -> None:

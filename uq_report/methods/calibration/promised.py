@@ -16,7 +16,7 @@ from ...core.results import Diagnostic
 from ...core.sampling import Sampling
 from ...core.text import count
 from ...evidence import ids
-from ..shared.estimates import effective_rows, share_of
+from ..shared.estimates import share_of
 from .scores import Score
 from .tables import diagnostic
 
@@ -72,7 +72,7 @@ def promise(q: Distribution, y: AnyArray, sampling: Sampling) -> Promise:
     held = cast("Intervals | LabelSets", q)
     hits = held.covered(y)[:, held.main].astype(float)
     line = share_of(hits, sampling, 0.9)
-    n, level = effective_rows(line["estimate"], line["std_error"], sampling), float(held.levels[held.main])
+    n, level = sampling.effective_n(line["estimate"], line["std_error"]), float(held.levels[held.main])
     return Promise(
         MISCOVERAGE.name, 1 - line["estimate"], at_most(line["estimate"] * n, n, level), np.array([1 - level])
     )

@@ -15,7 +15,7 @@ from ...core.predictive import Distribution
 from ...core.results import Diagnostic, Omission
 from ...core.sampling import Sampling
 from ...evidence import ids
-from ..shared.estimates import effective_rows, estimate, share_of
+from ..shared.estimates import estimate, share_of
 from .nulls import LEVELS, event_of
 
 PIT_BINS = 10
@@ -145,7 +145,7 @@ def _table(
                 omissions.append(Omission("", "", f"{item} of {label}: {none}"))
                 continue
             line = share_of((decided == y)[rows].astype(float), part, level)
-            n = effective_rows(line["estimate"], line["std_error"], part)
+            n = part.effective_n(line["estimate"], line["std_error"])
             table.append(line | {"item": item, "label": label, "n": int(rows.sum()), "n_effective": n})
     return table, omissions
 

@@ -66,7 +66,7 @@ def associations(columns: Sequence[Coded]) -> FloatArray:
 
     Columns that lack the same rows are compared at once.
     """
-    size = np.full((len(columns), len(columns)), -1.0)
+    size = np.empty((len(columns), len(columns)))
     alike: dict[bytes, list[int]] = {}
     for j, column in enumerate(columns):
         alike.setdefault(np.isnan(column.numbers).tobytes(), []).append(j)

@@ -36,13 +36,8 @@ def estimate(
     }
 
 
-def effective_rows(share: float, std_error: float, sampling: Sampling) -> float:
-    """Return the independent rows that would tell a share as well; of none and all the spread says nothing."""
-    return sampling.effective_n(share, 0.0 if np.isnan(std_error) or share in (0.0, 1.0) else std_error)
-
-
 def share_of(hits: FloatArray, sampling: Sampling, level: float) -> dict[str, Any]:
     """Return the share of hits with its Clopper-Pearson interval, at the effective number of rows."""
     mean, error = (float(value) for value in sampling.mean(hits))
     share = min(max(mean, 0.0), 1.0)
-    return estimate(share, error, share_interval(share, effective_rows(share, error, sampling), level), level)
+    return estimate(share, error, share_interval(share, sampling.effective_n(share, error), level), level)

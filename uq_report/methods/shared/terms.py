@@ -57,7 +57,7 @@ class Terms(NamedTuple):
     zero: BoolArray
     still: FloatArray
     infinite: IntArray
-    exact: bool = False
+    exact: bool
 
 
 def feature_terms(changes: Changes, rows: Rows) -> Terms:
