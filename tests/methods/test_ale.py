@@ -12,7 +12,7 @@ from uq_report.core.errors import InputError
 from uq_report.core.sampling import Sampling
 from uq_report.core.subject import Subject, make_subject
 from uq_report.methods.ale.axes import Axis, Side, make_axis
-from uq_report.methods.ale.curves import Effects, curve, surface
+from uq_report.methods.ale.curves import Effects, _main, _nearest_filled, curve, surface
 from uq_report.methods.ale.explain import AccumulatedLocalEffects
 from uq_report.testing import KnownTruth, measures
 
@@ -144,6 +144,59 @@ def test_frequencies_of_levels_count_half_and_missing_cells_not_at_all() -> None
     assert missing.levels == ("a", "c", "b")
 
 
+def test_frequencies_of_levels_count_half_of_the_sum_of_their_differences() -> None:
+    """The numbers put a and b 0.3 apart and c between them, the levels a and c 0.4 and b between: 0.5, 0.55, 0.35."""
+
+    def ones(*counts: int) -> list[bool]:
+        return [k < count for count in counts for k in range(20)]
+
+    frame = {"a": np.repeat(["a", "b", "c"], 20), "number": np.array(ones(0, 6, 3), dtype=float)}
+    made = make_axis(subject(frame | {"other": np.where(ones(0, 4, 8), "y", "x")}), "a", 4)
+    assert isinstance(made, Axis)
+    assert made.levels == ("a", "b", "c")
+
+
+def test_levels_are_ordered_by_the_first_axis_of_the_doubly_centred_squares() -> None:
+    """B = -(d² - its row means - its column means + its mean)/2 by entries, and its largest singular direction."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        shares = rng.integers(0, 21, size=(3, 6))  # of ones among 20 rows of six levels, in three columns
+        columns = {
+            f"x{j}": np.concatenate([np.arange(20) < k for k in row]).astype(float) for j, row in enumerate(shares)
+        }
+        made = make_axis(subject(columns | {"a": np.repeat(list("abcdef"), 20)}), "a", 4)
+        squares = (np.abs(shares[:, :, None] - shares[:, None]).sum(axis=0) / 20) ** 2
+        B = -(squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()) / 2
+        values, vectors = np.linalg.eigh(B)
+        order = "".join("abcdef"[k] for k in np.argsort(vectors[:, values.argmax()]))
+        assert isinstance(made, Axis)
+        assert "".join(made.levels) == min(order, order[::-1])
+
+
+def test_rows_that_are_infinite_at_an_end_are_counted_once() -> None:
+    effect = Effects((made_axis([0, 0, 0], [0, 1], [0.5, 0.5]),))
+    effect.ends = [np.array([[0.0, 0.0, 0.0], [np.inf, 0.0, -np.inf]]), np.array([[0.0] * 3, [np.inf, 0.0, 0.0]])]
+    assert [effect.infinite(m) for m in (0, 1)] == [0, 2]
+    effect.ends[1][1] = 0.0
+    effect.ends[0][1] = np.inf
+    assert effect.infinite(1) == 3
+
+
+def test_an_empty_cell_takes_the_effect_of_the_nearest_in_shares_of_both_ranges() -> None:
+    """From the first cell the next is 5/6 of a half range away along the first axis, 2/3 along the second."""
+    mass = np.zeros((3, 3))
+    mass[1, 0] = mass[0, 1] = 2.0
+    means = _nearest_filled(mass * [[0.0, 7.0, 0.0], [5.0, 0.0, 0.0], [0.0] * 3], mass, (
+        np.array([10.0, 14.0, 15.0, 16.0]), np.arange(4.0)))  # fmt: skip
+    assert means[0].tolist() == [7, 7, 7]
+    assert means[1, 0] == 5
+
+
+def test_a_step_without_rows_adds_nothing_to_a_main_effect() -> None:
+    h = np.array([[0.0, 0.0], [1.0, 3.0], [9.0, 9.0]])
+    assert _main(h, np.array([[2.0], [0.0]])).tolist() == [0, 2, 2]
+
+
 def made_axis(step: list[int], points: list[float], mass: list[float], name: str = "a") -> Axis:
     side = Side(np.array(step), np.zeros(len(step)), np.zeros(len(step)))
     return Axis(name, 0, np.array(points), ("",) * len(points), (side,), np.array(mass))
@@ -232,6 +285,14 @@ def test_what_the_results_say_of_curves_and_surfaces() -> None:
     assert surface_rows["x"].tolist() == np.repeat(np.arange(4.0), 4).tolist()
     assert surface_rows["x_2"].tolist() == np.tile(np.arange(4.0), 4).tolist()
     assert surface_rows[["lower", "upper", "std_error", "confidence"]].isna().all(axis=None)
+
+
+def test_twenty_bins_are_the_usual_number_and_one_is_the_least() -> None:
+    frame = {"a": np.arange(60.0), "b": np.zeros(60)}
+    assert len(explained(frame, features=("a",))[0].estimates) == 21
+    assert len(explained(frame, features=("a",), n_bins=1)[0].estimates) == 2
+    with pytest.raises(InputError, match=r"ale\.n_bins must be an integer >= 1; got 0"):
+        AccumulatedLocalEffects(n_bins=0)
 
 
 def test_what_it_will_cost_is_two_ends_of_a_bin_and_four_corners_of_a_cell() -> None:

@@ -9,7 +9,7 @@ from uq_report.core.distributions import Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.subject import make_subject
-from uq_report.methods.h_statistic.explain import HStatistic, pairwise
+from uq_report.methods.h_statistic.explain import HStatistic, Strength, pairwise
 from uq_report.testing import KnownTruth, measures
 
 
@@ -27,7 +27,7 @@ def test_h_is_the_share_of_the_joint_variance_that_is_no_sum() -> None:
     assert found == pytest.approx((3 / 18.75, np.sqrt(3), np.sqrt(18.75)))
 
 
-@pytest.mark.parametrize(("more", "left"), [(3e-12, 0.0), (8e-12, 4e-12)])
+@pytest.mark.parametrize(("more", "left"), [(3.9e-12, 0.0), (4.1e-12, 2.05e-12)])
 def test_what_is_left_by_rounding_is_none(more: float, left: float) -> None:
     half = np.full(2, 0.5)
     found = pairwise(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([0.0, 2.0 + more]), half)
@@ -79,3 +79,28 @@ def test_options_are_refused_beyond_their_limits(options: dict[str, Any], words:
     with pytest.raises(InputError, match=words):
         HStatistic(**options)
     HStatistic(max_rows=3, top=2, unstable_below=0.0)
+
+
+def test_pairs_are_among_the_features_that_lead_by_any_measure_in_order() -> None:
+    totals = {"a": (0.2, 0.2), "b": (0.0, 0.9), "c": (0.5, 0.4), "d": (np.nan, np.nan)}
+    strengths = {(f, ""): [Strength(h2, 1.0, 1.0) for h2 in values] for f, values in totals.items()}
+    for top, chosen in ((2, ("b", "c")), (3, ("a", "b", "c")), (4, tuple("abcd")), (None, tuple("abcd"))):
+        assert HStatistic(top=top)._leading(tuple("abcd"), strengths) == chosen
+
+
+def test_as_many_variants_are_announced_as_there_are_shifts(monkeypatch: pytest.MonkeyPatch) -> None:
+    totals: list[int] = []
+    engine = Engine(make_subject(None, Product(), np.random.default_rng(0).normal(size=(5, 3))), measures())
+    evaluate = engine.evaluate
+
+    def counted(variants: Any, measures: Any, rows: Any, total: int) -> Any:
+        totals.append(total)
+        return evaluate(variants, measures, rows, total)
+
+    monkeypatch.setattr(type(engine.bound("h_statistic")), "evaluate", lambda _, *args: counted(*args))
+    HStatistic(measures=("prediction",)).explain(engine.subject, engine.bound("h_statistic"), {})
+    assert totals == [3 * 4, 3 * 4]
+
+
+def test_a_hundredth_of_the_spread_is_the_least_that_is_ranked() -> None:
+    assert HStatistic() == HStatistic(unstable_below=0.01, top=6, max_rows=50)

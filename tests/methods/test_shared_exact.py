@@ -12,6 +12,7 @@ from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
+from uq_report.core.explainer import LAST, priority_of
 from uq_report.core.measures import ENTROPY, NLL, ONE_MINUS_AUC, PREDICTION, SQUARED_ERROR, Measure
 from uq_report.core.sampling import Sampling
 from uq_report.core.subject import make_subject
@@ -26,6 +27,7 @@ from uq_report.methods.shared.forest import forecasts, row_groups
 from uq_report.methods.shared.grids import make_grid
 from uq_report.methods.shared.options import at_least, positive, shares
 from uq_report.methods.shared.rows import Rows
+from uq_report.runner import plugins
 from uq_report.testing import KnownTruth, measures
 
 GAP = float("nan")
@@ -248,6 +250,12 @@ def test_infinite_values_are_told_by_measure_and_by_feature() -> None:
 
 
 # ------------------------------------------------------------------ small things
+
+
+def test_each_explainer_has_a_place_of_its_own() -> None:
+    explainers = [plugins.load(plugin) for plugin in plugins.find(plugins.EXPLAINERS)]
+    places = sorted(place for made in explainers if (place := priority_of(made)) < LAST)
+    assert places == list(range(1, len(places) + 1))
 
 
 def test_a_distance_is_in_standard_deviations_of_the_finite_rows() -> None:

@@ -16,6 +16,7 @@ from uq_report.document.text import unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.information import AFTER, BEFORE, WITH_TARGET, WITHOUT_TARGET
 from uq_report.evidence.run import Run
+from uq_report.methods.ale.section import LocalEffectsSection
 from uq_report.methods.h_statistic.section import InteractionsSection
 from uq_report.methods.redundancy.section import LEAD, DependenceSection
 
@@ -186,3 +187,12 @@ def test_r_sens_is_pointed_at_where_it_measures_pairs() -> None:
     assert "R-sens₂, below" not in text_of(alone)
     run = run_of([made.h_statistic(("a", "b", "c")), *made.rsens(("a", "b", "c"))])
     assert "R-sens₂, below" in text_of(InteractionsSection().section(Evidence(run)))
+
+
+# ------------------------------------------------------------------ local effects
+
+
+def test_local_effects_without_a_curve_say_so() -> None:
+    one = made.profile("ale", ("a",), (0.0, 1.0))
+    section = LocalEffectsSection().section(Evidence(run_of([replace(one, estimates=one.estimates.iloc[:0])])))
+    assert text_of(section) == "No feature has a local effect."
