@@ -31,7 +31,6 @@ import numpy as np
 from .arrays import AnyArray, FloatArray
 from .auc import OneMinusAUC
 from .distributions import Categorical, Intervals, LabelSets, Ordinal
-from .distributions.rowwise import row_sum
 from .divergence import divergence
 from .errors import InputError, nearest
 from .predictive import Distribution
@@ -155,9 +154,10 @@ def _error(dist: Distribution, y: AnyArray) -> FloatArray:
 
 def brier(dist: Categorical, y: AnyArray, _base: object) -> FloatArray:
     """Return sum_c (p_c - 1[y = c])^2, in [0, 2]: for two classes twice the one-column form."""
-    error = dist.probabilities.copy()
-    error[np.arange(len(error)), y] -= 1
-    return row_sum(np.square(error, out=error))
+    total = np.zeros(len(dist))
+    for c, p in enumerate(dist.probabilities.T):
+        total += np.square(p - (y == c))
+    return total
 
 
 def zero_one(dist: Categorical, y: AnyArray, _base: object) -> FloatArray:

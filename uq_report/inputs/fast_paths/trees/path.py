@@ -99,7 +99,7 @@ class _Table(NamedTuple):
             return None
         if self.places is not None:
             found = self.places[numbers]
-            return found if (found >= 0).all() else None
+            return found if found.min() >= 0 else None
         found = np.searchsorted(self.asked, numbers)
         return found if (self.asked[found] == numbers).all() else None
 
@@ -146,7 +146,7 @@ class Walks:
             tables = (self._table(split, columns, rows, numbers) for columns, numbers in asked.items())
             parts = [forest.picked(table.sums, places) for table, places in tables]
             found = np.concatenate(parts, axis=1)[:, order] if len(parts) > 1 else parts[0]
-            return found.reshape(-1, forest.scored)
+            return np.asfortranarray(found.reshape(-1, forest.scored))  # sums of many differ by how they lie
 
         return self._walkable.finish(scores(), lambda: scores(split=True))
 
@@ -181,10 +181,10 @@ class Walks:
     def _codes_of(self, c: int, position: int, group: Sequence[Variant], rows: IntArray) -> AnyArray:
         """Return the codes of one column under variants that have it at a position, shape (rows, variants)."""
         column = self._walkable.columns[c]
-        codes = np.empty((len(rows), len(group)), dtype=np.int32)
+        own, codes = self._codes[column], np.empty((len(rows), len(group)), dtype=np.int32)
         for number, variant in enumerate(group):
             if variant.donors is not None or not variant.columns:
-                codes[:, number] = self._codes[column, variant.donors if variant.columns else rows]
+                codes[:, number] = own[variant.donors if variant.columns else rows]
                 continue
             values = variant.values[position]
             few = take_rows(self._X, np.zeros(np.size(values), dtype=np.int64))

@@ -212,21 +212,24 @@ def _sum(table):  # type: ignore[no-untyped-def]  # compiled
 
 @compiled
 def _pick(table, whole, step, places, found):  # type: ignore[no-untyped-def]  # compiled
-    """Write to `found` (n, v, channels) what a table of sums has for each row at its places (n, v)."""
-    for row in range(places.shape[0]):
-        for v in range(places.shape[1]):
-            place = places[row, v]
-            for channel in range(table.shape[0]):
-                found[row, v, channel] = table[channel, place, row] * step
-            if whole:
-                found[row, v, 1] = (whole - table[0, place, row]) * step
+    """Write to `found` (channels, n, v) what a table of sums has for each row at its places (n, v)."""
+    for channel in range(table.shape[0]):
+        for row in range(places.shape[0]):
+            for v in range(places.shape[1]):
+                total = table[channel, places[row, v], row]
+                found[channel, row, v] = total * step
+                if whole:
+                    found[1, row, v] = (whole - total) * step
 
 
 def pick(forest: Any, table: IntArray, places: IntArray) -> FloatArray:
-    """Return the scores (n, v, channels) of rows under v changes, by the place of each in a table of sums."""
-    found = np.empty((*places.shape, forest.scored))
+    """Return the scores (n, v, channels) of rows under v changes, by the place of each in a table of sums.
+
+    Each score lies by itself in memory, as measures read them.
+    """
+    found = np.empty((forest.scored, *places.shape))
     _pick(table, forest.units, forest.step, places, found)
-    return found
+    return np.moveaxis(found, 0, -1)
 
 
 class Settled(NamedTuple):
