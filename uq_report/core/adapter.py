@@ -132,6 +132,14 @@ class TakesLargest(Protocol):
 
 
 @runtime_checkable
+class DecidesFrom(Protocol):
+    """Optional: an adapter of classifiers whose own ``predict`` can decide by probabilities that they gave before."""
+
+    def decide_from(self, model: Any, X: Table, probabilities: FloatArray) -> AnyArray | None:
+        """Return the class label that it gives each row of these probabilities; None if it takes none."""
+
+
+@runtime_checkable
 class PicksOutput(Protocol):
     """Optional: an adapter of models that predict several outputs, each of which can be a model of its own.
 

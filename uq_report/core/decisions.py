@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from .adapter import Decides, TakesLargest
+from .adapter import Decides, DecidesFrom, TakesLargest
 from .arrays import AnyArray, take_rows
 from .distributions import Categorical
 from .errors import UQReportError
@@ -26,20 +26,24 @@ OWN = DecisionRule("the model's own rule: its predict, which does not follow fro
 def decided(subject: Subject, dist: Distribution) -> Distribution:
     """Return the distributions of the subject's rows with the decisions of the model's own `predict`.
 
-    It is asked for all rows in one call; where the adapter knows that it gives the most probable class (`TakesLargest`)
-    for `ASKED` rows and for all ties, and for all rows if one of them is decided otherwise. Numbers, and models
-    without decisions of their own, stay as they are: the most probable class counts.
+    It is asked for all rows in one call, about the probabilities just given if it can decide by these (`DecidesFrom`).
+    Else, where the adapter knows that it gives the most probable class (`TakesLargest`), for `ASKED` rows and for all
+    ties, and for all rows if one of them is decided otherwise. Numbers, and models without decisions of their own, stay
+    as they are: the most probable class counts.
     """
     adapter = subject.adapter
     if "proba" not in dist.supports or not isinstance(adapter, Decides):
         return dist
     q = cast("Categorical", dist)
     try:
-        sure = isinstance(adapter, TakesLargest) and adapter.takes_largest(subject.model)
-        positions = _most_probable(subject, adapter, q) if sure else None
-        if positions is not None:
-            return q.deciding(MOST_PROBABLE, positions)
-        labels = adapter.decide(subject.model, subject.X.copy())
+        by_given = isinstance(adapter, DecidesFrom)
+        labels = adapter.decide_from(subject.model, subject.X, q.probabilities) if by_given else None
+        if labels is None:
+            sure = isinstance(adapter, TakesLargest) and adapter.takes_largest(subject.model)
+            positions = _most_probable(subject, adapter, q) if sure else None
+            if positions is not None:
+                return q.deciding(MOST_PROBABLE, positions)
+            labels = adapter.decide(subject.model, subject.X.copy())
         positions = None if labels is None else np.asarray(q.encode(labels))
         reason = "" if labels is None or len(labels) == len(q) else f"it gave {len(labels)} decisions"
     except UQReportError as error:

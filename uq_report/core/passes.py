@@ -130,7 +130,7 @@ class Task:
     def _predicted(self, group: Sequence[Variant], start: int, stop: int, shortcut: str) -> FloatArray:
         key = (start, stop, len(group))
         if shortcut:
-            few = [variant.part(slice(start, stop)) for variant in group]
+            few = group if self.step == self.n else [variant.part(slice(start, stop)) for variant in group]
             dist = self.calls.short(shortcut, few, self.at[start:stop])
         else:
             buffer = two_kept(self.buffers, key, lambda: make_buffer(self.rows[start:stop], len(group)))

@@ -174,7 +174,14 @@ class Categorical(Rowwise):
     def log_prob(self, y: AnyArray) -> FloatArray:
         """Return log p of the classes at positions y; -inf where the probability is 0."""
         with np.errstate(divide="ignore"):
-            return np.log(self.probabilities[np.arange(len(self)), y])
+            return np.log(self._of(y))
+
+    def _of(self, y: AnyArray) -> FloatArray:
+        """Return the probability of the class at each position, looked up where it lies in memory."""
+        p, rows = self.probabilities, np.arange(len(self))
+        if p.flags.f_contiguous:
+            return p.T.ravel().take(y * len(p) + rows)
+        return p.ravel().take(rows * p.shape[1] + y)
 
     def sample(self, rng: np.random.Generator, size: int) -> IntArray:
         """Draw `size` class positions from each, shape (size, n)."""

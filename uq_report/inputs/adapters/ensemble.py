@@ -15,7 +15,15 @@ from ...core.arrays import AnyArray, FloatArray, Table
 from ...core.distributions import Categorical, CategoricalMixture, NormalMixture
 from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
-from .outputs import check_noise, class_labels, mean_and_std, point_prediction, predicted_labels, probabilities
+from .outputs import (
+    check_noise,
+    class_labels,
+    giving,
+    mean_and_std,
+    point_prediction,
+    predicted_labels,
+    probabilities,
+)
 from .sklearn_ import batch_rows, gives_std, in_order, is_a, plain_array, takes_largest, transform, unwrap
 
 _FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
@@ -81,6 +89,13 @@ class EnsembleAdapter(Adapter):
     def takes_largest(self, model: Any) -> bool:
         """Say whether the members are trees, alone or bagged, so that the most probable class is decided for."""
         return takes_largest(model)
+
+    def decide_from(self, model: Any, X: Table, probabilities: FloatArray) -> AnyArray | None:
+        """Run the own ``predict`` of a forest or a bag, which asks ``predict_proba``, with what that has given."""
+        final = unwrap(model)[1]
+        if not takes_largest(model) or not is_a(final, (*_FORESTS, *_BAGGING)):
+            return None
+        return predicted_labels(giving(final, probabilities), X)
 
     def batch_rows(self, model: Any) -> int | None:
         """Return 25 000 for trees (fewer for regressors of more than 100, which hold rows x members), else None."""

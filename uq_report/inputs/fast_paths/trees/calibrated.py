@@ -13,6 +13,7 @@ from ....core.adapter import Adapter
 from ....core.arrays import FloatArray, Table
 from ....core.distributions import Categorical
 from ....core.predictive import Distribution
+from ...adapters.outputs import giving
 from ...adapters.sklearn_ import unwrap
 from .forest import Forest
 from .sklearn import members_of
@@ -45,19 +46,10 @@ def _predicting(final: Any, inner: list[Any], parts: list[FloatArray]) -> Any:
     model, folds = copy(final), []
     for fold, estimator, p in zip(final.calibrated_classifiers_, inner, parts, strict=True):
         own = copy(fold)
-        own.estimator = _giving(estimator, p)
+        own.estimator = giving(estimator, p)
         folds.append(own)
     model.calibrated_classifiers_ = folds
     return model
-
-
-def _giving(estimator: Any, p: FloatArray) -> Any:
-    def predict_proba(_: Any) -> FloatArray:  # scikit-learn goes by the name of the method
-        return p
-
-    stub = copy(estimator)
-    stub.predict_proba = predict_proba
-    return stub
 
 
 def _trees(final: Any) -> int:

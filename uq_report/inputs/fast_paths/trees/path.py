@@ -123,10 +123,9 @@ class Walks:
 
     def covers(self, variant: Variant) -> bool:
         """Say whether a table is worth it: of one column within the limit, of several where all of it is asked for."""
-        columns, channels = _columns(variant), self._walkable.forest.channels
+        columns = _columns(variant)
         if len(columns) == 1:
-            own = self._own[self._walkable.columns[columns[0]]]
-            return len(self._codes[0]) * len(own) * channels <= TABLE_CELLS
+            return self._fits[columns[0]]
         if prod(self._digits(columns)) > np.iinfo(np.int64).max:
             return False
         if variant.donors is None:
@@ -255,6 +254,12 @@ class Walks:
     def _own(self) -> list[AnyArray]:
         """The sorted distinct codes of each column."""
         return [np.unique(codes) for codes in self._codes]
+
+    @cached_property
+    def _fits(self) -> list[bool]:
+        """Whether all rows at all values of each column are a table that is kept."""
+        cells = len(self._codes[0]) * self._walkable.forest.channels
+        return [cells * len(self._own[column]) <= TABLE_CELLS for column in self._walkable.columns]
 
     @cached_property
     def _split(self) -> Forest:

@@ -165,13 +165,13 @@ def _walk(nodes, bits, values, roots, firsts, settled, codes, column, asked, dep
     """Add the differences from the unchanged rows' sums, of all trees, to `out` (channels, asked, rows)."""
     stack, below = np.empty((2 * depth + 1, 5), dtype=np.int64), np.empty((2 * depth + 1, 5), dtype=np.int64)
     rows, spare = np.empty(codes.shape[1], dtype=np.int32), np.empty(codes.shape[1], dtype=np.int32)
-    bit = np.int32(1 << (column % 31))
+    bit, spans = np.int32(1 << (column % 31)), settled[1]
     for tree in range(len(roots)):
         top = push(stack, 0, roots[tree], 0, 0, 0, len(asked))
         while top > 0:
             top -= 1
             node, start, stop = stack[top, 0], stack[top, 3], stack[top, 4]
-            while nodes[node, BELOW] & bit:
+            while nodes[node, BELOW] & bit and spans[node, 0] < spans[node, 1]:
                 left, right = np.int64(nodes[node, LEFT]), np.int64(nodes[node, RIGHT])
                 if nodes[node, FEATURE] != column:
                     top = push(stack, top, right, 0, 0, start, stop)
@@ -229,7 +229,7 @@ def pick(forest: Any, table: IntArray, places: IntArray) -> FloatArray:
     """
     found = np.empty((forest.scored, *places.shape))
     _pick(table, forest.units, forest.step, places, found)
-    return np.moveaxis(found, 0, -1)
+    return found.transpose(1, 2, 0)
 
 
 class Settled(NamedTuple):
