@@ -27,6 +27,7 @@ from uq_report.core.results import (
 )
 from uq_report.core.subject import Subject, make_subject
 from uq_report.methods.agreement.explain import Agreement
+from uq_report.methods.agreement.rankings import methods
 from uq_report.methods.agreement.reasons import OTHER_QUESTION, UNEXPLAINED, profiles_part
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.methods.shap.explain import ShapleyValues
@@ -129,6 +130,16 @@ def test_pairs_are_scipys_tau_and_counted_overlap() -> None:
     common = len(set(x.nlargest(2).index) & set(y.nlargest(2).index))
     assert [line.loc["top-k overlap", name] for name in ("estimate", "top_k", "by_chance")] == [common / 2, 2, 0.5]
     assert any("gives all features the same rank" in gap.reason for gap in pairs.omissions)
+
+
+def test_draws_lie_about_the_importances() -> None:
+    """By size for rankings by size, with their sign for others; a draw has an error of 0.014."""
+    engine = Engine(SUBJECT, testing.measures()).bound("agreement")
+    means = [4.0, -3.0, 2.0, 1.0]
+    for absolute, expected in ((False, means), (True, np.abs(means))):
+        (found,), _ = methods({"x": [importance("x.apart", means)]}, engine, absolute, 400)
+        assert found.draws is not None
+        np.testing.assert_allclose(np.mean(found.draws, axis=0), expected, atol=0.01)
 
 
 def test_stability_is_known_at_its_ends() -> None:

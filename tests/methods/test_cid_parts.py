@@ -1,0 +1,331 @@
+"""Parts of covered information by hand: which estimator comes first, what is related, and corrected lines."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.special import ndtri
+
+from uq_report import testing
+from uq_report.core.arrays import FloatArray
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.core.measures import ENTROPY, NLL, PREDICTION
+from uq_report.core.sampling import Sampling, t_quantile
+from uq_report.methods.cid import corrected as mapping
+from uq_report.methods.cid import discrete, precision
+from uq_report.methods.cid.correction import CoverTerms, _Corrected
+from uq_report.methods.cid.cover import LEVEL, normal_log_p, related_by_cells, related_by_correlation
+from uq_report.methods.cid.estimate import Choice, _attempts, _first, _unsuited
+from uq_report.methods.cid.explain import _graph, _means, alone
+from uq_report.methods.cid.terms import Data, Estimate, Terms
+from uq_report.methods.shared.rows import Rows
+from uq_report.methods.shared.terms import Terms as Importances
+
+from .pfi_cases import MEASURES, subject
+from .test_cid_terms import flat
+
+AUTO = Choice("auto", None, None, "whole", 4)
+N = 30
+
+
+def data(columns: dict[str, Any], *, classes: bool = False) -> Data:
+    """Return columns with an outcome of numbers, or of three classes."""
+    X = pd.DataFrame(columns)
+    y = np.arange(len(X)) % 3 if classes else np.arange(len(X), dtype=float)
+    of = replace(testing.linear_subject(4), X=X, y=y, features=tuple(X), kinds=kinds(X))
+    return Data(of, tuple(X), y, classes, len(X))
+
+
+def kinds(X: pd.DataFrame) -> dict[str, Any]:
+    return {name: "numeric" if pd.api.types.is_numeric_dtype(X[name]) else "categorical" for name in X}
+
+
+def numbers(d: int, n: int = N) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    return {f"x{k}": rng.normal(size=n) for k in range(d)}
+
+
+def test_only_an_estimator_that_nobody_chose_may_be_replaced() -> None:
+    assert AUTO.free
+    assert not AUTO._replace(graph=(("a", "y"),)).free
+    assert not AUTO._replace(estimator="copula").free
+    assert not AUTO._replace(estimator="copula", graph=(("a", "y"),)).free
+
+
+def attempts(given: Data, choice: Choice) -> tuple[list[str], list[float], list[str]]:
+    """Return the inverters tried, the penalties of the discrete field, and what was refused."""
+    engine: Any = None
+    refused: list[str] = []
+    made = [*_attempts(given, engine, choice, refused)]
+    names = {precision.by_shrinkage: "shrinkage", precision.by_lasso: "lasso", precision.by_graph: "graph"}
+    tried, penalties = [], []
+    for attempt in made:
+        of: Any = attempt
+        if of.func is discrete.discrete_estimate:
+            penalties.append(of.args[-1])
+        else:
+            inverter = of.args[1]
+            tried.append(names[getattr(inverter, "func", inverter)])
+    return tried, penalties, refused
+
+
+@pytest.mark.parametrize(
+    ("d", "penalty", "tried"),
+    [(50, None, ["lasso", "shrinkage"]), (51, None, ["shrinkage"]), (51, 0.5, ["lasso", "shrinkage"])],
+)
+def test_a_penalty_is_cross_validated_for_up_to_fifty_features(d: int, penalty: float | None, tried: list[str]) -> None:
+    found, penalties, refused = attempts(data(numbers(d)), AUTO._replace(penalty=penalty))
+    assert found == tried
+    assert penalties == [(penalty or 1.0) * 10.0**k for k in range(3)]
+    assert [reason.partition(",")[0] for reason in refused] == (
+        [] if "lasso" in tried else ["a lasso whose penalty is cross-validated"]
+    )
+
+
+def test_a_chosen_estimator_is_tried_alone() -> None:
+    given = data(numbers(51))
+    assert attempts(given, AUTO._replace(estimator="copula")) == (["lasso"], [], [])
+    assert attempts(given, AUTO._replace(estimator="discrete")) == ([], [1.0], [])
+    assert attempts(given, AUTO._replace(graph=(("x0", "y"),))) == (["graph"], [], [])
+    text = data({"a": ["u", "v", "w"] * 10})
+    assert attempts(text, AUTO._replace(penalty=2.0)) == ([], [2.0, 20.0, 200.0], [])
+
+
+GAP = np.r_[np.nan, np.arange(N - 1.0)]
+FAR = np.r_[np.inf, np.arange(N - 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "choice", "classes", "first"),
+    [
+        (numbers(2), AUTO, False, "copula"),
+        (numbers(2), AUTO, True, "mixed"),
+        ({"a": ["u", "v", "w"] * 10}, AUTO, False, "discrete"),
+        ({"a": GAP}, AUTO, False, "copula"),
+        ({"a": GAP}, AUTO._replace(graph=()), False, "discrete"),
+        ({"a": FAR}, AUTO._replace(graph=()), True, "discrete"),
+        ({"a": FAR}, AUTO, True, "mixed"),
+        ({"a": GAP}, AUTO._replace(estimator="discrete"), False, "discrete"),
+    ],
+)
+def test_the_first_estimator_follows_columns_and_outcome(
+    columns: dict[str, Any], choice: Choice, classes: bool, first: str
+) -> None:
+    assert _first(data(columns, classes=classes), choice) == first
+
+
+@pytest.mark.parametrize(
+    ("columns", "estimator", "classes", "match"),
+    [
+        ({"a": ["u", "v", "w"] * 10}, "copula", False, "'copula' must get numeric columns; got a"),
+        ({"a": GAP}, "copula", False, "no missing values for 'copula'; got 1 in 'a'"),
+        ({"a": FAR}, "mixed", True, "finite for 'mixed'; got infinite values in a"),
+        (numbers(1), "mixed", False, "'mixed' must get a class target"),
+        (numbers(1), "copula", True, "'copula' must get a numeric target"),
+    ],
+)
+def test_a_chosen_estimator_that_does_not_suit_is_refused(
+    columns: dict[str, Any], estimator: str, classes: bool, match: str
+) -> None:
+    with pytest.raises(InputError, match=match):
+        _first(data(columns, classes=classes), AUTO._replace(estimator=estimator))
+
+
+def test_a_fifth_of_the_rows_may_share_a_value() -> None:
+    fifth, more = (np.where(np.arange(N) < k, 0.0, np.arange(N)) for k in (6, 7))
+    assert _unsuited(data({"a": fifth}), "T") == []
+    assert _unsuited(data({"a": more}), "T") == [
+        "more than 20 % of the rows share one value of a: a T does not fit there"
+    ]
+    assert _unsuited(data({"a": GAP, "b": FAR}), "T") == ["values are missing in a", "values are infinite in b"]
+    same = data({"a": np.arange(N)})
+    assert "share one value of y" in _unsuited(replace(same, y=np.zeros(N)), "T")[0]
+    assert _unsuited(replace(same, y=np.zeros(N), classes=True), "T") == []
+
+
+def test_what_does_not_suit_is_named_by_the_normal_that_would_be_used() -> None:
+    heaped = {"a": np.where(np.arange(N) < 9, 0.0, np.arange(N))}
+    for classes, title in ((True, "conditional Gaussian"), (False, "Gaussian copula")):
+        refused = attempts(data(heaped, classes=classes), AUTO)[2]
+        assert refused == [f"more than 20 % of the rows share one value of a: a {title} does not fit there"]
+
+
+# ------------------------------------------------------------------ what is related
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_columns_are_related_beyond_a_level_shared_out_over_the_others(d: int) -> None:
+    Z = np.random.default_rng(1).normal(size=(60, d))
+    Z[:, 1] = Z[:, 0] + Z[:, 1]
+    r = np.corrcoef(Z[:, 0], Z[:, 1])[0, 1]
+    least = (ndtri(1 - LEVEL / (2 * (d - 1))) / np.arctanh(r)) ** 2 + 3  # units
+    for units, related in ((int(np.ceil(least)), True), (int(np.floor(least)), False)):
+        found = related_by_correlation(Z, units)
+        assert bool(found[0, 1]) is bool(found[1, 0]) is related
+        assert found.diagonal().all()
+    assert not related_by_correlation(Z, 3)[0, 1]
+    assert related_by_correlation(Z[:, :1], 50).tolist() == [[True]]
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("levels", [2, 3])
+def test_cells_are_related_by_a_g_test_of_units(d: int, levels: int) -> None:
+    rng = np.random.default_rng(2)
+    a = rng.integers(0, levels, 90)
+    b = np.where(rng.random(90) < 0.4, a, rng.integers(0, levels, 90))
+    codes = np.column_stack([a, b, np.arange(90) % 2])[:, :d]
+    counts = np.zeros((levels, levels))
+    np.add.at(counts, (a, b), 1.0)
+    expected = counts.sum(axis=1)[:, None] * counts.sum(axis=0) / 90
+    g = 2 * (counts * np.log(counts / expected)).sum() / 90  # a unit
+    least = stats.chi2.isf(LEVEL / (d - 1), (levels - 1) ** 2) / g
+    for units, related in ((int(np.ceil(least)), True), (int(np.floor(least)), False)):
+        assert bool(related_by_cells(codes, units)[0, 1]) is related
+
+
+def test_the_mean_of_log_p_of_a_copy_is_that_of_its_original() -> None:
+    C = np.array([[1.0, 1.0, 0.6], [1.0, 1.0, 0.6], [0.6, 0.6, 1.0]])
+    mean_log_p = normal_log_p(C, np.array([0, 1, 2, 3]))
+    assert mean_log_p((0, 1)) == pytest.approx(mean_log_p((0,)), abs=1e-6) == pytest.approx(-0.5 * np.log(0.64))
+
+
+# ------------------------------------------------------------------ fields, graphs and means
+
+
+def test_links_of_a_field_are_the_largest_potentials_of_each_pair() -> None:
+    rng = np.random.default_rng(3)
+    a = rng.integers(0, 3, N)
+    given = replace(data({"a": a.astype(str), "b": rng.integers(0, 2, N).astype(str)}), y=a % 2, classes=True)
+    found = discrete.discrete_estimate(given, 4, None, 1.0)
+    field = discrete.fit_field(np.column_stack([discrete.in_cells(given, 4)[0]]), None, 1.0)
+    for i in range(3):
+        for k in range(3):
+            block = field.pair[field.block(i), field.block(k)]
+            assert found.links[i, k] == pytest.approx(np.abs(block).max())
+    assert found.links[0, 2] > 0
+    assert found.facts == {"penalty": 1.0, "graph": "all pairs", "bins": 4}
+    given_graph = discrete.discrete_estimate(given, 4, np.eye(3, dtype=bool), 2.0)
+    assert given_graph.facts == {"penalty": 2.0, "graph": "given", "bins": 4}
+    assert not given_graph.links.any()
+
+
+def fitted(links: FloatArray, estimator: str = "Gaussian copula", **copies: str) -> Estimate:
+    zero = np.zeros((2, 3))
+    return Estimate(
+        ("a", "b", "c"), Terms(zero, zero), estimator, links, lambda _: zero, lambda _: 0.0, np.eye(3, dtype=bool), (),
+        {}, copies=copies,
+    )  # fmt: skip
+
+
+def test_the_graph_has_each_link_once_in_the_order_of_its_ends() -> None:
+    links = np.array([[0.0, 0.0, 0.5], [0.0, 0.0, -0.25], [0.5, -0.25, 0.0]])
+    found = _graph(fitted(links, c="a"))
+    assert found.frame[["feature", "item", "value"]].to_numpy().tolist() == [["a", "y", 0.5], ["b", "y", -0.25]]
+    assert found.meta == {"nodes": ["a", "b", "y"], "edge": "partial correlation"}
+    assert [(gap.feature, gap.reason) for gap in found.omissions] == [("c", "it repeats a exactly, and has its place")]
+    assert _graph(fitted(np.zeros((4, 4)), discrete.TITLE)).meta["edge"] == "largest pair potential"
+
+
+def test_means_without_an_error_have_no_interval() -> None:
+    of = testing.linear_subject(5)
+    sampling = Sampling.of(of)
+    table = _means(("a",), "i", np.arange(5.0)[:, None], sampling, 0.9)
+    ends = stats.t.interval(0.9, 4, 2.0, stats.sem(np.arange(5.0)))
+    assert table[["estimate", "lower", "upper", "confidence"]].to_numpy()[0] == pytest.approx([2.0, *ends, 0.9])
+    one = _means(("a",), "i", np.ones((1, 1)), sampling.part(np.arange(1)), 0.9)
+    assert one[["estimate", "covers"]].to_numpy().tolist() == [[1.0, "none"]]
+    assert one[["lower", "upper", "confidence"]].isna().all(axis=None)
+
+
+def test_a_flag_tells_as_much_as_its_correlation_and_a_constant_nothing() -> None:
+    flag = np.arange(12) >= 6
+    of = subject(flat, np.column_stack([flag, np.ones(12)]), np.arange(12.0))
+    found = alone(Engine(of, MEASURES), of.features, np.zeros((12, 2)))["share of variance"]
+    scores = ndtri((np.arange(12) + 0.5) / 12)
+    assert found[:, 0].mean() == pytest.approx(np.corrcoef(flag, scores)[0, 1] ** 2)
+    assert np.isnan(found[:, 1]).all()
+
+
+# ------------------------------------------------------------------ corrected importance
+
+
+def test_a_map_of_two_features_is_fitted_without_each() -> None:
+    rng = np.random.default_rng(0)
+    terms, law = rng.random((30, 2, 4)) + 0.1, np.array([-0.5, 2.0, 0.3, 1.0])
+    found = mapping.importance_map(terms @ law, terms)
+    np.testing.assert_allclose(found.left_out, np.tile(law, (2, 1)), atol=1e-2)
+    assert found.facts["redundant_left_out"] == found.left_out[:, 0].tolist()
+    assert list(found.facts["coefficients"].values()) == found.coefficients.tolist()
+    flat_map = mapping.importance_map(np.ones((3, 9)), rng.random((3, 9, 4)))
+    assert not {"r2", "r2_left_out"} & set(flat_map.facts)
+
+
+def part(estimate: FloatArray, se: FloatArray, zero: bool = False, m: int = 4) -> Importances:
+    """Return the terms of one feature, a value per measure."""
+    k = len(estimate)
+    rows = np.tile(estimate[:, None], (1, N))
+    repeats = np.tile(estimate[:, None], (1, m))
+    return Importances(
+        repeats, estimate, se, 0 * se, rows, rows, np.full(k, zero), np.zeros(k), np.zeros((k, 2), int), exact=False
+    )
+
+
+def corrected_lines(measures: Any, values: dict[str, Any], se: float = 0.1, zero: bool = False) -> pd.DataFrame:
+    """Return the lines of features whose corrected and plain importance of each measure are given."""
+    rows = Rows(measures, np.zeros((len(measures), N)), np.zeros(N), np.ones(N), None)
+    terms = {}
+    for feature, pairs in values.items():
+        own, plain = np.array(pairs, dtype=float).T
+        errors = np.full(len(measures), se)
+        terms[feature] = CoverTerms(
+            part(plain, 2 * errors), part(own + plain, errors), part(own, errors, zero), part(own - plain, 3 * errors)
+        )
+    partners = dict.fromkeys(values, ("p", "q"))
+    margins = {measure.name: 0.01 for measure in measures}
+    made = _Corrected(rows, partners, terms, margins, 0.9).result({}, ())
+    assert made.meta["degrees_of_freedom"] == N - 1
+    assert made.estimates.index.tolist() == list(range(len(measures) * len(values)))
+    return made.estimates
+
+
+def test_corrected_lines_have_the_intervals_of_each_part() -> None:
+    (line,) = corrected_lines((NLL,), {"a": [(1.0, 2.0)]}).to_dict("records")
+    reach = 0.1 * t_quantile(0.95, N - 1)
+    assert [line[name] for name in ("estimate", "lower", "upper")] == pytest.approx([1.0, 1.0 - reach, 1.0 + reach])
+    assert [line[f"plain{end}"] for end in ("", "_lower", "_upper")] == pytest.approx(
+        [2.0, 2.0 - 2 * reach, 2.0 + 2 * reach]
+    )
+    assert [line[f"joint{end}"] for end in ("", "_lower", "_upper")] == pytest.approx([3.0, 3.0 - reach, 3.0 + reach])
+    assert (line["change_std_error"], line["confidence"], line["covers"]) == pytest.approx((0.3, 0.9, "new test rows"))
+    assert (line["partners"], line["verdict"], line["exact_zero"]) == ("p, q", "positive", False)
+
+
+def test_what_is_exactly_0_is_about_0_where_it_has_an_interval() -> None:
+    (line,) = corrected_lines((NLL,), {"a": [(0.0, 0.0)]}, se=0.0, zero=True).to_dict("records")
+    assert (line["verdict"], line["exact_zero"]) == ("about 0", True)
+    (bare,) = corrected_lines((NLL,), {"a": [(1.0, 1.0)]}, se=np.nan).to_dict("records")
+    assert (bare["verdict"], bare["covers"], bare["exact_zero"]) == ("undetermined", "none", False)
+    assert np.isnan(bare["confidence"])
+    (none,) = corrected_lines((NLL,), {"a": [(0.0, 0.0)]}, se=np.nan, zero=True).to_dict("records")
+    assert none["verdict"] == "undetermined"
+
+
+@pytest.mark.parametrize(
+    ("measure", "ranks"),
+    [
+        (NLL, [2, 1, 3]),
+        (replace(NLL, direction="smaller"), [2, 3, 1]),
+        (replace(PREDICTION, direction="smaller"), [2, 1, 3]),
+        (PREDICTION, [2, 1, 3]),
+    ],
+)
+def test_ranks_follow_the_direction_in_which_a_measure_is_worse(measure: Any, ranks: list[int]) -> None:
+    table = corrected_lines((measure, ENTROPY), {"a": [(2.0, 2.0)] * 2, "b": [(3.0, 1.0)] * 2, "c": [(1.0, 3.0)] * 2})
+    own = table[table["measure"] == measure.name]
+    assert own["rank"].tolist() == ranks
+    assert own["plain_rank"].tolist() == [ranks[0], ranks[2], ranks[1]]
+    assert table.loc[table["measure"] == "entropy", "rank"].tolist() == [2, 1, 3]
