@@ -67,6 +67,17 @@ def test_rows_at_equal_ranks_of_the_prediction_keep_a_curve(most: int, rows: lis
     assert sorted(set(result.frame["curve"]) - {-1}) == rows
 
 
+def test_sixty_rows_keep_a_curve() -> None:
+    result = explained(subject({"a": np.arange(61.0), "b": np.ones(61)}), features=("b",))["pdp"]
+    assert result.notes[0].startswith("ICE curves of 60 of 61 rows")
+
+
+def test_without_a_curve_no_row_has_a_class_to_show() -> None:
+    frame = {"a": [0.5, 0.9], "none": [np.nan, np.nan]}
+    results = explained(subject(frame, TwoClasses(), y=["no", "yes"]), features=("none",), measures=("entropy",))
+    assert results["pdp.own"].meta["row_class"] == {}
+
+
 def test_rows_with_a_curve_are_shown_with_their_class() -> None:
     a = [0.5, 0.9, 0.7, 0.2]
     made = subject({"a": a, "b": a}, TwoClasses(), y=["no", "yes", "no", "yes"])
@@ -158,3 +169,6 @@ def test_points_of_ones_own_are_sorted_once_and_in_the_type_of_the_column() -> N
     for wrong in ([], [None, 1.0], ["red"]):
         with pytest.raises(InputError, match=r"pdp\.custom_values\['a'\] must hold at least one value, none missing"):
             explained(made, custom_values={"a": wrong})
+    whole = subject({"a": [1, 2, 3], "b": [1, 2, 3]})
+    with pytest.raises(InputError, match=r"none missing, that a column of type int64 can hold; got \[1, 2\.5\]"):
+        explained(whole, custom_values={"a": [1, 2.5]})

@@ -187,6 +187,8 @@ def test_numbers_are_scaled_about_their_median_and_bins_are_eighths_and_what_is_
     numbers = np.append(np.arange(16.0), np.nan)
     bins = Predictors.of([Coded("a", numbers, ordered=True)]).bins
     np.testing.assert_array_equal(bins, np.eye(9)[np.append(np.arange(16) // 2, 8)])
+    none = Predictors.of([Coded("a", np.full(3, np.nan), ordered=False)])
+    assert (none.bins.tolist(), none.scaled.tolist()) == ([[1.0]] * 3, [[0.0]] * 3)
     levels = Predictors.of([Coded("a", np.array([0.0, 1, 1, np.nan]), ordered=False)])
     np.testing.assert_array_equal(levels.bins, np.eye(3)[[0, 1, 1, 2]])
     np.testing.assert_allclose(levels.scaled[:, 1], [-np.sqrt(2), np.sqrt(0.5), np.sqrt(0.5), 0])

@@ -6,23 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from uq_report.core.results import Diagnostic, Interaction, Result
-from uq_report.document.document import Figure, Section
+from uq_report.document import blocks
+from uq_report.document.document import Figure, Section, Table
 from uq_report.document.evidence import Evidence
+from uq_report.document.plots import importance, matrix
 from uq_report.document.text import unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.information import AFTER, BEFORE, WITH_TARGET, WITHOUT_TARGET
 from uq_report.evidence.run import Run
 from uq_report.methods.ale.section import LocalEffectsSection
 from uq_report.methods.h_statistic.section import InteractionsSection
+from uq_report.methods.pdp.section import ProfilesSection
 from uq_report.methods.redundancy.section import LEAD, DependenceSection
+from uq_report.methods.rsens.section import SensitivitySection
 
 from ..document.results import diagnostic
 from . import methods_results as made
+from .cases import Case
 from .reading import all_blocks, table_of, text_of
+from .synthetic import make_run
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -196,3 +203,146 @@ def test_local_effects_without_a_curve_say_so() -> None:
     one = made.profile("ale", ("a",), (0.0, 1.0))
     section = LocalEffectsSection().section(Evidence(run_of([replace(one, estimates=one.estimates.iloc[:0])])))
     assert text_of(section) == "No feature has a local effect."
+
+
+# ------------------------------------------------------------------ profiles
+
+
+def test_single_rows_are_shown_of_leading_features_that_are_numbers() -> None:
+    profile = made.profile("pdp", ("a", "b"), (0.0, 1.0))
+    run = make_run(Case(names=("a", "b", "c")))
+    importances = tuple(result for result in run.results if result.explainer == ids.PFI)
+    section = ProfilesSection().section(Evidence(run_of([*importances, profile])))
+    assert set(shown(section)) == {"profiles-a-figure", "profiles-b-figure"}
+    levels = profile.frame["level"].mask(profile.frame["feature"].eq("a"), "red")
+    table = profile.estimates["level"].mask(profile.estimates["feature"].eq("a"), "red")
+    of_levels = replace(
+        profile, frame=profile.frame.assign(level=levels), estimates=profile.estimates.assign(level=table)
+    )
+    section = ProfilesSection().section(Evidence(run_of([*importances, of_levels])))
+    assert set(shown(section)) == {"profiles-b-figure"}
+
+
+# ------------------------------------------------------------------ R-sens
+
+
+def sensitivity(results: Sequence[Result]) -> Section:
+    return SensitivitySection().section(Evidence(run_of(results)))
+
+
+def names(d: int) -> list[str]:
+    return [f"x{k:02}" for k in range(d)]
+
+
+@pytest.mark.parametrize(("d", "words"), [(20, "over rows. "), (21, "over rows, the 20 largest of 21. ")])
+def test_a_figure_of_r_sens_says_what_it_leaves_out(d: int, words: str) -> None:
+    caption = shown(sensitivity(made.rsens(names(d))[:1]))["sensitivity-figure"].caption
+    assert caption.startswith(f"R-sens per standard deviation of the feature: mean {words}")
+
+
+@pytest.mark.parametrize(("d", "pairs"), [(7, 15), (6, 15), (3, 3)])
+def test_a_table_of_r_sens_2_ends_at_fifteen_pairs(d: int, pairs: int) -> None:
+    table = table_of(sensitivity(made.rsens(names(d))), "sensitivity-pairs-table")
+    assert len(table.rows) == pairs
+    assert ("The 15 largest of 21." in table.caption) == (d == 7)
+
+
+def test_raw_values_of_one_unit_are_told_as_such() -> None:
+    main = made.rsens(("a", "b"))[0]
+    own = sensitivity([main])
+    raw = sensitivity([replace(main, meta={**main.meta, "ranked_by": "raw"})])
+    assert "R-sens per standard deviation of the feature" in shown(own)["sensitivity-figure"].alt
+    assert "R-sens per unit" in shown(raw)["sensitivity-figure"].alt
+    assert "do not rank them" in table_of(own, "sensitivity-table").caption
+    assert "in one shared unit" in table_of(raw, "sensitivity-table").caption
+
+
+def test_steps_of_differences_stand_in_the_order_of_names_with_their_errors() -> None:
+    main = made.rsens(("a", "b"))[0]
+    meta = {**main.meta, "steps": {"b": 0.5, "a": 0.25}, "relative_error": {"b": 1e-6}}
+    table = table_of(sensitivity([replace(main, meta=meta)]), "sensitivity-steps")
+    assert table.rows == (("a", 0.25, None), ("b", 0.5, 1e-6))
+    assert "sensitivity-steps" not in [getattr(block, "id", "") for block in all_blocks(sensitivity([main]))]
+
+
+def test_hessians_stand_beside_r_sens_2_where_they_are_known() -> None:
+    main, pairs, _ = made.rsens(("a", "b", "c"))
+    bent = pairs.estimates.iloc[:2].assign(measure="eah", estimate=[7.0, 8.0])
+    table = table_of(
+        sensitivity([main, replace(pairs, estimates=pd.concat([pairs.estimates, bent], ignore_index=True))]),
+        "sensitivity-pairs-table",
+    )
+    assert [column.label for column in table.columns][-1] == "E|∂²f|"
+    assert [(row[0], row[1], row[-1]) for row in table.rows] == [("a", "b", 7.0), ("a", "c", 8.0), ("b", "c", None)]
+    bare = table_of(sensitivity([main, pairs]), "sensitivity-pairs-table")
+    assert len(bare.columns) == len(table.columns) - 1
+
+
+def test_what_members_hide_stands_in_three_columns() -> None:
+    main = made.rsens(("a", "b"))[0]
+    lines = [main.estimates.assign(measure=m, ranked=False) for m in ("rsens_members", "rsens", "rsens_hidden")]
+    members = replace(main, id=ids.RSENS_MEMBERS, estimates=pd.concat(lines, ignore_index=True))
+    section = sensitivity([main, members])
+    assert [part.id for part in section.sections] == ["sensitivity-members"]
+    assert len(table_of(section, "sensitivity-members-table").rows[0]) == 4
+    none = replace(members, estimates=members.estimates.iloc[:0])
+    assert not [b for b in sensitivity([main, none]).sections[0].blocks if isinstance(b, Table)]
+
+
+def test_without_values_r_sens_says_so() -> None:
+    main, pairs, _ = made.rsens(("a", "b"))
+    assert text_of(sensitivity([replace(main, estimates=main.estimates.iloc[:0])])) == (
+        "R-sens has no value for any feature."
+    )
+    assert "No pair has a value." in text_of(sensitivity([main, replace(pairs, estimates=pairs.estimates.iloc[:0])]))
+
+
+def test_comparators_are_explained_in_a_note_and_each_has_a_column() -> None:
+    main, _, other = made.rsens(("a", "b"))
+    table = table_of(sensitivity([main, other]), "sensitivity-comparators-table")
+    assert [column.label for column in table.columns][2] == "E|∂f|"
+    assert len(table.rows[0]) == 3
+    assert table.note.startswith("E|∂f|: ")
+    foreign = replace(other, estimates=other.estimates.assign(measure="rsens_x"))
+    assert "E|∂f|" not in table_of(sensitivity([main, foreign]), "sensitivity-comparators-table").note
+
+
+# ------------------------------------------------------------------ matrices of pairs
+
+
+@pytest.fixture
+def matrices(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """Draw matrices into a list."""
+    drawn: list[tuple[Any, ...]] = []
+
+    def draw(values: pd.DataFrame, scale: Any, loose: Any = frozenset(), *, diagonal: bool = False) -> None:
+        drawn.append((values, scale, set(loose), diagonal))
+
+    def svg_of(figure: Any) -> bytes:
+        return figure() or b"<svg/>"
+
+    monkeypatch.setattr(matrix, "draw", draw)
+    monkeypatch.setattr(importance, "draw_panels", lambda *_: None)
+    monkeypatch.setattr(blocks, "svg_of", svg_of)
+    return drawn
+
+
+def test_the_matrix_of_h_is_symmetric_and_of_twenty_features_at_most(matrices: list[tuple[Any, ...]]) -> None:
+    interactions(made.h_statistic(names(21)))
+    ((values, scale, loose, diagonal),) = matrices
+    assert list(values.index) == list(values.columns) == ["x19", *names(19)]
+    assert values.loc["x00", "x01"] == values.loc["x01", "x00"] == pytest.approx(0.3)
+    assert np.isnan(np.diag(values)).all()
+    assert values.notna().to_numpy().sum() == 20 * 19
+    assert (scale.label, scale.low, scale.high, diagonal) == ("H²", 0.0, None, False)
+    assert loose == {("x19", "x20")}
+
+
+def test_the_matrix_of_r_sens_2_has_a_diagonal_and_three_features_at_least(matrices: list[tuple[Any, ...]]) -> None:
+    sensitivity(made.rsens(("b", "a"))[:2])
+    assert matrices == []
+    sensitivity(made.rsens(("b", "a", "c"))[:2])
+    ((values, scale, _, diagonal),) = matrices
+    assert list(values.index) == list(values.columns) == ["b", "a", "c"]
+    np.testing.assert_allclose(values, 0.1 + 0.1 * np.eye(3))
+    assert (scale.label, scale.low, scale.high, diagonal) == ("R-sens₂", 0.0, None, True)

@@ -65,6 +65,17 @@ def _profile(
     )
 
 
+def _with_a_gap(profile: Profile, column: str) -> Profile:
+    """Return the profile with one error that is not known."""
+    profile.estimates.loc[2, column] = np.nan
+    return profile
+
+
+def _of_levels(profile: Profile, levels: list[str]) -> Profile:
+    profile.estimates["level"] = levels
+    return profile
+
+
 def judged(*profiles: Profile, expected: str = "increasing", n: int = 300, **options: Any) -> Outcome:
     facts: dict[str, Any] = {"n": n, "features": FEATURES}
     return Direction(monotone={"age": expected}, **options).check(run(*profiles, **facts))
@@ -164,6 +175,12 @@ def test_ale_steps_have_the_variance_of_their_own_bins() -> None:
     assert joined.df == pytest.approx([38, 38, 19])
 
 
+def test_a_curve_without_errors_has_as_many_degrees_of_freedom_as_rows() -> None:
+    local = ale(DIP, 0.0)
+    steps = ale_steps(Ale.from_result(local), run(local, n=300), "prediction", "age", 30)
+    assert steps.df.tolist() == [300] * 5
+
+
 def test_clusters_weights_and_too_few_curves_take_the_wider_error() -> None:
     local, partial = ale(DIP, 0.02), pdp(DIP)
     clustered = ale_steps(Ale.from_result(local), run(local, n=300, clusters=30), "prediction", "age", 30)
@@ -173,6 +190,7 @@ def test_clusters_weights_and_too_few_curves_take_the_wider_error() -> None:
     for result, weights in ((partial, True), (bare, False)):
         wide = pdp_steps(Pdp.from_result(result), run(result, weights=weights), "prediction", "age")
         assert wide.std_error == pytest.approx(np.full(5, 1.6))
+        assert wide.df.shape == (5,)
 
 
 def test_every_step_of_every_curve_is_adjusted_together() -> None:
@@ -187,6 +205,9 @@ def test_every_step_of_every_curve_is_adjusted_together() -> None:
         (ale(UP, level="red"), "it is not numeric"),
         (ale(UP, options={"edges": {"age": [0.0, 1.0]}}), "the edges of its local effect were given"),
         (ale(UP, float("nan")), "a bin of its local effect has no known error"),
+        (_with_a_gap(ale(UP), "std_error_change"), "a bin of its local effect has no known error"),
+        (_with_a_gap(pdp(UP, rows=5), "std_error"), "too few single curves"),
+        (_of_levels(ale(UP), ["", *"abcde"]), "it is not numeric"),
         (pdp(UP, options={"mode": "derivative"}), "made as a derivative"),
         (pdp(UP, rows=5, options={"mode": "centred"}), "too few single curves"),
     ],

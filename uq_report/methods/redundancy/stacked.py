@@ -103,7 +103,7 @@ def _bins(column: Coded) -> FloatArray:
         eighth = np.ceil(pd.Series(column.numbers).rank(pct=True).to_numpy(dtype=float, na_value=0.0) * BINS)
         inside = eighth[:, None] == np.arange(1, BINS + 1)
     else:
-        inside = np.nan_to_num(truth(column)) > 0 if not missing.all() else np.zeros((len(missing), 0), dtype=bool)
+        inside = np.nan_to_num(truth(column)) > 0
     return np.column_stack([inside, missing]).astype(float)
 
 
