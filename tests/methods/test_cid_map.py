@@ -1,5 +1,6 @@
 """The map from covered information to importance, what features tell alone, and their figures, by hand."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.stats import norm
 
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
-from uq_report.core.results import Diagnostic
+from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic
 from uq_report.document.plots import style
 from uq_report.evidence.importance import CoverCorrected
 from uq_report.methods.cid import corrected as mapping
@@ -273,3 +274,50 @@ def test_the_graph_names_its_sizes_and_puts_the_target_apart() -> None:
     potentials = graph_figure.draw(graph(edges, "largest pair potential")).legends[0].get_texts()
     assert len(potentials) == 3, "potentials of cells have no sign"
     assert len(graph_figure.draw(graph([])).axes[0].texts) == 1
+
+
+def moves(**ranks: tuple[int, int]) -> Any:
+    """Return the axes of drawn moves of ranks, of features by the rank before and after."""
+    rows = [{"measure": "nll", "feature": f, "estimate": 0.0, "plain_rank": old, "rank": new}
+            for f, (old, new) in ranks.items()]  # fmt: skip
+    table = information().estimates.head(0).reindex(columns=[*ESTIMATE_COLUMNS, "plain_rank", "rank"])
+    whole = pd.concat([table, pd.DataFrame(rows)], ignore_index=True)
+    frame = pd.DataFrame(columns=list(Diagnostic.columns))
+    return figure.draw_moves(Diagnostic(id="cid.corrected", explainer="cid", title="", frame=frame, estimates=whole))
+
+
+def test_moves_join_the_ranks_before_and_after() -> None:
+    drawn = moves(a=(1, 2), b=(2, 1), c=(3, 3))
+    (axes,) = drawn.axes
+    assert [xy(line) for line in axes.lines] == [[[0, 1], [1, 2]], [[0, 2], [1, 1]], [[0, 3], [1, 3]]]
+    assert [line.get_marker() for line in axes.lines] == ["v", "^", "o"]
+    assert [text.get_text() for text in axes.texts] == ["a  1", "2  a", "b  2", "1  b", "c  3", "3  c"]
+    assert [text.get_position() for text in axes.texts] == [
+        (-0.04, 1.0), (1.04, 2.0), (-0.04, 2.0), (1.04, 1.0), (-0.04, 3.0), (1.04, 3.0)
+    ]  # fmt: skip
+    assert (axes.get_xlim(), axes.get_ylim()) == ((-1.1, 2.1), (3.6, 0.2))
+    assert axes.get_xticks().tolist() == [0, 1]
+    assert axes.get_yticks().tolist() == []
+    assert [tick.tick1line.get_markersize() for tick in axes.xaxis.get_major_ticks()] == [0, 0]
+    assert not any(spine.get_visible() for spine in axes.spines.values())
+    assert drawn.legends[0]._ncols == 3
+
+
+def test_figures_grow_with_their_features() -> None:
+    def height(drawn: Any) -> float:
+        return float(drawn.get_size_inches()[1])
+
+    assert height(moves(a=(1, 1), b=(2, 2))) == pytest.approx(1.3)
+    assert height(figure.draw(information())) == pytest.approx(2 * 0.29 + 1.25)
+    assert height(figure.draw(information(), 1)) == pytest.approx(0.29 + 1.25)
+    assert height(figure.draw_corrected(cover(("a", "b", "c")))) == pytest.approx(3 * 0.32 + 1.0)
+    assert height(graph_figure.draw(graph([("a", "y", 0.5)]))) == 3.6
+    assert figure.draw(information()).legends[0]._ncols == 2
+    assert figure.draw_corrected(cover(("a", "b", "c"))).legends[0]._ncols == 3
+
+
+def test_names_in_the_graph_are_cut() -> None:
+    long = graph([("n" * 40, "y", 0.5)])
+    nodes = {"nodes": ["n" * 40, "y"], "edge": "partial correlation"}
+    texts = graph_figure.draw(replace(long, meta=nodes)).axes[0].texts
+    assert [len(text.get_text()) for text in texts] == [len("y (the target)"), 22]

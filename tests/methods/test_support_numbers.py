@@ -11,6 +11,7 @@ from scipy.stats import ks_2samp
 
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
+from uq_report.methods.support import columns
 from uq_report.methods.support.columns import Paired, paired, shifts
 from uq_report.methods.support.explain import Support, _p_value
 from uq_report.methods.support.space import Shuffled, Space, _standardised, _unmix, limit
@@ -62,6 +63,21 @@ def test_levels_shift_by_half_the_differences_of_their_shares() -> None:
     assert (found["lower"], found["upper"]) == pytest.approx((0.4 - ends, 0.4 + ends))
     assert found["item"] == "v: 30 % in training, 70 % here"
     assert found["n"] == 500
+
+
+def test_the_level_named_is_that_whose_share_changed_most() -> None:
+    train, test = np.repeat([0.0, 1, 2], [60, 30, 10]), np.repeat([0.0, 1, 2], [55, 10, 35])
+    found = distance(Paired("a", False, train, test, ("u", "v", "w")), slice(None))
+    assert found["item"] == "w: 10 % in training, 35 % here"
+
+
+@pytest.mark.parametrize("work", [4, 2_000_000])
+def test_every_deal_counts(monkeypatch: pytest.MonkeyPatch, work: int) -> None:
+    """Where no training row has a level every deal gives all rows to the audit: as many as there are, always."""
+    monkeypatch.setattr(columns, "WORK", work)
+    engine = Engine(subject(normal(40, 0), normal(40, 1)), {}).bound("support")
+    pair = Paired("a", False, np.full(3, np.nan), np.array([0.0, 1.0, 1.0]), ("u", "v"))
+    assert columns._dealt(pair, np.arange(3), engine) == 1.0
 
 
 def test_intervals_of_shifts_end_at_0_and_1_and_columns_without_values_have_none() -> None:

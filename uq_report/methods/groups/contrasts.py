@@ -85,8 +85,7 @@ def error_of(pieces: FloatArray, rows: BoolArray, sampling: Sampling) -> float:
 
 
 def _effective(part: Sampling, mean: float, error: float) -> float:
-    share = float(np.clip(mean, 0.0, 1.0))
-    return part.effective_n(share, 0.0 if np.isnan(error) or share in (0.0, 1.0) else float(error))
+    return part.effective_n(float(np.clip(mean, 0.0, 1.0)), float(error))
 
 
 def _welch(variances: FloatArray, dofs: AnyArray) -> float:
