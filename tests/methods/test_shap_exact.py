@@ -63,6 +63,11 @@ def test_the_sample_fits_the_planned_evaluations(planned: int, local: int, size:
     assert ShapleyValues(max_evaluations=planned)._sample_size(11, 10, local) == size
 
 
+def test_a_million_evaluations_are_planned() -> None:
+    """Of 202 coalitions on 30 background rows: 165 rows."""
+    assert ShapleyValues(n_rows=1000)._sample_size(11, 30, 0) == 165
+
+
 @pytest.mark.parametrize(("n", "rows"), [(11, 11), (60, 12)])
 def test_what_it_will_cost(n: int, rows: int) -> None:
     """Two rows are named and ten sampled, of which there may be fewer."""
@@ -101,11 +106,48 @@ def test_calls_hold_mixes_in_their_order_up_to_so_many_rows(most: int, calls: li
     assert [[len(part) for part in call] for call in found] == calls
 
 
-@pytest.mark.parametrize(("most", "groups"), [(1, [1, 1, 1]), (15, [1, 1, 1]), (16, [2, 1]), (24, [3])])
+@pytest.mark.parametrize(("most", "groups"), [(1, [1, 1, 1, 1]), (15, [1, 1, 1, 1]), (16, [2, 2]), (24, [3, 1])])
 def test_rows_are_explained_together_up_to_so_many_composite_rows(most: int, groups: list[int]) -> None:
     """Two features that differ from both background rows make 2 · 4 rows each."""
-    pool = Pool.of(np.arange(6.0).reshape(3, 2), np.array([[10.0, 20.0], [11.0, 21.0]]))
-    assert [len(group) for group in shapley._groups(pool, [Enumeration(2)] * 3, most)] == groups
+    pool = Pool.of(np.arange(8.0).reshape(4, 2), np.array([[10.0, 20.0], [11.0, 21.0]]))
+    assert [len(group) for group in shapley._groups(pool, [Enumeration(2)] * 4, most)] == groups
+
+
+@pytest.mark.parametrize(("rows", "values"), [(10, 10**9), (10**9, 20), (1, 10**9)])
+def test_calls_of_any_size_give_the_same_values(rows: int, values: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worth of a sum: each feature's own difference from the mean of the background."""
+    explained, background = np.arange(6.0).reshape(3, 2), np.array([[10.0, 20.0], [12.0, 26.0]])
+    pool = Pool.of(explained, background)
+    sizes: list[int] = []
+
+    def mixing(mixes: Any) -> FloatArray:
+        sizes.append(sum(map(len, mixes)))
+        table = np.asarray(pool.table)
+        rows = [np.where(own, table[m.row], table[other]).sum() for m in mixes for other in m.others for own in m.own]
+        return np.array([rows])
+
+    monkeypatch.setattr(shapley, "CALL_ROWS", rows)
+    monkeypatch.setattr(shapley, "CALL_VALUES", values)
+    found = shapley.play(mixing, pool, [Enumeration(2)] * 3, np.array([0.25, 0.75]))
+    np.testing.assert_allclose(found.phi[0], explained - [11.5, 24.5])
+    np.testing.assert_allclose(found.base, 36)
+    assert sum(sizes) == 3 * 2 * 4
+    assert max(sizes) <= min(rows, values // 2)
+
+
+def test_as_many_rows_are_announced_as_all_coalitions_make(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    mixing = Engine.mixing
+
+    def counted(engine: Any, table: Any, measures: Any, total: int, y: Any) -> Any:
+        asked.append(total)
+        return mixing(engine, table, measures, total, y)
+
+    monkeypatch.setattr(Engine, "mixing", counted)
+    single, importance = explained(subject(9, 2), rows=(3, 5), n_rows=2, n_background=6, max_exact=2)
+    assert asked == [len(single.meta["explained"]) * 6 * 4]
+    assert single.meta["exact"] is True
+    assert importance.meta == {"rows_used": single.meta["rows_used"], "sizes": True}
 
 
 @pytest.mark.parametrize("players", [7, 8, 9, 64, 65, 70])
@@ -129,10 +171,10 @@ def test_a_value_is_nothing_below_the_rounding_of_the_largest_worth() -> None:
 
     own: Any = SimpleNamespace(worth=worth)
     solver: Any = SimpleNamespace(solve=lambda worth: (phi, 0 * phi))
-    values = np.array([[1.0, 2.0, 3.0], [np.inf, 0.0, np.inf]])
+    values = np.array([[1.0, 2.0, 3.0], [np.inf, 0.0, 0.0]])
     found = shapley._shares(values, own, solver, np.ones(2))
     assert found.phi.tolist() == [[0, 1.05e-12, 0], [7, 7, 7]]
-    assert found.infinite.tolist() == [0, 2]
+    assert found.infinite.tolist() == [0, 1]
     assert found.base.tolist() == [1, 0]
 
 
