@@ -178,8 +178,8 @@ def rows_of(
     values = np.empty((len(measures), len(dist)))
     for m, measure in enumerate(measures):
         values[m] = measure.rows(dist, y, base)
-        bad = np.isnan(values[m])
-        if bad.any():
+        if np.isnan(values[m].min(initial=0.0)):
+            bad = np.isnan(values[m])
             row, of = int(bad.argmax()), f"{int(bad.sum())} of {len(dist)} rows"
             must = f"measure {measure.name!r} must be a number on every row"
             raise ModelError(f"{must}; got NaN on {of}, first in row {row}.", row=row)

@@ -218,7 +218,10 @@ class Shortcuts(Found[Shortcut]):
         known = [self._agreed[name, measure] for measure in measures]
         agreed = set.intersection(*known) if known else set()
         new: list[Variant] = []
+        alike: dict[tuple[Any, ...], Variant] = {}  # the first of each kind: a group has thousands of a few kinds
         for variant in group if known else ():
+            alike.setdefault((variant.columns, variant.donors is None, *map(np.ndim, variant.values)), variant)
+        for variant in alike.values():
             kinds = set(_kinds(variant))
             if not kinds <= agreed:
                 new.append(variant)

@@ -38,6 +38,7 @@ READERS: Mapping[str, Reader] = {
 TABLE_CELLS = 1 << 24  # scores of a table of rows x values, of all that are kept, and places of rows x trees: 128 MiB
 WORTH = 100_000  # rows x trees from which walks are used: loading them takes as long as predicting fewer, 0.3 s
 CROSSED = 300  # rows that may take several columns from other rows: of all pairs, more shuffles than usual ask for
+_MOST = int(np.iinfo(np.int64).max)  # the largest number that a change of several columns may have
 _TABLES = 4  # kept whatever their size: the end of one column and the beginning of the next, with their split
 _SETS = 2  # of rows whose places are kept: those of the run, and those compared
 
@@ -98,7 +99,7 @@ class _Table(NamedTuple):
         if int(numbers.max()) > self.asked[-1] or not np.array_equal(rows, self.rows):
             return None
         if self.places is not None:
-            found = self.places[numbers]
+            found = self.places.take(numbers)
             return found if found.min() >= 0 else None
         found = np.searchsorted(self.asked, numbers)
         return found if (self.asked[found] == numbers).all() else None
@@ -126,7 +127,7 @@ class Walks:
         columns = _columns(variant)
         if len(columns) == 1:
             return self._fits[columns[0]]
-        if prod(self._digits(columns)) > np.iinfo(np.int64).max:
+        if prod(self._digits(columns)) > _MOST:
             return False
         if variant.donors is None:
             return not any(map(np.ndim, variant.values))
@@ -168,7 +169,7 @@ class Walks:
 
     def _digits(self, columns: Sequence[int]) -> list[int]:
         """Return how many codes each column has."""
-        return [len(self._walkable.forest.edges[self._walkable.columns[c]]) + 2 for c in columns]
+        return [self._sizes[c] for c in columns]
 
     def _asked(self, columns: Sequence[int], group: Sequence[Variant], rows: IntArray) -> AnyArray:
         """Return the numbers of the changes of these columns, shape (rows, variants)."""
@@ -254,6 +255,11 @@ class Walks:
     def _own(self) -> list[AnyArray]:
         """The sorted distinct codes of each column."""
         return [np.unique(codes) for codes in self._codes]
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """How many codes each column can have."""
+        return [len(self._walkable.forest.edges[column]) + 2 for column in self._walkable.columns]
 
     @cached_property
     def _fits(self) -> list[bool]:
