@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -167,9 +167,10 @@ def numbers(X: Table, column: int) -> FloatArray:
     return np.asarray(X[:, column], dtype=float)
 
 
-def spread(values: object) -> float:
+def spread(values: Any) -> float:
     """Return the standard deviation of the finite values; 0 if there are none."""
-    floats = pd.Series(values).to_numpy(dtype=float, na_value=np.nan)
+    plain = isinstance(values, np.ndarray) and values.dtype == float
+    floats = values if plain else pd.Series(values).to_numpy(dtype=float, na_value=np.nan)
     finite = floats[np.isfinite(floats)]
     return float(finite.std()) if len(finite) and np.ptp(finite) > 0 else 0.0
 

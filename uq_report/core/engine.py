@@ -37,7 +37,7 @@ from .mixed import Calling, Mixer, Mixes, Mixing
 from .passes import Calls, Charged, Done, Group, Task, grouped, refuse_base, rows_of
 from .predictive import DecisionRule, Distribution
 from .results import Omission
-from .shortcut import FastPath, Found, Served, Shortcuts
+from .shortcut import Comparison, FastPath, Found, Served, Shortcuts
 from .subject import Subject
 from .variants import Variant
 from .workers import Workers, packed, variants_of_pack
@@ -136,7 +136,9 @@ class Engine:
         """
         other = object.__new__(Engine)
         other.__dict__.update(self.__dict__)
-        other.explainer, other._proven = explainer, set()
+        other.explainer = explainer
+        if rows is None:
+            other._proven = set()
         if subject is not None and subject is not self.subject:
             base = self.baseline  # the positive class and the decision rule are those of the audited rows
             other._focus, other._rule = self._focus, self._rule
@@ -422,11 +424,14 @@ class Engine:
         Shortcuts are chosen here, in the order of the groups and never by workers.
         """
         names = [measure.name for measure in task.measures]
+
+        def compare(shortcut: str, changes: Sequence[Variant]) -> Comparison:
+            with parallel_config("sequential"):  # inside a model, joblib would end the workers that wait for groups
+                return task.compared(shortcut, changes)
+
         for first, group in parts:
             self._charge(task.n * len(group))
-            with parallel_config("sequential"):  # inside a model, joblib would end the workers that wait for groups
-                shortcut = self._shortcuts.chosen(group, names, task.compared)
-            yield first, group, shortcut
+            yield first, group, self._shortcuts.chosen(group, names, compare)
 
     def _counted(self, done: Done) -> Group:
         """Return a group's results, with the rows counted that a shortcut was chosen for."""

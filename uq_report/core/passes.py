@@ -13,7 +13,7 @@ from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
 from .errors import ModelError, UnsupportedError, UQReportError
 from .measures import Measure
 from .predictive import Distribution
-from .shortcut import COMPARED, Comparison, compared
+from .shortcut import COMPARED, LEAST_COMPARED, Comparison, compared
 from .variants import Buffer, Variant, make_buffer
 
 Key = TypeVar("Key")
@@ -89,7 +89,8 @@ class Task:
 
     def compared(self, shortcut: str, changes: Sequence[Variant]) -> Comparison:
         """Return how far a shortcut is from one call of the model itself on some rows under each of the changes."""
-        at = np.unique(np.linspace(0, self.n - 1, COMPARED).astype(int))
+        most = max(LEAST_COMPARED, self.n // (2 * len(changes)))  # at most half as much work as one change of all rows
+        at = np.unique(np.linspace(0, self.n - 1, min(COMPARED, most)).astype(int))
         few, rows = [variant.part(at) for variant in changes], self.at[at]
         each = np.repeat(at, len(few))
         y = None if self.y is None else self.y[each]

@@ -23,8 +23,8 @@ from .variants import Variant
 
 # largest difference from the plain prediction, in units of a measure's largest value
 TOLERANCE = 1e-9
-# rows of a change in a comparison, and how many changes share a call of the model
-COMPARED, TOGETHER = 32, 32
+# rows of a change in a comparison, or fewer where that is much of the work; how many changes share a call of the model
+COMPARED, LEAST_COMPARED, TOGETHER = 32, 8, 32
 
 
 @runtime_checkable

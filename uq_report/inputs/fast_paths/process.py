@@ -50,7 +50,7 @@ class ProcessMeans:
 
     def predict(self, group: Sequence[Variant], rows: IntArray) -> Normal:
         """Return the distribution of every row under every variant."""
-        unit, shift = units_of(self.gp)
+        unit, shift = self._units
         if self._moves is not None and all(map(self._moves.cover, group)) and len(rows) <= self._moves.most:
             moved = np.column_stack([self._moves.means(variant, rows) for variant in group]).ravel()
             return _LateNormal(unit * moved + shift, lambda: self._std(*self._kernel(group, rows), unit))
@@ -62,6 +62,10 @@ class ProcessMeans:
         table = make_buffer(take_rows(self.X, rows), len(group)).filled(self._source, 0, len(rows), group)
         inner = transform(self.steps, table)
         return self.gp.kernel_(inner, self.gp.X_train_), self.gp.kernel_.diag(inner)
+
+    @cached_property
+    def _units(self) -> tuple[float, float]:
+        return units_of(self.gp)
 
     @cached_property
     def _moves(self) -> Moves | None:

@@ -54,32 +54,32 @@ class Moves:
 
     def cover(self, variant: Variant) -> bool:
         """Say whether the change is of one column that moves one input."""
-        return len(variant.columns) == 1 and int((self.matrix[variant.columns[0]] != 0).sum()) == 1
+        return len(variant.columns) == 1 and bool(self._inputs[variant.columns[0]] >= 0)
 
     def means(self, variant: Variant, rows: IntArray) -> FloatArray:
         """Return kᵀα of each row under a change of one column."""
         (column,) = variant.columns
-        (values,) = variant.filling(Columns(self.X), 0, len(rows))
-        j = int(np.flatnonzero(self.matrix[column])[0])
+        (values,) = variant.filling(self._source, 0, len(rows))
+        j = int(self._inputs[column])
         step = np.asarray(values, dtype=float) - numbers(self.X, column)[rows]
         at = self.inner[rows, j] + self.matrix[column, j] * step
         kept, total = self._kept(rows), np.full(len(rows), self._constant)
-        for i, span in enumerate(self._spans[j]):
-            inside = np.zeros(len(at), dtype=bool) if span is None else span.holds(at)
-            if span is not None and inside.any():
-                total[inside] += span.read(self._curve(kept, i, j, span)[inside], at[inside])
-            for part in _tiles(np.flatnonzero(~inside), len(self._alpha)):
+        for i, (term, span) in enumerate(zip(self.terms, self._spans[j], strict=True)):
+            along = np.empty(len(at)) if span is None else span.read(self._curve(kept, i, j, span), at)
+            beyond = np.arange(len(at)) if span is None else np.flatnonzero(~span.holds(at))
+            for part in _tiles(beyond, len(self._alpha)):
                 s = self._others(kept, i, j, part)
-                s += self.terms[i].inverse[j] * np.square(at[part, None] - self.gp.X_train_[:, j])
-                total[part] += self.terms[i].factor * (self.terms[i].shape.value(s) @ self._alpha)
+                s += term.inverse[j] * np.square(at[part, None] - self.gp.X_train_[:, j])
+                along[part] = term.factor * (term.shape.value(s) @ self._alpha)
+            total += along
         return total
 
     def _kept(self, rows: IntArray) -> _Kept:
         """Return what is kept of rows; that of the last ones is."""
         for last in self._last:
-            if np.array_equal(last.rows, rows):
+            if last.rows is rows or np.array_equal(last.rows, rows):
                 return last
-        found = _Kept(rows.copy(), [term.distances(self.inner[rows], self.gp.X_train_) for term in self.terms])
+        found = _Kept(rows, [term.distances(self.inner[rows], self.gp.X_train_) for term in self.terms])
         self._last[:] = [found]
         return found
 
@@ -102,6 +102,16 @@ class Moves:
                 curve[part] = term.shape.value(self._others(kept, i, j, part)) @ along
             kept.curves[i, j] = curve
         return kept.curves[i, j]
+
+    @cached_property
+    def _inputs(self) -> IntArray:
+        """The input that each column moves; -1 where it is not one."""
+        moved = self.matrix != 0
+        return np.where(moved.sum(axis=1) == 1, moved.argmax(axis=1), -1)
+
+    @cached_property
+    def _source(self) -> Columns:
+        return Columns(self.X)
 
     @cached_property
     def _spans(self) -> list[list[Span | None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -65,10 +66,13 @@ class Sample:
 
     def values(self, feature: str) -> FloatArray:
         """Return a numeric feature's values, or the positions of a categorical one's levels; NaN where unknown."""
-        if feature not in self.numeric:
-            return self.grids[feature].own_x(self.subject)
-        own = numbers(self.subject.X, self.column(feature))
-        return np.where(np.isfinite(own), own, np.nan)
+        return self._own[feature]
+
+    @cached_property
+    def _own(self) -> dict[str, FloatArray]:
+        own = {f: numbers(self.subject.X, self.column(f)) for f in self.numeric}
+        levels = {f: self.grids[f].own_x(self.subject) for f in self.categorical}
+        return levels | {f: np.where(np.isfinite(values), values, np.nan) for f, values in own.items()}
 
     def has_value(self, feature: str) -> BoolArray:
         """Return which rows have a value of the feature that can be moved."""

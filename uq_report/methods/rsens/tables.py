@@ -34,8 +34,8 @@ def importance_table(
     at, rows = np.nonzero(~np.isnan(values)) if keep_rows else (np.arange(len(terms)), np.zeros(len(terms), dtype=int))
     own = values[at, rows] * unit[at] if keep_rows else lines["estimate"]
     repeats = sample.rows[rows] if keep_rows else rows
-    frame = pd.DataFrame({"measure": measures[at], "feature": features[at], "repeat": repeats, "value": own})
-    return _ranked({"measure": measures, "feature": features} | lines), frame[list(Importance.columns)]
+    frame = pd.DataFrame(dict(zip(Importance.columns, (measures[at], features[at], repeats, own), strict=True)))
+    return _ranked({"measure": measures, "feature": features} | lines), frame
 
 
 def row_values(sample: Sample, terms: Terms, units: Mapping[str, float]) -> RowValues | None:
@@ -62,8 +62,9 @@ def pair_table(pairs: Pairs, left_out: Collection[str], *, per_unit: bool) -> tu
     keys = {
         "measure": np.repeat(np.array([*measures], dtype=object), len(kept)),
         "feature": np.tile(first, len(measures)),
+        "feature_2": np.tile(second, len(measures)),
     }
-    estimates = _ranked(keys | lines).assign(feature_2=np.tile(second, len(measures)))
+    estimates = _ranked(keys | lines)
     local = pairs.rsens2[a, b] * unit[:, None]
     complete = bool(kept) and bool(np.isfinite(local).all())
     return estimates, RowValues((RSENS2,), tuple(_name(names, *ab) for ab in kept), local[None]) if complete else None
@@ -82,8 +83,8 @@ def symmetric(pairs: Pairs, left_out: Collection[str], *, per_unit: bool) -> pd.
     unit = np.ones(len(kept)) if per_unit else spreads[a] * spreads[b]
     first, second = (np.array([names[i] for i in at], dtype=object) for at in (a, b))
     value = _lines(sample, pairs.rsens2[a, b], unit, unit)["estimate"]
-    frame = pd.DataFrame({"measure": RSENS2, "feature": first, "feature_2": second, "repeat": 0, "value": value})
-    return frame[list(Interaction.columns)]
+    columns = (np.full(len(kept), RSENS2, dtype=object), first, second, np.zeros(len(kept), dtype=int), value)
+    return pd.DataFrame(dict(zip(Interaction.columns, columns, strict=True)))
 
 
 def _name(names: Sequence[str], a: int, b: int) -> str:
@@ -128,4 +129,5 @@ def _ranked(columns: Mapping[str, Any]) -> pd.DataFrame:
     """Return the estimates with the rank of each within its measure: 1 for the largest, equal ones share the best."""
     measure, value = columns["measure"], columns["estimate"]
     larger = (measure[:, None] == measure) & (value > value[:, None])
-    return pd.DataFrame({**columns, "rank": larger.sum(axis=1) + 1})[list(COLUMNS)]
+    ranked = {**columns, "rank": larger.sum(axis=1) + 1}
+    return pd.DataFrame({name: ranked[name] for name in (*COLUMNS, "feature_2") if name in ranked})
