@@ -200,7 +200,7 @@ def test_explainers_of_one_run_share_what_was_compared_and_other_rows_are_compar
     for bound in (engine.bound("a"), engine.bound("b"), engine.bound("c", of.take(np.arange(40)))):
         list(bound.evaluate(permuted(bound.subject), engine.select(["nll"])[0]))
         compared.append(engine.served["additive"].compared)
-    assert compared == [64, 64, 64 + 2 * 10]
+    assert compared == [2 * (N // 4), 2 * (N // 4), 2 * (N // 4) + 2 * (40 // 4)]
 
 
 def test_parts_of_rows_and_rows_chosen() -> None:

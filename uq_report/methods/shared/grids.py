@@ -76,13 +76,15 @@ def make_grid(
     categories or else sorted; above `max_levels` the most frequent ones.
     """
     kind = subject.kinds[feature]
-    series = pd.Series(subject.values(feature))
-    present = series[series.notna()]
-    notes, missing = [], len(series) - len(present)
+    own = subject.values(feature)
+    if not (isinstance(own, np.ndarray) and own.dtype.kind in "iuf"):
+        own = pd.Series(own)
+    present = own[~pd.isna(own)]
+    notes, missing = [], len(own) - len(present)
     if missing:
         notes.append(f"{feature}: {missing} rows have no value; the grid holds observed values only.")
     if kind == "numeric":
-        finite = np.isfinite(present.to_numpy(dtype=float))
+        finite = np.isfinite(np.asarray(present, dtype=float))
         if not finite.all():
             notes.append(f"{feature}: {int((~finite).sum())} infinite values are not on the grid.")
         present = present[finite]
@@ -103,15 +105,15 @@ def make_grid(
     return Grid(feature, subject.positions(feature)[0], values, x, levels, tuple(notes))
 
 
-def _quantiles(present: pd.Series[Any], resolution: int, percentiles: tuple[float, float]) -> tuple[Any, ...]:
+def _quantiles(present: Any, resolution: int, percentiles: tuple[float, float]) -> tuple[Any, ...]:
     """Return observed values at equally spaced cumulative shares (the inverse of the empirical cdf)."""
-    ordered = present.sort_values(ignore_index=True)
-    distinct = ordered.drop_duplicates()
+    ordered = np.sort(present) if isinstance(present, np.ndarray) else present.sort_values().array
+    distinct = pd.Index(ordered).unique()
     if len(distinct) <= resolution and percentiles == (0.0, 1.0):
-        return tuple(distinct)
+        return tuple(distinct.tolist())
     shares = np.linspace(*percentiles, resolution)
     at = np.clip(np.ceil(shares * len(ordered)).astype(int) - 1, 0, len(ordered) - 1)
-    return tuple(ordered.iloc[at].drop_duplicates())
+    return tuple(pd.Index(ordered[at]).unique().tolist())
 
 
 def _levels(feature: str, present: pd.Series[Any], max_levels: int) -> tuple[tuple[Any, ...], list[str]]:
