@@ -14,6 +14,7 @@ from uq_report.core.distributions import (
     LogLogistic,
     Normal,
     Poisson,
+    StudentT,
     Weibull,
 )
 from uq_report.core.distributions.inversion import bracket, inverse
@@ -42,11 +43,19 @@ def test_each_row_has_its_own_bracket() -> None:
 LEVELS = np.array([1e-12, 0.01, 0.3, 0.5, 0.77, 1 - 1e-9])
 
 
-@pytest.mark.parametrize(("lower", "upper"), [(-40.0, 40.0), (-1e9, 1e9), (-8.0, 7.0)])
+@pytest.mark.parametrize(("lower", "upper"), [(-40.0, 40.0), (-1e9, 1e9), (-8.0, 7.0), (-1e300, 1e300)])
 def test_the_inverse_does_not_depend_on_its_bracket(lower: float, upper: float) -> None:
     """Levels near 0 and 1 have the relative precision of the cdf."""
     found = inverse(Normal(np.zeros(6), 1.0), LEVELS, np.full(6, lower), np.full(6, upper))
     np.testing.assert_allclose(found, stats.norm.ppf(LEVELS * (1 - 1e-14)), rtol=1e-8, atol=1e-13)
+
+
+@pytest.mark.parametrize("ends", [(-1e300, 1e300), (0.0, 1e300), (1e-300, 1e300)])
+def test_ends_as_far_as_a_bracket_goes_cost_no_digits(ends: tuple[float, float]) -> None:
+    p, near, far = np.array([0.3, 0.9, 1e-9]), np.full(3, ends[0]), np.full(3, ends[1])
+    np.testing.assert_allclose(inverse(Gamma(1.0, np.full(3, 2.0)), p, near, far), -2 * np.log1p(-p), rtol=1e-10)
+    heavy = inverse(StudentT(1.0, np.full(3, 1e6), 1.0), p, near, far)
+    np.testing.assert_allclose(heavy, np.maximum(1e6 + stats.cauchy.ppf(p * (1 - 1e-14)), near), rtol=1e-10)
 
 
 def test_what_the_lower_end_reaches_is_the_lower_end() -> None:

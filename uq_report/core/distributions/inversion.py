@@ -49,7 +49,8 @@ def inverse(dist: Distribution, p: FloatArray, lower: FloatArray, upper: FloatAr
         moved = following - here
         step[left], y[left] = moved, following
         small = 4 * np.spacing(np.maximum(np.abs(low), np.abs(high)))
-        met = fine & ((np.abs(moved) <= small / 4) | (np.abs(excess) <= 4 * np.spacing(p[left])))
+        near = np.spacing(np.maximum(np.abs(here), np.abs(following)))  # of the value, for the bracket may be wide yet
+        met = fine & ((np.abs(moved) <= near) | (np.abs(excess) <= 4 * np.spacing(p[left])))
         left = left[(high - low > small) & ~met]
     return np.where(np.abs(upper - y) <= 4 * np.spacing(np.abs(upper)), upper, y)
 
