@@ -24,14 +24,14 @@ UNKNOWN = "it was killed, or the machine went down"
 @contextmanager
 def at_work(filing: Filing) -> Iterator[None]:
     """Mark an audit as at work, until that ends in any way but by a kill."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    mark, now = filing.beside.started, datetime.now(UTC).isoformat(timespec="seconds")
     with suppress(OSError):  # nothing is filed in a history that can only be read
-        put(filing.mark, filing.mark.with_name(f".new-{filing.mark.name}"), f"{now}\n".encode())
+        put(mark, mark.with_name(f".new-{mark.name}"), f"{now}\n".encode())
     try:
         yield
     finally:
         with suppress(OSError):
-            filing.mark.unlink()
+            mark.unlink()
 
 
 def tell(part: EmailPart | None, filing: Filing, how: str = UNKNOWN) -> list[str]:
@@ -42,21 +42,21 @@ def tell(part: EmailPart | None, filing: Filing, how: str = UNKNOWN) -> list[str
     list of str
         What is to be said of it, and of a mail that failed: then the mark stays. Empty if the last run ended.
     """
-    started = _begun(filing.mark)
+    started = _begun(filing.beside.started)
     if started is None:
         return []
     ended = alerts.never_ended(filing.name, started, how)
     told = [*ended.summary["reasons"]]
-    if failure := mail.send_after(part, ended, filing.mailed):
+    if failure := mail.send_after(part, ended, filing.beside.mailed):
         return [*told, f"Mail: {failure}"]
-    filing.mark.unlink()
+    filing.beside.started.unlink()
     return told
 
 
 def tell_if_left(file: Path, history: str, name: str, how: str = UNKNOWN) -> list[str]:
     """Do as `tell` does for an audit file, unless its audit is at work."""
     place = History(history)
-    if not place.started(name).is_file():
+    if not place.beside(name).started.is_file():
         return []
     try:
         with place.filing(name) as filing:

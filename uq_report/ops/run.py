@@ -238,7 +238,7 @@ def _mailed(audit: AuditFile, ended: Ended) -> Path | None:
     if audit.email is None or history is None or name is None:
         return None
     try:
-        return History(history).mailed(name)
+        return History(history).beside(name).mailed
     except InputError:  # no name for a history, which is what such a run fails by
         return None
 

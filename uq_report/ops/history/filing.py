@@ -40,11 +40,28 @@ class Filed(NamedTuple):
         return (self.folder / RUN).is_file()
 
 
+class Beside(NamedTuple):
+    """The files beside the runs of an audit that no check reads."""
+
+    audit: Path
+
+    @property
+    def started(self) -> Path:
+        """The file that says since when a run is at work, which stays where it was killed; see `ops.killed`."""
+        return self.audit / STARTED
+
+    @property
+    def mailed(self) -> Path:
+        """The file that keeps what was mailed; see `ops.alerts`."""
+        return self.audit / MAILED
+
+
 class Filing:
     """One audit of a history while its lock is held."""
 
     def __init__(self, name: str, audit: Path) -> None:
         self.name = name
+        self.beside = Beside(audit)
         self._audit = audit
         self._head = heads.begin(audit.parent).audits.get(audit.name)
         for left in audit.glob(f"{STAGE}*"):  # of a process that was killed
@@ -74,16 +91,6 @@ class Filing:
                 words = "Filed as %s: a run that was stopped before its report was made; uq-report render %s"
                 _log.warning(words, filed.entry.reference, filed.folder)
         remove(held)
-
-    @property
-    def mark(self) -> Path:
-        """The file that says since when a run is at work; see `ops.killed`."""
-        return self._audit / STARTED
-
-    @property
-    def mailed(self) -> Path:
-        """The file that keeps what was mailed of the audit."""
-        return self._audit / MAILED
 
     def previous(self) -> Run | None:
         """Return the run filed last, or the one before if that cannot be read; None if there is none."""

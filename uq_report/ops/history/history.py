@@ -30,7 +30,7 @@ from ...core.errors import InputError, OutputError
 from . import entry as entries
 from . import names
 from .check import troubles
-from .filing import LATEST, MAILED, STARTED, Filed, Filing
+from .filing import LATEST, Beside, Filed, Filing
 from .heads import HEADS, LOCK, Heads, of_folders, read
 from .lock import locked
 
@@ -111,13 +111,9 @@ class History:
             raise InputError(f"run must still be kept; {reference!r} was deleted by retention. Name a later one.")
         return matches[-1]
 
-    def mailed(self, name: str) -> Path:
-        """Return the file that keeps what was mailed of an audit."""
-        return self._audit(name) / MAILED
-
-    def started(self, name: str) -> Path:
-        """Return the file that marks an audit at work, which stays where a run was killed."""
-        return self._audit(name) / STARTED
+    def beside(self, name: str) -> Beside:
+        """Return the files beside the runs of an audit."""
+        return Beside(self._audit(name))
 
     def check(self, anchor: Heads | None = None) -> list[str]:
         """Return what is wrong, one sentence each; see `check.troubles`."""

@@ -14,8 +14,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from threading import Event, Thread, Timer
 
-from ...core.errors import LockedError
-from ...core.text import clean
+from ...core.errors import LockedError, words_of
 from .. import killed
 from ..history.lock import locked
 from .child import Children, Ended, State, run_command
@@ -139,7 +138,7 @@ class Service:
         try:
             ended = self._children.run(self._command(job.file), job.file.parent, job.timeout, job.cpu_time)
         except Exception as error:  # noqa: BLE001 - whatever it is, the other audits go on
-            ended = Ended("failed", -1, 0.0, error=str(error))
+            ended = Ended("failed", -1, 0.0, error=words_of(error))
         if ended is None:
             self._say("run.left", audit=job.label, reason="the scheduler is stopping")
             return
@@ -171,7 +170,7 @@ class Service:
         try:
             told = killed.tell_if_left(job.file, job.history, job.name, how)
         except Exception as error:  # noqa: BLE001 - whatever it is, the audits go on
-            told = [f"It cannot be told whether the last run was killed: {clean(error, 300)}"]
+            told = [f"It cannot be told whether the last run was killed: {words_of(error, 300)}"]
         for sentence in told:
             self._say("run.killed", "error", audit=job.label, reason=sentence)
 
