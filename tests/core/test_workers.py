@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Lock
+from time import process_time, sleep
 from typing import Any
 
 import numpy as np
@@ -232,3 +233,23 @@ def test_an_engine_leaves_behind_what_is_of_this_process() -> None:
     engine = Engine(subject(), {}, progress=lambda _: None, limits=lambda *_: "")
     state = engine.__getstate__()
     assert (state["progress"], state["limits"], state["_workers"]) == (None, None, None)
+
+
+def busy() -> Callable[[], None]:
+    """Return what takes a fifth of a second of the processor, and sleeps as long."""
+
+    def work() -> None:
+        end = process_time() + 0.2
+        while process_time() < end:
+            pass
+        sleep(0.2)
+
+    return work
+
+
+@pytest.mark.parametrize(("backend", "counted"), [("loky", True), ("threading", False)])
+def test_the_processor_time_of_other_processes_is_counted(backend: str, *, counted: bool) -> None:
+    engine = Engine(subject(smooth(busy())), MEASURES, n_jobs=2, backend=backend, batch_rows=10)
+    list(engine.evaluate([Variant((0,), (float(k),)) for k in range(4)], [ENTROPY], np.arange(10)))
+    calls = 0.2 * 4
+    assert (0.9 * calls < engine.worker_seconds < 3 * calls) if counted else engine.worker_seconds == 0

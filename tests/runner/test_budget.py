@@ -355,3 +355,18 @@ def test_two_models_share_the_processor_time_that_is_left(monkeypatch: pytest.Mo
     timed = budget.Watch(seconds=10.0, cpu_seconds=2.0).share(2)
     assert (timed.cpu_seconds, timed.shared) == (1.0, ", a share of 10 s,")
     assert budget.Watch(seconds=1.0).share(2).cpu_left == math.inf
+
+
+def test_the_processor_time_of_workers_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "process_time", lambda: 0.0)
+    watch = budget.Watch(cpu_seconds=10.0, of_workers=lambda: 10.0)
+    assert (watch.cpu_left, watch.exceeded()) == (0.0, "")
+    watch.of_workers = lambda: 10.5
+    assert watch.exceeded() == "the limit of 10 s of processor time was reached"
+
+
+def test_a_run_counts_what_its_workers_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "process_time", lambda: 0.0)
+    monkeypatch.setattr(Engine, "worker_seconds", property(lambda _: 4.0))
+    assert audited(cpu_time=3.5).run.not_reproducible == "the limit of 3.5 s of processor time was reached"
+    assert audited(cpu_time=4.5).run.not_reproducible == ""

@@ -153,6 +153,11 @@ class Engine:
         return dict(self._rows)
 
     @property
+    def worker_seconds(self) -> float:
+        """Seconds of the processor that workers in other processes took so far."""
+        return self._workers.cpu_seconds
+
+    @property
     def row_seconds(self) -> float:
         """Seconds that a further row of a call takes, by the smallest and the largest so far; infinite without any.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -16,6 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from pathlib import Path
 from threading import Lock
+from time import process_time, thread_time
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
@@ -70,6 +72,7 @@ class Workers:
         self.n_jobs, self._scheduler = n_jobs, scheduler
         self._sent: dict[int, tuple[Any, Sent]] = {}
         self._folder: Path | None = None
+        self.cpu_seconds = 0.0  # processor time that other processes took for packs, as each tells with its answer
 
     def alone(self, seconds: float) -> bool:
         """Say whether this process does work of about so many seconds alone; that changes no number."""
@@ -88,10 +91,12 @@ class Workers:
         for remedy in ("Its packs are sent once more", "What is left is evaluated by this process"):
             sent = self._share(shared, owner)
             # one tuple: dask would put anything else that is large on a single worker, and lose it with that one
-            calls = (delayed(_worked)(sent.source, (work, pack)) for pack in line.again())
+            task = work, os.getpid(), self._clock
+            calls = (delayed(_worked)(sent.source, (*task, pack)) for pack in line.again())
             try:
-                for returned in self._parallel(sent, calls):
+                for returned, seconds in self._parallel(sent, calls):
                     line.done()
+                    self.cpu_seconds += seconds
                     yield returned
             except UnreadableError as error:
                 self._sent = {id(owner): (owner, self._in_threads(shared, error))}
@@ -102,6 +107,11 @@ class Workers:
                 return
         for pack in line.again():
             yield work(shared, pack)
+
+    @property
+    def _clock(self) -> Callable[[], float]:
+        """Of a worker's processor time: loky's are at one pack at a time, in all of their threads."""
+        return process_time if self.backend == "loky" else thread_time
 
     def count(self, shared: Any, owner: object) -> int:
         """Return the number of workers, to whom `shared` is sent."""
@@ -220,8 +230,12 @@ def variants_of_pack(total: int, workers: int) -> int:
     return max(1, math.ceil(total / (PER_WORKER * workers)))
 
 
-def _worked(source: Any, task: tuple[Callable[[Any, Pack], Returned], Pack]) -> Returned:
-    """Work in a worker, where nothing inside the model may start workers of its own."""
-    work, pack = task
+def _worked(
+    source: Any, task: tuple[Callable[[Any, Pack], Returned], int, Callable[[], float], Pack]
+) -> tuple[Returned, float]:
+    """Work in a worker, where nothing inside the model may start workers of its own; tell another process's seconds."""
+    work, parent, clock, pack = task
+    start = clock()
     with parallel_config("sequential"):
-        return work(source.read() if isinstance(source, Filed | Scattered) else source, pack)
+        returned = work(source.read() if isinstance(source, Filed | Scattered) else source, pack)
+    return returned, 0.0 if os.getpid() == parent else clock() - start

@@ -106,7 +106,7 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None, watc
         engine.pace()
         watch.keep_after()
     # from here on: without its own rows predicted, a run has nothing to say
-    engine.limits = watch.exceeded if watch.limited else None
+    engine.limits, watch.of_workers = watch.exceeded if watch.limited else None, lambda: engine.worker_seconds
     return _Audit(subject, settings, engine, catalog, prepared, start, progress, watch)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ class Watch:
 
     `cut` is the first reason for which something was cut, empty so far. `pace` is how long a step of the part of the
     work that `begin` began took, infinite so far. `kept` seconds of the limit are for what comes after the explainers.
+    `of_workers` returns the seconds of the processor that other processes took for this run.
     """
 
     seconds: float | None = None
@@ -33,6 +35,7 @@ class Watch:
     cpu_seconds: float | None = None
     pace: float = math.inf
     kept: float = 0.0
+    of_workers: Callable[[], float] = float
     started: float = field(init=False)
     used: float = field(init=False)
 
@@ -54,7 +57,8 @@ class Watch:
     @property
     def cpu_left(self) -> float:
         """Seconds of the processor until their limit, infinite without one."""
-        return math.inf if self.cpu_seconds is None else self.cpu_seconds - (process_time() - self.used)
+        used = process_time() - self.used + self.of_workers()
+        return math.inf if self.cpu_seconds is None else self.cpu_seconds - used
 
     @property
     def room(self) -> float:

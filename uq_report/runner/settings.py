@@ -203,8 +203,8 @@ class Settings(RunSettings, BudgetSettings):
         rules and records. What was cut is not run, listed with what it would have taken, and the run says that it
         cannot be reproduced.
     cpu_time : float, optional
-        Seconds of the processor, which a busy machine does not use up: those of this process and its threads. Beyond
-        them the explainer at work is stopped at its next step.
+        Seconds of the processor, which a busy machine does not use up: those of this process and of its workers
+        while they predict. Beyond them the explainer at work is stopped at its next step.
     memory_limit_mb : int, optional
         Memory of this process beyond which the explainer at work is stopped at its next step.
     as_of : str
