@@ -1,11 +1,11 @@
-"""Airflow 3: one audit a week. The data interval is its date, so a retry or a backfill has the same inputs."""
+"""Airflow 3.3: one audit a week. The data interval is its date, so a retry or a backfill has the same inputs."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 from airflow.providers.standard.operators.bash import BashOperator
 from airflow.sdk import DAG, task
 

@@ -98,7 +98,7 @@ def test_the_service_is_confined_and_the_timer_catches_up() -> None:
 @pytest.fixture
 def dag(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return the names of the DAG's file, run with stand-ins for what it takes of Airflow."""
-    modules = ("airflow", "airflow.exceptions", "airflow.sdk", "airflow.providers", "airflow.providers.standard")
+    modules = ("airflow", "airflow.sdk.exceptions", "airflow.sdk", "airflow.providers", "airflow.providers.standard")
     for name in (*modules, f"{modules[-1]}.operators", f"{modules[-1]}.operators.bash"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
     errors, sdk, bash = (sys.modules[name] for name in (*modules[1:3], f"{modules[-1]}.operators.bash"))
