@@ -12,6 +12,8 @@ weasyprint  71     weasyprint.pdf.tags                 mark                     
 weasyprint  71     weasyprint.pdf.tags                 ParentTree                        `tags`: running heads
 weasyprint  71     weasyprint.pdf.metadata             generate_rdf_metadata             `printer`: PDF/UA-1
 weasyprint  71     weasyprint.pdf.anchors              /Filespec                         `printer`: media types
+weasyprint  71     weasyprint.text.line_break.Layout   reactivate                        `texts`: lines kept
+weasyprint  71     weasyprint.svg                      _etree_node                       `texts`: labels as a whole
 jinja2      3.2    jinja2.compiler.CodeGenerator       visit_ScopedEvalContextModifier   `environment`: escaping
 matplotlib  4      matplotlib.textpath                 text_to_path                      `plots.slim`: widths of text
 pyhanko     0.39   pyhanko.pdf_utils.reader            _get_object_from_stream           `pdf_reader`: long reports

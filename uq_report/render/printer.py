@@ -27,6 +27,7 @@ from .borders import straight
 from .bounds import limit, serve
 from .tags import mend, own_links
 from .text import clean
+from .texts import kept
 from .weasy import HTML, FatalURLFetchingError, PdfAttachment, URLFetcher
 
 VARIANT = "pdf/a-3a"
@@ -104,7 +105,7 @@ def print_page(html: str, attachments: Sequence[Attachment] = (), as_of: str = "
         attachments share a name, or have none that a file can have.
     """
     files = _attached(attachments, as_of)
-    with _listening() as problems, straight(), warnings.catch_warnings():
+    with _listening() as problems, straight(), kept(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # WeasyPrint leaves its own colour profile open
         try:
             document = HTML(string=html, url_fetcher=DataOnly(), base_url=None).render(pdf_variant=VARIANT)
@@ -173,8 +174,19 @@ def _finisher(media_types: dict[str, str]) -> Any:
                 file.extra["Subtype"] = "/" + _name(media_types[item["UF"].string])
             if isinstance(item, pydyf.Stream) and item.compress:
                 _pack(item)
+        pdf.objects[:] = [_Made(item) if item.compressible and item.free == "n" else item for item in pdf.objects]
 
     return finish
+
+
+class _Made(pydyf.Object):  # type: ignore[misc] # pydyf has no types
+    """An object as its bytes, which pydyf would make twice: for the file and for its hash."""
+
+    data = b""
+
+    def __init__(self, of: Any) -> None:
+        super().__init__()
+        self.number, self.data = of.number, of.data
 
 
 def _pack(stream: Any) -> None:

@@ -25,9 +25,10 @@ def _by_name() -> Iterator[None]:
 
 
 with _by_name():
-    from weasyprint import HTML, draw
+    from weasyprint import HTML, draw, svg
     from weasyprint import Attachment as PdfAttachment
     from weasyprint.formatting_structure.boxes import TableCellBox
+    from weasyprint.text.line_break import Layout
     from weasyprint.urls import FatalURLFetchingError, URLFetcher
 
-__all__ = ["HTML", "FatalURLFetchingError", "PdfAttachment", "TableCellBox", "URLFetcher", "draw"]
+__all__ = ["HTML", "FatalURLFetchingError", "Layout", "PdfAttachment", "TableCellBox", "URLFetcher", "draw", "svg"]

@@ -1,0 +1,55 @@
+"""Text is laid out once, and looks as if it were laid out as often as WeasyPrint does."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from uq_report.render.texts import kept
+from uq_report.render.weasy import HTML, Layout, svg
+
+PARAGRAPHS = (
+    "<style>@page { size: 300px 400px } p { width: 200px } .justified { text-align: justify }</style>"
+    "<p>A sentence of <b>some</b> words, which takes several lines of this narrow page.</p>"
+    "<p class='justified'>A sentence of some words, which takes several lines of this narrow page.</p>"
+)
+LABEL = "<svg xmlns='http://www.w3.org/2000/svg' width='200' height='50'><text x='{}' y='20'{}>Label</text></svg>"
+
+
+def printed(page: str) -> bytes:
+    return bytes(HTML(string=page).write_pdf(uncompressed_pdf=True))
+
+
+def strings(label: str) -> list[str]:
+    """Return what is shown of a figure with a label, each string by itself."""
+    return re.findall(r"\[(.*?)\] TJ", printed(label).decode("latin-1"))
+
+
+def test_paragraphs_are_the_same_bytes() -> None:
+    plain = printed(PARAGRAPHS)
+    with kept():
+        assert printed(PARAGRAPHS) == plain
+
+
+def test_a_label_is_one_string_and_was_one_for_each_letter() -> None:
+    page = LABEL.format(10, "")
+    assert len(strings(page)) == len("Label")
+    with kept():
+        assert len(strings(page)) == 1
+
+
+@pytest.mark.parametrize(
+    "label", [LABEL.format("10 20 30", ""), LABEL.format(10, " rotate='30'"), LABEL.format(10, " textLength='90'")]
+)
+def test_letters_that_are_placed_one_by_one_stay_so(label: str) -> None:
+    plain = printed(label)
+    with kept():
+        assert printed(label) == plain
+
+
+def test_weasyprint_is_left_as_it_was() -> None:
+    before = Layout.deactivate, Layout.reactivate, svg.text, dict(svg.TAGS)
+    with kept():
+        assert svg.TAGS["text"] is svg.text is not before[2]
+    assert before == (Layout.deactivate, Layout.reactivate, svg.text, svg.TAGS)
