@@ -39,9 +39,14 @@ def test_a_label_is_one_string_and_was_one_for_each_letter() -> None:
         assert len(strings(page)) == 1
 
 
-@pytest.mark.parametrize(
-    "label", [LABEL.format("10 20 30", ""), LABEL.format(10, " rotate='30'"), LABEL.format(10, " textLength='90'")]
-)
+def test_a_label_of_a_given_length_has_it() -> None:
+    with kept():
+        plain, twice = (printed(LABEL.format(10, f" textLength='{length}'")) for length in (40, 80))
+    scales = [float(re.search(rb"\n(\S+) 0 0 -1 \S+ \S+ Tm", page)[1]) for page in (plain, twice)]  # type: ignore[index]
+    assert scales[1] == pytest.approx(2 * scales[0], rel=1e-4)
+
+
+@pytest.mark.parametrize("label", [LABEL.format("10 20 30", ""), LABEL.format(10, " rotate='30'")])
 def test_letters_that_are_placed_one_by_one_stay_so(label: str) -> None:
     plain = printed(label)
     with kept():

@@ -9,7 +9,7 @@ from typing import Any
 from .weasy import Layout, svg
 
 # attributes of a label that place its letters one by one
-_OF_LETTERS = ("dx", "dy", "rotate", "letter-spacing", "textLength")
+_OF_LETTERS = ("dx", "dy", "rotate", "letter-spacing")
 
 
 @contextmanager
@@ -25,6 +25,7 @@ def kept() -> Iterator[None]:
     def label(image: Any, node: Any, font_size: float) -> None:
         if node.text and not _in_letters(node):
             node._etree_node.text = _Whole(node.text)  # noqa: SLF001 - there is no other way
+            node.attrib["lengthAdjust"] = "spacingAndGlyphs"  # a given length is that of the whole
         letters(image, node, font_size)
 
     Layout.deactivate, Layout.reactivate, svg.text = lambda _: None, reactivate, label

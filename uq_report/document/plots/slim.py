@@ -7,9 +7,6 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import text_to_path
-
 from .pathdata import is_open, moved
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -150,6 +147,9 @@ def _anchor(text: ET.Element) -> None:
 @lru_cache(maxsize=4096)
 def _length(text: str, size: float, weight: str) -> float:
     """Return the length of a text in DejaVu Sans, as matplotlib measures it to place it."""
+    from matplotlib.font_manager import FontProperties  # heavy, and pages have sketches
+    from matplotlib.textpath import text_to_path
+
     font = FontProperties(family=["DejaVu Sans"], size=size, weight=int(weight) if weight.isdigit() else weight)
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 

@@ -10,16 +10,15 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
-from typing import Any
-
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-from matplotlib.ticker import ScalarFormatter
+from typing import TYPE_CHECKING, Any
 
 from .pathdata import relative, short
 from .sketch import Sketch
 from .slim import HREF, REFERENCE, SVG, references, simplify
 from .style import FONTS, context
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 
@@ -31,6 +30,8 @@ def to_svg(figure: Figure | Sketch) -> bytes:
     """
     if isinstance(figure, Sketch):
         return figure.svg(FONTS)
+    from matplotlib.backends.backend_svg import FigureCanvasSVG  # here and below: heavy, and pages have sketches
+
     buffer = io.BytesIO()
     with context():
         canvas: Any = FigureCanvasSVG(figure)
@@ -63,6 +64,8 @@ def slim(svg: bytes, scales: str = "") -> bytes:
 
 def _scales(figure: Figure) -> str:
     """Return, as JSON, the frame of each pair of axes in the SVG, and name and range of each that measures."""
+    from matplotlib.ticker import ScalarFormatter
+
     size = 72 * figure.get_size_inches()
     frames = []
     for axes in figure.axes:
