@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import compress
+from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from ...core.subject import Subject
 from ...evidence import ids
 from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE
 from ..shared.options import at_least, positive
-from .corrected import bootstrapped, corrected_importance, refitted
+from .corrected import SHUFFLES, TEST_SHARE, bootstrapped, corrected_importance, refitted
 from .cover import CHOSEN, LEVEL, Greedy
 from .discrete import TITLE as DISCRETE
 from .estimate import Choice, estimate
@@ -111,6 +112,11 @@ class CoveredInformation(BuiltIn):
             ("potentials", self.potentials in ("whole", "half"), "'whole' or 'half'"),
         )
         check_options("cid", self, limits)
+
+    def cost(self, subject: Subject, engine: Engine) -> int:
+        """Return how many rows it predicts where it refits the model; the field itself asks for none."""
+        held = ceil(TEST_SHARE * subject.n)
+        return self.n_sets * held * (1 + SHUFFLES * len(subject.features)) if self.refit else 0
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``cid`` (information), ``cid.graph``, ``cid.cover`` (sets) and ``cid.corrected`` (importance)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from math import comb
 from typing import ClassVar
 
 from ...core.engine import Engine
@@ -11,7 +12,7 @@ from ...core.errors import check_options
 from ...core.explainer import BuiltIn, Card, Prior
 from ...core.results import Result
 from ...core.subject import Subject
-from ..shared.choice import as_names, as_rows, chosen_rows, draw, row_measures
+from ..shared.choice import as_names, as_rows, chosen_rows, draw, positions, row_measures
 from ..shared.leading import leading
 from ..shared.options import at_least
 from .calls import Dalex
@@ -101,6 +102,26 @@ class DalexExplanations(BuiltIn):
             ("predict_type", self.predict_type in PREDICT_TYPES, f"one of {PREDICT_TYPES}"),
         )
         check_options(self.name, self, limits)
+
+    def cost(self, subject: Subject, engine: Engine) -> int:
+        """Return about how many rows it will have predicted: shuffles, points of profiles, steps of single rows."""
+        features = len(leading(subject.features, {})[0])
+        rows, local = min(subject.n, self.max_rows), positions(chosen_rows(self.name, self.rows, engine, self.n_local))
+        background, players = min(rows, self.n_background), features + (features < len(subject.features))
+        asked = {
+            "model_parts": rows * (self.n_repeats * features + 1),
+            "model_profile": background * (min(self.max_profiles, features) * self.grid_points + 1),
+            "predict_parts": background * len(local) * self._steps(players, len(engine.select(self.measures)[0])),
+            "model_performance": rows,
+        }
+        return sum(asked[part] for part in self.parts)
+
+    def _steps(self, players: int, measures: int) -> int:
+        """Return how many sets of features of one row are exchanged at most, in `measures` orders or random ones."""
+        if self.predict_type == "shap":
+            return self.n_paths * players
+        pairs = comb(players, 2) if self.predict_type == "break_down_interactions" else 0
+        return players + pairs + measures * max(players - 2, 0)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return one result for each part, ``dalex.model_parts`` and so on."""
