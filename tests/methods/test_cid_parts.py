@@ -16,12 +16,12 @@ from uq_report.core.errors import InputError
 from uq_report.core.measures import ENTROPY, NLL, PREDICTION
 from uq_report.core.sampling import Sampling, t_quantile
 from uq_report.methods.cid import corrected as mapping
-from uq_report.methods.cid import discrete, precision
+from uq_report.methods.cid import discrete, lasso, precision
 from uq_report.methods.cid.correction import CoverTerms, _Corrected
 from uq_report.methods.cid.cover import LEVEL, normal_log_p, related_by_cells, related_by_correlation
 from uq_report.methods.cid.estimate import Choice, _attempts, _first, _unsuited
-from uq_report.methods.cid.explain import _graph, _means, alone
-from uq_report.methods.cid.terms import Data, Estimate, Terms
+from uq_report.methods.cid.explain import CoveredInformation, _graph, _means, alone
+from uq_report.methods.cid.terms import Data, Estimate, Terms, twins
 from uq_report.methods.shared.rows import Rows
 from uq_report.methods.shared.terms import Terms as Importances
 
@@ -250,6 +250,72 @@ def test_a_flag_tells_as_much_as_its_correlation_and_a_constant_nothing() -> Non
     assert np.isnan(found[:, 1]).all()
 
 
+def test_information_has_both_parts_and_the_share_of_features_that_have_some() -> None:
+    covered = np.array([[0.3, -0.2], [-0.1, -0.4], [0.1, 0.0]])
+    mutual = np.array([[0.6, -0.2], [0.2, 0.1], [0.1, 0.0]])
+    of = subject(flat, np.arange(6.0).reshape(3, 2), np.arange(3.0))
+    engine = Engine(of, MEASURES).bound("cid")
+    made = replace(fitted(np.zeros((3, 3))), features=("a", "b"), terms=Terms(mutual, mutual - covered))
+    found = CoveredInformation()._information(engine, made)
+    table = found.estimates.set_index(["item", "feature"])["estimate"]
+    assert table["redundant part"].tolist() == pytest.approx([0.4 / 3, 0.0])
+    assert table["synergistic part"].tolist() == pytest.approx([0.1 / 3, 0.2])
+    assert table["covered share"].to_dict() == {"a": pytest.approx(0.1 / 0.3)}
+    assert [gap.feature for gap in found.omissions] == ["b"]
+    assert found.estimates.index.tolist() == list(range(len(found.estimates)))
+    assert found.rows is not None
+    np.testing.assert_allclose(found.rows.of("covered", "a"), covered[:, 0])
+
+
+def test_a_column_without_a_mean_takes_no_interval_from_the_others() -> None:
+    sampling = Sampling(np.full(4, 0.25), 4)
+    table = _means(("a", "b"), "i", np.column_stack([np.arange(4.0), np.full(4, np.nan)]), sampling, 0.9)
+    assert table["confidence"].tolist() == [0.9, 0.9]
+    assert np.isfinite(table.loc[0, ["lower", "upper"]].astype(float)).all()
+
+
+def test_rows_of_no_weight_tell_nothing() -> None:
+    x = np.r_[np.arange(6.0), np.full(6, np.nan)]
+    weights = (np.arange(12) >= 6).astype(float)
+    of = subject(flat, np.column_stack([x, np.arange(12.0)]), np.arange(12.0), sample_weight=weights)
+    found = alone(Engine(of, MEASURES), of.features, np.zeros((12, 2)))["share of variance"]
+    assert np.isnan(found[:, 0]).all()
+    assert np.isfinite(found[:, 1]).all()
+
+
+def test_a_missing_value_pairs_off_like_any_other() -> None:
+    levels = pd.DataFrame({"a": ["u", None, "v"] * 4, "b": ["x", "y", "z"] * 4, "c": ["x", "y", "y"] * 4})
+    given = data({name: levels[name] for name in levels})
+    assert twins(given.subject, tuple(levels)) == {"b": "a"}
+
+
+def test_a_graph_has_the_covariances_of_its_edges_and_no_others() -> None:
+    """A ring of four columns, which no order of columns solves in one pass."""
+    rng = np.random.default_rng(4)
+    S = np.corrcoef(rng.normal(size=(40, 4)) @ rng.normal(size=(4, 4)), rowvar=False)
+    edges = (
+        np.eye(4, dtype=bool) | np.roll(np.eye(4, dtype=bool), 1, axis=0) | np.roll(np.eye(4, dtype=bool), -1, axis=0)
+    )
+    found = precision.graph_precision(S, edges)
+    assert not found[~edges].any()
+    np.testing.assert_allclose(np.linalg.inv(found)[edges], S[edges], atol=1e-9)
+
+
+def test_the_least_of_the_model_lets_entries_in_that_were_0() -> None:
+    """From no edge on the least has edges: 0 where the gradient is within the penalty, else it balances the penalty."""
+    rng = np.random.default_rng(5)
+    S = np.cov(rng.normal(size=(30, 4)) @ rng.normal(size=(4, 4)), rowvar=False)[None]
+    S /= np.sqrt(np.diagonal(S, axis1=1, axis2=2)[:, :, None] * np.diagonal(S, axis1=1, axis2=2)[:, None])
+    a = 0.1 * ~np.eye(4, dtype=bool)[None]
+    T = lasso.diagonal_start(S)
+    W = lasso._inverses(T)
+    X = lasso._least_of_model(lasso._Problems(S, a), T, W, np.eye(4)[None])
+    gradient = S - 2 * W + W @ X @ W
+    assert (X != 0).sum() > 4
+    np.testing.assert_allclose((gradient + a * np.sign(X))[X != 0], 0, atol=1e-6)
+    assert (np.abs(gradient) <= a + 1e-6)[X == 0].all()
+
+
 # ------------------------------------------------------------------ corrected importance
 
 
@@ -262,6 +328,27 @@ def test_a_map_of_two_features_is_fitted_without_each() -> None:
     assert list(found.facts["coefficients"].values()) == found.coefficients.tolist()
     flat_map = mapping.importance_map(np.ones((3, 9)), rng.random((3, 9, 4)))
     assert not {"r2", "r2_left_out"} & set(flat_map.facts)
+
+
+def test_corrected_values_stand_by_set_and_feature_where_the_gate_is_open() -> None:
+    rng = np.random.default_rng(0)
+    terms, law = rng.random((3, 9, 4)) + 0.1, np.array([-0.5, 2.0, 0.3, 1.0])
+    sets = mapping.Sets({"nll": terms @ law, "brier": -(terms @ law)}, terms, "a note")
+    features = tuple("abcdefghi")
+    made = replace(fitted(np.zeros((10, 10))), features=features)
+    found = mapping.corrected_importance(sets, made, ("nll", "brier", "entropy"), 0.9)
+    expected = mapping.importance_map(terms @ law, terms).corrected
+    values = found.frame.set_index(["feature", "repeat"])["value"]
+    for s in range(3):
+        for j, feature in enumerate(features):
+            assert values[feature, s] == expected[s, j]
+    assert len(values) == 27
+    assert set(found.frame["measure"]) == set(found.estimates["measure"]) == {"nll"}
+    refused, lacking = found.omissions
+    assert refused.reason.startswith("corrected importance is not shown: the coefficient of redundant covered")
+    assert lacking.reason == "permutation importance has no row values of it for every feature"
+    assert list(found.meta["maps"]) == ["nll", "brier"]
+    assert found.notes[0] == "a note"
 
 
 def part(estimate: FloatArray, se: FloatArray, zero: bool = False, m: int = 4) -> Importances:

@@ -79,10 +79,13 @@ def test_a_leak_in_the_audited_rows_alone_is_told_apart() -> None:
     assert "makes little of it" not in used
 
 
+@pytest.mark.parametrize("nats", [1.0, 0.5])
 @pytest.mark.parametrize(("upper", "little"), [(0.099, True), (0.101, False)])
-def test_a_model_makes_little_of_a_leak_below_a_tenth_of_what_it_tells(upper: float, *, little: bool) -> None:
-    feature = Alone("a", nats=1.0, share=0.95, lower=0.94, upper=0.96, most=1.0)
-    cost = _cost(feature, importances.run(importances.pfi({"nll": {"a": (upper, 1e-6)}})))
+def test_a_model_makes_little_of_a_leak_below_a_tenth_of_what_it_tells(
+    upper: float, nats: float, *, little: bool
+) -> None:
+    feature = Alone("a", nats=nats, share=0.95, lower=0.94, upper=0.96, most=1.0)
+    cost = _cost(feature, importances.run(importances.pfi({"nll": {"a": (nats * upper, 1e-6)}})))
     assert ("makes little of it" in cost) is little
 
 
