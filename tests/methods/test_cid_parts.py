@@ -283,6 +283,14 @@ def test_rows_of_no_weight_tell_nothing() -> None:
     assert np.isfinite(found[:, 1]).all()
 
 
+def test_a_column_turned_round_repeats_the_first_wherever_its_rows_stand() -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        x = rng.permutation(9).astype(float)
+        given = data({"a": x, "b": -x, "c": rng.permutation(9).astype(float), "d": x**3})
+        assert twins(given.subject, given.features) == {"b": "a", "d": "a"}
+
+
 def test_a_missing_value_pairs_off_like_any_other() -> None:
     levels = pd.DataFrame({"a": ["u", None, "v"] * 4, "b": ["x", "y", "z"] * 4, "c": ["x", "y", "y"] * 4})
     given = data({name: levels[name] for name in levels})

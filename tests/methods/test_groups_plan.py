@@ -205,7 +205,8 @@ class Dealt:
     def __init__(self, n: int, size: int) -> None:
         self.parts = combinations(range(n), size)
 
-    def choice(self, n: int, size: int, **how: Any) -> Any:
+    def choice(self, n: int, size: int, *, replace: bool, **how: Any) -> Any:
+        assert not replace
         return np.array(next(self.parts))
 
 
