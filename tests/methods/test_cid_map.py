@@ -257,6 +257,7 @@ def test_the_graph_names_its_sizes_and_puts_the_target_apart() -> None:
         "partial correlation, size 0.80 (the strongest)", "size 0.40", "negative: broken line", "edge with y",
     ]  # fmt: skip
     strong, half, negative, target = drawn.legends[0].get_lines()
+    assert to_hex(negative.get_color()) == to_hex(style.INK)
     assert [line.get_linewidth() for line in (strong, half, negative, target)] == [5.0, 2.75, 2.75, 2.75]
     assert [line.is_dashed() for line in (strong, half, negative, target)] == [False, False, True, False]
     assert to_hex(target.get_color()) == to_hex(style.ROLE["loss"]) != to_hex(half.get_color())
@@ -314,6 +315,16 @@ def test_figures_grow_with_their_features() -> None:
     assert height(graph_figure.draw(graph([("a", "y", 0.5)]))) == 3.6
     assert figure.draw(information()).legends[0]._ncols == 2
     assert figure.draw_corrected(cover(("a", "b", "c"))).legends[0]._ncols == 3
+
+
+def test_corrected_importance_is_drawn_of_chosen_features() -> None:
+    result = cover(("a", "b", "c"))
+    some = figure.draw_corrected(result, features=("a", "c")).axes[0].get_yticklabels()
+    assert {text.get_text()[0] for text in some} == {"a", "c"}
+    assert len(figure.draw_corrected(result, top=2).axes[0].get_yticks()) == 2
+    widths = [line.get_linewidth() for line in figure.draw(information()).legends[0].get_lines()]
+    assert widths[-1] == 1.2
+    assert figure.draw_corrected(result).legends[0].get_lines()[-1].get_linewidth() == 1.6
 
 
 def test_names_in_the_graph_are_cut() -> None:

@@ -1,6 +1,7 @@
 """Parts of covered information by hand: which estimator comes first, what is related, and corrected lines."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from uq_report.core.arrays import FloatArray
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.measures import ENTROPY, NLL, PREDICTION
+from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, RowValues
 from uq_report.core.sampling import Sampling, t_quantile
 from uq_report.methods.cid import corrected as mapping
-from uq_report.methods.cid import discrete, lasso, precision
+from uq_report.methods.cid import discrete, lasso, normal, precision
 from uq_report.methods.cid.correction import CoverTerms, _Corrected
 from uq_report.methods.cid.cover import LEVEL, normal_log_p, related_by_cells, related_by_correlation
 from uq_report.methods.cid.estimate import Choice, _attempts, _first, _unsuited
@@ -357,6 +359,55 @@ def test_corrected_values_stand_by_set_and_feature_where_the_gate_is_open() -> N
     assert lacking.reason == "permutation importance has no row values of it for every feature"
     assert list(found.meta["maps"]) == ["nll", "brier"]
     assert found.notes[0] == "a note"
+
+
+@pytest.mark.parametrize("scale", [1e-7, 1.0, 1e7])
+def test_the_scale_of_a_column_changes_nothing_of_a_normal_within_classes(scale: float) -> None:
+    plain, scaled = (
+        normal.mixed_estimate(data({f: k * v for f, v in numbers(2).items()}, classes=True), precision.by_shrinkage, ())
+        for k in (1.0, scale)
+    )
+    np.testing.assert_allclose(scaled.terms.conditional, plain.terms.conditional, atol=1e-7)
+    np.testing.assert_allclose(scaled.terms.mutual, plain.terms.mutual, atol=1e-7)
+
+
+def test_sets_have_importances_only_where_every_feature_has_rows() -> None:
+    of = subject(flat, np.arange(12.0).reshape(6, 2), np.arange(6.0))
+    engine = Engine(of, MEASURES).bound("cid")
+    zero = np.zeros((6, 2))
+    made = replace(fitted(np.zeros((3, 3))), features=("a", "b"), terms=Terms(zero, zero))
+    values = RowValues(("nll", "brier"), ("a", "b"), np.stack([np.arange(12.0).reshape(2, 6), np.full((2, 6), np.inf)]))
+    empty = pd.DataFrame(columns=list(Diagnostic.columns))
+    table = pd.DataFrame(columns=list(ESTIMATE_COLUMNS))
+    plain = Diagnostic(id="pfi", explainer="pfi", title="", frame=empty, estimates=table, rows=values)
+    found = mapping.bootstrapped(engine, made, plain, ("nll", "brier", "entropy"), 10)
+    weights = mapping.bootstrap_weights(engine, 10)
+    assert list(found.importances) == ["nll"]
+    np.testing.assert_allclose(found.importances["nll"][:, 0], weights @ np.arange(6.0))
+    np.testing.assert_allclose(found.importances["nll"][:, 1], weights @ np.arange(6.0, 12))
+    some = replace(plain, rows=RowValues(("nll",), ("a",), np.zeros((1, 1, 6))))
+    assert mapping.bootstrapped(engine, made, some, ("nll",), 10).importances == {}
+    assert mapping.bootstrapped(engine, made, None, ("nll",), 10).importances == {}
+
+
+class Fits:
+    """A model that can be fitted and not cloned."""
+
+    def fit(self) -> None: ...
+
+
+class Cloned:
+    """A model that can be cloned and not fitted."""
+
+    def get_params(self) -> None: ...
+
+
+@pytest.mark.parametrize("model", [Fits(), Cloned()])
+def test_only_what_can_be_cloned_and_fitted_is_refitted(model: Any) -> None:
+    of = replace(subject(flat, np.arange(12.0).reshape(6, 2), np.arange(6.0)), model=model)
+    engine: Any = SimpleNamespace(subject=of)
+    with pytest.raises(InputError, match=f"must get an estimator that can be cloned; got {type(model).__name__}"):
+        mapping.refitted(engine, fitted(np.zeros((3, 3))), ("nll",), 10)
 
 
 def part(estimate: FloatArray, se: FloatArray, zero: bool = False, m: int = 4) -> Importances:

@@ -1,5 +1,6 @@
 """What the section on covered information says of results made by hand: words, tables, figures and gaps."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -135,13 +136,15 @@ def test_the_strongest_edges_are_drawn_and_the_others_counted(left: int) -> None
 
 
 def test_corrected_importance_stands_first_the_likelihood_before_other_measures() -> None:
-    corrected = cover(("a", "b", "c"))
+    corrected = replace(cover(("a", "b", "c")), notes=("A note.",))
     found = shown(information(PLAIN), corrected)
     tables = [block.id for block in all_blocks(found) if getattr(block, "id", "").startswith("cover-")]
     measures = list(dict.fromkeys(corrected.estimates["measure"]))
     assert tables == [f"cover-{k}-table" for k in range(1, len(measures) + 1)]
     first = table_of(found, "cover-1-table")
     assert [column.label for column in first.columns] == ["feature", "alone", "corrected for cover", "partners", "rank"]
+    notes = [table_of(found, key).note for key in tables]
+    assert [bool(note) for note in notes] == [True, *[False] * (len(notes) - 1)]
     own = corrected.estimates[corrected.estimates["measure"] == NLL.name].sort_values("rank")
     assert [row[0] for row in first.rows] == own["feature"].tolist()
     for row, (plain_rank, rank) in zip(first.rows, own[["plain_rank", "rank"]].to_numpy().tolist(), strict=True):

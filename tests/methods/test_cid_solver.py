@@ -104,6 +104,15 @@ def test_linear_equations_on_the_free_entries_are_solved() -> None:
     assert (X[free == 0] == 0).all()
 
 
+def test_a_system_that_is_solved_at_once_leaves_the_others_to_be_solved() -> None:
+    W = lasso._inverses(covariances(4, 4)[:2])
+    T, free = np.linalg.inv(W), np.ones_like(W)
+    right = covariances(4, 4)[2:] * np.array([0.0, 1.0])[:, None, None]
+    X = lasso._solution(W, T, free, right)
+    assert not X[0].any()
+    np.testing.assert_allclose((W @ X @ W)[1], right[1], atol=1e-5 * np.abs(right).max())
+
+
 def test_the_least_of_the_model_meets_its_own_conditions() -> None:
     """The gradient S - 2 W + W X W is -a sign(X) on edges, and within a elsewhere."""
     S = covariances(2)
