@@ -1,5 +1,6 @@
 """What calibration computes, by hand: p-values of draws, statistics of draws that are certain, notes and figures."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from uq_report.core.lifetimes import recorded
 from uq_report.core.numbers import share_words
 from uq_report.core.sampling import Sampling
 from uq_report.methods.calibration import nulls
-from uq_report.methods.calibration.explain import _estimates, _infinite
-from uq_report.methods.calibration.lifetimes import lifetimes_note
+from uq_report.methods.calibration.explain import _estimates, _gap, _infinite
+from uq_report.methods.calibration.lifetimes import events_of, lifetimes_note
 from uq_report.methods.calibration.missing import Missed
 from uq_report.methods.calibration.nulls import MonteCarlo, class_tests, coverage_gap, crps_test, event_of, pit_tests
 from uq_report.methods.calibration.outcome import Setting
@@ -144,6 +145,18 @@ def test_events_beyond_the_horizon_and_in_cells_without_mass_are_told() -> None:
     assert "in the times observed, up to 3.00, where 0 were seen." in note(4, 2, time=5.0)
     assert "In 2 rows the event fell into a cell of the time axis without mass" in note(4, 2, 2.0, (0.8, 0.8, 0.2))
     assert "without mass" not in note(4, 2, 2.0)
+
+
+def test_an_event_at_the_horizon_is_seen() -> None:
+    q = Survival([1.0, 2.0, 3.0], np.tile([0.75, 0.5, 0.25], (2, 1)))
+    assert events_of(q, recorded(np.array([3.0, 3.1]), np.ones(2, dtype=bool))).seen == 1
+
+
+@pytest.mark.parametrize(("n", "turned"), [(4, False), (5, True)])
+def test_three_roots_of_the_expected_events_are_by_chance(n: int, turned: bool) -> None:
+    """A quarter of 4 rows is one event: 4 are three more, and of 5 rows 5 are 3.75 more than 1.25."""
+    words = note(n, n, survival=(0.75, 0.5, 0.25))
+    assert ("If 1 stood for censored" in words) is turned
 
 
 def test_what_is_missed_is_told_with_its_interval() -> None:
@@ -534,3 +547,33 @@ def test_a_value_at_the_end_of_a_central_interval_is_inside() -> None:
     exact = stats.binomtest(2, 4).proportion_ci(0.9, "exact")
     assert (found["lower"][0], found["upper"][0]) == pytest.approx((exact.low, exact.high))
     assert coverage(q, np.full(4, 0.5), None, equal(4), 0.9).estimates["width"].isna().all()
+
+
+def test_what_a_distribution_lacks_for_a_gap_is_named_in_order() -> None:
+    for supports, lacking in ((set(), "entropy"), ({"entropy"}, "log_prob"), ({"log_prob"}, "entropy")):
+        q: Any = SimpleNamespace(supports=supports, why_not=lambda need: f"no {need}")
+        scores, gaps = _gap(q, np.zeros(1))
+        assert (scores, [gap.reason for gap in gaps]) == ([], [f"no {lacking}"])
+
+
+def test_errors_of_the_mean_are_those_of_numbers_that_are_seen() -> None:
+    for supports, censored in (({"mean"}, True), (set(), False), (set(), True)):
+        q: Any = SimpleNamespace(supports=supports, censored=censored, mean=lambda: np.zeros(2))
+        assert number_scores(q, np.ones(2), None) == []
+    q = SimpleNamespace(supports={"mean"}, censored=False, mean=lambda: np.zeros(2))
+    assert [score.item for score in number_scores(q, np.ones(2), None)] == ["mean_error", "squared_error"]
+
+
+def test_classes_that_are_alike_have_no_offset_and_their_own_temperature() -> None:
+    logits = np.array([[4.0, 0.0], [0.0, 4.0], [6.0, 0.0], [0.0, 6.0]])
+    y, share = np.array([0, 1, 1, 0]), np.full(4, 0.25)
+    found = _fit(logits, y, share)
+    gradient, _ = _derivatives(logits, y, share, found)
+    np.testing.assert_allclose(gradient + (found - [1, 0, 0]) / 4, 0, atol=1e-7)
+    np.testing.assert_allclose(found[1:], 0, atol=1e-12)
+
+
+def test_keys_of_figures_have_the_width_of_their_lines() -> None:
+    rows = [{"item": "bin 1", "n": 9, "x": 0.5, "estimate": 0.5, "lower": 0.4, "upper": 0.6}]
+    lines = figures.draw(results.diagnostic("calibration.reliability", rows)).legends[0].get_lines()
+    assert [line.get_linewidth() for line in lines] == [0.9, 1.3]

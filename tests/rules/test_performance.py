@@ -17,7 +17,9 @@ from uq_report.core.errors import InputError
 from uq_report.core.results import Diagnostic
 from uq_report.core.sampling import share_interval
 from uq_report.evidence.finding import Outcome
+from uq_report.evidence.outcomes import Decisions
 from uq_report.evidence.run import NotRun
+from uq_report.methods.calibration.missed import _classes
 from uq_report.methods.calibration.performance import Performance
 from uq_report.methods.calibration.promised import at_most
 
@@ -137,6 +139,7 @@ def test_stated_certainty_that_is_wrong_is_told_from_a_useless_order() -> None:
         (scores(-0.03, 0.01), "critical"),
         (scores(-0.03, 0.01, ("roc_auc", 0.8, 0.05)), "medium"),
         (scores(-0.03, 0.01, ("roc_auc", 0.52, 0.05)), "critical"),
+        (scores(-0.03, 0.01, ("roc_auc", 0.56, 0.05)), "medium"),
         (scores(-0.03, 0.01, ("brier_skill", 0.1, 0.05)), "medium"),
         (scores(-0.08, 0.01, ("roc_auc", 0.8, 0.05)), "high"),
         (
@@ -242,7 +245,11 @@ def test_a_stated_skill_that_is_not_reached_is_told(lines: list[Line], severity:
 
 @pytest.mark.parametrize(
     ("skill", "words"),
-    [(0.05, "predicts better than the class"), (0.01, "predicts not shown to be better than the class")],
+    [
+        (0.05, "predicts better than the class"),
+        (0.01, "predicts not shown to be better than the class"),
+        (0.02, "predicts not shown to be better than the class"),
+    ],
 )
 def test_a_skill_below_the_stated_one_is_said_to_be_one_or_not_shown_to_be(skill: float, words: str) -> None:
     (finding,) = judged(scores(skill, 0.02), Performance(expected=0.1)).findings
@@ -292,6 +299,21 @@ def test_both_sides_of_the_options(options: dict[str, float], usable: bool) -> N
     else:
         with pytest.raises(InputError, match=rf"performance\.{next(iter(options))} must be"):
             Performance(**options)
+
+
+def test_what_means_take_off_is_a_share_of_the_outcomes_variance() -> None:
+    lines = [("crps_skill", -0.03, 0.01), ("crps_baseline", 0.5, 0.01), ("squared_error", 0.5, 0.1)]
+    finding = judged(lines, classes=None, y_summary={"std": 2.0}).findings[0]
+    assert "take at least 85 % off the variance" in finding.statement
+
+
+def test_recalls_are_tested_at_their_rows_and_adjusted_over_classes() -> None:
+    view = Decisions.from_result(recalls((30, 160), (4, 40)))
+    first, second = _classes(view, 0.2)
+    p = binom.cdf([30, 4], [160, 40], 0.2)
+    assert second.p_adjusted == pytest.approx(2 * p[1])
+    assert first.p_adjusted == pytest.approx(max(p[0], 2 * p[1]))
+    assert (first.share, second.share) == (0.8, 0.2)
 
 
 def test_options_and_absence() -> None:
