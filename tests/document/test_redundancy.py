@@ -21,8 +21,8 @@ GAP = float("nan")
 
 def skills(lower: float = GAP, upper: float = GAP) -> Diagnostic:
     """Return R² of a, b and c without the target, and of a and b with it; an interval of a's first."""
-    values = (("a", WITHOUT_TARGET, 0.2), ("b", WITHOUT_TARGET, 0.9), ("c", WITHOUT_TARGET, 0.2))
-    values += (("a", WITH_TARGET, 0.3), ("b", WITH_TARGET, 0.95))
+    values = [("a", WITHOUT_TARGET, 0.2), ("b", WITHOUT_TARGET, 0.9), ("c", WITHOUT_TARGET, 0.2)]
+    values += [("a", WITH_TARGET, 0.3), ("b", WITH_TARGET, 0.95)]
     rows = [{"feature": f, "item": item, "estimate": v, "n": 9} for f, item, v in values]
     return diagnostic(ids.REDUNDANCY, [rows[0] | {"lower": lower, "upper": upper}, *rows[1:]])
 
@@ -94,7 +94,9 @@ PAIRS = (("a", "b"), ("a", "c"), ("d", "b"), ("e", "f"), ("g", "h"))
 @pytest.mark.parametrize(("count", "shape"), [(1, (1, 1)), (2, (1, 2)), (3, (2, 2)), (5, (2, 2))])
 def test_the_first_four_pairs_stand_two_beside_each_other(count: int, shape: tuple[int, int]) -> None:
     drawn = joint_figure.draw(joint(*PAIRS[:count]))
-    assert drawn.axes[0].get_subplotspec().get_gridspec().get_geometry() == shape
+    place = drawn.axes[0].get_subplotspec()
+    assert place is not None
+    assert place.get_gridspec().get_geometry() == shape
     visible = [axes for axes in drawn.axes if axes.get_visible()]
     assert [(axes.get_xlabel(), axes.get_ylabel()) for axes in visible] == list(PAIRS[: min(count, 4)])
     for k, axes in enumerate(visible):

@@ -6,16 +6,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import Parallel
 
 from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.subject import make_subject
-from uq_report.methods.redundancy import explain
+from uq_report.methods.redundancy import explain, stacked
 from uq_report.methods.redundancy.explain import Redundancy, skill
 from uq_report.methods.redundancy.partners import joint, partners
 from uq_report.methods.redundancy.stacked import Predictors, _gains, _weighed, trees
+from uq_report.methods.shared import forest
 from uq_report.methods.shared.association import Coded
 from uq_report.testing import KnownTruth, measures
 
@@ -105,7 +107,7 @@ def test_folds_are_of_equal_size_and_threads_those_of_the_option_or_else_of_the_
 ) -> None:
     sizes: list[int] = []
     jobs: list[int] = []
-    leaders, parallel = explain.stacked.leaders, explain.Parallel
+    leaders = stacked.leaders
 
     def chosen(*args: Any) -> Any:
         sizes.append(args[-1].sum())
@@ -113,9 +115,9 @@ def test_folds_are_of_equal_size_and_threads_those_of_the_option_or_else_of_the_
 
     def threads(n_jobs: int, backend: str) -> Any:
         jobs.append(n_jobs)
-        return parallel(1, backend)
+        return Parallel(1, backend)
 
-    monkeypatch.setattr(explain.stacked, "leaders", chosen)
+    monkeypatch.setattr(stacked, "leaders", chosen)
     monkeypatch.setattr(explain, "Parallel", threads)
     frame = {"x": np.arange(20.0), "z": np.arange(20.0) ** 2}
     for seed in range(3):
@@ -133,7 +135,7 @@ def test_a_forest_reads_all_other_features_and_then_the_target(with_y: bool, mon
         widths.append(X.shape[1])
         return np.zeros(Y.shape)
 
-    monkeypatch.setattr(explain.forest, "forecasts", zeros)
+    monkeypatch.setattr(forest, "forecasts", zeros)
     frame = {"x": np.arange(20.0), "z": np.arange(20.0) ** 2, "w": np.arange(20.0) % 3}
     given = {"y": np.arange(20.0)} if with_y else {}
     result = explained(frame, subject=given, model="forest")[0]

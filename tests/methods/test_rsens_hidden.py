@@ -33,3 +33,4 @@ def test_hidden_information_is_the_mean_square_of_the_members_scores_about_the_m
     moved = slope.copy()
     moved[1, 2] = 0.1
     np.testing.assert_allclose(hidden_length(np.stack([p, p]), np.stack([slope, moved])), [np.sqrt(total), np.inf])
+    np.testing.assert_allclose(hidden_length(p[None], -5 * slope[None]), [5 * np.sqrt(total)])
