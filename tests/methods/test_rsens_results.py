@@ -11,6 +11,7 @@ from uq_report.core.engine import Engine
 from uq_report.core.results import Result
 from uq_report.core.subject import make_subject
 from uq_report.methods.rsens.explain import RSens
+from uq_report.methods.rsens.local import unstable_rows
 from uq_report.testing import KnownTruth, measures
 
 GAP = float("nan")
@@ -140,3 +141,14 @@ def test_sizes_of_members_are_not_ranked() -> None:
     assert not members.estimates["ranked"].any()
     assert members.estimates["measure"].drop_duplicates().tolist() == ["rsens_members", "rsens", "rsens_hidden"]
     assert len(members.frame) > len(members.estimates)
+
+
+def test_an_error_of_a_twentieth_of_a_value_or_of_the_floor_is_believed() -> None:
+    norms, errors = np.array([2.0, 2.0, 0.0, 0.0, 2.0]), np.array([0.0999, 0.1001, 0.3, 0.31, GAP])
+    assert unstable_rows(norms, errors, np.array([0.0, 0.0, 0.3, 0.3, 9.0])).tolist() == [
+        False,
+        True,
+        False,
+        True,
+        True,
+    ]
